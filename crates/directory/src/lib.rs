@@ -1,0 +1,1 @@
+//! The relay's logic and the peer's client of it, as two pure state machines.

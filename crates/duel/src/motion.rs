@@ -1,0 +1,98 @@
+//! Position and velocities of a teapot at one moment: what its owner publishes and everyone else extrapolates.
+
+use crate::arena::Spawn;
+use crate::plane::{Vec2, add, perpendicular, rotate, scale, wrap_angle};
+
+/// Where a teapot is, where it points, and how both change.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Motion {
+    /// The centre of the body, in table units.
+    pub position: Vec2,
+    /// How the position really changes, in units per second: along the wall while the teapot slides on one.
+    pub velocity: Vec2,
+    /// Where the spout points, in radians from −π to π.
+    pub heading: f32,
+    /// How the heading changes, in radians per second.
+    pub spin: f32,
+}
+
+impl Motion {
+    /// Standing still at a place to appear at.
+    pub fn at_rest(spawn: Spawn) -> Self {
+        Self { position: spawn.position, heading: spawn.heading, ..Self::default() }
+    }
+
+    /// Where the teapot is `seconds` later (or earlier, when negative) if nobody touches its controls.
+    ///
+    /// This is dead reckoning with both velocities: the velocity turns with the spin, so a teapot in a curve is
+    /// expected further along its circle and not on the tangent.
+    pub fn extrapolated(&self, seconds: f32) -> Self {
+        let angle = self.spin * seconds;
+        let travelled = if angle.abs() < 1e-3 {
+            scale(self.velocity, seconds)
+        } else {
+            // The integral of the turning velocity from 0 to `seconds`.
+            let (sin, cos) = angle.sin_cos();
+            add(
+                scale(self.velocity, sin / self.spin),
+                scale(perpendicular(self.velocity), (1.0 - cos) / self.spin),
+            )
+        };
+        Self {
+            position: add(self.position, travelled),
+            velocity: rotate(self.velocity, angle),
+            heading: wrap_angle(self.heading + angle),
+            spin: self.spin,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plane::{distance, length};
+    use crate::rng::Rng;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn any(rng: &mut Rng) -> Motion {
+        Motion {
+            position: [rng.between(-15.0, 15.0), rng.between(-15.0, 15.0)],
+            velocity: [rng.between(-7.0, 7.0), rng.between(-7.0, 7.0)],
+            heading: rng.between(-3.0, 3.0),
+            spin: rng.between(-3.0, 3.0),
+        }
+    }
+
+    #[test]
+    fn many_small_extrapolations_are_one_large_one() {
+        let mut rng = Rng::new(11);
+        for _ in 0..500 {
+            let start = any(&mut rng);
+            let seconds = rng.between(-0.6, 0.6);
+            let whole = start.extrapolated(seconds);
+            let parts = (0..10).fold(start, |motion, _| motion.extrapolated(seconds / 10.0));
+            assert!(distance(whole.position, parts.position) < 1e-3, "{start:?} over {seconds}");
+            assert!(distance(whole.velocity, parts.velocity) < 1e-3);
+            assert!(wrap_angle(whole.heading - parts.heading).abs() < 1e-4);
+            assert!((length(whole.velocity) - length(start.velocity)).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn there_and_back_is_where_it_was() {
+        let mut rng = Rng::new(12);
+        for _ in 0..500 {
+            let start = any(&mut rng);
+            let back = start.extrapolated(0.5).extrapolated(-0.5);
+            assert!(distance(start.position, back.position) < 1e-3);
+        }
+    }
+
+    #[test]
+    fn the_straight_and_the_curved_formula_agree_where_they_meet() {
+        let straight = Motion { velocity: [7.0, 0.0], spin: 0.001_9, ..Motion::default() };
+        let curved = Motion { spin: 0.002_1, ..straight };
+        assert!(distance(straight.extrapolated(0.5).position, curved.extrapolated(0.5).position) < 5e-3);
+    }
+}

@@ -1,0 +1,1 @@
+//! One association with one peer: packet numbers, acks, loss, lanes, suspicion, close.

@@ -1,0 +1,1 @@
+//! Replicated objects: creation, updates against acked state, ownership by stamp.

@@ -1,0 +1,1 @@
+//! Drives a peer with tokio and the webrtc crate.

@@ -1,0 +1,1 @@
+//! Drives a peer in the browser: data channels, WebSocket, timers.

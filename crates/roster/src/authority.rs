@@ -1,0 +1,112 @@
+//! The relay's signatures and their verification (PROTOCOL §6).
+
+use ed25519_dalek::{Signature as Ed25519Signature, Signer as _, SigningKey, VerifyingKey};
+use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Term, Warrant};
+
+/// The key that verifies what the relay signs. A peer takes it from the relay it enters by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelayKey(VerifyingKey);
+
+impl RelayKey {
+    /// Reads a key; `None` when the bytes are no point of the curve, or a weak one.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; 32]) -> Option<Self> {
+        VerifyingKey::from_bytes(bytes).ok().filter(|key| !key.is_weak()).map(Self)
+    }
+
+    /// The key's bytes.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 32] {
+        self.0.to_bytes()
+    }
+
+    /// Whether the relay issued this warrant.
+    #[must_use]
+    pub fn verifies_warrant(&self, warrant: &Warrant) -> bool {
+        let bytes = Warrant::signed_bytes(warrant.session, warrant.term, warrant.host);
+        self.verifies(&bytes, &warrant.signature)
+    }
+
+    /// Whether the relay issued this pass.
+    #[must_use]
+    pub fn verifies_pass(&self, pass: &PeerPass) -> bool {
+        self.verifies(&PeerPass::signed_bytes(pass.session, pass.peer), &pass.signature)
+    }
+
+    fn verifies(&self, bytes: &[u8], signature: &Signature) -> bool {
+        self.0.verify_strict(bytes, &Ed25519Signature::from_bytes(&signature.0)).is_ok()
+    }
+}
+
+/// The relay's signing half. Signatures are deterministic: the same warrant is signed the same way after a restart.
+pub struct Signatory(SigningKey);
+
+impl core::fmt::Debug for Signatory {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Signatory(secret)")
+    }
+}
+
+impl Signatory {
+    /// The signatory of a secret key.
+    #[must_use]
+    pub fn new(secret: &[u8; 32]) -> Self {
+        Self(SigningKey::from_bytes(secret))
+    }
+
+    /// What verifies its signatures.
+    #[must_use]
+    pub fn key(&self) -> RelayKey {
+        RelayKey(self.0.verifying_key())
+    }
+
+    /// Entitles `host` to host `term`.
+    #[must_use]
+    pub fn warrant(&self, session: SessionId, term: Term, host: PeerId) -> Warrant {
+        let signature = self.sign(&Warrant::signed_bytes(session, term, host));
+        Warrant { session, term, host, signature }
+    }
+
+    /// Vouches for a peer's identity.
+    #[must_use]
+    pub fn pass(&self, session: SessionId, peer: PeerId) -> PeerPass {
+        PeerPass { session, peer, signature: self.sign(&PeerPass::signed_bytes(session, peer)) }
+    }
+
+    fn sign(&self, bytes: &[u8]) -> Signature {
+        Signature(self.0.sign(bytes).to_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn a_warrant_verifies_until_one_bit_of_it_changes() {
+        let relay = Signatory::new(&[7; 32]);
+        let key = RelayKey::from_bytes(&relay.key().to_bytes()).unwrap();
+        let warrant = relay.warrant(SessionId(1), Term(2), PeerId(3));
+        assert!(key.verifies_warrant(&warrant));
+        assert!(!key.verifies_warrant(&Warrant { term: Term(3), ..warrant }));
+        assert!(!key.verifies_warrant(&Warrant { host: PeerId(4), ..warrant }));
+        assert!(!key.verifies_warrant(&Warrant { session: SessionId(2), ..warrant }));
+        assert!(!Signatory::new(&[8; 32]).key().verifies_warrant(&warrant));
+    }
+
+    #[test]
+    fn a_pass_is_not_a_warrant() {
+        let relay = Signatory::new(&[7; 32]);
+        let pass = relay.pass(SessionId(1), PeerId(3));
+        assert!(relay.key().verifies_pass(&pass));
+        let forged = Warrant {
+            session: SessionId(1),
+            term: Term(3),
+            host: PeerId(3),
+            signature: pass.signature,
+        };
+        assert!(!relay.key().verifies_warrant(&forged));
+    }
+}

@@ -1,0 +1,1 @@
+//! A session: links, objects and roster composed, the session clock, the public API.

@@ -1,0 +1,95 @@
+//! Why a link ended, grouped by whose fault it was (PROTOCOL §7).
+
+/// Whose fault the end of a link was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// Nobody's: a planned end.
+    Nobody,
+    /// The network's or a machine's: silence.
+    Network,
+    /// The two ends are honest and have no common ground.
+    Incompatible,
+    /// The other end broke the rules.
+    Misbehaviour,
+}
+
+macro_rules! close_codes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal,)*) => {
+        /// A typed reason for the end of a link. Unknown codes are kept as [`CloseCode::Other`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum CloseCode {
+            $($(#[$doc])* $name,)*
+            /// A code that this version does not know.
+            Other(u16),
+        }
+
+        impl CloseCode {
+            /// The code on the wire.
+            #[must_use]
+            pub const fn as_u16(self) -> u16 {
+                match self { $(Self::$name => $code,)* Self::Other(code) => code }
+            }
+
+            /// The reason that a code stands for.
+            #[must_use]
+            pub const fn from_u16(code: u16) -> Self {
+                match code { $($code => Self::$name,)* other => Self::Other(other) }
+            }
+        }
+    };
+}
+
+close_codes! {
+    /// The peer left of its own will.
+    Left = 1000,
+    /// The seat was taken by a newer peer with its ticket: a reload, another tab.
+    SeatTaken = 1001,
+    /// The peer is not, or no longer, a member of the session that the other end is in.
+    NotAMember = 1002,
+    /// Nothing was heard for longer than the time-out.
+    Silent = 2000,
+    /// The first message names another protocol version.
+    VersionMismatch = 3000,
+    /// The first message names other parameters or another game.
+    ParameterMismatch = 3001,
+    /// No seat is free.
+    Full = 3002,
+    /// The host no longer admits anybody.
+    Closed = 3003,
+    /// The ticket fits no seat.
+    BadTicket = 3004,
+    /// A packet or message does not parse.
+    Malformed = 4000,
+    /// A packet, message or state is larger than the limit.
+    TooLarge = 4001,
+    /// A count or window was exceeded.
+    LimitExceeded = 4002,
+    /// A peer spoke for somebody else: it created under another's id, or moved what it was not granted.
+    NotYours = 4003,
+    /// A peer acted as host, or showed a warrant, without a valid one.
+    BadWarrant = 4004,
+    /// A message that this peer may not send, or not now.
+    Unexpected = 4005,
+    /// A stamp of a term that nobody has a warrant for.
+    FutureStamp = 4006,
+}
+
+impl CloseCode {
+    /// Whose fault it was.
+    #[must_use]
+    pub const fn blame(self) -> Blame {
+        match self.as_u16() {
+            2000..3000 => Blame::Network,
+            3000..4000 => Blame::Incompatible,
+            4000..5000 => Blame::Misbehaviour,
+            _ => Blame::Nobody,
+        }
+    }
+}
+
+impl core::fmt::Display for CloseCode {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{self:?} ({})", self.as_u16())
+    }
+}

@@ -1,0 +1,146 @@
+//! Control messages between peers, and the one bounded decode that everything encoded by bincode goes through.
+
+use bincode::{Decode, Encode};
+
+use crate::id::is_clean_name;
+use crate::limits::CONTROL_MAX;
+use crate::{DecodeError, SeatId, SessionId, Ticket, Warrant};
+
+/// What bincode may encode: message types of this crate, never somebody's internal struct.
+///
+/// None of them may hold a collection of zero-sized elements: bincode's limit does not count those, and nine bytes
+/// would ask for 2^64 of them.
+pub trait Message: Encode + Decode<()> {
+    /// Checks what the type cannot say: ranges, lengths, agreement between fields.
+    ///
+    /// # Errors
+    /// `Invalid` or `TooLarge`.
+    fn check(&self) -> Result<(), DecodeError>;
+}
+
+/// Decodes one message of at most `LIMIT` bytes, in memory as on the wire, and demands that every byte is used.
+///
+/// # Errors
+/// `TooLarge` beyond the limit, `Trailing` when bytes are left, otherwise `Invalid`.
+pub fn decode<T: Message, const LIMIT: usize>(bytes: &[u8]) -> Result<T, DecodeError> {
+    if bytes.len() > LIMIT {
+        return Err(DecodeError::TooLarge);
+    }
+    let config = bincode::config::standard().with_limit::<LIMIT>();
+    let (message, used) = bincode::decode_from_slice::<T, _>(bytes, config).map_err(|e| match e {
+        bincode::error::DecodeError::LimitExceeded => DecodeError::TooLarge,
+        bincode::error::DecodeError::UnexpectedEnd { .. } => DecodeError::Truncated,
+        _ => DecodeError::Invalid,
+    })?;
+    if used != bytes.len() {
+        return Err(DecodeError::Trailing);
+    }
+    message.check()?;
+    Ok(message)
+}
+
+/// Appends one message.
+pub fn encode<T: Message>(message: &T, out: &mut Vec<u8>) {
+    let bytes = bincode::encode_to_vec(message, bincode::config::standard())
+        .expect("messages hold no type whose encoding can fail, and a Vec takes them all");
+    out.extend_from_slice(&bytes);
+}
+
+/// Session control between two peers, on the reliable lane (PROTOCOL §4).
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum PeerControl {
+    /// The first message of a peer that wants to be a member, to the host.
+    Hello(Hello),
+    /// The host's answer: you are in.
+    Welcome(Welcome),
+    /// Passed on by every peer that adopts it, on each of its links, before anything said under it.
+    Warrant(Warrant),
+    /// The sender's page was hidden or shown.
+    Visible(bool),
+    /// The sender leaves of its own will; its links close behind this.
+    Leave,
+}
+
+/// Asks for admission.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Hello {
+    /// [`crate::PROTOCOL_VERSION`] of the sender.
+    pub version: u16,
+    /// Hash of the agreed parameters, the game's name and version among them.
+    pub params: u64,
+    /// The member's name.
+    pub name: String,
+    /// The application's own bits: colour, robot.
+    pub attributes: u32,
+    /// Takes a seat back.
+    pub resume: Option<Ticket>,
+}
+
+/// Admits a peer.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Welcome {
+    /// The session, so that a stale answer is recognised.
+    pub session: SessionId,
+    /// The member's seat.
+    pub seat: SeatId,
+    /// Takes the seat back once, later.
+    pub ticket: Ticket,
+}
+
+impl Message for PeerControl {
+    fn check(&self) -> Result<(), DecodeError> {
+        match self {
+            Self::Hello(hello) if !is_clean_name(&hello.name) => Err(DecodeError::Invalid),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl PeerControl {
+    /// Decodes the body of a control message.
+    ///
+    /// # Errors
+    /// As [`decode`].
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        decode::<Self, CONTROL_MAX>(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn hello(name: &str) -> PeerControl {
+        PeerControl::Hello(Hello { version: 1, params: 2, name: name.to_owned(), attributes: 3, resume: None })
+    }
+
+    #[test]
+    fn every_byte_of_a_control_message_must_be_used() {
+        let mut bytes = Vec::new();
+        encode(&hello("Ann"), &mut bytes);
+        assert_eq!(PeerControl::decode(&bytes), Ok(hello("Ann")));
+        bytes.push(0);
+        assert_eq!(PeerControl::decode(&bytes), Err(DecodeError::Trailing));
+        for n in 0..bytes.len() - 1 {
+            assert!(PeerControl::decode(&bytes[..n]).is_err());
+        }
+    }
+
+    #[test]
+    fn an_absurd_length_is_refused_without_allocating_it() {
+        // Variant 0, version, params, then a string of 2^64 - 1 bytes.
+        let bytes = [0, 1, 2, 253, 255, 255, 255, 255, 255, 255, 255, 255];
+        assert!(matches!(PeerControl::decode(&bytes), Err(DecodeError::TooLarge | DecodeError::Invalid)));
+    }
+
+    #[test]
+    fn a_name_that_was_not_cleaned_is_refused() {
+        for name in ["a\u{202e}b", &"x".repeat(21), " Ann"] {
+            let mut bytes = Vec::new();
+            encode(&hello(name), &mut bytes);
+            assert_eq!(PeerControl::decode(&bytes), Err(DecodeError::Invalid));
+        }
+    }
+}

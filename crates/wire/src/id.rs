@@ -1,0 +1,176 @@
+//! Newtypes for everything that is counted or named.
+
+use core::fmt;
+
+use bincode::{Decode, Encode};
+
+/// One process that runs a session: a tab, a native robot. Drawn at random by the relay, so that nobody can
+/// arrange to be next in line, and never used again: who comes back on the same seat is a new peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct PeerId(pub u32);
+
+impl fmt::Display for PeerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.0)
+    }
+}
+
+/// A member's place in the session: it outlives the peer that sits on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct SeatId(pub u16);
+
+/// One session, from its founding to its end. The relay draws it; a code can be used again, a session cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct SessionId(pub u64);
+
+/// A host's reign number. The founder's is 1; it grows at each host change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct Term(pub u64);
+
+impl Term {
+    /// The reign after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+/// A replicated object: who created it and its number among that peer's objects (first seed: ids are sequential).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId {
+    /// The peer that created it; zero for the session object.
+    pub creator: PeerId,
+    /// Sequential per creator, from 1.
+    pub number: u32,
+}
+
+impl ObjectId {
+    /// The session object, whose owner is the host (DESIGN §1).
+    pub const SESSION: Self = Self { creator: PeerId(0), number: 0 };
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.creator, self.number)
+    }
+}
+
+/// What an object is; the application's own numbering. [`Kind::SESSION`] is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Kind(pub u8);
+
+impl Kind {
+    /// The kind of the session object.
+    pub const SESSION: Self = Self(0);
+}
+
+/// The secret that takes a seat back. Whoever shows it sits; it is replaced each time it is used.
+#[derive(Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Ticket(pub [u8; 16]);
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ticket(secret)")
+    }
+}
+
+/// What the view holds of a ticket: any later host can check one, no member can make one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct TicketHash(pub [u8; 16]);
+
+impl Ticket {
+    /// The hash that the view carries.
+    #[must_use]
+    pub fn hash(&self) -> TicketHash {
+        let mut short = [0; 16];
+        short.copy_from_slice(&crate::digest(&[b"samovar ticket", &self.0])[..16]);
+        TicketHash(short)
+    }
+}
+
+/// The code that players pass around: 3 to 12 of `A`-`Z`, `0`-`9` and `-`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct GameCode(String);
+
+impl GameCode {
+    /// Reads a code as a person typed it: white space around it and lower case are forgiven.
+    /// `None` when it is not a code.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let fits = (3..=12).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+            && text.bytes().any(|b| b != b'-');
+        fits.then(|| Self(text.to_ascii_uppercase()))
+    }
+
+    /// The code's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a decoded code obeys the rules of [`GameCode::parse`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        Self::parse(&self.0).as_ref() == Some(self)
+    }
+}
+
+impl fmt::Display for GameCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A member's name made fit to show: control and direction characters dropped, white space folded, cut to
+/// [`crate::limits::NAME_CHARS_MAX`] characters. Empty when nothing is left.
+#[must_use]
+pub fn clean_name(name: &str) -> String {
+    let mut clean = String::new();
+    let mut chars = 0;
+    for c in name.chars().take(1_024) {
+        let invisible = c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+        if invisible || (c.is_whitespace() && (clean.is_empty() || clean.ends_with(' '))) {
+            continue;
+        }
+        if chars == crate::limits::NAME_CHARS_MAX {
+            break;
+        }
+        clean.push(if c.is_whitespace() { ' ' } else { c });
+        chars += 1;
+    }
+    clean.truncate(clean.trim_end().len());
+    clean
+}
+
+/// Whether a name from the network is one that [`clean_name`] would leave as it is.
+#[must_use]
+pub fn is_clean_name(name: &str) -> bool {
+    name.len() <= crate::limits::NAME_MAX && clean_name(name) == name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn codes_are_forgiven_case_and_space_and_nothing_else() {
+        assert_eq!(GameCode::parse(" tea-4 ").map(|c| c.0), Some("TEA-4".to_owned()));
+        for bad in ["", "AB", "ABCDEFGHIJKLM", "A B", "<b>", "ÄÖÜ", "---"] {
+            assert_eq!(GameCode::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_are_cut_and_cleaned_but_markup_is_left_to_the_page() {
+        assert_eq!(clean_name("  Ann \u{202e}\n Bo  "), "Ann Bo");
+        assert_eq!(clean_name("<b>hi</b>"), "<b>hi</b>");
+        assert_eq!(clean_name(&"x".repeat(10_000)).chars().count(), 20);
+        assert_eq!(clean_name("\u{0}\u{7f}"), "");
+        assert!(clean_name(&"𒐫".repeat(500)).len() <= crate::limits::NAME_MAX);
+    }
+}

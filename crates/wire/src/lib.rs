@@ -1,0 +1,47 @@
+//! Identifiers, `Time`, and the encoding of everything that Samovar peers and their relay say to each other.
+//!
+//! This crate knows layouts and limits and has no behaviour: no state machine, no timer, no policy.
+//! Every decoder is total: any bytes give a value or a [`DecodeError`], never a panic, and no decoder allocates
+//! more than the limit of what it decodes. `PROTOCOL.md` beside this crate is the wire document; the code cites it.
+
+pub mod close;
+pub mod codec;
+pub mod control;
+pub mod entropy;
+pub mod id;
+pub mod limits;
+pub mod link_frame;
+pub mod object;
+pub mod relay;
+pub mod stamp;
+pub mod time;
+pub mod warrant;
+
+pub use close::{Blame, CloseCode};
+pub use codec::{DecodeError, Reader, Writer};
+pub use entropy::{Entropy, digest};
+pub use id::{GameCode, Kind, ObjectId, PeerId, SeatId, SessionId, Term, Ticket, TicketHash};
+pub use stamp::Stamp;
+pub use time::{Duration, Time};
+pub use warrant::{PeerPass, Signature, Warrant};
+
+/// Version of everything in `PROTOCOL.md`. Peers and relays of different versions refuse each other (PROTOCOL §1).
+pub const PROTOCOL_VERSION: u16 = 1;
+
+/// How a path carries bytes (PROTOCOL §2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// May lose, duplicate and reorder. Packets.
+    Unreliable,
+    /// In order and complete while the path lives. Bulk only.
+    Reliable,
+}
+
+/// What the sender keeps of a reliable or bulk message to ask later whether it was delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receipt {
+    /// The number of the message's last segment in the reliable lane.
+    Lane(u64),
+    /// The offset just behind the message in the bulk stream.
+    Bulk(u64),
+}

@@ -1,0 +1,38 @@
+//! Every limit of the wire, in one place (PROTOCOL §8). All are agreed: a peer that exceeds one misbehaves.
+
+/// Largest packet in bytes, header included: below the usable payload of a data channel over any common path MTU.
+pub const PACKET_MAX: usize = 1_200;
+/// Largest chunk of the bulk stream in bytes, header included.
+pub const BULK_CHUNK_MAX: usize = 16 * 1_024;
+/// Largest reliable or bulk message in bytes.
+pub const MESSAGE_MAX: usize = 64 * 1_024;
+/// Largest message of the application in bytes.
+pub const APP_MESSAGE_MAX: usize = 16 * 1_024;
+/// Payload bytes of one segment of the reliable lane.
+pub const SEGMENT_MAX: usize = 1_000;
+/// Segments a sender may have in flight, and a receiver must hold, on one link.
+pub const SEGMENT_WINDOW: u64 = 256;
+/// Bytes of the bulk stream a sender may have in flight on one link.
+pub const BULK_WINDOW: u64 = 256 * 1_024;
+/// Most fields of one object.
+pub const FIELDS_MAX: usize = 64;
+/// Largest field of an object in bytes.
+pub const FIELD_MAX: usize = 255;
+/// Largest state of an object in bytes, all fields together.
+pub const STATE_MAX: usize = 8 * 1_024;
+/// Most objects one peer may have alive at a time.
+pub const OBJECTS_PER_PEER_MAX: usize = 1_024;
+/// Most members of a session.
+pub const MEMBERS_MAX: usize = 32;
+/// Most seats of a session, the empty ones that wait for their member included.
+pub const SEATS_MAX: usize = 48;
+/// Longest name of a member, in bytes of UTF-8.
+pub const NAME_MAX: usize = 80;
+/// Longest name of a member, in characters.
+pub const NAME_CHARS_MAX: usize = 20;
+/// Largest control message between peers in bytes.
+pub const CONTROL_MAX: usize = 1_024;
+/// Largest message between a peer and the relay in bytes, forwarded bulk chunks and session descriptions included.
+pub const RELAY_MESSAGE_MAX: usize = BULK_CHUNK_MAX + 64;
+/// Largest session description (SDP) in bytes.
+pub const DESCRIPTION_MAX: usize = 8 * 1_024;

@@ -1,0 +1,203 @@
+//! Messages about objects (PROTOCOL §4): CREATE, UPDATE, DESTROY, GRANT, MIGRATE, and the orphan report.
+
+use crate::limits::{FIELD_MAX, FIELDS_MAX, STATE_MAX};
+use crate::{DecodeError, Kind, ObjectId, PeerId, Reader, Stamp, Time, Writer};
+
+/// First byte of a message on the reliable lane or the bulk stream, and of a datagram (PROTOCOL §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum MessageKind {
+    /// A [`crate::control::PeerControl`].
+    Control = 1,
+    /// An object's creator announces it.
+    Create = 2,
+    /// An object's new owner announces itself; acts as CREATE.
+    Migrate = 3,
+    /// The host gives an object to the receiver.
+    Grant = 4,
+    /// A member shows the host an object of a peer that is gone.
+    Orphan = 5,
+    /// Changed fields of objects.
+    Update = 6,
+    /// An object ends.
+    Destroy = 7,
+    /// Several announcements in one, for a newcomer.
+    Snapshot = 8,
+    /// The application's own.
+    App = 9,
+}
+
+impl MessageKind {
+    /// Reads the kind byte.
+    ///
+    /// # Errors
+    /// `Truncated` or `Invalid`.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(match reader.u8()? {
+            1 => Self::Control,
+            2 => Self::Create,
+            3 => Self::Migrate,
+            4 => Self::Grant,
+            5 => Self::Orphan,
+            6 => Self::Update,
+            7 => Self::Destroy,
+            8 => Self::Snapshot,
+            9 => Self::App,
+            _ => return Err(DecodeError::Invalid),
+        })
+    }
+}
+
+/// What the creator of an object decides once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// What it is.
+    pub kind: Kind,
+    /// Changes travel on the reliable lane, each set of them atomically, instead of in datagrams.
+    pub reliable: bool,
+    /// When its owner goes, the object goes too; otherwise the host takes it.
+    pub dies_with_owner: bool,
+}
+
+/// An object in full: the body of CREATE, MIGRATE, GRANT and of an orphan report.
+#[derive(Clone, Copy, Debug)]
+pub struct Announcement<'a> {
+    /// Which object.
+    pub id: ObjectId,
+    /// The owner it is about: the sender, for a grant the receiver, for an orphan the peer that is gone.
+    pub owner: PeerId,
+    /// Under which ownership.
+    pub stamp: Stamp,
+    /// What its creator decided.
+    pub traits: Traits,
+    /// Session time at which the state was sampled.
+    pub sampled: Time,
+    /// The fields, to be read with [`FieldList`].
+    pub fields: FieldList<'a>,
+}
+
+/// The fields of an announcement, checked and still encoded.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldList<'a> {
+    count: usize,
+    reader: Reader<'a>,
+}
+
+impl<'a> FieldList<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let count = usize::from(reader.u8()?);
+        if count > FIELDS_MAX {
+            return Err(DecodeError::TooLarge);
+        }
+        let fields = Self { count, reader: *reader };
+        let mut total = 0;
+        for _ in 0..count {
+            total += reader.prefixed(FIELD_MAX)?.len();
+        }
+        if total > STATE_MAX { Err(DecodeError::TooLarge) } else { Ok(fields) }
+    }
+
+    /// The fields in order.
+    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let mut reader = self.reader;
+        (0..self.count).map_while(move |_| reader.prefixed(FIELD_MAX).ok())
+    }
+}
+
+/// Appends an announcement behind its kind byte.
+pub fn encode_announcement<'f>(
+    head: &Announcement<'_>,
+    fields: impl ExactSizeIterator<Item = &'f [u8]>,
+    out: &mut Writer<'_>,
+) {
+    out.object_id(head.id);
+    out.u32(head.owner.0);
+    out.stamp(head.stamp);
+    out.u8(head.traits.kind.0);
+    out.u8(u8::from(head.traits.reliable) | u8::from(head.traits.dies_with_owner) << 1);
+    out.varint(head.sampled.as_micros());
+    out.u8(fields.len() as u8);
+    fields.for_each(|field| out.prefixed(field));
+}
+
+impl<'a> Announcement<'a> {
+    /// An announcement without its fields, for encoding.
+    #[must_use]
+    pub const fn head(id: ObjectId, owner: PeerId, stamp: Stamp, traits: Traits, sampled: Time) -> Self {
+        let fields = FieldList { count: 0, reader: Reader::new(&[]) };
+        Self { id, owner, stamp, traits, sampled, fields }
+    }
+
+    /// Reads the body behind the kind byte.
+    ///
+    /// # Errors
+    /// Any [`DecodeError`].
+    pub fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let id = reader.object_id()?;
+        let owner = PeerId(reader.u32()?);
+        let stamp = reader.stamp()?;
+        let kind = Kind(reader.u8()?);
+        let flags = reader.u8()?;
+        if flags > 3 || (kind == Kind::SESSION) != (id == ObjectId::SESSION) {
+            return Err(DecodeError::Invalid);
+        }
+        let traits = Traits { kind, reliable: flags & 1 != 0, dies_with_owner: flags & 2 != 0 };
+        let sampled = Time::from_micros(reader.varint()?);
+        Ok(Self { id, owner, stamp, traits, sampled, fields: FieldList::decode(reader)? })
+    }
+}
+
+/// Changed fields of one object.
+#[derive(Clone, Copy, Debug)]
+pub struct Update<'a> {
+    /// Which object.
+    pub id: ObjectId,
+    /// Under which ownership the sender speaks.
+    pub stamp: Stamp,
+    count: usize,
+    reader: Reader<'a>,
+}
+
+impl<'a> Update<'a> {
+    /// Reads one update of a list.
+    ///
+    /// # Errors
+    /// Any [`DecodeError`].
+    pub fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let (id, stamp) = (reader.object_id()?, reader.stamp()?);
+        let count = usize::from(reader.u8()?);
+        let update = Self { id, stamp, count, reader: *reader };
+        for _ in 0..count {
+            if usize::from(reader.u8()?) >= FIELDS_MAX {
+                return Err(DecodeError::TooLarge);
+            }
+            reader.prefixed(FIELD_MAX)?;
+        }
+        Ok(update)
+    }
+
+    /// The changed fields: index and value.
+    pub fn fields(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
+        let mut reader = self.reader;
+        (0..self.count).map_while(move |_| Some((usize::from(reader.u8().ok()?), reader.prefixed(FIELD_MAX).ok()?)))
+    }
+}
+
+/// The body of DESTROY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destroy {
+    /// Which object.
+    pub id: ObjectId,
+    /// Under which ownership it was destroyed.
+    pub stamp: Stamp,
+}
+
+impl Destroy {
+    /// Reads the body behind the kind byte.
+    ///
+    /// # Errors
+    /// Any [`DecodeError`].
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { id: reader.object_id()?, stamp: reader.stamp()? })
+    }
+}

@@ -1,0 +1,289 @@
+//! What a peer and the relay say to each other over the WebSocket (PROTOCOL §5).
+
+use bincode::{Decode, Encode};
+
+use crate::control::{Message, decode, encode};
+use crate::id::is_clean_name;
+use crate::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_MAX, RELAY_MESSAGE_MAX};
+use crate::{DecodeError, GameCode, Mode, PeerId, PeerPass, SessionId, Term, Warrant};
+
+/// Bytes in front of a forwarded payload: kind, peer, mode.
+pub const FORWARD_HEADER: usize = 6;
+
+const CONTROL: u8 = 0;
+const FORWARD: u8 = 1;
+
+/// One WebSocket message in either direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelayFrame<'a> {
+    /// A [`ToRelay`] or [`FromRelay`].
+    Control(&'a [u8]),
+    /// A packet or bulk chunk; the peer is the receiver on the way in and the sender on the way out.
+    Forward {
+        /// Receiver or sender.
+        peer: PeerId,
+        /// What the payload is.
+        mode: Mode,
+        /// The packet or chunk.
+        payload: &'a [u8],
+    },
+}
+
+impl<'a> RelayFrame<'a> {
+    /// Reads one WebSocket message.
+    ///
+    /// # Errors
+    /// `TooLarge` beyond the limit of its kind, `Invalid` for an unknown kind or mode, `Truncated`.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        match bytes.split_first().ok_or(DecodeError::Truncated)? {
+            (&CONTROL, body) if body.len() <= RELAY_MESSAGE_MAX => Ok(Self::Control(body)),
+            (&CONTROL, _) => Err(DecodeError::TooLarge),
+            (&FORWARD, body) => {
+                let (peer, body) = body.split_first_chunk().ok_or(DecodeError::Truncated)?;
+                let (&mode, payload) = body.split_first().ok_or(DecodeError::Truncated)?;
+                let (mode, max) = match mode {
+                    0 => (Mode::Unreliable, PACKET_MAX),
+                    1 => (Mode::Reliable, BULK_CHUNK_MAX),
+                    _ => return Err(DecodeError::Invalid),
+                };
+                if payload.len() > max {
+                    return Err(DecodeError::TooLarge);
+                }
+                Ok(Self::Forward { peer: PeerId(u32::from_le_bytes(*peer)), mode, payload })
+            }
+            _ => Err(DecodeError::Invalid),
+        }
+    }
+
+    /// A forwarded payload with its header.
+    #[must_use]
+    pub fn forward(peer: PeerId, mode: Mode, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(FORWARD_HEADER + payload.len());
+        bytes.push(FORWARD);
+        bytes.extend_from_slice(&peer.0.to_le_bytes());
+        bytes.push(u8::from(mode == Mode::Reliable));
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    /// Turns a forwarded message to `from`'s receiver into the one it gets, in place: only the peer changes.
+    pub fn readdress(bytes: &mut [u8], from: PeerId) {
+        if let Some(peer) = bytes.get_mut(1..5) {
+            peer.copy_from_slice(&from.0.to_le_bytes());
+        }
+    }
+
+    /// A control message with its kind byte.
+    #[must_use]
+    pub fn control<T: Message>(message: &T) -> Vec<u8> {
+        let mut bytes = vec![CONTROL];
+        encode(message, &mut bytes);
+        bytes
+    }
+}
+
+/// From a peer to the relay.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum ToRelay {
+    /// The first message: who the sender wants to be.
+    Enter(Enter),
+    /// Claims the next term; the host is missed.
+    Claim(Term),
+    /// For another member: how to reach the sender directly.
+    Signal(PeerId, Signal),
+    /// Answers a probe.
+    Alive(u64),
+    /// The host's heartbeat.
+    Listing(Listing),
+    /// The sender leaves for good.
+    Leave,
+}
+
+/// The first message on a WebSocket.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Enter {
+    /// [`crate::PROTOCOL_VERSION`] of the sender.
+    pub version: u16,
+    /// Hash of the agreed parameters.
+    pub params: u64,
+    /// What the sender wants.
+    pub purpose: Purpose,
+}
+
+/// Why a peer connects.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Purpose {
+    /// To found a game, under this code or one that the relay draws.
+    Create(Option<GameCode>),
+    /// To join a game.
+    Join(GameCode),
+    /// To be again who it was, after the connection or the relay was lost.
+    Resume(GameCode, PeerPass, Warrant),
+}
+
+/// How to reach a peer directly. The relay passes it on and does not read it.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Signal {
+    /// A session description that opens a connection; `attempt` pairs it with its answer.
+    Offer(u32, String),
+    /// The answer to the offer of that attempt.
+    Answer(u32, String),
+}
+
+/// What the directory shows of a game.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Listing {
+    /// Members now.
+    pub players: u8,
+    /// Members at most.
+    pub capacity: u8,
+    /// Whether newcomers are admitted.
+    pub open: bool,
+    /// The host's name.
+    pub host_name: String,
+}
+
+/// From the relay to a peer.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum FromRelay {
+    /// Answers [`Enter`].
+    Entered(Entered),
+    /// Answers [`Enter`]; the connection closes behind it.
+    Refused(Refusal),
+    /// From another member.
+    Signal(PeerId, Signal),
+    /// A term has a host: to the claimant, and to every member connected.
+    Issued(Warrant),
+    /// Answers a claim: not granted.
+    Denied(Term, Denial),
+    /// Are you alive? Answer with this number.
+    Probe(u64),
+    /// That member's connection to the relay closed.
+    Gone(PeerId),
+}
+
+/// You are in the game as far as the relay is concerned; the host admits.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Entered {
+    /// The game's code.
+    pub code: GameCode,
+    /// Who you are.
+    pub pass: PeerPass,
+    /// The key that verifies warrants and passes.
+    pub key: [u8; 32],
+    /// The highest warrant of the session.
+    pub warrant: Warrant,
+    /// The session's id, also in the pass.
+    pub session: SessionId,
+}
+
+/// Why the relay does not let a peer in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Refusal {
+    /// No game has this code.
+    UnknownGame,
+    /// The code to create is in use.
+    CodeTaken,
+    /// The host says that no seat is free.
+    Full,
+    /// The host admits nobody.
+    Closed,
+    /// Another protocol version; the relay speaks this one.
+    Version(u16),
+    /// Another game or other parameters.
+    Parameters,
+    /// The pass or warrant is not the relay's.
+    BadPass,
+    /// The relay holds as many games, or this game as many connections, as it takes.
+    Busy,
+    /// A message that breaks the protocol.
+    Misbehaved,
+}
+
+/// Why a claim was not granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Denial {
+    /// The host answered the relay's probe.
+    HostIsAlive,
+    /// Somebody else has the term already; its warrant was sent before this.
+    Stale,
+}
+
+impl Message for ToRelay {
+    fn check(&self) -> Result<(), DecodeError> {
+        match self {
+            Self::Enter(Enter { purpose: Purpose::Create(Some(code)), .. })
+            | Self::Enter(Enter { purpose: Purpose::Join(code) | Purpose::Resume(code, ..), .. }) => check_code(code),
+            Self::Signal(_, signal) => signal.check(),
+            Self::Listing(listing) if !is_clean_name(&listing.host_name) => Err(DecodeError::Invalid),
+            Self::Listing(listing) if usize::from(listing.capacity) > MEMBERS_MAX => Err(DecodeError::TooLarge),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Message for FromRelay {
+    fn check(&self) -> Result<(), DecodeError> {
+        match self {
+            Self::Entered(entered) => check_code(&entered.code),
+            Self::Signal(_, signal) => signal.check(),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Signal {
+    fn check(&self) -> Result<(), DecodeError> {
+        let (Self::Offer(_, text) | Self::Answer(_, text)) = self;
+        if text.len() > DESCRIPTION_MAX { Err(DecodeError::TooLarge) } else { Ok(()) }
+    }
+}
+
+fn check_code(code: &GameCode) -> Result<(), DecodeError> {
+    if code.is_valid() { Ok(()) } else { Err(DecodeError::Invalid) }
+}
+
+impl ToRelay {
+    /// Decodes the body of a control frame.
+    ///
+    /// # Errors
+    /// As [`decode`].
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        decode::<Self, RELAY_MESSAGE_MAX>(bytes)
+    }
+}
+
+impl FromRelay {
+    /// Decodes the body of a control frame.
+    ///
+    /// # Errors
+    /// As [`decode`].
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        decode::<Self, RELAY_MESSAGE_MAX>(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn a_forwarded_packet_changes_its_peer_and_nothing_else() {
+        let mut bytes = RelayFrame::forward(PeerId(7), Mode::Reliable, b"abc");
+        RelayFrame::readdress(&mut bytes, PeerId(9));
+        let expected = RelayFrame::Forward { peer: PeerId(9), mode: Mode::Reliable, payload: b"abc" };
+        assert_eq!(RelayFrame::decode(&bytes), Ok(expected));
+        assert_eq!(bytes.len(), FORWARD_HEADER + 3);
+    }
+
+    #[test]
+    fn oversized_forwards_and_descriptions_are_refused() {
+        let packet = RelayFrame::forward(PeerId(1), Mode::Unreliable, &[0; PACKET_MAX + 1]);
+        assert_eq!(RelayFrame::decode(&packet), Err(DecodeError::TooLarge));
+        let signal = ToRelay::Signal(PeerId(1), Signal::Offer(0, "x".repeat(DESCRIPTION_MAX + 1)));
+        let bytes = RelayFrame::control(&signal);
+        assert_eq!(ToRelay::decode(&bytes[1..]), Err(DecodeError::TooLarge));
+    }
+}

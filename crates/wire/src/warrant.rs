@@ -1,0 +1,63 @@
+//! What the relay signs (PROTOCOL §6).
+
+use bincode::{Decode, Encode};
+
+use crate::{PeerId, SessionId, Term};
+
+/// An ed25519 signature of the relay.
+#[derive(Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Signature(pub [u8; 64]);
+
+impl core::fmt::Debug for Signature {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Signature({:02x}{:02x}…)", self.0[0], self.0[1])
+    }
+}
+
+/// The proof that entitles a peer to be host of a term (DESIGN §4): the relay gives it to the first claim of that
+/// term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Warrant {
+    /// The session it is about.
+    pub session: SessionId,
+    /// The reign it opens.
+    pub term: Term,
+    /// The peer that may host.
+    pub host: PeerId,
+    /// Over [`Warrant::signed_bytes`].
+    pub signature: Signature,
+}
+
+impl Warrant {
+    /// The bytes that the relay signs.
+    #[must_use]
+    pub fn signed_bytes(session: SessionId, term: Term, host: PeerId) -> Vec<u8> {
+        let mut bytes = b"samovar warrant 1".to_vec();
+        bytes.extend_from_slice(&session.0.to_le_bytes());
+        bytes.extend_from_slice(&term.0.to_le_bytes());
+        bytes.extend_from_slice(&host.0.to_le_bytes());
+        bytes
+    }
+}
+
+/// The relay's word that a connection is this peer; with it a peer is itself again after the relay restarted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct PeerPass {
+    /// The session it is about.
+    pub session: SessionId,
+    /// The peer it names.
+    pub peer: PeerId,
+    /// Over [`PeerPass::signed_bytes`].
+    pub signature: Signature,
+}
+
+impl PeerPass {
+    /// The bytes that the relay signs.
+    #[must_use]
+    pub fn signed_bytes(session: SessionId, peer: PeerId) -> Vec<u8> {
+        let mut bytes = b"samovar peer pass 1".to_vec();
+        bytes.extend_from_slice(&session.0.to_le_bytes());
+        bytes.extend_from_slice(&peer.0.to_le_bytes());
+        bytes
+    }
+}

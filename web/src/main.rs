@@ -1,0 +1,2 @@
+//! Dueling Teapots in the browser.
+fn main() {}

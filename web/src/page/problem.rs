@@ -1,0 +1,280 @@
+//! Why a person cannot play right now, in words: what happened, what it means, what to do next.
+
+/// What keeps the player from the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// Every seat is taken.
+    FullGame {
+        /// The game's code.
+        code: String,
+    },
+    /// The directory knows no such game.
+    UnknownGame {
+        /// The code that was asked for.
+        code: String,
+    },
+    /// The game was there and has ended, or takes nobody in any more.
+    ClosedGame {
+        /// The game's code.
+        code: String,
+    },
+    /// A new game was to have a code that another game has.
+    CodeTaken {
+        /// That code.
+        code: String,
+    },
+    /// This page speaks another protocol version, or plays by other rules, than the game.
+    VersionMismatch,
+    /// The relay cannot be reached, so no game can be found or opened.
+    RelayLost,
+    /// This peer can reach neither the relay nor a majority, and stopped.
+    Suspended {
+        /// The game's code.
+        code: String,
+    },
+    /// Another tab of the same player took the seat.
+    Replaced {
+        /// The game's code.
+        code: String,
+    },
+    /// The host ended this player's link.
+    Removed {
+        /// The game's code.
+        code: String,
+    },
+    /// The browser gives no WebGL 2.
+    NoWebGl2,
+    /// The address carries a parameter that cannot be understood.
+    BadParameter {
+        /// The parameter's name.
+        name: &'static str,
+        /// A short, printable form of its value.
+        value: String,
+        /// What would have been understood, to follow "It should be".
+        expected: &'static str,
+    },
+    /// Something the page did not expect; the text is for a bug report.
+    Broken {
+        /// What is known about it.
+        detail: String,
+    },
+}
+
+/// What a button below a problem does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// Try to join this game.
+    Join {
+        /// What the button says.
+        label: String,
+        /// The game's code.
+        code: String,
+    },
+    /// Open a game, under this code if there is one.
+    Create {
+        /// What the button says.
+        label: String,
+        /// The code wished for.
+        code: Option<String>,
+    },
+    /// Load the page anew.
+    Reload,
+    /// Go back to the list of games.
+    Lobby,
+}
+
+/// A problem in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// What happened, in a few words.
+    pub title: &'static str,
+    /// What it means.
+    pub explanation: String,
+    /// What to do next.
+    pub advice: &'static str,
+    /// Buttons, the likeliest first.
+    pub remedies: Vec<Remedy>,
+}
+
+impl Problem {
+    /// Says it.
+    pub fn words(&self) -> Words {
+        match self {
+            Self::FullGame { .. } | Self::UnknownGame { .. } | Self::ClosedGame { .. } | Self::CodeTaken { .. } => {
+                self.words_about_a_code()
+            }
+            Self::Suspended { .. } | Self::Replaced { .. } | Self::Removed { .. } => self.words_about_a_seat(),
+            Self::VersionMismatch | Self::RelayLost | Self::NoWebGl2 => self.words_about_this_browser(),
+            Self::BadParameter { name, value, expected } => Words {
+                title: "This link does not work",
+                explanation: format!("It says “{name}={value}”. It should be {expected}."),
+                advice: "Ask for the link again, or pick a game from the list.",
+                remedies: vec![Remedy::Lobby],
+            },
+            Self::Broken { detail } => Words {
+                title: "Something broke",
+                explanation: format!("The page met something it did not expect: {detail}"),
+                advice: "Load the page again. Your seat and your score are kept for you.",
+                remedies: vec![Remedy::Reload, Remedy::Lobby],
+            },
+        }
+    }
+
+    fn words_about_a_code(&self) -> Words {
+        match self {
+            Self::FullGame { code } => Words {
+                title: "The table is full",
+                explanation: format!("Every seat of the game {code} is taken."),
+                advice: "Try again when somebody has left, or set a table of your own.",
+                remedies: vec![join("Try again", code), create("New game", None), Remedy::Lobby],
+            },
+            Self::ClosedGame { code } => Words {
+                title: "The game is over",
+                explanation: format!("The game {code} has ended and takes nobody in any more."),
+                advice: "Set a new table, or pick another game from the list.",
+                remedies: vec![create("New game", None), Remedy::Lobby],
+            },
+            Self::CodeTaken { code } => Words {
+                title: "This code is taken",
+                explanation: format!("A game with the code {code} is already being played."),
+                advice: "Join it, or start a new game under another code.",
+                remedies: vec![join("Join it", code), create("New game, other code", None), Remedy::Lobby],
+            },
+            _ => {
+                let code = self.code().unwrap_or_default();
+                Words {
+                    title: "No such game",
+                    explanation: format!(
+                        "There is no game with the code {code}. It may have ended, or the code has a slip in it."
+                    ),
+                    advice: "Check the code, or start a game under it and send the link on.",
+                    remedies: vec![create("Start this game", Some(code)), Remedy::Lobby],
+                }
+            }
+        }
+    }
+
+    fn words_about_a_seat(&self) -> Words {
+        let code = self.code().unwrap_or_default();
+        match self {
+            Self::Suspended { .. } => Words {
+                title: "The duel is paused",
+                explanation: "This browser reaches neither the relay nor most of the players. It waits, so that \
+                              it does not play a different duel from theirs."
+                    .to_owned(),
+                advice: "Check your network. The duel goes on by itself when the others can be reached again.",
+                remedies: vec![Remedy::Lobby],
+            },
+            Self::Replaced { .. } => Words {
+                title: "You play in another tab",
+                explanation: format!("Your seat in the game {code} was taken over by another tab or window of yours."),
+                advice: "Go on there, or bring your seat back here.",
+                remedies: vec![join("Play here", code), Remedy::Lobby],
+            },
+            _ => Words {
+                title: "You were taken out of the game",
+                explanation: format!("The host of the game {code} ended the link with this browser."),
+                advice: "Join again, or pick another game from the list.",
+                remedies: vec![join("Join again", code), Remedy::Lobby],
+            },
+        }
+    }
+
+    fn words_about_this_browser(&self) -> Words {
+        match self {
+            Self::VersionMismatch => Words {
+                title: "Different versions",
+                explanation: "This page and the game you want to join are of different versions and would not \
+                              understand each other."
+                    .to_owned(),
+                advice: "Load the page again to get the newest version. If that does not help, the others have \
+                         to load theirs again.",
+                remedies: vec![Remedy::Reload, Remedy::Lobby],
+            },
+            Self::NoWebGl2 => Words {
+                title: "This browser cannot draw the table",
+                explanation: "Dueling Teapots is drawn with WebGL 2, which this browser does not offer.".to_owned(),
+                advice: "Switch on hardware acceleration in the browser's settings, update it, or take another \
+                         browser; then load the page again.",
+                remedies: vec![Remedy::Reload, Remedy::Lobby],
+            },
+            _ => Words {
+                title: "The relay does not answer",
+                explanation: "Without the relay no game can be found or opened. Duels that are being played over \
+                              direct links go on."
+                    .to_owned(),
+                advice: "Check your network and try again in a moment.",
+                remedies: vec![Remedy::Reload, Remedy::Lobby],
+            },
+        }
+    }
+
+    fn code(&self) -> Option<&str> {
+        match self {
+            Self::FullGame { code }
+            | Self::UnknownGame { code }
+            | Self::ClosedGame { code }
+            | Self::CodeTaken { code }
+            | Self::Suspended { code }
+            | Self::Replaced { code }
+            | Self::Removed { code } => Some(code),
+            Self::VersionMismatch
+            | Self::RelayLost
+            | Self::NoWebGl2
+            | Self::BadParameter { .. }
+            | Self::Broken { .. } => None,
+        }
+    }
+}
+
+fn join(label: &str, code: &str) -> Remedy {
+    Remedy::Join { label: label.to_owned(), code: code.to_owned() }
+}
+
+fn create(label: &str, code: Option<&str>) -> Remedy {
+    Remedy::Create { label: label.to_owned(), code: code.map(str::to_owned) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Problem> {
+        let code = || "TEA-42".to_owned();
+        vec![
+            Problem::FullGame { code: code() },
+            Problem::UnknownGame { code: code() },
+            Problem::ClosedGame { code: code() },
+            Problem::CodeTaken { code: code() },
+            Problem::VersionMismatch,
+            Problem::RelayLost,
+            Problem::Suspended { code: code() },
+            Problem::Replaced { code: code() },
+            Problem::Removed { code: code() },
+            Problem::NoWebGl2,
+            Problem::BadParameter { name: "robots", value: "9".to_owned(), expected: "a number from 0 to 3" },
+            Problem::Broken { detail: "x".to_owned() },
+        ]
+    }
+
+    #[test]
+    fn every_problem_has_its_own_title_and_leads_back_to_the_lobby() {
+        let words: Vec<Words> = all().iter().map(Problem::words).collect();
+        for (i, a) in words.iter().enumerate() {
+            assert!(!a.explanation.is_empty() && !a.advice.is_empty());
+            assert_eq!(a.remedies.last(), Some(&Remedy::Lobby), "{}", a.title);
+            assert!(words[i + 1..].iter().all(|b| a.title != b.title), "{}", a.title);
+        }
+    }
+
+    #[test]
+    fn problems_of_a_game_name_it() {
+        for problem in all() {
+            let words = problem.words();
+            let silent = matches!(problem, Problem::Suspended { .. });
+            if problem.code().is_some() && !silent {
+                assert!(words.explanation.contains("TEA-42"), "{}", words.title);
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What the browser remembers between visits: name, colour, sound off. Storage may be forbidden, full or throw
+//! (private windows, blocked cookies); then nothing is remembered and nothing else changes.
+
+use web_sys::Storage;
+
+/// One thing to remember.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// The player's name.
+    Name,
+    /// The index of the colour.
+    Colour,
+    /// "1" when sounds are off.
+    Muted,
+}
+
+impl Key {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Name => "samovar.name",
+            Self::Colour => "samovar.colour",
+            Self::Muted => "samovar.muted",
+        }
+    }
+}
+
+/// What was remembered, if anything.
+pub fn read(key: Key) -> Option<String> {
+    storage()?.get_item(key.name()).ok().flatten()
+}
+
+/// Remembers a value, where the browser allows it.
+pub fn write(key: Key, value: &str) {
+    if let Some(storage) = storage() {
+        // A full or forbidden storage costs the memory, not the game.
+        let _ = storage.set_item(key.name(), value);
+    }
+}
+
+fn storage() -> Option<Storage> {
+    web_sys::window()?.local_storage().ok().flatten()
+}

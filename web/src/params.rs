@@ -1,0 +1,219 @@
+//! What the address asks for: `?game=CODE&name=N&new=CODE&robots=K&path=auto|direct|relayed&low&colour=C`.
+//!
+//! The address is written by strangers. A parameter this page does not know is ignored and reported; one it knows
+//! with a value it cannot understand is a [`Problem`], because guessing would play another game than the one meant.
+
+use crate::page::name::{CODE_LENGTH, clean_code, clean_name, excerpt};
+use crate::page::palette::parse_colour;
+use crate::page::problem::Problem;
+
+/// Most robots a new game starts with.
+pub const ROBOTS_MAX: u8 = 3;
+
+/// Parameters looked at; a longer address is cut, so that reading it is bounded work.
+const PAIRS_MAX: usize = 32;
+
+const CODE_EXPECTED: &str = "a code of 3 to 12 letters, digits or hyphens";
+
+/// Where a visit starts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Entry {
+    /// With the list of games.
+    #[default]
+    Lobby,
+    /// In the game with this code (`game=CODE`).
+    Join(String),
+    /// In a new game, under this code (`new=CODE`) or under one the relay chooses (`new` or `new=`).
+    Create(Option<String>),
+}
+
+/// Which way packets may go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PathChoice {
+    /// Relayed first, direct when a direct link is up.
+    #[default]
+    Auto,
+    /// Direct links only.
+    Direct,
+    /// Through the relay only.
+    Relayed,
+}
+
+/// The address, understood.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Params {
+    /// Where to start.
+    pub entry: Entry,
+    /// The player's name, cleaned; `None` when the address gives none or nothing visible of one.
+    pub name: Option<String>,
+    /// Index into the palette.
+    pub colour: Option<u8>,
+    /// Robots in a new game, 0 to [`ROBOTS_MAX`].
+    pub robots: Option<u8>,
+    /// Which way packets may go.
+    pub path: PathChoice,
+    /// Draw less: no shadows, fewer pixels.
+    pub low: bool,
+    /// What was ignored, in words for the console and `status().errors`; printable, at most one line per parameter.
+    pub warnings: Vec<String>,
+    /// The first value that cannot be understood; show it instead of starting.
+    pub problem: Option<Problem>,
+}
+
+impl Params {
+    /// Reads a query, with or without its leading '?'.
+    pub fn parse(query: &str) -> Self {
+        let mut params = Self::default();
+        let mut seen: Vec<String> = Vec::new();
+        let query = query.strip_prefix('?').unwrap_or(query);
+        for (count, (key, value)) in form_urlencoded::parse(query.as_bytes()).enumerate() {
+            if count == PAIRS_MAX {
+                params.warnings.push(format!("only the first {PAIRS_MAX} parameters of the address were read"));
+                break;
+            }
+            if seen.iter().any(|earlier| *earlier == key) {
+                params.warnings.push(format!("repeated parameter ignored: {}", excerpt(&key)));
+                continue;
+            }
+            params.take(&key, &value);
+            seen.push(key.into_owned());
+        }
+        params
+    }
+
+    fn take(&mut self, key: &str, value: &str) {
+        match key {
+            "game" | "new" => self.take_entry(key, value),
+            // A name is cleaned, not refused: whatever it was, its owner can still play.
+            "name" => self.name = clean_name(value),
+            "colour" | "color" => match parse_colour(value) {
+                Some(colour) => self.colour = Some(colour),
+                None => self.refuse("colour", value, "a number from 0 to 7 or the name of a colour"),
+            },
+            "robots" => match value.parse() {
+                Ok(robots) if robots <= ROBOTS_MAX => self.robots = Some(robots),
+                _ => self.refuse("robots", value, "a number from 0 to 3"),
+            },
+            "path" => match value {
+                "auto" => self.path = PathChoice::Auto,
+                "direct" => self.path = PathChoice::Direct,
+                "relayed" => self.path = PathChoice::Relayed,
+                _ => self.refuse("path", value, "auto, direct or relayed"),
+            },
+            "low" => match value {
+                "" | "1" | "true" => self.low = true,
+                "0" | "false" => self.low = false,
+                _ => self.refuse("low", value, "left empty"),
+            },
+            _ => self.warnings.push(format!("unknown parameter ignored: {}", excerpt(key))),
+        }
+    }
+
+    fn take_entry(&mut self, key: &str, value: &str) {
+        let joins = key == "game";
+        if self.entry != Entry::Lobby {
+            let name = if joins { "game" } else { "new" };
+            self.refuse(name, value, "left out, because “game” and “new” exclude each other");
+            return;
+        }
+        match clean_code(value) {
+            Some(code) => self.entry = if joins { Entry::Join(code) } else { Entry::Create(Some(code)) },
+            None if !joins && value.is_empty() => self.entry = Entry::Create(None),
+            None => self.refuse(if joins { "game" } else { "new" }, value, CODE_EXPECTED),
+        }
+    }
+
+    fn refuse(&mut self, name: &'static str, value: &str, expected: &'static str) {
+        let value = excerpt(value);
+        self.warnings.push(format!("parameter {name}={value} not understood; it should be {expected}"));
+        self.problem.get_or_insert(Problem::BadParameter { name, value, expected });
+    }
+}
+
+/// Reads a code a person typed; the error says what would have been one.
+///
+/// # Errors
+/// It is no code.
+pub fn typed_code(raw: &str) -> Result<String, String> {
+    clean_code(raw).ok_or_else(|| {
+        format!("A code has {} to {} letters, digits or hyphens.", CODE_LENGTH.start(), CODE_LENGTH.end())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_address_starts_in_the_lobby() {
+        assert_eq!(Params::parse(""), Params::default());
+        assert_eq!(Params::parse("?"), Params::default());
+    }
+
+    #[test]
+    fn joining_link_is_understood() {
+        let params = Params::parse("?game=tea-42&name=Ann%20B&path=relayed&colour=cherry&low&robots=3");
+        assert_eq!(params.entry, Entry::Join("TEA-42".to_owned()));
+        assert_eq!(params.name.as_deref(), Some("Ann B"));
+        assert_eq!((params.path, params.colour, params.low), (PathChoice::Relayed, Some(1), true));
+        assert_eq!(params.robots, Some(3));
+        assert_eq!((params.warnings.len(), params.problem), (0, None));
+    }
+
+    #[test]
+    fn new_games_may_leave_the_code_to_the_relay() {
+        assert_eq!(Params::parse("new=CUP").entry, Entry::Create(Some("CUP".to_owned())));
+        assert_eq!(Params::parse("new").entry, Entry::Create(None));
+        assert_eq!(Params::parse("new=").entry, Entry::Create(None));
+    }
+
+    #[test]
+    fn unknown_parameters_are_ignored_and_reported() {
+        let params = Params::parse("utm_source=x&<script>=1&game=CUP");
+        assert_eq!(params.entry, Entry::Join("CUP".to_owned()));
+        assert_eq!(params.problem, None);
+        assert_eq!(params.warnings.len(), 2);
+    }
+
+    #[test]
+    fn bad_values_are_problems_that_name_them() {
+        for bad in ["game=", "game=a", "game=a%2Fb", "new=%3Cb%3E", "robots=4", "robots=-1", "robots=x",
+                    "path=up", "colour=9", "low=maybe", "game=CUP&new=CUP"] {
+            let params = Params::parse(bad);
+            assert!(matches!(params.problem, Some(Problem::BadParameter { .. })), "{bad}");
+            assert_eq!(params.warnings.len(), 1, "{bad}");
+        }
+    }
+
+    #[test]
+    fn first_of_repeated_parameters_counts() {
+        let params = Params::parse("game=ONE&game=TWO&robots=1&robots=2");
+        assert_eq!(params.entry, Entry::Join("ONE".to_owned()));
+        assert_eq!(params.robots, Some(1));
+        assert_eq!(params.warnings.len(), 2);
+    }
+
+    #[test]
+    fn hostile_addresses_cost_little_and_leave_short_words() {
+        let long = "x".repeat(10_000);
+        let params = Params::parse(&format!("name={long}&game={long}&{long}=1&robots=%FF%00%E2%80%AE"));
+        assert_eq!(params.name.as_deref(), Some("x".repeat(20).as_str()));
+        assert_eq!(params.entry, Entry::Lobby);
+        assert!(params.warnings.iter().all(|line| line.len() < 200 && !line.contains(['\0', '\u{202e}'])));
+        let many = Params::parse(&"a=1&".repeat(100_000));
+        assert!(many.warnings.len() <= PAIRS_MAX + 1);
+    }
+
+    #[test]
+    fn names_without_ink_are_left_to_the_default() {
+        assert_eq!(Params::parse("name=").name, None);
+        assert_eq!(Params::parse("name=%E2%80%8B").name, None);
+        assert_eq!(Params::parse("name=%3Cimg%20src%3Dx%3E").name.as_deref(), Some("<img src=x>"));
+    }
+
+    #[test]
+    fn typed_codes_are_explained_when_wrong() {
+        assert_eq!(typed_code(" cup-1 ").as_deref(), Ok("CUP-1"));
+        assert!(typed_code("a b").is_err());
+    }
+}
