@@ -68,7 +68,9 @@ impl Params {
         let query = query.strip_prefix('?').unwrap_or(query);
         for (count, (key, value)) in form_urlencoded::parse(query.as_bytes()).enumerate() {
             if count == PAIRS_MAX {
-                params.warnings.push(format!("only the first {PAIRS_MAX} parameters of the address were read"));
+                params
+                    .warnings
+                    .push(format!("only the first {PAIRS_MAX} parameters of the address were read"));
                 break;
             }
             if seen.iter().any(|earlier| *earlier == key) {
@@ -177,8 +179,19 @@ mod tests {
 
     #[test]
     fn bad_values_are_problems_that_name_them() {
-        for bad in ["game=", "game=a", "game=a%2Fb", "new=%3Cb%3E", "robots=4", "robots=-1", "robots=x",
-                    "path=up", "colour=9", "low=maybe", "game=CUP&new=CUP"] {
+        for bad in [
+            "game=",
+            "game=a",
+            "game=a%2Fb",
+            "new=%3Cb%3E",
+            "robots=4",
+            "robots=-1",
+            "robots=x",
+            "path=up",
+            "colour=9",
+            "low=maybe",
+            "game=CUP&new=CUP",
+        ] {
             let params = Params::parse(bad);
             assert!(matches!(params.problem, Some(Problem::BadParameter { .. })), "{bad}");
             assert_eq!(params.warnings.len(), 1, "{bad}");

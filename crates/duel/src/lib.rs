@@ -9,6 +9,33 @@
 //! the x axis, speeds per second, times in microseconds of session time (`u64`) unless a name says seconds.
 //! The x and y axes lie in the table, z points up and the table's top is z = 0.
 //!
+//! One frame of an owner's teapot, and what the host makes of the cube it fires:
+//! ```
+//! use samovar_duel::arena::TEA_TABLE;
+//! use samovar_duel::cube::{Cooldown, Launch};
+//! use samovar_duel::hits::{Struck, Sweep, Target};
+//! use samovar_duel::player::PlayerKey;
+//! use samovar_duel::teapot::{Controls, Surroundings, Teapot};
+//!
+//! let (me, now, frame) = (PlayerKey::Seat(1), 5_000_000, 16_667);
+//! let mut teapot = Teapot::new(TEA_TABLE.farthest_spawn(me.preference(), &[]));
+//! let mut cooldown = Cooldown::default();
+//!
+//! // The owner: controls, one frame, what to publish.
+//! let controls = Controls { throttle: 1.0, turn: 0.0, fire: true };
+//! teapot.step(frame, controls, &Surroundings { arena: &TEA_TABLE, others: &[] });
+//! let fields = [teapot.motion().encode()];
+//! assert_eq!(fields[0].len(), 12);
+//! let launch = (controls.fire && cooldown.try_fire(now)).then(|| Launch::from_spout(me, &teapot.motion(), now));
+//!
+//! // The host: what the cube struck since it looked last.
+//! let launch = launch.expect("the first shot is free");
+//! let ahead = Target { player: PlayerKey::Robot(0), position: [6.0, 1.6], velocity: [0.0, 0.0] };
+//! let sweep = Sweep { launch: &launch, from: launch.launched_at, to: now + 1_000_000 };
+//! let impact = sweep.first_impact(&TEA_TABLE, &[ahead]).expect("someone is in the way");
+//! assert!(matches!(impact.struck, Struck::Obstacle(_) | Struck::Teapot(_) | Struck::Landed(_)));
+//! ```
+//!
 //! | module | what it decides |
 //! |---|---|
 //! | [`arena`] | the table, its rim, what stands on it, where teapots appear |

@@ -1,7 +1,7 @@
 //! Position and velocities of a teapot at one moment: what its owner publishes and everyone else extrapolates.
 
 use crate::arena::Spawn;
-use crate::plane::{Vec2, add, perpendicular, rotate, scale, wrap_angle};
+use crate::plane::{Vec2, add, rotate, scale, wrap_angle};
 
 /// Where a teapot is, where it points, and how both change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,16 +28,10 @@ impl Motion {
     /// expected further along its circle and not on the tangent.
     pub fn extrapolated(&self, seconds: f32) -> Self {
         let angle = self.spin * seconds;
-        let travelled = if angle.abs() < 1e-3 {
-            scale(self.velocity, seconds)
-        } else {
-            // The integral of the turning velocity from 0 to `seconds`.
-            let (sin, cos) = angle.sin_cos();
-            add(
-                scale(self.velocity, sin / self.spin),
-                scale(perpendicular(self.velocity), (1.0 - cos) / self.spin),
-            )
-        };
+        // An arc of a circle leads as far as its chord, which points half the angle off. Without a bend it is the arc.
+        let half = 0.5 * angle;
+        let chord = if half.abs() > 1e-4 { half.sin() / half } else { 1.0 };
+        let travelled = rotate(scale(self.velocity, seconds * chord), half);
         Self {
             position: add(self.position, travelled),
             velocity: rotate(self.velocity, angle),
@@ -90,9 +84,12 @@ mod tests {
     }
 
     #[test]
-    fn the_straight_and_the_curved_formula_agree_where_they_meet() {
-        let straight = Motion { velocity: [7.0, 0.0], spin: 0.001_9, ..Motion::default() };
-        let curved = Motion { spin: 0.002_1, ..straight };
-        assert!(distance(straight.extrapolated(0.5).position, curved.extrapolated(0.5).position) < 5e-3);
+    fn a_full_circle_comes_back() {
+        let circling = Motion { velocity: [7.0, 0.0], spin: std::f32::consts::TAU, ..Motion::default() };
+        assert!(distance(circling.extrapolated(1.0).position, [0.0, 0.0]) < 1e-4);
+        // After half of it, it is a diameter away.
+        let across = circling.extrapolated(0.5);
+        assert!(distance(across.position, [0.0, 7.0 / std::f32::consts::PI]) < 1e-3, "{across:?}");
+        assert!(distance(across.velocity, [-7.0, 0.0]) < 1e-3);
     }
 }

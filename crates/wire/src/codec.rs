@@ -49,8 +49,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Everything that is left.
-    pub const fn rest(&mut self) -> &'a [u8] {
-        core::mem::replace(&mut self.rest, &[])
+    pub fn rest(&mut self) -> &'a [u8] {
+        core::mem::take(&mut self.rest)
     }
 
     /// The next `n` bytes.

@@ -15,6 +15,7 @@ pub mod object;
 pub mod relay;
 pub mod stamp;
 pub mod time;
+pub mod view;
 pub mod warrant;
 
 pub use close::{Blame, CloseCode};

@@ -1,7 +1,7 @@
 //! Messages about objects (PROTOCOL §4): CREATE, UPDATE, DESTROY, GRANT, MIGRATE, and the orphan report.
 
 use crate::limits::{FIELD_MAX, FIELDS_MAX, STATE_MAX};
-use crate::{DecodeError, Kind, ObjectId, PeerId, Reader, Stamp, Time, Writer};
+use crate::{DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Time, Writer};
 
 /// First byte of a message on the reliable lane or the bulk stream, and of a datagram (PROTOCOL §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,19 +154,22 @@ pub struct Update<'a> {
     pub id: ObjectId,
     /// Under which ownership the sender speaks.
     pub stamp: Stamp,
+    /// Session time at which the newest of these fields was sampled.
+    pub sampled: Time,
     count: usize,
     reader: Reader<'a>,
 }
 
 impl<'a> Update<'a> {
-    /// Reads one update of a list.
+    /// Reads one update of a list whose base time is `base`.
     ///
     /// # Errors
     /// Any [`DecodeError`].
-    pub fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+    pub fn decode(base: Time, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let (id, stamp) = (reader.object_id()?, reader.stamp()?);
+        let sampled = base - Duration::from_micros(reader.varint()?);
         let count = usize::from(reader.u8()?);
-        let update = Self { id, stamp, count, reader: *reader };
+        let update = Self { id, stamp, sampled, count, reader: *reader };
         for _ in 0..count {
             if usize::from(reader.u8()?) >= FIELDS_MAX {
                 return Err(DecodeError::TooLarge);
@@ -181,6 +184,14 @@ impl<'a> Update<'a> {
         let mut reader = self.reader;
         (0..self.count).map_while(move |_| Some((usize::from(reader.u8().ok()?), reader.prefixed(FIELD_MAX).ok()?)))
     }
+}
+
+/// Appends the head of an update; `count` pairs of index and prefixed value follow.
+pub fn encode_update_head(id: ObjectId, stamp: Stamp, age: Duration, count: u8, out: &mut Writer<'_>) {
+    out.object_id(id);
+    out.stamp(stamp);
+    out.varint(age.as_micros());
+    out.u8(count);
 }
 
 /// The body of DESTROY.

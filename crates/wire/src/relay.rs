@@ -160,6 +160,8 @@ pub enum FromRelay {
     Probe(u64),
     /// That member's connection to the relay closed.
     Gone(PeerId),
+    /// The relay lives. Sent every two seconds, because a page does not see a WebSocket's own pings.
+    Pulse,
 }
 
 /// You are in the game as far as the relay is concerned; the host admits.

@@ -1,2 +1,53 @@
-//! cargo xtask.
-fn main() {}
+//! The developer's commands: `cargo xtask play | test | size | tools`.
+//!
+//! Every command fetches what it needs first and starts no step before the former one has succeeded. What this
+//! crate refuses: to change anything outside the build directories and its own cache of tools, and to install
+//! system packages without being root.
+
+mod check;
+mod cli;
+mod clock;
+mod compress;
+mod files;
+mod page;
+mod play;
+mod process;
+mod repo;
+mod size;
+mod tools;
+
+use std::process::ExitCode;
+
+use cli::Task;
+use process::Result;
+use repo::Repo;
+use tools::Toolbox;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match cli::parse(&arguments).and_then(perform) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn perform(task: Task) -> Result<()> {
+    match task {
+        Task::Help => {
+            print!("{}", cli::HELP);
+            Ok(())
+        }
+        Task::Play { port, open } => play::play(&Repo::locate()?, port, open),
+        Task::Announce { port, relay, open } => play::announce(port, relay, open),
+        Task::Test { only } => check::run(&Repo::locate()?, &only),
+        Task::ListSteps => {
+            check::list();
+            Ok(())
+        }
+        Task::Size => size::size(&Repo::locate()?),
+        Task::Tools => Toolbox::new(&Repo::locate()?)?.print_path(),
+    }
+}

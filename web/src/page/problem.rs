@@ -100,10 +100,13 @@ impl Problem {
     /// Says it.
     pub fn words(&self) -> Words {
         match self {
-            Self::FullGame { .. } | Self::UnknownGame { .. } | Self::ClosedGame { .. } | Self::CodeTaken { .. } => {
-                self.words_about_a_code()
+            Self::FullGame { .. }
+            | Self::UnknownGame { .. }
+            | Self::ClosedGame { .. }
+            | Self::CodeTaken { .. } => self.words_about_a_code(),
+            Self::Suspended { .. } | Self::Replaced { .. } | Self::Removed { .. } => {
+                self.words_about_a_seat()
             }
-            Self::Suspended { .. } | Self::Replaced { .. } | Self::Removed { .. } => self.words_about_a_seat(),
             Self::VersionMismatch | Self::RelayLost | Self::NoWebGl2 => self.words_about_this_browser(),
             Self::BadParameter { name, value, expected } => Words {
                 title: "This link does not work",
@@ -159,15 +162,18 @@ impl Problem {
         match self {
             Self::Suspended { .. } => Words {
                 title: "The duel is paused",
-                explanation: "This browser reaches neither the relay nor most of the players. It waits, so that \
+                explanation:
+                    "This browser reaches neither the relay nor most of the players. It waits, so that \
                               it does not play a different duel from theirs."
-                    .to_owned(),
+                        .to_owned(),
                 advice: "Check your network. The duel goes on by itself when the others can be reached again.",
                 remedies: vec![Remedy::Lobby],
             },
             Self::Replaced { .. } => Words {
                 title: "You play in another tab",
-                explanation: format!("Your seat in the game {code} was taken over by another tab or window of yours."),
+                explanation: format!(
+                    "Your seat in the game {code} was taken over by another tab or window of yours."
+                ),
                 advice: "Go on there, or bring your seat back here.",
                 remedies: vec![join("Play here", code), Remedy::Lobby],
             },
@@ -184,25 +190,28 @@ impl Problem {
         match self {
             Self::VersionMismatch => Words {
                 title: "Different versions",
-                explanation: "This page and the game you want to join are of different versions and would not \
+                explanation:
+                    "This page and the game you want to join are of different versions and would not \
                               understand each other."
-                    .to_owned(),
+                        .to_owned(),
                 advice: "Load the page again to get the newest version. If that does not help, the others have \
                          to load theirs again.",
                 remedies: vec![Remedy::Reload, Remedy::Lobby],
             },
             Self::NoWebGl2 => Words {
                 title: "This browser cannot draw the table",
-                explanation: "Dueling Teapots is drawn with WebGL 2, which this browser does not offer.".to_owned(),
+                explanation: "Dueling Teapots is drawn with WebGL 2, which this browser does not offer."
+                    .to_owned(),
                 advice: "Switch on hardware acceleration in the browser's settings, update it, or take another \
                          browser; then load the page again.",
                 remedies: vec![Remedy::Reload, Remedy::Lobby],
             },
             _ => Words {
                 title: "The relay does not answer",
-                explanation: "Without the relay no game can be found or opened. Duels that are being played over \
+                explanation:
+                    "Without the relay no game can be found or opened. Duels that are being played over \
                               direct links go on."
-                    .to_owned(),
+                        .to_owned(),
                 advice: "Check your network and try again in a moment.",
                 remedies: vec![Remedy::Reload, Remedy::Lobby],
             },

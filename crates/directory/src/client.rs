@@ -1,0 +1,475 @@
+//! A peer's client of the relay: enters a game, comes back after a loss, and verifies what the relay signs.
+//!
+//! It asks its driver for one WebSocket at a time and says what to send on it. It refuses to go on with a relay
+//! that breaks the protocol ([`Fault`]), and it never gives up on one that is merely away.
+//!
+//! ```text
+//!            opened             Entered
+//!  Opening ----------> Entering ----------> Entered
+//!     ^  \                |                    |            Refused for good, Fault, leave()
+//!     |   \ closed,       | closed, late,      | closed,    from every phase
+//!     |    \ late         | refused for now    | silent           |
+//!     |     v             v                    v                  v
+//!     +---- Waiting <-----+--------------------+                Over
+//!      pause over
+//! ```
+
+mod outbox;
+
+use std::collections::VecDeque;
+
+use samovar_roster::RelayKey;
+use samovar_wire::limits::{BULK_CHUNK_MAX, PACKET_MAX};
+use samovar_wire::relay::{
+    Denial, Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
+};
+use samovar_wire::{Duration, Entropy, Mode, PeerId, Term, Time, Warrant};
+
+use crate::limits::{ANSWER_WITHIN, OPEN_WITHIN, RETRY_FIRST, RETRY_MAX, SILENCE_MAX};
+use outbox::Outbox;
+
+/// What a client needs to know at birth.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    /// [`samovar_wire::PROTOCOL_VERSION`], except in tests of a mismatch.
+    pub version: u16,
+    /// Hash of the agreed parameters; the relay lets only equals into one game.
+    pub params: u64,
+    /// What the peer wants: to create or to join. [`Purpose::Resume`] is the client's own business later.
+    pub purpose: Purpose,
+    /// Seeds the jitter of reconnection.
+    pub entropy: [u8; 32],
+}
+
+/// What the driver must do with the WebSocket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientRequest {
+    /// Open a socket to the relay; answer with `handle_opened` or, when it cannot be, `handle_closed`.
+    Open,
+    /// Close the socket, or stop opening it, and hand nothing of it over any more.
+    Close,
+}
+
+/// What happened, for the peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientEvent {
+    /// The relay let us in for the first time.
+    Entered(Entered),
+    /// The relay refuses us for good. The client is over.
+    Refused(Refusal),
+    /// The relay breaks the protocol. The client is over.
+    Failed(Fault),
+    /// The relay cannot be reached, for the first time since it could, or since birth. The client goes on trying.
+    Lost,
+    /// We are in the game again, as the same peer. A newer warrant follows as [`ClientEvent::Issued`].
+    Restored,
+    /// A packet or bulk chunk from another member.
+    Forwarded {
+        /// Its sender, on the relay's word.
+        from: PeerId,
+        /// How it travelled.
+        mode: Mode,
+        /// The packet or chunk.
+        payload: Vec<u8>,
+    },
+    /// How to reach another member directly.
+    Signal(PeerId, Signal),
+    /// A verified warrant, of a higher term than any that this client knew, by `set_warrant` included.
+    Issued(Warrant),
+    /// Our claim was not granted.
+    Denied(Term, Denial),
+    /// That member's connection to the relay closed; it may live on direct links.
+    Gone(PeerId),
+}
+
+/// How a relay broke the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A message that does not parse.
+    Malformed,
+    /// A message that may not come now.
+    Unexpected,
+    /// A pass or warrant that its own key does not verify, or of another session.
+    BadSignature,
+    /// Its key is no key, or not the one it had before.
+    KeyChanged,
+    /// It took us for another peer, or into another session, than before.
+    IdentityChanged,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Opening,
+    Entering,
+    Entered,
+    Waiting,
+    Over,
+}
+
+/// What the relay told us at the first entry; it must say the same at every later one.
+#[derive(Clone, Debug)]
+struct Identity {
+    key: RelayKey,
+    entered: Entered,
+}
+
+/// The state machine; see the module's picture.
+#[derive(Debug)]
+pub struct Client {
+    config: ClientConfig,
+    entropy: Entropy,
+    phase: Phase,
+    /// When the phase ends by itself: the pause is over, or the relay is too late.
+    deadline: Time,
+    pause: Duration,
+    lost: bool,
+    identity: Option<Identity>,
+    warrant: Option<Warrant>,
+    /// A claim that is not answered yet.
+    claimed: Option<Term>,
+    outbox: Outbox,
+    requests: VecDeque<ClientRequest>,
+    events: VecDeque<ClientEvent>,
+}
+
+impl Client {
+    /// A client that asks for its first socket at once.
+    #[must_use]
+    pub fn new(now: Time, config: ClientConfig) -> Self {
+        Self {
+            entropy: Entropy::new(config.entropy),
+            config,
+            phase: Phase::Opening,
+            deadline: now + OPEN_WITHIN,
+            pause: RETRY_FIRST,
+            lost: false,
+            identity: None,
+            warrant: None,
+            claimed: None,
+            outbox: Outbox::new(),
+            requests: VecDeque::from([ClientRequest::Open]),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The socket is open.
+    pub fn handle_opened(&mut self, now: Time) {
+        if self.phase != Phase::Opening {
+            return;
+        }
+        self.phase = Phase::Entering;
+        self.deadline = now + ANSWER_WITHIN;
+        let purpose = match (&self.identity, self.warrant) {
+            (Some(Identity { entered, .. }), Some(warrant)) => {
+                Purpose::Resume(entered.code.clone(), entered.pass, warrant)
+            }
+            _ => self.config.purpose.clone(),
+        };
+        let enter = Enter { version: self.config.version, params: self.config.params, purpose };
+        self.outbox.push(&ToRelay::Enter(enter));
+    }
+
+    /// The socket closed, or could not be opened.
+    pub fn handle_closed(&mut self, now: Time) {
+        if matches!(self.phase, Phase::Opening | Phase::Entering | Phase::Entered) {
+            self.become_waiting(now);
+        }
+    }
+
+    /// A whole binary WebSocket message from the relay. A text message is handed over as empty bytes.
+    pub fn handle_message(&mut self, now: Time, bytes: &[u8]) {
+        if !matches!(self.phase, Phase::Entering | Phase::Entered) {
+            return;
+        }
+        if self.phase == Phase::Entered {
+            self.deadline = now + SILENCE_MAX;
+        }
+        let handled = match RelayFrame::decode(bytes) {
+            Ok(RelayFrame::Forward { peer, mode, payload }) => self.on_forward(peer, mode, payload),
+            Ok(RelayFrame::Control(body)) => {
+                FromRelay::decode(body).map_err(|_| Fault::Malformed).and_then(|m| self.on_control(now, m))
+            }
+            Err(_) => Err(Fault::Malformed),
+        };
+        if let Err(fault) = handled {
+            self.become_over(ClientEvent::Failed(fault));
+        }
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if now >= self.deadline {
+            match self.phase {
+                Phase::Opening | Phase::Entering | Phase::Entered => {
+                    self.requests.push_back(ClientRequest::Close);
+                    self.become_waiting(now);
+                }
+                Phase::Waiting => {
+                    self.phase = Phase::Opening;
+                    self.deadline = now + OPEN_WITHIN;
+                    self.requests.push_back(ClientRequest::Open);
+                }
+                Phase::Over => self.deadline = Time::FAR,
+            }
+        }
+        self.flush(now);
+    }
+
+    /// Claims a term: the host is missed. Answered by [`ClientEvent::Issued`] or [`ClientEvent::Denied`] while the
+    /// relay is reachable; `false` when it is not, and nothing was claimed. A claim that waits for its answer is not
+    /// sent twice.
+    pub fn claim(&mut self, term: Term) -> bool {
+        if self.phase != Phase::Entered {
+            return false;
+        }
+        if self.claimed != Some(term) {
+            self.claimed = Some(term);
+            self.outbox.push(&ToRelay::Claim(term));
+        }
+        true
+    }
+
+    /// Sends a member the means to reach us directly. Dropped while the relay is lost.
+    pub fn signal(&mut self, now: Time, to: PeerId, signal: Signal) {
+        if self.phase == Phase::Entered {
+            self.outbox.signal(to, signal);
+            self.flush(now);
+        }
+    }
+
+    /// What the directory shall show of the game. It is sent while we are its host by the highest warrant known,
+    /// when it changed, twice a second at most, and again after a reconnection.
+    pub fn set_listing(&mut self, now: Time, listing: Listing) {
+        self.outbox.set_listing(listing);
+        self.flush(now);
+    }
+
+    /// A warrant learnt from other members: shown when we come back to the relay. `false` when it is not the
+    /// relay's, or of another session; one that is not newer than what we have changes nothing.
+    pub fn set_warrant(&mut self, now: Time, warrant: Warrant) -> bool {
+        let genuine = self.verifies(&warrant);
+        if genuine {
+            self.adopt(warrant);
+            self.flush(now);
+        }
+        genuine
+    }
+
+    /// The WebSocket message that forwards a payload to a member. `None` while the relay is lost, and for a payload
+    /// above the limit of its mode.
+    #[must_use]
+    pub fn forward(&self, to: PeerId, mode: Mode, payload: &[u8]) -> Option<Vec<u8>> {
+        let max = if mode == Mode::Unreliable { PACKET_MAX } else { BULK_CHUNK_MAX };
+        let fits = self.phase == Phase::Entered && payload.len() <= max;
+        fits.then(|| RelayFrame::forward(to, mode, payload))
+    }
+
+    /// Leaves the game for good, without an event. The socket closes when the farewell has been polled.
+    pub fn leave(&mut self, now: Time) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        if self.phase == Phase::Entered {
+            self.outbox.push(&ToRelay::Leave);
+        } else {
+            self.outbox.clear();
+        }
+        // The farewell may be polled after the request, so the driver is asked to come again at once.
+        self.phase = Phase::Over;
+        self.deadline = now;
+        self.requests.clear();
+        self.outbox.close_when_empty();
+    }
+
+    /// The next WebSocket message to send.
+    pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        self.outbox.pop()
+    }
+
+    /// The next obligation of the driver.
+    pub fn poll_request(&mut self) -> Option<ClientRequest> {
+        if self.outbox.take_close() {
+            self.requests.push_back(ClientRequest::Close);
+        }
+        self.requests.pop_front()
+    }
+
+    /// The next thing that happened.
+    pub fn poll_event(&mut self) -> Option<ClientEvent> {
+        self.events.pop_front()
+    }
+
+    /// When to call [`Client::handle_timeout`]; ask it last.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let flush =
+            if self.phase == Phase::Entered { self.outbox.ready_at(self.is_host()) } else { Time::FAR };
+        Some(self.deadline.min(flush)).filter(|&t| t != Time::FAR)
+    }
+
+    /// Whether the relay has us in the game now.
+    #[must_use]
+    pub fn is_entered(&self) -> bool {
+        self.phase == Phase::Entered
+    }
+
+    /// Who we are, from the first entry on.
+    #[must_use]
+    pub fn peer(&self) -> Option<PeerId> {
+        self.identity.as_ref().map(|identity| identity.entered.pass.peer)
+    }
+
+    /// The key that verifies warrants and passes, from the first entry on.
+    #[must_use]
+    pub fn key(&self) -> Option<RelayKey> {
+        self.identity.as_ref().map(|identity| identity.key)
+    }
+
+    /// The highest warrant known here.
+    #[must_use]
+    pub const fn warrant(&self) -> Option<Warrant> {
+        self.warrant
+    }
+
+    fn on_forward(&mut self, from: PeerId, mode: Mode, payload: &[u8]) -> Result<(), Fault> {
+        if self.phase != Phase::Entered {
+            return Err(Fault::Unexpected);
+        }
+        self.events.push_back(ClientEvent::Forwarded { from, mode, payload: payload.to_vec() });
+        Ok(())
+    }
+
+    fn on_control(&mut self, now: Time, message: FromRelay) -> Result<(), Fault> {
+        match (self.phase, message) {
+            (Phase::Entering, FromRelay::Entered(entered)) => self.on_entered(now, entered)?,
+            (_, FromRelay::Refused(refusal)) => self.on_refused(now, refusal),
+            (_, FromRelay::Pulse) => {}
+            (Phase::Entered, FromRelay::Issued(warrant)) => self.on_issued(now, warrant)?,
+            (Phase::Entered, FromRelay::Signal(from, signal)) => {
+                self.events.push_back(ClientEvent::Signal(from, signal));
+            }
+            (Phase::Entered, FromRelay::Denied(term, denial)) => {
+                self.claimed = self.claimed.filter(|&claimed| claimed != term);
+                self.events.push_back(ClientEvent::Denied(term, denial));
+            }
+            (Phase::Entered, FromRelay::Gone(peer)) => self.events.push_back(ClientEvent::Gone(peer)),
+            // Whoever reads this runs its loop: that is all the relay asks, so the answer is never delayed or paced.
+            (Phase::Entered, FromRelay::Probe(nonce)) => self.outbox.push(&ToRelay::Alive(nonce)),
+            _ => return Err(Fault::Unexpected),
+        }
+        Ok(())
+    }
+
+    fn on_entered(&mut self, now: Time, entered: Entered) -> Result<(), Fault> {
+        let key = RelayKey::from_bytes(&entered.key).ok_or(Fault::KeyChanged)?;
+        if let Some(Identity { key: known, entered: before }) = &self.identity {
+            if *known != key {
+                return Err(Fault::KeyChanged);
+            }
+            if before.pass != entered.pass || before.session != entered.session || before.code != entered.code
+            {
+                return Err(Fault::IdentityChanged);
+            }
+        }
+        let of_session =
+            entered.pass.session == entered.session && entered.warrant.session == entered.session;
+        if !of_session || !key.verifies_pass(&entered.pass) || !key.verifies_warrant(&entered.warrant) {
+            return Err(Fault::BadSignature);
+        }
+        self.phase = Phase::Entered;
+        self.deadline = now + SILENCE_MAX;
+        self.pause = RETRY_FIRST;
+        self.lost = false;
+        self.outbox.forget_listing_sent();
+        let warrant = entered.warrant;
+        if self.identity.is_some() {
+            self.events.push_back(ClientEvent::Restored);
+            if self.adopt(warrant) {
+                self.events.push_back(ClientEvent::Issued(warrant));
+            }
+        } else {
+            self.identity = Some(Identity { key, entered: entered.clone() });
+            self.adopt(warrant);
+            self.events.push_back(ClientEvent::Entered(entered));
+        }
+        self.flush(now);
+        Ok(())
+    }
+
+    fn on_issued(&mut self, now: Time, warrant: Warrant) -> Result<(), Fault> {
+        if !self.verifies(&warrant) {
+            return Err(Fault::BadSignature);
+        }
+        self.claimed = self.claimed.filter(|&claimed| claimed > warrant.term);
+        if self.adopt(warrant) {
+            self.events.push_back(ClientEvent::Issued(warrant));
+            self.flush(now);
+        }
+        Ok(())
+    }
+
+    /// A refusal that may be over soon does not end a member: its game may live on direct links meanwhile.
+    fn on_refused(&mut self, now: Time, refusal: Refusal) {
+        let for_now = matches!(refusal, Refusal::Busy | Refusal::CodeTaken | Refusal::UnknownGame);
+        if for_now && self.identity.is_some() {
+            self.requests.push_back(ClientRequest::Close);
+            self.become_waiting(now);
+        } else {
+            self.become_over(ClientEvent::Refused(refusal));
+        }
+    }
+
+    fn become_waiting(&mut self, now: Time) {
+        self.phase = Phase::Waiting;
+        let jitter = self.entropy.number() % (self.pause.as_micros() / 4 + 1);
+        self.deadline = now + self.pause + Duration::from_micros(jitter);
+        self.pause = self.pause.times(2).min(RETRY_MAX);
+        self.claimed = None;
+        self.outbox.clear();
+        // A socket that was never opened needs no opening any more.
+        self.requests.retain(|request| *request != ClientRequest::Open);
+        if !self.lost {
+            self.lost = true;
+            self.events.push_back(ClientEvent::Lost);
+        }
+    }
+
+    fn become_over(&mut self, event: ClientEvent) {
+        self.phase = Phase::Over;
+        self.deadline = Time::FAR;
+        self.outbox.clear();
+        self.requests.clear();
+        self.requests.push_back(ClientRequest::Close);
+        self.events.push_back(event);
+    }
+
+    /// Queues what may be sent by now.
+    fn flush(&mut self, now: Time) {
+        if self.phase == Phase::Entered {
+            let is_host = self.is_host();
+            self.outbox.flush(now, is_host);
+        }
+    }
+
+    fn is_host(&self) -> bool {
+        self.warrant.is_some_and(|warrant| Some(warrant.host) == self.peer())
+    }
+
+    fn verifies(&self, warrant: &Warrant) -> bool {
+        self.identity.as_ref().is_some_and(|Identity { key, entered }| {
+            warrant.session == entered.session && key.verifies_warrant(warrant)
+        })
+    }
+
+    /// Keeps a verified warrant when it is newer.
+    fn adopt(&mut self, warrant: Warrant) -> bool {
+        let newer = self.warrant.is_none_or(|known| warrant.term > known.term);
+        if newer {
+            self.warrant = Some(warrant);
+            self.outbox.forget_listing_sent();
+        }
+        newer
+    }
+}

@@ -1,0 +1,351 @@
+//! The relay's logic: which games there are, who is connected to them, and who hosts which term.
+//!
+//! It is the witness of DESIGN §4: each term of a session is given to one host, by compare-and-swap, and is on disk
+//! before anybody hears of it. It refuses to know what a game is about, and it keeps nothing of a peer but its
+//! connection: who shows a pass that the relay signed is that peer.
+//!
+//! ```text
+//!              Create, Resume            persisted                 last connection closed
+//!   (no game) ---------------> listing ------------> live ----------------------------------> dormant --> forgotten
+//!                                 ^                                                              |     a day
+//!                                 +----------------------- Resume -------------------------------+
+//! ```
+//!
+//! Invariants: a code names at most one session; a warrant that left here is on disk; nothing is queued for a
+//! connection after its [`Output::Close`].
+
+mod archive;
+mod connection;
+mod entry;
+mod game;
+mod members;
+mod succession;
+mod timers;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use samovar_roster::RelayKey;
+use samovar_roster::authority::Signatory;
+use samovar_wire::relay::{FromRelay, Listing, Refusal, RelayFrame, ToRelay};
+use samovar_wire::{Entropy, GameCode, PeerId, SessionId, Term, Time};
+
+use crate::limits::{CONNECTIONS_MAX, ENTER_WITHIN, PULSE_EVERY};
+use archive::Archive;
+use connection::{Connection, Phase};
+use game::Game;
+use timers::{Timer, Timers};
+
+/// One WebSocket at the relay. The driver numbers them and never uses a number twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId(pub u64);
+
+/// What a directory needs to know at birth.
+#[derive(Clone)]
+pub struct DirectoryConfig {
+    /// The secret half of the relay's ed25519 key. Passes and warrants outlive the process that signed them, so it
+    /// must be the same after a restart.
+    pub secret: [u8; 32],
+    /// Seeds the ids, codes and nonces that are drawn; from the system's randomness.
+    pub entropy: [u8; 32],
+}
+
+impl core::fmt::Debug for DirectoryConfig {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("DirectoryConfig(secret)")
+    }
+}
+
+/// What is on disk of a session: its highest term. A later record of a session replaces the earlier one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TermRecord {
+    /// The session.
+    pub session: SessionId,
+    /// The code that it is, or was, listed under.
+    pub code: GameCode,
+    /// Hash of the agreed parameters.
+    pub params: u64,
+    /// The highest term given to anybody.
+    pub term: Term,
+    /// The host of that term.
+    pub host: PeerId,
+    /// Grows with each game listed: of two records with one code the higher serial is the later game.
+    pub serial: u64,
+}
+
+/// What the driver must do, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Write this record to disk, then call [`Directory::handle_persisted`]. Until then nobody hears of its term. A
+    /// driver that cannot write must stop: a relay that forgets terms must not witness any.
+    Persist(TermRecord),
+    /// Remove the session's record. Needs no answer.
+    Forget(SessionId),
+}
+
+/// What the driver shall do to a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Send one binary WebSocket message.
+    Send {
+        /// To whom.
+        conn: ConnId,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// Close it behind what was sent before. Nothing further comes for it.
+    Close {
+        /// Which.
+        conn: ConnId,
+        /// Why.
+        reason: CloseReason,
+    },
+}
+
+/// Why the relay closes a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// It was refused; the refusal was sent before.
+    Refused(Refusal),
+    /// It never said who it wants to be.
+    Silent,
+    /// The same peer came back on a newer connection.
+    Replaced,
+    /// It said farewell.
+    Left,
+}
+
+/// A game as the list shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GameInfo {
+    /// What to join by.
+    pub code: GameCode,
+    /// What its host says of it.
+    pub listing: Listing,
+}
+
+/// The state machine; see the module's picture.
+#[derive(Debug)]
+pub struct Directory {
+    signatory: Signatory,
+    entropy: Entropy,
+    connections: BTreeMap<ConnId, Connection>,
+    games: BTreeMap<SessionId, Game>,
+    /// Codes of games and, for a while after a restart, of dormant sessions.
+    codes: BTreeMap<GameCode, SessionId>,
+    archive: Archive,
+    /// Newcomers to a dormant session whose code is reserved.
+    awaiting: BTreeMap<SessionId, BTreeSet<ConnId>>,
+    timers: Timers,
+    next_serial: u64,
+    outputs: VecDeque<Output>,
+    requests: VecDeque<Request>,
+}
+
+impl Directory {
+    /// A directory without games.
+    #[must_use]
+    pub fn new(config: &DirectoryConfig) -> Self {
+        Self {
+            signatory: Signatory::new(&config.secret),
+            entropy: Entropy::new(config.entropy),
+            connections: BTreeMap::new(),
+            games: BTreeMap::new(),
+            codes: BTreeMap::new(),
+            archive: Archive::default(),
+            awaiting: BTreeMap::new(),
+            timers: Timers::default(),
+            next_serial: 1,
+            outputs: VecDeque::new(),
+            requests: VecDeque::new(),
+        }
+    }
+
+    /// Takes over what an earlier process left on disk. To be called once, before anything else. The codes of these
+    /// sessions are kept for them for a while.
+    pub fn restore(&mut self, now: Time, records: impl IntoIterator<Item = TermRecord>) {
+        for record in records {
+            self.next_serial = self.next_serial.max(record.serial.saturating_add(1));
+            self.reserve_code(now, &record);
+            self.archive(now, record);
+        }
+    }
+
+    /// A connection was accepted.
+    pub fn handle_opened(&mut self, now: Time, conn: ConnId) {
+        if self.connections.is_empty() {
+            self.timers.set(Timer::Pulse, now + PULSE_EVERY);
+        }
+        let busy = self.connections.len() >= CONNECTIONS_MAX;
+        self.connections.insert(conn, Connection::new());
+        if busy {
+            self.refuse(now, conn, Refusal::Busy);
+        } else {
+            self.timers.set(Timer::Connection(conn), now + ENTER_WITHIN);
+        }
+    }
+
+    /// A connection closed, or was found dead. Spurious after [`Output::Close`].
+    pub fn handle_closed(&mut self, now: Time, conn: ConnId) {
+        self.detach(now, conn);
+    }
+
+    /// A whole WebSocket message; a text message is handed over as empty bytes. A driver may pass forwarded packets
+    /// on itself, by [`Directory::route`], which saves a copy.
+    pub fn handle_message(&mut self, now: Time, conn: ConnId, bytes: &[u8]) {
+        let Some(connection) = self.connections.get_mut(&conn) else { return };
+        let message = match RelayFrame::decode(bytes) {
+            Ok(RelayFrame::Forward { peer, .. }) => return self.forward(now, conn, peer, bytes),
+            Ok(RelayFrame::Control(body)) if connection.takes_control(now) => ToRelay::decode(body).ok(),
+            Ok(RelayFrame::Control(_)) | Err(_) => None,
+        };
+        let Some(message) = message else { return self.refuse(now, conn, Refusal::Misbehaved) };
+        match (connection.phase, message) {
+            (Phase::New, ToRelay::Enter(enter)) => {
+                self.timers.stop(Timer::Connection(conn));
+                if let Err(refusal) = self.enter(now, conn, enter) {
+                    self.refuse(now, conn, refusal);
+                }
+            }
+            (_, ToRelay::Leave) => self.close(now, conn, CloseReason::Left),
+            (Phase::Entered(session, peer), message) => {
+                self.on_member(now, (session, peer), conn, message);
+            }
+            _ => self.refuse(now, conn, Refusal::Misbehaved),
+        }
+    }
+
+    /// The record of this term is on disk.
+    pub fn handle_persisted(&mut self, now: Time, session: SessionId, term: Term) {
+        let Some(game) = self.games.get_mut(&session) else { return };
+        let Some((_, host)) = game.pending.take_if(|pending| pending.0 == term) else { return };
+        let warrant = self.signatory.warrant(session, term, host);
+        game.warrant = Some(warrant);
+        let waiting = game.claims.take_waiting();
+        game.claims.forget();
+        self.timers.stop(Timer::Probe(session));
+        self.broadcast(session, None, &FromRelay::Issued(warrant));
+        self.deny_losers(warrant, waiting);
+        self.admit_entrants(now, session);
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Time) {
+        while let Some(timer) = self.timers.pop(now) {
+            match timer {
+                Timer::Connection(conn) => self.on_connection_timeout(now, conn),
+                Timer::Probe(session) => self.on_probe_timeout(now, session),
+                Timer::Grace(session) => self.on_grace_timeout(now, session),
+                Timer::Reservation(session) => self.free_code(session),
+                Timer::Dormant(session) => self.forget(session),
+                Timer::Pulse => self.pulse(now),
+            }
+        }
+    }
+
+    /// The next thing to do to a connection.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// The next obligation of the driver.
+    pub fn poll_request(&mut self) -> Option<Request> {
+        self.requests.pop_front()
+    }
+
+    /// When to call [`Directory::handle_timeout`]; ask it last.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    /// The games to show, by code. A game is shown from its host's first listing until its last connection closes.
+    pub fn games(&self) -> impl Iterator<Item = GameInfo> + '_ {
+        self.codes.iter().filter_map(|(code, session)| {
+            let listing = self.games.get(session)?.listing.clone()?;
+            Some(GameInfo { code: code.clone(), listing })
+        })
+    }
+
+    /// What verifies the relay's signatures.
+    #[must_use]
+    pub fn key(&self) -> RelayKey {
+        self.signatory.key()
+    }
+
+    /// The connection of a member of the game that `conn` is in; `None` when there is no such member.
+    #[must_use]
+    pub fn route(&self, conn: ConnId, to: PeerId) -> Option<ConnId> {
+        let Phase::Entered(session, _) = self.connections.get(&conn)?.phase else { return None };
+        self.games.get(&session)?.members.get(&to).copied()
+    }
+
+    /// The peer that a connection is; `None` before it has entered.
+    #[must_use]
+    pub fn peer_of(&self, conn: ConnId) -> Option<PeerId> {
+        match self.connections.get(&conn)?.phase {
+            Phase::Entered(_, peer) => Some(peer),
+            _ => None,
+        }
+    }
+
+    /// How much is held: for the log, and for tests of the bounds.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        Usage {
+            connections: self.connections.len(),
+            games: self.games.len(),
+            dormant: self.archive.len(),
+            codes: self.codes.len(),
+            awaiting: self.awaiting.values().map(BTreeSet::len).sum(),
+            timers: self.timers.len(),
+        }
+    }
+
+    fn on_connection_timeout(&mut self, now: Time, conn: ConnId) {
+        match self.connections.get(&conn).map(|connection| connection.phase) {
+            Some(Phase::Awaiting(_)) => self.refuse(now, conn, Refusal::UnknownGame),
+            Some(_) => self.close(now, conn, CloseReason::Silent),
+            None => {}
+        }
+    }
+
+    fn pulse(&mut self, now: Time) {
+        let bytes = RelayFrame::control(&FromRelay::Pulse);
+        let greeted = self.connections.iter().filter(|(_, connection)| connection.phase != Phase::New);
+        self.outputs.extend(greeted.map(|(&conn, _)| Output::Send { conn, bytes: bytes.clone() }));
+        if !self.connections.is_empty() {
+            self.timers.set(Timer::Pulse, now + PULSE_EVERY);
+        }
+    }
+
+    fn send(&mut self, conn: ConnId, message: &FromRelay) {
+        self.outputs.push_back(Output::Send { conn, bytes: RelayFrame::control(message) });
+    }
+
+    fn refuse(&mut self, now: Time, conn: ConnId, refusal: Refusal) {
+        self.send(conn, &FromRelay::Refused(refusal));
+        self.close(now, conn, CloseReason::Refused(refusal));
+    }
+
+    fn close(&mut self, now: Time, conn: ConnId, reason: CloseReason) {
+        self.outputs.push_back(Output::Close { conn, reason });
+        self.detach(now, conn);
+    }
+}
+
+/// Counts of what a directory holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Open connections.
+    pub connections: usize,
+    /// Games with at least one connection.
+    pub games: usize,
+    /// Sessions without a connection whose terms are remembered.
+    pub dormant: usize,
+    /// Codes that cannot be taken.
+    pub codes: usize,
+    /// Newcomers that wait for a restored game.
+    pub awaiting: usize,
+    /// Timers.
+    pub timers: usize,
+}

@@ -1,0 +1,46 @@
+//! What the directory keeps of one connection.
+
+use samovar_wire::{PeerId, SessionId, Time};
+
+use crate::bucket::Bucket;
+use crate::limits::{CONTROL_BURST, CONTROL_INTERVAL, SIGNAL_BURST, SIGNAL_INTERVAL};
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It has not said who it wants to be.
+    New,
+    /// A newcomer to a dormant session: a member must come back first.
+    Awaiting(SessionId),
+    /// It is that peer as soon as the game's term is on disk.
+    Entrant(SessionId, PeerId),
+    /// It is that peer.
+    Entered(SessionId, PeerId),
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) phase: Phase,
+    controls: Bucket,
+    signals: Bucket,
+}
+
+impl Connection {
+    pub(super) const fn new() -> Self {
+        Self {
+            phase: Phase::New,
+            controls: Bucket::new(CONTROL_INTERVAL, CONTROL_BURST),
+            signals: Bucket::new(SIGNAL_INTERVAL, SIGNAL_BURST),
+        }
+    }
+
+    /// Whether one more control message is within the limit.
+    pub(super) fn takes_control(&mut self, now: Time) -> bool {
+        self.controls.take(now)
+    }
+
+    /// Whether one more signal is within the limit.
+    pub(super) fn takes_signal(&mut self, now: Time) -> bool {
+        self.signals.take(now)
+    }
+}

@@ -1,0 +1,252 @@
+//! How a connection becomes a peer: it founds a game, joins one, or comes back.
+
+use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, Refusal};
+use samovar_wire::{GameCode, PROTOCOL_VERSION, PeerId, PeerPass, SessionId, Term, Time, Warrant};
+
+use super::connection::Phase;
+use super::game::Game;
+use super::timers::Timer;
+use super::{CloseReason, ConnId, Directory, Request, TermRecord};
+use crate::limits::{CONNECTIONS_PER_GAME_MAX, GAMES_MAX, HOST_GRACE, RESTORED_WAIT, RETURNS_PER_GAME_MAX};
+
+/// Letters of a drawn code: no vowels, so that it spells nothing, and none that looks like another letter or digit.
+const CODE_LETTERS: &[u8] = b"BCDFGHJKMNPRSTWXZ";
+/// Letters per drawn code: 24 million codes for 10,000 games.
+const CODE_LENGTH: u32 = 6;
+
+/// What somebody shows who comes back.
+struct Return {
+    code: GameCode,
+    params: u64,
+    pass: PeerPass,
+    warrant: Warrant,
+}
+
+impl Directory {
+    pub(super) fn enter(&mut self, now: Time, conn: ConnId, enter: Enter) -> Result<(), Refusal> {
+        if enter.version != PROTOCOL_VERSION {
+            return Err(Refusal::Version(PROTOCOL_VERSION));
+        }
+        let params = enter.params;
+        match enter.purpose {
+            Purpose::Create(code) => self.create(now, conn, code, params),
+            Purpose::Join(code) => self.join(now, conn, &code, params),
+            Purpose::Resume(code, pass, warrant) => {
+                self.resume(now, conn, Return { code, params, pass, warrant })
+            }
+        }
+    }
+
+    fn create(
+        &mut self,
+        now: Time,
+        conn: ConnId,
+        code: Option<GameCode>,
+        params: u64,
+    ) -> Result<(), Refusal> {
+        if self.games.len() >= GAMES_MAX {
+            return Err(Refusal::Busy);
+        }
+        let code = match code {
+            Some(code) if self.codes.contains_key(&code) => return Err(Refusal::CodeTaken),
+            Some(code) => code,
+            None => self.draw_code(),
+        };
+        let session = self.draw_session();
+        let host = PeerId((self.entropy.number() >> 32).max(1) as u32);
+        self.list(TermRecord { session, code, params, term: Term(1), host, serial: self.next_serial });
+        self.become_entrant(now, conn, session, host);
+        Ok(())
+    }
+
+    fn join(&mut self, now: Time, conn: ConnId, code: &GameCode, params: u64) -> Result<(), Refusal> {
+        let session = *self.codes.get(code).ok_or(Refusal::UnknownGame)?;
+        let Some(game) = self.games.get_mut(&session) else {
+            return self.await_game(now, conn, session, params);
+        };
+        if game.params != params {
+            return Err(Refusal::Parameters);
+        }
+        if game.listing.as_ref().is_some_and(|listing| !listing.open) {
+            return Err(Refusal::Closed);
+        }
+        if game.connections() >= CONNECTIONS_PER_GAME_MAX {
+            return Err(Refusal::Busy);
+        }
+        let peer = game.draw_peer(&mut self.entropy);
+        self.become_entrant(now, conn, session, peer);
+        Ok(())
+    }
+
+    /// The relay restarted and nobody of this game is back yet.
+    fn await_game(
+        &mut self,
+        now: Time,
+        conn: ConnId,
+        session: SessionId,
+        params: u64,
+    ) -> Result<(), Refusal> {
+        let record = self.archive.get(session).ok_or(Refusal::UnknownGame)?;
+        if record.params != params {
+            return Err(Refusal::Parameters);
+        }
+        let awaiting = self.awaiting.entry(session).or_default();
+        if awaiting.len() >= CONNECTIONS_PER_GAME_MAX {
+            return Err(Refusal::Busy);
+        }
+        awaiting.insert(conn);
+        self.set_phase(conn, Phase::Awaiting(session));
+        self.timers.set(Timer::Connection(conn), now + RESTORED_WAIT);
+        Ok(())
+    }
+
+    fn resume(&mut self, now: Time, conn: ConnId, back: Return) -> Result<(), Refusal> {
+        let Return { code, params, pass, warrant } = back;
+        let (session, peer) = (pass.session, pass.peer);
+        let key = self.signatory.key();
+        if session != warrant.session || !key.verifies_pass(&pass) || !key.verifies_warrant(&warrant) {
+            return Err(Refusal::BadPass);
+        }
+        if let Some(game) = self.games.get(&session) {
+            if game.code != code {
+                return Err(Refusal::BadPass);
+            }
+            if game.params != params {
+                return Err(Refusal::Parameters);
+            }
+            let again = game.members.contains_key(&peer) || game.entrants.contains_key(&peer);
+            if !again && game.connections() >= CONNECTIONS_PER_GAME_MAX + RETURNS_PER_GAME_MAX {
+                return Err(Refusal::Busy);
+            }
+            self.learn(session, &warrant);
+        } else {
+            self.relist(now, code, params, &warrant)?;
+        }
+        self.become_entrant(now, conn, session, peer);
+        self.await_host(now, session);
+        Ok(())
+    }
+
+    /// A live game's member shows a warrant that is newer than what the relay remembers: its disk was lost.
+    fn learn(&mut self, session: SessionId, warrant: &Warrant) {
+        let known = self.games.get(&session).and_then(|game| game.record(session)).map(|record| record.term);
+        if known.is_some_and(|known| warrant.term > known) {
+            self.persist(session, warrant.term, warrant.host);
+        }
+    }
+
+    /// Lists a game that the relay has no connection of, under its highest known term.
+    fn relist(&mut self, now: Time, code: GameCode, params: u64, warrant: &Warrant) -> Result<(), Refusal> {
+        let session = warrant.session;
+        let known = self.recall(session, &code, params)?.map(|record| (record.term, record.host));
+        if self.games.len() >= GAMES_MAX {
+            return Err(Refusal::Busy);
+        }
+        let shown = (warrant.term, warrant.host);
+        let (term, host) = known.filter(|known| known.0 > shown.0).unwrap_or(shown);
+        self.archive.remove(session);
+        self.timers.stop(Timer::Dormant(session));
+        self.timers.stop(Timer::Reservation(session));
+        self.list(TermRecord { session, code, params, term, host, serial: self.next_serial });
+        if let Some(game) = self.games.get_mut(&session) {
+            game.awaits_host = true;
+        }
+        self.timers.set(Timer::Grace(session), now + HOST_GRACE);
+        self.let_awaiting_in(now, session);
+        Ok(())
+    }
+
+    fn list(&mut self, record: TermRecord) {
+        self.next_serial = self.next_serial.saturating_add(1);
+        self.codes.insert(record.code.clone(), record.session);
+        self.games.insert(record.session, Game::new(&record));
+        self.requests.push_back(Request::Persist(record));
+    }
+
+    fn let_awaiting_in(&mut self, now: Time, session: SessionId) {
+        let Some(code) = self.games.get(&session).map(|game| game.code.clone()) else { return };
+        for conn in self.awaiting.remove(&session).unwrap_or_default() {
+            self.timers.stop(Timer::Connection(conn));
+            // Their parameters were compared when they began to wait.
+            let params = self.games.get(&session).map_or(0, |game| game.params);
+            if let Err(refusal) = self.join(now, conn, &code, params) {
+                self.refuse(now, conn, refusal);
+            }
+        }
+    }
+
+    /// Makes a connection that peer: at once, or when the game's first warrant is on disk.
+    fn become_entrant(&mut self, now: Time, conn: ConnId, session: SessionId, peer: PeerId) {
+        let Some(game) = self.games.get_mut(&session) else { return };
+        game.remember(peer);
+        let older = game.members.get(&peer).or_else(|| game.entrants.get(&peer)).copied();
+        let warrant = game.warrant;
+        game.entrants.insert(peer, conn);
+        self.set_phase(conn, Phase::Entrant(session, peer));
+        if warrant.is_some() {
+            self.admit(session, peer);
+        }
+        if let Some(older) = older {
+            // It has lost its place already, so nobody hears that the peer is gone.
+            self.close(now, older, CloseReason::Replaced);
+        }
+    }
+
+    pub(super) fn admit_entrants(&mut self, now: Time, session: SessionId) {
+        let entrants = self.games.get(&session).map(|game| game.entrants.keys().copied().collect::<Vec<_>>());
+        for peer in entrants.unwrap_or_default() {
+            self.admit(session, peer);
+        }
+        self.await_host(now, session);
+    }
+
+    fn admit(&mut self, session: SessionId, peer: PeerId) {
+        let Some(game) = self.games.get_mut(&session) else { return };
+        let (Some(conn), Some(warrant)) = (game.entrants.remove(&peer), game.warrant) else { return };
+        game.members.insert(peer, conn);
+        if peer == warrant.host {
+            // A probe that went to its older connection is void; claims that wait set off another.
+            game.claims.probe = None;
+        }
+        let entered = Entered {
+            code: game.code.clone(),
+            pass: self.signatory.pass(session, peer),
+            key: self.signatory.key().to_bytes(),
+            warrant,
+            session,
+        };
+        self.set_phase(conn, Phase::Entered(session, peer));
+        self.send(conn, &FromRelay::Entered(entered));
+    }
+
+    fn draw_code(&mut self) -> GameCode {
+        loop {
+            let mut number = self.entropy.number();
+            let mut text = String::new();
+            for _ in 0..CODE_LENGTH {
+                let (rest, letter) = (number / CODE_LETTERS.len() as u64, number % CODE_LETTERS.len() as u64);
+                text.push(char::from(CODE_LETTERS[letter as usize]));
+                number = rest;
+            }
+            let code = GameCode::parse(&text).expect("six letters are a code");
+            if !self.codes.contains_key(&code) {
+                return code;
+            }
+        }
+    }
+
+    fn draw_session(&mut self) -> SessionId {
+        loop {
+            let session = SessionId(self.entropy.number());
+            if session.0 != 0 && !self.games.contains_key(&session) && self.archive.get(session).is_none() {
+                return session;
+            }
+        }
+    }
+
+    fn set_phase(&mut self, conn: ConnId, phase: Phase) {
+        if let Some(connection) = self.connections.get_mut(&conn) {
+            connection.phase = phase;
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What members say to each other and to the relay, and what happens when they go.
+
+use samovar_wire::relay::{FromRelay, Refusal, RelayFrame, ToRelay};
+use samovar_wire::{PeerId, SessionId, Time};
+
+use super::connection::Phase;
+use super::timers::Timer;
+use super::{ConnId, Directory, Output};
+
+impl Directory {
+    pub(super) fn on_member(
+        &mut self,
+        now: Time,
+        (session, peer): (SessionId, PeerId),
+        conn: ConnId,
+        message: ToRelay,
+    ) {
+        match message {
+            ToRelay::Claim(term) => self.on_claim(now, session, peer, term),
+            ToRelay::Alive(nonce) => self.on_alive(now, session, peer, nonce),
+            ToRelay::Signal(to, signal) => {
+                if !self.connections.get_mut(&conn).is_some_and(|connection| connection.takes_signal(now)) {
+                    self.refuse(now, conn, Refusal::Misbehaved);
+                } else if let Some(target) = self.route(conn, to) {
+                    self.send(target, &FromRelay::Signal(peer, signal));
+                }
+            }
+            ToRelay::Listing(listing) => {
+                if let Some(game) = self.games.get_mut(&session)
+                    && game.host() == Some(peer)
+                {
+                    game.listing = Some(listing);
+                }
+            }
+            ToRelay::Leave | ToRelay::Enter(_) => self.refuse(now, conn, Refusal::Misbehaved),
+        }
+    }
+
+    /// Passes a packet on. One for somebody who is gone is dropped, like any packet that comes too late.
+    pub(super) fn forward(&mut self, now: Time, conn: ConnId, to: PeerId, bytes: &[u8]) {
+        let Some(from) = self.peer_of(conn) else { return self.refuse(now, conn, Refusal::Misbehaved) };
+        if let Some(target) = self.route(conn, to) {
+            let mut bytes = bytes.to_vec();
+            RelayFrame::readdress(&mut bytes, from);
+            self.outputs.push_back(Output::Send { conn: target, bytes });
+        }
+    }
+
+    /// Tells every member but one.
+    pub(super) fn broadcast(&mut self, session: SessionId, except: Option<PeerId>, message: &FromRelay) {
+        let Some(game) = self.games.get(&session) else { return };
+        let bytes = RelayFrame::control(message);
+        let others = game.members.iter().filter(|&(&peer, _)| Some(peer) != except);
+        self.outputs.extend(others.map(|(_, &conn)| Output::Send { conn, bytes: bytes.clone() }));
+    }
+
+    /// Takes a connection out of whatever it is in.
+    pub(super) fn detach(&mut self, now: Time, conn: ConnId) {
+        let Some(connection) = self.connections.remove(&conn) else { return };
+        self.timers.stop(Timer::Connection(conn));
+        if self.connections.is_empty() {
+            self.timers.stop(Timer::Pulse);
+        }
+        match connection.phase {
+            Phase::New => {}
+            Phase::Awaiting(session) => {
+                if let Some(awaiting) = self.awaiting.get_mut(&session) {
+                    awaiting.remove(&conn);
+                    if awaiting.is_empty() {
+                        self.awaiting.remove(&session);
+                    }
+                }
+            }
+            Phase::Entrant(session, peer) | Phase::Entered(session, peer) => {
+                self.detach_peer(now, session, peer, conn);
+            }
+        }
+    }
+
+    fn detach_peer(&mut self, now: Time, session: SessionId, peer: PeerId, conn: ConnId) {
+        let Some(game) = self.games.get_mut(&session) else { return };
+        if game.entrants.get(&peer) == Some(&conn) {
+            game.entrants.remove(&peer);
+        }
+        if game.members.get(&peer) == Some(&conn) {
+            game.members.remove(&peer);
+            game.claims.remove(peer);
+            self.broadcast(session, None, &FromRelay::Gone(peer));
+            self.consider_claims(now, session);
+        }
+        if self.games.get(&session).is_some_and(|game| game.is_empty()) {
+            self.unlist(now, session);
+        }
+    }
+
+    /// The last connection of a game closed.
+    fn unlist(&mut self, now: Time, session: SessionId) {
+        let Some(game) = self.games.remove(&session) else { return };
+        self.codes.remove(&game.code);
+        self.timers.stop(Timer::Probe(session));
+        self.timers.stop(Timer::Grace(session));
+        if let Some(record) = game.record(session) {
+            self.archive(now, record);
+        }
+    }
+}

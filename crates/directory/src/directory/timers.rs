@@ -1,0 +1,63 @@
+//! What a directory waits for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use samovar_wire::{SessionId, Time};
+
+use super::ConnId;
+
+/// One thing waited for; there is at most one timer of each name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// A connection's `Enter`, or the game that a newcomer waits for.
+    Connection(ConnId),
+    /// The host's answer to a probe.
+    Probe(SessionId),
+    /// The host's return to a game that was listed again without it.
+    Grace(SessionId),
+    /// A code stops being kept for a session.
+    Reservation(SessionId),
+    /// A session has been without connection for long enough to be forgotten.
+    Dormant(SessionId),
+    /// Time to tell every connection that the relay lives.
+    Pulse,
+}
+
+/// The timers that run, by time and by name.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    order: BTreeSet<(Time, Timer)>,
+    times: BTreeMap<Timer, Time>,
+}
+
+impl Timers {
+    /// Starts a timer, or moves it.
+    pub(super) fn set(&mut self, timer: Timer, time: Time) {
+        self.stop(timer);
+        self.times.insert(timer, time);
+        self.order.insert((time, timer));
+    }
+
+    pub(super) fn stop(&mut self, timer: Timer) {
+        if let Some(time) = self.times.remove(&timer) {
+            self.order.remove(&(time, timer));
+        }
+    }
+
+    /// Takes a timer that is due.
+    pub(super) fn pop(&mut self, now: Time) -> Option<Timer> {
+        let &(time, timer) = self.order.first()?;
+        (time <= now).then(|| {
+            self.stop(timer);
+            timer
+        })
+    }
+
+    pub(super) fn next(&self) -> Option<Time> {
+        self.order.first().map(|&(time, _)| time)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
+    }
+}

@@ -1,0 +1,66 @@
+//! Every bound and every span of the directory and its client, in one place. `samovar_wire::limits` has the sizes.
+
+use samovar_wire::Duration;
+
+/// Games that are live at a time; a further one is refused as busy.
+pub const GAMES_MAX: usize = 10_000;
+/// Connections at a time, those that have not entered included; a further one is refused as busy.
+pub const CONNECTIONS_MAX: usize = 16_384;
+/// Connections of one game, those that wait to enter included; a further newcomer is refused as busy.
+pub const CONNECTIONS_PER_GAME_MAX: usize = 64;
+/// Connections of one game beyond that, for members that come back, so that newcomers cannot crowd them out.
+pub const RETURNS_PER_GAME_MAX: usize = 32;
+/// Sessions without a connection whose terms are remembered; beyond it the one that ends soonest is forgotten.
+pub const DORMANT_MAX: usize = 100_000;
+/// Peers of one game that are remembered so that their ids are not drawn again.
+pub const PEERS_REMEMBERED: usize = 256;
+
+/// How long a connection may take to send its `Enter`.
+pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
+/// How long a host may take to answer a probe.
+pub const PROBE_WITHIN: Duration = Duration::from_millis(700);
+/// How long a host's answer to a probe answers further claims too. It keeps those who claim without end from
+/// making the host exceed its own limits.
+pub const PROBE_HOLDS: Duration = Duration::from_millis(100);
+/// How long a claim counts towards a majority.
+pub const CLAIM_COUNTS_FOR: Duration = Duration::from_millis(3_000);
+/// How long a host that is not back yet is not taken for gone, from the moment its game is listed again. It covers
+/// the longest pause of a client between two attempts.
+pub const HOST_GRACE: Duration = Duration::from_millis(6_000);
+/// How long the code of a session is kept for it after the relay restarted.
+pub const CODE_RESERVED_FOR: Duration = Duration::from_millis(60_000);
+/// How long a newcomer waits for the first member of a restored game to come back.
+pub const RESTORED_WAIT: Duration = Duration::from_millis(10_000);
+/// How long the term of a session without a connection is remembered.
+pub const DORMANT_FOR: Duration = Duration::from_millis(24 * 60 * 60 * 1_000);
+/// How often every connection hears from the relay at least.
+pub const PULSE_EVERY: Duration = Duration::from_millis(2_000);
+
+/// Between two signals of one connection, on average.
+pub const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+/// Signals of one connection at once.
+pub const SIGNAL_BURST: u64 = 60;
+/// Between two control messages of one connection, signals included, on average.
+pub const CONTROL_INTERVAL: Duration = Duration::from_millis(20);
+/// Control messages of one connection at once.
+pub const CONTROL_BURST: u64 = 150;
+
+/// A client's pause before it opens the relay's socket again; it doubles with each failure in a row.
+pub const RETRY_FIRST: Duration = Duration::from_millis(250);
+/// The longest such pause, without the quarter of jitter that is added to each.
+pub const RETRY_MAX: Duration = Duration::from_millis(4_000);
+/// How long a client waits for the socket to open.
+pub const OPEN_WITHIN: Duration = Duration::from_millis(10_000);
+/// How long a client waits for the answer to its `Enter`: longer than [`RESTORED_WAIT`].
+pub const ANSWER_WITHIN: Duration = Duration::from_millis(15_000);
+/// How long a relay may be silent before the client takes the connection for broken.
+pub const SILENCE_MAX: Duration = Duration::from_millis(8_000);
+/// Between two listings of one client.
+pub const LISTING_INTERVAL: Duration = Duration::from_millis(500);
+/// Between two signals of a client, on average. Rate and burst leave the relay room for a network that holds two
+/// seconds of them back and then delivers all at once.
+pub const CLIENT_SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+/// Signals of a client at once: one for every other member.
+pub const CLIENT_SIGNAL_BURST: u64 = 40;
+/// Signals that wait in a client; beyond it the oldest is dropped, and its attempt times out.
+pub const CLIENT_SIGNALS_MAX: usize = 128;

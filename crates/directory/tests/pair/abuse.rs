@@ -1,0 +1,153 @@
+//! Connections that break the protocol: they go, and nobody else notices.
+
+use samovar_directory::limits::{DORMANT_FOR, SIGNAL_BURST};
+use samovar_directory::{CloseReason, ConnId, Usage};
+use samovar_wire::relay::{Enter, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
+use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Term};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{PARAMS, World, code, seconds};
+
+fn enter(purpose: Purpose) -> ToRelay {
+    ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: PARAMS, purpose })
+}
+
+fn assert_misbehaved(world: &World, conn: ConnId) {
+    assert_eq!(world.heard[&conn].last(), Some(&FromRelay::Refused(Refusal::Misbehaved)));
+    assert_eq!(world.closed.get(&conn), Some(&CloseReason::Refused(Refusal::Misbehaved)));
+}
+
+#[test]
+fn garbage_of_any_length_ends_its_connection_and_no_other() {
+    let mut world = World::with_members(2);
+    let before = world.directory.usage();
+    let mut entropy = Entropy::new([3; 32]);
+    for length in (0..600).chain([16_448, 16_449, 20_000, 70_000]) {
+        for kind in [0, 1, 2] {
+            let conn = world.raw_enter(Purpose::Join(code("TEA")));
+            let mut bytes: Vec<u8> = (0..length / 32 + 1).flat_map(|_| entropy.bytes()).collect();
+            bytes.truncate(length);
+            if let Some(first) = bytes.first_mut() {
+                *first = kind;
+            }
+            world.raw_bytes(conn, &bytes);
+            if !world.closed.contains_key(&conn) {
+                // A few random bytes are a packet for nobody, or a message that asks for nothing.
+                let now = world.now;
+                world.directory.handle_closed(now, conn);
+            }
+            world.settle();
+        }
+        world.run_for(samovar_wire::Duration::from_millis(1));
+    }
+    assert_eq!(world.directory.usage(), before);
+    assert!([0, 1].iter().all(|&i| world.seats[i].client.is_entered()));
+}
+
+#[test]
+fn mutated_messages_never_disturb_the_game() {
+    let mut world = World::with_members(2);
+    let mut entropy = Entropy::new([4; 32]);
+    let (session, peer) = (world.warrant(0).session, world.peer(1));
+    let signatory = samovar_roster::authority::Signatory::new(&world.secret);
+    let pass = signatory.pass(session, peer);
+    let originals = [
+        enter(Purpose::Create(None)),
+        enter(Purpose::Resume(code("TEA"), pass, world.warrant(0))),
+        ToRelay::Claim(Term(2)),
+        ToRelay::Signal(peer, Signal::Offer(1, "v=0".to_owned())),
+        ToRelay::Listing(crate::world::listing(2)),
+    ];
+    for round in 0..1_500 {
+        let mut bytes = RelayFrame::control(&originals[round % originals.len()]);
+        let number = entropy.number() as usize;
+        let at = number % bytes.len();
+        bytes[at] ^= 1 << (number >> 32 & 7);
+        bytes.truncate(bytes.len() - (number >> 40 & 1));
+        let conn = if round % 2 == 0 { world.raw() } else { world.raw_enter(Purpose::Join(code("TEA"))) };
+        world.raw_bytes(conn, &bytes);
+        let now = world.now;
+        world.directory.handle_closed(now, conn);
+        world.settle();
+    }
+    assert_eq!(world.warrant(0).term, Term(1));
+    assert!(world.seats[0].client.is_entered());
+    assert_eq!(world.directory.usage().connections, 2);
+}
+
+#[test]
+fn whoever_enters_twice_or_speaks_first_of_something_else_misbehaves() {
+    let mut world = World::with_members(1);
+    let twice = world.raw_enter(Purpose::Join(code("TEA")));
+    world.raw_send(twice, &enter(Purpose::Join(code("TEA"))));
+    assert_misbehaved(&world, twice);
+    let early = world.raw();
+    world.raw_send(early, &ToRelay::Claim(Term(2)));
+    assert_misbehaved(&world, early);
+    let packet = world.raw();
+    world.raw_bytes(packet, &RelayFrame::forward(world.peer(0), Mode::Unreliable, b"x"));
+    assert_misbehaved(&world, packet);
+    world.disk_works = false;
+    let founder = world.raw_enter(Purpose::Create(Some(code("MILK"))));
+    world.raw_send(founder, &ToRelay::Alive(0));
+    assert_misbehaved(&world, founder);
+    world.write();
+    assert_eq!(world.directory.usage().games, 1, "a founder that misbehaved founds nothing");
+}
+
+#[test]
+fn too_many_signals_end_the_connection_and_a_full_burst_does_not() {
+    let mut world = World::with_members(1);
+    let conn = world.raw_enter(Purpose::Join(code("TEA")));
+    let signal = ToRelay::Signal(PeerId(1), Signal::Answer(0, String::new()));
+    for _ in 0..SIGNAL_BURST {
+        world.raw_send(conn, &signal);
+    }
+    assert!(!world.closed.contains_key(&conn));
+    world.run_for(seconds(1));
+    for _ in 0..20 {
+        world.raw_send(conn, &signal);
+    }
+    assert!(!world.closed.contains_key(&conn));
+    world.raw_send(conn, &signal);
+    assert_misbehaved(&world, conn);
+}
+
+#[test]
+fn what_comes_after_the_close_is_ignored() {
+    let mut world = World::with_members(1);
+    let conn = world.raw();
+    world.raw_bytes(conn, &[]);
+    assert_misbehaved(&world, conn);
+    let now = world.now;
+    world.raw_send(conn, &enter(Purpose::Join(code("TEA"))));
+    world.directory.handle_closed(now, conn);
+    world.directory.handle_closed(now, ConnId(99_999));
+    world.settle();
+    assert_eq!(world.directory.usage().connections, 1);
+}
+
+#[test]
+fn nothing_is_left_of_games_that_ended() {
+    let mut world = World::new();
+    for round in 0..300 {
+        let founder = world.raw_enter(Purpose::Create(None));
+        let Some(FromRelay::Entered(entered)) = world.heard[&founder].last().cloned() else {
+            panic!("not entered")
+        };
+        let member = world.raw_enter(Purpose::Join(entered.code.clone()));
+        world.raw_send(member, &ToRelay::Claim(Term(2)));
+        world.run_for(seconds(round % 3));
+        for conn in [founder, member] {
+            let now = world.now;
+            world.directory.handle_closed(now, conn);
+            world.settle();
+        }
+    }
+    let dormant = Usage { dormant: 300, timers: 300, ..Usage::default() };
+    assert_eq!(world.directory.usage(), dormant);
+    world.run_for(DORMANT_FOR);
+    assert_eq!(world.directory.usage(), Usage::default());
+    assert!(world.disk.is_empty());
+}

@@ -1,0 +1,263 @@
+//! The client by itself: how it comes back, what it says by itself, and which relay it refuses.
+
+use samovar_directory::limits::{CLIENT_SIGNAL_BURST, RETRY_MAX, SILENCE_MAX};
+use samovar_directory::{Client, ClientConfig, ClientEvent, ClientRequest, Fault};
+use samovar_roster::authority::Signatory;
+use samovar_wire::relay::{Entered, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
+use samovar_wire::{Duration, PROTOCOL_VERSION, PeerId, SessionId, Term, Time};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{PARAMS, World, code, listing, millis, seconds};
+
+const SESSION: SessionId = SessionId(5);
+const ME: PeerId = PeerId(8);
+
+fn client(seed: u8) -> Client {
+    let purpose = Purpose::Join(code("TEA"));
+    let config = ClientConfig { version: PROTOCOL_VERSION, params: PARAMS, purpose, entropy: [seed; 32] };
+    Client::new(Time::ZERO, config)
+}
+
+fn entered(signatory: &Signatory, peer: PeerId, term: u64, host: PeerId) -> Entered {
+    Entered {
+        code: code("TEA"),
+        pass: signatory.pass(SESSION, peer),
+        key: signatory.key().to_bytes(),
+        warrant: signatory.warrant(SESSION, Term(term), host),
+        session: SESSION,
+    }
+}
+
+fn hear(client: &mut Client, now: Time, message: &FromRelay) {
+    client.handle_message(now, &RelayFrame::control(message));
+}
+
+fn said(client: &mut Client) -> Vec<ToRelay> {
+    let mut said = Vec::new();
+    while let Some(bytes) = client.poll_transmit() {
+        let Ok(RelayFrame::Control(body)) = RelayFrame::decode(&bytes) else { panic!("not control") };
+        said.push(ToRelay::decode(body).expect("the client speaks the protocol"));
+    }
+    said
+}
+
+/// A client that has entered, with its first events and messages taken.
+fn in_game(signatory: &Signatory, host: PeerId) -> Client {
+    let mut client = client(1);
+    client.handle_opened(Time::ZERO);
+    hear(&mut client, Time::ZERO, &FromRelay::Entered(entered(signatory, ME, 1, host)));
+    assert!(matches!(client.poll_event(), Some(ClientEvent::Entered(_))));
+    assert_eq!(client.poll_request(), Some(ClientRequest::Open));
+    said(&mut client);
+    client
+}
+
+#[test]
+fn pauses_double_up_to_their_limit_with_a_jitter_that_replays() {
+    let pauses = |seed| {
+        let (mut client, mut now) = (client(seed), Time::ZERO);
+        (0..8)
+            .map(|_| {
+                assert_eq!(client.poll_request(), Some(ClientRequest::Open));
+                client.handle_closed(now);
+                let next = client.poll_timeout().expect("it goes on");
+                let pause = next.since(now);
+                now = next;
+                client.handle_timeout(now);
+                pause.as_micros() / 1_000
+            })
+            .collect::<Vec<_>>()
+    };
+    let first = pauses(1);
+    for (pause, base) in first.iter().zip([250, 500, 1_000, 2_000, 4_000, 4_000, 4_000]) {
+        assert!((base..=base * 5 / 4).contains(pause), "{pause} is not {base} and a quarter at most");
+    }
+    assert_eq!(first, pauses(1));
+    assert_ne!(first, pauses(2));
+}
+
+#[test]
+fn a_relay_that_is_not_up_yet_is_reported_once_and_entered_when_it_is() {
+    let mut world = World::new();
+    world.relay_up = false;
+    world.create("TEA");
+    world.run_for(seconds(30));
+    assert_eq!(world.events(0), [ClientEvent::Lost]);
+    world.relay_up = true;
+    world.run_for(RETRY_MAX + RETRY_MAX);
+    assert!(matches!(world.events(0)[..], [ClientEvent::Entered(_)]));
+}
+
+#[test]
+fn a_relay_that_falls_silent_is_lost_and_its_pulse_keeps_it() {
+    let mut world = World::with_members(1);
+    world.run_for(seconds(60));
+    assert_eq!(world.events(0).len(), 1, "the pulse is heard");
+    let signatory = Signatory::new(&[1; 32]);
+    let mut client = in_game(&signatory, ME);
+    let silent = Time::ZERO + SILENCE_MAX;
+    assert_eq!(client.poll_timeout(), Some(silent));
+    client.handle_timeout(silent);
+    assert_eq!(client.poll_request(), Some(ClientRequest::Close));
+    assert_eq!(client.poll_event(), Some(ClientEvent::Lost));
+}
+
+#[test]
+fn it_comes_back_as_itself_with_the_highest_warrant_it_knows() {
+    let signatory = Signatory::new(&[1; 32]);
+    let mut client = in_game(&signatory, PeerId(2));
+    let learnt = signatory.warrant(SESSION, Term(4), PeerId(3));
+    assert!(client.set_warrant(Time::ZERO, learnt));
+    assert!(client.set_warrant(Time::ZERO, signatory.warrant(SESSION, Term(3), PeerId(2))));
+    assert!(!client.set_warrant(Time::ZERO, Signatory::new(&[2; 32]).warrant(SESSION, Term(9), ME)));
+    assert!(!client.set_warrant(Time::ZERO, signatory.warrant(SessionId(6), Term(9), ME)));
+    client.handle_closed(Time::ZERO);
+    let now = client.poll_timeout().expect("a pause");
+    client.handle_timeout(now);
+    client.handle_opened(now);
+    let [ToRelay::Enter(enter)] = &said(&mut client)[..] else { panic!("one message") };
+    assert_eq!(enter.purpose, Purpose::Resume(code("TEA"), signatory.pass(SESSION, ME), learnt));
+}
+
+#[test]
+fn a_relay_with_another_key_or_another_name_for_us_is_left() {
+    let (signatory, other) = (Signatory::new(&[1; 32]), Signatory::new(&[2; 32]));
+    let cases = [
+        (entered(&other, ME, 1, ME), Fault::KeyChanged),
+        (entered(&signatory, PeerId(9), 1, ME), Fault::IdentityChanged),
+        (Entered { code: code("MILK"), ..entered(&signatory, ME, 1, ME) }, Fault::IdentityChanged),
+        (
+            Entered { warrant: other.warrant(SESSION, Term(2), ME), ..entered(&signatory, ME, 1, ME) },
+            Fault::BadSignature,
+        ),
+    ];
+    for (answer, fault) in cases {
+        let mut client = in_game(&signatory, ME);
+        client.handle_closed(Time::ZERO);
+        let now = client.poll_timeout().expect("a pause");
+        client.handle_timeout(now);
+        client.handle_opened(now);
+        hear(&mut client, now, &FromRelay::Entered(answer));
+        assert_eq!(client.poll_event(), Some(ClientEvent::Lost));
+        assert_eq!(client.poll_event(), Some(ClientEvent::Failed(fault)));
+        assert_eq!(client.poll_request(), Some(ClientRequest::Close));
+        assert_eq!((client.poll_request(), client.poll_timeout()), (None, None));
+    }
+}
+
+#[test]
+fn a_forged_warrant_or_a_broken_message_ends_the_relay_not_the_process() {
+    let signatory = Signatory::new(&[1; 32]);
+    let forged = Signatory::new(&[2; 32]).warrant(SESSION, Term(2), ME);
+    let mut unexpected = in_game(&signatory, ME);
+    hear(&mut unexpected, Time::ZERO, &FromRelay::Entered(entered(&signatory, ME, 1, ME)));
+    assert_eq!(unexpected.poll_event(), Some(ClientEvent::Failed(Fault::Unexpected)));
+    let mut deceived = in_game(&signatory, PeerId(2));
+    hear(&mut deceived, Time::ZERO, &FromRelay::Issued(forged));
+    assert_eq!(deceived.poll_event(), Some(ClientEvent::Failed(Fault::BadSignature)));
+    let mut entropy = samovar_wire::Entropy::new([5; 32]);
+    for length in 0..300 {
+        let mut client = in_game(&signatory, ME);
+        let bytes: Vec<u8> = (0..10).flat_map(|_| entropy.bytes()).take(length).collect();
+        client.handle_message(Time::ZERO, &bytes);
+        while client.poll_event().is_some() {}
+    }
+}
+
+#[test]
+fn refusals_end_it_unless_they_pass_by_themselves() {
+    let signatory = Signatory::new(&[1; 32]);
+    for (refusal, ends) in [
+        (Refusal::Busy, false),
+        (Refusal::CodeTaken, false),
+        (Refusal::BadPass, true),
+        (Refusal::Version(9), true),
+        (Refusal::Misbehaved, true),
+    ] {
+        let mut client = in_game(&signatory, ME);
+        hear(&mut client, Time::ZERO, &FromRelay::Refused(refusal));
+        let event = if ends { ClientEvent::Refused(refusal) } else { ClientEvent::Lost };
+        assert_eq!(client.poll_event(), Some(event));
+        assert_eq!(client.poll_timeout().is_none(), ends);
+    }
+    let mut newcomer = client(1);
+    newcomer.handle_opened(Time::ZERO);
+    hear(&mut newcomer, Time::ZERO, &FromRelay::Refused(Refusal::Busy));
+    assert_eq!(newcomer.poll_event(), Some(ClientEvent::Refused(Refusal::Busy)));
+}
+
+#[test]
+fn a_probe_is_answered_at_once() {
+    let signatory = Signatory::new(&[1; 32]);
+    let mut client = in_game(&signatory, ME);
+    hear(&mut client, Time::ZERO, &FromRelay::Probe(42));
+    assert_eq!(said(&mut client), [ToRelay::Alive(42)]);
+}
+
+#[test]
+fn a_claim_waits_for_its_answer_and_is_forgotten_with_the_connection() {
+    let signatory = Signatory::new(&[1; 32]);
+    let mut client = in_game(&signatory, PeerId(2));
+    assert!(client.claim(Term(2)) && client.claim(Term(2)));
+    assert_eq!(said(&mut client), [ToRelay::Claim(Term(2))]);
+    hear(&mut client, Time::ZERO, &FromRelay::Denied(Term(2), samovar_wire::relay::Denial::HostIsAlive));
+    assert!(client.claim(Term(2)));
+    assert_eq!(said(&mut client), [ToRelay::Claim(Term(2))]);
+    client.handle_closed(Time::ZERO);
+    assert!(!client.claim(Term(2)));
+}
+
+#[test]
+fn the_listing_is_sent_by_the_host_alone_when_it_changed_and_twice_a_second_at_most() {
+    let signatory = Signatory::new(&[1; 32]);
+    let mut member = in_game(&signatory, PeerId(2));
+    member.set_listing(Time::ZERO, listing(1));
+    assert_eq!(said(&mut member), []);
+    hear(&mut member, Time::ZERO, &FromRelay::Issued(signatory.warrant(SESSION, Term(2), ME)));
+    assert_eq!(said(&mut member), [ToRelay::Listing(listing(1))]);
+    member.set_listing(Time::ZERO, listing(1));
+    let mut sent = Vec::new();
+    for step in 0..100_u64 {
+        let now = Time::ZERO + millis(step * 10);
+        member.set_listing(now, listing(step as u8));
+        member.handle_timeout(now);
+        sent.extend(said(&mut member));
+    }
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    let due = member.poll_timeout().expect("the last change is due");
+    assert_eq!(due, Time::ZERO + seconds(1));
+    member.handle_timeout(due);
+    assert_eq!(said(&mut member), [ToRelay::Listing(listing(99))]);
+    member.handle_timeout(due + seconds(1));
+    assert_eq!(said(&mut member), []);
+}
+
+#[test]
+fn signals_keep_within_what_the_relay_takes() {
+    let mut world = World::with_members(2);
+    let to = world.peer(1);
+    for _ in 0..100 {
+        let now = world.now;
+        world.seats[0].client.signal(now, to, Signal::Offer(1, "v=0".to_owned()));
+    }
+    world.settle();
+    assert_eq!(world.events(1).len() as u64, CLIENT_SIGNAL_BURST + 1);
+    world.run_for(seconds(20));
+    assert_eq!(world.events(1).len() as u64, 100 - CLIENT_SIGNAL_BURST);
+    assert!(world.seats[0].client.is_entered());
+}
+
+#[test]
+fn a_farewell_goes_out_before_the_socket_closes_whatever_is_polled_first() {
+    let signatory = Signatory::new(&[1; 32]);
+    let mut client = in_game(&signatory, ME);
+    let now = Time::ZERO + Duration::from_millis(5);
+    client.leave(now);
+    assert_eq!(client.poll_request(), None);
+    assert_eq!(client.poll_timeout(), Some(now));
+    assert_eq!(said(&mut client), [ToRelay::Leave]);
+    client.handle_timeout(now);
+    assert_eq!(client.poll_request(), Some(ClientRequest::Close));
+    assert_eq!((client.poll_request(), client.poll_timeout(), client.poll_event()), (None, None, None));
+}

@@ -1,0 +1,184 @@
+//! Founding and joining.
+
+use samovar_directory::limits::{CONNECTIONS_PER_GAME_MAX, ENTER_WITHIN};
+use samovar_directory::{ClientEvent, CloseReason};
+use samovar_wire::relay::{FromRelay, Listing, Purpose, Refusal, Signal, ToRelay};
+use samovar_wire::{Mode, PROTOCOL_VERSION, PeerId, Term};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{PARAMS, World, code, listing, millis, seconds};
+
+#[test]
+fn the_founder_is_host_of_term_one_and_a_newcomer_is_told_so() {
+    let mut world = World::with_members(2);
+    let founder = world.peer(0);
+    assert_eq!((world.warrant(0).term, world.warrant(0).host), (Term(1), founder));
+    assert_eq!(world.warrant(1), world.warrant(0));
+    assert_ne!(world.peer(1), founder);
+    let events = world.events(1);
+    let [ClientEvent::Entered(entered)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(entered.code, code("TEA"));
+}
+
+#[test]
+fn nobody_enters_before_the_first_term_is_on_disk() {
+    let mut world = World::new();
+    world.disk_works = false;
+    world.create("TEA");
+    world.join("TEA");
+    world.run_for(seconds(3));
+    assert!(world.said.is_empty());
+    assert!(world.events(0).is_empty() && world.events(1).is_empty());
+    world.write();
+    assert!(matches!(world.events(0)[..], [ClientEvent::Entered(_)]));
+    assert!(matches!(world.events(1)[..], [ClientEvent::Entered(_)]));
+}
+
+#[test]
+fn a_drawn_code_has_six_letters_and_is_the_games_own() {
+    let mut world = World::new();
+    let codes: Vec<_> = (0..20)
+        .map(|_| {
+            let i = world.add(PROTOCOL_VERSION, PARAMS, Purpose::Create(None));
+            match &world.events(i)[..] {
+                [ClientEvent::Entered(entered)] => entered.code.clone(),
+                other => panic!("{other:?}"),
+            }
+        })
+        .collect();
+    assert!(codes.iter().all(|code| code.as_str().len() == 6));
+    assert!(codes.iter().all(|code| !code.as_str().contains(['A', 'E', 'I', 'O', 'U', 'L', 'Q', 'V', 'Y'])));
+    assert!(codes.iter().enumerate().all(|(i, code)| !codes[..i].contains(code)));
+}
+
+#[test]
+fn refusals_say_what_is_wrong() {
+    let mut world = World::with_members(1);
+    let join = || Purpose::Join(code("TEA"));
+    let cases = [
+        (PROTOCOL_VERSION, PARAMS, Purpose::Create(Some(code("TEA"))), Refusal::CodeTaken),
+        (PROTOCOL_VERSION, PARAMS, Purpose::Join(code("MILK")), Refusal::UnknownGame),
+        (PROTOCOL_VERSION, PARAMS + 1, join(), Refusal::Parameters),
+        (PROTOCOL_VERSION + 1, PARAMS, join(), Refusal::Version(PROTOCOL_VERSION)),
+    ];
+    for (version, params, purpose, refusal) in cases {
+        let i = world.add(version, params, purpose);
+        assert_eq!(world.events(i), [ClientEvent::Refused(refusal)]);
+        assert_eq!(world.seats[i].conn, None);
+    }
+    assert_eq!(world.directory.usage().connections, 1);
+}
+
+#[test]
+fn a_closed_game_refuses_newcomers_until_it_opens() {
+    let mut world = World::with_members(1);
+    let now = world.now;
+    world.seats[0].client.set_listing(now, Listing { open: false, ..listing(1) });
+    let refused = world.join("TEA");
+    assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::Closed)]);
+    world.seats[0].client.set_listing(now, listing(1));
+    world.run_for(seconds(1));
+    let entered = world.join("TEA");
+    assert!(matches!(world.events(entered)[..], [ClientEvent::Entered(_)]));
+}
+
+#[test]
+fn a_game_with_all_its_connections_is_busy() {
+    let mut world = World::with_members(1);
+    for _ in 1..CONNECTIONS_PER_GAME_MAX {
+        let conn = world.raw_enter(Purpose::Join(code("TEA")));
+        assert!(matches!(world.heard[&conn][..], [FromRelay::Entered(_)]));
+    }
+    let conn = world.raw_enter(Purpose::Join(code("TEA")));
+    assert_eq!(world.heard[&conn], [FromRelay::Refused(Refusal::Busy)]);
+}
+
+#[test]
+fn a_connection_that_says_nothing_is_closed() {
+    let mut world = World::new();
+    let conn = world.raw();
+    world.run_for(ENTER_WITHIN);
+    assert_eq!(world.closed.get(&conn), Some(&CloseReason::Silent));
+    assert_eq!(world.directory.usage(), Default::default());
+}
+
+#[test]
+fn only_the_hosts_listing_is_shown_and_only_while_somebody_is_connected() {
+    let mut world = World::with_members(2);
+    assert_eq!(world.directory.games().count(), 0);
+    let conn = world.seats[1].conn.expect("connected");
+    world.raw_send(conn, &ToRelay::Listing(listing(7)));
+    assert_eq!(world.directory.games().count(), 0);
+    let now = world.now;
+    world.seats[0].client.set_listing(now, listing(2));
+    world.settle();
+    let games: Vec<_> = world.directory.games().collect();
+    assert_eq!((games.len(), &games[0].code, &games[0].listing), (1, &code("TEA"), &listing(2)));
+    world.kill(0);
+    assert_eq!(world.directory.games().count(), 1);
+    world.kill(1);
+    assert_eq!(world.directory.games().count(), 0);
+}
+
+#[test]
+fn a_code_is_free_again_when_the_last_connection_closed() {
+    let mut world = World::with_members(2);
+    let first = world.warrant(0).session;
+    world.kill(0);
+    let refused = world.create("TEA");
+    assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)]);
+    world.kill(1);
+    let founder = world.create("TEA");
+    assert_ne!(world.warrant(founder).session, first);
+    assert!(world.disk.contains_key(&first), "the ended session's term is remembered");
+}
+
+#[test]
+fn members_hear_who_is_gone_and_who_left() {
+    let mut world = World::with_members(3);
+    world.events(2);
+    let (first, second) = (world.peer(0), world.peer(1));
+    world.kill(1);
+    assert_eq!(world.events(2), [ClientEvent::Gone(second)]);
+    let (now, conn) = (world.now, world.seats[0].conn.expect("connected"));
+    world.seats[0].client.leave(now);
+    world.settle();
+    assert_eq!(world.events(2), [ClientEvent::Gone(first)]);
+    assert_eq!(world.closed.get(&conn), Some(&CloseReason::Left));
+    world.run_for(seconds(10));
+    assert_eq!(world.events(0).len(), 1, "a client that left hears nothing more");
+    assert_eq!(world.directory.usage().connections, 1);
+}
+
+#[test]
+fn signals_and_packets_reach_the_member_they_name_and_nobody_of_another_game() {
+    let mut world = World::with_members(2);
+    let stranger = world.create("MILK");
+    let (ann, bob) = (world.peer(0), world.peer(1));
+    let offer = Signal::Offer(3, "sdp".to_owned());
+    for i in [0, stranger] {
+        let now = world.now;
+        world.seats[i].client.signal(now, bob, offer.clone());
+        let bytes = world.seats[i].client.forward(bob, Mode::Reliable, b"bulk").expect("entered");
+        let conn = world.seats[i].conn.expect("connected");
+        world.raw_bytes(conn, &bytes);
+    }
+    let heard: Vec<_> = world.events(1).into_iter().skip(1).collect();
+    let forwarded = ClientEvent::Forwarded { from: ann, mode: Mode::Reliable, payload: b"bulk".to_vec() };
+    assert_eq!(heard.len(), 2, "{heard:?}");
+    assert!(heard.contains(&ClientEvent::Signal(ann, offer)) && heard.contains(&forwarded));
+    assert!(world.closed.is_empty(), "a packet for somebody unknown is no offence");
+    assert_eq!(world.seats[0].client.forward(PeerId(1), Mode::Unreliable, &[0; 1_201]), None);
+}
+
+#[test]
+fn a_newcomer_enters_while_the_host_is_away() {
+    let mut world = World::with_members(2);
+    world.kill(0);
+    let newcomer = world.join("TEA");
+    assert_eq!(world.warrant(newcomer).host, world.peer(0));
+    world.claim(1, 2);
+    assert_eq!(world.warrant(newcomer).host, world.peer(1));
+    world.run_for(millis(1));
+}

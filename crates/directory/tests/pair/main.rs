@@ -1,0 +1,8 @@
+//! Several clients and one directory joined in virtual time, over sockets that cost no time and a disk that does.
+
+mod abuse;
+mod client;
+mod entry;
+mod restart;
+mod succession;
+mod world;

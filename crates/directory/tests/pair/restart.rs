@@ -1,0 +1,247 @@
+//! The relay dies and comes back, or a game loses all its connections for a moment.
+
+use samovar_directory::limits::{CODE_RESERVED_FOR, DORMANT_FOR, HOST_GRACE, RESTORED_WAIT};
+use samovar_directory::{ClientEvent, TermRecord};
+use samovar_roster::authority::Signatory;
+use samovar_wire::relay::{Denial, FromRelay, Purpose, Refusal};
+use samovar_wire::{PeerId, SessionId, Term};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{PARAMS, World, almost, code, listing, millis, seconds};
+
+#[test]
+fn the_host_registers_again_and_a_newcomer_joins_the_same_code() {
+    let mut world = World::with_members(3);
+    let now = world.now;
+    world.seats[0].client.set_listing(now, listing(3));
+    world.settle();
+    let (peers, warrant) = ([0, 1, 2].map(|i| world.peer(i)), world.warrant(0));
+    world.kill_relay();
+    world.run_for(seconds(20));
+    world.start_relay();
+    let newcomer = world.join("TEA");
+    assert!(world.events(newcomer).is_empty(), "nobody is back yet, so it waits");
+    world.run_for(RESTORED_WAIT);
+    for (i, peer) in peers.into_iter().enumerate() {
+        assert_eq!(world.peer(i), peer);
+        let events = world.events(i);
+        assert!(events.ends_with(&[ClientEvent::Lost, ClientEvent::Restored]), "{events:?}");
+    }
+    assert_eq!(world.warrant(newcomer), warrant);
+    assert_eq!(world.directory.games().next().map(|game| game.listing), Some(listing(3)));
+}
+
+#[test]
+fn a_newcomer_to_a_restored_game_that_stays_away_is_told_after_a_while() {
+    let mut world = World::with_members(1);
+    world.kill_relay();
+    world.seats[0].cut = true;
+    world.start_relay();
+    let newcomer = world.join("TEA");
+    world.run_for(almost(RESTORED_WAIT));
+    assert!(world.events(newcomer).is_empty());
+    assert_eq!(world.directory.usage().awaiting, 1);
+    world.run_for(millis(1));
+    assert_eq!(world.events(newcomer), [ClientEvent::Refused(Refusal::UnknownGame)]);
+    assert_eq!(world.directory.usage().awaiting, 0);
+}
+
+#[test]
+fn the_code_of_a_restored_game_is_kept_for_a_minute() {
+    let mut world = World::with_members(1);
+    world.kill_relay();
+    world.seats[0].cut = true;
+    world.start_relay();
+    world.run_for(almost(CODE_RESERVED_FOR));
+    let refused = world.create("TEA");
+    assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)]);
+    world.run_for(millis(1));
+    let founder = world.create("TEA");
+    assert!(matches!(world.events(founder)[..], [ClientEvent::Entered(_)]));
+    world.seats[0].cut = false;
+    world.run_for(seconds(10));
+    assert_eq!(world.events(0).len(), 2, "entered, lost, and still trying: the code is another game's now");
+    world.kill(founder);
+    world.run_for(seconds(10));
+    assert_eq!(world.events(0), [ClientEvent::Restored]);
+}
+
+#[test]
+fn terms_go_on_where_they_were_before_the_restart() {
+    let mut world = World::with_members(3);
+    world.kill(0);
+    world.claim(1, 2);
+    world.kill_relay();
+    world.start_relay();
+    world.run_for(seconds(6));
+    world.kill(1);
+    world.claim(2, 3);
+    assert_eq!((world.warrant(2).term, world.warrant(2).host), (Term(3), world.peer(2)));
+}
+
+#[test]
+fn a_host_that_was_away_learns_of_its_successor() {
+    let mut world = World::with_members(2);
+    world.seats[0].cut = true;
+    world.drop_socket(0);
+    world.settle();
+    world.claim(1, 2);
+    world.kill_relay();
+    world.start_relay();
+    // The successor dies with the relay, so the former host is the first to be back.
+    world.kill(1);
+    world.seats[0].cut = false;
+    world.events(0);
+    world.run_for(seconds(6));
+    let warrant = world.warrant(0);
+    assert_eq!((warrant.term, warrant.host), (Term(2), world.peer(1)));
+    assert_eq!(world.events(0), [ClientEvent::Restored, ClientEvent::Issued(warrant)]);
+}
+
+#[test]
+fn a_member_that_is_back_before_the_host_cannot_depose_it() {
+    let mut world = World::with_members(2);
+    world.kill_relay();
+    world.seats[0].cut = true;
+    world.start_relay();
+    world.run_for(seconds(1));
+    world.events(1);
+    world.claim(1, 2);
+    world.run_for(seconds(1));
+    assert!(world.events(1).is_empty(), "the claim waits for the host");
+    world.seats[0].cut = false;
+    world.run_for(HOST_GRACE);
+    assert_eq!(world.events(1), [ClientEvent::Denied(Term(2), Denial::HostIsAlive)]);
+}
+
+#[test]
+fn a_host_that_does_not_come_back_is_replaced_after_its_grace() {
+    let mut world = World::with_members(2);
+    world.kill_relay();
+    world.kill(0);
+    world.start_relay();
+    world.run_for(seconds(1));
+    world.claim(1, 2);
+    world.run_for(HOST_GRACE);
+    assert_eq!(world.warrant(1).host, world.peer(1));
+}
+
+#[test]
+fn a_game_whose_sockets_all_broke_for_a_moment_is_listed_again() {
+    let mut world = World::with_members(2);
+    world.drop_socket(0);
+    world.drop_socket(1);
+    assert_eq!(world.directory.usage().games, 0);
+    world.run_for(seconds(1));
+    assert_eq!((world.directory.usage().games, world.directory.usage().dormant), (1, 0));
+    assert_eq!(world.events(1).last(), Some(&ClientEvent::Restored));
+}
+
+#[test]
+fn of_two_restored_games_with_one_code_the_later_has_it() {
+    let mut world = World::with_members(1);
+    let first = world.warrant(0).session;
+    world.kill(0);
+    let second = world.create("TEA");
+    let second_session = world.warrant(second).session;
+    world.kill_relay();
+    world.start_relay();
+    let newcomer = world.join("TEA");
+    world.run_for(seconds(6));
+    assert_eq!(world.warrant(newcomer).session, second_session);
+    assert_eq!(world.disk.len(), 2);
+    assert!(world.disk.contains_key(&first));
+}
+
+#[test]
+fn a_session_is_forgotten_a_day_after_its_last_connection() {
+    let mut world = World::with_members(1);
+    let session = world.warrant(0).session;
+    world.run_for(DORMANT_FOR);
+    world.kill(0);
+    world.run_for(almost(DORMANT_FOR));
+    assert!(world.forgotten.is_empty());
+    world.run_for(millis(1));
+    assert_eq!(world.forgotten, [session]);
+    assert_eq!(world.directory.usage(), Default::default());
+}
+
+#[test]
+fn a_relay_that_lost_its_disk_takes_the_terms_that_members_show() {
+    let mut world = World::with_members(3);
+    world.claim(1, 2);
+    world.claim(2, 2);
+    assert_eq!(world.warrant(0).host, world.peer(2));
+    world.kill_relay();
+    world.disk.clear();
+    // One member comes back with an older warrant than the others.
+    let purpose = {
+        let signatory = Signatory::new(&world.secret);
+        let session = world.warrant(0).session;
+        let peer = PeerId(4_711);
+        Purpose::Resume(
+            code("TEA"),
+            signatory.pass(session, peer),
+            signatory.warrant(session, Term(1), world.peer(0)),
+        )
+    };
+    world.start_relay();
+    let stale = world.raw_enter(purpose);
+    world.run_for(seconds(6));
+    assert_eq!(world.disk[&world.warrant(0).session].term, Term(2));
+    assert_eq!(world.heard[&stale].last(), Some(&FromRelay::Issued(world.warrant(0))));
+}
+
+#[test]
+fn a_pass_or_warrant_that_the_relay_did_not_sign_for_this_session_is_refused() {
+    let mut world = World::with_members(1);
+    let warrant = world.warrant(0);
+    let (own, forger) = (Signatory::new(&world.secret), Signatory::new(&[66; 32]));
+    let (session, other, peer) = (warrant.session, SessionId(5), world.peer(0));
+    let cases = [
+        (own.pass(other, peer), warrant),
+        (own.pass(other, peer), own.warrant(other, Term(1), peer).tampered(Term(9))),
+        (forger.pass(session, peer), warrant),
+        (own.pass(session, peer), forger.warrant(session, Term(9), peer)),
+        (own.pass(session, peer), own.warrant(session, Term(1), peer).tampered(Term(9))),
+    ];
+    for (pass, warrant) in cases {
+        let conn = world.raw_enter(Purpose::Resume(code("TEA"), pass, warrant));
+        assert_eq!(world.heard[&conn], [FromRelay::Refused(Refusal::BadPass)]);
+    }
+    assert_eq!(world.warrant(0).term, Term(1));
+    assert!(world.seats[0].conn.is_some(), "the member itself is not disturbed");
+    let renamed = Purpose::Resume(code("MILK"), own.pass(session, peer), warrant);
+    let conn = world.raw_enter(renamed);
+    assert_eq!(world.heard[&conn], [FromRelay::Refused(Refusal::BadPass)]);
+}
+
+trait Tampered {
+    fn tampered(self, term: Term) -> Self;
+}
+
+impl Tampered for samovar_wire::Warrant {
+    fn tampered(self, term: Term) -> Self {
+        Self { term, ..self }
+    }
+}
+
+#[test]
+fn too_many_dormant_sessions_push_out_the_oldest() {
+    let mut world = World::new();
+    let records = (0..100_002).map(|n| TermRecord {
+        session: SessionId(n + 1),
+        code: code("TEA"),
+        params: PARAMS,
+        term: Term(1),
+        host: PeerId(1),
+        serial: n,
+    });
+    let now = world.now;
+    world.directory.restore(now, records);
+    world.settle();
+    assert_eq!(world.directory.usage().dormant, 100_000);
+    assert_eq!(world.forgotten, [SessionId(1), SessionId(2)]);
+    assert_eq!(world.directory.usage().codes, 1);
+}

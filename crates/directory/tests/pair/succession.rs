@@ -1,0 +1,203 @@
+//! The witness: one host per term, and none is deposed that lives.
+
+use samovar_directory::limits::{PROBE_WITHIN, RETRY_FIRST};
+use samovar_directory::{ClientEvent, CloseReason};
+use samovar_wire::Term;
+use samovar_wire::relay::{Denial, FromRelay, ToRelay};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{World, almost, listing, millis, seconds};
+
+fn denied(term: u64, denial: Denial) -> ClientEvent {
+    ClientEvent::Denied(Term(term), denial)
+}
+
+#[test]
+fn the_first_claim_after_the_hosts_end_gets_the_term_and_all_hear_of_it() {
+    let mut world = World::with_members(4);
+    world.kill(0);
+    (1..4).for_each(|i| drop(world.events(i)));
+    world.claim(2, 2);
+    let warrant = world.warrant(2);
+    assert_eq!((warrant.term, warrant.host), (Term(2), world.peer(2)));
+    for i in 1..4 {
+        assert_eq!(world.events(i), [ClientEvent::Issued(warrant)]);
+    }
+}
+
+#[test]
+fn two_claims_at_once_give_one_warrant() {
+    let mut world = World::with_members(4);
+    world.kill(0);
+    world.disk_works = false;
+    world.claim(1, 2);
+    world.claim(2, 2);
+    world.events(2);
+    world.write();
+    assert_eq!(world.issued(2).len(), 3);
+    assert!(world.issued(2).iter().all(|warrant| warrant.host == world.peer(1)));
+    let warrant = world.warrant(1);
+    assert_eq!(world.events(2), [ClientEvent::Issued(warrant), denied(2, Denial::Stale)]);
+    assert_eq!(world.writes.len(), 0);
+}
+
+#[test]
+fn a_term_is_on_disk_before_anybody_hears_of_it() {
+    let mut world = World::with_members(3);
+    world.kill(0);
+    world.disk_works = false;
+    world.claim(1, 2);
+    let newcomer = world.join("TEA");
+    world.run_for(seconds(4));
+    assert!(world.issued(2).is_empty());
+    assert_eq!(world.warrant(newcomer).term, Term(1));
+    world.write();
+    assert_eq!(world.warrant(newcomer).term, Term(2));
+    assert_eq!(world.disk[&world.warrant(1).session].term, Term(2));
+}
+
+#[test]
+fn a_claimant_that_dies_before_its_term_is_on_disk_leaves_the_next_term_to_others() {
+    let mut world = World::with_members(3);
+    world.kill(0);
+    world.disk_works = false;
+    world.claim(1, 2);
+    world.kill(1);
+    world.disk_works = true;
+    world.write();
+    assert_eq!(world.warrant(2).term, Term(2));
+    world.claim(2, 3);
+    assert_eq!((world.warrant(2).term, world.warrant(2).host), (Term(3), world.peer(2)));
+}
+
+#[test]
+fn a_host_that_answers_the_probe_keeps_its_term() {
+    let mut world = World::with_members(3);
+    world.events(1);
+    world.claim(1, 2);
+    assert_eq!(world.events(1), [denied(2, Denial::HostIsAlive)]);
+    assert!(world.issued(2).is_empty());
+    assert!(world.writes.is_empty());
+}
+
+#[test]
+fn a_frozen_host_is_replaced_when_the_probe_times_out() {
+    let mut world = World::with_members(4);
+    world.seats[0].frozen = true;
+    world.claim(1, 2);
+    world.run_for(almost(PROBE_WITHIN));
+    assert!(world.issued(2).is_empty());
+    world.run_for(millis(1));
+    assert_eq!(world.warrant(3).host, world.peer(1));
+    world.seats[0].frozen = false;
+    world.settle();
+    assert_eq!(world.warrant(0).host, world.peer(1), "the host that thaws learns of its successor");
+}
+
+#[test]
+fn a_frozen_host_whose_connection_closes_is_replaced_at_once() {
+    let mut world = World::with_members(4);
+    world.seats[0].frozen = true;
+    world.claim(1, 2);
+    world.kill(0);
+    assert_eq!(world.warrant(3).host, world.peer(1));
+}
+
+#[test]
+fn a_majority_deposes_a_host_that_still_answers_the_relay() {
+    let mut world = World::with_members(4);
+    world.claim(1, 2);
+    world.run_for(seconds(1));
+    world.claim(2, 2);
+    assert!(world.issued(2).is_empty(), "two of four are no majority");
+    world.run_for(seconds(1));
+    world.claim(3, 2);
+    assert_eq!(world.warrant(0).host, world.peer(3));
+}
+
+#[test]
+fn claims_that_are_long_ago_make_no_majority() {
+    let mut world = World::with_members(4);
+    for i in 1..4 {
+        world.claim(i, 2);
+        world.run_for(seconds(2));
+    }
+    assert!(world.issued(2).is_empty());
+}
+
+#[test]
+fn one_member_that_claims_without_end_neither_deposes_nor_overloads_the_host() {
+    let mut world = World::with_members(3);
+    let conns = [1, 2].map(|i| world.seats[i].conn.expect("connected"));
+    for _ in 0..500 {
+        world.raw_send(conns[0], &ToRelay::Claim(Term(2)));
+        world.run_for(millis(20));
+    }
+    assert!(world.issued(2).is_empty());
+    assert!(world.closed.is_empty());
+    let probes = world.said.iter().filter(|(_, message)| matches!(message, FromRelay::Probe(_))).count();
+    assert!(probes <= 100, "{probes} probes in ten seconds");
+    // Whoever claims faster than that has broken the limit on messages.
+    for _ in 0..500 {
+        world.raw_send(conns[1], &ToRelay::Claim(Term(2)));
+    }
+    assert!(matches!(world.closed.get(&conns[1]), Some(CloseReason::Refused(_))));
+}
+
+#[test]
+fn a_claim_of_an_old_term_is_answered_with_the_warrant_of_the_new_one() {
+    let mut world = World::with_members(3);
+    world.kill(0);
+    world.claim(1, 2);
+    let conn = world.seats[2].conn.expect("connected");
+    for stale in [0, 1, 2, 4, u64::MAX] {
+        world.said.clear();
+        world.raw_send(conn, &ToRelay::Claim(Term(stale)));
+        let answers: Vec<_> = world.said.iter().map(|(_, message)| message.clone()).collect();
+        let expected = [FromRelay::Issued(world.warrant(1)), FromRelay::Denied(Term(stale), Denial::Stale)];
+        assert_eq!(answers, expected);
+    }
+}
+
+#[test]
+fn the_host_cannot_claim_its_own_succession() {
+    let mut world = World::with_members(2);
+    world.events(0);
+    world.claim(0, 2);
+    assert_eq!(world.events(0), [denied(2, Denial::HostIsAlive)]);
+}
+
+#[test]
+fn a_host_that_comes_back_on_a_new_connection_is_probed_there() {
+    let mut world = World::with_members(3);
+    world.seats[0].frozen = true;
+    world.claim(1, 2);
+    world.run_for(millis(300));
+    // The old socket is dead for the host alone; the relay has not noticed.
+    let (now, older) = (world.now, world.seats[0].conn.take().expect("connected"));
+    world.seats[0].frozen = false;
+    world.seats[0].client.handle_closed(now);
+    world.run_for(RETRY_FIRST + RETRY_FIRST);
+    assert_eq!(world.closed.get(&older), Some(&CloseReason::Replaced));
+    assert_eq!(world.events(1).last(), Some(&denied(2, Denial::HostIsAlive)));
+    world.run_for(seconds(2));
+    assert!(world.issued(2).is_empty());
+    let gone = world.said.iter().any(|(_, message)| matches!(message, FromRelay::Gone(_)));
+    assert!(!gone, "a peer that came back before it was missed is not gone");
+}
+
+#[test]
+fn the_new_host_lists_the_game_at_once_and_the_former_no_longer() {
+    let mut world = World::with_members(3);
+    for i in 0..3 {
+        let now = world.now;
+        world.seats[i].client.set_listing(now, listing(i as u8 + 1));
+    }
+    world.settle();
+    assert_eq!(world.directory.games().next().map(|game| game.listing.players), Some(1));
+    world.claim(1, 2);
+    world.claim(2, 2);
+    assert_eq!(world.warrant(0).host, world.peer(2));
+    assert_eq!(world.directory.games().next().map(|game| game.listing.players), Some(3));
+}

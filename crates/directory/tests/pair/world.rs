@@ -1,0 +1,350 @@
+//! The harness: everything that happens at one moment is settled before time moves to the next timer.
+
+use std::collections::BTreeMap;
+
+use samovar_directory::{
+    Client, ClientConfig, ClientEvent, ClientRequest, CloseReason, ConnId, Directory, DirectoryConfig,
+    Output, Request, TermRecord,
+};
+use samovar_wire::relay::{Enter, FromRelay, Listing, Purpose, RelayFrame, ToRelay};
+use samovar_wire::{Duration, GameCode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Warrant};
+
+/// Hash of the parameters that everybody agrees on unless a test says otherwise.
+pub(crate) const PARAMS: u64 = 77;
+
+pub(crate) fn code(text: &str) -> GameCode {
+    GameCode::parse(text).expect("the test's code")
+}
+
+pub(crate) fn seconds(n: u64) -> Duration {
+    Duration::from_millis(n * 1_000)
+}
+
+pub(crate) fn millis(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+pub(crate) fn listing(players: u8) -> Listing {
+    Listing { players, capacity: 8, open: true, host_name: "Ann".to_owned() }
+}
+
+/// A client, its socket and what it heard.
+pub(crate) struct Seat {
+    pub(crate) client: Client,
+    pub(crate) conn: Option<ConnId>,
+    pub(crate) events: Vec<ClientEvent>,
+    pub(crate) over: bool,
+    /// Neither reads nor runs.
+    pub(crate) frozen: bool,
+    /// Its sockets cannot be opened.
+    pub(crate) cut: bool,
+    unread: Vec<Vec<u8>>,
+}
+
+pub(crate) struct World {
+    pub(crate) now: Time,
+    pub(crate) directory: Directory,
+    pub(crate) secret: [u8; 32],
+    pub(crate) relay_up: bool,
+    pub(crate) disk: BTreeMap<SessionId, TermRecord>,
+    /// Whether writes reach the disk; they wait otherwise.
+    pub(crate) disk_works: bool,
+    pub(crate) writes: Vec<TermRecord>,
+    pub(crate) forgotten: Vec<SessionId>,
+    pub(crate) seats: Vec<Seat>,
+    /// What raw connections were sent.
+    pub(crate) heard: BTreeMap<ConnId, Vec<FromRelay>>,
+    pub(crate) closed: BTreeMap<ConnId, CloseReason>,
+    /// Every message of the relay to anybody.
+    pub(crate) said: Vec<(ConnId, FromRelay)>,
+    next_conn: u64,
+    starts: u8,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let secret = [9; 32];
+        Self {
+            now: Time::from_micros(1_000_000),
+            directory: Directory::new(&DirectoryConfig { secret, entropy: [1; 32] }),
+            secret,
+            relay_up: true,
+            disk: BTreeMap::new(),
+            disk_works: true,
+            writes: Vec::new(),
+            forgotten: Vec::new(),
+            seats: Vec::new(),
+            heard: BTreeMap::new(),
+            closed: BTreeMap::new(),
+            said: Vec::new(),
+            next_conn: 0,
+            starts: 1,
+        }
+    }
+
+    /// A world with a game `TEA` of `n` members, the first its host.
+    pub(crate) fn with_members(n: usize) -> Self {
+        let mut world = Self::new();
+        world.create("TEA");
+        for _ in 1..n {
+            world.join("TEA");
+        }
+        world
+    }
+
+    pub(crate) fn create(&mut self, text: &str) -> usize {
+        self.add(PROTOCOL_VERSION, PARAMS, Purpose::Create(Some(code(text))))
+    }
+
+    pub(crate) fn join(&mut self, text: &str) -> usize {
+        self.add(PROTOCOL_VERSION, PARAMS, Purpose::Join(code(text)))
+    }
+
+    pub(crate) fn add(&mut self, version: u16, params: u64, purpose: Purpose) -> usize {
+        let entropy = [self.seats.len() as u8 + 1; 32];
+        let client = Client::new(self.now, ClientConfig { version, params, purpose, entropy });
+        self.seats.push(Seat {
+            client,
+            conn: None,
+            events: Vec::new(),
+            over: false,
+            frozen: false,
+            cut: false,
+            unread: Vec::new(),
+        });
+        self.settle();
+        self.seats.len() - 1
+    }
+
+    /// A connection without a client behind it.
+    pub(crate) fn raw(&mut self) -> ConnId {
+        self.next_conn += 1;
+        let conn = ConnId(self.next_conn);
+        self.heard.insert(conn, Vec::new());
+        self.directory.handle_opened(self.now, conn);
+        self.settle();
+        conn
+    }
+
+    pub(crate) fn raw_send(&mut self, conn: ConnId, message: &ToRelay) {
+        self.raw_bytes(conn, &RelayFrame::control(message));
+    }
+
+    pub(crate) fn raw_bytes(&mut self, conn: ConnId, bytes: &[u8]) {
+        self.directory.handle_message(self.now, conn, bytes);
+        self.settle();
+    }
+
+    pub(crate) fn raw_enter(&mut self, purpose: Purpose) -> ConnId {
+        let conn = self.raw();
+        self.raw_send(conn, &ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: PARAMS, purpose }));
+        conn
+    }
+
+    pub(crate) fn run_for(&mut self, span: Duration) {
+        let end = self.now + span;
+        self.settle();
+        while let Some(next) = self.next_timer().filter(|&next| next <= end) {
+            self.now = self.now.max(next);
+            if self.relay_up {
+                self.directory.handle_timeout(self.now);
+            }
+            for seat in self.seats.iter_mut().filter(|seat| !seat.frozen) {
+                seat.client.handle_timeout(self.now);
+            }
+            self.settle();
+            let later = self.next_timer().is_none_or(|next| next > self.now);
+            assert!(later, "a timer that was due is still due");
+        }
+        self.now = end;
+    }
+
+    /// The relay dies at once; its disk stays.
+    pub(crate) fn kill_relay(&mut self) {
+        self.relay_up = false;
+        for i in 0..self.seats.len() {
+            self.drop_socket(i);
+        }
+        self.settle();
+    }
+
+    pub(crate) fn start_relay(&mut self) {
+        self.starts += 1;
+        let config = DirectoryConfig { secret: self.secret, entropy: [self.starts; 32] };
+        self.directory = Directory::new(&config);
+        self.directory.restore(self.now, self.disk.values().cloned());
+        self.writes.clear();
+        self.relay_up = true;
+        self.settle();
+    }
+
+    /// The process behind a seat dies: its socket closes.
+    pub(crate) fn kill(&mut self, i: usize) {
+        self.seats[i].frozen = true;
+        self.drop_socket(i);
+        self.settle();
+    }
+
+    /// The socket breaks; both ends hear of it.
+    pub(crate) fn drop_socket(&mut self, i: usize) {
+        if let Some(conn) = self.seats[i].conn.take() {
+            self.directory.handle_closed(self.now, conn);
+            if !self.seats[i].frozen {
+                self.seats[i].client.handle_closed(self.now);
+            }
+        }
+    }
+
+    pub(crate) fn claim(&mut self, i: usize, term: u64) {
+        assert!(self.seats[i].client.claim(Term(term)));
+        self.settle();
+    }
+
+    pub(crate) fn peer(&self, i: usize) -> PeerId {
+        self.seats[i].client.peer().expect("the seat has entered")
+    }
+
+    pub(crate) fn warrant(&self, i: usize) -> Warrant {
+        self.seats[i].client.warrant().expect("the seat has entered")
+    }
+
+    /// What a seat heard since this was asked last.
+    pub(crate) fn events(&mut self, i: usize) -> Vec<ClientEvent> {
+        std::mem::take(&mut self.seats[i].events)
+    }
+
+    /// The wanted warrants that anybody was sent of a term.
+    pub(crate) fn issued(&self, term: u64) -> Vec<Warrant> {
+        let warrants = self.said.iter().filter_map(|(_, message)| match message {
+            FromRelay::Issued(warrant) => Some(*warrant),
+            FromRelay::Entered(entered) => Some(entered.warrant),
+            _ => None,
+        });
+        warrants.filter(|warrant| warrant.term == Term(term)).collect()
+    }
+
+    /// Lets the writes that wait reach the disk.
+    pub(crate) fn write(&mut self) {
+        for record in std::mem::take(&mut self.writes) {
+            let (session, term) = (record.session, record.term);
+            self.disk.insert(session, record);
+            self.directory.handle_persisted(self.now, session, term);
+        }
+        self.settle();
+    }
+
+    /// Moves what there is to move until nothing is left.
+    pub(crate) fn settle(&mut self) {
+        while self.move_clients() | self.move_directory() {}
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        let relay = self.directory.poll_timeout().filter(|_| self.relay_up);
+        let awake = self.seats.iter().filter(|seat| !seat.frozen);
+        relay.into_iter().chain(awake.filter_map(|seat| seat.client.poll_timeout())).min()
+    }
+
+    fn move_clients(&mut self) -> bool {
+        let mut moved = false;
+        for i in 0..self.seats.len() {
+            if self.seats[i].frozen {
+                continue;
+            }
+            for bytes in std::mem::take(&mut self.seats[i].unread) {
+                self.seats[i].client.handle_message(self.now, &bytes);
+                moved = true;
+            }
+            while let Some(request) = self.seats[i].client.poll_request() {
+                moved = true;
+                self.answer(i, request);
+            }
+            while let Some(bytes) = self.seats[i].client.poll_transmit() {
+                moved = true;
+                if let Some(conn) = self.seats[i].conn {
+                    self.directory.handle_message(self.now, conn, &bytes);
+                }
+            }
+            while let Some(event) = self.seats[i].client.poll_event() {
+                self.seats[i].over |= matches!(event, ClientEvent::Refused(_) | ClientEvent::Failed(_));
+                self.seats[i].events.push(event);
+            }
+        }
+        moved
+    }
+
+    fn answer(&mut self, i: usize, request: ClientRequest) {
+        match request {
+            ClientRequest::Open if self.relay_up && !self.seats[i].cut => {
+                self.next_conn += 1;
+                let conn = ConnId(self.next_conn);
+                self.seats[i].conn = Some(conn);
+                self.seats[i].unread.clear();
+                self.directory.handle_opened(self.now, conn);
+                self.seats[i].client.handle_opened(self.now);
+            }
+            ClientRequest::Open => self.seats[i].client.handle_closed(self.now),
+            ClientRequest::Close => {
+                if let Some(conn) = self.seats[i].conn.take() {
+                    self.directory.handle_closed(self.now, conn);
+                }
+            }
+        }
+    }
+
+    fn move_directory(&mut self) -> bool {
+        let mut moved = false;
+        while let Some(request) = self.directory.poll_request() {
+            moved = true;
+            match request {
+                Request::Persist(record) => self.writes.push(record),
+                Request::Forget(session) => {
+                    self.disk.remove(&session);
+                    self.forgotten.push(session);
+                }
+            }
+        }
+        while let Some(output) = self.directory.poll_output() {
+            moved = true;
+            self.deliver(output);
+        }
+        if self.disk_works && !self.writes.is_empty() {
+            moved = true;
+            self.write();
+        }
+        moved
+    }
+
+    fn deliver(&mut self, output: Output) {
+        match output {
+            Output::Send { conn, bytes } => {
+                assert!(!self.closed.contains_key(&conn), "nothing is sent behind a close");
+                if let Ok(RelayFrame::Control(body)) = RelayFrame::decode(&bytes) {
+                    let message = FromRelay::decode(body).expect("the directory speaks the protocol");
+                    if message != FromRelay::Pulse {
+                        self.said.push((conn, message.clone()));
+                        self.heard.entry(conn).and_modify(|heard| heard.push(message));
+                    }
+                }
+                if let Some(seat) = self.seats.iter_mut().find(|seat| seat.conn == Some(conn)) {
+                    seat.unread.push(bytes);
+                }
+            }
+            Output::Close { conn, reason } => {
+                self.closed.insert(conn, reason);
+                if let Some(i) = self.seats.iter().position(|seat| seat.conn == Some(conn)) {
+                    let seat = &mut self.seats[i];
+                    for bytes in std::mem::take(&mut seat.unread) {
+                        seat.client.handle_message(self.now, &bytes);
+                    }
+                    seat.conn = None;
+                    seat.client.handle_closed(self.now);
+                }
+            }
+        }
+    }
+}
+
+/// A millisecond less.
+pub(crate) fn almost(span: Duration) -> Duration {
+    Duration::from_micros(span.as_micros() - 1_000)
+}

@@ -1,0 +1,571 @@
+//! Robot drivers.
+//!
+//! A robot sees what a player sees, moves the same controls, and is meant to be beaten: it roams around its quarry,
+//! stops to take aim every now and then, errs a little, and does not expect its quarry to swerve.
+//! Moving is a sum of urges, as in C. Reynolds, "Steering behaviors for autonomous characters" (GDC 1999): keep a
+//! distance and circle, stay apart from everyone, stay away from the rim and whatever stands on the table.
+//! Chance is drawn only when a robot changes its mind, never per frame, so robots behave alike at every frame rate.
+
+mod steering;
+
+use self::steering::{keep_apart, keep_clear, lead, turn_towards};
+use crate::arena::Arena;
+use crate::cube::COOLDOWN;
+use crate::motion::Motion;
+use crate::plane::{
+    Vec2, add, clamp_length, direction, distance, heading_of, length, perpendicular, scale, sub, unit_or,
+    wrap_angle,
+};
+use crate::player::{PlayerKey, PlayerName};
+use crate::rng::Rng;
+use crate::teapot::{BODY_RADIUS, Controls};
+
+/// The farthest a robot fires, in table units.
+const RANGE: f32 = 12.0;
+
+/// The largest error of a robot's aim, in radians; small errors are more likely.
+const LARGEST_ERROR: f32 = 0.5;
+
+/// What share of its quarry's motion a robot reckons with, from and to. It makes those who keep moving harder to hit.
+const FORESIGHT: (f32, f32) = (0.1, 1.0);
+
+/// How near the wanted heading is near enough to fire, in radians.
+const STEADY: f32 = 0.05;
+
+/// How long a robot pushes against something before it backs off, in microseconds.
+const PATIENCE: u64 = 500_000;
+
+/// No intention lasts longer than this, in microseconds; one that seems to was made before the clock was set back.
+const LONGEST_INTENTION: u64 = 10_000_000;
+
+/// The names of the robots, each a tea.
+const NAMES: [&str; 16] = [
+    "Assam",
+    "Ceylon",
+    "Darjeeling",
+    "Earl Grey",
+    "Genmaicha",
+    "Gunpowder",
+    "Jasmine",
+    "Keemun",
+    "Lapsang",
+    "Matcha",
+    "Nilgiri",
+    "Oolong",
+    "Pu-erh",
+    "Rooibos",
+    "Sencha",
+    "Yunnan",
+];
+
+/// The name of a robot.
+pub fn robot_name(robot: u8) -> PlayerName {
+    // A step that shares no factor with the number of names visits all of them, far apart.
+    PlayerName::new(NAMES[(usize::from(robot) * 5 + 3) % NAMES.len()])
+}
+
+/// Another teapot on the table, as it is shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rival {
+    /// Who drives it.
+    pub player: PlayerKey,
+    /// How it moves now.
+    pub motion: Motion,
+    /// Whether hitting it would count.
+    pub is_vulnerable: bool,
+}
+
+/// All that a robot decides by.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<'a> {
+    /// The session time, in microseconds.
+    pub now: u64,
+    /// How the robot's own teapot moves.
+    pub own: Motion,
+    /// The other teapots on the table.
+    pub rivals: &'a [Rival],
+    /// The table.
+    pub arena: &'a Arena,
+}
+
+/// The mind of one robot. It is rebuilt from a new seed when the robot moves to another host: nobody can tell.
+#[derive(Clone, Debug)]
+pub struct Robot {
+    rng: Rng,
+    quarry: Option<PlayerKey>,
+    quarry_until: u64,
+    mood: Mood,
+    mood_until: u64,
+    /// Which way round it circles: 1 keeps the quarry to its left, −1 to its right.
+    side: f32,
+    /// The distance it likes to keep from its quarry.
+    berth: f32,
+    /// Where it goes when it has no quarry.
+    goal: Vec2,
+    /// When it last looked.
+    seen_at: u64,
+    /// When it last moved as it should.
+    moved_at: u64,
+    /// When its finger is on the trigger again.
+    ready_at: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mood {
+    Roam,
+    Aim { error: f32, foresight: f32 },
+    BackOff { turn: f32 },
+}
+
+impl Robot {
+    /// A robot whose whims come from `seed`. Robots of one duel need different seeds.
+    pub fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let side = rng.sign();
+        let berth = rng.between(5.0, 8.0);
+        Self {
+            rng,
+            quarry: None,
+            quarry_until: 0,
+            mood: Mood::Roam,
+            mood_until: 0,
+            side,
+            berth,
+            goal: [0.0, 4.0],
+            seen_at: 0,
+            moved_at: 0,
+            ready_at: 0,
+        }
+    }
+
+    /// What the robot does now. The result depends on what it sees and on what it saw before, and on nothing else.
+    pub fn drive(&mut self, sight: &Sight<'_>) -> Controls {
+        let quarry = self.choose_quarry(sight);
+        self.choose_mood(sight, quarry.as_ref());
+        match (self.mood, quarry) {
+            (Mood::BackOff { turn }, _) => Controls { throttle: -1.0, turn, fire: false },
+            (Mood::Aim { error, foresight }, Some(quarry)) => self.aim(sight, &quarry, error, foresight),
+            _ => self.roam(sight, quarry.as_ref()),
+        }
+    }
+
+    /// The rival it is after: it sticks to one for some seconds, then prefers a near one, but not always the nearest.
+    fn choose_quarry(&mut self, sight: &Sight<'_>) -> Option<Rival> {
+        let present =
+            sight.rivals.iter().find(|rival| Some(rival.player) == self.quarry && rival.is_vulnerable);
+        if let Some(present) = present
+            && !is_over(self.quarry_until, sight.now)
+        {
+            return Some(*present);
+        }
+        let mut best: Option<(f32, Rival)> = None;
+        for rival in sight.rivals.iter().filter(|rival| rival.is_vulnerable) {
+            let cost = distance(sight.own.position, rival.motion.position) + self.rng.between(0.0, 8.0);
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, *rival));
+            }
+        }
+        let chosen = best.map(|(_, rival)| rival)?;
+        self.quarry = Some(chosen.player);
+        self.quarry_until = sight.now.saturating_add(self.whim(2.0, 5.0));
+        Some(chosen)
+    }
+
+    fn choose_mood(&mut self, sight: &Sight<'_>, quarry: Option<&Rival>) {
+        let is_stuck = self.is_stuck(sight);
+        if is_stuck {
+            let turn = self.rng.sign();
+            self.set_mood(Mood::BackOff { turn }, sight.now, (0.4, 0.8));
+        } else if is_over(self.mood_until, sight.now) {
+            let in_range = quarry
+                .is_some_and(|quarry| distance(sight.own.position, quarry.motion.position) < RANGE + 1.0);
+            if self.mood == Mood::Roam && in_range {
+                let mood = self.take_aim();
+                self.set_mood(mood, sight.now, (0.8, 1.8));
+            } else {
+                self.change_course(sight.arena);
+                self.set_mood(Mood::Roam, sight.now, (0.8, 2.4));
+            }
+        }
+    }
+
+    /// A new attempt, with new errors.
+    fn take_aim(&mut self) -> Mood {
+        let error = self.rng.between(-0.5, 0.5) + self.rng.between(-0.5, 0.5);
+        Mood::Aim { error: error * LARGEST_ERROR, foresight: self.rng.between(FORESIGHT.0, FORESIGHT.1) }
+    }
+
+    /// Another way round, another distance, another place to go: what makes it hard to foresee.
+    fn change_course(&mut self, arena: &Arena) {
+        if self.rng.below(3) == 0 {
+            self.side = -self.side;
+        }
+        self.berth = self.rng.between(4.5, 8.5);
+        let place = direction(self.rng.between(-3.2, 3.2));
+        self.goal = arena.push_out(scale(place, self.rng.between(3.0, 12.0)), 2.0 * BODY_RADIUS);
+    }
+
+    fn set_mood(&mut self, mood: Mood, now: u64, (shortest, longest): (f32, f32)) {
+        self.mood = mood;
+        self.mood_until = now.saturating_add(self.whim(shortest, longest));
+    }
+
+    /// A random time between two numbers of seconds, in microseconds.
+    fn whim(&mut self, shortest: f32, longest: f32) -> u64 {
+        (self.rng.between(shortest, longest) * 1e6) as u64
+    }
+
+    fn is_stuck(&mut self, sight: &Sight<'_>) -> bool {
+        // Whoever was off the table meanwhile, or has only just appeared, was not stuck.
+        let was_away = sight.now.abs_diff(self.seen_at) > PATIENCE;
+        self.seen_at = sight.now;
+        let is_moving = self.mood != Mood::Roam || length(sight.own.velocity) > 0.8;
+        if is_moving || was_away || self.moved_at > sight.now {
+            self.moved_at = sight.now;
+        }
+        sight.now - self.moved_at > PATIENCE
+    }
+
+    /// Points the spout at where the quarry will be, creeping on so as not to be a sitting target, and fires.
+    fn aim(&mut self, sight: &Sight<'_>, quarry: &Rival, error: f32, foresight: f32) -> Controls {
+        let own = &sight.own;
+        let meeting = lead(own, &quarry.motion, foresight);
+        let off = wrap_angle(heading_of(meeting) + error - own.heading);
+        let is_clear = sight.arena.is_line_clear(own.position, add(own.position, meeting), 0.3, 0.8);
+        let is_ready = is_over(self.ready_at, sight.now);
+        let fire = is_ready && is_clear && off.abs() < STEADY && length(meeting) < RANGE;
+        if fire {
+            self.ready_at = sight.now.saturating_add(COOLDOWN + 30_000);
+            self.mood = self.take_aim();
+        }
+        let ahead = add(own.position, scale(direction(own.heading), 1.5 * BODY_RADIUS));
+        let is_near = distance(own.position, quarry.motion.position) < 0.8 * self.berth;
+        let throttle = if is_near || !sight.arena.is_free(ahead, BODY_RADIUS) { -0.3 } else { 0.5 };
+        Controls { throttle, turn: turn_towards(off, own.spin), fire }
+    }
+
+    /// Follows the sum of its urges.
+    fn roam(&self, sight: &Sight<'_>, quarry: Option<&Rival>) -> Controls {
+        let own = &sight.own;
+        let errand = quarry.map_or_else(
+            || clamp_length(sub(self.goal, own.position), 1.0),
+            |quarry| self.circle(sub(quarry.motion.position, own.position)),
+        );
+        let social = add(errand, keep_apart(own, sight.rivals));
+        let urge = add(social, keep_clear(own, social, sight.arena));
+        let off = wrap_angle(heading_of(urge) - own.heading);
+        // It turns on the spot rather than in a wide curve when it has to turn round.
+        let eagerness = length(urge).min(1.0);
+        let throttle = if off.abs() < 0.7 { eagerness } else { 0.4 * (1.8 - off.abs()).clamp(0.0, 1.0) };
+        Controls { throttle, turn: turn_towards(off, own.spin), fire: false }
+    }
+
+    /// The urge to circle a quarry that is `away` from here, at the distance it likes.
+    fn circle(&self, away: Vec2) -> Vec2 {
+        let towards = unit_or(away, [1.0, 0.0]);
+        let closer = ((length(away) - self.berth) / 3.0).clamp(-1.0, 1.0);
+        add(scale(towards, closer), scale(perpendicular(towards), -0.8 * self.side))
+    }
+}
+
+/// Whether an intention that lasts until `until` is over.
+fn is_over(until: u64, now: u64) -> bool {
+    now >= until || until - now > LONGEST_INTENTION
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::{SPAWN_POINTS, TEA_TABLE};
+    use crate::cube::{Cooldown, Launch};
+    use crate::hits::{Struck, Sweep, Target};
+    use crate::scores::Scoreboard;
+    use crate::teapot::{Surroundings, Teapot};
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    const START: u64 = 50_000_000;
+
+    /// Who holds the handle of a teapot in a test.
+    enum Driver {
+        Robot(Box<Robot>),
+        /// Knows only the time, in seconds since the start.
+        Scripted(fn(f32) -> Controls),
+    }
+
+    struct Contestant {
+        player: PlayerKey,
+        driver: Driver,
+        teapot: Teapot,
+        cooldown: Cooldown,
+        was_on_table: bool,
+        shots: u32,
+        /// For how long, in seconds, it has not been anywhere else.
+        stood: f32,
+        stood_at: Vec2,
+    }
+
+    /// A duel by all the rules, without a network.
+    struct Duel {
+        now: u64,
+        contestants: Vec<Contestant>,
+        cubes: Vec<Launch>,
+        board: Scoreboard,
+        longest_stand: f32,
+        distances: Vec<f32>,
+    }
+
+    impl Duel {
+        fn new(drivers: Vec<Driver>) -> Self {
+            let mut board = Scoreboard::default();
+            let contestants = drivers.into_iter().enumerate().map(|(index, driver)| {
+                let player = PlayerKey::Robot(index as u8);
+                board.join(player, robot_name(index as u8), Default::default()).unwrap();
+                let spawn = TEA_TABLE.spawn(index * SPAWN_POINTS / 4 + index / 4);
+                Contestant {
+                    player,
+                    driver,
+                    teapot: Teapot::new(spawn),
+                    cooldown: Cooldown::default(),
+                    was_on_table: true,
+                    shots: 0,
+                    stood: 0.0,
+                    stood_at: spawn.position,
+                }
+            });
+            let contestants = contestants.collect();
+            Self { now: START, contestants, cubes: vec![], board, longest_stand: 0.0, distances: vec![] }
+        }
+
+        fn robots(count: u64, seed: u64) -> Self {
+            let robot = |index| Driver::Robot(Box::new(Robot::new(seed * 1_000 + index)));
+            Self::new((0..count).map(robot).collect())
+        }
+
+        /// The teapots on the table but one.
+        fn rivals(&self, but: PlayerKey) -> Vec<Rival> {
+            let others = self.contestants.iter().filter(|each| each.player != but);
+            others
+                .filter_map(|each| {
+                    let phase = self.board.phase(each.player, self.now);
+                    let is_vulnerable = phase.is_vulnerable();
+                    let motion = each.teapot.motion();
+                    phase.is_on_table().then_some(Rival { player: each.player, motion, is_vulnerable })
+                })
+                .collect()
+        }
+
+        fn run(&mut self, seconds: u64, frame: u64) {
+            let end = self.now + seconds * 1_000_000;
+            while self.now < end {
+                let before = self.now;
+                self.now += frame;
+                for index in 0..self.contestants.len() {
+                    self.drive(index, frame);
+                }
+                self.decide_hits(before);
+                self.watch();
+            }
+        }
+
+        fn drive(&mut self, index: usize, frame: u64) {
+            let rivals = self.rivals(self.contestants[index].player);
+            let places: Vec<Vec2> = rivals.iter().map(|rival| rival.motion.position).collect();
+            let (now, board) = (self.now, &self.board);
+            let each = &mut self.contestants[index];
+            let is_on_table = board.phase(each.player, now).is_on_table();
+            if is_on_table && !each.was_on_table {
+                each.teapot = Teapot::new(TEA_TABLE.farthest_spawn(each.player.preference(), &places));
+            }
+            each.was_on_table = is_on_table;
+            if !is_on_table {
+                return;
+            }
+            let own = each.teapot.motion();
+            let controls = match &mut each.driver {
+                Driver::Robot(robot) => robot.drive(&Sight { now, own, rivals: &rivals, arena: &TEA_TABLE }),
+                Driver::Scripted(script) => script((now - START) as f32 * 1e-6),
+            };
+            assert_eq!(controls, controls.sanitised(), "robots ask for what a handle can do");
+            each.teapot.step(frame, controls, &Surroundings { arena: &TEA_TABLE, others: &places });
+            if controls.fire {
+                assert!(each.cooldown.try_fire(now), "robots wait until the spout is ready");
+                each.shots += 1;
+                self.cubes.push(Launch::from_spout(each.player, &each.teapot.motion(), now));
+            }
+        }
+
+        fn decide_hits(&mut self, from: u64) {
+            let (to, board) = (self.now, &mut self.board);
+            let contestants = &self.contestants;
+            self.cubes.retain(|launch| {
+                let targets: Vec<Target> = contestants
+                    .iter()
+                    .filter(|each| board.phase(each.player, to).is_on_table())
+                    .map(|each| {
+                        let Motion { position, velocity, .. } = each.teapot.motion();
+                        Target { player: each.player, position, velocity }
+                    })
+                    .collect();
+                let impact = Sweep { launch, from, to }.first_impact(&TEA_TABLE, &targets);
+                if let Some(Struck::Teapot(struck)) = impact.map(|impact| impact.struck) {
+                    board.record_hit(launch.shooter, struck, to);
+                }
+                impact.is_none()
+            });
+        }
+
+        fn watch(&mut self) {
+            for each in &mut self.contestants {
+                let place = each.teapot.motion().position;
+                assert!(TEA_TABLE.is_free(place, BODY_RADIUS - 0.1), "{place:?}");
+                if distance(place, each.stood_at) > 0.5 || !each.was_on_table {
+                    each.stood_at = place;
+                    each.stood = 0.0;
+                }
+                each.stood += 1.0 / 60.0;
+                if matches!(each.driver, Driver::Robot(_)) {
+                    self.longest_stand = self.longest_stand.max(each.stood);
+                }
+            }
+            for one in 0..self.contestants.len() {
+                let rivals = self.rivals(self.contestants[one].player);
+                if !self.contestants[one].was_on_table {
+                    continue;
+                }
+                let own = self.contestants[one].teapot.motion().position;
+                let nearest = rivals.iter().map(|each| distance(own, each.motion.position));
+                self.distances.extend(nearest.reduce(f32::min));
+            }
+        }
+
+        fn score(&self, index: usize) -> u32 {
+            self.board.row(self.contestants[index].player).unwrap().score.into()
+        }
+    }
+
+    #[test]
+    fn robots_fight_keep_moving_and_do_not_clump() {
+        for (count, seed) in [(2, 0), (3, 1), (4, 2), (8, 3)] {
+            let mut duel = Duel::robots(count, seed);
+            duel.run(120, 16_667);
+            for index in 0..count as usize {
+                assert!(duel.score(index) >= 3, "robot {index} of {count} made {} points", duel.score(index));
+            }
+            assert!(duel.longest_stand < 4.0, "one of {count} stood for {} s", duel.longest_stand);
+            duel.distances.sort_by(f32::total_cmp);
+            let (tenth, half) =
+                (duel.distances[duel.distances.len() / 10], duel.distances[duel.distances.len() / 2]);
+            assert!(tenth > 3.0 && half > 6.0, "of {count}, the nearest is at {tenth} and {half}");
+        }
+    }
+
+    #[test]
+    fn robots_can_be_beaten_best_by_those_who_move() {
+        let circle = |_| Controls { throttle: 1.0, turn: 0.5, fire: false };
+        let scripts: [fn(f32) -> Controls; 2] = [|_| Controls::default(), circle];
+        let hits = scripts.map(|script| {
+            let (mut shots, mut hits) = (0, 0);
+            for seed in 0..6 {
+                let robot = Driver::Robot(Box::new(Robot::new(seed)));
+                let mut duel = Duel::new(vec![robot, Driver::Scripted(script)]);
+                duel.run(60, 16_667);
+                shots += duel.contestants[0].shots;
+                hits += duel.score(0);
+            }
+            assert!((0.3..0.85).contains(&(hits as f32 / shots as f32)), "{hits} hits with {shots} shots");
+            hits
+        });
+        assert!(hits[0] > hits[1] && hits[1] > 10, "{hits:?}");
+        assert!(hits[0] < 6 * 60 / 5, "more than a hit in five seconds is no fun: {hits:?}");
+    }
+
+    #[test]
+    fn robots_are_the_same_opponents_at_every_frame_rate() {
+        let accuracy = [33_333, 16_667, 6_944].map(|frame| {
+            let mut duel = Duel::robots(4, 5);
+            duel.run(100, frame);
+            let shots: u32 = duel.contestants.iter().map(|each| each.shots).sum();
+            assert!((30..120).contains(&shots), "{shots} shots with frames of {frame} µs");
+            (0..4).map(|index| duel.score(index)).sum::<u32>() as f32 / shots as f32
+        });
+        assert!(accuracy.iter().all(|share| (0.35..0.85).contains(share)), "{accuracy:?}");
+    }
+
+    #[test]
+    fn equal_seeds_and_sights_give_equal_robots() {
+        let (mut one, mut other) = (Duel::robots(3, 9), Duel::robots(3, 9));
+        one.run(30, 16_667);
+        other.run(30, 16_667);
+        assert_eq!(one.board, other.board);
+        for (one, other) in one.contestants.iter().zip(&other.contestants) {
+            assert_eq!(one.teapot, other.teapot);
+        }
+    }
+
+    #[test]
+    fn without_anyone_to_hit_it_wanders_and_holds_its_fire() {
+        let mut duel = Duel::robots(1, 4);
+        let mut places = Vec::new();
+        for _ in 0..60 {
+            duel.run(1, 16_667);
+            places.push(duel.contestants[0].teapot.motion().position);
+        }
+        let travelled: f32 = places.windows(2).map(|pair| distance(pair[0], pair[1])).sum();
+        assert!(travelled > 60.0 && duel.longest_stand < 4.0, "{travelled}, stood {}", duel.longest_stand);
+        assert_eq!(duel.contestants[0].shots, 0);
+
+        let shielded = Rival {
+            player: PlayerKey::Seat(1),
+            motion: Motion { position: [6.0, 4.0], ..Motion::default() },
+            is_vulnerable: false,
+        };
+        let mut robot = Robot::new(1);
+        for frame in 0..600 {
+            let sight = Sight {
+                now: START + frame * 16_667,
+                own: Motion { position: [0.0, 4.0], ..Motion::default() },
+                rivals: &[shielded],
+                arena: &TEA_TABLE,
+            };
+            assert!(!robot.drive(&sight).fire);
+        }
+    }
+
+    #[test]
+    fn it_does_not_start_in_reverse_but_backs_off_when_it_is_stuck() {
+        let mut robot = Robot::new(2);
+        let own = Motion::at_rest(TEA_TABLE.spawn(1));
+        let mut look = |now: u64| robot.drive(&Sight { now, own, rivals: &[], arena: &TEA_TABLE });
+        for frame in 0..20 {
+            assert!(look(START + frame * 16_667).throttle >= 0.0);
+        }
+        assert!((20..60).any(|frame| look(START + frame * 16_667).throttle == -1.0));
+        // Two seconds off the table, then back.
+        assert!(look(START + 9_000_000).throttle >= 0.0);
+    }
+
+    #[test]
+    fn a_clock_set_back_does_not_put_it_to_sleep() {
+        let mut duel = Duel::robots(2, 6);
+        duel.run(20, 16_667);
+        duel.now = 1_000_000;
+        duel.cubes.clear();
+        for each in &mut duel.contestants {
+            each.shots = 0;
+            duel.board.leave(each.player);
+            duel.board.join(each.player, robot_name(0), Default::default()).unwrap();
+        }
+        duel.run(30, 16_667);
+        assert!(duel.contestants.iter().all(|each| each.shots > 0) && duel.longest_stand < 4.0);
+    }
+
+    #[test]
+    fn sixteen_robots_have_sixteen_names() {
+        let mut names: Vec<String> = (0..16).map(|robot| robot_name(robot).to_string()).collect();
+        assert_eq!(robot_name(0), robot_name(16));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 16);
+    }
+}

@@ -1,0 +1,405 @@
+//! The scoreboard: who plays, who hit whom, and who is off the table because of it.
+//!
+//! The host owns the scoreboard object and is the only one to change it. It is replicated as one field per row, so
+//! that a hit costs two rows. A row keeps its index for as long as its player has one; an empty field is a free row.
+//! Everything a new host needs to go on deciding hits is in the rows.
+
+use crate::codec::{DecodeError, Reader};
+use crate::phase::Phase;
+use crate::player::{Glaze, PlayerKey, PlayerName};
+
+/// The most rows a scoreboard has: the bound on players and robots in a duel.
+pub const ROWS: usize = 32;
+
+/// The points for a hit.
+const POINTS_PER_HIT: u16 = 1;
+
+/// Flags at the start of a row.
+const WAS_STRUCK: u8 = 1;
+
+/// One player's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Whose row it is.
+    pub player: PlayerKey,
+    /// The name to show.
+    pub name: PlayerName,
+    /// The colour of the teapot.
+    pub glaze: Glaze,
+    /// Points; stops at the largest number.
+    pub score: u16,
+    /// How often this player was hit; stops at the largest number.
+    pub lost: u16,
+    /// Hits since this player was last hit; stops at the largest number.
+    pub streak: u16,
+    /// The latest hit this player took, if any.
+    pub struck: Option<Strike>,
+}
+
+/// A hit that counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strike {
+    /// Who fired the cube.
+    pub by: PlayerKey,
+    /// The session time of the hit, in microseconds.
+    pub at: u64,
+}
+
+impl Row {
+    /// A row without points.
+    pub fn new(player: PlayerKey, name: PlayerName, glaze: Glaze) -> Self {
+        Self { player, name, glaze, score: 0, lost: 0, streak: 0, struck: None }
+    }
+
+    /// The phase this player's teapot is in at `now` as far as hits are concerned.
+    pub fn phase(&self, now: u64) -> Phase {
+        Phase::since(self.struck.map(|strike| strike.at), now)
+    }
+
+    /// The bytes of the field of this row, at most 103.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(48);
+        out.push(if self.struck.is_some() { WAS_STRUCK } else { 0 });
+        self.player.write(&mut out);
+        out.push(self.glaze.number());
+        for number in [self.score, self.lost, self.streak] {
+            out.extend(number.to_le_bytes());
+        }
+        if let Some(strike) = self.struck {
+            strike.by.write(&mut out);
+            out.extend(strike.at.to_le_bytes());
+        }
+        self.name.write(&mut out);
+        out
+    }
+
+    /// The row written in a field.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] when the bytes are not what [`encode`](Self::encode) writes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let flags = reader.u8()?;
+        if flags > WAS_STRUCK {
+            return Err(DecodeError::UnknownTag(flags));
+        }
+        let player = PlayerKey::read(&mut reader)?;
+        let glaze = Glaze::read(&mut reader)?;
+        let (score, lost, streak) = (reader.u16()?, reader.u16()?, reader.u16()?);
+        let struck = if flags == WAS_STRUCK {
+            Some(Strike { by: PlayerKey::read(&mut reader)?, at: reader.u64()? })
+        } else {
+            None
+        };
+        let name = PlayerName::read(&mut reader)?;
+        reader.finish()?;
+        Ok(Self { player, name, glaze, score, lost, streak, struck })
+    }
+}
+
+/// Why a player got no row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// All [`ROWS`] rows are taken.
+    Full,
+}
+
+impl std::fmt::Display for JoinError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Full => write!(formatter, "all {ROWS} rows are taken"),
+        }
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+/// All rows, at most [`ROWS`], with at most one for each player.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scoreboard {
+    /// Indexed like the fields; ends at or after the last row in use.
+    slots: Vec<Option<Row>>,
+}
+
+impl Scoreboard {
+    /// Gives a player a row, or their old one back with its points and the new name and colour.
+    ///
+    /// # Errors
+    /// [`JoinError::Full`] when there is no free row.
+    pub fn join(&mut self, player: PlayerKey, name: PlayerName, glaze: Glaze) -> Result<(), JoinError> {
+        if let Some(row) = self.row_mut(player) {
+            row.name = name;
+            row.glaze = glaze;
+            return Ok(());
+        }
+        let row = Some(Row::new(player, name, glaze));
+        if let Some(free) = self.slots.iter_mut().find(|slot| slot.is_none()) {
+            *free = row;
+        } else if self.slots.len() < ROWS {
+            self.slots.push(row);
+        } else {
+            return Err(JoinError::Full);
+        }
+        Ok(())
+    }
+
+    /// Takes a player's row away, for good. Returns it if there was one.
+    pub fn leave(&mut self, player: PlayerKey) -> Option<Row> {
+        self.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(|row| row.player == player))?.take()
+    }
+
+    /// A player's row.
+    pub fn row(&self, player: PlayerKey) -> Option<&Row> {
+        self.rows().find(|row| row.player == player)
+    }
+
+    /// All rows, in the order of their indices.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.slots.iter().flatten()
+    }
+
+    /// All rows, the best first: more points, then fewer hits taken, then by key, so that all screens agree.
+    pub fn standings(&self) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.rows().collect();
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.score), row.lost, row.player));
+        rows
+    }
+
+    /// The phase of a player's teapot at `now`; without a row nobody is on the table.
+    pub fn phase(&self, player: PlayerKey, now: u64) -> Phase {
+        self.row(player).map_or(Phase::Hit { until: u64::MAX }, |row| row.phase(now))
+    }
+
+    /// Counts a hit on `struck` at session time `at` if it does count: nobody hits themselves, nor a teapot that is
+    /// off the table or shielded. Returns whether it counted.
+    ///
+    /// A shooter who has left meanwhile gets no point, but the hit stands.
+    pub fn record_hit(&mut self, shooter: PlayerKey, struck: PlayerKey, at: u64) -> bool {
+        if shooter == struck {
+            return false;
+        }
+        // A time before the known hit, of a cube that was swept late, counts as off the table, too.
+        let Some(row) = self.row_mut(struck).filter(|row| row.phase(at).is_vulnerable()) else {
+            return false;
+        };
+        row.lost = row.lost.saturating_add(1);
+        row.streak = 0;
+        row.struck = Some(Strike { by: shooter, at });
+        if let Some(row) = self.row_mut(shooter) {
+            row.score = row.score.saturating_add(POINTS_PER_HIT);
+            row.streak = row.streak.saturating_add(1);
+        }
+        true
+    }
+
+    /// The fields of the scoreboard object: [`ROWS`] of them, empty where there is no row.
+    pub fn to_fields(&self) -> Vec<Vec<u8>> {
+        (0..ROWS)
+            .map(|index| self.slots.get(index).and_then(Option::as_ref).map_or_else(Vec::new, Row::encode))
+            .collect()
+    }
+
+    /// The scoreboard written in these fields; missing fields at the end are free rows.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] when there are more than [`ROWS`] fields, one of them is not a row, or two rows are of one
+    /// player. Whoever reads a replicated scoreboard keeps the last good one then.
+    pub fn from_fields<F: AsRef<[u8]>>(fields: &[F]) -> Result<Self, DecodeError> {
+        if fields.len() > ROWS {
+            return Err(DecodeError::WrongLength);
+        }
+        let mut board = Self::default();
+        for field in fields {
+            let bytes = field.as_ref();
+            let row = if bytes.is_empty() { None } else { Some(Row::decode(bytes)?) };
+            if row.as_ref().is_some_and(|row| board.row(row.player).is_some()) {
+                return Err(DecodeError::DuplicatePlayer);
+            }
+            board.slots.push(row);
+        }
+        Ok(board)
+    }
+
+    fn row_mut(&mut self, player: PlayerKey) -> Option<&mut Row> {
+        self.slots.iter_mut().flatten().find(|row| row.player == player)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phase::{OUT_FOR, SHIELDED_FOR};
+    use crate::rng::Rng;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    const ADA: PlayerKey = PlayerKey::Seat(1);
+    const BOB: PlayerKey = PlayerKey::Seat(2);
+    const POT: PlayerKey = PlayerKey::Robot(0);
+    const NOW: u64 = 100_000_000;
+
+    fn board(players: &[PlayerKey]) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for (index, &player) in players.iter().enumerate() {
+            board.join(player, PlayerName::new(&format!("player {index}")), Glaze::new(index)).unwrap();
+        }
+        board
+    }
+
+    fn key(rng: &mut Rng) -> PlayerKey {
+        if rng.below(3) == 0 {
+            PlayerKey::Robot(rng.below(6) as u8)
+        } else {
+            PlayerKey::Seat(rng.below(30) as u16)
+        }
+    }
+
+    fn random_board(rng: &mut Rng) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for step in 0..rng.below(120) {
+            let player = key(rng);
+            match rng.below(4) {
+                0 => drop(board.leave(player)),
+                1 => drop(board.record_hit(player, key(rng), NOW + u64::from(step) * 900_000)),
+                _ => {
+                    let name = PlayerName::new(&"näme".repeat(rng.below(6) as usize));
+                    let _ = board.join(player, name, Glaze::new(rng.below(50) as usize));
+                }
+            }
+        }
+        board
+    }
+
+    #[test]
+    fn a_hit_gives_a_point_and_takes_the_victim_off_the_table() {
+        let mut board = board(&[ADA, BOB]);
+        assert!(board.record_hit(ADA, BOB, NOW));
+        assert_eq!((board.row(ADA).unwrap().score, board.row(ADA).unwrap().streak), (1, 1));
+        assert_eq!((board.row(BOB).unwrap().lost, board.row(BOB).unwrap().score), (1, 0));
+        assert_eq!(board.row(BOB).unwrap().struck, Some(Strike { by: ADA, at: NOW }));
+        assert_eq!(board.phase(BOB, NOW), Phase::Hit { until: NOW + OUT_FOR });
+        assert_eq!(board.phase(ADA, NOW), Phase::Alive);
+    }
+
+    #[test]
+    fn nobody_is_hit_again_before_the_shield_is_down() {
+        let mut board = board(&[ADA, BOB]);
+        assert!(board.record_hit(ADA, BOB, NOW));
+        for later in [0, 1, OUT_FOR, OUT_FOR + SHIELDED_FOR - 1] {
+            assert!(!board.record_hit(ADA, BOB, NOW + later));
+        }
+        assert!(!board.record_hit(ADA, BOB, NOW - 1), "a hit before the known one");
+        assert!(board.record_hit(ADA, BOB, NOW + OUT_FOR + SHIELDED_FOR));
+        assert_eq!(board.row(ADA).unwrap().score, 2);
+    }
+
+    #[test]
+    fn hits_on_oneself_and_on_strangers_do_not_count() {
+        let mut board = board(&[ADA]);
+        let before = board.clone();
+        assert!(!board.record_hit(ADA, ADA, NOW));
+        assert!(!board.record_hit(ADA, BOB, NOW));
+        assert_eq!(board, before);
+        assert!(board.record_hit(BOB, ADA, NOW), "the shooter may have left");
+        assert!(!board.phase(BOB, NOW).is_on_table());
+    }
+
+    #[test]
+    fn being_hit_ends_a_streak() {
+        let mut board = board(&[ADA, BOB, POT]);
+        assert!(board.record_hit(ADA, BOB, NOW) && board.record_hit(ADA, POT, NOW + 1));
+        assert_eq!(board.row(ADA).unwrap().streak, 2);
+        assert!(board.record_hit(POT, ADA, NOW + 2), "its cube flew on");
+        assert_eq!((board.row(ADA).unwrap().streak, board.row(ADA).unwrap().score), (0, 2));
+    }
+
+    #[test]
+    fn whoever_comes_back_finds_their_points() {
+        let mut board = board(&[ADA, BOB]);
+        board.record_hit(ADA, BOB, NOW);
+        board.join(ADA, PlayerName::new("Countess"), Glaze::new(5)).unwrap();
+        assert_eq!((board.row(ADA).unwrap().score, board.rows().count()), (1, 2));
+        assert_eq!(board.row(ADA).unwrap().name.as_str(), "Countess");
+    }
+
+    #[test]
+    fn rows_keep_their_index_and_the_board_is_bounded() {
+        let players: Vec<PlayerKey> = (0..ROWS as u16).map(PlayerKey::Seat).collect();
+        let mut board = board(&players);
+        assert_eq!(board.join(POT, PlayerName::new("late"), Glaze::default()), Err(JoinError::Full));
+        let before = board.to_fields();
+        board.leave(PlayerKey::Seat(7));
+        board.join(POT, PlayerName::new("late"), Glaze::default()).unwrap();
+        let after = board.to_fields();
+        let changed: Vec<usize> = (0..ROWS).filter(|&index| before[index] != after[index]).collect();
+        assert_eq!(changed, [7]);
+    }
+
+    #[test]
+    fn standings_are_the_same_for_everyone() {
+        let mut board = board(&[BOB, POT, ADA]);
+        board.record_hit(POT, BOB, NOW);
+        let order: Vec<PlayerKey> = board.standings().iter().map(|row| row.player).collect();
+        assert_eq!(order, [POT, ADA, BOB]);
+    }
+
+    #[test]
+    fn every_board_travels_in_short_fields() {
+        let mut rng = Rng::new(51);
+        for _ in 0..500 {
+            let board = random_board(&mut rng);
+            let fields = board.to_fields();
+            assert_eq!(fields.len(), ROWS);
+            assert!(fields.iter().all(|field| field.len() <= 103));
+            let back = Scoreboard::from_fields(&fields).unwrap();
+            assert_eq!(back.to_fields(), fields);
+            assert!(back.rows().eq(board.rows()));
+        }
+    }
+
+    #[test]
+    fn the_longest_row_fits_its_bound() {
+        let mut row = Row::new(ADA, PlayerName::new(&"🫖".repeat(30)), Glaze::default());
+        row.struck = Some(Strike { by: POT, at: u64::MAX });
+        assert_eq!(row.encode().len(), 103);
+        assert_eq!(Row::decode(&row.encode()), Ok(row));
+    }
+
+    #[test]
+    fn hostile_fields_are_refused_or_mean_what_they_say() {
+        let mut rng = Rng::new(52);
+        let mut refused = 0;
+        for _ in 0..20_000 {
+            let mut fields = random_board(&mut rng).to_fields();
+            for _ in 0..1 + rng.below(3) {
+                let field = rng.below(ROWS as u32) as usize;
+                let bytes = &mut fields[field];
+                match rng.below(4) {
+                    0 => bytes.push(rng.next_u64() as u8),
+                    1 => bytes.truncate(rng.below(20) as usize),
+                    2 => *bytes = (0..rng.below(255)).map(|_| rng.next_u64() as u8).collect(),
+                    _ => {
+                        if let Some(byte) = bytes.get_mut(rng.below(30) as usize) {
+                            *byte = rng.next_u64() as u8;
+                        }
+                    }
+                }
+            }
+            match Scoreboard::from_fields(&fields) {
+                Ok(board) => assert_eq!(board.to_fields(), fields),
+                Err(_) => refused += 1,
+            }
+        }
+        assert!(refused > 5_000);
+    }
+
+    #[test]
+    fn two_rows_for_one_player_and_too_many_rows_are_refused() {
+        let row = Row::new(ADA, PlayerName::new("Ada"), Glaze::default()).encode();
+        let twice = [row.clone(), Vec::new(), row];
+        assert_eq!(Scoreboard::from_fields(&twice), Err(DecodeError::DuplicatePlayer));
+        assert_eq!(Scoreboard::from_fields(&[[]; ROWS + 1]), Err(DecodeError::WrongLength));
+        assert_eq!(Scoreboard::from_fields::<&[u8]>(&[]), Ok(Scoreboard::default()));
+    }
+}

@@ -1,0 +1,380 @@
+//! How a remote teapot is shown between two updates.
+//!
+//! The second seed of the design (Scheib, Otaduy, O'Brien, "Dueling Teapots", 2001) calls it warping. At each frame
+//! the last sample from the owner is extrapolated by its own velocities to the goal G, the warped state W is
+//! extrapolated by its own velocities, and then W = F·W + (1 − F)·G. Without it, every update that finds the owner
+//! off the predicted path would make the teapot jump.
+//!
+//! Two things are done so that the result does not depend on the frame rate:
+//! - F is exp(−dt / τ) for a frame of dt, not a constant per frame.
+//! - What is kept is the difference W − G, which the formula turns into F·(W − G). On a straight path the difference
+//!   after any number of frames is exp(−t / τ)·(d + t·d′) for a first difference d with velocity d′, exactly.
+//!   On curves, and where extrapolation fades out, W follows the bends of G.
+
+use crate::arena::TEA_TABLE;
+use crate::motion::Motion;
+use crate::plane::{Vec2, add, distance, scale, seconds_between, sub, wrap_angle};
+use crate::teapot::BODY_RADIUS;
+
+/// How long the difference to the goal takes to shrink to 37 %, in seconds, unless a game says otherwise.
+pub const TIME_CONSTANT: f32 = 0.1;
+
+/// For how long a sample is extrapolated at full speed, in seconds.
+pub const FULL_EXTRAPOLATION: f32 = 0.6;
+
+/// How long the extrapolated speed then takes to fade to nothing, in seconds. So a dead owner's teapot rolls to a
+/// stop instead of flying away.
+pub const FADE: f32 = 0.3;
+
+/// A goal farther away than this is not approached but jumped to, in table units.
+pub const SNAP_DISTANCE: f32 = 8.0;
+
+/// How far back a sample from the future is extrapolated, in seconds: session clocks differ a little.
+const LARGEST_LEAD: f32 = 0.25;
+
+/// A sample that is older than the last by more than this is not late, in microseconds: the clock was set back.
+const CLOCK_SET_BACK: u64 = 600_000;
+
+/// The shown state of one remote teapot.
+#[derive(Clone, Debug)]
+pub struct Warp {
+    /// The last sample from the owner and the session time it was taken at.
+    sample: Motion,
+    sampled_at: u64,
+    /// What is shown, minus the goal, at `shown_at`.
+    offset: Offset,
+    shown_at: u64,
+    time_constant: f32,
+}
+
+/// The difference between two motions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Offset {
+    position: Vec2,
+    velocity: Vec2,
+    heading: f32,
+    spin: f32,
+}
+
+impl Warp {
+    /// A teapot that is first heard of at session time `now` with a sample taken at `sampled_at`, both in
+    /// microseconds. It is shown at its goal.
+    pub fn new(now: u64, sample: Motion, sampled_at: u64) -> Self {
+        Self { sample, sampled_at, offset: Offset::default(), shown_at: now, time_constant: TIME_CONSTANT }
+    }
+
+    /// Sets the time constant in seconds. Larger is smoother and later; zero, like F = 0 in the seed, shows the goal
+    /// itself with all its jumps. What is not a positive number counts as zero.
+    pub fn set_time_constant(&mut self, seconds: f32) {
+        self.time_constant = if seconds > 0.0 { seconds } else { 0.0 };
+    }
+
+    /// Takes a sample that arrived at session time `now`. Samples not newer than the last change nothing, so it may
+    /// be called every frame with the newest known.
+    ///
+    /// If the new goal is farther than [`SNAP_DISTANCE`] from what is shown, the teapot jumps there.
+    pub fn accept(&mut self, now: u64, sample: Motion, sampled_at: u64) {
+        let is_late = sampled_at <= self.sampled_at && self.sampled_at - sampled_at < CLOCK_SET_BACK;
+        if is_late {
+            return;
+        }
+        // What is shown must not change in this instant; only where it is going does.
+        let shown = self.advance(now);
+        self.sample = sample;
+        self.sampled_at = sampled_at;
+        let goal = self.goal(self.shown_at);
+        self.offset = if distance(shown.position, goal.position) > SNAP_DISTANCE {
+            Offset::default()
+        } else {
+            Offset::between(&shown, &goal)
+        };
+    }
+
+    /// Takes a sample that is not reached by driving, for instance because the teapot appears at another place: it
+    /// is shown at its goal at once, however near.
+    pub fn snap(&mut self, now: u64, sample: Motion, sampled_at: u64) {
+        *self = Self { time_constant: self.time_constant, ..Self::new(now, sample, sampled_at) };
+    }
+
+    /// What to show at session time `now`, in microseconds. Call it once a frame, at any rate.
+    ///
+    /// A clock that runs backwards holds the warping still until it has caught up.
+    pub fn advance(&mut self, now: u64) -> Motion {
+        let elapsed = seconds_between(self.shown_at, now);
+        if elapsed > 0.0 {
+            let factor = if self.time_constant > 0.0 { (-elapsed / self.time_constant).exp() } else { 0.0 };
+            // W is extrapolated by its own velocities: relative to G, it drifts by their difference.
+            self.offset = self.offset.drifted(elapsed).scaled(factor);
+            self.shown_at = now;
+        }
+        self.offset.added_to(&self.goal(now))
+    }
+
+    /// When the sample that is being shown was taken, in microseconds of session time.
+    pub fn sampled_at(&self) -> u64 {
+        self.sampled_at
+    }
+
+    /// How old the shown data is at `now`, in microseconds: the last stage of the seed's data-age chart.
+    pub fn data_age(&self, now: u64) -> u64 {
+        now.saturating_sub(self.sampled_at)
+    }
+
+    /// The last sample, extrapolated to `now`: at full speed first, then fading, and never over the rim.
+    fn goal(&self, now: u64) -> Motion {
+        let age = seconds_between(self.sampled_at, now).max(-LARGEST_LEAD);
+        let faded = (age - FULL_EXTRAPOLATION).clamp(0.0, FADE);
+        let speed = 1.0 - faded / FADE;
+        // The integral of the speed over the age.
+        let travelled = age.min(FULL_EXTRAPOLATION) + faded - 0.5 * faded * faded / FADE;
+        let goal = self.sample.extrapolated(travelled);
+        Motion {
+            position: TEA_TABLE.push_inside(goal.position, BODY_RADIUS),
+            velocity: scale(goal.velocity, speed),
+            heading: goal.heading,
+            spin: goal.spin * speed,
+        }
+    }
+}
+
+impl Offset {
+    fn between(shown: &Motion, goal: &Motion) -> Self {
+        Self {
+            position: sub(shown.position, goal.position),
+            velocity: sub(shown.velocity, goal.velocity),
+            heading: wrap_angle(shown.heading - goal.heading),
+            spin: shown.spin - goal.spin,
+        }
+    }
+
+    fn drifted(self, seconds: f32) -> Self {
+        Self {
+            position: add(self.position, scale(self.velocity, seconds)),
+            heading: self.heading + self.spin * seconds,
+            ..self
+        }
+    }
+
+    fn scaled(self, factor: f32) -> Self {
+        Self {
+            position: scale(self.position, factor),
+            velocity: scale(self.velocity, factor),
+            heading: self.heading * factor,
+            spin: self.spin * factor,
+        }
+    }
+
+    fn added_to(self, goal: &Motion) -> Motion {
+        Motion {
+            position: add(goal.position, self.position),
+            velocity: add(goal.velocity, self.velocity),
+            heading: wrap_angle(goal.heading + self.heading),
+            spin: goal.spin + self.spin,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plane::{direction, length};
+    use crate::rng::Rng;
+    use crate::teapot::{Controls, Surroundings, TOP_SPEED, Teapot};
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    const NOW: u64 = 1_000_000_000;
+
+    /// Samples of a seeded course as (arrived at, motion, sampled at), 20 a second with jittered delays.
+    fn course(seed: u64, length_seconds: u64) -> Vec<(u64, Motion, u64)> {
+        let mut rng = Rng::new(seed);
+        let mut teapot = Teapot::new(TEA_TABLE.spawn(0));
+        let mut controls = Controls::default();
+        let around = Surroundings { arena: &TEA_TABLE, others: &[] };
+        (0..length_seconds * 20)
+            .map(|step| {
+                if step % 10 == 0 {
+                    controls = Controls { throttle: 1.0, turn: rng.between(-1.0, 1.0), fire: false };
+                }
+                teapot.step(50_000, controls, &around);
+                let sampled_at = NOW + (step + 1) * 50_000;
+                (sampled_at + 50_000 + u64::from(rng.below(40_000)), teapot.motion(), sampled_at)
+            })
+            .collect()
+    }
+
+    /// What is shown at every half second when drawing at a frame rate.
+    fn shown(course: &[(u64, Motion, u64)], frames_per_second: u64, at_frames_only: bool) -> Vec<Motion> {
+        let mut warp = Warp::new(NOW, Motion::at_rest(TEA_TABLE.spawn(0)), NOW);
+        let mut arrivals = course.iter().peekable();
+        let mut shown = Vec::new();
+        for frame in 1..=9 * frames_per_second {
+            let now = NOW + frame * 1_000_000 / frames_per_second;
+            while let Some(&(arrived, motion, sampled)) = arrivals.next_if(|(arrived, ..)| *arrived <= now) {
+                warp.accept(if at_frames_only { now } else { arrived }, motion, sampled);
+            }
+            let motion = warp.advance(now);
+            if frame % (frames_per_second / 2) == 0 {
+                shown.push(motion);
+            }
+        }
+        shown
+    }
+
+    fn largest_difference(one: &[Motion], other: &[Motion]) -> (f32, f32) {
+        assert_eq!(one.len(), other.len());
+        one.iter().zip(other).fold((0.0, 0.0), |(place, heading), (one, other)| {
+            (
+                distance(one.position, other.position).max(place),
+                wrap_angle(one.heading - other.heading).abs().max(heading),
+            )
+        })
+    }
+
+    #[test]
+    fn the_curve_is_the_same_at_every_frame_rate() {
+        for seed in 0..10 {
+            let course = course(seed, 9);
+            let reference = shown(&course, 60, false);
+            for rate in [10, 30, 144, 240] {
+                let (place, heading) = largest_difference(&reference, &shown(&course, rate, false));
+                assert!(
+                    place < 0.01 && heading < 0.01,
+                    "{place} and {heading} apart at {rate} frames a second"
+                );
+                // A game that looks for updates only when it draws adds up to a frame of delay, no more.
+                let (place, heading) = largest_difference(&reference, &shown(&course, rate, true));
+                assert!(
+                    place < 0.5 && heading < 0.3,
+                    "{place} and {heading} apart at {rate} frames a second"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn on_a_straight_path_it_is_the_formula_of_the_seed() {
+        let goal = Motion { velocity: [3.0, 0.0], ..Motion::default() };
+        let mut warp = Warp::new(NOW, Motion { velocity: [0.0, 4.0], ..Motion::default() }, NOW);
+        warp.advance(NOW + 200_000);
+        warp.accept(NOW + 200_000, goal, NOW + 200_000);
+        let (mut place, mut velocity) = ([0.0, 0.8], [0.0, 4.0]);
+        for frame in 1..=30_u64 {
+            let dt = 0.016;
+            let factor = (-dt / TIME_CONSTANT).exp();
+            let blend = |w: Vec2, g: Vec2| add(scale(w, factor), scale(g, 1.0 - factor));
+            place = blend(add(place, scale(velocity, dt)), [3.0 * dt * frame as f32, 0.0]);
+            velocity = blend(velocity, goal.velocity);
+            let shown = warp.advance(NOW + 200_000 + frame * 16_000);
+            assert!(distance(shown.position, place) < 1e-3, "{shown:?} but the seed says {place:?}");
+            assert!(distance(shown.velocity, velocity) < 1e-3);
+        }
+    }
+
+    #[test]
+    fn a_new_sample_never_makes_it_jump_and_the_difference_dies_out() {
+        let mut rng = Rng::new(71);
+        for _ in 0..300 {
+            let mut any = || Motion {
+                position: [rng.between(-2.0, 2.0), rng.between(-2.0, 2.0)],
+                velocity: scale(direction(rng.between(-3.1, 3.1)), TOP_SPEED),
+                heading: rng.between(-3.1, 3.1),
+                spin: rng.between(-2.8, 2.8),
+            };
+            let mut warp = Warp::new(NOW, any(), NOW);
+            let goal = any();
+            let before = warp.advance(NOW + 30_000);
+            warp.accept(NOW + 30_000, goal, NOW + 20_000);
+            let after = warp.advance(NOW + 30_000);
+            assert!(distance(before.position, after.position) < 1e-4);
+            assert!(wrap_angle(before.heading - after.heading).abs() < 1e-4);
+            let late = warp.advance(NOW + 1_030_000);
+            let expected = warp.goal(NOW + 1_030_000);
+            assert!(distance(late.position, expected.position) < 0.01);
+            assert!(wrap_angle(late.heading - expected.heading).abs() < 0.01);
+        }
+    }
+
+    #[test]
+    fn the_heading_turns_the_short_way_round() {
+        let mut warp = Warp::new(NOW, Motion { heading: 3.0, ..Motion::default() }, NOW);
+        warp.accept(NOW, Motion { heading: -3.0, ..Motion::default() }, NOW + 1);
+        for frame in 1..60 {
+            let heading = warp.advance(NOW + frame * 10_000).heading;
+            assert!(heading.abs() >= 2.999, "it swept through {heading}");
+        }
+    }
+
+    #[test]
+    fn appearing_elsewhere_is_a_jump() {
+        let here = Motion { position: [0.0, 12.5], ..Motion::default() };
+        let there = Motion { position: [0.0, -12.5], ..Motion::default() };
+        let mut warp = Warp::new(NOW, here, NOW);
+        warp.accept(NOW + 50_000, there, NOW + 10_000);
+        assert_eq!(warp.advance(NOW + 50_000).position, there.position);
+        let near = Motion { position: [1.0, -12.5], ..Motion::default() };
+        warp.snap(NOW + 60_000, near, NOW + 20_000);
+        assert_eq!(warp.advance(NOW + 60_000).position, near.position);
+    }
+
+    #[test]
+    fn without_a_time_constant_it_shows_the_goal() {
+        let mut warp = Warp::new(NOW, Motion::default(), NOW);
+        for broken in [0.0, -1.0, f32::NAN] {
+            warp.set_time_constant(broken);
+            assert_eq!(warp.time_constant, 0.0);
+        }
+        let goal = Motion { position: [2.0, 1.0], ..Motion::default() };
+        warp.accept(NOW + 10_000, goal, NOW + 10_000);
+        assert_eq!(warp.advance(NOW + 20_000).position, goal.position);
+    }
+
+    #[test]
+    fn a_dead_owners_teapot_rolls_to_a_stop() {
+        let start = Motion { velocity: [TOP_SPEED, 0.0], spin: 1.0, ..Motion::default() };
+        let mut warp = Warp::new(NOW, start, NOW);
+        let mut last = warp.advance(NOW);
+        let mut travelled = 0.0;
+        for frame in 1..=1_000 {
+            let shown = warp.advance(NOW + frame * 16_667);
+            let step = distance(shown.position, last.position);
+            assert!(step <= TOP_SPEED * 0.017 && length(shown.velocity) <= TOP_SPEED + 1e-3);
+            travelled += step;
+            last = shown;
+        }
+        assert!(travelled < TOP_SPEED * (FULL_EXTRAPOLATION + 0.5 * FADE) + 0.1, "{travelled}");
+        assert!(length(last.velocity) < 1e-3 && last.spin.abs() < 1e-3);
+        assert_eq!(warp.data_age(NOW + 5_000_000), 5_000_000);
+    }
+
+    #[test]
+    fn extrapolation_stops_at_the_rim() {
+        let start = Motion { position: [14.0, 0.0], velocity: [TOP_SPEED, 0.0], ..Motion::default() };
+        let mut warp = Warp::new(NOW, start, NOW);
+        for frame in 0..100 {
+            let shown = warp.advance(NOW + frame * 16_667);
+            assert!(length(shown.position) <= TEA_TABLE.radius - BODY_RADIUS + 1e-3);
+        }
+    }
+
+    #[test]
+    fn late_and_repeated_samples_change_nothing_but_a_clock_set_back_does() {
+        let newest = Motion { position: [1.0, 0.0], ..Motion::default() };
+        let old = Motion { position: [5.0, 0.0], ..Motion::default() };
+        let mut warp = Warp::new(NOW, newest, NOW);
+        warp.accept(NOW + 10_000, old, NOW - 100_000);
+        warp.accept(NOW + 10_000, old, NOW);
+        assert_eq!((warp.sample, warp.sampled_at()), (newest, NOW));
+        warp.accept(NOW + 10_000, old, NOW - 5_000_000);
+        assert_eq!((warp.sample, warp.sampled_at()), (old, NOW - 5_000_000));
+    }
+
+    #[test]
+    fn clocks_at_the_ends_of_time_are_harmless() {
+        let mut warp = Warp::new(0, Motion { velocity: [1.0, 0.0], ..Motion::default() }, u64::MAX);
+        for now in [0, u64::MAX, 5, u64::MAX] {
+            let shown = warp.advance(now);
+            assert!(length(shown.position) < 1.0, "{shown:?}");
+        }
+    }
+}

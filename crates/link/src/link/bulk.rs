@@ -1,0 +1,138 @@
+//! The bulk stream: large messages over the reliable mode, whole even when the path under them changes (PROTOCOL §3.2).
+
+use std::collections::VecDeque;
+
+use samovar_wire::limits::{BULK_WINDOW, MESSAGE_MAX};
+use samovar_wire::link_frame::BulkChunk;
+use samovar_wire::{CloseCode, Duration, Reader, Time, Writer};
+
+/// Bytes that may wait or be under way; beyond it a sender is told to wait.
+const QUEUE_MAX: usize = 512 * 1_024;
+/// With no progress for this long what is under way is sent again: a relay may have dropped it.
+const STALL: Duration = Duration::from_millis(1_000);
+/// Room for a chunk's offset.
+const OFFSET_LEN: usize = 10;
+
+#[derive(Debug, Default)]
+pub(super) struct BulkSender {
+    /// Everything before this offset has arrived.
+    acked: u64,
+    /// Everything before this offset has been sent.
+    sent: u64,
+    /// The stream from `acked` on.
+    queue: VecDeque<u8>,
+    progress: Time,
+}
+
+impl BulkSender {
+    /// Queues a message to be delivered after segment `after` of the lane; the offset behind it, `None` when full.
+    pub(super) fn push(&mut self, after: u64, message: &[u8]) -> Option<u64> {
+        if self.queue.len() + message.len() + 2 * OFFSET_LEN > QUEUE_MAX {
+            return None;
+        }
+        let mut header = Vec::with_capacity(2 * OFFSET_LEN);
+        let mut out = Writer::new(&mut header);
+        out.varint(after);
+        out.varint(message.len() as u64);
+        self.queue.extend(header);
+        self.queue.extend(message);
+        Some(self.acked + self.queue.len() as u64)
+    }
+
+    pub(super) fn acked(&self) -> u64 {
+        self.acked
+    }
+
+    /// Appends the next chunk, if one may go.
+    pub(super) fn next_chunk(&mut self, now: Time, chunk_max: usize, out: &mut Vec<u8>) -> bool {
+        let end = (self.acked + self.queue.len() as u64).min(self.acked + BULK_WINDOW);
+        let len = end.saturating_sub(self.sent).min((chunk_max - OFFSET_LEN) as u64);
+        if len == 0 {
+            return false;
+        }
+        let start = (self.sent - self.acked) as usize;
+        let bytes: Vec<u8> = self.queue.range(start..start + len as usize).copied().collect();
+        BulkChunk { offset: self.sent, bytes: &bytes }.encode(out);
+        if self.sent == self.acked {
+            self.progress = now;
+        }
+        self.sent += len;
+        true
+    }
+
+    pub(super) fn on_acked(&mut self, now: Time, offset: u64) -> Result<(), CloseCode> {
+        if offset > self.acked + self.queue.len() as u64 {
+            return Err(CloseCode::Malformed);
+        }
+        if offset > self.acked {
+            self.queue.drain(..(offset - self.acked) as usize);
+            self.acked = offset;
+            self.sent = self.sent.max(offset);
+            self.progress = now;
+        }
+        Ok(())
+    }
+
+    pub(super) fn rewind(&mut self) {
+        self.sent = self.acked;
+    }
+
+    pub(super) fn on_timeout(&mut self, now: Time) {
+        if self.stall_due() <= now {
+            self.rewind();
+        }
+    }
+
+    pub(super) fn stall_due(&self) -> Time {
+        if self.sent > self.acked { self.progress + STALL } else { Time::FAR }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct BulkReceiver {
+    /// The offset of the first byte in `buffer`: everything before it is delivered.
+    delivered: u64,
+    buffer: Vec<u8>,
+    ack_wanted: bool,
+}
+
+impl BulkReceiver {
+    pub(super) fn handle_chunk(&mut self, chunk: &[u8]) -> Result<(), CloseCode> {
+        let chunk = BulkChunk::decode(chunk).map_err(|_| CloseCode::Malformed)?;
+        let end = self.delivered + self.buffer.len() as u64;
+        let chunk_end = chunk.offset.checked_add(chunk.bytes.len() as u64).ok_or(CloseCode::Malformed)?;
+        if chunk_end > self.delivered + BULK_WINDOW {
+            return Err(CloseCode::LimitExceeded);
+        }
+        self.ack_wanted = true;
+        // A gap can stand behind a change of path; the sender begins again at what we acked.
+        if chunk.offset <= end && chunk_end > end {
+            self.buffer.extend_from_slice(&chunk.bytes[(end - chunk.offset) as usize..]);
+        }
+        Ok(())
+    }
+
+    /// The next complete message whose predecessors in the lane are delivered.
+    pub(super) fn next_message(&mut self, lane_next: u64) -> Result<Option<Vec<u8>>, CloseCode> {
+        let mut reader = Reader::new(&self.buffer);
+        let (Ok(after), Ok(len)) = (reader.varint(), reader.varint()) else {
+            return if self.buffer.len() < 2 * OFFSET_LEN { Ok(None) } else { Err(CloseCode::Malformed) };
+        };
+        if len > MESSAGE_MAX as u64 {
+            return Err(CloseCode::TooLarge);
+        }
+        if after > lane_next {
+            return Ok(None);
+        }
+        let Ok(message) = reader.bytes(len as usize).map(<[u8]>::to_vec) else { return Ok(None) };
+        let used = self.buffer.len() - reader.rest().len();
+        self.buffer.drain(..used);
+        self.delivered += used as u64;
+        self.ack_wanted = true;
+        Ok(Some(message))
+    }
+
+    pub(super) fn take_ack(&mut self) -> Option<u64> {
+        core::mem::take(&mut self.ack_wanted).then_some(self.delivered)
+    }
+}

@@ -1,0 +1,95 @@
+//! Pings: the round trip, its variation, and samples for the session clock.
+
+use samovar_wire::{Duration, Time};
+
+/// The round trip assumed before the first measurement.
+const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
+/// The first pings go at this interval, so that a newcomer's clock is right at once.
+const EAGER_INTERVAL: Duration = Duration::from_millis(50);
+const EAGER_PINGS: u32 = 6;
+/// Bounds of the time after which an unacked segment goes again.
+const PROBE_MIN: Duration = Duration::from_millis(40);
+const PROBE_MAX: Duration = Duration::from_millis(400);
+
+#[derive(Debug)]
+pub(super) struct PingClock {
+    interval: Duration,
+    next_ping: Time,
+    pings: u32,
+    outstanding: Option<Time>,
+    /// The newest ping of the other end that has no answer yet, and when it came.
+    pong: Option<(u64, Time)>,
+    smoothed: Option<Duration>,
+    variation: Duration,
+}
+
+impl PingClock {
+    pub(super) fn new(interval: Duration) -> Self {
+        Self {
+            interval,
+            next_ping: Time::ZERO,
+            pings: 0,
+            outstanding: None,
+            pong: None,
+            smoothed: None,
+            variation: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn on_ping(&mut self, now: Time, sent: u64) {
+        self.pong = Some((sent, now));
+    }
+
+    /// Takes an answer; the round trip if it answers our newest ping and can be true.
+    pub(super) fn on_pong(&mut self, now: Time, sent: u64, held: u64) -> Option<Duration> {
+        let sent = self.outstanding.take_if(|ping| ping.as_micros() == sent)?;
+        let round_trip = Duration::from_micros(now.since(sent).as_micros().checked_sub(held)?);
+        // RFC 6298 §2.
+        let sample = round_trip.as_micros();
+        match self.smoothed {
+            None => {
+                self.smoothed = Some(round_trip);
+                self.variation = Duration::from_micros(sample / 2);
+            }
+            Some(smoothed) => {
+                let smoothed = smoothed.as_micros();
+                let deviation = smoothed.abs_diff(sample);
+                self.variation = Duration::from_micros((self.variation.as_micros() * 3 + deviation) / 4);
+                self.smoothed = Some(Duration::from_micros((smoothed * 7 + sample) / 8));
+            }
+        }
+        Some(round_trip)
+    }
+
+    pub(super) fn take_ping(&mut self, now: Time) -> Option<u64> {
+        if self.next_ping > now {
+            return None;
+        }
+        self.pings += 1;
+        self.next_ping = now + if self.pings < EAGER_PINGS { EAGER_INTERVAL } else { self.interval };
+        self.outstanding = Some(now);
+        Some(now.as_micros())
+    }
+
+    pub(super) fn take_pong(&mut self, now: Time) -> Option<(u64, u64)> {
+        self.pong.take().map(|(sent, arrived)| (sent, now.since(arrived).as_micros()))
+    }
+
+    pub(super) fn next_ping(&self) -> Time {
+        self.next_ping
+    }
+
+    pub(super) fn smoothed(&self) -> Option<Duration> {
+        self.smoothed
+    }
+
+    pub(super) fn round_trip(&self) -> Duration {
+        self.smoothed.unwrap_or(INITIAL_ROUND_TRIP)
+    }
+
+    /// How long an unacked segment at the tail waits: a round trip, its variation, and the other end's ack delay.
+    pub(super) fn probe_timeout(&self) -> Duration {
+        let patience = self.round_trip() + self.variation.times(4) + Duration::from_millis(25);
+        patience.clamp(PROBE_MIN, PROBE_MAX)
+    }
+}

@@ -1,0 +1,132 @@
+//! Members and ownership: who is there, who hosts, who gets what the gone have left.
+
+use samovar_wire::{ObjectId, PeerId, Stamp, Term};
+
+use super::{ObjectError, ObjectEvent, Objects};
+use crate::replica::Replica;
+
+impl Objects {
+    /// A peer is linked: it is told of everything that this peer owns. Linked peers stay until removed.
+    pub fn add_peer(&mut self, peer: PeerId) {
+        let owned = self.objects.values().filter(|o| o.owner == self.me).map(|o| o.id).collect();
+        self.replicas.entry(peer).or_insert_with(|| Replica { unannounced: owned, ..Replica::default() });
+    }
+
+    /// A peer is no longer linked: nothing is sent to it.
+    pub fn remove_peer(&mut self, peer: PeerId) {
+        self.replicas.remove(&peer);
+    }
+
+    /// Who hosts now, and in which term.
+    pub fn set_host(&mut self, host: PeerId, term: Term) {
+        self.host = host;
+        self.term = term;
+        // What a former host granted is announced by the receivers under the former term, or never.
+        self.granted.clear();
+        self.replicas.values_mut().for_each(|replica| replica.grants.clear());
+    }
+
+    /// The host gives an object to a member, itself included. The member announces itself; until then the host's
+    /// own picture is unchanged.
+    ///
+    /// # Errors
+    /// `NotHost`, `Unknown`, `NotAMember`.
+    pub fn grant(&mut self, id: ObjectId, to: PeerId) -> Result<(), ObjectError> {
+        if !self.is_host() {
+            return Err(ObjectError::NotHost);
+        }
+        if id == ObjectId::SESSION {
+            return Err(ObjectError::NotOwner);
+        }
+        let stamp = self.next_stamp(id)?;
+        if to == self.me {
+            self.take(id, stamp);
+            return Ok(());
+        }
+        let replica = self.replicas.get_mut(&to).ok_or(ObjectError::NotAMember)?;
+        replica.grants.insert(id, stamp);
+        let former = self.granted.insert(id, (stamp, to)).map(|(_, peer)| peer).filter(|&peer| peer != to);
+        if let Some(replica) = former.and_then(|peer| self.replicas.get_mut(&peer)) {
+            replica.grants.remove(&id);
+        }
+        Ok(())
+    }
+
+    /// Whom the host has promised an object that has not been announced by its new owner yet.
+    #[must_use]
+    pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {
+        self.granted.get(&id).map(|&(_, peer)| peer)
+    }
+
+    /// The host takes over, or ends, everything that belongs to peers for which `is_gone` says so.
+    pub fn adopt(&mut self, is_gone: impl Fn(PeerId) -> bool) {
+        if !self.is_host() {
+            return;
+        }
+        let mut orphans = Vec::new();
+        for object in self.objects.values() {
+            let heir = self.granted_to(object.id).unwrap_or(object.owner);
+            if heir != self.me && is_gone(heir) {
+                orphans.push(object.id);
+            }
+        }
+        orphans.into_iter().for_each(|id| self.adopt_one(id));
+    }
+
+    pub(super) fn adopt_one(&mut self, id: ObjectId) {
+        let Ok(stamp) = self.next_stamp(id) else { return };
+        let Some(object) = self.objects.get(&id) else { return };
+        if !object.traits.dies_with_owner {
+            self.take(id, stamp);
+            return;
+        }
+        let kind = object.traits.kind;
+        self.end(id, stamp);
+        self.replicas.values_mut().for_each(|replica| {
+            replica.destroys.insert(id, stamp);
+        });
+        self.events.push_back(ObjectEvent::Destroyed { id, kind });
+    }
+
+    /// Shows the host everything that a gone peer owned as far as this peer knows: the host may not have seen it.
+    pub fn report_orphans(&mut self, is_gone: impl Fn(PeerId) -> bool) {
+        if self.is_host() {
+            return;
+        }
+        let orphans = self.objects.values().filter(|o| o.owner != self.me && is_gone(o.owner)).map(|o| o.id);
+        if let Some(replica) = self.replicas.get_mut(&self.host) {
+            replica.orphans.extend(orphans.filter(|&id| id != ObjectId::SESSION));
+        }
+    }
+
+    /// A creator will never be heard of again: its deaths need no memory.
+    pub fn forget_creator(&mut self, creator: PeerId) {
+        if !self.objects.keys().any(|id| id.creator == creator) {
+            self.tombs.forget(creator);
+        }
+    }
+
+    fn next_stamp(&self, id: ObjectId) -> Result<Stamp, ObjectError> {
+        let known = self.objects.get(&id).ok_or(ObjectError::Unknown)?.stamp;
+        let granted = self.granted.get(&id).map_or(known, |&(stamp, _)| stamp);
+        Ok(known.max(granted).granted(self.term))
+    }
+
+    /// This peer owns the object from now on, and says so.
+    pub(super) fn take(&mut self, id: ObjectId, stamp: Stamp) {
+        let Some(object) = self.objects.get_mut(&id) else { return };
+        let from = core::mem::replace(&mut object.owner, self.me);
+        object.stamp = stamp;
+        object.revision += 1;
+        self.version += 1;
+        for field in &mut object.fields {
+            field.version = self.version;
+            field.packet = 0;
+        }
+        self.granted.remove(&id);
+        self.announce(id);
+        if from != self.me {
+            self.events.push_back(ObjectEvent::OwnerChanged { id, from, to: self.me });
+        }
+    }
+}

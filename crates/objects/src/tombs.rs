@@ -1,0 +1,131 @@
+//! The memory of destroyed objects: intervals of numbers per creator, with the stamp they died under.
+
+use std::collections::BTreeMap;
+
+use samovar_wire::{ObjectId, PeerId, Stamp};
+
+/// Most intervals remembered per creator. Beyond it the two oldest are merged under the higher stamp, gap included.
+const INTERVALS_MAX: usize = 512;
+
+/// Ids are sequential per creator, so a run of destroyed objects is one interval.
+#[derive(Debug, Default)]
+pub(crate) struct Tombs {
+    graves: BTreeMap<PeerId, BTreeMap<u32, (u32, Stamp)>>,
+}
+
+impl Tombs {
+    /// The stamp under which an object is known to have been destroyed.
+    pub(crate) fn stamp(&self, id: ObjectId) -> Option<Stamp> {
+        let (_, &(last, stamp)) = self.graves.get(&id.creator)?.range(..=id.number).next_back()?;
+        (id.number <= last).then_some(stamp)
+    }
+
+    /// Remembers a death.
+    pub(crate) fn bury(&mut self, id: ObjectId, stamp: Stamp) {
+        if self.stamp(id).is_some_and(|known| known >= stamp) {
+            return;
+        }
+        self.exhume(id);
+        let graves = self.graves.entry(id.creator).or_default();
+        let (mut first, mut last) = (id.number, id.number);
+        if let Some((&start, &(end, before))) = graves.range(..id.number).next_back()
+            && end.checked_add(1) == Some(first)
+            && before == stamp
+        {
+            first = start;
+        }
+        if let Some(&(end, after)) = last.checked_add(1).and_then(|next| graves.get(&next))
+            && after == stamp
+        {
+            graves.remove(&(last + 1));
+            last = end;
+        }
+        graves.insert(first, (last, stamp));
+        if graves.len() > INTERVALS_MAX
+            && let Some((start, (_, one))) = graves.pop_first()
+            && let Some((_, (end, other))) = graves.pop_first()
+        {
+            graves.insert(start, (end, one.max(other)));
+        }
+    }
+
+    /// Forgets a death: a newer ownership brought the object back, or a newer death is to be noted.
+    pub(crate) fn exhume(&mut self, id: ObjectId) {
+        if self.stamp(id).is_none() {
+            return;
+        }
+        let Some(graves) = self.graves.get_mut(&id.creator) else { return };
+        let Some((&first, &(last, stamp))) = graves.range(..=id.number).next_back() else { return };
+        graves.remove(&first);
+        if first < id.number {
+            graves.insert(first, (id.number - 1, stamp));
+        }
+        if id.number < last {
+            graves.insert(id.number + 1, (last, stamp));
+        }
+    }
+
+    /// How many intervals are held, for the check that memory is bounded.
+    pub(crate) fn len(&self) -> usize {
+        self.graves.values().map(BTreeMap::len).sum()
+    }
+
+    /// Forgets what a creator left, once nobody can speak of its objects any more.
+    pub(crate) fn forget(&mut self, creator: PeerId) {
+        self.graves.remove(&creator);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samovar_wire::{Entropy, Term};
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn id(number: u32) -> ObjectId {
+        ObjectId { creator: PeerId(1), number }
+    }
+
+    fn stamp(counter: u32) -> Stamp {
+        Stamp { term: Term(1), counter }
+    }
+
+    #[test]
+    fn a_run_of_deaths_is_one_interval() {
+        let mut tombs = Tombs::default();
+        [5, 3, 4, 1, 2].iter().for_each(|&n| tombs.bury(id(n), stamp(0)));
+        assert_eq!(tombs.len(), 1);
+        assert_eq!(tombs.stamp(id(6)), None);
+        assert_eq!(tombs.stamp(id(3)), Some(stamp(0)));
+    }
+
+    #[test]
+    fn burials_and_exhumations_agree_with_a_plain_map() {
+        let mut dice = Entropy::new([1; 32]);
+        let (mut tombs, mut plain) = (Tombs::default(), BTreeMap::new());
+        for _ in 0..5_000 {
+            let (number, roll) = ((dice.number() % 60) as u32, dice.number() % 4);
+            if roll == 0 {
+                tombs.exhume(id(number));
+                plain.remove(&number);
+            } else {
+                let stamp = stamp(roll as u32);
+                tombs.bury(id(number), stamp);
+                let known = plain.entry(number).or_insert(stamp);
+                *known = stamp.max(*known);
+            }
+            for n in 0..60 {
+                assert_eq!(tombs.stamp(id(n)), plain.get(&n).copied());
+            }
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_when_every_second_object_lives() {
+        let mut tombs = Tombs::default();
+        (0..100_000).for_each(|n| tombs.bury(id(n * 2), stamp(n % 3)));
+        assert!(tombs.len() <= INTERVALS_MAX);
+        assert_eq!(tombs.stamp(id(199_998)), Some(stamp(0)));
+    }
+}

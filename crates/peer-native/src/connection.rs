@@ -1,0 +1,366 @@
+//! One direct connection: a peer connection with its two channels, run by a task of its own.
+//!
+//! Responsible for one attempt from its description to its end. It reports [`ConnectionEvent::Opened`] only when
+//! both channels carry, and [`ConnectionEvent::Closed`] once, whatever the reason: a channel or the connection
+//! closed, the attempt took too long, a message was larger than any honest one, the stack panicked.
+//! It refuses to wait for its reader beyond the queue it was given, and to queue without a bound for a slow link.
+//!
+//! The SCTP client of the stack loses, silently, whatever arrives between its association and its first look at
+//! the channels (`TOOLCHAIN.md`). So the offerer, which is that client, greets with an empty message, and the
+//! answerer keeps quiet until it has heard something, or [`HELLO_WAIT`] at most. Empty messages are dropped.
+
+mod guarded_runtime;
+mod stack;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use samovar_wire::{Mode, PeerId};
+use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use webrtc::data_channel::DataChannelEvent;
+
+use stack::{Stack, contain};
+
+/// Names one attempt at a direct connection with a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionKey {
+    /// The other end.
+    pub peer: PeerId,
+    /// Grows with each new attempt, so that events of a replaced one are recognised.
+    pub attempt: u32,
+}
+
+/// Which side of the negotiation this end is.
+#[derive(Clone, Debug)]
+pub enum Role {
+    /// Makes the offer and waits for [`Connection::accept`].
+    Offer,
+    /// Answers this offer.
+    Answer(String),
+}
+
+/// What a connection reports, in this order: described, opened, packets, closed. It may close at any point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectionEvent {
+    /// The offer or answer, complete with candidates.
+    Described(String),
+    /// Both channels carry.
+    Opened,
+    /// A message arrived; never empty, at most 64 KiB.
+    Packet(Mode, Bytes),
+    /// The connection ended. Nothing follows.
+    Closed,
+}
+
+/// How connections are made.
+#[derive(Clone, Debug)]
+pub struct NativeConfig {
+    /// Local addresses to bind, a fresh port each. `0.0.0.0` stands for every interface but loopback.
+    /// Default: `127.0.0.1`, which reaches only this machine.
+    pub bind: Vec<IpAddr>,
+    /// STUN and TURN servers. Default: none, so that no third party hears of a game.
+    pub ice_servers: Vec<IceServer>,
+    /// An attempt that has not opened after this time is closed. Default: 10 s.
+    pub open_within: Duration,
+}
+
+impl Default for NativeConfig {
+    fn default() -> Self {
+        Self {
+            bind: vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
+            ice_servers: Vec::new(),
+            open_within: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A server that helps to find or carry a connection.
+#[derive(Clone, Debug)]
+pub struct IceServer {
+    /// `stun:host:port` or `turn:host:port`.
+    pub url: String,
+    /// For TURN; empty otherwise.
+    pub username: String,
+    /// For TURN; empty otherwise.
+    pub credential: String,
+}
+
+/// A reliable message found more than 1 MiB queued before it: the connection is of no use any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow;
+
+/// The handle of a connection. Dropping it closes the connection, after a quarter of a
+/// second at most for what is queued; what the connection still reports
+/// after that is meant to be ignored.
+#[derive(Debug)]
+pub struct Connection {
+    commands: UnboundedSender<Command>,
+    waiting: Arc<Waiting>,
+}
+
+/// Unreliable messages are dropped while more than this many bytes are queued.
+const UNRELIABLE_QUEUE: usize = 64 * 1_024;
+/// The connection is given up when a reliable message finds more than this many bytes queued.
+const RELIABLE_QUEUE: usize = 1_024 * 1_024;
+/// The largest message that is passed on. Every layer above has a smaller limit.
+const MESSAGE_MAX: usize = 64 * 1_024;
+/// How long candidates are gathered at most.
+const GATHER_WITHIN: Duration = Duration::from_secs(1);
+/// How long a connection that its owner dropped may take to deliver what was queued.
+const LINGER: Duration = Duration::from_millis(250);
+/// How long an answerer waits for the offerer's greeting.
+pub const HELLO_WAIT: Duration = Duration::from_millis(500);
+
+impl Connection {
+    /// Starts an attempt; must be called within a tokio runtime. Its events go to `events`, under `key`.
+    #[must_use]
+    pub fn start(
+        key: ConnectionKey,
+        role: Role,
+        config: &NativeConfig,
+        events: Sender<(ConnectionKey, ConnectionEvent)>,
+    ) -> Self {
+        let (commands, inbox) = unbounded_channel();
+        let waiting = Arc::new(Waiting::default());
+        let outlet = Outlet { key, events };
+        tokio::spawn(run(role, config.clone(), Inbox { commands: inbox, waiting: Arc::clone(&waiting) }, outlet));
+        Self { commands, waiting }
+    }
+
+    /// Hands over the answer to the offer of this attempt.
+    pub fn accept(&self, answer: String) {
+        // A task that has ended has said so; there is nothing to add.
+        let _ = self.commands.send(Command::Accept(answer));
+    }
+
+    /// Queues a message; never waits. An unreliable one is dropped while 64 KiB are queued in its channel.
+    ///
+    /// # Errors
+    /// [`Overflow`] when the reliable channel has more than 1 MiB queued: drop the connection.
+    pub fn send(&self, mode: Mode, bytes: Vec<u8>) -> Result<(), Overflow> {
+        match (mode, self.waiting.of(mode).load(Ordering::Relaxed)) {
+            (Mode::Unreliable, queued) if queued > UNRELIABLE_QUEUE => return Ok(()),
+            (Mode::Reliable, queued) if queued > RELIABLE_QUEUE => return Err(Overflow),
+            _ => {}
+        }
+        self.waiting.of(mode).fetch_add(cost(&bytes), Ordering::Relaxed);
+        let _ = self.commands.send(Command::Send(mode, bytes));
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+enum Command {
+    Accept(String),
+    Send(Mode, Vec<u8>),
+}
+
+/// Bytes on the way from the handle to the task.
+#[derive(Debug, Default)]
+struct Waiting {
+    unreliable: AtomicUsize,
+    reliable: AtomicUsize,
+}
+
+impl Waiting {
+    fn of(&self, mode: Mode) -> &AtomicUsize {
+        match mode {
+            Mode::Unreliable => &self.unreliable,
+            Mode::Reliable => &self.reliable,
+        }
+    }
+}
+
+/// What a queued message counts for: the smallest ones take memory, too.
+fn cost(bytes: &[u8]) -> usize {
+    bytes.len() + 32
+}
+
+struct Inbox {
+    commands: UnboundedReceiver<Command>,
+    waiting: Arc<Waiting>,
+}
+
+impl Inbox {
+    /// `None` when the handle was dropped and everything queued was taken.
+    async fn next(&mut self) -> Option<Command> {
+        let command = self.commands.recv().await?;
+        if let Command::Send(mode, bytes) = &command {
+            self.waiting.of(*mode).fetch_sub(cost(bytes), Ordering::Relaxed);
+        }
+        Some(command)
+    }
+}
+
+struct Outlet {
+    key: ConnectionKey,
+    events: Sender<(ConnectionKey, ConnectionEvent)>,
+}
+
+impl Outlet {
+    /// Waits for room: a reader that is behind slows the sender at the other end down.
+    async fn report(&self, event: ConnectionEvent) -> Result<(), Ended> {
+        self.events.send((self.key, event)).await.map_err(|_| Ended("nobody listens any more"))
+    }
+}
+
+/// Why a connection ended, for the log.
+#[derive(Debug)]
+struct Ended(&'static str);
+
+impl From<webrtc::error::Error> for Ended {
+    fn from(error: webrtc::error::Error) -> Self {
+        tracing::debug!(%error, "the WebRTC stack refused");
+        Self("the stack refused")
+    }
+}
+
+async fn run(role: Role, config: NativeConfig, inbox: Inbox, outlet: Outlet) {
+    let deadline = Instant::now() + config.open_within;
+    let stack = contain(Stack::build(&config)).await;
+    match stack {
+        Some(Ok(stack)) => {
+            let attempt = Attempt {
+                greets: matches!(role, Role::Offer),
+                open: (false, false),
+                is_open: false,
+                deadline,
+                stack: &stack,
+                outlet: &outlet,
+            };
+            match contain(attempt.run(role, inbox)).await {
+                Some(Ok(())) => _ = contain(timeout(LINGER, stack.drained())).await,
+                Some(Err(Ended(reason))) => {
+                    let ConnectionKey { peer, attempt } = outlet.key;
+                    tracing::debug!(%peer, attempt, reason, "connection ended");
+                }
+                None => {}
+            }
+            let _ = outlet.report(ConnectionEvent::Closed).await;
+            contain(stack.close()).await;
+        }
+        Some(Err(error)) => {
+            tracing::warn!(%error, "no connection can be made");
+            let _ = outlet.report(ConnectionEvent::Closed).await;
+        }
+        None => {
+            let _ = outlet.report(ConnectionEvent::Closed).await;
+        }
+    }
+}
+
+/// A connection at work.
+struct Attempt<'a> {
+    stack: &'a Stack,
+    outlet: &'a Outlet,
+    greets: bool,
+    /// Whether the unreliable and the reliable channel said that they are open.
+    open: (bool, bool),
+    is_open: bool,
+    /// When it must be open; then when to stop waiting for a greeting.
+    deadline: Instant,
+}
+
+impl Attempt<'_> {
+    async fn run(mut self, role: Role, mut inbox: Inbox) -> Result<(), Ended> {
+        timeout_at(self.deadline, self.describe(role)).await.map_err(|_| Ended("no description in time"))??;
+        let stack = self.stack;
+        loop {
+            tokio::select! {
+                command = inbox.next() => match command {
+                    Some(command) => self.on_command(command).await?,
+                    None => return Ok(()),
+                },
+                event = stack.unreliable.poll() => self.on_channel_event(Mode::Unreliable, event).await?,
+                event = stack.reliable.poll() => self.on_channel_event(Mode::Reliable, event).await?,
+                () = stack.signals.dead.notified() => return Err(Ended("the connection failed")),
+                () = sleep_until(self.deadline), if !self.is_open => match self.open {
+                    (true, true) => self.become_open().await?,
+                    _ => return Err(Ended("not open in time")),
+                },
+            }
+        }
+    }
+
+    async fn describe(&self, role: Role) -> Result<(), Ended> {
+        self.stack
+            .describe(match role {
+                Role::Offer => None,
+                Role::Answer(offer) => Some(offer),
+            })
+            .await?;
+        // What is not gathered by then is not worth the wait: the other side's candidates may do.
+        let _ = timeout(GATHER_WITHIN, self.stack.signals.gathered.notified()).await;
+        let description = self.stack.description().await.ok_or(Ended("no description"))?;
+        self.outlet.report(ConnectionEvent::Described(description)).await
+    }
+
+    async fn on_command(&mut self, command: Command) -> Result<(), Ended> {
+        match command {
+            Command::Accept(answer) => Ok(self.stack.accept(answer).await?),
+            Command::Send(mode, bytes) => self.send(mode, &bytes).await,
+        }
+    }
+
+    async fn send(&self, mode: Mode, bytes: &[u8]) -> Result<(), Ended> {
+        let (channel, most) = match mode {
+            Mode::Unreliable => (&self.stack.unreliable, UNRELIABLE_QUEUE),
+            Mode::Reliable => (&self.stack.reliable, RELIABLE_QUEUE),
+        };
+        let queued = channel.outstanding_bytes().await?;
+        match mode {
+            Mode::Unreliable if queued > most => return Ok(()),
+            Mode::Reliable if queued > most => return Err(Ended("the other end reads too slowly")),
+            _ => {}
+        }
+        Ok(channel.send(BytesMut::from(bytes)).await?)
+    }
+
+    async fn on_channel_event(&mut self, mode: Mode, event: Option<DataChannelEvent>) -> Result<(), Ended> {
+        match event {
+            Some(DataChannelEvent::OnOpen) => {
+                match mode {
+                    Mode::Unreliable => self.open.0 = true,
+                    Mode::Reliable => self.open.1 = true,
+                }
+                if self.open != (true, true) || self.is_open {
+                    return Ok(());
+                }
+                if self.greets {
+                    return self.become_open().await;
+                }
+                self.deadline = Instant::now() + HELLO_WAIT;
+                Ok(())
+            }
+            Some(DataChannelEvent::OnMessage(message)) => self.on_message(mode, message.data.freeze()).await,
+            Some(DataChannelEvent::OnClose | DataChannelEvent::OnClosing | DataChannelEvent::OnError) | None => {
+                Err(Ended("a channel closed"))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    async fn on_message(&mut self, mode: Mode, bytes: Bytes) -> Result<(), Ended> {
+        // The stack opens both channels at once and sends nothing up before: a message says that both carry.
+        if !self.is_open {
+            self.become_open().await?;
+        }
+        match bytes.len() {
+            0 => Ok(()),
+            1..=MESSAGE_MAX => self.outlet.report(ConnectionEvent::Packet(mode, bytes)).await,
+            _ => Err(Ended("a message beyond every limit")),
+        }
+    }
+
+    async fn become_open(&mut self) -> Result<(), Ended> {
+        self.is_open = true;
+        if self.greets {
+            self.stack.reliable.send(BytesMut::new()).await?;
+        }
+        self.outlet.report(ConnectionEvent::Opened).await
+    }
+}

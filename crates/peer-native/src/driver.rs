@@ -1,0 +1,316 @@
+//! The task that owns a peer: what arrives goes in, what the peer wants goes out, and the game runs in between.
+//!
+//! One task, so that the peer and its game need no locks. Nothing in it waits for a socket: each has a task of its
+//! own behind a bounded queue, and one that is too slow is closed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use samovar_peer::{Peer, PeerConfig, PeerEvent, Request, Transmit};
+use samovar_wire::Time;
+use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout};
+
+use crate::connection::{Connection, ConnectionEvent, ConnectionKey, NativeConfig, Role};
+use crate::relay_socket::{RelayEvent, RelaySocket};
+
+/// What runs on a peer. All of it is called in the peer's own task and must not block.
+pub trait Game: Send + 'static {
+    /// The time between two calls of [`on_tick`](Self::on_tick); asked once. Default: a thirtieth of a second.
+    fn tick(&self) -> Duration {
+        Duration::from_micros(33_333)
+    }
+
+    /// Something happened to the peer. What the game does to the peer in return goes out at once.
+    fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent);
+
+    /// Time to play. A tick that comes late is not made up for.
+    fn on_tick(&mut self, now: Time, peer: &mut Peer);
+}
+
+/// A running peer. [`stop`](Self::stop) ends it; dropping the handle does the same without waiting.
+#[derive(Debug)]
+pub struct NativePeer<G> {
+    calls: UnboundedSender<Call<G>>,
+    task: JoinHandle<G>,
+}
+
+type Call<G> = Box<dyn FnOnce(Time, &mut Peer, &mut G) + Send>;
+
+/// Events that wait for the peer at most, of each kind; a full queue slows the sender down.
+const QUEUE: usize = 256;
+/// How long a peer that leaves may take to hand over and say goodbye.
+const LEAVE_WITHIN: Duration = Duration::from_secs(1);
+/// How long its sockets may take after that to deliver what is queued.
+const FLUSH_WITHIN: Duration = Duration::from_secs(2);
+
+impl<G: Game> NativePeer<G> {
+    /// Starts a peer that talks to the relay at `relay_url` (`ws://host:port/ws`); must be called within a tokio
+    /// runtime. With a multi-threaded one a stack that is kept busy by hostile packets slows nobody else.
+    #[must_use]
+    pub fn start(relay_url: String, peer: PeerConfig, config: NativeConfig, game: G) -> Self {
+        let (calls, inbox) = unbounded_channel();
+        let driver = Driver::new(relay_url, peer, config, game);
+        Self { calls, task: tokio::spawn(driver.run(inbox)) }
+    }
+
+    /// Runs `call` in the peer's task and returns what it returns; `None` when the task has ended.
+    pub async fn with<R: Send + 'static>(
+        &self,
+        call: impl FnOnce(Time, &mut Peer, &mut G) -> R + Send + 'static,
+    ) -> Option<R> {
+        let (answer, result) = oneshot::channel();
+        let call: Call<G> = Box::new(move |now, peer, game| {
+            // Whoever asked may have stopped waiting.
+            let _ = answer.send(call(now, peer, game));
+        });
+        self.calls.send(call).ok()?;
+        result.await.ok()
+    }
+
+    /// Leaves, waits at most 3 s until everything is said, and returns the game; `None` when it panicked.
+    pub async fn stop(self) -> Option<G> {
+        drop(self.calls);
+        self.task.await.ok()
+    }
+}
+
+struct Driver<G> {
+    origin: Instant,
+    peer: Peer,
+    game: G,
+    config: NativeConfig,
+    relay_url: String,
+    relay: Option<RelaySocket>,
+    /// Counts the relay's sockets, so that the events of a former one are recognised.
+    generation: u32,
+    connections: BTreeMap<ConnectionKey, Connection>,
+    inputs: Inputs,
+    to_relay_events: Sender<(u32, RelayEvent)>,
+    to_connection_events: Sender<(ConnectionKey, ConnectionEvent)>,
+}
+
+struct Inputs {
+    relay: Receiver<(u32, RelayEvent)>,
+    connections: Receiver<(ConnectionKey, ConnectionEvent)>,
+}
+
+enum Input {
+    Relay(u32, RelayEvent),
+    Connection(ConnectionKey, ConnectionEvent),
+}
+
+impl Inputs {
+    async fn next(&mut self) -> Option<Input> {
+        tokio::select! {
+            event = self.relay.recv() => event.map(|(generation, event)| Input::Relay(generation, event)),
+            event = self.connections.recv() => event.map(|(key, event)| Input::Connection(key, event)),
+        }
+    }
+
+    fn try_next(&mut self) -> Option<Input> {
+        let relay = self.relay.try_recv().ok().map(|(generation, event)| Input::Relay(generation, event));
+        relay.or_else(|| self.connections.try_recv().ok().map(|(key, event)| Input::Connection(key, event)))
+    }
+}
+
+impl<G: Game> Driver<G> {
+    fn new(relay_url: String, peer: PeerConfig, config: NativeConfig, game: G) -> Self {
+        let (to_relay_events, relay) = channel(QUEUE);
+        let (to_connection_events, connections) = channel(QUEUE);
+        Self {
+            origin: Instant::now(),
+            peer: Peer::new(Time::ZERO, peer),
+            game,
+            config,
+            relay_url,
+            relay: None,
+            generation: 0,
+            connections: BTreeMap::new(),
+            inputs: Inputs { relay, connections },
+            to_relay_events,
+            to_connection_events,
+        }
+    }
+
+    async fn run(mut self, mut calls: UnboundedReceiver<Call<G>>) -> G {
+        let mut ticks = interval(self.game.tick().max(Duration::from_millis(1)));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        self.drain();
+        loop {
+            tokio::select! {
+                call = calls.recv() => match call {
+                    Some(call) => call(self.now(), &mut self.peer, &mut self.game),
+                    None => break,
+                },
+                () = self.turn(&mut ticks) => {}
+            }
+            self.drain();
+        }
+        self.leave(ticks).await
+    }
+
+    /// Waits for the next thing to do and does it.
+    async fn turn(&mut self, ticks: &mut Interval) {
+        let wake = self.wake();
+        tokio::select! {
+            Some(input) = self.inputs.next() => self.on_input(input),
+            _ = ticks.tick() => {
+                self.take_queued();
+                self.game.on_tick(self.now(), &mut self.peer);
+            }
+            () = sleep_until(wake) => {
+                self.take_queued();
+                self.peer.handle_timeout(self.now());
+            }
+        }
+    }
+
+    async fn leave(mut self, mut ticks: Interval) -> G {
+        self.peer.leave(self.now());
+        self.drain();
+        // The peer may have an office to hand over first; it closes what it is done with.
+        let goodbye = async {
+            while self.relay.is_some() || !self.connections.is_empty() {
+                self.turn(&mut ticks).await;
+                self.drain();
+            }
+        };
+        let _ = timeout(LEAVE_WITHIN, goodbye).await;
+        let Self { game, relay, connections, inputs: mut rest, to_relay_events, to_connection_events, .. } = self;
+        drop((relay, connections, to_relay_events, to_connection_events));
+        // Every socket's task holds a sender: the queues end when the last one has delivered and closed.
+        let relay_flushed = async { while rest.relay.recv().await.is_some() {} };
+        let connections_flushed = async { while rest.connections.recv().await.is_some() {} };
+        let flushed = async { tokio::join!(relay_flushed, connections_flushed) };
+        let _ = timeout(FLUSH_WITHIN, flushed).await;
+        game
+    }
+
+    fn now(&self) -> Time {
+        Time::from_micros(u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX))
+    }
+
+    /// When the peer wants to be woken; an hour from now stands for never.
+    fn wake(&self) -> Instant {
+        let latest = Instant::now() + Duration::from_secs(3_600);
+        let wanted = self.peer.poll_timeout().map(|time| Duration::from_micros(time.as_micros()));
+        wanted.and_then(|span| self.origin.checked_add(span)).map_or(latest, |wake| wake.min(latest))
+    }
+
+    /// Hands over what has arrived already, so that nobody is blamed for the silence of a task that came late.
+    fn take_queued(&mut self) {
+        for _ in 0..2 * QUEUE {
+            let Some(input) = self.inputs.try_next() else { return };
+            self.on_input(input);
+        }
+    }
+
+    fn on_input(&mut self, input: Input) {
+        let now = self.now();
+        match input {
+            Input::Relay(generation, event) if generation == self.generation && self.relay.is_some() => match event {
+                RelayEvent::Opened => self.peer.handle_relay_opened(now),
+                RelayEvent::Message(bytes) => self.peer.handle_relay_message(now, &bytes),
+                RelayEvent::Closed => self.lose_relay(),
+            },
+            Input::Connection(key, event) if self.connections.contains_key(&key) => self.on_connection(key, event),
+            // Of a socket or an attempt that was replaced or closed.
+            Input::Relay(..) | Input::Connection(..) => {}
+        }
+    }
+
+    fn on_connection(&mut self, key: ConnectionKey, event: ConnectionEvent) {
+        let now = self.now();
+        let ConnectionKey { peer, attempt } = key;
+        match event {
+            ConnectionEvent::Described(sdp) => self.peer.handle_local_description(now, peer, attempt, sdp),
+            ConnectionEvent::Opened => self.peer.handle_direct_opened(now, peer, attempt),
+            ConnectionEvent::Packet(mode, bytes) => {
+                self.peer.handle_direct_packet(now, peer, attempt, mode, &bytes);
+            }
+            ConnectionEvent::Closed => self.lose_connection(key),
+        }
+    }
+
+    fn lose_relay(&mut self) {
+        if self.relay.take().is_some() {
+            self.peer.handle_relay_closed(self.now());
+        }
+    }
+
+    fn lose_connection(&mut self, key: ConnectionKey) {
+        if self.connections.remove(&key).is_some() {
+            self.peer.handle_direct_closed(self.now(), key.peer, key.attempt);
+        }
+    }
+
+    /// Does what the peer wants until it wants nothing.
+    fn drain(&mut self) {
+        loop {
+            let mut idle = true;
+            // Before requests: a farewell goes out before what carries it is closed.
+            while let Some(transmit) = self.peer.poll_transmit(self.now()) {
+                idle = false;
+                self.transmit(transmit);
+            }
+            while let Some(request) = self.peer.poll_request() {
+                idle = false;
+                self.obey(request);
+            }
+            while let Some(event) = self.peer.poll_event() {
+                idle = false;
+                self.game.on_event(self.now(), &mut self.peer, event);
+            }
+            if idle {
+                return;
+            }
+        }
+    }
+
+    fn transmit(&mut self, transmit: Transmit) {
+        match transmit {
+            Transmit::Relay(bytes) => {
+                if self.relay.as_ref().is_some_and(|relay| relay.send(bytes).is_err()) {
+                    self.lose_relay();
+                }
+            }
+            Transmit::Direct { peer, attempt, mode, bytes } => {
+                let key = ConnectionKey { peer, attempt };
+                if self.connections.get(&key).is_some_and(|connection| connection.send(mode, bytes).is_err()) {
+                    self.lose_connection(key);
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, request: Request) {
+        match request {
+            Request::OpenRelay => {
+                self.generation += 1;
+                let (url, events) = (self.relay_url.clone(), self.to_relay_events.clone());
+                self.relay = Some(RelaySocket::open(url, self.generation, events));
+            }
+            Request::CloseRelay => self.relay = None,
+            Request::Offer { peer, attempt } => self.connect(ConnectionKey { peer, attempt }, Role::Offer),
+            Request::Answer { peer, attempt, offer } => {
+                self.connect(ConnectionKey { peer, attempt }, Role::Answer(offer));
+            }
+            Request::Accept { peer, attempt, answer } => {
+                if let Some(connection) = self.connections.get(&ConnectionKey { peer, attempt }) {
+                    connection.accept(answer);
+                }
+            }
+            Request::CloseDirect { peer, attempt } => {
+                self.connections.remove(&ConnectionKey { peer, attempt });
+            }
+        }
+    }
+
+    fn connect(&mut self, key: ConnectionKey, role: Role) {
+        let connection = Connection::start(key, role, &self.config, self.to_connection_events.clone());
+        self.connections.insert(key, connection);
+    }
+}

@@ -1,0 +1,151 @@
+//! The WebSocket to the relay, run by a task of its own.
+//!
+//! Responsible for one connection from its opening to its end, which it reports once. It refuses messages larger
+//! than any the protocol knows, and to queue more than 1 MiB for a relay that does not read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
+use samovar_wire::limits::RELAY_MESSAGE_MAX;
+use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::timeout;
+use tokio_tungstenite::connect_async_with_config;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use crate::connection::Overflow;
+
+/// What the socket reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RelayEvent {
+    /// It is open.
+    Opened,
+    /// A binary message arrived.
+    Message(Bytes),
+    /// It is closed, or could not be opened. Nothing follows.
+    Closed,
+}
+
+/// The handle of a WebSocket. Dropping it sends what is queued, then closes.
+#[derive(Debug)]
+pub struct RelaySocket {
+    outgoing: UnboundedSender<Vec<u8>>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// A relay that does not take a connection within this time is as good as dead.
+const OPEN_WITHIN: Duration = Duration::from_secs(5);
+/// A relay that takes nothing for this time is as good as dead.
+const WRITE_WITHIN: Duration = Duration::from_secs(10);
+/// How long the closing may take once everything is written.
+const LINGER: Duration = Duration::from_secs(1);
+/// The connection is given up when a message finds more than this many bytes queued.
+const QUEUE_MAX: usize = 1_024 * 1_024;
+
+impl RelaySocket {
+    /// Opens `url` (`ws://host:port/path`); must be called within a tokio runtime. Its events go to `events`,
+    /// under `generation`, so that those of a replaced socket are recognised.
+    #[must_use]
+    pub fn open(url: String, generation: u32, events: Sender<(u32, RelayEvent)>) -> Self {
+        let (outgoing, inbox) = unbounded_channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let queue = Queue { inbox, waiting: Arc::clone(&waiting) };
+        tokio::spawn(async move {
+            if let Err(error) = run(&url, queue, &Outlet { generation, events: events.clone() }).await {
+                tracing::debug!(%error, url, "the relay's socket ended");
+            }
+            let _ = events.send((generation, RelayEvent::Closed)).await;
+        });
+        Self { outgoing, waiting }
+    }
+
+    /// Queues a binary message; never waits.
+    ///
+    /// # Errors
+    /// [`Overflow`] when more than 1 MiB is queued: drop the socket.
+    pub fn send(&self, bytes: Vec<u8>) -> Result<(), Overflow> {
+        if self.waiting.load(Ordering::Relaxed) > QUEUE_MAX {
+            return Err(Overflow);
+        }
+        self.waiting.fetch_add(bytes.len(), Ordering::Relaxed);
+        // A task that has ended has said so; there is nothing to add.
+        let _ = self.outgoing.send(bytes);
+        Ok(())
+    }
+}
+
+struct Queue {
+    inbox: UnboundedReceiver<Vec<u8>>,
+    waiting: Arc<AtomicUsize>,
+}
+
+struct Outlet {
+    generation: u32,
+    events: Sender<(u32, RelayEvent)>,
+}
+
+impl Outlet {
+    /// `false` when nobody listens any more.
+    async fn report(&self, event: RelayEvent) -> bool {
+        self.events.send((self.generation, event)).await.is_ok()
+    }
+}
+
+async fn run(url: &str, queue: Queue, outlet: &Outlet) -> Result<(), Error> {
+    let config = WebSocketConfig::default()
+        .read_buffer_size(16 * 1_024)
+        .max_message_size(Some(2 * RELAY_MESSAGE_MAX))
+        .max_frame_size(Some(2 * RELAY_MESSAGE_MAX));
+    let opening = timeout(OPEN_WITHIN, connect_async_with_config(url, Some(config), true));
+    let (socket, _) = opening.await.map_err(|_| Error::ConnectionClosed)??;
+    if !outlet.report(RelayEvent::Opened).await {
+        return Ok(());
+    }
+    let (sink, stream) = socket.split();
+    // Each waits on its own: a relay that does not read must not keep this peer from reading.
+    tokio::select! {
+        result = write(queue, sink) => result,
+        result = read(stream, outlet) => result,
+    }
+}
+
+async fn write(mut queue: Queue, mut sink: impl Sink<Message, Error = Error> + Unpin) -> Result<(), Error> {
+    while let Some(first) = queue.inbox.recv().await {
+        timeout(WRITE_WITHIN, write_burst(first, &mut queue, &mut sink)).await.map_err(|_| Error::ConnectionClosed)??;
+    }
+    timeout(LINGER, sink.close()).await.unwrap_or(Ok(()))
+}
+
+/// Writes everything that is queued, then flushes once.
+async fn write_burst(
+    first: Vec<u8>,
+    queue: &mut Queue,
+    sink: &mut (impl Sink<Message, Error = Error> + Unpin),
+) -> Result<(), Error> {
+    let mut next = Some(first);
+    while let Some(bytes) = next {
+        let length = bytes.len();
+        sink.feed(Message::Binary(bytes.into())).await?;
+        queue.waiting.fetch_sub(length, Ordering::Relaxed);
+        next = queue.inbox.try_recv().ok();
+    }
+    sink.flush().await
+}
+
+async fn read(mut stream: impl Stream<Item = Result<Message, Error>> + Unpin, outlet: &Outlet) -> Result<(), Error> {
+    while let Some(message) = stream.next().await {
+        let heard = match message? {
+            Message::Binary(bytes) => outlet.report(RelayEvent::Message(bytes)).await,
+            Message::Close(_) => false,
+            // The relay speaks binary only; the library answers pings.
+            _ => true,
+        };
+        if !heard {
+            return Ok(());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! The agreed member list: seats and who sits on them.
+
+use samovar_wire::control::Hello;
+use samovar_wire::limits::{MEMBERS_MAX, SEATS_MAX};
+use samovar_wire::view::{SeatRecord, ViewHeader};
+use samovar_wire::{CloseCode, DecodeError, Duration, Entropy, PeerId, SeatId, Ticket, Time};
+
+/// How long a seat waits for its member (DESIGN §4 "Seats").
+pub const GRACE: Duration = Duration::from_millis(10 * 60 * 1_000);
+
+/// The fields of the session object that hold a view: a header and one per seat.
+pub const VIEW_FIELDS: usize = 1 + SEATS_MAX;
+
+/// The agreed member list of a term. The host changes it; everybody else reads it from the session object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    header: ViewHeader,
+    /// In the order of their fields; a seat keeps its field.
+    seats: Vec<Option<SeatRecord>>,
+}
+
+/// What an admission did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// The member's seat.
+    pub seat: SeatId,
+    /// Takes the seat back.
+    pub ticket: Ticket,
+    /// The peer that sat there until now and yields.
+    pub yields: Option<PeerId>,
+}
+
+impl View {
+    /// The view of a session that is being founded: nobody yet.
+    #[must_use]
+    pub fn founding(capacity: u8) -> Self {
+        let capacity = capacity.clamp(1, MEMBERS_MAX as u8);
+        let header = ViewHeader { number: 0, backup: None, capacity, next_seat: 1 };
+        Self { header, seats: vec![None; SEATS_MAX] }
+    }
+
+    /// Reads the fields of the session object.
+    ///
+    /// # Errors
+    /// Any [`DecodeError`]; `Invalid` also when two seats have one member.
+    pub fn from_fields<'a>(mut fields: impl Iterator<Item = &'a [u8]>) -> Result<Self, DecodeError> {
+        let header = ViewHeader::decode(fields.next().ok_or(DecodeError::Truncated)?)?;
+        let seat = |field: &[u8]| (!field.is_empty()).then(|| SeatRecord::decode(field)).transpose();
+        let seats = fields.map(seat).collect::<Result<Vec<_>, _>>()?;
+        let view = Self { header, seats };
+        let mut peers: Vec<_> = view.members().map(|m| m.peer).collect();
+        peers.sort_unstable();
+        if peers.windows(2).any(|pair| pair[0] == pair[1]) || view.seats.len() != SEATS_MAX {
+            return Err(DecodeError::Invalid);
+        }
+        Ok(view)
+    }
+
+    /// The fields of the session object.
+    #[must_use]
+    pub fn to_fields(&self) -> Vec<Vec<u8>> {
+        let seats = self.seats.iter().map(|seat| seat.as_ref().map(SeatRecord::encode).unwrap_or_default());
+        core::iter::once(self.header.encode()).chain(seats).collect()
+    }
+
+    /// Counts the changes of the view.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.header.number
+    }
+
+    /// Who takes over first.
+    #[must_use]
+    pub const fn backup(&self) -> Option<PeerId> {
+        self.header.backup
+    }
+
+    /// Members at most.
+    #[must_use]
+    pub const fn capacity(&self) -> u8 {
+        self.header.capacity
+    }
+
+    /// All seats, the empty ones that wait for their member included.
+    pub fn seats(&self) -> impl Iterator<Item = &SeatRecord> {
+        self.seats.iter().flatten()
+    }
+
+    /// The members, in the order of their seats' fields.
+    pub fn members(&self) -> impl Iterator<Item = Member<'_>> {
+        self.seats().filter_map(|record| Some(Member { peer: record.peer?, record }))
+    }
+
+    /// One member.
+    #[must_use]
+    pub fn member(&self, peer: PeerId) -> Option<Member<'_>> {
+        self.members().find(|m| m.peer == peer)
+    }
+
+    /// Whether a peer is a member.
+    #[must_use]
+    pub fn has(&self, peer: PeerId) -> bool {
+        self.member(peer).is_some()
+    }
+
+    /// The order in which members succeed the host: the backup, then visible pages, then the lowest id (DESIGN §4).
+    #[must_use]
+    pub fn succession(&self, host: PeerId) -> Vec<PeerId> {
+        let mut line: Vec<_> = self.members().filter(|m| m.peer != host).collect();
+        line.sort_by_key(|m| (Some(m.peer) != self.header.backup, !m.record.visible, m.peer));
+        line.into_iter().map(|m| m.peer).collect()
+    }
+
+    /// Seats a peer: on the seat that its ticket opens, otherwise on a new one.
+    ///
+    /// # Errors
+    /// `Full` when no seat is free.
+    pub fn admit(
+        &mut self,
+        now: Time,
+        peer: PeerId,
+        hello: &Hello,
+        entropy: &mut Entropy,
+    ) -> Result<Admission, CloseCode> {
+        let ticket = Ticket(entropy.half());
+        let hash = hello.resume.map(|ticket| ticket.hash());
+        let resumed = self.seats.iter_mut().flatten().find(|record| Some(record.ticket) == hash);
+        if let Some(record) = resumed {
+            let yields = record.peer.replace(peer);
+            record.ticket = ticket.hash();
+            record.visible = true;
+            record.since = now.as_micros();
+            let seat = record.seat;
+            self.header.number += 1;
+            return Ok(Admission { seat, ticket, yields });
+        }
+        if self.members().count() >= usize::from(self.header.capacity) {
+            return Err(CloseCode::Full);
+        }
+        let place = self.free_place().ok_or(CloseCode::Full)?;
+        let seat = SeatId(self.header.next_seat);
+        self.seats[place] = Some(SeatRecord {
+            seat,
+            peer: Some(peer),
+            name: hello.name.clone(),
+            attributes: hello.attributes,
+            visible: true,
+            ticket: ticket.hash(),
+            since: now.as_micros(),
+        });
+        self.header.next_seat = self.header.next_seat.wrapping_add(1).max(1);
+        self.header.number += 1;
+        Ok(Admission { seat, ticket, yields: None })
+    }
+
+    /// A free field, if need be that of the seat that has waited longest for its member.
+    fn free_place(&self) -> Option<usize> {
+        self.seats.iter().position(Option::is_none).or_else(|| {
+            let waiting = self.seats.iter().enumerate().filter_map(|(i, s)| Some((i, s.as_ref()?)));
+            let oldest = waiting.filter(|(_, s)| s.peer.is_none()).min_by_key(|(_, s)| s.since)?;
+            Some(oldest.0)
+        })
+    }
+
+    /// A member is gone; its seat waits for it.
+    pub fn vacate(&mut self, now: Time, peer: PeerId) -> bool {
+        let Some(record) = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer)) else {
+            return false;
+        };
+        record.peer = None;
+        record.since = now.as_micros();
+        self.header.number += 1;
+        self.header.backup.take_if(|backup| *backup == peer);
+        true
+    }
+
+    /// Gives up the seats that have waited for longer than [`GRACE`].
+    pub fn expire(&mut self, now: Time) -> bool {
+        let mut changed = false;
+        for place in &mut self.seats {
+            let expired = place.as_ref().is_some_and(|record| {
+                record.peer.is_none() && Time::from_micros(record.since) + GRACE <= now
+            });
+            if expired {
+                *place = None;
+                changed = true;
+            }
+        }
+        self.header.number += u64::from(changed);
+        changed
+    }
+
+    /// A member's page was hidden or shown.
+    pub fn set_visible(&mut self, peer: PeerId, visible: bool) -> bool {
+        let record = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer));
+        let Some(record) = record.filter(|record| record.visible != visible) else { return false };
+        record.visible = visible;
+        self.header.number += 1;
+        true
+    }
+
+    /// Names a backup if there is none: the next eligible member round the list behind the one that failed, as the
+    /// second seed does (§3.2), so that an unresponsive member is not asked again and again.
+    pub fn name_backup(&mut self, host: PeerId, after: Option<PeerId>, is_eligible: impl Fn(PeerId) -> bool) -> bool {
+        if self.header.backup.is_some() {
+            return false;
+        }
+        let members: Vec<_> = self.members().map(|m| (m.peer, m.record.visible)).collect();
+        let start = after.and_then(|after| members.iter().position(|m| m.0 > after)).unwrap_or(0);
+        let round = || members[start..].iter().chain(&members[..start]);
+        let fits = |peer: PeerId| peer != host && is_eligible(peer);
+        let chosen = round().find(|m| m.1 && fits(m.0)).or_else(|| round().find(|m| fits(m.0)));
+        let Some(&(backup, _)) = chosen else { return false };
+        self.header.backup = Some(backup);
+        self.header.number += 1;
+        true
+    }
+
+    /// The backup does not answer: somebody else shall be.
+    pub fn dismiss_backup(&mut self) -> Option<PeerId> {
+        let former = self.header.backup.take()?;
+        self.header.number += 1;
+        Some(former)
+    }
+}
+
+/// A member: a peer on its seat.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// The peer.
+    pub peer: PeerId,
+    /// Its seat.
+    pub record: &'a SeatRecord,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn hello(name: &str, resume: Option<Ticket>) -> Hello {
+        Hello { version: 1, params: 0, name: name.to_owned(), attributes: 0, resume }
+    }
+
+    fn view(members: u32) -> (View, Vec<Admission>) {
+        let mut entropy = Entropy::new([1; 32]);
+        let mut view = View::founding(8);
+        let admit = |n| view.admit(Time::ZERO, PeerId(n), &hello("x", None), &mut entropy).unwrap();
+        let admissions = (1..=members).map(admit).collect();
+        (view, admissions)
+    }
+
+    #[test]
+    fn a_view_comes_back_from_its_fields() {
+        let (view, _) = view(5);
+        let fields = view.to_fields();
+        assert_eq!(View::from_fields(fields.iter().map(|f| &f[..])), Ok(view));
+        assert!(fields.iter().all(|f| f.len() <= 255));
+    }
+
+    #[test]
+    fn a_ticket_takes_its_seat_back_once_and_the_old_peer_yields() {
+        let (mut view, admissions) = view(3);
+        let mut entropy = Entropy::new([2; 32]);
+        let again = hello("", Some(admissions[1].ticket));
+        let back = view.admit(Time::ZERO, PeerId(9), &again, &mut entropy).unwrap();
+        assert_eq!((back.seat, back.yields), (admissions[1].seat, Some(PeerId(2))));
+        let thief = view.admit(Time::ZERO, PeerId(10), &again, &mut entropy).unwrap();
+        assert_ne!(thief.seat, back.seat, "a ticket works once");
+    }
+
+    #[test]
+    fn backups_go_round_the_list() {
+        let (mut view, _) = view(4);
+        assert!(view.name_backup(PeerId(1), None, |_| true));
+        assert_eq!(view.backup(), Some(PeerId(2)));
+        for expected in [3, 4, 2, 3] {
+            let former = view.dismiss_backup();
+            assert!(view.name_backup(PeerId(1), former, |p| Some(p) != former));
+            assert_eq!(view.backup(), Some(PeerId(expected)));
+        }
+    }
+
+    #[test]
+    fn the_backup_is_first_in_line_then_visible_pages() {
+        let (mut view, _) = view(4);
+        view.set_visible(PeerId(2), false);
+        view.name_backup(PeerId(1), Some(PeerId(3)), |_| true);
+        assert_eq!(view.succession(PeerId(1)), [PeerId(4), PeerId(3), PeerId(2)]);
+    }
+
+    #[test]
+    fn a_full_session_admits_nobody_but_keeps_seats_of_members_who_are_away() {
+        let (mut view, admissions) = view(8);
+        let mut entropy = Entropy::new([3; 32]);
+        let newcomer = hello("new", None);
+        assert_eq!(view.admit(Time::ZERO, PeerId(99), &newcomer, &mut entropy), Err(CloseCode::Full));
+        assert!(view.vacate(Time::ZERO, PeerId(3)));
+        view.admit(Time::ZERO, PeerId(99), &newcomer, &mut entropy).unwrap();
+        let back = hello("", Some(admissions[2].ticket));
+        assert_eq!(view.admit(Time::ZERO, PeerId(100), &back, &mut entropy).unwrap().seat, admissions[2].seat);
+        assert!(!view.expire(Time::ZERO + GRACE), "nobody is away any more");
+    }
+}

@@ -1,0 +1,69 @@
+//! A place without a network, in which nothing outlives its command.
+//!
+//! Chromium calls home when it may, and a killed driver leaves its browsers behind. In name spaces of their own for
+//! network and processes neither happens. Everything must have been downloaded and built before.
+
+use std::process::Command;
+
+use crate::process;
+
+/// Only the loopback is there; the command's exit code is ours.
+const SHELL: [&str; 3] = ["-c", "ip link set lo up && \"$@\"; exit $?", "_"];
+
+/// How commands are to be wrapped on this machine.
+pub(super) struct Sandbox {
+    arguments: Option<Vec<&'static str>>,
+}
+
+impl Sandbox {
+    /// Tries what this machine permits, and says so when it permits nothing.
+    pub(super) fn open() -> Self {
+        let mut arguments = vec!["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
+        if !process::is_root() {
+            // Name spaces are for root, which one may become in a name space of users.
+            arguments.insert(0, "--map-root-user");
+        }
+        let sandbox = Self { arguments: Some(arguments) };
+        if process::code(&mut sandbox.wrap(&Command::new("true"))) == Some(0) {
+            return sandbox;
+        }
+        println!("No name spaces are permitted here: the browsers run with the network of this machine.");
+        Self { arguments: None }
+    }
+
+    /// The same command, in the sandbox when there is one.
+    pub(super) fn wrap(&self, command: &Command) -> Command {
+        let mut wrapped = match &self.arguments {
+            Some(arguments) => {
+                let mut unshare = Command::new("unshare");
+                unshare.args(arguments).args(["--", "bash"]).args(SHELL).arg(command.get_program());
+                unshare
+            }
+            None => Command::new(command.get_program()),
+        };
+        wrapped.args(command.get_args());
+        if let Some(directory) = command.get_current_dir() {
+            wrapped.current_dir(directory);
+        }
+        for (variable, value) in command.get_envs() {
+            match value {
+                Some(value) => wrapped.env(variable, value),
+                None => wrapped.env_remove(variable),
+            };
+        }
+        wrapped
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrapped_command_keeps_its_arguments_variables_and_exit_code() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "test \"$1 $TEA\" = 'a b green' && exit 9", "_", "a b"]).env("TEA", "green");
+        assert_eq!(process::code(&mut Sandbox::open().wrap(&command)), Some(9));
+        assert_eq!(process::code(&mut Sandbox { arguments: None }.wrap(&command)), Some(9));
+    }
+}

@@ -1,0 +1,153 @@
+//! The command line, parsed by hand: four commands and four flags need no library.
+
+use crate::process::{Failure, Result};
+
+/// The text of `cargo xtask help`.
+pub(crate) const HELP: &str = "\
+Usage: cargo xtask COMMAND
+
+  play [--port N] [--open]   build the page and the relay, serve them on 127.0.0.1 (port 8080 unless told)
+  test [--only STEP]...      run every check; --list names the steps
+  size                       print the page's download size after Brotli; fails above the budget
+  tools                      fetch the build tools, print the line that puts them on PATH
+  help                       this text
+";
+
+/// The port that `play` serves on unless `--port` names another.
+const DEFAULT_PORT: u16 = 8080;
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Print the usage.
+    Help,
+    /// Build and serve the game.
+    Play {
+        /// TCP port on 127.0.0.1.
+        port: u16,
+        /// Whether a browser is to be opened.
+        open: bool,
+    },
+    /// Internal: wait for the relay of `play` and say where it is.
+    Announce {
+        /// TCP port on 127.0.0.1.
+        port: u16,
+        /// Process id of the relay; waiting ends when it is gone.
+        relay: u32,
+        /// Whether a browser is to be opened.
+        open: bool,
+    },
+    /// Run the checks, or only the named ones.
+    Test {
+        /// Names of steps; empty means all.
+        only: Vec<String>,
+    },
+    /// Print the names of the checks.
+    ListSteps,
+    /// Measure the page.
+    Size,
+    /// Fetch the tools.
+    Tools,
+}
+
+/// Reads the arguments that follow `cargo xtask`.
+///
+/// # Errors
+/// Names the argument that is unknown or lacks its value.
+pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
+    let mut rest = arguments.iter().map(String::as_str);
+    let task = match rest.next() {
+        None | Some("help" | "--help" | "-h") => return Ok(Task::Help),
+        Some("play") => parse_play(&mut rest)?,
+        Some("announce") => parse_announce(&mut rest)?,
+        Some("test") => parse_test(&mut rest)?,
+        Some("size") => Task::Size,
+        Some("tools") => Task::Tools,
+        Some(other) => return Err(Failure::new(format!("unknown command {other:?}\n\n{HELP}"))),
+    };
+    match rest.next() {
+        None => Ok(task),
+        Some(extra) => Err(Failure::new(format!("unexpected argument {extra:?}\n\n{HELP}"))),
+    }
+}
+
+fn parse_play<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
+    let (mut port, mut open) = (DEFAULT_PORT, false);
+    while let Some(flag) = rest.next() {
+        match flag.split_once('=') {
+            Some(("--port", value)) => port = number("--port", Some(value))?,
+            None if flag == "--port" => port = number("--port", rest.next())?,
+            None if flag == "--open" => open = true,
+            _ => return Err(Failure::new(format!("play does not know {flag:?}\n\n{HELP}"))),
+        }
+    }
+    Ok(Task::Play { port, open })
+}
+
+fn parse_announce<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
+    Ok(Task::Announce {
+        port: number("the port", rest.next())?,
+        relay: number("the process id", rest.next())?,
+        open: rest.next() == Some("open"),
+    })
+}
+
+fn parse_test<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
+    let mut only = Vec::new();
+    while let Some(flag) = rest.next() {
+        match (flag, flag.split_once('=')) {
+            ("--list", _) => return Ok(Task::ListSteps),
+            (_, Some(("--only", step))) => only.push(step.to_owned()),
+            ("--only", _) => {
+                let step =
+                    rest.next().ok_or_else(|| Failure::new("--only needs the name of a step (--list)"))?;
+                only.push(step.to_owned());
+            }
+            _ => return Err(Failure::new(format!("test does not know {flag:?}\n\n{HELP}"))),
+        }
+    }
+    Ok(Task::Test { only })
+}
+
+fn number<N: std::str::FromStr>(what: &str, value: Option<&str>) -> Result<N> {
+    let value = value.ok_or_else(|| Failure::new(format!("{what} needs a number")))?;
+    value.parse().map_err(|_| Failure::new(format!("{what} needs a number, {value:?} is none in range")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Task> {
+        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn play_takes_port_and_open_in_any_order() {
+        assert_eq!(parsed("play").unwrap(), Task::Play { port: 8080, open: false });
+        assert_eq!(parsed("play --open --port 9000").unwrap(), Task::Play { port: 9000, open: true });
+        assert_eq!(parsed("play --port=9000").unwrap(), Task::Play { port: 9000, open: false });
+    }
+
+    #[test]
+    fn a_wrong_argument_is_named() {
+        for (line, named) in [
+            ("play --port", "--port"),
+            ("play --port 70000", "70000"),
+            ("play --fast", "--fast"),
+            ("test --only", "--only"),
+            ("size all", "all"),
+            ("dance", "dance"),
+        ] {
+            let message = parsed(line).unwrap_err().to_string();
+            assert!(message.contains(named), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn test_collects_the_named_steps() {
+        let only = vec!["fmt".to_owned(), "layers".to_owned()];
+        assert_eq!(parsed("test --only fmt --only=layers").unwrap(), Task::Test { only });
+        assert_eq!(parsed("test --list").unwrap(), Task::ListSteps);
+    }
+}

@@ -1,0 +1,93 @@
+//! What a browser downloads to show the page, against the budget.
+
+use std::fmt::Write;
+
+use crate::compress::{self, Sizes};
+use crate::page::{self, Optimised};
+use crate::process::{Failure, Result};
+use crate::repo::Repo;
+use crate::tools::Toolbox;
+
+/// Bytes that the whole page may take after Brotli.
+const BUDGET: u64 = 300_000;
+
+/// Builds the page if it must and prints its size.
+///
+/// # Errors
+/// When the build fails or the page is above the budget.
+pub(crate) fn size(repo: &Repo) -> Result<()> {
+    page::build(repo, &Toolbox::new(repo)?, Optimised::Always)?;
+    measure(repo)
+}
+
+/// Prints the size of the page as it lies in `dist/`.
+///
+/// # Errors
+/// When there is no page or it is above the budget.
+pub(crate) fn measure(repo: &Repo) -> Result<()> {
+    let mut files = Vec::new();
+    for file in page::files_of(repo)? {
+        let name = file.strip_prefix(page::directory(repo)).unwrap_or(&file).display().to_string();
+        files.push((name, compress::sizes(&file)?));
+    }
+    let total = Sizes {
+        plain: files.iter().map(|(_, sizes)| sizes.plain).sum(),
+        sent: files.iter().map(|(_, sizes)| sizes.sent).sum(),
+    };
+    print!("{}", table(&files, &total));
+    if total.sent > BUDGET {
+        let over = grouped(total.sent - BUDGET);
+        return Err(Failure::new(format!(
+            "the page is {over} bytes above its budget of {}",
+            grouped(BUDGET)
+        )));
+    }
+    Ok(())
+}
+
+fn table(files: &[(String, Sizes)], total: &Sizes) -> String {
+    let width = files.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(5);
+    let mut lines = format!("{:width$}  {:>12}  {:>12}\n", "file", "bytes", "with Brotli");
+    let total_line = [("total".to_owned(), *total)];
+    for (name, sizes) in files.iter().chain(&total_line) {
+        let (plain, sent) = (grouped(sizes.plain), grouped(sizes.sent));
+        // Writing to a string cannot fail.
+        let _ = writeln!(lines, "{name:width$}  {plain:>12}  {sent:>12}");
+    }
+    let percent = total.sent * 100 / BUDGET;
+    let _ = writeln!(lines, "{percent} % of the budget of {} bytes", grouped(BUDGET));
+    lines
+}
+
+/// A number with a comma after every third digit.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1_000, 1_234_567].map(grouped)[..]);
+    }
+
+    #[test]
+    fn the_table_ends_with_the_total_and_its_share() {
+        let files = [("index.html".to_owned(), Sizes { plain: 4_000, sent: 1_000 })];
+        let shown = table(&files, &Sizes { plain: 400_000, sent: 150_000 });
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[1], "index.html         4,000         1,000");
+        assert_eq!(lines[2], "total            400,000       150,000");
+        assert_eq!(lines[3], "50 % of the budget of 300,000 bytes");
+    }
+}

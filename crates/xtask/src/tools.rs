@@ -1,0 +1,269 @@
+//! The build tools: which ones, in which version, and where they are.
+//!
+//! A tool of the right version is taken from the cache, then from `PATH`; otherwise it is fetched into the
+//! cache: prebuilt where that works, from the package registries where it does not. The cache is
+//! `$SAMOVAR_TOOLS`, `$XDG_CACHE_HOME/samovar/tools` or `~/.cache/samovar/tools`, one folder
+//! `<package>-<version>` for each tool with its programs in `bin/`. A folder appears only when it is complete.
+
+pub(crate) mod chromium;
+mod prebuilt;
+mod registry;
+mod rust;
+
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use prebuilt::Prebuilt;
+
+use crate::process::{self, Explain, Failure, Result};
+use crate::repo::Repo;
+
+/// A program that a build or a test needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// Builds the page.
+    Trunk,
+    /// Writes the glue between wasm and JavaScript, and runs tests in a browser; as old as the crate in the lock.
+    WasmBindgen,
+    /// Runs the core's tests in a browser.
+    WasmPack,
+    /// Makes wasm smaller.
+    WasmOpt,
+}
+
+/// What every release build of the page needs.
+pub(crate) const PAGE_TOOLS: [Tool; 2] = [Tool::Trunk, Tool::WasmBindgen];
+
+/// Newer versions of trunk need a newer Rust.
+const TRUNK: &str = "0.21.14";
+const WASM_PACK: &str = "0.15.1";
+/// The same number is in `Trunk.toml`. Version 108, which Debian has, corrupts the module silently.
+const BINARYEN: &str = "132";
+
+/// How one tool is called, found and fetched.
+struct Recipe {
+    package: &'static str,
+    version: String,
+    /// What `--version` of the first program prints among other words.
+    printed: String,
+    programs: &'static [&'static str],
+}
+
+impl Tool {
+    fn recipe(self, repo: &Repo) -> Result<Recipe> {
+        let (package, version, programs): (_, _, &[&str]) = match self {
+            Self::Trunk => ("trunk", TRUNK.to_owned(), &["trunk"]),
+            Self::WasmBindgen => (
+                "wasm-bindgen-cli",
+                repo.locked_version("wasm-bindgen")?,
+                &["wasm-bindgen", "wasm-bindgen-test-runner"],
+            ),
+            Self::WasmPack => ("wasm-pack", WASM_PACK.to_owned(), &["wasm-pack"]),
+            Self::WasmOpt => ("binaryen", format!("{BINARYEN}.0.0"), &["wasm-opt"]),
+        };
+        let printed = if self == Self::WasmOpt { BINARYEN.to_owned() } else { version.clone() };
+        Ok(Recipe { package, version, printed, programs })
+    }
+}
+
+impl Recipe {
+    fn folder(&self) -> String {
+        format!("{}-{}", self.package, self.version)
+    }
+
+    fn is_complete_in(&self, directory: &Path) -> bool {
+        let file = |program| directory.join(format!("{program}{}", std::env::consts::EXE_SUFFIX));
+        self.programs.iter().all(|program| process::is_program(&file(program)))
+    }
+
+    fn runs_from(&self, directory: &Path) -> bool {
+        let version = Command::new(directory.join(self.programs[0])).arg("--version").output();
+        version.is_ok_and(|output| {
+            String::from_utf8_lossy(&output.stdout).split_whitespace().any(|word| word == self.printed)
+        })
+    }
+
+    /// Whether the first such program on `PATH`, the one that would be run, is of the right version.
+    fn is_on_path(&self) -> bool {
+        let found = process::find(self.programs[0]);
+        found
+            .as_deref()
+            .and_then(Path::parent)
+            .is_some_and(|bin| self.is_complete_in(bin) && self.runs_from(bin))
+    }
+}
+
+/// The tools of this repository, fetched when they are first asked for.
+pub(crate) struct Toolbox<'a> {
+    repo: &'a Repo,
+    cache: PathBuf,
+    prebuilt: Prebuilt,
+}
+
+impl<'a> Toolbox<'a> {
+    /// A toolbox; nothing is looked for yet.
+    ///
+    /// # Errors
+    /// When the machine names no home for a cache.
+    pub(crate) fn new(repo: &'a Repo) -> Result<Self> {
+        let variable =
+            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let cache = variable("SAMOVAR_TOOLS")
+            .or_else(|| Some(variable("XDG_CACHE_HOME")?.join("samovar/tools")))
+            .or_else(|| {
+                Some(variable("HOME").or_else(|| variable("USERPROFILE"))?.join(".cache/samovar/tools"))
+            })
+            .ok_or_else(|| Failure::new("no place for tools: set SAMOVAR_TOOLS to a directory"))?;
+        // Programs that run in other directories get it as part of their PATH.
+        let cache = std::path::absolute(&cache).explain(cache.display())?;
+        Ok(Self { repo, cache, prebuilt: Prebuilt::default() })
+    }
+
+    /// Makes sure that Rust can compile for the browser, with the linter and the formatter when `checks` is set.
+    ///
+    /// # Errors
+    /// When a part is missing and rustup is not there or fails.
+    pub(crate) fn rust(&self, checks: bool) -> Result<()> {
+        rust::ensure_wasm_target(self.repo)?;
+        if checks {
+            rust::ensure_component(self.repo, "fmt", "rustfmt")?;
+            rust::ensure_component(self.repo, "clippy", "clippy")?;
+        }
+        Ok(())
+    }
+
+    /// A `PATH` on which exactly the right versions of `tools` come first.
+    ///
+    /// # Errors
+    /// When a tool is not there and cannot be fetched.
+    pub(crate) fn path_with(&self, tools: &[Tool]) -> Result<OsString> {
+        let mut directories = Vec::new();
+        for &tool in tools {
+            directories.extend(self.fetch(tool)?);
+        }
+        directories.extend(std::env::split_paths(&process::path()));
+        std::env::join_paths(directories).explain("PATH")
+    }
+
+    /// Fetches every tool and prints the line that puts them on a shell's `PATH`.
+    ///
+    /// # Errors
+    /// As [`Toolbox::path_with`].
+    pub(crate) fn print_path(&self) -> Result<()> {
+        self.rust(true)?;
+        let mut line = String::from("export PATH=\"");
+        for tool in [Tool::Trunk, Tool::WasmBindgen, Tool::WasmPack, Tool::WasmOpt] {
+            if let Some(directory) = self.fetch(tool)? {
+                line.push_str(&format!("{}:", directory.display()));
+            }
+        }
+        println!("{line}$PATH\"");
+        Ok(())
+    }
+
+    /// The directory to put on `PATH` for a tool, `None` when `PATH` has it already.
+    fn fetch(&self, tool: Tool) -> Result<Option<PathBuf>> {
+        let recipe = tool.recipe(self.repo)?;
+        let bin = self.cache.join(recipe.folder()).join("bin");
+        if recipe.is_complete_in(&bin) {
+            return Ok(Some(bin));
+        }
+        if recipe.is_on_path() {
+            return Ok(None);
+        }
+        fs::create_dir_all(&self.cache).explain(self.cache.display())?;
+        let _lock = self.lock()?;
+        if !recipe.is_complete_in(&bin) {
+            self.install(tool, &recipe).map_err(|failure| failure.during(&recipe.folder()))?;
+        }
+        Ok(Some(bin))
+    }
+
+    /// One process at a time fetches; the others then find what it has fetched.
+    fn lock(&self) -> Result<File> {
+        let file = self.cache.join(".lock");
+        let lock = File::create(&file).explain(file.display())?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                eprintln!("xtask: another xtask fetches tools, waiting for it");
+                lock.lock().explain(file.display())?;
+            }
+            Err(TryLockError::Error(error)) => return Err(error).explain(file.display()),
+        }
+        Ok(lock)
+    }
+
+    /// Prepares the tool in a scratch folder and moves it to its place in one step.
+    fn install(&self, tool: Tool, recipe: &Recipe) -> Result<()> {
+        let scratch = self.cache.join(format!(".partial-{}-{}", recipe.folder(), std::process::id()));
+        remove(&scratch)?;
+        fs::create_dir_all(&scratch).explain(scratch.display())?;
+        let root = scratch.join("root");
+        let installed = self.fill(tool, recipe, &scratch, &root).and_then(|()| {
+            let place = self.cache.join(recipe.folder());
+            remove(&place)?;
+            fs::rename(&root, &place).explain(place.display())
+        });
+        let cleared = remove(&scratch);
+        installed.and(cleared)
+    }
+
+    fn fill(&self, tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
+        let works = || recipe.is_complete_in(&root.join("bin")) && recipe.runs_from(&root.join("bin"));
+        if let Some(url) = prebuilt::url(tool, recipe)
+            && self.prebuilt.fetch(&url, recipe, scratch, root)?
+        {
+            if works() {
+                return Ok(());
+            }
+            eprintln!("xtask: the prebuilt {} does not run here", recipe.folder());
+            remove(root)?;
+        }
+        registry::install(tool, recipe, scratch, root)?;
+        if works() {
+            Ok(())
+        } else {
+            Err(Failure::new(format!("it does not run as version {}", recipe.version)))
+        }
+    }
+}
+
+fn remove(directory: &Path) -> Result<()> {
+    if directory.exists() { fs::remove_dir_all(directory).explain(directory.display()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trunk_is_told_the_same_version_of_binaryen() {
+        let settings = include_str!("../../../Trunk.toml");
+        assert!(settings.contains(&format!("wasm_opt = \"version_{BINARYEN}\"")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_tool_counts_only_in_its_very_version() {
+        use std::os::unix::fs::PermissionsExt;
+        let bin = std::env::temp_dir().join(format!("samovar-xtask-{}", std::process::id()));
+        fs::create_dir_all(&bin).unwrap();
+        let program = bin.join("wasm-opt");
+        fs::write(&program, "#!/bin/sh\necho wasm-opt version 132 '(version_132)'\n").unwrap();
+        let mut recipe = Recipe {
+            package: "binaryen",
+            version: "132.0.0".to_owned(),
+            printed: "132".to_owned(),
+            programs: &["wasm-opt"],
+        };
+        assert!(!recipe.is_complete_in(&bin), "a file that may not be executed is no program");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(recipe.is_complete_in(&bin) && recipe.runs_from(&bin));
+        recipe.printed = "13".to_owned();
+        assert!(!recipe.runs_from(&bin));
+        fs::remove_dir_all(&bin).unwrap();
+    }
+}

@@ -1,0 +1,67 @@
+//! The browser of the tests and its driver.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::{self, Failure, Result};
+
+/// Names under which a Chromium or Chrome is known, the plain one first.
+const NAMES: [&str; 5] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
+
+/// Where macOS keeps it.
+const MACOS: &str = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome";
+
+/// A Chromium and the `chromedriver` that speaks to it.
+pub(crate) struct Chromium {
+    /// The browser's program.
+    pub(crate) browser: PathBuf,
+    /// The driver's program.
+    pub(crate) driver: PathBuf,
+}
+
+impl Chromium {
+    /// Finds both, from `SAMOVAR_CHROMIUM` and `CHROMEDRIVER` or on `PATH`; installs Debian's packages when they
+    /// are missing and we may.
+    ///
+    /// # Errors
+    /// Says what to install when it cannot.
+    pub(crate) fn ensure() -> Result<Self> {
+        if let Some(found) = Self::find() {
+            return Ok(found);
+        }
+        if process::find("apt-get").is_some() && process::is_root() {
+            eprintln!("xtask: installing Debian's chromium and chromium-driver");
+            process::run(&mut apt_get(&["update", "--quiet"]))?;
+            process::run(&mut apt_get(&["install", "--yes", "chromium", "chromium-driver"]))?;
+        }
+        Self::find().ok_or_else(|| {
+            Failure::new(
+                "the tests need Chromium and chromedriver. Debian: apt-get install chromium chromium-driver. \
+                 Fedora: dnf install chromium chromedriver. Arch: pacman -S chromium. \
+                 macOS: brew install --cask google-chrome chromedriver. \
+                 Or set SAMOVAR_CHROMIUM and CHROMEDRIVER to their paths",
+            )
+        })
+    }
+
+    fn find() -> Option<Self> {
+        let named =
+            |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.exists());
+        let browser = named("SAMOVAR_CHROMIUM")
+            .or_else(|| NAMES.into_iter().find_map(process::find))
+            .or_else(|| Some(PathBuf::from(MACOS)).filter(|path| path.exists()))?;
+        let driver = named("CHROMEDRIVER")
+            .or_else(|| process::find("chromedriver"))
+            // Debian and its kin keep the driver beside the browser's own files.
+            .or_else(|| {
+                Some(Path::new("/usr/lib/chromium/chromedriver").to_owned()).filter(|path| path.exists())
+            })?;
+        Some(Self { browser, driver })
+    }
+}
+
+fn apt_get(arguments: &[&str]) -> Command {
+    let mut command = Command::new("apt-get");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}

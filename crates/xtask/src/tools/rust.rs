@@ -1,0 +1,35 @@
+//! The parts of the Rust toolchain that the pinned version may lack.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::process::{self, Failure, Result};
+use crate::repo::{Repo, WASM};
+
+/// Adds the standard library for the browser when it is missing.
+pub(super) fn ensure_wasm_target(repo: &Repo) -> Result<()> {
+    let mut ask = Command::new("rustc");
+    ask.args(["--print=target-libdir", "--target", WASM]).current_dir(&repo.root);
+    if Path::new(process::read(&mut ask)?.trim()).exists() {
+        return Ok(());
+    }
+    rustup(repo, &["target", "add", WASM], &format!("the standard library for {WASM}"))
+}
+
+/// Adds a component when Cargo lacks its subcommand.
+pub(super) fn ensure_component(repo: &Repo, subcommand: &str, component: &str) -> Result<()> {
+    if process::code(repo.cargo(subcommand).arg("--version")) == Some(0) {
+        return Ok(());
+    }
+    rustup(repo, &["component", "add", component], &format!("the Rust component {component}"))
+}
+
+fn rustup(repo: &Repo, arguments: &[&str], what: &str) -> Result<()> {
+    if process::find("rustup").is_none() {
+        return Err(Failure::new(format!(
+            "{what} is missing and there is no rustup: install it with your Rust"
+        )));
+    }
+    eprintln!("xtask: fetching {what}");
+    process::run(Command::new("rustup").args(arguments).current_dir(&repo.root))
+}

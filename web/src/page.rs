@@ -1,0 +1,357 @@
+//! The page around the scene: lobby, HUD, notices, problems.
+//!
+//! Plain data goes in through `&self` methods, what the player wants comes out of [`Page::poll_event`]. The page
+//! knows nothing of networks; it decides nothing but how things are said. Every text that came from a stranger is
+//! cleaned and enters the document as a text node.
+//!
+//! `index.html` holds the elements, `style.css` their looks. Buttons carry `data-action`; one listener serves them.
+
+pub mod curtain;
+pub mod dom;
+pub mod hud;
+pub mod invite;
+pub mod labels;
+pub mod lobby;
+pub mod name;
+pub mod notices;
+pub mod palette;
+pub mod problem;
+pub mod store;
+mod wishes;
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use wasm_bindgen::prelude::*;
+use web_sys::{Document, HtmlCanvasElement, HtmlDialogElement, HtmlElement};
+
+pub use hud::{Hud, LinkKind, PlayerRow, Role, Traffic};
+pub use labels::Label;
+pub use notices::{RECONNECTING, RELAY_GONE};
+pub use palette::{Colour, PALETTE};
+pub use problem::Problem;
+
+use curtain::Curtain;
+use dom::Listener;
+use hud::HudView;
+use invite::Invite;
+use labels::LabelLayer;
+use lobby::Lobby;
+use notices::Notices;
+use store::Key;
+
+/// Wishes kept for a driver that does not ask; a person never has so many.
+const EVENTS_MAX: usize = 64;
+
+/// What the player wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PageEvent {
+    /// Join the game with this code.
+    Join {
+        /// A valid code, in upper case.
+        code: String,
+    },
+    /// Open a new game.
+    Create {
+        /// The code wished for; `None` lets the relay choose.
+        code: Option<String>,
+        /// Robots in it, 0 to 3.
+        robots: u8,
+    },
+    /// Leave the game that is shown.
+    Leave,
+    /// Ask for the list of games again.
+    Refresh,
+    /// The name is now this.
+    NameChanged(String),
+    /// The colour is now this index of the palette.
+    ColourChanged(u8),
+    /// Sounds are off (`true`) or on.
+    MuteToggled(bool),
+    /// Leave a problem, or the wait for a game, for the lobby.
+    BackToLobby,
+}
+
+/// One line of the list of open games.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GameRow {
+    /// The game's code.
+    pub code: String,
+    /// Seats taken.
+    pub players: u32,
+    /// Seats in all.
+    pub seats: u32,
+    /// The host's name; may be empty.
+    pub host: String,
+}
+
+/// Whether the relay can be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelayState {
+    /// Not yet.
+    Connecting,
+    /// Yes.
+    Connected,
+    /// No longer, or not at all.
+    Lost,
+}
+
+impl RelayState {
+    /// The state in a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Connecting => "connecting",
+            Self::Connected => "connected",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+/// What covers the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Screen {
+    Loading,
+    Lobby,
+    Waiting,
+    Game,
+    Problem,
+}
+
+/// The page. Dropping it removes its listeners.
+pub struct Page {
+    parts: Rc<Parts>,
+    _listeners: Vec<Listener>,
+}
+
+/// What handlers and the driver share.
+struct Parts {
+    document: Document,
+    canvas: HtmlCanvasElement,
+    screens: [(HtmlElement, &'static [Screen]); 4],
+    screen: Cell<Screen>,
+    lobby: Lobby,
+    hud: HudView,
+    invite: Invite,
+    labels: LabelLayer,
+    notices: Notices,
+    curtain: Curtain,
+    help: HtmlDialogElement,
+    muted: Cell<bool>,
+    game: RefCell<String>,
+    covered: RefCell<Cover>,
+    events: RefCell<VecDeque<PageEvent>>,
+}
+
+/// What the curtain says.
+#[derive(Debug, PartialEq, Eq)]
+enum Cover {
+    Nothing,
+    Waiting(String),
+    Problem(Problem),
+}
+
+impl Page {
+    /// Takes over the elements of `index.html`. The loading note stays until the first screen is shown.
+    ///
+    /// # Errors
+    /// An element is missing: page and code are of different versions.
+    pub fn new() -> Result<Self, JsValue> {
+        let parts = Rc::new(Parts::new(dom::document()?)?);
+        parts.show_muted();
+        let listeners = wishes::listen(&parts)?;
+        Ok(Self { parts, _listeners: listeners })
+    }
+
+    /// The canvas behind everything.
+    pub fn canvas(&self) -> &HtmlCanvasElement {
+        &self.parts.canvas
+    }
+
+    /// The next wish of the player.
+    pub fn poll_event(&self) -> Option<PageEvent> {
+        self.parts.events.borrow_mut().pop_front()
+    }
+
+    /// The player's name: clean, never empty, at most 20 characters.
+    pub fn name(&self) -> String {
+        self.parts.lobby.name()
+    }
+
+    /// Sets the name for this visit, as an address does, without remembering it.
+    pub fn set_name(&self, name: &str) {
+        self.parts.lobby.set_name(name);
+    }
+
+    /// The player's colour, an index of the palette.
+    pub fn colour(&self) -> u8 {
+        self.parts.lobby.colour()
+    }
+
+    /// Sets the colour for this visit, without remembering it.
+    pub fn set_colour(&self, index: u8) {
+        self.parts.lobby.set_colour(index);
+    }
+
+    /// Whether the player wants no sound; remembered.
+    pub fn muted(&self) -> bool {
+        self.parts.muted.get()
+    }
+
+    /// Shows the lobby, leaving whatever is shown. `None` means that the list is still being fetched.
+    pub fn show_lobby(&self, games: Option<&[GameRow]>, relay: RelayState) {
+        self.parts.lobby.show(games, relay);
+        if self.parts.enter(Screen::Lobby) {
+            self.parts.leave_game();
+        }
+    }
+
+    /// Shows that a game is being opened or joined ("Joining TEA-42…"). Its button is [`PageEvent::BackToLobby`].
+    pub fn show_waiting(&self, text: &str) {
+        if self.parts.cover(Cover::Waiting(text.to_owned())) {
+            self.parts.curtain.show_waiting(text);
+        }
+        if self.parts.enter(Screen::Waiting) {
+            self.parts.curtain.focus();
+        }
+    }
+
+    /// Shows the game with this code; `invite` is the link for friends. May be called again at any time.
+    pub fn show_game(&self, code: &str, invite: &str) {
+        if *self.parts.game.borrow() != code {
+            self.parts.leave_game();
+            code.clone_into(&mut self.parts.game.borrow_mut());
+            self.parts.document.set_title(&format!("{code} · Dueling Teapots"));
+        }
+        self.parts.invite.show(invite);
+        if self.parts.enter(Screen::Game) {
+            dom::focus(&self.parts.canvas);
+        }
+    }
+
+    /// Shows the state of the session. Call it each frame; the document is touched only on change.
+    pub fn hud(&self, hud: &Hud) {
+        self.parts.hud.show(hud);
+    }
+
+    /// Shows exactly these name labels over the scene.
+    pub fn labels(&self, labels: &[Label]) {
+        self.parts.labels.show(labels);
+    }
+
+    /// Says something that matters for some seconds, such as a new host.
+    pub fn toast(&self, text: &str) {
+        self.parts.notices.toast(text);
+    }
+
+    /// Adds a line to what happened; the last five stay.
+    pub fn feed(&self, text: &str) {
+        self.parts.notices.feed(text);
+    }
+
+    /// Shows a state that lasts ([`RELAY_GONE`], [`RECONNECTING`]), or ends it. May be called each frame.
+    pub fn banner(&self, text: Option<&str>) {
+        self.parts.notices.banner(text);
+    }
+
+    /// Covers everything with a problem until another screen is shown.
+    pub fn problem(&self, problem: Problem) {
+        let news = *self.parts.covered.borrow() != Cover::Problem(problem.clone());
+        if news {
+            self.parts.curtain.show_problem(&problem);
+            self.parts.cover(Cover::Problem(problem));
+        }
+        if self.parts.enter(Screen::Problem) || news {
+            self.parts.curtain.focus();
+        }
+    }
+}
+
+impl Parts {
+    fn new(document: Document) -> Result<Self, JsValue> {
+        let screen = |id: &str, on: &'static [Screen]| Ok::<_, JsValue>((dom::by_id(&document, id)?, on));
+        Ok(Self {
+            canvas: dom::by_id(&document, "scene")?,
+            screens: [
+                screen("loading", &[Screen::Loading])?,
+                screen("lobby", &[Screen::Lobby])?,
+                screen("game", &[Screen::Game])?,
+                screen("curtain", &[Screen::Waiting, Screen::Problem])?,
+            ],
+            screen: Cell::new(Screen::Loading),
+            lobby: Lobby::new(&document)?,
+            hud: HudView::new(&document)?,
+            invite: Invite::new(&document)?,
+            labels: LabelLayer::new(&document)?,
+            notices: Notices::new(&document)?,
+            curtain: Curtain::new(&document)?,
+            help: dom::by_id(&document, "help")?,
+            muted: Cell::new(store::read(Key::Muted).as_deref() == Some("1")),
+            game: RefCell::default(),
+            covered: RefCell::new(Cover::Nothing),
+            events: RefCell::default(),
+            document,
+        })
+    }
+
+    /// Queues a wish. A driver that never asks loses the oldest.
+    fn wish(&self, event: PageEvent) {
+        let mut events = self.events.borrow_mut();
+        if events.len() == EVENTS_MAX {
+            events.pop_front();
+        }
+        events.push_back(event);
+    }
+
+    /// Shows a screen; whether it was another one before.
+    fn enter(&self, screen: Screen) -> bool {
+        if self.screen.replace(screen) == screen {
+            return false;
+        }
+        for (element, on) in &self.screens {
+            element.set_hidden(!on.contains(&screen));
+        }
+        if self.help.open() {
+            self.help.close();
+        }
+        if let Some(body) = self.document.body() {
+            // The style sheet shows labels and touch controls in the game only.
+            let name = if screen == Screen::Game { "game" } else { "other" };
+            dom::attribute(&body, "data-screen", name);
+        }
+        true
+    }
+
+    /// Notes what the curtain says; whether it said something else before.
+    fn cover(&self, cover: Cover) -> bool {
+        let mut covered = self.covered.borrow_mut();
+        let news = *covered != cover;
+        *covered = cover;
+        news
+    }
+
+    /// Forgets what belonged to one game.
+    fn leave_game(&self) {
+        self.game.borrow_mut().clear();
+        self.cover(Cover::Nothing);
+        self.notices.clear();
+        self.labels.show(&[]);
+        self.document.set_title("Dueling Teapots");
+    }
+
+    fn toggle_muted(&self) {
+        let muted = !self.muted.get();
+        self.muted.set(muted);
+        store::write(Key::Muted, if muted { "1" } else { "0" });
+        self.show_muted();
+        self.wish(PageEvent::MuteToggled(muted));
+    }
+
+    fn show_muted(&self) {
+        let Ok(buttons) = self.document.query_selector_all("[data-action=mute]") else { return };
+        for button in (0..buttons.length()).filter_map(|index| buttons.item(index)) {
+            let pressed = if self.muted.get() { "true" } else { "false" };
+            dom::attribute(button.unchecked_ref(), "aria-pressed", pressed);
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! What the game shows about its session: scores, roles, links. The numbers come from the network core each frame;
+//! the DOM is touched only where they differ from what it shows.
+
+use std::cell::RefCell;
+
+use wasm_bindgen::prelude::*;
+use web_sys::{Document, HtmlElement};
+
+use super::RelayState;
+use super::dom::{self, Text};
+use super::name::clean_name;
+
+/// Rows of the score list at most: a session that claims more members than this is not drawn in full.
+const ROWS_MAX: usize = 32;
+
+/// Everything the HUD shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hud {
+    /// All members and robots, in any order.
+    pub players: Vec<PlayerRow>,
+    /// What this peer is in the session.
+    pub role: Role,
+    /// The host's reign.
+    pub term: u64,
+    /// Whether the relay can be reached.
+    pub relay: RelayState,
+    /// Bytes a second, both ways.
+    pub traffic: Traffic,
+}
+
+/// One player.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlayerRow {
+    /// Stable and unique: rows with equal score and name are ordered by it.
+    pub key: u64,
+    /// The name, as it came over the network.
+    pub name: String,
+    /// Index into the palette.
+    pub colour: u8,
+    /// Points.
+    pub score: i32,
+    /// Whether this is the player in front of the screen.
+    pub is_self: bool,
+    /// Whether a program plays.
+    pub is_robot: bool,
+    /// Whether this member is host.
+    pub is_host: bool,
+    /// Whether this member is backup.
+    pub is_backup: bool,
+    /// Round trip to this member, in milliseconds; `None` when not known, for oneself and for the host's robots.
+    pub ping_ms: Option<u32>,
+    /// How packets reach this member; `None` for oneself and for the host's robots.
+    pub link: Option<LinkKind>,
+    /// The tab is hidden or the seat is kept for somebody who dropped.
+    pub away: bool,
+}
+
+/// How packets reach a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkKind {
+    /// From browser to browser.
+    Direct,
+    /// Through the relay.
+    Relayed,
+}
+
+/// What this peer is in the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A player and no more.
+    Idle,
+    /// The one that takes over.
+    Backup,
+    /// Host without a backup.
+    ActiveAlone,
+    /// Host with a backup.
+    ActiveBackedUp,
+    /// Out of reach of the relay and of a majority.
+    Suspended,
+}
+
+/// Bytes a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Received.
+    pub bytes_in: u32,
+    /// Sent.
+    pub bytes_out: u32,
+}
+
+/// The HUD's elements.
+pub struct HudView {
+    document: Document,
+    list: HtmlElement,
+    rows: RefCell<Vec<Row>>,
+    light: HtmlElement,
+    summary: Text,
+    role: Text,
+    host: Text,
+    backup: Text,
+    term: Text,
+    ping: Text,
+    links: Text,
+    relay: Text,
+    traffic: Text,
+    shown: RefCell<Option<Hud>>,
+}
+
+impl HudView {
+    /// Takes over the score list and the session panel.
+    ///
+    /// # Errors
+    /// An element is missing from `index.html`.
+    pub fn new(document: &Document) -> Result<Self, JsValue> {
+        let text = |id: &str| dom::by_id(document, id).map(Text::new);
+        Ok(Self {
+            document: document.clone(),
+            list: dom::by_id(document, "scores")?,
+            rows: RefCell::default(),
+            light: dom::by_id(document, "session-light")?,
+            summary: text("session-summary")?,
+            role: text("session-role")?,
+            host: text("session-host")?,
+            backup: text("session-backup")?,
+            term: text("session-term")?,
+            ping: text("session-ping")?,
+            links: text("session-links")?,
+            relay: text("session-relay")?,
+            traffic: text("session-traffic")?,
+            shown: RefCell::new(None),
+        })
+    }
+
+    /// Shows the state of the session. Cheap when nothing changed.
+    pub fn show(&self, hud: &Hud) {
+        if self.shown.borrow().as_ref() == Some(hud) {
+            return;
+        }
+        let mut players: Vec<&PlayerRow> = hud.players.iter().collect();
+        players.sort_by(|a, b| (b.score, &a.name, a.key).cmp(&(a.score, &b.name, b.key)));
+        players.truncate(ROWS_MAX);
+        self.show_scores(&players);
+        self.show_session(hud);
+        *self.shown.borrow_mut() = Some(hud.clone());
+    }
+
+    fn show_scores(&self, players: &[&PlayerRow]) {
+        let mut rows = self.rows.borrow_mut();
+        while rows.len() > players.len() {
+            if let Some(row) = rows.pop() {
+                row.root.remove();
+            }
+        }
+        for (index, player) in players.iter().enumerate() {
+            match rows.get_mut(index) {
+                Some(row) if row.shown == **player => {}
+                Some(row) => row.update(player),
+                None => {
+                    let mut row = Row::new(&self.document, player);
+                    row.update(player);
+                    self.list.append_child(&row.root).expect("a new row has no descendants to clash with");
+                    rows.push(row);
+                }
+            }
+        }
+    }
+
+    fn show_session(&self, hud: &Hud) {
+        let host = hud.players.iter().find(|player| player.is_host);
+        let backup = hud.players.iter().find(|player| player.is_backup);
+        self.summary.set(&summary(hud));
+        self.light.set_class_name(match (hud.role, hud.relay, host) {
+            (Role::Suspended, ..) | (_, RelayState::Lost, _) => "light lost",
+            (.., None) => "light changing",
+            _ => "light",
+        });
+        self.role.set(match hud.role {
+            Role::Idle => "a player",
+            Role::Backup => "backup, next to be host",
+            Role::ActiveAlone => "host, without a backup",
+            Role::ActiveBackedUp => "host, with a backup",
+            Role::Suspended => "paused, out of reach",
+        });
+        self.host.set(&member_name(host));
+        self.backup.set(&member_name(backup));
+        self.term.set(&hud.term.to_string());
+        let ping = host.and_then(|host| host.ping_ms).map(|ms| format!("{ms} ms"));
+        self.ping.set(ping.as_deref().unwrap_or("–"));
+        self.links.set(&links(&hud.players));
+        self.relay.set(hud.relay.word());
+        let Traffic { bytes_in, bytes_out } = hud.traffic;
+        self.traffic.set(&format!("in {}, out {} kB/s", kilobytes(bytes_in), kilobytes(bytes_out)));
+    }
+}
+
+/// One line of the score list.
+struct Row {
+    root: HtmlElement,
+    mark: HtmlElement,
+    name: Text,
+    badges: HtmlElement,
+    points: Text,
+    about: Text,
+    shown: PlayerRow,
+}
+
+impl Row {
+    fn new(document: &Document, player: &PlayerRow) -> Self {
+        let root = dom::create(document, "li", "");
+        let mark = dom::append(&root, "i", "mark");
+        let line = dom::append(&root, "div", "line");
+        let name = Text::new(dom::append(&line, "bdi", "name"));
+        let badges = dom::append(&line, "span", "badges");
+        let points = Text::new(dom::append(&root, "span", "points"));
+        let about = Text::new(dom::append(&root, "span", "about"));
+        dom::paint_mark(&mark, player.colour);
+        Self { root, mark, name, badges, points, about, shown: player.clone() }
+    }
+
+    fn update(&mut self, player: &PlayerRow) {
+        self.root.set_class_name(match (player.is_self, player.away) {
+            (true, false) => "self",
+            (true, true) => "self away",
+            (false, true) => "away",
+            (false, false) => "",
+        });
+        if self.shown.colour != player.colour {
+            dom::paint_mark(&self.mark, player.colour);
+        }
+        self.name.set(&shown_name(player));
+        self.points.set(&player.score.to_string());
+        self.about.set(&about(player));
+        let badges = badges(player);
+        let first = !self.badges.has_child_nodes();
+        if first || badges != self::badges(&self.shown) {
+            self.badges.set_text_content(None);
+            for (class, word) in badges {
+                dom::append(&self.badges, "span", class).set_text_content(Some(word));
+            }
+        }
+        self.shown.clone_from(player);
+    }
+}
+
+fn badges(player: &PlayerRow) -> Vec<(&'static str, &'static str)> {
+    [
+        (player.is_host, ("badge host", "host")),
+        (player.is_backup, ("badge", "backup")),
+        (player.is_robot, ("badge", "robot")),
+        (player.away, ("badge", "away")),
+    ]
+    .into_iter()
+    .filter_map(|(has, badge)| has.then_some(badge))
+    .collect()
+}
+
+fn shown_name(player: &PlayerRow) -> String {
+    clean_name(&player.name).unwrap_or_else(|| "Nameless".to_owned())
+}
+
+fn member_name(member: Option<&PlayerRow>) -> String {
+    match member {
+        None => "none yet".to_owned(),
+        Some(member) if member.is_self => "you".to_owned(),
+        Some(member) => shown_name(member),
+    }
+}
+
+fn about(player: &PlayerRow) -> String {
+    let link = player.link.map(|link| match link {
+        LinkKind::Direct => "direct".to_owned(),
+        LinkKind::Relayed => "relayed".to_owned(),
+    });
+    let ping = player.ping_ms.map(|ms| format!("{ms} ms"));
+    let own = player.is_self.then(|| "you".to_owned());
+    [own, ping, link].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// The one line that is always seen.
+fn summary(hud: &Hud) -> String {
+    if hud.role == Role::Suspended {
+        return "Paused: out of reach".to_owned();
+    }
+    let relay = if hud.relay == RelayState::Lost { "Relay gone · " } else { "" };
+    match hud.players.iter().find(|player| player.is_host) {
+        None => format!("{relay}Choosing a host…"),
+        Some(host) if host.is_self => format!("{relay}You are the host"),
+        Some(host) => {
+            let link = about(host);
+            let dot = if link.is_empty() { "" } else { " · " };
+            format!("{relay}Host: {}{dot}{link}", shown_name(host))
+        }
+    }
+}
+
+fn links(players: &[PlayerRow]) -> String {
+    let count = |kind| players.iter().filter(|player| player.link == Some(kind)).count();
+    match (count(LinkKind::Direct), count(LinkKind::Relayed)) {
+        (0, 0) => "none".to_owned(),
+        (direct, 0) => format!("{direct} direct"),
+        (0, relayed) => format!("{relayed} relayed"),
+        (direct, relayed) => format!("{direct} direct, {relayed} relayed"),
+    }
+}
+
+fn kilobytes(bytes: u32) -> String {
+    format!("{}.{}", bytes / 1000, bytes % 1000 / 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn player(name: &str) -> PlayerRow {
+        PlayerRow {
+            key: 1,
+            name: name.to_owned(),
+            colour: 0,
+            score: 0,
+            is_self: false,
+            is_robot: false,
+            is_host: false,
+            is_backup: false,
+            ping_ms: None,
+            link: None,
+            away: false,
+        }
+    }
+
+    fn hud(players: Vec<PlayerRow>) -> Hud {
+        Hud { players, role: Role::Idle, term: 1, relay: RelayState::Connected, traffic: Traffic::default() }
+    }
+
+    #[test]
+    fn summary_says_who_is_host_and_how_far_away() {
+        let ann =
+            PlayerRow { is_host: true, ping_ms: Some(12), link: Some(LinkKind::Direct), ..player("Ann") };
+        let mut shown = hud(vec![player("Bob"), ann.clone()]);
+        assert_eq!(summary(&shown), "Host: Ann · 12 ms · direct");
+        shown.relay = RelayState::Lost;
+        assert_eq!(summary(&shown), "Relay gone · Host: Ann · 12 ms · direct");
+        let me = PlayerRow { is_self: true, is_host: true, ..player("Me") };
+        assert_eq!(summary(&hud(vec![me])), "You are the host");
+        assert_eq!(summary(&hud(vec![player("Bob")])), "Choosing a host…");
+    }
+
+    #[test]
+    fn badges_follow_the_member() {
+        let robot = PlayerRow { is_robot: true, is_backup: true, away: true, ..player("R") };
+        let words: Vec<_> = badges(&robot).into_iter().map(|(_, word)| word).collect();
+        assert_eq!(words, ["backup", "robot", "away"]);
+    }
+
+    #[test]
+    fn links_are_counted_by_kind() {
+        let direct = PlayerRow { link: Some(LinkKind::Direct), ..player("a") };
+        let relayed = PlayerRow { link: Some(LinkKind::Relayed), ..player("b") };
+        assert_eq!(links(&[direct.clone(), direct.clone(), relayed.clone()]), "2 direct, 1 relayed");
+        assert_eq!(links(&[direct]), "1 direct");
+        assert_eq!(links(&[player("c")]), "none");
+    }
+
+    #[test]
+    fn names_without_ink_are_called_nameless() {
+        assert_eq!(shown_name(&player("\u{202e}")), "Nameless");
+    }
+
+    #[test]
+    fn rates_are_in_kilobytes() {
+        assert_eq!(kilobytes(12_345), "12.3");
+        assert_eq!(kilobytes(0), "0.0");
+    }
+}

@@ -1,0 +1,234 @@
+//! The lobby: who the player is, the open games, a new game, a code to join.
+
+use std::cell::{Cell, RefCell};
+
+use js_sys::Math;
+use wasm_bindgen::prelude::*;
+use web_sys::{Document, HtmlButtonElement, HtmlElement, HtmlInputElement};
+
+use super::dom::{self, Text};
+use super::name::{clean_name, default_name};
+use super::palette::{self, PALETTE};
+use super::store::{self, Key};
+use super::{GameRow, RelayState};
+
+/// The lobby's elements and what they show.
+pub struct Lobby {
+    document: Document,
+    name: HtmlInputElement,
+    fallback_name: String,
+    colour: Cell<u8>,
+    colour_name: Text,
+    swatches: Vec<HtmlInputElement>,
+    note: Text,
+    list: HtmlElement,
+    rows: RefCell<Vec<Row>>,
+    code: HtmlInputElement,
+    code_error: Text,
+    needs_relay: Vec<HtmlButtonElement>,
+}
+
+impl Lobby {
+    /// Takes over the lobby and fills in what the browser remembers.
+    ///
+    /// # Errors
+    /// An element is missing from `index.html`.
+    pub fn new(document: &Document) -> Result<Self, JsValue> {
+        let lobby = Self {
+            document: document.clone(),
+            name: dom::by_id(document, "name")?,
+            fallback_name: default_name(random(90)),
+            colour: Cell::new(0),
+            colour_name: Text::new(dom::by_id(document, "colour-name")?),
+            swatches: swatches(document)?,
+            note: Text::new(dom::by_id(document, "games-note")?),
+            list: dom::by_id(document, "games")?,
+            rows: RefCell::default(),
+            code: dom::by_id(document, "join-code")?,
+            code_error: Text::new(dom::by_id(document, "join-error")?),
+            needs_relay: needs_relay(document)?,
+        };
+        lobby.name.set_placeholder(&lobby.fallback_name);
+        if let Some(name) = store::read(Key::Name).and_then(|name| clean_name(&name)) {
+            lobby.name.set_value(&name);
+        }
+        let remembered = store::read(Key::Colour).and_then(|text| palette::parse_colour(&text));
+        lobby.set_colour(remembered.unwrap_or_else(|| u8::try_from(random(8)).unwrap_or(0)));
+        Ok(lobby)
+    }
+
+    /// The name as it is sent: clean and never empty.
+    pub fn name(&self) -> String {
+        clean_name(&self.name.value()).unwrap_or_else(|| self.fallback_name.clone())
+    }
+
+    /// Shows this name without remembering it.
+    pub fn set_name(&self, name: &str) {
+        self.name.set_value(&clean_name(name).unwrap_or_default());
+    }
+
+    /// Takes what the player typed for a name, and remembers it.
+    pub fn on_name_typed(&self) -> String {
+        let typed = clean_name(&self.name.value()).unwrap_or_default();
+        self.name.set_value(&typed);
+        store::write(Key::Name, &typed);
+        self.name()
+    }
+
+    /// The colour, an index of the palette.
+    pub fn colour(&self) -> u8 {
+        self.colour.get()
+    }
+
+    /// Shows this colour without remembering it.
+    pub fn set_colour(&self, index: u8) {
+        let index = index % PALETTE.len() as u8;
+        self.colour.set(index);
+        self.colour_name.set(palette::colour(index).name);
+        if let Some(swatch) = self.swatches.get(usize::from(index)) {
+            swatch.set_checked(true);
+        }
+    }
+
+    /// Takes the colour the player picked, and remembers it.
+    pub fn on_colour_picked(&self, value: &str) -> Option<u8> {
+        let index = palette::parse_colour(value)?;
+        self.set_colour(index);
+        store::write(Key::Colour, value);
+        Some(index)
+    }
+
+    /// The robots wished for in a new game.
+    pub fn robots(&self) -> u8 {
+        let checked = self.document.query_selector("input[name=robots]:checked").ok().flatten();
+        let value =
+            checked.and_then(|input| input.dyn_into::<HtmlInputElement>().ok()).map(|input| input.value());
+        value.and_then(|value| value.parse().ok()).unwrap_or(1)
+    }
+
+    /// The code that was typed, or `None` after saying what is wrong with it.
+    pub fn typed_code(&self) -> Option<String> {
+        match crate::params::typed_code(&self.code.value()) {
+            Ok(code) => {
+                self.code_error.set("");
+                dom::attribute(&self.code, "aria-invalid", "false");
+                Some(code)
+            }
+            Err(explanation) => {
+                self.code_error.set(&explanation);
+                dom::attribute(&self.code, "aria-invalid", "true");
+                dom::focus(&self.code);
+                None
+            }
+        }
+    }
+
+    /// Shows the open games; `None` while they are not known yet.
+    pub fn show(&self, games: Option<&[GameRow]>, relay: RelayState) {
+        for button in &self.needs_relay {
+            button.set_disabled(relay == RelayState::Lost);
+        }
+        self.note.set_or_hide(match (games, relay) {
+            (_, RelayState::Lost) => Some("The relay does not answer; trying again…"),
+            (None, _) => Some("Looking for open tables…"),
+            (Some([]), _) => Some("No table is set yet. Start a game and send the link to a friend."),
+            (Some(_), _) => None,
+        });
+        let games = if relay == RelayState::Lost { &[] } else { games.unwrap_or_default() };
+        let mut rows = self.rows.borrow_mut();
+        if !rows.iter().map(|row| &row.game).eq(games) {
+            self.arrange(&mut rows, games);
+        }
+    }
+
+    /// Keeps the row of each game that stays, so that a button under a finger or the focus does not become another's.
+    fn arrange(&self, rows: &mut Vec<Row>, games: &[GameRow]) {
+        let mut old = std::mem::take(rows);
+        for game in games {
+            let row = match old.iter().position(|row| row.game.code == game.code) {
+                Some(index) => old.swap_remove(index),
+                None => Row::new(&self.document, game),
+            };
+            rows.push(row.update(game));
+        }
+        for row in old {
+            row.root.remove();
+        }
+        for (index, row) in rows.iter().enumerate() {
+            let place = self.list.children().item(u32::try_from(index).unwrap_or(u32::MAX));
+            if place.as_ref() != Some(row.root.as_ref()) {
+                let before = place.as_deref();
+                self.list.insert_before(&row.root, before).expect("the place was just read from this list");
+            }
+        }
+    }
+}
+
+/// One open game.
+struct Row {
+    root: HtmlElement,
+    seats: Text,
+    host: Text,
+    button: HtmlElement,
+    game: GameRow,
+}
+
+impl Row {
+    fn new(document: &Document, game: &GameRow) -> Self {
+        let root = dom::create(document, "li", "");
+        let who = dom::append(&root, "div", "who");
+        let code = dom::append(&who, "span", "code");
+        code.set_text_content(Some(&game.code));
+        let seats = Text::new(dom::append(&who, "span", "seats"));
+        let host = Text::new(dom::append(&who, "span", "host"));
+        let button = dom::append(&root, "button", "button");
+        dom::attribute(&button, "type", "button");
+        dom::attribute(&button, "data-action", "join");
+        dom::attribute(&button, "data-code", &game.code);
+        button.set_text_content(Some("Join"));
+        Self { root, seats, host, button, game: game.clone() }
+    }
+
+    fn update(mut self, game: &GameRow) -> Self {
+        let full = game.players >= game.seats;
+        self.seats.set(&format!(
+            "{} of {} seats{}",
+            game.players,
+            game.seats,
+            if full { ", full" } else { "" }
+        ));
+        self.host.set(&format!("Host: {}", clean_name(&game.host).as_deref().unwrap_or("nobody yet")));
+        self.button.unchecked_ref::<HtmlButtonElement>().set_disabled(full);
+        dom::attribute(&self.button, "aria-label", &format!("Join {}", game.code));
+        self.game.clone_from(game);
+        self
+    }
+}
+
+fn swatches(document: &Document) -> Result<Vec<HtmlInputElement>, JsValue> {
+    let group: HtmlElement = dom::by_id(document, "colours")?;
+    let swatch = |index: u8| {
+        let colour = palette::colour(index);
+        let label = dom::append(&group, "label", "");
+        let input: HtmlInputElement = dom::append(&label, "input", "").unchecked_into();
+        for (name, value) in [("type", "radio"), ("name", "colour"), ("value", &index.to_string())] {
+            dom::attribute(&input, name, value);
+        }
+        let spoken = format!("{}, {}", colour.name, colour.shape);
+        dom::attribute(&input, "aria-label", &spoken);
+        dom::attribute(&label, "title", colour.name);
+        dom::paint_mark(&dom::append(&dom::append(&label, "span", ""), "i", "mark"), index);
+        input
+    };
+    Ok((0..PALETTE.len() as u8).map(swatch).collect())
+}
+
+fn needs_relay(document: &Document) -> Result<Vec<HtmlButtonElement>, JsValue> {
+    let found = document.query_selector_all("[data-needs-relay]")?;
+    Ok((0..found.length()).filter_map(|index| found.item(index)?.dyn_into().ok()).collect())
+}
+
+/// A number below `limit`, for what needs no more than variety.
+fn random(limit: u32) -> u32 {
+    (Math::random() * f64::from(limit)) as u32
+}

@@ -1,0 +1,81 @@
+//! What the page tells in passing: a banner that stays, toasts that go, the feed of what happened.
+
+use wasm_bindgen::prelude::*;
+use web_sys::{Document, Element, HtmlElement};
+
+use super::dom::{self, Listener, Text};
+
+/// Banner while the relay is away and direct links carry the duel.
+pub const RELAY_GONE: &str = "The relay is gone; the duel goes on over direct links. \
+                              New players cannot join until it is back.";
+
+/// Banner while nobody can be reached.
+pub const RECONNECTING: &str = "Nobody can be reached; reconnecting…";
+
+const TOASTS_MAX: u32 = 3;
+const FEED_MAX: u32 = 5;
+
+/// The notices' elements.
+pub struct Notices {
+    banner: Text,
+    toasts: HtmlElement,
+    feed: HtmlElement,
+    _ended: [Listener; 2],
+}
+
+impl Notices {
+    /// Takes over the notices.
+    ///
+    /// # Errors
+    /// An element is missing from `index.html`.
+    pub fn new(document: &Document) -> Result<Self, JsValue> {
+        let toasts: HtmlElement = dom::by_id(document, "toasts")?;
+        let feed: HtmlElement = dom::by_id(document, "feed")?;
+        let ended = [remove_when_faded(&toasts)?, remove_when_faded(&feed)?];
+        Ok(Self { banner: Text::new(dom::by_id(document, "banner")?), toasts, feed, _ended: ended })
+    }
+
+    /// Shows a state that lasts, or ends it.
+    pub fn banner(&self, text: Option<&str>) {
+        self.banner.set_or_hide(text);
+    }
+
+    /// Says something for some seconds; the last three stay.
+    pub fn toast(&self, text: &str) {
+        add(&self.toasts, "p", text, TOASTS_MAX);
+    }
+
+    /// Adds a line to what happened; the last five stay.
+    pub fn feed(&self, text: &str) {
+        add(&self.feed, "li", text, FEED_MAX);
+    }
+
+    /// Takes everything back.
+    pub fn clear(&self) {
+        self.banner(None);
+        self.toasts.set_text_content(None);
+        self.feed.set_text_content(None);
+    }
+}
+
+fn add(list: &HtmlElement, tag: &str, text: &str, max: u32) {
+    while list.child_element_count() >= max {
+        let Some(oldest) = list.first_element_child() else { break };
+        oldest.remove();
+    }
+    dom::append(list, tag, "").set_text_content(Some(text));
+}
+
+/// The style sheet decides how long a line stays; its last animation is called `leave`.
+fn remove_when_faded(list: &HtmlElement) -> Result<Listener, JsValue> {
+    Listener::new(list, "animationend", |event| {
+        let leaves = event
+            .dyn_ref::<web_sys::AnimationEvent>()
+            .is_some_and(|animation| animation.animation_name() == "leave");
+        if let Some(line) = event.target().and_then(|target| target.dyn_into::<Element>().ok())
+            && leaves
+        {
+            line.remove();
+        }
+    })
+}

@@ -1,0 +1,117 @@
+//! Turns clicks, forms and keys into what the player wants.
+
+use std::rc::Rc;
+
+use wasm_bindgen::prelude::*;
+use web_sys::{Element, Event, HtmlInputElement, KeyboardEvent, MouseEvent};
+
+use super::dom::{self, Listener};
+use super::name::clean_code;
+use super::{PageEvent, Parts, Screen};
+
+/// Listens on the whole document; handlers live as long as the listeners.
+///
+/// # Errors
+/// The browser refuses a listener.
+pub fn listen(parts: &Rc<Parts>) -> Result<Vec<Listener>, JsValue> {
+    let on = |kind, handler: fn(&Parts, &Event)| {
+        let parts = Rc::clone(parts);
+        Listener::new(&parts.document.clone(), kind, move |event| handler(&parts, &event))
+    };
+    Ok(vec![
+        on("click", on_click)?,
+        on("submit", on_submit)?,
+        on("change", on_change)?,
+        on("keydown", on_keydown)?,
+    ])
+}
+
+fn on_click(parts: &Parts, event: &Event) {
+    let Some(button) = target(event).and_then(|target| target.closest("[data-action]").ok().flatten()) else {
+        return;
+    };
+    // A pointer that presses a button of the HUD leaves the keys to the teapot; the keyboard's own focus stays put.
+    let by_pointer = event.dyn_ref::<MouseEvent>().is_some_and(|mouse| mouse.detail() > 0);
+    if by_pointer && parts.screen.get() == Screen::Game {
+        dom::focus(&parts.canvas);
+    }
+    let code = || button.get_attribute("data-code").and_then(|code| clean_code(&code));
+    match button.get_attribute("data-action").unwrap_or_default().as_str() {
+        "join" => {
+            if let Some(code) = code() {
+                parts.wish(PageEvent::Join { code });
+            }
+        }
+        "create" => parts.wish(PageEvent::Create { code: code(), robots: parts.lobby.robots() }),
+        "refresh" => parts.wish(PageEvent::Refresh),
+        "leave" => parts.wish(PageEvent::Leave),
+        "back" => parts.wish(PageEvent::BackToLobby),
+        "mute" => parts.toggle_muted(),
+        "help" => open_help(parts),
+        "copy" => parts.invite.copy(),
+        "reload" => reload(),
+        _ => {}
+    }
+}
+
+fn on_submit(parts: &Parts, event: &Event) {
+    let Some(form) = target(event) else { return };
+    match form.id().as_str() {
+        "you" => parts.wish(PageEvent::NameChanged(parts.lobby.on_name_typed())),
+        "new-game" => parts.wish(PageEvent::Create { code: None, robots: parts.lobby.robots() }),
+        "join-form" => {
+            if let Some(code) = parts.lobby.typed_code() {
+                parts.wish(PageEvent::Join { code });
+            }
+        }
+        // The help closes itself by its form.
+        _ => return,
+    }
+    event.prevent_default();
+}
+
+fn on_change(parts: &Parts, event: &Event) {
+    let Some(input) = target(event).and_then(|target| target.dyn_into::<HtmlInputElement>().ok()) else {
+        return;
+    };
+    if input.id() == "name" {
+        parts.wish(PageEvent::NameChanged(parts.lobby.on_name_typed()));
+    } else if input.name() == "colour"
+        && let Some(index) = parts.lobby.on_colour_picked(&input.value())
+    {
+        parts.wish(PageEvent::ColourChanged(index));
+    }
+}
+
+fn on_keydown(parts: &Parts, event: &Event) {
+    let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };
+    let command = key.ctrl_key() || key.alt_key() || key.meta_key() || key.repeat();
+    let typing = target(event).is_some_and(|target| target.tag_name().eq_ignore_ascii_case("input"));
+    if command || typing || parts.screen.get() != Screen::Game || parts.help.open() {
+        return;
+    }
+    match key.key().as_str() {
+        "m" | "M" => parts.toggle_muted(),
+        "h" | "H" | "?" => open_help(parts),
+        _ => return,
+    }
+    event.prevent_default();
+}
+
+fn open_help(parts: &Parts) {
+    // It throws only when it is open already, and then it is shown.
+    if !parts.help.open() {
+        let _ = parts.help.show_modal();
+    }
+}
+
+fn reload() {
+    if let Some(window) = web_sys::window() {
+        // A browser that refuses to load again keeps the page, which still says what is wrong.
+        let _ = window.location().reload();
+    }
+}
+
+fn target(event: &Event) -> Option<Element> {
+    event.target()?.dyn_into().ok()
+}

@@ -1,0 +1,184 @@
+//! The camera's way through the scene: behind one's own teapot, or slowly around the table when there is none.
+//!
+//! Pure. All following is exponential in time, so the same at 30 and at 144 frames a second.
+
+use std::f32::consts::{PI, TAU};
+
+use three_d::{InnerSpace, Mat4, Point3, SquareMatrix, Transform, Vec3, vec3};
+
+/// What the camera looks after.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Subject {
+    /// A teapot at a place, with its heading in radians.
+    Teapot(Vec3, f32),
+    /// The whole table, at this time in seconds.
+    Table(f64),
+}
+
+/// Where the camera is and what it sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Rig {
+    /// The camera's place in the world.
+    pub eye: Vec3,
+    /// From the world to clip space.
+    pub view_projection: Mat4,
+    pose: Option<Pose>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pose {
+    focus: Vec3,
+    yaw: f32,
+    distance: f32,
+    height: f32,
+    /// How far before the focus, and how high above it, the middle of the picture lies.
+    lead: f32,
+    lift: f32,
+}
+
+impl Default for Rig {
+    fn default() -> Self {
+        Self { eye: Vec3::unit_z(), view_projection: Mat4::identity(), pose: None }
+    }
+}
+
+impl Rig {
+    /// Moves on by `dt` seconds towards the subject. `aspect` is the picture's width over its height.
+    pub fn follow(&mut self, subject: Subject, aspect: f32, dt: f32) {
+        let wanted = Pose::of(subject, aspect);
+        let pose = self.pose.map_or(wanted, |pose| pose.approach(&wanted, dt));
+        self.pose = Some(pose);
+        let ahead = vec3(pose.yaw.cos(), pose.yaw.sin(), 0.0);
+        self.eye = pose.focus - ahead * pose.distance + Vec3::unit_z() * pose.height;
+        let target = pose.focus + ahead * pose.lead + Vec3::unit_z() * pose.lift;
+        let point = |v: Vec3| Point3::new(v.x, v.y, v.z);
+        self.view_projection = three_d::perspective(three_d::radians(field_of_view(aspect)), aspect, 0.4, 120.0)
+            * Mat4::look_at_rh(point(self.eye), point(target), Vec3::unit_z());
+    }
+
+    /// Where a place of the world is in the picture: 0 to 1 from left and from top, or `None` when it is not in it.
+    pub fn project(&self, world: Vec3) -> Option<[f32; 2]> {
+        let clip = self.view_projection * world.extend(1.0);
+        if clip.w < 0.1 {
+            return None;
+        }
+        let (x, y) = (clip.x / clip.w, clip.y / clip.w);
+        (x.abs() <= 1.0 && y.abs() <= 1.0).then(|| [x * 0.5 + 0.5, 0.5 - y * 0.5])
+    }
+
+    /// From clip space to directions in the world, as seen from the eye.
+    pub fn unproject(&self) -> Mat4 {
+        let around_eye = self.view_projection * Mat4::from_translation(self.eye);
+        around_eye.inverse_transform().unwrap_or_else(Mat4::identity)
+    }
+
+    /// The unit vectors to the right, up and towards the camera; cards that face the camera are built of them.
+    pub fn axes(&self) -> [Vec3; 3] {
+        let pose = self.pose.unwrap_or(Pose::of(Subject::Table(0.0), 1.0));
+        let ahead = vec3(pose.yaw.cos(), pose.yaw.sin(), 0.0);
+        let target = pose.focus + ahead * pose.lead + Vec3::unit_z() * pose.lift;
+        let towards = (self.eye - target).normalize();
+        let right = Vec3::unit_z().cross(towards).normalize();
+        [right, towards.cross(right), towards]
+    }
+}
+
+impl Pose {
+    fn of(subject: Subject, aspect: f32) -> Self {
+        // In a tall picture the sides are near, so the camera steps back.
+        let back = (1.0 / aspect).clamp(1.0, 1.5);
+        match subject {
+            Subject::Teapot(at, heading) => Self {
+                focus: vec3(at.x, at.y, at.z.clamp(-2.0, 1.0) * 0.5),
+                yaw: heading,
+                distance: 7.0 * back,
+                height: 4.5 * back,
+                lead: 2.8,
+                lift: 0.7,
+            },
+            Subject::Table(time) => Self {
+                focus: Vec3::unit_z() * -0.5,
+                yaw: (time * 0.05 % std::f64::consts::TAU) as f32,
+                distance: 24.0 * back,
+                height: 13.0 * back,
+                lead: 0.0,
+                lift: 0.0,
+            },
+        }
+    }
+
+    fn approach(&self, wanted: &Self, dt: f32) -> Self {
+        let step = |rate: f32| 1.0 - (-rate * dt).exp();
+        let mix = |from: f32, to: f32, rate: f32| from + (to - from) * step(rate);
+        let turn = (wanted.yaw - self.yaw + PI).rem_euclid(TAU) - PI;
+        Self {
+            focus: self.focus + (wanted.focus - self.focus) * step(9.0),
+            yaw: (self.yaw + turn * step(4.0)).rem_euclid(TAU),
+            distance: mix(self.distance, wanted.distance, 2.5),
+            height: mix(self.height, wanted.height, 2.5),
+            lead: mix(self.lead, wanted.lead, 2.5),
+            lift: mix(self.lift, wanted.lift, 2.5),
+        }
+    }
+}
+
+/// The vertical field of view in radians: 42 degrees, or in a tall picture what makes 42 degrees across, at most 70.
+fn field_of_view(aspect: f32) -> f32 {
+    let across = 42f32.to_radians();
+    if aspect >= 1.0 { across } else { (2.0 * ((across / 2.0).tan() / aspect).atan()).min(70f32.to_radians()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn teapot_is_in_the_picture_from_the_first_frame() {
+        for aspect in [0.46, 1.0, 1.78] {
+            let mut rig = Rig::default();
+            rig.follow(Subject::Teapot(vec3(3.0, -4.0, 0.0), 1.0), aspect, 0.0);
+            let [x, y] = rig.project(vec3(3.0, -4.0, 0.8)).expect("one's own teapot is visible");
+            assert!((x - 0.5).abs() < 0.01 && (0.45..0.85).contains(&y), "{x} {y} at {aspect}");
+            assert!(rig.eye.z > 2.0);
+        }
+    }
+
+    #[test]
+    fn whole_table_is_in_the_picture_of_the_lobby() {
+        let mut rig = Rig::default();
+        rig.follow(Subject::Table(12.0), 1.78, 0.0);
+        for angle in 0..12 {
+            let angle = angle as f32 / 12.0 * TAU;
+            assert!(rig.project(vec3(14.0 * angle.cos(), 14.0 * angle.sin(), 0.0)).is_some());
+        }
+    }
+
+    #[test]
+    fn following_does_not_depend_on_the_frame_rate() {
+        let after_a_second = |frames: u32| {
+            let mut rig = Rig::default();
+            rig.follow(Subject::Teapot(Vec3::unit_x(), 0.0), 1.5, 0.0);
+            for _ in 0..frames {
+                rig.follow(Subject::Teapot(vec3(5.0, 2.0, 0.0), 3.0), 1.5, 1.0 / frames as f32);
+            }
+            rig.eye
+        };
+        assert!((after_a_second(20) - after_a_second(144)).magnitude() < 0.02);
+    }
+
+    #[test]
+    fn heading_is_followed_the_short_way_round() {
+        let mut rig = Rig::default();
+        rig.follow(Subject::Teapot(Vec3::unit_x(), 0.1), 1.5, 0.0);
+        rig.follow(Subject::Teapot(Vec3::unit_x(), TAU - 0.1), 1.5, 0.05);
+        let yaw = rig.pose.map(|pose| pose.yaw).unwrap();
+        assert!(yaw < 0.1 || yaw > TAU - 0.1, "{yaw}");
+    }
+
+    #[test]
+    fn nothing_behind_the_camera_is_projected() {
+        let mut rig = Rig::default();
+        rig.follow(Subject::Teapot(Vec3::unit_x(), 0.0), 1.5, 0.0);
+        assert_eq!(rig.project(vec3(-30.0, 0.0, 0.0)), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! What the game tells the view each frame: plain values, nothing of the network and nothing of the GPU.
+//!
+//! Lengths are spoons, z is up, the table's surface is z = 0 with its middle at the origin; angles are radians.
+
+/// One picture's worth of the world.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// Time in seconds from any fixed origin; must not run backwards. Drives steam, crumbs and the camera.
+    pub time_s: f64,
+    /// All teapots of the session.
+    pub teapots: &'a [TeapotView<'a>],
+    /// All sugar cubes, in flight or lying.
+    pub cubes: &'a [CubeView],
+    /// Index of one's own teapot, which the camera follows. Without it the camera circles the table.
+    pub me: Option<usize>,
+    /// What stands on the table.
+    pub obstacles: &'a [ObstacleView],
+}
+
+/// One player's teapot.
+#[derive(Clone, Copy, Debug)]
+pub struct TeapotView<'a> {
+    /// The same in each frame for the same teapot; spreads the rhythm of its steam.
+    pub key: u64,
+    /// The middle of its bottom.
+    pub position: [f32; 3],
+    /// Where the spout points, counter-clockwise from +x.
+    pub heading: f32,
+    /// How far it leans forward (spout down) and to its left.
+    pub tilt: [f32; 2],
+    /// Colour of the glaze, sRGB.
+    pub colour: [u8; 3],
+    /// The player's name. Not drawn here; the page places it with [`View::project`](super::View::project).
+    pub name: &'a str,
+    /// A teapot that is broken and waits to come back is not drawn, but the camera stays with it.
+    pub visible: bool,
+    /// 0 to 1: lights up because it was just hit or has just come back.
+    pub flash: f32,
+    /// Its player is away: drawn translucent.
+    pub ghost: bool,
+}
+
+/// One sugar cube.
+#[derive(Clone, Copy, Debug)]
+pub struct CubeView {
+    /// The same in each frame for the same cube.
+    pub key: u64,
+    /// Its middle.
+    pub position: [f32; 3],
+    /// Turned around x, then y, then z.
+    pub spin: [f32; 3],
+}
+
+/// Something to hide behind.
+#[derive(Clone, Copy, Debug)]
+pub struct ObstacleView {
+    /// Its middle on the table.
+    pub position: [f32; 2],
+    /// Radius in spoons.
+    pub radius: f32,
+    /// Height in spoons.
+    pub height: f32,
+    /// What it looks like.
+    pub kind: Obstacle,
+}
+
+/// Kinds of obstacles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// A cup of tea on a saucer; it steams.
+    Cup,
+    /// An open bowl heaped with cubes.
+    SugarBowl,
+    /// A plate with a stack of biscuits.
+    Biscuits,
+}
+
+/// How much work a picture may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quality {
+    /// Shadow map, smooth edges, full resolution, fine meshes.
+    Normal,
+    /// Soft discs for shadows, half the resolution, coarse meshes: for software rendering and weak phones.
+    Low,
+}

@@ -1,0 +1,229 @@
+//! From what the game says to what the GPU draws: lists of instances, one per mesh.
+//!
+//! Pure, and the place where looks are decided that depend on the state of play.
+
+use three_d::{Mat4, Vec3, radians, vec3};
+
+use super::batch::Instance;
+use super::frame::{Frame, Obstacle, ObstacleView, TeapotView};
+use super::particles::{Kind, Pool};
+use super::props::{CUBE_EDGE, TABLE_RADIUS, TEA_LEVEL};
+use super::teapot::SPOUT_TIP;
+
+/// Towards the key light; not unit length.
+pub const KEY: Vec3 = Vec3::new(-0.46, -0.34, 0.82);
+const WHITE: [f32; 4] = [1.0; 4];
+
+/// What to draw.
+#[derive(Debug, Default)]
+pub struct Lists {
+    /// Teapots in play.
+    pub teapots: Vec<Instance>,
+    /// Teapots whose players are away.
+    pub ghosts: Vec<Instance>,
+    /// Sugar cubes and crumbs.
+    pub cubes: Vec<Instance>,
+    /// Obstacles, one list per kind.
+    pub cups: Vec<Instance>,
+    /// See [`Lists::cups`].
+    pub bowls: Vec<Instance>,
+    /// See [`Lists::cups`].
+    pub biscuits: Vec<Instance>,
+    /// Dark discs on the table where things stand or are about to land.
+    pub contacts: Vec<Instance>,
+    /// Cards of steam that face the camera.
+    pub puffs: Vec<Instance>,
+}
+
+impl Lists {
+    /// Builds the lists of one frame. `dark` is the opacity of the darkest contact disc, `axes` are the camera's.
+    pub fn collect(frame: &Frame<'_>, pool: &Pool, axes: [Vec3; 3], dark: f32) -> Self {
+        let mut lists = Self::default();
+        for obstacle in frame.obstacles {
+            lists.obstacle(obstacle, dark);
+        }
+        for teapot in frame.teapots.iter().filter(|teapot| teapot.visible) {
+            lists.teapot(teapot, dark);
+        }
+        for cube in frame.cubes {
+            let at = Vec3::from(cube.position);
+            let [x, y, z] = cube.spin.map(radians);
+            let turn = Mat4::from_angle_z(z) * Mat4::from_angle_y(y) * Mat4::from_angle_x(x);
+            let tint = [0.90, 0.88, 0.84, 1.0];
+            lists.cubes.push(Instance { transform: Mat4::from_translation(at) * turn, tint, glow: 0.0 });
+            lists.contact(at, CUBE_EDGE * 0.95, dark);
+        }
+        lists.particles(pool, axes);
+        lists
+    }
+
+    fn teapot(&mut self, teapot: &TeapotView<'_>, dark: f32) {
+        let [r, g, b] = teapot.colour.map(linear);
+        let opacity = if teapot.ghost { 0.42 } else { 1.0 };
+        let flash = teapot.flash.clamp(0.0, 1.0);
+        let instance = Instance { transform: stance(teapot), tint: [r, g, b, opacity], glow: flash };
+        if teapot.ghost {
+            self.ghosts.push(instance);
+        } else {
+            self.teapots.push(instance);
+        }
+        self.contact(Vec3::from(teapot.position), 1.35, dark * opacity);
+    }
+
+    fn obstacle(&mut self, obstacle: &ObstacleView, dark: f32) {
+        let [x, y] = obstacle.position;
+        let turn = radians(x * 1.7 + y * 2.3);
+        let size = Mat4::from_nonuniform_scale(obstacle.radius, obstacle.radius, obstacle.height);
+        let transform = Mat4::from_translation(vec3(x, y, 0.0)) * Mat4::from_angle_z(turn) * size;
+        let instance = Instance { transform, tint: WHITE, glow: 0.0 };
+        match obstacle.kind {
+            Obstacle::Cup => self.cups.push(instance),
+            Obstacle::SugarBowl => self.bowls.push(instance),
+            Obstacle::Biscuits => self.biscuits.push(instance),
+        }
+        self.contact(vec3(x, y, 0.0), obstacle.radius * 1.35, dark);
+    }
+
+    /// Darkens the table below a thing; less and wider the higher it is.
+    fn contact(&mut self, at: Vec3, radius: f32, dark: f32) {
+        let height = at.z.max(0.0);
+        if at.z < -0.2 || at.x.hypot(at.y) > TABLE_RADIUS - 0.1 {
+            return;
+        }
+        let radius = radius * (1.0 + 0.15 * height);
+        let opacity = dark / (1.0 + 0.8 * height);
+        let layer = 0.008 + 0.0004 * (self.contacts.len() % 8) as f32;
+        let size = Mat4::from_nonuniform_scale(radius, radius, 1.0);
+        let transform = Mat4::from_translation(vec3(at.x, at.y, layer)) * size;
+        self.contacts.push(Instance { transform, tint: [0.10, 0.055, 0.04, opacity], glow: 0.0 });
+    }
+
+    fn particles(&mut self, pool: &Pool, [right, up, towards]: [Vec3; 3]) {
+        for particle in pool.iter() {
+            let (spent, at) = (particle.spent(), particle.position);
+            let [r, g, b, opacity] = particle.colour;
+            match particle.kind {
+                Kind::Steam => {
+                    let size = particle.size * (1.0 + 2.2 * spent);
+                    let transform = Mat4::from_cols(
+                        (right * size).extend(0.0),
+                        (up * size).extend(0.0),
+                        (towards * size).extend(0.0),
+                        at.extend(1.0),
+                    );
+                    let fade = (1.0 - spent) * (spent * 8.0).min(1.0);
+                    self.puffs.push(Instance { transform, tint: [r, g, b, opacity * fade], glow: 0.0 });
+                }
+                Kind::Crumb => {
+                    let size = particle.size / CUBE_EDGE * ((1.0 - spent) * 4.0).min(1.0);
+                    let angle = particle.spin();
+                    let turn = Mat4::from_angle_z(radians(angle)) * Mat4::from_angle_x(radians(angle * 0.7));
+                    let transform = Mat4::from_translation(at) * turn * Mat4::from_scale(size);
+                    self.cubes.push(Instance { transform, tint: [r, g, b, 1.0], glow: 0.0 });
+                }
+            }
+        }
+    }
+}
+
+/// Lets steam out of spouts and cups for the time from `before` to `frame.time_s`, `rate` wisps a second each.
+pub fn exhale(frame: &Frame<'_>, before: f64, rate: f64, pool: &mut Pool) {
+    let due = |phase: f64| (frame.time_s * rate + phase).floor() > (before * rate + phase).floor();
+    let present = frame.teapots.iter().filter(|teapot| teapot.visible && !teapot.ghost);
+    for teapot in present.filter(|teapot| due((teapot.key % 97) as f64 * 0.381)) {
+        let tip = stance(teapot) * SPOUT_TIP.extend(1.0);
+        let (sin, cos) = teapot.heading.sin_cos();
+        pool.steam(tip.truncate(), vec3(cos, sin, 0.4) * 0.5);
+    }
+    for obstacle in frame.obstacles.iter().filter(|obstacle| obstacle.kind == Obstacle::Cup) {
+        let [x, y] = obstacle.position;
+        if due(f64::from(x) * 0.7 + f64::from(y) * 1.3) {
+            let swing = (frame.time_s * 5.0 + f64::from(x)).sin() as f32 * obstacle.radius * 0.35;
+            pool.steam(vec3(x + swing, y - swing * 0.5, obstacle.height * TEA_LEVEL), vec3(0.0, 0.0, 0.2));
+        }
+    }
+}
+
+/// Place, heading and lean of a teapot.
+fn stance(teapot: &TeapotView<'_>) -> Mat4 {
+    let [forward, left] = teapot.tilt;
+    Mat4::from_translation(Vec3::from(teapot.position))
+        * Mat4::from_angle_z(radians(teapot.heading))
+        * Mat4::from_angle_y(radians(forward))
+        * Mat4::from_angle_x(radians(-left))
+}
+
+/// One channel of sRGB as linear light.
+pub fn linear(channel: u8) -> f32 {
+    (f32::from(channel) / 255.0).powf(2.2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POT: TeapotView<'static> = TeapotView {
+        key: 1,
+        position: [2.0, 3.0, 0.0],
+        heading: std::f32::consts::FRAC_PI_2,
+        tilt: [0.0; 2],
+        colour: [255, 0, 0],
+        name: "",
+        visible: true,
+        flash: 0.0,
+        ghost: false,
+    };
+
+    fn frame<'a>(teapots: &'a [TeapotView<'a>]) -> Frame<'a> {
+        Frame { time_s: 1.0, teapots, cubes: &[], me: None, obstacles: &[] }
+    }
+
+    const AXES: [Vec3; 3] =
+        [Vec3::new(1.0, 0.0, 0.0), Vec3::new(0.0, 1.0, 0.0), Vec3::new(0.0, 0.0, 1.0)];
+
+    #[test]
+    fn spout_points_along_the_heading() {
+        let tip = stance(&POT) * vec3(1.5, 0.0, 1.0).extend(1.0);
+        assert!((tip.x - 2.0).abs() < 1e-5 && (tip.y - 4.5).abs() < 1e-5);
+    }
+
+    #[test]
+    fn leaning_forward_lowers_the_spout_and_leaning_left_moves_the_lid_left() {
+        let forward = TeapotView { tilt: [0.2, 0.0], ..POT };
+        assert!((stance(&forward) * vec3(1.5, 0.0, 1.0).extend(1.0)).z < 0.9);
+        // Its left is -x, because it looks along +y.
+        let left = TeapotView { tilt: [0.0, 0.2], ..POT };
+        assert!((stance(&left) * vec3(0.0, 0.0, 1.5).extend(1.0)).x < 1.8);
+    }
+
+    #[test]
+    fn hidden_teapots_are_not_drawn_and_ghosts_are_translucent() {
+        let pots = [POT, TeapotView { visible: false, ..POT }, TeapotView { ghost: true, ..POT }];
+        let lists = Lists::collect(&frame(&pots), &Pool::default(), AXES, 0.5);
+        assert_eq!((lists.teapots.len(), lists.ghosts.len(), lists.contacts.len()), (1, 1, 2));
+        assert!(lists.ghosts[0].tint[3] < 0.5);
+    }
+
+    #[test]
+    fn falling_teapot_leaves_no_shadow_on_the_table() {
+        let pots = [
+            TeapotView { position: [0.0, 0.0, -1.0], ..POT },
+            TeapotView { position: [16.5, 0.0, 0.0], ..POT },
+        ];
+        let lists = Lists::collect(&frame(&pots), &Pool::default(), AXES, 0.5);
+        assert_eq!((lists.teapots.len(), lists.contacts.len()), (2, 0));
+    }
+
+    #[test]
+    fn steam_comes_at_its_rate_whatever_the_frame_rate() {
+        for frames in [20, 60, 144] {
+            let mut pool = Pool::default();
+            for tick in 0..frames {
+                let [before, now] = [tick, tick + 1].map(|t| f64::from(t) / f64::from(frames));
+                let pots = [POT];
+                exhale(&Frame { time_s: now, ..frame(&pots) }, before, 6.0, &mut pool);
+            }
+            assert_eq!(pool.iter().count(), 6, "{frames}");
+        }
+    }
+}

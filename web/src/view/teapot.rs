@@ -1,0 +1,229 @@
+//! The Utah teapot: Martin Newell's 32 bicubic Bézier patches of 1975, cut into triangles.
+//!
+//! Pure: control points in, mesh out. The pot is scaled so that its body has radius 1 and its bottom lies at z = 0;
+//! the spout points along +x, the handle along -x.
+
+use three_d::{InnerSpace, Vec3, Zero, vec3};
+
+use super::mesh::{MeshData, Paint};
+
+/// Radius of the body after scaling, in spoons.
+#[cfg(test)]
+const BODY_RADIUS: f32 = 1.0;
+/// Newell's body has radius 2, and the file counts in 1/100,000.
+const SCALE: f32 = 0.5 / 100_000.0;
+/// Where steam leaves the pot: the middle of the spout's mouth.
+pub const SPOUT_TIP: Vec3 = Vec3::new(1.5, 0.0, 1.24);
+/// Top of the lid's knob.
+#[cfg(test)]
+const HEIGHT: f32 = 1.575;
+
+const CREAM: [f32; 3] = [0.86, 0.80, 0.68];
+const GOLD: [f32; 3] = [0.60, 0.34, 0.08];
+
+/// The parts of the pot in the order of the file, with the number of patches of each.
+const PARTS: [(Part, usize); 7] = [
+    (Part::Rim, 4),
+    (Part::Body, 8),
+    (Part::Handle, 4),
+    (Part::Spout, 4),
+    (Part::Knob, 4),
+    (Part::Lid, 4),
+    (Part::Bottom, 4),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    Rim,
+    Body,
+    Handle,
+    Spout,
+    Knob,
+    Lid,
+    Bottom,
+}
+
+impl Part {
+    /// The player's colour for the pot, cream for what a hand touches, gold for the rim.
+    fn paint(self) -> Paint {
+        let glaze = Paint { tint: 1.0, ..Paint::plain(CREAM, 1.0) };
+        match self {
+            Self::Body => Paint { dots: 1.0, ..glaze },
+            Self::Spout | Self::Lid => glaze,
+            Self::Bottom => glaze.shaded(0.5),
+            Self::Handle | Self::Knob => Paint::plain(CREAM, 1.0),
+            Self::Rim => Paint::plain(GOLD, 1.0),
+        }
+    }
+}
+
+/// The whole pot with `steps` by `steps` cells per patch; 10 is smooth from near, 5 will do from afar.
+pub fn teapot(steps: usize) -> MeshData {
+    let mut pot = MeshData::default();
+    for (part, corners) in patches() {
+        pot.grid(steps, steps, part.paint(), |column, row| {
+            corners.surface(column as f32 / steps as f32, row as f32 / steps as f32)
+        });
+    }
+    pot.weld();
+    pot
+}
+
+fn patches() -> impl Iterator<Item = (Part, Patch)> {
+    let [points, indices] = numbers(include_str!("../../assets/teapot.json"));
+    let parts = PARTS.into_iter().flat_map(|(part, count)| std::iter::repeat_n(part, count));
+    let corners: Vec<Patch> = indices
+        .chunks_exact(16)
+        .map(|chunk| {
+            Patch(std::array::from_fn(|corner| {
+                let start = chunk[corner] as usize * 3;
+                vec3(points[start] as f32, points[start + 1] as f32, points[start + 2] as f32) * SCALE
+            }))
+        })
+        .collect();
+    parts.zip(corners)
+}
+
+/// The integers of the two arrays of the file. A JSON parser would be more code than the whole pot.
+fn numbers(text: &str) -> [Vec<i32>; 2] {
+    ["\"points\":[", "\"patches\":["].map(|name| {
+        let array = text.split(name).nth(1).and_then(|rest| rest.split(']').next());
+        let array = array.expect("the file is part of the program and has both arrays");
+        array.split(',').filter_map(|number| number.trim().parse().ok()).collect()
+    })
+}
+
+/// Sixteen control points, row by row.
+struct Patch([Vec3; 16]);
+
+impl Patch {
+    /// Place and outward normal at (u, v).
+    fn surface(&self, u: f32, v: f32) -> (Vec3, Vec3) {
+        let (place, mut normal) = self.derive(u, v);
+        if normal.magnitude2() < 1e-8 {
+            // At the knob's top and the bottom's middle a whole edge is one point; just beside it the normal exists.
+            normal = self.derive(u + (0.5 - u) * 0.01, v + (0.5 - v) * 0.01).1;
+        }
+        (place, normal.normalize())
+    }
+
+    fn derive(&self, u: f32, v: f32) -> (Vec3, Vec3) {
+        let (bu, du) = bernstein(u);
+        let (bv, dv) = bernstein(v);
+        let sum = |along: &[f32; 4], across: &[f32; 4]| {
+            self.0.iter().enumerate().fold(Vec3::zero(), |sum, (index, point)| {
+                sum + point * (along[index % 4] * across[index / 4])
+            })
+        };
+        (sum(&bu, &bv), sum(&du, &bv).cross(sum(&bu, &dv)))
+    }
+}
+
+/// The four cubic Bernstein polynomials at t and their derivatives.
+fn bernstein(t: f32) -> ([f32; 4], [f32; 4]) {
+    let s = 1.0 - t;
+    (
+        [s * s * s, 3.0 * t * s * s, 3.0 * t * t * s, t * t * t],
+        [-3.0 * s * s, 3.0 * s * s - 6.0 * t * s, 6.0 * t * s - 3.0 * t * t, 3.0 * t * t],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mesh::tests::{assert_sound, open_edges};
+    use super::*;
+
+    fn part(wanted: Part, steps: usize) -> MeshData {
+        let mut mesh = MeshData::default();
+        for (part, patch) in patches().filter(|(part, _)| *part == wanted) {
+            mesh.grid(steps, steps, part.paint(), |column, row| {
+                patch.surface(column as f32 / steps as f32, row as f32 / steps as f32)
+            });
+        }
+        mesh.weld();
+        mesh
+    }
+
+    #[test]
+    fn file_holds_thirty_two_patches_of_known_points() {
+        let [points, indices] = numbers(include_str!("../../assets/teapot.json"));
+        assert_eq!((points.len(), indices.len()), (290 * 3, 32 * 16));
+        assert!(indices.iter().all(|index| (0..290).contains(index)));
+        assert_eq!(patches().count(), 32);
+    }
+
+    #[test]
+    fn pot_has_the_promised_extents() {
+        let pot = teapot(8);
+        assert_sound(&pot);
+        let reach = |axis: fn(&Vec3) -> f32| {
+            let all = pot.positions.iter().map(axis);
+            (all.clone().fold(f32::MAX, f32::min), all.fold(f32::MIN, f32::max))
+        };
+        let (low, high) = reach(|p| p.z);
+        assert!(low.abs() < 1e-5 && (high - HEIGHT).abs() < 1e-4, "{low} {high}");
+        let (back, front) = reach(|p| p.x);
+        assert!((-1.51..-1.3).contains(&back) && (1.6..1.77).contains(&front), "{back} {front}");
+        let (right, left) = reach(|p| p.y);
+        assert!((right + BODY_RADIUS).abs() < 0.01 && (left - BODY_RADIUS).abs() < 0.01);
+    }
+
+    #[test]
+    fn round_parts_point_away_from_the_axis() {
+        for wanted in [Part::Body, Part::Lid, Part::Bottom] {
+            let mesh = part(wanted, 6);
+            for (position, normal) in mesh.positions.iter().zip(&mesh.normals) {
+                let away = match wanted {
+                    Part::Body => vec3(position.x, position.y, 0.0),
+                    Part::Lid => Vec3::unit_z(),
+                    _ => -Vec3::unit_z(),
+                };
+                assert!(away.dot(*normal) > -0.05, "{wanted:?}: {normal:?} at {position:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn hollow_parts_point_away_from_their_middle() {
+        // The volume that the faces enclose with the part's centre is positive if and only if they look outwards.
+        for wanted in [Part::Handle, Part::Spout, Part::Knob] {
+            let mesh = part(wanted, 6);
+            let centre = mesh.positions.iter().fold(Vec3::zero(), |sum, p| sum + p)
+                / mesh.positions.len() as f32;
+            let volume: f32 = mesh
+                .indices
+                .chunks_exact(3)
+                .map(|t| {
+                    let [a, b, c] = [0, 1, 2].map(|i| mesh.positions[usize::from(t[i])] - centre);
+                    a.dot(b.cross(c))
+                })
+                .sum();
+            assert!(volume > 0.0, "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn poles_of_knob_and_bottom_look_straight_up_and_down() {
+        for (wanted, up) in [(Part::Knob, 1.0), (Part::Bottom, -1.0)] {
+            let mesh = part(wanted, 6);
+            let on_axis = |p: &Vec3| p.x.hypot(p.y) < 1e-4;
+            let poles: Vec<_> =
+                mesh.positions.iter().zip(&mesh.normals).filter(|(p, _)| on_axis(p)).collect();
+            assert_eq!(poles.len(), 1, "{wanted:?}: the degenerate edge is one vertex");
+            assert!((poles[0].1.z - up).abs() < 1e-3, "{wanted:?}: {:?}", poles[0].1);
+        }
+    }
+
+    #[test]
+    fn parts_have_no_holes_but_newells_own() {
+        // Rings of 4 * 6 or, for the tubes, 2 * 6 edges: the pot was never watertight, but each part is.
+        let holes = |wanted| open_edges(&part(wanted, 6));
+        assert_eq!(holes(Part::Rim), 2 * 24);
+        assert_eq!(holes(Part::Body), 2 * 24);
+        assert_eq!(holes(Part::Handle), 2 * 12);
+        assert_eq!(holes(Part::Spout), 2 * 12);
+        assert_eq!(holes(Part::Knob), 24);
+        assert_eq!(holes(Part::Lid), 2 * 24);
+        assert_eq!(holes(Part::Bottom), 24);
+    }
+}
