@@ -22,6 +22,7 @@ mod textures;
 use three_d::Vec3;
 use web_sys::{HtmlCanvasElement, WebGl2RenderingContext};
 
+pub use context::suggested_quality;
 pub use frame::{CubeView, Frame, Obstacle, ObstacleView, Quality, TeapotView};
 
 use camera::{Rig, Subject};
@@ -112,10 +113,10 @@ impl View {
         };
         scene::exhale(frame, frame.time_s - dt, rate, &mut self.pool);
         let (width, height) = (self.canvas.width(), self.canvas.height());
-        let subject = frame.me.and_then(|me| frame.teapots.get(me)).map_or(
-            Subject::Table(frame.time_s),
-            |own| Subject::Teapot(Vec3::from(own.position), own.heading),
-        );
+        let subject =
+            frame.me.and_then(|me| frame.teapots.get(me)).map_or(Subject::Table(frame.time_s), |own| {
+                Subject::Teapot(Vec3::from(own.position), own.heading)
+            });
         self.rig.follow(subject, width as f32 / height as f32, dt as f32);
         let lists = Lists::collect(frame, &self.pool, self.rig.axes(), dark);
         self.stage.draw(&lists, &self.rig, width, height);

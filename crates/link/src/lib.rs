@@ -10,4 +10,4 @@
 
 mod link;
 
-pub use link::{Compose, Fate, Link, LinkConfig, LinkEvent, Outgoing, SendError, close_packet};
+pub use link::{Compose, Deliveries, Fate, Link, LinkConfig, LinkEvent, Outgoing, SendError, close_packet};

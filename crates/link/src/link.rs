@@ -82,6 +82,24 @@ pub struct Outgoing {
     pub bytes: Vec<u8>,
 }
 
+/// How far the other end is known to have got in the reliable lane and the bulk stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deliveries {
+    lane: u64,
+    bulk: u64,
+}
+
+impl Deliveries {
+    /// Whether the message of this receipt, and all before it, have been delivered.
+    #[must_use]
+    pub const fn cover(&self, receipt: Receipt) -> bool {
+        match receipt {
+            Receipt::Lane(segment) => segment < self.lane,
+            Receipt::Bulk(end) => end <= self.bulk,
+        }
+    }
+}
+
 /// Why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -268,13 +286,16 @@ impl Link {
         self.bulk_out.push(self.send_lane.end(), message).map(Receipt::Bulk).ok_or(SendError::WouldBlock)
     }
 
+    /// How far the other end is known to have got.
+    #[must_use]
+    pub fn deliveries(&self) -> Deliveries {
+        Deliveries { lane: self.send_lane.delivered(), bulk: self.bulk_out.acked() }
+    }
+
     /// Whether the message of this receipt, and all before it, have been delivered.
     #[must_use]
     pub fn is_delivered(&self, receipt: Receipt) -> bool {
-        match receipt {
-            Receipt::Lane(segment) => segment < self.send_lane.delivered(),
-            Receipt::Bulk(end) => end <= self.bulk_out.acked(),
-        }
+        self.deliveries().cover(receipt)
     }
 
     /// The path changed: bulk chunks under way on the old one may never arrive.

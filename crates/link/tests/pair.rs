@@ -70,12 +70,14 @@ impl Pair {
     fn transmit(&mut self, end: usize) {
         let mut wanted = end == 0 && self.now.as_micros() % 16_000 == 0;
         let mut composed = 0;
-        while let Some(out) = self.ends[end].poll_transmit(self.now, Time::ZERO, wanted, &mut |_, _, bytes| {
-            if end == 0 {
-                bytes.extend_from_slice(b"update");
-                composed += 1;
-            }
-        }) {
+        while let Some(out) =
+            self.ends[end].poll_transmit(self.now, Time::ZERO, wanted, &mut |_, _, bytes| {
+                if end == 0 {
+                    bytes.extend_from_slice(b"update");
+                    composed += 1;
+                }
+            })
+        {
             wanted = false;
             self.packets += 1;
             let lost = match out.mode {

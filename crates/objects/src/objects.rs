@@ -156,7 +156,13 @@ impl Objects {
         self.insert_own(now, ObjectId::SESSION, traits, fields)
     }
 
-    fn insert_own(&mut self, now: Time, id: ObjectId, traits: Traits, fields: &[&[u8]]) -> Result<(), CreateError> {
+    fn insert_own(
+        &mut self,
+        now: Time,
+        id: ObjectId,
+        traits: Traits,
+        fields: &[&[u8]],
+    ) -> Result<(), CreateError> {
         let total: usize = fields.iter().map(|f| f.len()).sum();
         if fields.len() > FIELDS_MAX || total > STATE_MAX || fields.iter().any(|f| f.len() > FIELD_MAX) {
             return Err(CreateError::TooLarge);
@@ -181,7 +187,8 @@ impl Objects {
         if object.owner != self.me {
             return Err(ObjectError::NotOwner);
         }
-        let field = object.fields.get_mut(index).filter(|_| value.len() <= FIELD_MAX).ok_or(ObjectError::BadField)?;
+        let field =
+            object.fields.get_mut(index).filter(|_| value.len() <= FIELD_MAX).ok_or(ObjectError::BadField)?;
         if field.bytes == value {
             return Ok(());
         }

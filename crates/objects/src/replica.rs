@@ -76,7 +76,8 @@ impl Replica {
     /// A packet of updates arrived, or was lost: then its fields go again unless newer ones are under way.
     pub(crate) fn on_fate(&mut self, packet: u64, delivered: bool) {
         for item in self.in_flight.remove(&packet).unwrap_or_default() {
-            let Some(progress) = self.known.get_mut(&item.id).and_then(|k| k.fields.get_mut(usize::from(item.field)))
+            let Some(progress) =
+                self.known.get_mut(&item.id).and_then(|k| k.fields.get_mut(usize::from(item.field)))
             else {
                 continue;
             };

@@ -101,12 +101,8 @@ mod tests {
         let relay = Signatory::new(&[7; 32]);
         let pass = relay.pass(SessionId(1), PeerId(3));
         assert!(relay.key().verifies_pass(&pass));
-        let forged = Warrant {
-            session: SessionId(1),
-            term: Term(3),
-            host: PeerId(3),
-            signature: pass.signature,
-        };
+        let forged =
+            Warrant { session: SessionId(1), term: Term(3), host: PeerId(3), signature: pass.signature };
         assert!(!relay.key().verifies_warrant(&forged));
     }
 }

@@ -142,7 +142,10 @@ impl Roster {
         }
         let since = *self.missed_since.get_or_insert(now);
         let line = view.succession(self.host());
-        let place = line.iter().filter(|&&peer| peer == self.me || !missed(peer)).position(|&peer| peer == self.me)?;
+        let place = line
+            .iter()
+            .filter(|&&peer| peer == self.me || !missed(peer))
+            .position(|&peer| peer == self.me)?;
         let turn = since + SUCCESSION_STEP.times(place as u64);
         if now < turn.max(self.claim_after) {
             return None;
@@ -238,7 +241,10 @@ mod tests {
         assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Newer);
         assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Known);
         assert_eq!(roster.handle_warrant(&warrant(1, 1)), Verdict::Known);
-        assert_eq!(roster.handle_warrant(&Warrant { session: SessionId(2), ..warrant(3, 2) }), Verdict::Forged);
+        assert_eq!(
+            roster.handle_warrant(&Warrant { session: SessionId(2), ..warrant(3, 2) }),
+            Verdict::Forged
+        );
         assert_eq!(roster.host(), PeerId(3));
     }
 }

@@ -201,7 +201,12 @@ impl View {
 
     /// Names a backup if there is none: the next eligible member round the list behind the one that failed, as the
     /// second seed does (§3.2), so that an unresponsive member is not asked again and again.
-    pub fn name_backup(&mut self, host: PeerId, after: Option<PeerId>, is_eligible: impl Fn(PeerId) -> bool) -> bool {
+    pub fn name_backup(
+        &mut self,
+        host: PeerId,
+        after: Option<PeerId>,
+        is_eligible: impl Fn(PeerId) -> bool,
+    ) -> bool {
         if self.header.backup.is_some() {
             return false;
         }
@@ -299,7 +304,10 @@ mod tests {
         assert!(view.vacate(Time::ZERO, PeerId(3)));
         view.admit(Time::ZERO, PeerId(99), &newcomer, &mut entropy).unwrap();
         let back = hello("", Some(admissions[2].ticket));
-        assert_eq!(view.admit(Time::ZERO, PeerId(100), &back, &mut entropy).unwrap().seat, admissions[2].seat);
+        assert_eq!(
+            view.admit(Time::ZERO, PeerId(100), &back, &mut entropy).unwrap().seat,
+            admissions[2].seat
+        );
         assert!(!view.expire(Time::ZERO + GRACE), "nobody is away any more");
     }
 }

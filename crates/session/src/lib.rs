@@ -1,1 +1,22 @@
-//! A session: links, objects and roster composed, the session clock, the public API.
+//! A session: links, objects and roster composed, the session clock, and the API that a game programs against.
+//!
+//! [`Session`] routes what links deliver to the machine it is for, carries plain values between machines that do not
+//! know each other (acks to objects, silence to the roster, terms to the objects), and does the host's housework when
+//! this peer hosts. It makes no decision that one of the four could make.
+//!
+//! The run loop of a driver, in any order and as often as it likes:
+//!
+//! 1. hand over what arrived with [`Session::handle_packet`], then call [`Session::handle_timeout`] when
+//!    [`Session::poll_timeout`] is due;
+//! 2. drain [`Session::poll_claim`] to the relay and [`Session::poll_transmit`] to the paths;
+//! 3. drain [`Session::poll_event`] to the game, which reads [`Session::objects`] and changes what it owns.
+
+mod clock;
+mod session;
+
+pub use samovar_link::SendError;
+pub use samovar_objects::{CreateError, Object, ObjectError};
+pub use samovar_roster::{Role, View};
+pub use session::{
+    Cause, Departure, EndReason, Event, MemberInfo, Migration, Session, SessionConfig, Target, Transmit,
+};

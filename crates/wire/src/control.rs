@@ -113,7 +113,13 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     fn hello(name: &str) -> PeerControl {
-        PeerControl::Hello(Hello { version: 1, params: 2, name: name.to_owned(), attributes: 3, resume: None })
+        PeerControl::Hello(Hello {
+            version: 1,
+            params: 2,
+            name: name.to_owned(),
+            attributes: 3,
+            resume: None,
+        })
     }
 
     #[test]

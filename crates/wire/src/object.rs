@@ -182,7 +182,8 @@ impl<'a> Update<'a> {
     /// The changed fields: index and value.
     pub fn fields(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
         let mut reader = self.reader;
-        (0..self.count).map_while(move |_| Some((usize::from(reader.u8().ok()?), reader.prefixed(FIELD_MAX).ok()?)))
+        (0..self.count)
+            .map_while(move |_| Some((usize::from(reader.u8().ok()?), reader.prefixed(FIELD_MAX).ok()?)))
     }
 }
 

@@ -102,6 +102,8 @@ fn open_help(parts: &Parts) {
     // It throws only when it is open already, and then it is shown.
     if !parts.help.open() {
         let _ = parts.help.show_modal();
+        // Not the button at its end, which a small screen would scroll to.
+        dom::focus(&parts.help_title);
     }
 }
 

@@ -34,8 +34,7 @@ pub struct Batch {
 impl Batch {
     /// Uploads a mesh; it has no instances yet.
     pub fn new(context: &Context, mesh: &MeshData) -> Self {
-        let colours: Vec<_> =
-            mesh.paints.iter().map(|p| Vec3::from(p.colour).extend(p.gloss)).collect();
+        let colours: Vec<_> = mesh.paints.iter().map(|p| Vec3::from(p.colour).extend(p.gloss)).collect();
         let details: Vec<_> = mesh.paints.iter().map(|p| Vec3::new(p.tint, p.dots, p.open)).collect();
         Self {
             positions: VertexBuffer::new_with_data(context, &mesh.positions),

@@ -52,8 +52,9 @@ impl Rig {
         self.eye = pose.focus - ahead * pose.distance + Vec3::unit_z() * pose.height;
         let target = pose.focus + ahead * pose.lead + Vec3::unit_z() * pose.lift;
         let point = |v: Vec3| Point3::new(v.x, v.y, v.z);
-        self.view_projection = three_d::perspective(three_d::radians(field_of_view(aspect)), aspect, 0.4, 120.0)
-            * Mat4::look_at_rh(point(self.eye), point(target), Vec3::unit_z());
+        self.view_projection =
+            three_d::perspective(three_d::radians(field_of_view(aspect)), aspect, 0.4, 120.0)
+                * Mat4::look_at_rh(point(self.eye), point(target), Vec3::unit_z());
     }
 
     /// Where a place of the world is in the picture: 0 to 1 from left and from top, or `None` when it is not in it.
@@ -125,7 +126,11 @@ impl Pose {
 /// The vertical field of view in radians: 42 degrees, or in a tall picture what makes 42 degrees across, at most 70.
 fn field_of_view(aspect: f32) -> f32 {
     let across = 42f32.to_radians();
-    if aspect >= 1.0 { across } else { (2.0 * ((across / 2.0).tan() / aspect).atan()).min(70f32.to_radians()) }
+    if aspect >= 1.0 {
+        across
+    } else {
+        (2.0 * ((across / 2.0).tan() / aspect).atan()).min(70f32.to_radians())
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,13 @@ use web_sys::{HtmlCanvasElement, WebGl2RenderingContext};
 
 use super::{Quality, ViewError};
 
+/// Parts of the names of renderers that have no graphics processor.
+#[cfg(target_arch = "wasm32")]
+const SOFTWARE: [&str; 4] = ["swiftshader", "llvmpipe", "softpipe", "basic render"];
+/// `UNMASKED_RENDERER_WEBGL` of the extension `WEBGL_debug_renderer_info`.
+#[cfg(target_arch = "wasm32")]
+const UNMASKED_RENDERER: u32 = 0x9246;
+
 /// The browser's context, and the same wrapped for `three-d`.
 pub struct Screen {
     /// Asked only whether it is lost.
@@ -35,6 +42,34 @@ pub fn open(canvas: &HtmlCanvasElement, quality: Quality) -> Result<Screen, View
     let context = three_d::Context::from_gl_context(std::sync::Arc::new(low_level))
         .map_err(|error| ViewError::Context(error.to_string()))?;
     Ok(Screen { raw, context })
+}
+
+/// What the machine can do without stutter: [`Quality::Low`] where a processor has to paint, as in most test browsers.
+#[cfg(target_arch = "wasm32")]
+pub fn suggested_quality() -> Quality {
+    // A canvas of its own: the attributes of the page's canvas are settled by its first context.
+    let renderer = web_sys::window().and_then(|window| window.document()).and_then(|document| {
+        use wasm_bindgen::JsCast;
+
+        let canvas: HtmlCanvasElement = document.create_element("canvas").ok()?.dyn_into().ok()?;
+        let context: WebGl2RenderingContext = canvas.get_context("webgl2").ok()??.dyn_into().ok()?;
+        // WebGlDebugRendererInfo is what names the true renderer; Firefox names it without.
+        let named = context.get_extension("WEBGL_debug_renderer_info").ok().flatten().is_some();
+        let parameter = if named { UNMASKED_RENDERER } else { WebGl2RenderingContext::RENDERER };
+        let renderer = context.get_parameter(parameter).ok()?.as_string()?;
+        if let Ok(Some(release)) = context.get_extension("WEBGL_lose_context") {
+            release.unchecked_into::<web_sys::WebglLoseContext>().lose_context();
+        }
+        Some(renderer.to_lowercase())
+    });
+    let by_processor = |renderer: &str| SOFTWARE.iter().any(|name| renderer.contains(name));
+    if renderer.is_some_and(|renderer| by_processor(&renderer)) { Quality::Low } else { Quality::Normal }
+}
+
+/// Outside a browser nothing is drawn at all.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn suggested_quality() -> Quality {
+    Quality::Low
 }
 
 /// There is no canvas outside a browser; this lets the pure parts be tested natively.

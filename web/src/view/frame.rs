@@ -30,6 +30,7 @@ pub struct TeapotView<'a> {
     pub tilt: [f32; 2],
     /// Colour of the glaze, sRGB.
     pub colour: [u8; 3],
+    #[expect(dead_code, reason = "part of what the game knows of a teapot; the page's labels use it")]
     /// The player's name. Not drawn here; the page places it with [`View::project`](super::View::project).
     pub name: &'a str,
     /// A teapot that is broken and waits to come back is not drawn, but the camera stays with it.
@@ -43,6 +44,10 @@ pub struct TeapotView<'a> {
 /// One sugar cube.
 #[derive(Clone, Copy, Debug)]
 pub struct CubeView {
+    #[expect(
+        dead_code,
+        reason = "names the cube for whoever reads the frame; the picture needs no history of it"
+    )]
     /// The same in each frame for the same cube.
     pub key: u64,
     /// Its middle.

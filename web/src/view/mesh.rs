@@ -83,8 +83,7 @@ impl MeshData {
     }
 
     fn triangle(&mut self, a: usize, b: usize, c: usize) {
-        let face =
-            (self.positions[b] - self.positions[a]).cross(self.positions[c] - self.positions[a]);
+        let face = (self.positions[b] - self.positions[a]).cross(self.positions[c] - self.positions[a]);
         if face.magnitude2() < 1e-14 {
             return;
         }
@@ -177,8 +176,7 @@ impl MeshData {
             let here = seen.entry(cell).or_default();
             let twin = here.iter().copied().find(|other| {
                 let other = usize::from(*other);
-                merged.paints[other] == paint
-                    && merged.normals[other].normalize().dot(normal) > 0.7
+                merged.paints[other] == paint && merged.normals[other].normalize().dot(normal) > 0.7
             });
             let name = twin.unwrap_or_else(|| {
                 let name = merged.push(position, Vec3::zero(), paint);
@@ -239,8 +237,7 @@ pub mod tests {
         }
         for triangle in mesh.indices.chunks_exact(3) {
             let [a, b, c] = [0, 1, 2].map(|corner| usize::from(triangle[corner]));
-            let face = (mesh.positions[b] - mesh.positions[a])
-                .cross(mesh.positions[c] - mesh.positions[a]);
+            let face = (mesh.positions[b] - mesh.positions[a]).cross(mesh.positions[c] - mesh.positions[a]);
             let outside = mesh.normals[a] + mesh.normals[b] + mesh.normals[c];
             assert!(face.dot(outside) >= 0.0, "winding disagrees at {:?}", mesh.positions[a]);
         }

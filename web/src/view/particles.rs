@@ -57,7 +57,8 @@ impl Particle {
                 let on_table = self.position.x.hypot(self.position.y) < super::props::TABLE_RADIUS;
                 if self.position.z < self.size / 2.0 && self.velocity.z < 0.0 && on_table {
                     self.position.z = self.size / 2.0;
-                    self.velocity = vec3(self.velocity.x * 0.5, self.velocity.y * 0.5, self.velocity.z * -0.35);
+                    self.velocity =
+                        vec3(self.velocity.x * 0.5, self.velocity.y * 0.5, self.velocity.z * -0.35);
                 }
             }
         }

@@ -42,7 +42,11 @@ pub fn cup(segments: usize) -> MeshData {
     let mut cup = MeshData::default();
     cup.lathe(&[(0.0, 0.0), (0.55, 0.0), (0.9, 0.05), (1.1, 0.13)], segments, PORCELAIN.shaded(0.5));
     cup.lathe(&[(1.1, 0.13), (1.115, 0.145), (1.09, 0.15), (1.04, 0.135)], segments, BLUE);
-    cup.lathe(&smooth(&[(1.04, 0.135), (0.88, 0.095), (0.6, 0.055), (0.0, 0.05)], 3), segments, PORCELAIN.shaded(0.8));
+    cup.lathe(
+        &smooth(&[(1.04, 0.135), (0.88, 0.095), (0.6, 0.055), (0.0, 0.05)], 3),
+        segments,
+        PORCELAIN.shaded(0.8),
+    );
     let wall = [(0.44, 0.05), (0.43, 0.11), (0.53, 0.2), (0.68, 0.4), (0.76, 0.65), (0.8, 0.9)];
     cup.lathe(&smooth(&wall, 4), segments, PORCELAIN);
     cup.lathe(&[(0.8, 0.9), (0.815, 0.96), (0.83, 0.995), (0.815, 1.0), (0.79, 0.985)], segments, BLUE);

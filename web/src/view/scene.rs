@@ -178,8 +178,7 @@ mod tests {
         Frame { time_s: 1.0, teapots, cubes: &[], me: None, obstacles: &[] }
     }
 
-    const AXES: [Vec3; 3] =
-        [Vec3::new(1.0, 0.0, 0.0), Vec3::new(0.0, 1.0, 0.0), Vec3::new(0.0, 0.0, 1.0)];
+    const AXES: [Vec3; 3] = [Vec3::new(1.0, 0.0, 0.0), Vec3::new(0.0, 1.0, 0.0), Vec3::new(0.0, 0.0, 1.0)];
 
     #[test]
     fn spout_points_along_the_heading() {

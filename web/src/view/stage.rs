@@ -1,9 +1,9 @@
 //! The GPU's side of the scene: programs, meshes, pictures, shadow map, and the order in which they are drawn.
 
 use three_d::{
-    Blend, ClearState, Context, CoreError, CpuTexture, Cull, DepthTest, DepthTexture2D, InnerSpace, Interpolation,
-    Mat4, Mipmap, Point3, Program, RenderStates, RenderTarget, SquareMatrix, Texture2D, TextureData, Vec3, Viewport,
-    WriteMask, Wrapping, vec3,
+    Blend, ClearState, Context, CoreError, CpuTexture, Cull, DepthTest, DepthTexture2D, InnerSpace,
+    Interpolation, Mat4, Mipmap, Point3, Program, RenderStates, RenderTarget, SquareMatrix, Texture2D,
+    TextureData, Vec3, Viewport, Wrapping, WriteMask, vec3,
 };
 
 use super::batch::{Batch, Instance};
@@ -137,11 +137,8 @@ impl Stage {
         table.use_texture("cloth", &self.cloth);
         table.use_texture("wood", &self.wood);
         models.table.draw(table, RenderStates { cull: Cull::Back, ..states }, viewport);
-        let behind = RenderStates {
-            depth_test: DepthTest::LessOrEqual,
-            write_mask: WriteMask::COLOR,
-            ..states
-        };
+        let behind =
+            RenderStates { depth_test: DepthTest::LessOrEqual, write_mask: WriteMask::COLOR, ..states };
         models.backdrop.draw(&self.programs.backdrop, behind, viewport);
     }
 
@@ -230,7 +227,8 @@ impl Shadow {
         let (reach, key) = (props::TABLE_RADIUS + 0.8, KEY.normalize());
         let height = reach * key.z + 2.0;
         let eye = key * 30.0;
-        let look = Mat4::look_at_rh(Point3::new(eye.x, eye.y, eye.z), Point3::new(0.0, 0.0, 0.0), Vec3::unit_z());
+        let look =
+            Mat4::look_at_rh(Point3::new(eye.x, eye.y, eye.z), Point3::new(0.0, 0.0, 0.0), Vec3::unit_z());
         let projection = three_d::ortho(-reach, reach, -height, height, 10.0, 50.0) * look;
         Self { map, projection }
     }

@@ -188,8 +188,8 @@ mod tests {
         // The volume that the faces enclose with the part's centre is positive if and only if they look outwards.
         for wanted in [Part::Handle, Part::Spout, Part::Knob] {
             let mesh = part(wanted, 6);
-            let centre = mesh.positions.iter().fold(Vec3::zero(), |sum, p| sum + p)
-                / mesh.positions.len() as f32;
+            let centre =
+                mesh.positions.iter().fold(Vec3::zero(), |sum, p| sum + p) / mesh.positions.len() as f32;
             let volume: f32 = mesh
                 .indices
                 .chunks_exact(3)

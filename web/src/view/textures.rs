@@ -33,7 +33,8 @@ pub fn wood() -> Vec<[u8; 4]> {
         let bend = noise(x, y, 2, 3) * 0.9 + noise(x, y, 4, 8) * 0.35;
         let ring = ((y * 5.0 + bend) * std::f32::consts::TAU).sin() * 0.5 + 0.5;
         let pores = noise(x, y, 8, 128);
-        let light = (0.2 + 0.5 * ring * ring + 0.3 * noise(x, y, 3, 32) + 0.25 * (pores - 0.5)).clamp(0.0, 1.0);
+        let light =
+            (0.2 + 0.5 * ring * ring + 0.3 * noise(x, y, 3, 32) + 0.25 * (pores - 0.5)).clamp(0.0, 1.0);
         let [r, g, b] = [0, 1, 2].map(|c| (DARK[c] + (LIGHT[c] - DARK[c]) * light) as u8);
         [r, g, b, 255]
     })
@@ -48,7 +49,8 @@ fn tile(texel: impl Fn(f32, f32) -> [u8; 4]) -> Vec<[u8; 4]> {
 fn noise(x: f32, y: f32, columns: u32, rows: u32) -> f32 {
     let (x, y) = (x * columns as f32, y * rows as f32);
     let (column, row) = (x as u32, y as u32);
-    let corner = |dx: u32, dy: u32| grain((column + dx) % columns + 57 * columns, (row + dy) % rows + 31 * rows);
+    let corner =
+        |dx: u32, dy: u32| grain((column + dx) % columns + 57 * columns, (row + dy) % rows + 31 * rows);
     let ease = |t: f32| t * t * (3.0 - 2.0 * t);
     let (u, v) = (ease(x.fract()), ease(y.fract()));
     let mix = |a: f32, b: f32, t: f32| a + (b - a) * t;

@@ -63,7 +63,8 @@ impl SentPackets {
             if history >> back & 1 == 0 {
                 continue;
             }
-            let Some(packet) = number.checked_sub(self.first).and_then(|i| self.packets.get_mut(i as usize)) else {
+            let Some(packet) = number.checked_sub(self.first).and_then(|i| self.packets.get_mut(i as usize))
+            else {
                 continue;
             };
             if packet.open {

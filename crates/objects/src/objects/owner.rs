@@ -52,6 +52,15 @@ impl Objects {
         Ok(())
     }
 
+    /// The new host takes the session object: host migration is object migration (DESIGN §1).
+    pub fn take_session(&mut self) {
+        if self.is_host()
+            && let Ok(stamp) = self.next_stamp(ObjectId::SESSION)
+        {
+            self.take(ObjectId::SESSION, stamp);
+        }
+    }
+
     /// Whom the host has promised an object that has not been announced by its new owner yet.
     #[must_use]
     pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {

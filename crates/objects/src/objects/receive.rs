@@ -95,7 +95,11 @@ impl Objects {
     fn check_granted(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> Result<(), CloseCode> {
         let current = self.objects.get(&id).map(|o| o.stamp).max(self.tombs.stamp(id));
         let fresh = current.is_none_or(|current| stamp > current);
-        if !self.is_host() || !fresh || stamp.term < self.term || self.granted.get(&id) == Some(&(stamp, from)) {
+        if !self.is_host()
+            || !fresh
+            || stamp.term < self.term
+            || self.granted.get(&id) == Some(&(stamp, from))
+        {
             return Ok(());
         }
         let promised = self.granted.get(&id).is_some_and(|&(promised, _)| stamp < promised);
@@ -108,7 +112,9 @@ impl Objects {
         }
         let known = self.objects.get(&new.id).map(|o| (o.stamp, o.owner));
         match known {
-            Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => return Err(CloseCode::NotYours),
+            Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {
+                return Err(CloseCode::NotYours);
+            }
             Some((stamp, _)) if stamp >= new.stamp => return Ok(()),
             _ => {}
         }

@@ -91,7 +91,8 @@ impl Objects {
 
     fn write_reliable_update(&self, now: Time, peer: PeerId, writer: &mut Writer<'_>) -> Option<Pending> {
         let replica = self.replicas.get(&peer)?;
-        let reliable = replica.dirty.iter().filter_map(|id| Some((self.objects.get(id)?, replica.known.get(id)?)));
+        let reliable =
+            replica.dirty.iter().filter_map(|id| Some((self.objects.get(id)?, replica.known.get(id)?)));
         for (object, known) in reliable.filter(|(object, _)| object.traits.reliable) {
             let changed: Vec<_> = lacking(object, known).collect();
             if changed.is_empty() {
@@ -123,6 +124,8 @@ impl Objects {
                     for (progress, field) in known.fields.iter_mut().zip(&object.fields) {
                         *progress = Progress { sent: field.version, acked: field.version };
                     }
+                    // Delivered in order, so the newest message stands for all before it.
+                    (known.announced, known.ready) = (receipt, false);
                 }
                 replica.dirty.remove(&id);
             }
@@ -136,6 +139,16 @@ impl Objects {
                 replica.orphans.remove(&id);
             }
         }
+    }
+
+    /// Whether a peer is known to hold the newest state of an object that this peer owns and updates reliably.
+    #[must_use]
+    pub fn is_synced(&self, peer: PeerId, id: ObjectId, is_delivered: &IsDelivered<'_>) -> bool {
+        let (Some(replica), Some(object)) = (self.replicas.get(&peer), self.objects.get(&id)) else {
+            return false;
+        };
+        let Some(known) = replica.known.get(&id) else { return false };
+        is_delivered(known.announced) && lacking(object, known).next().is_none()
     }
 
     /// Whether a peer lacks something that a datagram could bring.
@@ -204,7 +217,9 @@ impl Objects {
 /// The fields of an object that a peer neither has nor has under way.
 fn lacking<'a>(object: &'a Object, known: &'a Known) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
     let fields = object.fields.iter().zip(&known.fields).enumerate();
-    fields.filter(|(_, (field, progress))| field.version > progress.sent).map(|(i, (field, _))| (i, &field.bytes[..]))
+    fields
+        .filter(|(_, (field, progress))| field.version > progress.sent)
+        .map(|(i, (field, _))| (i, &field.bytes[..]))
 }
 
 fn write_update<'a>(
@@ -228,7 +243,13 @@ fn announcement_kind(object: &Object) -> MessageKind {
     if first { MessageKind::Create } else { MessageKind::Migrate }
 }
 
-fn write_announcement(kind: MessageKind, object: &Object, owner: PeerId, stamp: Stamp, writer: &mut Writer<'_>) {
+fn write_announcement(
+    kind: MessageKind,
+    object: &Object,
+    owner: PeerId,
+    stamp: Stamp,
+    writer: &mut Writer<'_>,
+) {
     writer.u8(kind as u8);
     let head = Announcement::head(object.id, owner, stamp, object.traits, object.sampled);
     encode_announcement(&head, object.fields.iter().map(|f| &f.bytes[..]), writer);

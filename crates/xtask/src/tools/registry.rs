@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{Recipe, Tool};
-use crate::process::{self, Failure, Result};
+use crate::process::{self, Explain, Failure, Result};
 
 /// Compiling a tool in half the time is worth more than a fast tool. Only for tools: these variables must not
 /// reach a build of the project.
@@ -27,6 +27,9 @@ pub(super) fn install(tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) 
 
 fn from_crates(recipe: &Recipe, features: &[&str], scratch: &Path, root: &Path) -> Result<()> {
     eprintln!("xtask: compiling {}, some minutes, once", recipe.folder());
+    // Cargo would advise to put the scratch folder on PATH if it were not there.
+    let mut path = vec![root.join("bin")];
+    path.extend(std::env::split_paths(&process::path()));
     let mut install = Command::new("cargo");
     install
         .args(["install", recipe.package, "--version", &recipe.version, "--locked", "--root"])
@@ -35,6 +38,7 @@ fn from_crates(recipe: &Recipe, features: &[&str], scratch: &Path, root: &Path) 
         .arg(scratch.join("target"))
         .args(features)
         .envs(LIGHT_PROFILE)
+        .env("PATH", std::env::join_paths(path).explain("PATH")?)
         // A developer's wish for the project's target is not meant for tools that run here.
         .env_remove("CARGO_BUILD_TARGET")
         .current_dir(scratch);

@@ -5,16 +5,16 @@ void main() {
     vec3 d = normalize(ray);
     float a = atan(d.y, d.x);
     // Striped paper above a rail of wood, the floor below.
-    vec3 paper = mix(vec3(0.90, 0.72, 0.58), vec3(0.97, 0.88, 0.77), smoothstep(0.0, 0.5, d.z));
+    vec3 paper = mix(vec3(0.86, 0.66, 0.53), vec3(0.97, 0.88, 0.77), smoothstep(-0.22, 0.35, d.z));
     paper *= 1.0 + 0.022 * smoothstep(-0.5, 0.5, sin(a * 36.0));
-    vec3 panel = mix(vec3(0.30, 0.19, 0.17), vec3(0.62, 0.43, 0.35), smoothstep(-0.75, -0.05, d.z));
-    vec3 c = mix(panel, paper, smoothstep(-0.035, 0.015, d.z));
-    c += vec3(0.10, 0.07, 0.04) * exp(-pow((d.z - 0.0) / 0.02, 2.0));
+    vec3 panel = mix(vec3(0.30, 0.19, 0.17), vec3(0.56, 0.38, 0.32), smoothstep(-0.80, -0.25, d.z));
+    vec3 c = mix(panel, paper, smoothstep(-0.225, -0.185, d.z));
+    c += vec3(0.08, 0.055, 0.03) * exp(-pow((d.z + 0.205) / 0.018, 2.0));
     for (int i = 0; i < 3; i++) {
         float k = float(i), n = 9.0 + 4.0 * k;
         float cell = floor(a * n / 6.2831853);
         float h = fract(sin(cell * 12.9898 + k * 78.233) * 43758.5453);
-        vec2 q = vec2((fract(a * n / 6.2831853) - 0.5) * 6.2831853 / n, d.z - (0.08 + 0.34 * h));
+        vec2 q = vec2((fract(a * n / 6.2831853) - 0.5) * 6.2831853 / n, d.z - (0.34 * h - 0.13));
         float size = 0.022 + 0.035 * fract(h * 7.31);
         float r = length(q) / size;
         float disc = (1.0 - smoothstep(0.85, 1.0, r)) * (0.75 + 0.25 * r * r);

@@ -1,0 +1,115 @@
+//! The session clock: the host's time, estimated by everybody else.
+
+use samovar_wire::{Duration, Time};
+
+/// Samples of which the one with the shortest round trip counts: its path was the most symmetric (NTP's filter).
+const WINDOW: usize = 8;
+/// The estimate moves by at most a twentieth of the time that passes, so that session time never goes backwards.
+const SLEW: i64 = 20;
+/// A first estimate, or one as wrong as this, is set at once and forwards only.
+const STEP: i64 = 250_000;
+
+/// Session time minus local time, as an estimate that follows its target slowly.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionClock {
+    base: i64,
+    since: Time,
+    target: i64,
+    known: bool,
+    samples: Vec<(Duration, i64)>,
+}
+
+impl SessionClock {
+    /// The clock of a session founded now: its time begins here.
+    pub(crate) fn founded(now: Time) -> Self {
+        let offset = -(now.as_micros() as i64);
+        Self { base: offset, since: now, target: offset, known: true, samples: Vec::new() }
+    }
+
+    /// The clock of a peer that has not heard of the host's time yet; it shows zero.
+    pub(crate) fn unknown(now: Time) -> Self {
+        Self { known: false, ..Self::founded(now) }
+    }
+
+    /// Session time now.
+    pub(crate) fn time(&self, now: Time) -> Time {
+        now.offset(self.offset(now))
+    }
+
+    pub(crate) fn is_known(&self) -> bool {
+        self.known
+    }
+
+    fn offset(&self, now: Time) -> i64 {
+        let reach = now.since(self.since).as_micros() as i64 / SLEW;
+        self.base + (self.target - self.base).clamp(-reach, reach)
+    }
+
+    /// The host answered a ping: session time at its end, when the answer came, and the round trip.
+    pub(crate) fn on_sample(&mut self, session: Time, received: Time, round_trip: Duration) {
+        if session == Time::ZERO {
+            return;
+        }
+        let there = session.as_micros().saturating_add(round_trip.as_micros() / 2);
+        let sample = there.min(i64::MAX as u64) as i64 - received.as_micros() as i64;
+        self.samples.push((round_trip, sample));
+        if self.samples.len() > WINDOW {
+            self.samples.remove(0);
+        }
+        let best = self.samples.iter().min_by_key(|s| s.0).map_or(sample, |s| s.1);
+        self.base = self.offset(received);
+        self.since = received;
+        self.target = best;
+        if !self.known || best - self.base > STEP {
+            self.base = best;
+            self.known = true;
+        }
+    }
+
+    /// The host changed: its samples say nothing about the new one, whose own estimate now is the truth. For the new
+    /// host itself nothing moves, so time is continuous.
+    pub(crate) fn on_host_changed(&mut self, now: Time) {
+        self.base = self.offset(now);
+        self.since = now;
+        self.target = self.base;
+        self.samples.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samovar_wire::Entropy;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn time_never_goes_backwards_and_finds_the_host_through_jitter() {
+        let mut dice = Entropy::new([1; 32]);
+        let ahead = 7_000_000i64;
+        let mut clock = SessionClock::unknown(Time::ZERO);
+        let (mut now, mut last) = (Time::ZERO, Time::ZERO);
+        for _ in 0..2_000 {
+            now += Duration::from_millis(25);
+            let (out, back) = (30_000 + dice.number() % 10_000, 30_000 + dice.number() % 10_000);
+            let answered = (now - Duration::from_micros(back)).offset(ahead);
+            let time = clock.time(now);
+            assert!(time >= last || !clock.is_known());
+            clock.on_sample(answered, now, Duration::from_micros(out + back));
+            last = clock.time(now);
+        }
+        let error = last.as_micros() as i64 - now.offset(ahead).as_micros() as i64;
+        assert!(error.abs() < 5_000, "{error} µs off");
+    }
+
+    #[test]
+    fn time_is_continuous_across_a_change_of_host() {
+        let mut clock = SessionClock::founded(Time::from_micros(5));
+        let now = Time::from_micros(1_000_000);
+        let before = clock.time(now);
+        clock.on_host_changed(now);
+        assert_eq!(clock.time(now), before);
+        clock.on_sample(before - Duration::from_micros(200_000), now, Duration::from_micros(10));
+        assert!(clock.time(now) >= before);
+    }
+}

@@ -1,0 +1,402 @@
+//! The session itself: what it is made of, and the game's API.
+
+mod control;
+mod events;
+mod host;
+mod route;
+mod succession;
+mod timers;
+mod transmit;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use samovar_link::{Link, LinkConfig, SendError};
+use samovar_objects::{CreateError, Object, ObjectError, Objects};
+use samovar_roster::{RelayKey, Role, Roster, View};
+use samovar_wire::limits::APP_MESSAGE_MAX;
+use samovar_wire::object::{MessageKind, Traits};
+use samovar_wire::view::SeatRecord;
+use samovar_wire::{
+    CloseCode, Duration, Entropy, Mode, ObjectId, PeerId, SeatId, Stamp, Term, Ticket, Time, Warrant,
+};
+
+use crate::clock::SessionClock;
+pub use events::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
+
+/// Events that may wait for the game; the oldest are dropped beyond it. A game that polls loses none.
+const EVENTS_MAX: usize = 4_096;
+
+/// Peers that are remembered as not to be linked again.
+const CLOSED_MAX: usize = 128;
+
+/// What a peer brings into a session.
+#[derive(Clone, Debug)]
+pub struct SessionConfig {
+    /// Who this peer is, by the relay's word.
+    pub me: PeerId,
+    /// The relay's key, which verifies warrants.
+    pub key: RelayKey,
+    /// The highest warrant known. When it names this peer the session is founded, otherwise joined.
+    pub warrant: Warrant,
+    /// Agreed: hash of the game's name, version and parameters. Peers that differ refuse each other.
+    pub params: u64,
+    /// The member's name; clean, see `samovar_wire::id::clean_name`.
+    pub name: String,
+    /// The application's own bits, shown to every member.
+    pub attributes: u32,
+    /// Takes a seat back.
+    pub ticket: Option<Ticket>,
+    /// For a founder: members at most.
+    pub capacity: u8,
+    /// Seed of the tickets that this peer gives out as host; secret.
+    pub entropy: [u8; 32],
+}
+
+/// How far this peer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It waits for the host to admit it.
+    Joining,
+    /// It is a member.
+    Member,
+    /// It is out.
+    Over,
+}
+
+/// The link to one peer, and what is known of that peer besides.
+#[derive(Debug)]
+struct Peering {
+    link: Link,
+    /// The peer is in the view; only then it takes part.
+    admitted: bool,
+    opened: Time,
+    /// The relay says that the peer's connection closed, since when.
+    hint: Option<Time>,
+    /// The peer said that it leaves.
+    left: bool,
+    next_update: Time,
+}
+
+/// One peer's session.
+#[derive(Debug)]
+pub struct Session {
+    config: SessionConfig,
+    phase: Phase,
+    roster: Roster,
+    objects: Objects,
+    view: View,
+    /// The revision of the session object that `view` was read from.
+    view_revision: Option<(Stamp, u64)>,
+    clock: SessionClock,
+    links: BTreeMap<PeerId, Peering>,
+    /// The members that the game knows of.
+    members: BTreeMap<PeerId, MemberInfo>,
+    /// Seats that somebody has sat on, to tell who comes back from who is new.
+    seats: BTreeSet<SeatId>,
+    backup: Option<PeerId>,
+    /// Where the search for a backup goes on.
+    last_backup: Option<PeerId>,
+    /// Peers that were members, or broke the rules: not linked again, and told so when they speak.
+    closed: VecDeque<PeerId>,
+    /// When a stranger was last told that it is no member.
+    last_rebuff: Time,
+    entropy: Entropy,
+    seat: Option<(SeatId, Ticket)>,
+    events: VecDeque<Event>,
+    claim: Option<Term>,
+    /// Packets that close links whose state is gone.
+    farewells: VecDeque<(PeerId, Vec<u8>)>,
+    migration: Option<Migration>,
+    next_watch: Time,
+    last_now: Time,
+    scratch: Vec<u8>,
+}
+
+impl Session {
+    /// Founds the session that the warrant names this peer host of, or joins it otherwise.
+    ///
+    /// `None` when the warrant is not the relay's.
+    #[must_use]
+    pub fn new(now: Time, config: SessionConfig) -> Option<Self> {
+        let roster = Roster::new(config.me, config.key, config.warrant)?;
+        let is_founder = roster.is_host();
+        let mut session = Self {
+            phase: Phase::Joining,
+            objects: Objects::new(config.me, roster.host(), roster.term()),
+            view: View::founding(config.capacity),
+            view_revision: None,
+            clock: if is_founder { SessionClock::founded(now) } else { SessionClock::unknown(now) },
+            links: BTreeMap::new(),
+            members: BTreeMap::new(),
+            seats: BTreeSet::new(),
+            backup: None,
+            last_backup: None,
+            closed: VecDeque::new(),
+            last_rebuff: Time::ZERO,
+            entropy: Entropy::new(config.entropy),
+            seat: None,
+            events: VecDeque::new(),
+            claim: None,
+            farewells: VecDeque::new(),
+            migration: None,
+            next_watch: now,
+            last_now: now,
+            scratch: Vec::new(),
+            roster,
+            config,
+        };
+        if is_founder {
+            session.found(now);
+        } else {
+            session.ask_to_join(now);
+        }
+        Some(session)
+    }
+
+    /// This peer.
+    #[must_use]
+    pub const fn me(&self) -> PeerId {
+        self.config.me
+    }
+
+    /// The host by the highest warrant known.
+    #[must_use]
+    pub const fn host(&self) -> PeerId {
+        self.roster.host()
+    }
+
+    /// The term of that warrant.
+    #[must_use]
+    pub const fn term(&self) -> Term {
+        self.roster.term()
+    }
+
+    /// The warrant itself; the relay asks for it when this peer comes back.
+    #[must_use]
+    pub const fn warrant(&self) -> &Warrant {
+        self.roster.warrant()
+    }
+
+    /// Whether this peer hosts.
+    #[must_use]
+    pub fn is_host(&self) -> bool {
+        self.roster.is_host() && self.phase == Phase::Member
+    }
+
+    /// Whether this peer is a member.
+    #[must_use]
+    pub fn is_member(&self) -> bool {
+        self.phase == Phase::Member
+    }
+
+    /// The agreed member list.
+    #[must_use]
+    pub const fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// This peer's seat and what takes it back; `None` before admission.
+    #[must_use]
+    pub const fn seat(&self) -> Option<(SeatId, Ticket)> {
+        self.seat
+    }
+
+    /// The seat of a member.
+    #[must_use]
+    pub fn seat_of(&self, peer: PeerId) -> Option<&SeatRecord> {
+        self.view.member(peer).map(|m| m.record)
+    }
+
+    /// This peer's role.
+    #[must_use]
+    pub fn role(&self, now: Time) -> Role {
+        self.roster.role(now, &self.view, self.is_backed_up())
+    }
+
+    fn is_backed_up(&self) -> bool {
+        self.view.backup().is_some_and(|backup| {
+            self.links.get(&backup).is_some_and(|peering| {
+                let deliveries = peering.link.deliveries();
+                self.objects.is_synced(backup, ObjectId::SESSION, &|receipt| deliveries.cover(receipt))
+            })
+        })
+    }
+
+    /// Session time: the host's clock, the same at every member but for the error of its estimate; never backwards.
+    #[must_use]
+    pub fn session_time(&self, now: Time) -> Time {
+        self.clock.time(now)
+    }
+
+    /// The measured round trip to a peer.
+    #[must_use]
+    pub fn round_trip(&self, peer: PeerId) -> Option<Duration> {
+        self.links.get(&peer)?.link.round_trip()
+    }
+
+    /// How long nothing was heard of a peer; `None` when there is no link to it.
+    #[must_use]
+    pub fn silence(&self, now: Time, peer: PeerId) -> Option<Duration> {
+        Some(self.links.get(&peer)?.link.silence(now))
+    }
+
+    /// All objects, by id; the session object is among them.
+    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.objects.iter()
+    }
+
+    /// One object.
+    #[must_use]
+    pub fn object(&self, id: ObjectId) -> Option<&Object> {
+        self.objects.get(id)
+    }
+
+    /// Creates an object that this peer owns.
+    ///
+    /// # Errors
+    /// See [`CreateError`].
+    pub fn create(&mut self, now: Time, traits: Traits, fields: &[&[u8]]) -> Result<ObjectId, CreateError> {
+        self.objects.create(self.clock.time(now), traits, fields)
+    }
+
+    /// Sets a field of an object that this peer owns. Setting the value that it has costs nothing.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn set(&mut self, now: Time, id: ObjectId, field: usize, value: &[u8]) -> Result<(), ObjectError> {
+        if id == ObjectId::SESSION {
+            return Err(ObjectError::NotOwner);
+        }
+        self.objects.set(self.clock.time(now), id, field, value)
+    }
+
+    /// Destroys an object that this peer owns.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn destroy(&mut self, id: ObjectId) -> Result<(), ObjectError> {
+        self.objects.destroy(id)
+    }
+
+    /// The host gives an object to a member. The member announces itself as the owner; until then nothing changes.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn grant(&mut self, id: ObjectId, to: PeerId) -> Result<(), ObjectError> {
+        self.objects.grant(id, to)
+    }
+
+    /// Whom the host has promised an object that its new owner has not announced yet.
+    #[must_use]
+    pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {
+        self.objects.granted_to(id)
+    }
+
+    /// Sends a message of the game, reliably and in order per receiver.
+    ///
+    /// # Errors
+    /// `TooLarge` over `APP_MESSAGE_MAX`; `WouldBlock` when a receiver's queue is full: then nobody after it got it.
+    pub fn send(&mut self, target: Target, message: &[u8]) -> Result<(), SendError> {
+        if message.len() > APP_MESSAGE_MAX {
+            return Err(SendError::TooLarge);
+        }
+        let mut framed = Vec::with_capacity(message.len() + 1);
+        framed.push(MessageKind::App as u8);
+        framed.extend_from_slice(message);
+        let host = self.host();
+        for (&peer, peering) in self.links.iter_mut().filter(|(_, peering)| peering.admitted) {
+            let addressed = match target {
+                Target::Peer(to) => to == peer,
+                Target::Host => host == peer,
+                Target::All => true,
+            };
+            if addressed {
+                peering.link.send(&framed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The term that this peer claims; the driver takes it to the relay.
+    pub fn poll_claim(&mut self) -> Option<Term> {
+        self.claim.take()
+    }
+
+    fn push_event(&mut self, event: Event) {
+        if self.events.len() == EVENTS_MAX {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    /// Makes sure there is a link to a peer.
+    fn open_link(&mut self, now: Time, peer: PeerId) -> &mut Peering {
+        self.links.entry(peer).or_insert_with(|| Peering {
+            link: Link::new(now, LinkConfig::default()),
+            admitted: false,
+            opened: now,
+            hint: None,
+            left: false,
+            next_update: now,
+        })
+    }
+
+    /// Ends the link to a peer and tells it why.
+    fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
+        if self.links.remove(&peer).is_some() {
+            self.bid_farewell(peer, code);
+        }
+        self.objects.remove_peer(peer);
+    }
+
+    /// Not to be linked again. Who fell off the end of the list is told nothing, which costs it a time-out.
+    fn close_to(&mut self, peer: PeerId) {
+        if self.closed.contains(&peer) {
+            return;
+        }
+        if self.closed.len() == CLOSED_MAX
+            && let Some(oldest) = self.closed.pop_front()
+        {
+            self.objects.forget_creator(oldest);
+        }
+        self.closed.push_back(peer);
+    }
+
+    fn bid_farewell(&mut self, peer: PeerId, code: CloseCode) {
+        // The latest matter most; whoever misses one learns of its end by silence.
+        if self.farewells.len() >= 64 {
+            self.farewells.pop_front();
+        }
+        self.farewells.push_back((peer, samovar_link::close_packet(code)));
+    }
+
+    /// Leaves for good: everybody is told, and a host's successor need not wait for silence.
+    pub fn leave(&mut self) {
+        let peers: Vec<_> = self.links.keys().copied().collect();
+        peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
+        self.phase = Phase::Over;
+    }
+
+    fn end(&mut self, reason: EndReason) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        let peers: Vec<_> = self.links.keys().copied().collect();
+        peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
+        self.phase = Phase::Over;
+        self.push_event(Event::Ended(reason));
+    }
+
+    /// Bytes for this peer came on `mode` of the path to `from`.
+    pub fn handle_packet(&mut self, now: Time, from: PeerId, mode: Mode, bytes: &[u8]) {
+        if self.phase != Phase::Over && from != self.config.me {
+            self.note_time(now);
+            self.route(now, from, mode, bytes);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Control messages between peers, and closed links.
+
+use samovar_roster::Verdict;
+use samovar_wire::control::{Hello, PeerControl, encode};
+use samovar_wire::object::MessageKind;
+use samovar_wire::{Blame, CloseCode, PROTOCOL_VERSION, PeerId, Time};
+
+use super::{EndReason, Event, Phase, Session};
+
+impl Session {
+    /// Sends a control message; a peer whose queue is full is not reading, and is closed.
+    pub(super) fn send_control(&mut self, now: Time, to: PeerId, message: &PeerControl) {
+        let mut bytes = vec![MessageKind::Control as u8];
+        encode(message, &mut bytes);
+        let Some(peering) = self.links.get_mut(&to) else { return };
+        if peering.link.send(&bytes).is_err() {
+            self.on_misbehaviour(now, to, CloseCode::LimitExceeded);
+        }
+    }
+
+    /// Asks the host by the highest warrant for admission, with that warrant first.
+    pub(super) fn ask_to_join(&mut self, now: Time) {
+        let host = self.host();
+        self.open_link(now, host);
+        self.send_control(now, host, &PeerControl::Warrant(*self.roster.warrant()));
+        let hello = Hello {
+            version: PROTOCOL_VERSION,
+            params: self.config.params,
+            name: self.config.name.clone(),
+            attributes: self.config.attributes,
+            resume: self.config.ticket,
+        };
+        self.send_control(now, host, &PeerControl::Hello(hello));
+    }
+
+    pub(super) fn handle_control(&mut self, now: Time, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
+        match PeerControl::decode(body).map_err(|_| CloseCode::Malformed)? {
+            PeerControl::Hello(hello) => self.on_hello(now, from, &hello),
+            PeerControl::Welcome(welcome) => {
+                if self.phase != Phase::Joining
+                    || from != self.host()
+                    || welcome.session != self.roster.session()
+                {
+                    return Err(CloseCode::Unexpected);
+                }
+                self.seat = Some((welcome.seat, welcome.ticket));
+                Ok(())
+            }
+            PeerControl::Warrant(warrant) => match self.handle_warrant(now, &warrant) {
+                Verdict::Forged => Err(CloseCode::BadWarrant),
+                Verdict::Newer | Verdict::Known => Ok(()),
+            },
+            PeerControl::Visible(visible) => {
+                if self.is_host() && self.view.set_visible(from, visible) {
+                    self.publish_view(now);
+                }
+                Ok(())
+            }
+            PeerControl::Leave => {
+                self.on_closed(now, from, CloseCode::Left);
+                Ok(())
+            }
+        }
+    }
+
+    /// The other end closed the link.
+    pub(super) fn on_closed(&mut self, now: Time, peer: PeerId, code: CloseCode) {
+        if peer == self.host() && self.phase == Phase::Joining && code == CloseCode::Left {
+            // It goes while we knock; its successor will be asked.
+            self.links.remove(&peer);
+            return;
+        }
+        if peer == self.host() && !self.is_host() {
+            match (code, code.blame()) {
+                (CloseCode::Left, _) => {
+                    if let Some(peering) = self.links.get_mut(&peer) {
+                        peering.left = true;
+                    }
+                    self.watch(now);
+                }
+                (CloseCode::SeatTaken, _) => self.end(EndReason::SeatTaken),
+                (_, Blame::Incompatible) => self.end(EndReason::Refused(code)),
+                (_, Blame::Misbehaviour) => self.end(EndReason::Misbehaviour(code)),
+                _ => self.end(EndReason::Removed),
+            }
+            return;
+        }
+        self.links.remove(&peer);
+        self.objects.remove_peer(peer);
+        self.close_to(peer);
+        if code.blame() == Blame::Misbehaviour {
+            self.push_event(Event::LinkClosed { peer, code });
+        }
+        if self.is_host() {
+            self.remove_member(now, peer);
+        }
+    }
+
+    /// Tells the session whether this peer's page is visible; the host ranks by it.
+    pub fn set_visible(&mut self, now: Time, visible: bool) {
+        if self.is_host() {
+            if self.view.set_visible(self.config.me, visible) {
+                self.publish_view(now);
+            }
+        } else {
+            self.send_control(now, self.host(), &PeerControl::Visible(visible));
+        }
+    }
+}

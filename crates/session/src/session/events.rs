@@ -1,0 +1,146 @@
+//! What a session tells, and what it is asked.
+
+use samovar_wire::{CloseCode, Kind, Mode, ObjectId, PeerId, SeatId, Term, Time};
+
+/// Bytes for the path to a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// The receiver.
+    pub to: PeerId,
+    /// How the path shall carry them.
+    pub mode: Mode,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Whom a message of the game is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// One member.
+    Peer(PeerId),
+    /// Whoever hosts; nobody when this peer does.
+    Host,
+    /// Every other member.
+    All,
+}
+
+/// A member as an event names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberInfo {
+    /// The peer.
+    pub peer: PeerId,
+    /// Its seat.
+    pub seat: SeatId,
+    /// Its name.
+    pub name: String,
+    /// The application's own bits.
+    pub attributes: u32,
+}
+
+/// Why a member is one no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// It is gone, with or without a word.
+    Gone,
+    /// A newer peer sits on its seat.
+    Replaced,
+}
+
+/// Why the host changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It was lost.
+    Lost,
+    /// It left of its own will.
+    Left,
+}
+
+/// A change of host as this peer saw it. Times are session time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Migration {
+    /// The new term.
+    pub term: Term,
+    /// The former host.
+    pub from: PeerId,
+    /// The new one.
+    pub to: PeerId,
+    /// Why.
+    pub cause: Cause,
+    /// When this peer first missed the former host, or heard of the new one.
+    pub detected: Time,
+    /// When the new host's session object was here.
+    pub resumed: Time,
+}
+
+/// Why this peer's session is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndReason {
+    /// The host did not admit this peer.
+    Refused(CloseCode),
+    /// The others went on without this peer; its ticket takes the seat back.
+    Removed,
+    /// Another peer took the seat with the ticket: a reload, another tab.
+    SeatTaken,
+    /// The host broke the rules, or says that this peer did.
+    Misbehaviour(CloseCode),
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// This peer is a member.
+    Joined,
+    /// Somebody else is.
+    MemberJoined {
+        /// Who.
+        member: MemberInfo,
+        /// Whether it came back to a seat that it had.
+        resumed: bool,
+    },
+    /// Somebody is a member no longer; its seat may wait for it.
+    MemberLeft {
+        /// Who.
+        member: MemberInfo,
+        /// Why.
+        departure: Departure,
+    },
+    /// The host changed, and the session goes on.
+    HostChanged(Migration),
+    /// The view names another backup.
+    BackupChanged(Option<PeerId>),
+    /// An object of another peer is here.
+    ObjectCreated(ObjectId),
+    /// An object has another owner.
+    OwnerChanged {
+        /// Which.
+        id: ObjectId,
+        /// The owner before.
+        from: PeerId,
+        /// The owner now.
+        to: PeerId,
+    },
+    /// An object of another peer is gone.
+    ObjectDestroyed {
+        /// Which.
+        id: ObjectId,
+        /// What it was.
+        kind: Kind,
+    },
+    /// A message of the game.
+    Message {
+        /// From whom.
+        from: PeerId,
+        /// What.
+        bytes: Vec<u8>,
+    },
+    /// The link to a peer that broke the rules was closed.
+    LinkClosed {
+        /// The peer.
+        peer: PeerId,
+        /// Why.
+        code: CloseCode,
+    },
+    /// This peer's session is over.
+    Ended(EndReason),
+}

@@ -1,0 +1,148 @@
+//! What arrives: from a link to the machine it is for.
+
+use samovar_link::{Fate, LinkEvent};
+use samovar_objects::ObjectEvent;
+use samovar_wire::limits::APP_MESSAGE_MAX;
+use samovar_wire::object::MessageKind;
+use samovar_wire::{CloseCode, Duration, Mode, ObjectId, PeerId, Reader, Time};
+
+use super::{Event, Phase, Session};
+
+/// Strangers that may wait for admission at a host at a time.
+const STRANGERS_MAX: usize = 16;
+/// How often at most a stranger is told that it is no member.
+const REBUFF_INTERVAL: Duration = Duration::from_millis(100);
+
+impl Session {
+    pub(super) fn route(&mut self, now: Time, from: PeerId, mode: Mode, bytes: &[u8]) {
+        if !self.links.contains_key(&from) && !self.admit_stranger(now, from) {
+            return;
+        }
+        let Some(peering) = self.links.get_mut(&from) else { return };
+        if let Err(code) = peering.link.handle(now, mode, bytes) {
+            self.on_misbehaviour(now, from, code);
+            return;
+        }
+        while let Some(event) = self.links.get_mut(&from).and_then(|peering| peering.link.poll_event()) {
+            if let Err(code) = self.on_link_event(now, from, event) {
+                self.on_misbehaviour(now, from, code);
+                return;
+            }
+        }
+        self.after_objects(now);
+    }
+
+    /// Whether to listen to a peer that there is no link to: a host does, until it has heard a hello.
+    fn admit_stranger(&mut self, now: Time, from: PeerId) -> bool {
+        if self.closed.contains(&from) {
+            if self.last_rebuff + REBUFF_INTERVAL <= now {
+                self.last_rebuff = now;
+                self.bid_farewell(from, CloseCode::NotAMember);
+            }
+            return false;
+        }
+        let strangers = self.links.values().filter(|peering| !peering.admitted).count();
+        if !self.is_host() || strangers >= STRANGERS_MAX {
+            return false;
+        }
+        self.open_link(now, from);
+        true
+    }
+
+    fn on_link_event(&mut self, now: Time, from: PeerId, event: LinkEvent) -> Result<(), CloseCode> {
+        match event {
+            LinkEvent::Message(bytes) | LinkEvent::Bulk(bytes) => self.on_message(now, from, &bytes),
+            LinkEvent::Datagram(packet, bytes) => {
+                let mut reader = Reader::new(&bytes);
+                match MessageKind::decode(&mut reader) {
+                    Ok(MessageKind::Update) if self.takes_part(from) => {
+                        self.objects.handle_datagram(from, packet, reader.rest())
+                    }
+                    Ok(MessageKind::Update) => Ok(()),
+                    _ => Err(CloseCode::Malformed),
+                }
+            }
+            LinkEvent::Fate(packet, fate) => {
+                self.objects.on_fate(from, packet, fate == Fate::Delivered);
+                Ok(())
+            }
+            LinkEvent::Clock { session, received, round_trip } => {
+                if from == self.host() {
+                    self.clock.on_sample(session, received, round_trip);
+                }
+                Ok(())
+            }
+            LinkEvent::Closed(code) => {
+                self.on_closed(now, from, code);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a peer's word about objects counts: a member's does, and to a joiner its host's.
+    fn takes_part(&self, peer: PeerId) -> bool {
+        let admitted = self.links.get(&peer).is_some_and(|peering| peering.admitted);
+        admitted || (self.phase == Phase::Joining && peer == self.host())
+    }
+
+    fn on_message(&mut self, now: Time, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
+        let mut reader = Reader::new(bytes);
+        let kind = MessageKind::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
+        match kind {
+            MessageKind::Control => self.handle_control(now, from, reader.rest()),
+            // An honest peer can be here too: one that a former host admitted and did not live to announce.
+            _ if !self.takes_part(from) => Err(CloseCode::NotAMember),
+            MessageKind::App => {
+                let bytes = reader.rest();
+                if bytes.len() > APP_MESSAGE_MAX {
+                    return Err(CloseCode::TooLarge);
+                }
+                self.push_event(Event::Message { from, bytes: bytes.to_vec() });
+                Ok(())
+            }
+            _ => {
+                self.objects.handle_message(from, kind, reader.rest())?;
+                self.after_objects(now);
+                Ok(())
+            }
+        }
+    }
+
+    /// Objects changed: tells the game, and reads the session object when it is a newer one.
+    pub(super) fn after_objects(&mut self, now: Time) {
+        while let Some(event) = self.objects.poll_event() {
+            let (ObjectEvent::Created(id)
+            | ObjectEvent::OwnerChanged { id, .. }
+            | ObjectEvent::Destroyed { id, .. }) = event
+            else {
+                continue;
+            };
+            if id == ObjectId::SESSION {
+                continue;
+            }
+            match event {
+                ObjectEvent::Created(id) => self.push_event(Event::ObjectCreated(id)),
+                ObjectEvent::OwnerChanged { id, from, to } => {
+                    self.push_event(Event::OwnerChanged { id, from, to });
+                }
+                ObjectEvent::Destroyed { id, kind } => self.push_event(Event::ObjectDestroyed { id, kind }),
+                _ => {}
+            }
+        }
+        self.read_session_object(now);
+    }
+
+    /// A peer broke the rules: its link ends with the reason, and nobody else notices.
+    pub(super) fn on_misbehaviour(&mut self, now: Time, peer: PeerId, code: CloseCode) {
+        let was_admitted = self.links.get(&peer).is_some_and(|peering| peering.admitted);
+        self.drop_link(peer, code);
+        self.close_to(peer);
+        self.push_event(Event::LinkClosed { peer, code });
+        if peer == self.host() {
+            self.end(super::EndReason::Misbehaviour(code));
+        } else if was_admitted && self.is_host() {
+            self.remove_member(now, peer);
+        }
+    }
+}

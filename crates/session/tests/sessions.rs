@@ -1,0 +1,280 @@
+//! Whole sessions in virtual time: joins, updates, deaths, hand-overs, hostile bytes.
+
+mod world;
+
+use samovar_link::{Link, LinkConfig};
+use samovar_session::{Departure, EndReason, Event, Role, Target};
+use samovar_wire::control::{Hello, PeerControl, encode};
+use samovar_wire::{CloseCode, Entropy, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term, Time, Warrant};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+use world::{CUBE, TEAPOT, World};
+
+#[test]
+fn members_see_the_same_objects_and_values_under_loss() {
+    for seed in 0..10 {
+        let mut world = World::new(seed, u64::from(seed) * 4);
+        let host = *world.peers.keys().next().unwrap();
+        let a = world.join(None);
+        world.run(500);
+        let b = world.join(None);
+        world.run(1_500);
+        let (x, y) = (world.create(a, TEAPOT, &[b"a", b"0"]), world.create(b, TEAPOT, &[b"b", b"0"]));
+        for n in 0..100u32 {
+            let now = world.now;
+            world.peer(a).set(now, x, 1, &n.to_le_bytes()).unwrap();
+            world.peer(b).set(now, y, 1, &(n * 2).to_le_bytes()).unwrap();
+            world.run(16);
+        }
+        world.run(2_000);
+        world.assert_converged();
+        assert_eq!(world.peers[&host].object(x).unwrap().field(1), 99u32.to_le_bytes());
+        assert_eq!(world.peers[&host].role(world.now), Role::ActiveBackedUp);
+    }
+}
+
+#[test]
+fn the_backup_takes_over_and_nothing_is_forgotten() {
+    for seed in 0..10 {
+        let mut world = World::new(seed, u64::from(seed) * 3);
+        let host = *world.peers.keys().next().unwrap();
+        let (a, b) = (world.join(None), world.join(None));
+        world.run(2_000);
+        let score = world.create(host, TEAPOT, &[b"score 7"]);
+        let cube = world.create(host, CUBE, &[b"cube"]);
+        world.run(1_000);
+        let backup = world.peers[&a].view().backup().unwrap();
+        world.kill(host);
+        let died = world.now;
+        while !world.peers.values().all(|s| s.term().0 == 2 && s.object(score).unwrap().owner() == backup) {
+            world.step();
+            assert!(world.now.since(died).as_micros() < 1_000_000, "seed {seed}: no successor in a second");
+        }
+        world.run(1_000);
+        world.assert_converged();
+        for peer in [a, b] {
+            assert_eq!(world.peers[&peer].object(score).unwrap().field(0), b"score 7");
+            assert!(world.peers[&peer].object(cube).is_none(), "a cube dies with its owner");
+            assert!(world.events[&peer].iter().any(|e| matches!(e, Event::HostChanged(m) if m.from == host)));
+        }
+    }
+}
+
+#[test]
+fn host_and_backup_die_together_and_the_last_survivor_goes_on() {
+    let mut world = World::new(1, 5);
+    let host = *world.peers.keys().next().unwrap();
+    let peers = [world.join(None), world.join(None), world.join(None)];
+    world.run(2_000);
+    let orphan = world.create(host, TEAPOT, &[b"pot"]);
+    world.run(1_000);
+    let backup = world.peers[&peers[0]].view().backup().unwrap();
+    world.kill(host);
+    world.kill(backup);
+    let died = world.now;
+    world.run(3_000);
+    world.assert_converged();
+    let survivor = *world.peers.keys().next().unwrap();
+    assert!(world.peers[&survivor].object(orphan).is_some());
+    let events = &world.events[&survivor];
+    let Some(Event::HostChanged(m)) = events.iter().find(|e| matches!(e, Event::HostChanged(_))) else {
+        panic!()
+    };
+    assert!(m.resumed.since(world.peers[&survivor].session_time(died)).as_micros() < 1_000_000);
+}
+
+#[test]
+fn what_only_one_survivor_has_seen_is_adopted_for_all() {
+    let mut world = World::new(2, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let (a, b) = (world.join(None), world.join(None));
+    world.run(2_000);
+    // b's creation reaches a and never the host.
+    world.cuts = vec![(b, host)];
+    let pot = world.create(b, TEAPOT, &[b"seen by a"]);
+    world.run(200);
+    assert!(world.peers[&a].object(pot).is_some() && world.peers[&host].object(pot).is_none());
+    world.kill(b);
+    world.run(8_000);
+    world.assert_converged();
+    assert_eq!(world.peers[&host].object(pot).unwrap().owner(), host);
+}
+
+#[test]
+fn a_ticket_takes_the_seat_back_and_the_old_peer_yields() {
+    let mut world = World::new(3, 2);
+    let host = *world.peers.keys().next().unwrap();
+    let a = world.join(None);
+    world.run(1_500);
+    let (seat, ticket) = world.peers[&a].seat().unwrap();
+    let pot = world.create(a, TEAPOT, &[b"pot of a"]);
+    world.run(500);
+    let again = world.join(Some(ticket));
+    world.run(1_500);
+    assert_eq!(world.peers[&again].seat().unwrap().0, seat);
+    assert!(matches!(world.events[&a].last(), Some(Event::Ended(EndReason::SeatTaken | EndReason::Removed))));
+    assert!(world.events[&host].iter().any(
+        |e| matches!(e, Event::MemberLeft { member, departure: Departure::Replaced } if member.peer == a)
+    ));
+    assert!(world.events[&host].iter().any(|e| matches!(e, Event::MemberJoined { resumed: true, .. })));
+    assert_eq!(world.peers[&again].object(pot).unwrap().owner(), host);
+    world.peer(host).grant(pot, again).unwrap();
+    world.peers.remove(&a);
+    world.run(1_000);
+    assert_eq!(world.peers[&host].object(pot).unwrap().owner(), again);
+    world.assert_converged();
+}
+
+#[test]
+fn a_leaving_host_is_succeeded_without_waiting() {
+    let mut world = World::new(4, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let a = world.join(None);
+    world.run(2_000);
+    world.peer(host).leave();
+    world.step();
+    world.peers.remove(&host);
+    let left = world.now;
+    while world.peers[&a].term().0 == 1 {
+        world.step();
+        assert!(world.now.since(left).as_micros() < 200_000);
+    }
+    world.run(500);
+    world.assert_converged();
+}
+
+#[test]
+fn without_a_relay_nobody_makes_itself_host() {
+    let mut world = World::new(5, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let a = world.join(None);
+    world.run(2_000);
+    world.witness_alive = false;
+    world.kill(host);
+    world.run(6_000);
+    assert_eq!(world.peers[&a].role(world.now), Role::Suspended);
+    world.witness_alive = true;
+    world.run(1_500);
+    assert!(world.peers[&a].is_host());
+}
+
+#[test]
+fn a_member_that_claims_to_be_host_without_a_warrant_is_shut_out() {
+    let mut world = World::new(6, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let a = world.join(None);
+    world.run(2_000);
+    let mallory = PeerId(66);
+    let mut link = Link::new(world.now, LinkConfig::default());
+    let hello = Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
+    let forged = Warrant { term: Term(2), host: mallory, ..world.witness.warrant };
+    for message in [PeerControl::Hello(hello), PeerControl::Warrant(forged)] {
+        let mut bytes = vec![1];
+        encode(&message, &mut bytes);
+        link.send(&bytes).unwrap();
+        let out = link.poll_transmit(world.now, Time::ZERO, true, &mut |_, _, _| {}).unwrap();
+        let now = world.now;
+        world.peer(host).handle_packet(now, mallory, out.mode, &out.bytes);
+        world.run(20);
+    }
+    assert!(world.events[&host].contains(&Event::LinkClosed { peer: mallory, code: CloseCode::BadWarrant }));
+    world.run(500);
+    assert_eq!(world.peers[&a].host(), host);
+    assert!(world.peers[&a].is_member() && !world.peers[&a].view().has(mallory));
+}
+
+#[test]
+fn garbage_closes_the_guilty_link_and_nobody_else_notices() {
+    let mut dice = Entropy::new([8; 32]);
+    for round in 0..40u64 {
+        let mut world = World::new(7, 0);
+        let host = *world.peers.keys().next().unwrap();
+        let (a, b) = (world.join(None), world.join(None));
+        world.run(1_500);
+        let mut bytes: Vec<u8> = (0..50).flat_map(|_| dice.bytes()).collect();
+        bytes.truncate((dice.number() % 1_600) as usize);
+        let mode = if round % 2 == 0 { Mode::Unreliable } else { Mode::Reliable };
+        let now = world.now;
+        world.peer(host).handle_packet(now, b, mode, &bytes);
+        world.run(500);
+        assert!(world.peers[&a].is_member() && world.peers[&host].is_member());
+        let shut_out =
+            world.events[&host].iter().any(|e| matches!(e, Event::LinkClosed { peer, .. } if *peer == b));
+        assert_eq!(shut_out, !world.peers[&host].view().has(b));
+    }
+}
+
+#[test]
+fn messages_of_the_game_arrive_in_order_and_only_where_they_should() {
+    let mut world = World::new(9, 20);
+    let host = *world.peers.keys().next().unwrap();
+    let (a, b) = (world.join(None), world.join(None));
+    world.run(3_000);
+    for n in 0..50u8 {
+        world.peer(a).send(Target::All, &[n]).unwrap();
+        world.peer(a).send(Target::Peer(b), &[n, n]).unwrap();
+        world.run(7);
+    }
+    world.run(2_000);
+    let heard = |world: &World, peer| {
+        let message = |e: &Event| {
+            if let Event::Message { from, bytes } = e { Some((*from, bytes.clone())) } else { None }
+        };
+        world.events[&peer].iter().filter_map(message).collect::<Vec<_>>()
+    };
+    assert_eq!(heard(&world, host), (0..50).map(|n| (a, vec![n])).collect::<Vec<_>>());
+    assert_eq!(heard(&world, b), (0..50).flat_map(|n| [(a, vec![n]), (a, vec![n, n])]).collect::<Vec<_>>());
+}
+
+#[test]
+fn versions_parameters_and_full_houses_are_refused_with_the_reason() {
+    let mut world = World::new(10, 0);
+    let mut config = world.config(None);
+    config.params = 2;
+    let stranger = world.join_as(config);
+    world.run(500);
+    let reason = EndReason::Refused(CloseCode::ParameterMismatch);
+    assert_eq!(world.events[&stranger].last(), Some(&Event::Ended(reason)));
+    world.peers.remove(&stranger);
+    (0..7).for_each(|_| {
+        world.join(None);
+    });
+    world.run(2_000);
+    let late = world.join(None);
+    world.run(500);
+    assert_eq!(world.events[&late].last(), Some(&Event::Ended(EndReason::Refused(CloseCode::Full))));
+}
+
+#[test]
+fn session_time_agrees_and_does_not_jump_with_the_host() {
+    let mut world = World::new(11, 5);
+    let host = *world.peers.keys().next().unwrap();
+    let (a, b) = (world.join(None), world.join(None));
+    world.run(4_000);
+    world.kill(host);
+    let mut last = [Time::ZERO; 2];
+    for _ in 0..4_000 {
+        world.step();
+        for (i, peer) in [a, b].into_iter().enumerate() {
+            let time = world.peers[&peer].session_time(world.now);
+            assert!(time >= last[i], "session time went backwards");
+            last[i] = time;
+        }
+        assert!(last[0].as_micros().abs_diff(last[1].as_micros()) < 20_000, "{last:?}");
+    }
+}
+
+#[test]
+fn a_member_joining_while_the_host_dies_gets_in_with_the_successor() {
+    let mut world = World::new(12, 5);
+    let host = *world.peers.keys().next().unwrap();
+    world.join(None);
+    world.run(2_000);
+    let late = world.join(None);
+    world.run(10);
+    world.kill(host);
+    world.run(4_000);
+    world.assert_converged();
+    assert!(world.peers[&late].is_member());
+    assert_eq!(world.peers[&late].object(ObjectId::SESSION).unwrap().stamp().term.0, 2);
+}

@@ -1,0 +1,174 @@
+//! A small world in virtual time: sessions, paths that delay and lose, and a relay that signs.
+
+use std::collections::BTreeMap;
+
+use samovar_roster::authority::Signatory;
+use samovar_session::{Event, Session, SessionConfig};
+use samovar_wire::object::Traits;
+use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
+
+/// A relay reduced to its witness: one warrant per term, given to the first who claims it while the host is dead.
+pub(crate) struct Witness {
+    signatory: Signatory,
+    pub(crate) warrant: Warrant,
+}
+
+pub(crate) struct World {
+    pub(crate) now: Time,
+    pub(crate) peers: BTreeMap<PeerId, Session>,
+    pub(crate) events: BTreeMap<PeerId, Vec<Event>>,
+    pub(crate) witness: Witness,
+    pub(crate) witness_alive: bool,
+    wire: Vec<(Time, PeerId, PeerId, Mode, Vec<u8>)>,
+    dice: Entropy,
+    pub(crate) loss_percent: u64,
+    /// Directed pairs that nothing passes.
+    pub(crate) cuts: Vec<(PeerId, PeerId)>,
+    next_peer: u32,
+}
+
+pub(crate) const TEAPOT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+pub(crate) const CUBE: Traits = Traits { kind: Kind(2), reliable: false, dies_with_owner: true };
+
+impl World {
+    pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
+        let signatory = Signatory::new(&[seed; 32]);
+        let warrant = signatory.warrant(SessionId(7), Term(1), PeerId(100));
+        let mut world = Self {
+            now: Time::from_micros(1_000_000),
+            peers: BTreeMap::new(),
+            events: BTreeMap::new(),
+            witness: Witness { signatory, warrant },
+            witness_alive: true,
+            wire: Vec::new(),
+            dice: Entropy::new([seed; 32]),
+            loss_percent,
+            cuts: Vec::new(),
+            next_peer: 100,
+        };
+        world.join(None);
+        world
+    }
+
+    pub(crate) fn config(&mut self, ticket: Option<Ticket>) -> SessionConfig {
+        let me = PeerId(self.next_peer);
+        self.next_peer += 1;
+        SessionConfig {
+            me,
+            key: self.witness.signatory.key(),
+            warrant: self.witness.warrant,
+            params: 1,
+            name: format!("Peer {}", me.0),
+            attributes: 0,
+            ticket,
+            capacity: 8,
+            entropy: self.dice.bytes(),
+        }
+    }
+
+    pub(crate) fn join(&mut self, ticket: Option<Ticket>) -> PeerId {
+        let config = self.config(ticket);
+        self.join_as(config)
+    }
+
+    pub(crate) fn join_as(&mut self, config: SessionConfig) -> PeerId {
+        let me = config.me;
+        self.peers.insert(me, Session::new(self.now, config).unwrap());
+        self.events.insert(me, Vec::new());
+        me
+    }
+
+    pub(crate) fn kill(&mut self, peer: PeerId) {
+        self.peers.remove(&peer);
+        self.peers.values_mut().for_each(|session| session.handle_hint(self.now, peer));
+    }
+
+    pub(crate) fn step(&mut self) {
+        self.now += Duration::from_millis(1);
+        let now = self.now;
+        let (due, later): (Vec<_>, Vec<_>) =
+            core::mem::take(&mut self.wire).into_iter().partition(|p| p.0 <= now);
+        self.wire = later;
+        for (_, from, to, mode, bytes) in due {
+            if let Some(session) = self.peers.get_mut(&to) {
+                session.handle_packet(now, from, mode, &bytes);
+            }
+        }
+        let ids: Vec<_> = self.peers.keys().copied().collect();
+        for id in ids {
+            let session = self.peers.get_mut(&id).unwrap();
+            session.handle_timeout(now);
+            while let Some(out) = session.poll_transmit(now) {
+                let lost = out.mode == Mode::Unreliable && self.dice.number() % 100 < self.loss_percent;
+                if !lost && !self.cuts.contains(&(id, out.to)) {
+                    let jitter =
+                        if out.mode == Mode::Unreliable { self.dice.number() % 8_000 } else { 8_000 };
+                    let arrival = now + Duration::from_micros(25_000 + jitter);
+                    self.wire.push((arrival, id, out.to, out.mode, out.bytes));
+                }
+            }
+            assert!(session.poll_timeout().is_none_or(|t| t > now), "a drained session has nothing due");
+            let claim = session.poll_claim();
+            while let Some(event) = session.poll_event() {
+                self.events.get_mut(&id).unwrap().push(event);
+            }
+            if let Some(term) = claim {
+                self.claim(id, term);
+            }
+        }
+        self.check_promises();
+    }
+
+    fn claim(&mut self, by: PeerId, term: Term) {
+        let warrant = self.witness.warrant;
+        if !self.witness_alive || term != warrant.term.next() || self.peers.contains_key(&warrant.host) {
+            return;
+        }
+        self.witness.warrant = self.witness.signatory.warrant(warrant.session, term, by);
+        let warrant = self.witness.warrant;
+        for session in self.peers.values_mut() {
+            session.handle_warrant(self.now, &warrant);
+        }
+    }
+
+    /// DESIGN §5.2: a stamp names one owner.
+    fn check_promises(&self) {
+        let mut owners = BTreeMap::new();
+        for object in self.peers.values().filter(|s| s.is_member()).flat_map(Session::objects) {
+            let owner = owners.entry((object.id(), object.stamp())).or_insert(object.owner());
+            assert_eq!(*owner, object.owner(), "{} has two owners under {:?}", object.id(), object.stamp());
+        }
+    }
+
+    pub(crate) fn run(&mut self, ms: u64) {
+        (0..ms).for_each(|_| self.step());
+    }
+
+    pub(crate) fn peer(&mut self, id: PeerId) -> &mut Session {
+        self.peers.get_mut(&id).unwrap()
+    }
+
+    pub(crate) fn create(&mut self, owner: PeerId, traits: Traits, fields: &[&[u8]]) -> ObjectId {
+        let now = self.now;
+        self.peer(owner).create(now, traits, fields).unwrap()
+    }
+
+    pub(crate) fn picture(&self, id: PeerId) -> Vec<(ObjectId, PeerId, String, Vec<Vec<u8>>)> {
+        let object = |o: &samovar_session::Object| {
+            let fields = (0..o.field_count()).map(|i| o.field(i).to_vec()).collect();
+            (o.id(), o.owner(), format!("{:?}", o.stamp()), fields)
+        };
+        self.peers[&id].objects().map(object).collect()
+    }
+
+    /// DESIGN §5.1: when changes stop, all live members have the same objects, owners and values.
+    pub(crate) fn assert_converged(&self) {
+        let ids: Vec<_> = self.peers.keys().copied().collect();
+        for &id in &ids {
+            assert!(self.peers[&id].is_member(), "{id} is no member: {:?}", self.events[&id].last());
+            assert_eq!(self.peers[&id].host(), self.witness.warrant.host, "host at {id}");
+            assert_eq!(self.picture(id), self.picture(ids[0]), "{id} against {}", ids[0]);
+            assert_eq!(self.peers[&id].view(), self.peers[&ids[0]].view());
+        }
+    }
+}
