@@ -6,17 +6,17 @@
 //!
 //! `index.html` holds the elements, `style.css` their looks. Buttons carry `data-action`; one listener serves them.
 
-pub mod curtain;
+mod curtain;
 pub mod dom;
-pub mod hud;
-pub mod invite;
-pub mod labels;
-pub mod lobby;
+mod hud;
+mod invite;
+mod labels;
+mod lobby;
 pub mod name;
-pub mod notices;
+mod notices;
 pub mod palette;
 pub mod problem;
-pub mod store;
+mod store;
 mod wishes;
 
 use std::cell::{Cell, RefCell};

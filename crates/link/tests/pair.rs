@@ -68,7 +68,7 @@ impl Pair {
     }
 
     fn transmit(&mut self, end: usize) {
-        let mut wanted = end == 0 && self.now.as_micros() % 16_000 == 0;
+        let mut wanted = end == 0 && self.now.as_micros().is_multiple_of(16_000);
         let mut composed = 0;
         while let Some(out) =
             self.ends[end].poll_transmit(self.now, Time::ZERO, wanted, &mut |_, _, bytes| {

@@ -60,7 +60,7 @@ pub fn suggested_quality() -> Quality {
         if let Ok(Some(release)) = context.get_extension("WEBGL_lose_context") {
             release.unchecked_into::<web_sys::WebglLoseContext>().lose_context();
         }
-        Some(renderer.to_lowercase())
+        Some(renderer.to_ascii_lowercase())
     });
     let by_processor = |renderer: &str| SOFTWARE.iter().any(|name| renderer.contains(name));
     if renderer.is_some_and(|renderer| by_processor(&renderer)) { Quality::Low } else { Quality::Normal }

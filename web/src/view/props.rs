@@ -14,7 +14,7 @@ pub const CUBE_EDGE: f32 = 0.36;
 pub const TEA_LEVEL: f32 = 0.84;
 
 const PORCELAIN: Paint = Paint::plain([0.85, 0.83, 0.78], 1.0);
-const BLUE: Paint = Paint::plain([0.05, 0.13, 0.33], 1.0);
+const BLUE: Paint = Paint::plain([0.05, 0.13, 0.33], 0.7);
 const ROSE: Paint = Paint::plain([0.72, 0.33, 0.34], 1.0);
 const GOLD: Paint = Paint::plain([0.60, 0.34, 0.08], 1.0);
 const TEA: Paint = Paint::plain([0.105, 0.026, 0.006], 0.85);
@@ -61,7 +61,8 @@ pub fn cup(segments: usize) -> MeshData {
 /// An open sugar bowl, heaped with cubes.
 pub fn sugar_bowl(segments: usize) -> MeshData {
     let mut bowl = MeshData::default();
-    let wall = [(0.0, 0.0), (0.5, 0.0), (0.52, 0.06), (0.6, 0.12), (0.9, 0.3), (0.97, 0.45), (0.88, 0.58)];
+    bowl.lathe(&[(0.0, 0.0), (0.5, 0.0)], segments, ROSE.shaded(0.5));
+    let wall = [(0.5, 0.0), (0.52, 0.06), (0.6, 0.12), (0.9, 0.3), (0.97, 0.45), (0.88, 0.58)];
     bowl.lathe(&smooth(&wall, 4), segments, ROSE);
     bowl.lathe(&smooth(&[(0.88, 0.58), (0.9, 0.63), (0.98, 0.68)], 3), segments, ROSE);
     bowl.lathe(&[(0.98, 0.68), (0.995, 0.7), (0.97, 0.71), (0.92, 0.68)], segments, GOLD);

@@ -1,9 +1,9 @@
 //! The GPU's side of the scene: programs, meshes, pictures, shadow map, and the order in which they are drawn.
 
 use three_d::{
-    Blend, ClearState, Context, CoreError, CpuTexture, Cull, DepthTest, DepthTexture2D, InnerSpace,
-    Interpolation, Mat4, Mipmap, Point3, Program, RenderStates, RenderTarget, SquareMatrix, Texture2D,
-    TextureData, Vec3, Viewport, Wrapping, WriteMask, vec3,
+    Blend, ClearState, Context, CoreError, Cull, DepthTest, DepthTexture2D, InnerSpace, Interpolation, Mat4,
+    Mipmap, Point3, Program, RenderStates, RenderTarget, SquareMatrix, Texture2D, Vec3, Viewport, Wrapping,
+    WriteMask, vec3,
 };
 
 use super::batch::{Batch, Instance};
@@ -68,8 +68,8 @@ impl Stage {
             programs: Programs::new(context, quality)
                 .map_err(|error| ViewError::Context(error.to_string()))?,
             models: Models::new(context, quality),
-            cloth: picture(context, textures::gingham(), quality),
-            wood: picture(context, textures::wood(), quality),
+            cloth: picture(context, &textures::gingham(), quality),
+            wood: picture(context, &textures::wood(), quality),
             context: context.clone(),
             shadow,
         })
@@ -239,21 +239,20 @@ impl Shadow {
     }
 }
 
-fn picture(context: &Context, texels: Vec<[u8; 4]>, quality: Quality) -> Texture2D {
+/// A repeating picture with smaller copies for the distance.
+fn picture(context: &Context, texels: &[[u8; 4]], quality: Quality) -> Texture2D {
     let size = textures::SIZE as u32;
     let max_ratio = if quality == Quality::Normal { 8 } else { 1 };
-    Texture2D::new(
+    let picture = Texture2D::new_empty::<[u8; 4]>(
         context,
-        &CpuTexture {
-            data: TextureData::RgbaU8(texels),
-            width: size,
-            height: size,
-            min_filter: Interpolation::Linear,
-            mag_filter: Interpolation::Linear,
-            mipmap: Some(Mipmap { max_ratio, max_levels: 9, filter: Interpolation::Linear }),
-            wrap_s: Wrapping::Repeat,
-            wrap_t: Wrapping::Repeat,
-            ..CpuTexture::default()
-        },
-    )
+        size,
+        size,
+        Interpolation::Linear,
+        Interpolation::Linear,
+        Some(Mipmap { max_ratio, max_levels: 9, filter: Interpolation::Linear }),
+        Wrapping::Repeat,
+        Wrapping::Repeat,
+    );
+    picture.fill(texels);
+    picture
 }

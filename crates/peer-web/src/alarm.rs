@@ -1,0 +1,107 @@
+//! Wakes the peer in time, as far as the browser lets it.
+//!
+//! A tab that slept finds its timer due and messages waiting at the same moment. The messages must be heard first,
+//! so a due alarm takes one more turn through the event loop, by a message to itself: unlike a timer that is not
+//! throttled in a hidden tab, where it lets incoming messages drive what is due.
+
+use std::rc::Rc;
+
+use samovar_wire::Time;
+use wasm_bindgen::JsValue;
+use web_sys::{MessageChannel, MessagePort};
+
+use crate::listener::{Listener, Timeout};
+
+/// One alarm; it rings once each time it was set.
+pub(crate) struct Alarm {
+    ring: Rc<dyn Fn(Ring)>,
+    state: State,
+    turn: Option<Turn>,
+}
+
+/// Why it rings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ring {
+    /// A timer has run out: set the alarm again, which finds the time due.
+    Timer,
+    /// The time has come and everything that waited has been heard.
+    Due,
+}
+
+enum State {
+    Off,
+    Waiting { until: Time, _timer: Option<Timeout> },
+    Turning,
+}
+
+/// A way to have the event loop come back.
+struct Turn {
+    sender: MessagePort,
+    receiver: MessagePort,
+    _listener: Listener,
+}
+
+/// The longest wait of one timer; then it is set again.
+const LONGEST_MILLIS: u64 = 60 * 60 * 1_000;
+
+impl Alarm {
+    pub(crate) fn new(ring: Rc<dyn Fn(Ring)>) -> Self {
+        let turn = Turn::new(Rc::clone(&ring)).ok();
+        Self { ring, state: State::Off, turn }
+    }
+
+    /// Rings at `wanted`, or stays silent. To be called after every ring and whenever the time may have changed.
+    pub(crate) fn set(&mut self, now: Time, wanted: Option<Time>) {
+        match (&self.state, wanted) {
+            // It rings soon enough; a ring too early costs less than a timer set for every packet.
+            (State::Turning, _) => {}
+            (State::Waiting { until, .. }, Some(wanted)) if *until <= wanted && now < *until => {}
+            (_, None) => self.state = State::Off,
+            (_, Some(wanted)) if wanted <= now => self.turn(),
+            (_, Some(wanted)) => self.wait(now, wanted),
+        }
+    }
+
+    /// To be called when it rang.
+    pub(crate) fn rang(&mut self) {
+        self.state = State::Off;
+    }
+
+    fn turn(&mut self) {
+        let sent = self.turn.as_ref().is_some_and(|turn| turn.sender.post_message(&JsValue::NULL).is_ok());
+        self.state = if sent {
+            State::Turning
+        } else {
+            let ring = Rc::clone(&self.ring);
+            match Timeout::after(0, move || ring(Ring::Due)) {
+                Some(timer) => State::Waiting { until: Time::ZERO, _timer: Some(timer) },
+                None => State::Off,
+            }
+        };
+    }
+
+    fn wait(&mut self, now: Time, wanted: Time) {
+        let millis = wanted.since(now).as_micros().div_ceil(1_000).min(LONGEST_MILLIS);
+        let ring = Rc::clone(&self.ring);
+        // At most an hour, which fits.
+        let timer = Timeout::after(millis as i32, move || ring(Ring::Timer));
+        self.state = State::Waiting { until: wanted, _timer: timer };
+    }
+}
+
+impl Turn {
+    fn new(ring: Rc<dyn Fn(Ring)>) -> Result<Self, JsValue> {
+        let channel = MessageChannel::new()?;
+        let receiver = channel.port2();
+        let listener = Listener::on(&receiver, "message", move |_| ring(Ring::Due))?;
+        receiver.start();
+        Ok(Self { sender: channel.port1(), receiver, _listener: listener })
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.sender.close();
+        self.receiver.close();
+    }
+}

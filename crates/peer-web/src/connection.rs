@@ -1,0 +1,444 @@
+//! One direct connection: an `RTCPeerConnection` with its two channels.
+//!
+//! Responsible for one attempt from its description to its end. It reports [`ConnectionEvent::Opened`] only when
+//! both channels carry, and [`ConnectionEvent::Closed`] once, whatever the reason: a channel or the connection
+//! closed, the attempt took too long, a message was larger than any honest one. After its owner dropped it, it
+//! reports nothing. It refuses to queue without a bound for a slow link.
+//!
+//! The offerer greets with an empty message: an answerer that is a native peer waits for it (see `peer-native`).
+//! Empty messages are dropped.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use futures_util::future::{AbortHandle, Abortable};
+use js_sys::{Array, ArrayBuffer, Uint8Array};
+use samovar_wire::{Mode, PeerId};
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast as _, JsValue};
+use web_sys::{
+    Event, MessageEvent, RtcConfiguration, RtcDataChannel, RtcDataChannelInit, RtcDataChannelState,
+    RtcDataChannelType, RtcIceGatheringState, RtcIceServer, RtcPeerConnection, RtcPeerConnectionState, RtcSdpType,
+    RtcSessionDescriptionInit,
+};
+
+use crate::listener::{Listener, Timeout};
+
+/// Names one attempt at a direct connection with a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionKey {
+    /// The other end.
+    pub peer: PeerId,
+    /// Grows with each new attempt, so that events of a replaced one are recognised.
+    pub attempt: u32,
+}
+
+/// Which side of the negotiation this end is.
+#[derive(Clone, Debug)]
+pub enum Role {
+    /// Makes the offer and waits for [`Connection::accept`].
+    Offer,
+    /// Answers this offer.
+    Answer(String),
+}
+
+/// What a connection reports, in this order: described, opened, packets, closed. It may close at any point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectionEvent {
+    /// The offer or answer, complete with candidates.
+    Described(String),
+    /// Both channels carry.
+    Opened,
+    /// A message arrived; never empty, at most 64 KiB.
+    Packet(Mode, Vec<u8>),
+    /// The connection ended. Nothing follows.
+    Closed,
+}
+
+/// Where a connection reports to; called from the browser's callbacks, also from within the connection's methods.
+pub type Sink = Rc<dyn Fn(ConnectionKey, ConnectionEvent)>;
+
+/// How connections are made.
+#[derive(Clone, Debug)]
+pub struct WebConfig {
+    /// STUN and TURN servers. Default: none, so that no third party hears of a game.
+    pub ice_servers: Vec<IceServer>,
+    /// An attempt that has not opened after this many milliseconds is closed. Default: 10,000.
+    pub open_within_millis: i32,
+}
+
+impl Default for WebConfig {
+    fn default() -> Self {
+        Self { ice_servers: Vec::new(), open_within_millis: 10_000 }
+    }
+}
+
+/// A server that helps to find or carry a connection.
+#[derive(Clone, Debug)]
+pub struct IceServer {
+    /// `stun:host:port` or `turn:host:port`.
+    pub url: String,
+    /// For TURN; empty otherwise.
+    pub username: String,
+    /// For TURN; empty otherwise.
+    pub credential: String,
+}
+
+/// A reliable message found more than 1 MiB queued before it, or could not be sent at all: the connection is of no
+/// use any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow;
+
+/// Unreliable messages are dropped while more than this many bytes are queued.
+const UNRELIABLE_QUEUE: u32 = 64 * 1_024;
+/// The connection is given up when a reliable message finds more than this many bytes queued.
+pub(crate) const RELIABLE_QUEUE: u32 = 1_024 * 1_024;
+/// The largest message that is passed on. Every layer above has a smaller limit.
+const MESSAGE_MAX: u32 = 64 * 1_024;
+/// Messages kept that arrive before both channels said that they are open.
+const EARLY_MAX: usize = 64;
+/// How long candidates are gathered at most, in milliseconds.
+const GATHER_WITHIN: i32 = 1_000;
+/// How long a connection that its owner dropped may take to deliver what was queued, in milliseconds.
+const LINGER: i32 = 250;
+
+/// The handle of a connection. Dropping it closes the connection, after a quarter of a second at most for what is
+/// queued.
+#[derive(Debug)]
+pub struct Connection {
+    shared: Rc<Shared>,
+    /// What is dropped with the connection, also while a promise is open that the browser never settles.
+    negotiations: RefCell<Vec<AbortHandle>>,
+    _listeners: Vec<Listener>,
+    _deadline: Option<Timeout>,
+}
+
+impl Connection {
+    /// Starts an attempt. Its events go to `sink`, under `key`.
+    ///
+    /// # Errors
+    /// What the browser threw: it has no WebRTC, or refuses an ICE server.
+    pub fn start(key: ConnectionKey, role: Role, config: &WebConfig, sink: Sink) -> Result<Self, JsValue> {
+        let connection = RtcPeerConnection::new_with_configuration(&configuration(config))?;
+        let shared = Rc::new(Shared {
+            key,
+            unreliable: channel(&connection, Mode::Unreliable),
+            reliable: channel(&connection, Mode::Reliable),
+            connection,
+            sink,
+            greets: matches!(role, Role::Offer),
+            stage: Cell::new(Stage::Negotiating),
+            gathering: RefCell::new(None),
+            early: RefCell::new(Vec::new()),
+        });
+        let listeners = listen(&shared).inspect_err(|_| shared.connection.close())?;
+        let late = Rc::clone(&shared);
+        let deadline = Timeout::after(config.open_within_millis, move || late.on_deadline());
+        let started = Self {
+            shared,
+            negotiations: RefCell::new(Vec::with_capacity(2)),
+            _listeners: listeners,
+            _deadline: deadline,
+        };
+        started.spawn(negotiate(Rc::downgrade(&started.shared), started.shared.connection.clone(), role));
+        Ok(started)
+    }
+
+    /// Hands over the answer to the offer of this attempt.
+    pub fn accept(&self, answer: &str) {
+        let shared = Rc::downgrade(&self.shared);
+        let accepted = self.shared.connection.set_remote_description(&description(RtcSdpType::Answer, answer));
+        self.spawn(async move {
+            if accepted.await.is_err()
+                && let Some(shared) = shared.upgrade()
+            {
+                shared.fail();
+            }
+        });
+    }
+
+    fn spawn(&self, negotiation: impl Future<Output = ()> + 'static) {
+        let (handle, aborted) = AbortHandle::new_pair();
+        self.negotiations.borrow_mut().push(handle);
+        js_sys::futures::spawn_local(async move {
+            let _ = Abortable::new(negotiation, aborted).await;
+        });
+    }
+
+    /// Queues a message; never waits. An unreliable one is dropped while 64 KiB are queued in its channel.
+    ///
+    /// # Errors
+    /// [`Overflow`] when the reliable channel does not take it: drop the connection.
+    pub fn send(&self, mode: Mode, bytes: &[u8]) -> Result<(), Overflow> {
+        let channel = self.shared.channel(mode);
+        match (mode, channel.buffered_amount()) {
+            (Mode::Unreliable, queued) if queued > UNRELIABLE_QUEUE => Ok(()),
+            (Mode::Reliable, queued) if queued > RELIABLE_QUEUE => Err(Overflow),
+            (Mode::Unreliable, _) => {
+                // Lost like any other; a channel that is gone says so by its own event.
+                let _ = channel.send_with_u8_array(bytes);
+                Ok(())
+            }
+            (Mode::Reliable, _) => channel.send_with_u8_array(bytes).map_err(|_| Overflow),
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        for negotiation in self.negotiations.take() {
+            negotiation.abort();
+        }
+        if self.shared.stage.replace(Stage::Closed) != Stage::Open {
+            self.shared.connection.close();
+            return;
+        }
+        self.shared.unreliable.close();
+        self.shared.reliable.close();
+        // The channels close when they have sent what is queued; closing the connection at once would discard it.
+        let connection = self.shared.connection.clone();
+        let close = Closure::once_into_js(move || connection.close());
+        let lingers = web_sys::window().is_some_and(|window| {
+            let close = close.unchecked_ref();
+            window.set_timeout_with_callback_and_timeout_and_arguments_0(close, LINGER).is_ok()
+        });
+        if !lingers {
+            self.shared.connection.close();
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// No description yet.
+    Negotiating,
+    /// The description is set; its candidates follow.
+    Gathering,
+    Described,
+    Open,
+    Closed,
+}
+
+struct Shared {
+    key: ConnectionKey,
+    connection: RtcPeerConnection,
+    unreliable: RtcDataChannel,
+    reliable: RtcDataChannel,
+    sink: Sink,
+    greets: bool,
+    stage: Cell<Stage>,
+    /// Ends the wait for candidates.
+    gathering: RefCell<Option<Timeout>>,
+    early: RefCell<Vec<(Mode, Vec<u8>)>>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("key", &self.key).field("stage", &self.stage).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn channel(&self, mode: Mode) -> &RtcDataChannel {
+        match mode {
+            Mode::Unreliable => &self.unreliable,
+            Mode::Reliable => &self.reliable,
+        }
+    }
+
+    fn report(&self, event: ConnectionEvent) {
+        if self.stage.get() != Stage::Closed {
+            (self.sink)(self.key, event);
+        }
+    }
+
+    fn fail(&self) {
+        if self.stage.replace(Stage::Closed) != Stage::Closed {
+            self.connection.close();
+            (self.sink)(self.key, ConnectionEvent::Closed);
+        }
+    }
+
+    fn on_deadline(&self) {
+        if self.stage.get() != Stage::Open {
+            self.fail();
+        }
+    }
+
+    fn become_gathering(self: &Rc<Self>) {
+        self.stage.set(Stage::Gathering);
+        let weak = Rc::downgrade(self);
+        *self.gathering.borrow_mut() = Timeout::after(GATHER_WITHIN, move || {
+            if let Some(shared) = weak.upgrade() {
+                shared.report_description();
+            }
+        });
+        self.on_gathering_change();
+    }
+
+    fn on_gathering_change(&self) {
+        if self.connection.ice_gathering_state() == RtcIceGatheringState::Complete {
+            self.report_description();
+        }
+    }
+
+    fn report_description(&self) {
+        if self.stage.get() != Stage::Gathering {
+            return;
+        }
+        match self.connection.local_description() {
+            Some(description) => {
+                self.stage.set(Stage::Described);
+                self.report(ConnectionEvent::Described(description.sdp()));
+            }
+            None => self.fail(),
+        }
+    }
+
+    fn on_state_change(&self) {
+        if matches!(
+            self.connection.connection_state(),
+            RtcPeerConnectionState::Failed | RtcPeerConnectionState::Closed
+        ) {
+            self.fail();
+        }
+    }
+
+    fn on_channel_open(&self) {
+        let is_open = |channel: &RtcDataChannel| channel.ready_state() == RtcDataChannelState::Open;
+        if matches!(self.stage.get(), Stage::Open | Stage::Closed) || !is_open(&self.unreliable) || !is_open(&self.reliable) {
+            return;
+        }
+        self.stage.set(Stage::Open);
+        if self.greets && self.reliable.send_with_u8_array(&[]).is_err() {
+            return self.fail();
+        }
+        self.report(ConnectionEvent::Opened);
+        for (mode, bytes) in self.early.take() {
+            self.report(ConnectionEvent::Packet(mode, bytes));
+        }
+    }
+
+    fn on_message(&self, mode: Mode, event: &Event) {
+        let Some(event) = event.dyn_ref::<MessageEvent>() else { return };
+        match message(&event.data()) {
+            Ok(bytes) if bytes.is_empty() => {}
+            Ok(bytes) if self.stage.get() == Stage::Open => self.report(ConnectionEvent::Packet(mode, bytes)),
+            Ok(bytes) => {
+                let mut early = self.early.borrow_mut();
+                early.push((mode, bytes));
+                if early.len() > EARLY_MAX {
+                    drop(early);
+                    self.fail();
+                }
+            }
+            Err(TooLarge) => self.fail(),
+        }
+    }
+}
+
+/// A message beyond every limit.
+struct TooLarge;
+
+/// The bytes of a message; text counts as its bytes, for the core to judge.
+fn message(data: &JsValue) -> Result<Vec<u8>, TooLarge> {
+    let bytes = match (data.dyn_ref::<ArrayBuffer>(), data.as_string()) {
+        (Some(buffer), _) if buffer.byte_length() > MESSAGE_MAX => return Err(TooLarge),
+        (Some(buffer), _) => Uint8Array::new(buffer).to_vec(),
+        (None, Some(text)) => text.into_bytes(),
+        // The channels were asked for buffers; anything else is not worth a look.
+        (None, None) => Vec::new(),
+    };
+    if bytes.len() > MESSAGE_MAX as usize { Err(TooLarge) } else { Ok(bytes) }
+}
+
+async fn negotiate(shared: Weak<Shared>, connection: RtcPeerConnection, role: Role) {
+    let result = describe(&connection, role).await;
+    let Some(shared) = shared.upgrade() else { return };
+    match result {
+        Ok(()) if shared.stage.get() == Stage::Negotiating => shared.become_gathering(),
+        // Closed in the meantime.
+        Ok(()) => {}
+        Err(_) => shared.fail(),
+    }
+}
+
+async fn describe(connection: &RtcPeerConnection, role: Role) -> Result<(), JsValue> {
+    let own = match role {
+        Role::Offer => connection.create_offer().await?,
+        Role::Answer(offer) => {
+            connection.set_remote_description(&description(RtcSdpType::Offer, &offer)).await?;
+            connection.create_answer().await?
+        }
+    };
+    connection.set_local_description(own.unchecked_ref()).await?;
+    Ok(())
+}
+
+fn description(kind: RtcSdpType, sdp: &str) -> RtcSessionDescriptionInit {
+    let description = RtcSessionDescriptionInit::new(kind);
+    description.set_sdp(sdp);
+    description
+}
+
+fn channel(connection: &RtcPeerConnection, mode: Mode) -> RtcDataChannel {
+    let init = RtcDataChannelInit::new();
+    init.set_negotiated(true);
+    let label = match mode {
+        Mode::Unreliable => {
+            init.set_id(0);
+            init.set_ordered(false);
+            init.set_max_retransmits(0);
+            "unreliable"
+        }
+        Mode::Reliable => {
+            init.set_id(1);
+            "reliable"
+        }
+    };
+    let channel = connection.create_data_channel_with_data_channel_dict(label, &init);
+    channel.set_binary_type(RtcDataChannelType::Arraybuffer);
+    channel
+}
+
+fn configuration(config: &WebConfig) -> RtcConfiguration {
+    let servers = Array::new();
+    for server in &config.ice_servers {
+        let entry = RtcIceServer::new();
+        entry.set_urls_str(&server.url);
+        entry.set_username(&server.username);
+        entry.set_credential(&server.credential);
+        servers.push(&entry);
+    }
+    let configuration = RtcConfiguration::new();
+    configuration.set_ice_servers(&servers);
+    configuration
+}
+
+fn listen(shared: &Rc<Shared>) -> Result<Vec<Listener>, JsValue> {
+    let mut listeners = Vec::with_capacity(11);
+    let mut on = |target: &web_sys::EventTarget, kind, callback: fn(&Shared, &Event)| {
+        let shared = Rc::clone(shared);
+        listeners.push(Listener::on(target, kind, move |event| {
+            // The owner may drop the connection while it hears of the event.
+            let shared = Rc::clone(&shared);
+            if shared.stage.get() != Stage::Closed {
+                callback(&shared, &event);
+            }
+        })?);
+        Ok::<(), JsValue>(())
+    };
+    let connection = &shared.connection;
+    on(connection, "connectionstatechange", |shared, _| shared.on_state_change())?;
+    on(connection, "icegatheringstatechange", |shared, _| shared.on_gathering_change())?;
+    // Both channels are agreed beforehand: whoever opens a third one speaks another protocol.
+    on(connection, "datachannel", |shared, _| shared.fail())?;
+    for channel in [&shared.unreliable, &shared.reliable] {
+        on(channel, "open", |shared, _| shared.on_channel_open())?;
+        on(channel, "close", |shared, _| shared.fail())?;
+        on(channel, "error", |shared, _| shared.fail())?;
+    }
+    on(&shared.unreliable, "message", |shared, event| shared.on_message(Mode::Unreliable, event))?;
+    on(&shared.reliable, "message", |shared, event| shared.on_message(Mode::Reliable, event))?;
+    Ok(listeners)
+}

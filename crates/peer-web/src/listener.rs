@@ -1,0 +1,60 @@
+//! What the browser calls back: both kinds stop with the value that holds them.
+//!
+//! A value may be dropped by its own callback; the call in progress is finished, no other follows.
+
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast as _, JsValue};
+use web_sys::{Event, EventTarget};
+
+/// An event listener, removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    target: EventTarget,
+    kind: &'static str,
+    closure: Closure<dyn Fn(Event)>,
+}
+
+impl Listener {
+    pub(crate) fn on(
+        target: &EventTarget,
+        kind: &'static str,
+        callback: impl Fn(Event) + 'static,
+    ) -> Result<Self, JsValue> {
+        let closure = Closure::<dyn Fn(Event)>::new(callback);
+        target.add_event_listener_with_callback(kind, closure.as_ref().unchecked_ref())?;
+        Ok(Self { target: target.clone(), kind, closure })
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // Removing a listener that is not there is no error, and nothing could be done about any other.
+        let _ = self.target.remove_event_listener_with_callback(self.kind, self.closure.as_ref().unchecked_ref());
+    }
+}
+
+/// A timer, cleared when dropped.
+#[derive(Debug)]
+pub(crate) struct Timeout {
+    id: i32,
+    _closure: Closure<dyn Fn()>,
+}
+
+impl Timeout {
+    /// Calls once, after `millis`; the browser may take its time, above all in a hidden tab.
+    /// `None` where there is no window.
+    pub(crate) fn after(millis: i32, callback: impl Fn() + 'static) -> Option<Self> {
+        let closure = Closure::<dyn Fn()>::new(callback);
+        let handler = closure.as_ref().unchecked_ref();
+        let id = web_sys::window()?.set_timeout_with_callback_and_timeout_and_arguments_0(handler, millis).ok()?;
+        Some(Self { id, _closure: closure })
+    }
+}
+
+impl Drop for Timeout {
+    fn drop(&mut self) {
+        if let Some(window) = web_sys::window() {
+            window.clear_timeout_with_handle(self.id);
+        }
+    }
+}

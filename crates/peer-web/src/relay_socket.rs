@@ -1,0 +1,137 @@
+//! The WebSocket to the relay.
+//!
+//! Responsible for one connection from its opening to its end, which it reports once. After its owner dropped it,
+//! it reports nothing. It refuses to queue more than 1 MiB for a relay that does not read.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use js_sys::{ArrayBuffer, Uint8Array};
+use wasm_bindgen::{JsCast as _, JsValue};
+use web_sys::{BinaryType, Event, MessageEvent, WebSocket};
+
+use crate::connection::{Overflow, RELIABLE_QUEUE};
+use crate::listener::{Listener, Timeout};
+
+/// What the socket reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RelayEvent {
+    /// It is open.
+    Opened,
+    /// A binary message arrived.
+    Message(Vec<u8>),
+    /// It is closed, or could not be opened. Nothing follows.
+    Closed,
+}
+
+/// Where a socket reports to; called from the browser's callbacks.
+pub type RelaySink = Rc<dyn Fn(RelayEvent)>;
+
+/// A relay that does not take a connection within this many milliseconds is as good as dead.
+const OPEN_WITHIN: i32 = 5_000;
+
+/// The handle of a WebSocket. Dropping it sends what is queued, then closes.
+#[derive(Debug)]
+pub struct RelaySocket {
+    shared: Rc<Shared>,
+    _listeners: [Listener; 3],
+    _deadline: Option<Timeout>,
+}
+
+struct Shared {
+    socket: WebSocket,
+    sink: RelaySink,
+    stage: Cell<Stage>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Opening,
+    Open,
+    Closed,
+}
+
+impl RelaySocket {
+    /// Opens `url` (`wss://host/ws`). Its events go to `sink`.
+    ///
+    /// # Errors
+    /// What the browser threw: the address is none, or the page may not speak to it.
+    pub fn open(url: &str, sink: RelaySink) -> Result<Self, JsValue> {
+        let socket = WebSocket::new(url)?;
+        socket.set_binary_type(BinaryType::Arraybuffer);
+        let shared = Rc::new(Shared { socket, sink, stage: Cell::new(Stage::Opening) });
+        let on = |kind, callback: fn(&Shared, &Event)| {
+            let shared = Rc::clone(&shared);
+            Listener::on(&Rc::clone(&shared).socket, kind, move |event| {
+                // The owner may drop the socket while it hears of the event.
+                callback(&Rc::clone(&shared), &event);
+            })
+        };
+        // An error is always followed by the closing.
+        let listeners = [
+            on("open", |shared, _| shared.on_open())?,
+            on("message", Shared::on_message)?,
+            on("close", |shared, _| shared.on_close())?,
+        ];
+        let late = Rc::clone(&shared);
+        let deadline = Timeout::after(OPEN_WITHIN, move || late.on_deadline());
+        Ok(Self { shared, _listeners: listeners, _deadline: deadline })
+    }
+
+    /// Queues a binary message; never waits.
+    ///
+    /// # Errors
+    /// [`Overflow`] when more than 1 MiB is queued or the socket is not open: drop it.
+    pub fn send(&self, bytes: &[u8]) -> Result<(), Overflow> {
+        if self.shared.socket.buffered_amount() > RELIABLE_QUEUE {
+            return Err(Overflow);
+        }
+        self.shared.socket.send_with_u8_array(bytes).map_err(|_| Overflow)
+    }
+}
+
+impl Drop for RelaySocket {
+    fn drop(&mut self) {
+        self.shared.stage.set(Stage::Closed);
+        // Fails only for close codes, of which none is given.
+        let _ = self.shared.socket.close();
+    }
+}
+
+impl Shared {
+    fn on_open(&self) {
+        if self.stage.get() == Stage::Opening {
+            self.stage.set(Stage::Open);
+            (self.sink)(RelayEvent::Opened);
+        }
+    }
+
+    fn on_message(&self, event: &Event) {
+        let data = event.dyn_ref::<MessageEvent>().map(MessageEvent::data);
+        // The relay speaks binary only.
+        let Some(buffer) = data.and_then(|data| data.dyn_into::<ArrayBuffer>().ok()) else { return };
+        if self.stage.get() == Stage::Open {
+            (self.sink)(RelayEvent::Message(Uint8Array::new(&buffer).to_vec()));
+        }
+    }
+
+    fn on_close(&self) {
+        if self.stage.replace(Stage::Closed) != Stage::Closed {
+            (self.sink)(RelayEvent::Closed);
+        }
+    }
+
+    fn on_deadline(&self) {
+        if self.stage.get() == Stage::Opening {
+            // The browser reports the closing of a socket that never opened when it pleases; the owner knows now.
+            let _ = self.socket.close();
+            self.on_close();
+        }
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("stage", &self.stage).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,338 @@
+//! The peer itself: what a driver calls, and what it is asked to do.
+
+mod relay;
+mod signals;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use samovar_directory::{Client, ClientConfig, Fault};
+use samovar_session::{Event, Session};
+use samovar_wire::relay::{Purpose, Refusal};
+use samovar_wire::{Entropy, GameCode, Mode, PROTOCOL_VERSION, PeerId, Ticket, Time, Warrant};
+
+use crate::path::{Path, PathState};
+
+/// Paths that may be held at a time: every member and a few that are about to be.
+const PATHS_MAX: usize = 48;
+/// Transmits, requests and events that may wait for the driver, which drains them after every call.
+const QUEUE_MAX: usize = 4_096;
+
+/// Which paths a peer may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathPolicy {
+    /// Relayed at once, direct when it can be.
+    #[default]
+    Auto,
+    /// Direct only: nothing is forwarded by the relay.
+    Direct,
+    /// Relayed only.
+    Relayed,
+}
+
+/// What a peer wants and who it is.
+#[derive(Clone, Debug)]
+pub struct PeerConfig {
+    /// Seed of all secrets that this peer draws; from the system's randomness.
+    pub entropy: [u8; 32],
+    /// To create a game or to join one.
+    pub purpose: Purpose,
+    /// Takes a seat back.
+    pub ticket: Option<Ticket>,
+    /// The member's name; it is cleaned.
+    pub name: String,
+    /// The application's own bits, shown to every member.
+    pub attributes: u32,
+    /// Agreed: hash of the game's name, version and parameters.
+    pub params: u64,
+    /// Which paths to use.
+    pub paths: PathPolicy,
+    /// For a founder: members at most.
+    pub capacity: u8,
+}
+
+/// Bytes for the driver to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transmit {
+    /// One binary message on the WebSocket to the relay.
+    Relay(Vec<u8>),
+    /// On a data channel of a direct connection.
+    Direct {
+        /// The receiver.
+        peer: PeerId,
+        /// Which connection.
+        attempt: u32,
+        /// Which channel.
+        mode: Mode,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+/// What the driver must do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Open the WebSocket; answer with `handle_relay_opened` or `handle_relay_closed`.
+    OpenRelay,
+    /// Close it; what still comes from it is not to be handed over.
+    CloseRelay,
+    /// Create a connection with both channels and an offer; answer with `handle_local_description`.
+    Offer {
+        /// To whom.
+        peer: PeerId,
+        /// The connection's name from now on.
+        attempt: u32,
+    },
+    /// Create a connection with both channels from an offer; answer with `handle_local_description`.
+    Answer {
+        /// From whom.
+        peer: PeerId,
+        /// The connection's name from now on.
+        attempt: u32,
+        /// The offer; untrusted.
+        offer: String,
+    },
+    /// Complete the connection that made the offer.
+    Accept {
+        /// From whom.
+        peer: PeerId,
+        /// The connection.
+        attempt: u32,
+        /// The answer; untrusted.
+        answer: String,
+    },
+    /// Close a connection; its events are ignored from now on.
+    CloseDirect {
+        /// With whom.
+        peer: PeerId,
+        /// The connection.
+        attempt: u32,
+    },
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PeerEvent {
+    /// The relay knows this peer; the host will admit it, or this peer is the host.
+    Entered(GameCode),
+    /// The relay does not let this peer in; final.
+    Refused(Refusal),
+    /// The relay breaks the protocol; final.
+    Failed(Fault),
+    /// The relay cannot be reached; it is tried again and again.
+    RelayLost,
+    /// The relay is back.
+    RelayRestored,
+    /// The path to a peer changed.
+    PathChanged(PeerId, Path),
+    /// From the session.
+    Session(Event),
+}
+
+/// A running peer.
+#[derive(Debug)]
+pub struct Peer {
+    config: PeerConfig,
+    entropy: Entropy,
+    client: Client,
+    session: Option<Session>,
+    code: Option<GameCode>,
+    paths: BTreeMap<PeerId, PathState>,
+    shown_paths: BTreeMap<PeerId, Path>,
+    last_attempt: u32,
+    shown_warrant: Option<Warrant>,
+    transmits: VecDeque<Transmit>,
+    requests: VecDeque<Request>,
+    events: VecDeque<PeerEvent>,
+    over: bool,
+}
+
+impl Peer {
+    /// A peer that begins by asking for its relay.
+    #[must_use]
+    pub fn new(now: Time, mut config: PeerConfig) -> Self {
+        config.name = samovar_wire::id::clean_name(&config.name);
+        let mut entropy = Entropy::new(config.entropy);
+        let client = ClientConfig {
+            version: PROTOCOL_VERSION,
+            params: config.params,
+            purpose: config.purpose.clone(),
+            entropy: entropy.bytes(),
+        };
+        let mut peer = Self {
+            client: Client::new(now, client),
+            config,
+            entropy,
+            session: None,
+            code: None,
+            paths: BTreeMap::new(),
+            shown_paths: BTreeMap::new(),
+            last_attempt: 0,
+            shown_warrant: None,
+            transmits: VecDeque::new(),
+            requests: VecDeque::new(),
+            events: VecDeque::new(),
+            over: false,
+        };
+        peer.drive(now);
+        peer
+    }
+
+    /// The session, from the relay's word on.
+    #[must_use]
+    pub const fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    /// The session, for the game to change what it owns.
+    pub const fn session_mut(&mut self) -> Option<&mut Session> {
+        self.session.as_mut()
+    }
+
+    /// The game's code, from the relay's word on.
+    #[must_use]
+    pub const fn code(&self) -> Option<&GameCode> {
+        self.code.as_ref()
+    }
+
+    /// Whether the relay is connected and knows this peer.
+    #[must_use]
+    pub fn is_relay_connected(&self) -> bool {
+        self.client.is_entered()
+    }
+
+    /// Whether the peer is over: it left, was refused, or its session ended.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// How packets reach a peer now.
+    #[must_use]
+    pub fn path(&self, now: Time, peer: PeerId) -> Path {
+        let relay = self.may_relay();
+        self.paths
+            .get(&peer)
+            .map_or(if relay { Path::Relayed } else { Path::None }, |path| path.path(now, relay))
+    }
+
+    /// Lets time pass. What has arrived is handed over before.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.client.handle_timeout(now);
+        if let Some(session) = &mut self.session {
+            session.handle_timeout(now);
+        }
+        let dead = self.paths.iter().filter_map(|(&peer, path)| Some((peer, path.dead_attempt(now)?)));
+        for (peer, attempt) in dead.collect::<Vec<_>>() {
+            self.requests.push_back(Request::CloseDirect { peer, attempt });
+            self.handle_direct_closed(now, peer, attempt);
+        }
+        self.drive(now);
+    }
+
+    /// When [`Peer::handle_timeout`] has something to do by itself; ask it last.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let session = self.session.as_ref().and_then(Session::poll_timeout);
+        let offers = self.offers_now();
+        let path = |(&peer, path): (&PeerId, &PathState)| {
+            let idle = path.attempt().is_none();
+            if idle && !(offers && self.offers_to(peer)) { Time::FAR } else { path.timeout() }
+        };
+        let paths = self.paths.iter().map(path).min();
+        [session, self.client.poll_timeout(), paths]
+            .into_iter()
+            .flatten()
+            .min()
+            .filter(|&time| time != Time::FAR)
+    }
+
+    /// The next bytes to send.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        if self.transmits.is_empty() {
+            self.drive(now);
+        }
+        self.transmits.pop_front()
+    }
+
+    /// The next thing that the driver must do.
+    pub fn poll_request(&mut self) -> Option<Request> {
+        self.requests.pop_front()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<PeerEvent> {
+        self.events.pop_front()
+    }
+
+    /// Leaves the game for good; what is to be sent and done for that waits in the queues.
+    pub fn leave(&mut self, now: Time) {
+        if let Some(session) = &mut self.session {
+            session.leave();
+        }
+        self.drive(now);
+        self.close(now);
+    }
+
+    /// Ends everything that is still open.
+    fn close(&mut self, now: Time) {
+        if core::mem::replace(&mut self.over, true) {
+            return;
+        }
+        self.route_session(now);
+        self.client.leave(now);
+        // What the session said last goes out before the connections it goes over are closed.
+        for (peer, path) in core::mem::take(&mut self.paths) {
+            if let Some(attempt) = path.attempt() {
+                self.requests.push_back(Request::CloseDirect { peer, attempt });
+            }
+        }
+        self.drive(now);
+    }
+
+    fn push_event(&mut self, event: PeerEvent) {
+        if self.events.len() < QUEUE_MAX {
+            self.events.push_back(event);
+        }
+    }
+
+    /// Carries values between the relay's client, the session and the paths until nothing is left to carry.
+    fn drive(&mut self, now: Time) {
+        self.drain_client(now);
+        self.drain_session(now);
+        if !self.over {
+            self.tend_paths(now);
+        }
+        self.route_session(now);
+        self.drain_client(now);
+    }
+
+    /// Gives each packet of the session its ways.
+    fn route_session(&mut self, now: Time) {
+        let relay = self.may_relay();
+        while self.transmits.len() < QUEUE_MAX {
+            let Some(out) = self.session.as_mut().and_then(|session| session.poll_transmit(now)) else {
+                break;
+            };
+            let path = self.paths.get(&out.to);
+            let mut ways = path.unwrap_or(&PathState::new(now)).ways(now, relay);
+            if out.mode == Mode::Reliable && ways.relayed {
+                // Bulk is no good twice: the sure way only.
+                ways.direct = None;
+            }
+            if ways.relayed
+                && let Some(bytes) = self.client.forward(out.to, out.mode, &out.bytes)
+            {
+                self.transmits.push_back(Transmit::Relay(bytes));
+            }
+            if let Some(attempt) = ways.direct {
+                let direct = Transmit::Direct { peer: out.to, attempt, mode: out.mode, bytes: out.bytes };
+                self.transmits.push_back(direct);
+            }
+        }
+    }
+
+    fn may_relay(&self) -> bool {
+        self.config.paths != PathPolicy::Direct && self.client.is_entered()
+    }
+}

@@ -1,0 +1,131 @@
+//! Between the relay's client and the session: entry, warrants, claims, hints, the listing.
+
+use samovar_directory::{ClientEvent, ClientRequest};
+use samovar_session::{Event, Session, SessionConfig};
+use samovar_wire::relay::{Entered, Listing};
+use samovar_wire::{Mode, PeerId, Time};
+
+use super::{PathPolicy, Peer, PeerEvent, Request, Transmit};
+
+impl Peer {
+    /// The WebSocket is open.
+    pub fn handle_relay_opened(&mut self, now: Time) {
+        self.client.handle_opened(now);
+        self.drive(now);
+    }
+
+    /// The WebSocket is closed, or could not be opened.
+    pub fn handle_relay_closed(&mut self, now: Time) {
+        self.client.handle_closed(now);
+        self.drive(now);
+    }
+
+    /// A binary message came on the WebSocket.
+    pub fn handle_relay_message(&mut self, now: Time, bytes: &[u8]) {
+        self.client.handle_message(now, bytes);
+        self.drive(now);
+    }
+
+    pub(super) fn drain_client(&mut self, now: Time) {
+        while let Some(event) = self.client.poll_event() {
+            self.on_client_event(now, event);
+        }
+        while let Some(request) = self.client.poll_request() {
+            self.requests.push_back(match request {
+                ClientRequest::Open => Request::OpenRelay,
+                ClientRequest::Close => Request::CloseRelay,
+            });
+        }
+        while let Some(bytes) = self.client.poll_transmit() {
+            self.transmits.push_back(Transmit::Relay(bytes));
+        }
+    }
+
+    fn on_client_event(&mut self, now: Time, event: ClientEvent) {
+        match event {
+            ClientEvent::Entered(entered) => self.on_entered(now, entered),
+            ClientEvent::Refused(refusal) => {
+                self.push_event(PeerEvent::Refused(refusal));
+                self.over = self.session.is_none();
+            }
+            ClientEvent::Failed(fault) => {
+                self.push_event(PeerEvent::Failed(fault));
+                self.over = self.session.is_none();
+            }
+            ClientEvent::Lost => self.push_event(PeerEvent::RelayLost),
+            ClientEvent::Restored => {
+                self.push_event(PeerEvent::RelayRestored);
+            }
+            ClientEvent::Forwarded { from, mode, payload } => self.on_relayed(now, from, mode, &payload),
+            ClientEvent::Signal(from, signal) => self.on_signal(now, from, signal),
+            ClientEvent::Issued(warrant) => {
+                if let Some(session) = &mut self.session {
+                    session.handle_warrant(now, &warrant);
+                }
+            }
+            // The session asks again while it misses the host.
+            ClientEvent::Denied(..) => {}
+            ClientEvent::Gone(peer) => {
+                if let Some(session) = &mut self.session {
+                    session.handle_hint(now, peer);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_entered(&mut self, now: Time, entered: Entered) {
+        let Some(key) = self.client.key() else { return };
+        let config = SessionConfig {
+            me: entered.pass.peer,
+            key,
+            warrant: entered.warrant,
+            params: self.config.params,
+            name: self.config.name.clone(),
+            attributes: self.config.attributes,
+            ticket: self.config.ticket,
+            capacity: self.config.capacity,
+            entropy: self.entropy.bytes(),
+        };
+        self.session = Session::new(now, config);
+        self.code = Some(entered.code.clone());
+        self.push_event(PeerEvent::Entered(entered.code));
+    }
+
+    fn on_relayed(&mut self, now: Time, from: PeerId, mode: Mode, payload: &[u8]) {
+        if self.config.paths == PathPolicy::Direct {
+            return;
+        }
+        if let Some(session) = &mut self.session {
+            session.handle_packet(now, from, mode, payload);
+        }
+    }
+
+    pub(super) fn drain_session(&mut self, now: Time) {
+        let Some(session) = &mut self.session else { return };
+        if let Some(term) = session.poll_claim() {
+            // Without the relay nobody can witness; the session claims again while it misses the host.
+            self.client.claim(term);
+        }
+        if self.shown_warrant.as_ref() != Some(session.warrant()) {
+            let warrant = *session.warrant();
+            self.shown_warrant = Some(warrant);
+            self.client.set_warrant(now, warrant);
+        }
+        if session.is_host() {
+            let view = session.view();
+            let players = view.members().count().min(255) as u8;
+            let host_name = session.seat_of(session.me()).map(|seat| seat.name.clone()).unwrap_or_default();
+            let listing = Listing { players, capacity: view.capacity(), open: true, host_name };
+            self.client.set_listing(now, listing);
+        }
+        let mut ended = false;
+        while let Some(event) = self.session.as_mut().and_then(Session::poll_event) {
+            ended |= matches!(event, Event::Ended(_));
+            self.push_event(PeerEvent::Session(event));
+        }
+        if ended {
+            self.close(now);
+        }
+    }
+}

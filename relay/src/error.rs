@@ -1,0 +1,110 @@
+//! What stops a relay, told to the person who started it: whose fault it is and what to do.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why a relay cannot start, or had to stop.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RelayError {
+    /// The data directory cannot be used.
+    DataDirectory {
+        /// The directory, or the file in it.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Another relay uses the data directory.
+    DataInUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The database of terms cannot be read or written.
+    Database {
+        /// The database's file.
+        path: PathBuf,
+        /// What the database says.
+        source: Box<redb::Error>,
+    },
+    /// The file of the relay's key holds no key.
+    DamagedKey {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The address cannot be listened at.
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The directory of the page cannot be read.
+    Page {
+        /// The directory, or the file in it.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The directory of the page holds something else.
+    NoPage {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The system denies what every program needs.
+    System {
+        /// What the relay wanted to do.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for RelayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DataDirectory { path, source } => write!(
+                f,
+                "{} cannot be used for the relay's data ({source}): choose a directory that this user may write, \
+                 with --data",
+                path.display()
+            ),
+            Self::DataInUse { path } => write!(
+                f,
+                "another relay runs on the data in {}: stop it, or choose another directory with --data",
+                path.display()
+            ),
+            Self::Database { path, source } => write!(
+                f,
+                "the terms in {} cannot be kept ({source}). A relay that forgets terms must not grant any, so it \
+                 stops: check the disk, or start with another --data",
+                path.display()
+            ),
+            Self::DamagedKey { path } => write!(
+                f,
+                "{} does not hold a key: restore it from a backup; or delete it to get a new one, which ends the \
+                 reconnection of everybody who is in a game",
+                path.display()
+            ),
+            Self::Listen { address, source } if source.kind() == io::ErrorKind::AddrInUse => {
+                write!(f, "{address} is taken by another program: stop that, or choose another with --listen")
+            }
+            Self::Listen { address, source } => {
+                write!(f, "cannot listen at {address} ({source}): choose another with --listen")
+            }
+            Self::Page { path, source } => {
+                write!(f, "the page in {} cannot be read ({source}): check --web", path.display())
+            }
+            Self::NoPage { path } => write!(
+                f,
+                "{} is not a built page (it has no index.html, or far too much): build one with `trunk build`, and \
+                 give its dist directory with --web",
+                path.display()
+            ),
+            Self::System { what, source } => write!(f, "the relay could not {what} ({source})"),
+        }
+    }
+}
+
+impl std::error::Error for RelayError {}

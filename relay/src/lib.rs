@@ -1,0 +1,15 @@
+//! The relay: a native server around [`samovar_directory::Directory`].
+//!
+//! It moves bytes and time between sockets, disk and the directory, forwards packets without reading them, and
+//! serves the page. It decides nothing about games: that is the directory's.
+
+mod error;
+mod hub;
+mod outbox;
+mod page;
+mod server;
+mod socket;
+mod store;
+
+pub use error::RelayError;
+pub use server::{Relay, ServeConfig};

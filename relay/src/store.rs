@@ -1,0 +1,173 @@
+//! The relay's disk: its signing key, and the terms it has granted, committed before anybody hears of them.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvError};
+
+use redb::{Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+use samovar_directory::{Request, TermRecord};
+use samovar_wire::{GameCode, PeerId, SessionId, Term};
+
+use crate::error::RelayError;
+
+/// Session to code, parameters, term, host, serial.
+const TERMS: TableDefinition<'static, u64, (&str, u64, u64, u32, u64)> = TableDefinition::new("terms");
+
+/// The database of one data directory; no other process can have it open.
+pub(crate) struct Store {
+    database: Database,
+    path: PathBuf,
+}
+
+/// Terms that are on disk now.
+pub(crate) type Persisted = Vec<(SessionId, Term)>;
+
+impl Store {
+    /// Opens the database in `directory`, or creates it.
+    ///
+    /// # Errors
+    /// When another process has it, or the disk refuses.
+    pub(crate) fn open(directory: &Path) -> Result<Self, RelayError> {
+        let path = directory.join("terms.redb");
+        match Database::create(&path) {
+            Ok(database) => Ok(Self { database, path }),
+            Err(DatabaseError::DatabaseAlreadyOpen) => {
+                Err(RelayError::DataInUse { path: directory.to_owned() })
+            }
+            Err(error) => Err(RelayError::Database { path, source: Box::new(error.into()) }),
+        }
+    }
+
+    /// Every record, by session.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub(crate) fn records(&self) -> Result<Vec<TermRecord>, RelayError> {
+        self.read().map_err(|error| self.failed(error))
+    }
+
+    fn read(&self) -> Result<Vec<TermRecord>, redb::Error> {
+        let transaction = self.database.begin_read()?;
+        let table = match transaction.open_table(TERMS) {
+            Ok(table) => table,
+            Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        };
+        let mut records = Vec::new();
+        for entry in table.iter()? {
+            let (session, value) = entry?;
+            let (code, params, term, host, serial) = value.value();
+            // Only this program writes codes, so one that is none is skipped rather than reported.
+            if let Some(code) = GameCode::parse(code) {
+                let (session, term, host) = (SessionId(session.value()), Term(term), PeerId(host));
+                records.push(TermRecord { session, code, params, term, host, serial });
+            }
+        }
+        Ok(records)
+    }
+
+    /// Does what a directory asks for in one transaction, and says which terms are on disk by it.
+    ///
+    /// # Errors
+    /// When the disk refuses; nothing of it is on disk then.
+    pub(crate) fn apply(&self, requests: &[Request]) -> Result<Persisted, RelayError> {
+        self.write(requests).map_err(|error| self.failed(error))
+    }
+
+    fn write(&self, requests: &[Request]) -> Result<Persisted, redb::Error> {
+        let mut persisted = Vec::new();
+        let transaction = self.database.begin_write()?;
+        {
+            let mut table = transaction.open_table(TERMS)?;
+            for request in requests {
+                match request {
+                    Request::Persist(record) => {
+                        let TermRecord { session, code, params, term, host, serial } = record;
+                        table.insert(session.0, (code.as_str(), *params, term.0, host.0, *serial))?;
+                        persisted.push((*session, *term));
+                    }
+                    Request::Forget(session) => drop(table.remove(session.0)?),
+                }
+            }
+        }
+        transaction.commit()?;
+        Ok(persisted)
+    }
+
+    /// Serves requests until their sender is gone. Those that wait together are committed together.
+    ///
+    /// # Errors
+    /// At the first write that the disk refuses.
+    pub(crate) fn serve(
+        &self,
+        requests: &Receiver<Request>,
+        mut persisted: impl FnMut(Persisted),
+    ) -> Result<(), RelayError> {
+        loop {
+            let mut batch = match requests.recv() {
+                Ok(request) => vec![request],
+                Err(RecvError) => return Ok(()),
+            };
+            batch.extend(requests.try_iter());
+            persisted(self.apply(&batch)?);
+        }
+    }
+
+    fn failed(&self, error: redb::Error) -> RelayError {
+        RelayError::Database { path: self.path.clone(), source: Box::new(error) }
+    }
+}
+
+/// Makes sure that the data directory is there.
+///
+/// # Errors
+/// When it cannot be created, or is something else.
+pub(crate) fn prepare_directory(directory: &Path) -> Result<(), RelayError> {
+    fs::create_dir_all(directory)
+        .map_err(|source| RelayError::DataDirectory { path: directory.to_owned(), source })
+}
+
+/// The relay's signing key: the one in the directory, or a new one that is in it from now on, readable by its
+/// owner alone.
+///
+/// # Errors
+/// When the directory cannot be used, or holds a damaged key.
+pub(crate) fn signing_key(directory: &Path) -> Result<[u8; 32], RelayError> {
+    let path = directory.join("relay.key");
+    match fs::read(&path) {
+        Ok(bytes) => bytes.try_into().map_err(|_| RelayError::DamagedKey { path }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let key = random()?;
+            create_key(&path, &key).map_err(|source| RelayError::DataDirectory { path, source })?;
+            Ok(key)
+        }
+        Err(source) => Err(RelayError::DataDirectory { path, source }),
+    }
+}
+
+/// A file that is whole or not there, whenever the machine stops.
+fn create_key(path: &Path, key: &[u8]) -> io::Result<()> {
+    let unfinished = path.with_extension("key.new");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&unfinished)?;
+    file.write_all(key)?;
+    file.sync_all()?;
+    fs::rename(unfinished, path)
+}
+
+/// Secrets from the system.
+///
+/// # Errors
+/// When the system has no randomness.
+pub(crate) fn random() -> Result<[u8; 32], RelayError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| RelayError::System {
+        what: "draw random numbers",
+        source: io::Error::other(error.to_string()),
+    })?;
+    Ok(bytes)
+}
