@@ -32,7 +32,8 @@ pub(crate) struct Hub {
 struct State {
     directory: Directory,
     sockets: HashMap<ConnId, Arc<Outbox>>,
-    disk: Sender<Request>,
+    /// `None` once the relay has stopped.
+    disk: Option<Sender<Request>>,
     opened: u64,
     /// When the timer task will wake up by itself.
     armed: Option<Time>,
@@ -42,8 +43,14 @@ struct State {
 impl Hub {
     /// A hub whose directory writes by `disk`.
     pub(crate) fn new(directory: Directory, disk: Sender<Request>) -> Self {
-        let state =
-            State { directory, sockets: HashMap::new(), disk, opened: 0, armed: None, stopping: false };
+        let state = State {
+            directory,
+            sockets: HashMap::new(),
+            disk: Some(disk),
+            opened: 0,
+            armed: None,
+            stopping: false,
+        };
         Self { state: Mutex::new(state), rearmed: Notify::new(), start: Instant::now() }
     }
 
@@ -103,6 +110,11 @@ impl Hub {
         let mut state = self.lock();
         state.stopping = true;
         state.sockets.values().for_each(|outbox| outbox.close(Farewell::STOPPING));
+    }
+
+    /// Lets the disk's thread end, behind what was asked of it.
+    pub(crate) fn release_disk(&self) {
+        self.lock().disk = None;
     }
 
     /// Sockets that are open.
@@ -174,8 +186,8 @@ impl Hub {
 impl State {
     fn carry_out(&mut self) {
         while let Some(request) = self.directory.poll_request() {
-            // The disk is gone only when it failed, and then the whole relay is about to stop.
-            self.disk.send(request).ok();
+            // The disk is gone only when it failed or the relay stops; what is not written is not announced either.
+            self.disk.as_ref().and_then(|disk| disk.send(request).ok());
         }
         while let Some(output) = self.directory.poll_output() {
             match output {

@@ -48,7 +48,14 @@ pub struct Relay {
     address: SocketAddr,
     router: Router,
     hub: Arc<Hub>,
-    failed: oneshot::Receiver<RelayError>,
+    disk: Disk,
+}
+
+/// The thread that writes what the directory asks for.
+#[derive(Debug)]
+struct Disk {
+    failure: oneshot::Receiver<RelayError>,
+    thread: std::thread::JoinHandle<()>,
 }
 
 impl Relay {
@@ -67,9 +74,9 @@ impl Relay {
             .map_err(|source| RelayError::Listen { address: listen, source })?;
         let address =
             listener.local_addr().map_err(|source| RelayError::Listen { address: listen, source })?;
-        let (hub, failed) = open_hub(data).await?;
+        let (hub, disk) = open_hub(data).await?;
         let router = router(Arc::clone(&hub), page);
-        Ok(Self { listener, address, router, hub, failed })
+        Ok(Self { listener, address, router, hub, disk })
     }
 
     /// Where it listens.
@@ -81,10 +88,10 @@ impl Relay {
     /// Serves until `stop` ends, then tells everybody and closes.
     ///
     /// # Errors
-    /// When the disk fails: without it no term can be granted.
+    /// When the disk fails, without which no term can be granted, or the relay itself.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), RelayError> {
-        let Self { listener, router, hub, failed, .. } = self;
-        let timers = tokio::spawn({
+        let Self { listener, router, hub, disk, .. } = self;
+        let mut timers = tokio::spawn({
             let hub = Arc::clone(&hub);
             async move { hub.run_timers().await }
         });
@@ -95,7 +102,8 @@ impl Relay {
         let serve = tokio::spawn(serve.into_future());
         let result = tokio::select! {
             () = stop => Ok(()),
-            Ok(error) = failed => Err(error),
+            error = disk.failure => Err(error.unwrap_or_else(|_| broken("keep its disk's thread"))),
+            _ = &mut timers => Err(broken("keep its clock")),
         };
         tracing::info!("stopping");
         hub.stop();
@@ -108,12 +116,15 @@ impl Relay {
         };
         drop(timeout(STOP_WITHIN, ended).await);
         timers.abort();
+        // Whoever starts a relay on the same data after this one must find the database free.
+        hub.release_disk();
+        drop(tokio::task::spawn_blocking(|| disk.thread.join()).await);
         result
     }
 }
 
-/// Starts the disk's thread and makes a directory of what is on it.
-async fn open_hub(data: PathBuf) -> Result<(Arc<Hub>, oneshot::Receiver<RelayError>), RelayError> {
+/// Reads the data directory, makes a directory of games of it, and starts the disk's thread.
+async fn open_hub(data: PathBuf) -> Result<(Arc<Hub>, Disk), RelayError> {
     let opened = tokio::task::spawn_blocking(move || {
         store::prepare_directory(&data)?;
         let config = DirectoryConfig { secret: store::signing_key(&data)?, entropy: store::random()? };
@@ -131,26 +142,29 @@ async fn open_hub(data: PathBuf) -> Result<(Arc<Hub>, oneshot::Receiver<RelayErr
     let (requests, requested) = mpsc::channel();
     let hub = Arc::new(Hub::new(directory, requests));
     let (failed, failure) = oneshot::channel();
-    // The thread must not keep the hub, which owns the sender whose end is the thread's.
-    let weak = Arc::downgrade(&hub);
-    let serve = move || {
-        let persisted = |terms| {
-            if let Some(hub) = weak.upgrade() {
+    let persisted = {
+        let hub = Arc::downgrade(&hub);
+        move |terms| {
+            if let Some(hub) = hub.upgrade() {
                 hub.persisted(&terms);
             }
-        };
-        if let Err(error) = store.serve(&requested, persisted) {
-            drop(failed.send(error));
-        } else {
-            // Stopped in good order; the receiver waits for errors only.
-            std::mem::forget(failed);
         }
     };
-    std::thread::Builder::new()
+    let serve = move || {
+        if let Err(error) = store.serve(&requested, persisted) {
+            drop(failed.send(error));
+        }
+    };
+    let thread = std::thread::Builder::new()
         .name("samovar-disk".to_owned())
         .spawn(serve)
         .map_err(|source| RelayError::System { what: "start the disk's thread", source })?;
-    Ok((hub, failure))
+    Ok((hub, Disk { failure, thread }))
+}
+
+/// What every connection needs has panicked. A relay may die at any time; one that lives on without it may not.
+fn broken(what: &'static str) -> RelayError {
+    RelayError::System { what, source: std::io::Error::other("it panicked; this is a bug") }
 }
 
 fn router(hub: Arc<Hub>, page: Option<Page>) -> Router {

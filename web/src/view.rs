@@ -63,6 +63,7 @@ pub struct View {
     rig: Rig,
     pool: Pool,
     time_s: Option<f64>,
+    lost: bool,
 }
 
 impl View {
@@ -80,6 +81,7 @@ impl View {
             rig: Rig::default(),
             pool: Pool::default(),
             time_s: None,
+            lost: false,
         };
         view.resize();
         Ok(view)
@@ -100,9 +102,14 @@ impl View {
 
     /// Draws one frame and moves steam, crumbs and camera on to its time.
     pub fn draw(&mut self, frame: &Frame<'_>) {
-        if self.raw.is_context_lost() {
+        // Sticky: what was built before a loss stays useless after the restoration.
+        self.lost |= self.raw.is_context_lost();
+        if self.lost {
             return;
         }
+        // A former View of the same canvas that was dropped after the restoration leaves errors of deletion behind,
+        // and debug builds of three-d panic at any error they find.
+        while cfg!(debug_assertions) && self.raw.get_error() != WebGl2RenderingContext::NO_ERROR {}
         let before = self.time_s.replace(frame.time_s).unwrap_or(frame.time_s);
         // After a pause (a hidden tab) the scene goes on where it was instead of leaping.
         let dt = (frame.time_s - before).clamp(0.0, 0.1);

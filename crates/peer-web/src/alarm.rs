@@ -31,7 +31,8 @@ pub(crate) enum Ring {
 enum State {
     Off,
     Waiting { until: Time, _timer: Option<Timeout> },
-    Turning,
+    /// The time has come. The timer stands in for the message where there are none.
+    Turning { _timer: Option<Timeout> },
 }
 
 /// A way to have the event loop come back.
@@ -54,7 +55,7 @@ impl Alarm {
     pub(crate) fn set(&mut self, now: Time, wanted: Option<Time>) {
         match (&self.state, wanted) {
             // It rings soon enough; a ring too early costs less than a timer set for every packet.
-            (State::Turning, _) => {}
+            (State::Turning { .. }, _) => {}
             (State::Waiting { until, .. }, Some(wanted)) if *until <= wanted && now < *until => {}
             (_, None) => self.state = State::Off,
             (_, Some(wanted)) if wanted <= now => self.turn(),
@@ -69,15 +70,9 @@ impl Alarm {
 
     fn turn(&mut self) {
         let sent = self.turn.as_ref().is_some_and(|turn| turn.sender.post_message(&JsValue::NULL).is_ok());
-        self.state = if sent {
-            State::Turning
-        } else {
-            let ring = Rc::clone(&self.ring);
-            match Timeout::after(0, move || ring(Ring::Due)) {
-                Some(timer) => State::Waiting { until: Time::ZERO, _timer: Some(timer) },
-                None => State::Off,
-            }
-        };
+        let ring = Rc::clone(&self.ring);
+        let timer = if sent { None } else { Timeout::after(0, move || ring(Ring::Due)) };
+        self.state = State::Turning { _timer: timer };
     }
 
     fn wait(&mut self, now: Time, wanted: Time) {

@@ -1,4 +1,36 @@
-//! Drives a peer in the browser: data channels, WebSocket, timers.
+//! Drives a peer in the browser.
+//!
+//! Responsible for moving bytes, descriptions and time between a [`Peer`](samovar_peer::Peer) and the page: the
+//! relay's WebSocket, direct connections, timers. It decides nothing about the protocol, draws nothing, and asks
+//! no third party for anything.
+//!
+//! ```no_run
+//! use samovar_peer::{PathPolicy, PeerConfig};
+//! use samovar_peer_web::{WebPeer, entropy};
+//! use samovar_wire::relay::Purpose;
+//!
+//! let config = PeerConfig {
+//!     entropy: entropy(),
+//!     purpose: Purpose::Create(None),
+//!     ticket: None,
+//!     name: "Ann".to_owned(),
+//!     attributes: 0,
+//!     params: 0,
+//!     paths: PathPolicy::Auto,
+//!     capacity: 8,
+//! };
+//! let peer = WebPeer::start("ws://127.0.0.1:8080/ws", config, || ());
+//! // In every frame, and whenever the closure above is called:
+//! peer.with(|peer, _now| while let Some(_event) = peer.poll_event() {});
+//! ```
 
+mod alarm;
+mod clock;
 pub mod connection;
 mod listener;
+pub mod relay_socket;
+mod web_peer;
+
+pub use clock::{entropy, now};
+pub use connection::{IceServer, WebConfig};
+pub use web_peer::WebPeer;

@@ -39,7 +39,7 @@ mod tests {
             "<script src=\"a.js\"></script>\n<script type=\"module\">\nimport a from './a.js';\n</script>";
         let scripts: Vec<_> = inline_scripts(html).collect();
         assert_eq!(scripts, ["\nimport a from './a.js';\n"]);
-        // The example of CSP level 3 §8.3: the hash of `doSomething();`.
+        // The example of CSP level 2 §7.17.
         let policy = for_document("<script>alert('Hello, world.');</script>");
         let text = policy.to_str().expect("text");
         assert!(text.contains("'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"), "{text}");

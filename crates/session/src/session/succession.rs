@@ -45,6 +45,10 @@ impl Session {
         peers.into_iter().for_each(|peer| self.send_control(now, peer, &PeerControl::Warrant(warrant)));
         if host == self.me() {
             self.become_host(now, former);
+        } else if !self.links.contains_key(&host) {
+            // This peer had given up its successor for lost while it was asleep or cut off itself: the others went
+            // on, and its ticket takes the seat back.
+            self.end(EndReason::Removed);
         }
     }
 

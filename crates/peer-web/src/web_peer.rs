@@ -1,0 +1,261 @@
+//! A peer in a page: what arrives goes in, what the peer wants goes out, and the page looks in when it likes.
+//!
+//! The browser may call back while the peer is at work: closing a socket, for one, can end another at once. So every
+//! event is queued first and taken by whoever is at work already.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::{Rc, Weak};
+
+use samovar_peer::{Peer, PeerConfig, Request, Transmit};
+use samovar_wire::Time;
+
+use crate::alarm::{Alarm, Ring};
+use crate::clock::now;
+use crate::connection::{Connection, ConnectionEvent, ConnectionKey, Role, Sink, WebConfig};
+use crate::relay_socket::{RelayEvent, RelaySocket};
+
+/// A running peer; clones are handles of the same one. When the last is dropped its connections are closed, without
+/// a word to the other members: [`Peer::leave`] says goodbye.
+#[derive(Clone)]
+pub struct WebPeer(Rc<Shell>);
+
+impl WebPeer {
+    /// Starts a peer that talks to the relay at `relay_url` (`wss://host/ws`).
+    ///
+    /// `on_wake` is called after something arrived or a timer ran out, in a hidden tab, too: look for events with
+    /// [`with`](Self::with) then. It is not called before `start` has returned.
+    #[must_use]
+    pub fn start(relay_url: &str, peer: PeerConfig, on_wake: impl FnMut() + 'static) -> Self {
+        Self::start_with(relay_url, peer, WebConfig::default(), on_wake)
+    }
+
+    /// As [`start`](Self::start), with another configuration of direct connections.
+    #[must_use]
+    pub fn start_with(
+        relay_url: &str,
+        peer: PeerConfig,
+        config: WebConfig,
+        on_wake: impl FnMut() + 'static,
+    ) -> Self {
+        let shell = Rc::new_cyclic(|shell| Shell {
+            driver: RefCell::new(Driver::new(relay_url.to_owned(), peer, config, Weak::clone(shell))),
+            queue: RefCell::new(VecDeque::new()),
+            on_wake: RefCell::new(Box::new(on_wake)),
+            wake_wanted: Cell::new(false),
+        });
+        shell.work();
+        Self(shell)
+    }
+
+    /// Gives access to the peer, and sends what it wants to send afterwards.
+    ///
+    /// # Panics
+    /// When called from within `access`.
+    pub fn with<R>(&self, access: impl FnOnce(&mut Peer, Time) -> R) -> R {
+        let result = access(&mut self.0.driver.borrow_mut().peer, now());
+        self.0.work_and_wake();
+        result
+    }
+}
+
+struct Shell {
+    driver: RefCell<Driver>,
+    queue: RefCell<VecDeque<Input>>,
+    on_wake: RefCell<Box<dyn FnMut()>>,
+    wake_wanted: Cell<bool>,
+}
+
+enum Input {
+    Relay(u32, RelayEvent),
+    Connection(ConnectionKey, ConnectionEvent),
+    Ring(Ring),
+}
+
+impl Shell {
+    fn push(&self, input: Input) {
+        self.queue.borrow_mut().push_back(input);
+        self.work_and_wake();
+    }
+
+    fn work_and_wake(&self) {
+        self.work();
+        while self.wake_wanted.get() {
+            // Held by a call of this very function: that one sees what is wanted now.
+            let Ok(mut on_wake) = self.on_wake.try_borrow_mut() else { return };
+            self.wake_wanted.set(false);
+            on_wake();
+        }
+    }
+
+    /// Takes everything queued and does what the peer wants; does nothing when it is at work already.
+    fn work(&self) {
+        let Ok(mut driver) = self.driver.try_borrow_mut() else { return };
+        loop {
+            driver.drain();
+            let Some(input) = self.next() else { break };
+            self.wake_wanted.set(true);
+            driver.on_input(input);
+        }
+        let wanted = driver.peer.poll_timeout();
+        driver.alarm.set(now(), wanted);
+    }
+
+    fn next(&self) -> Option<Input> {
+        self.queue.borrow_mut().pop_front()
+    }
+}
+
+struct Driver {
+    peer: Peer,
+    config: WebConfig,
+    relay_url: String,
+    relay: Option<RelaySocket>,
+    /// Counts the relay's sockets, so that the events of a former one are recognised.
+    generation: u32,
+    connections: BTreeMap<ConnectionKey, Connection>,
+    alarm: Alarm,
+    shell: Weak<Shell>,
+}
+
+impl Driver {
+    fn new(relay_url: String, peer: PeerConfig, config: WebConfig, shell: Weak<Shell>) -> Self {
+        let rings = Weak::clone(&shell);
+        Self {
+            peer: Peer::new(now(), peer),
+            config,
+            relay_url,
+            relay: None,
+            generation: 0,
+            connections: BTreeMap::new(),
+            alarm: Alarm::new(Rc::new(move |ring| push(&rings, Input::Ring(ring)))),
+            shell,
+        }
+    }
+
+    fn on_input(&mut self, input: Input) {
+        match input {
+            Input::Relay(generation, event) if generation == self.generation && self.relay.is_some() => match event {
+                RelayEvent::Opened => self.peer.handle_relay_opened(now()),
+                RelayEvent::Message(bytes) => self.peer.handle_relay_message(now(), &bytes),
+                RelayEvent::Closed => self.lose_relay(),
+            },
+            Input::Connection(key, event) if self.connections.contains_key(&key) => self.on_connection(key, event),
+            // Of a socket or an attempt that was replaced or closed.
+            Input::Relay(..) | Input::Connection(..) => {}
+            Input::Ring(ring) => {
+                self.alarm.rang();
+                if ring == Ring::Due {
+                    self.peer.handle_timeout(now());
+                }
+            }
+        }
+    }
+
+    fn on_connection(&mut self, key: ConnectionKey, event: ConnectionEvent) {
+        let ConnectionKey { peer, attempt } = key;
+        match event {
+            ConnectionEvent::Described(sdp) => self.peer.handle_local_description(now(), peer, attempt, sdp),
+            ConnectionEvent::Opened => self.peer.handle_direct_opened(now(), peer, attempt),
+            ConnectionEvent::Packet(mode, bytes) => {
+                self.peer.handle_direct_packet(now(), peer, attempt, mode, &bytes);
+            }
+            ConnectionEvent::Closed => self.lose_connection(key),
+        }
+    }
+
+    fn lose_relay(&mut self) {
+        if self.relay.take().is_some() {
+            self.peer.handle_relay_closed(now());
+        }
+    }
+
+    fn lose_connection(&mut self, key: ConnectionKey) {
+        if self.connections.remove(&key).is_some() {
+            self.peer.handle_direct_closed(now(), key.peer, key.attempt);
+        }
+    }
+
+    /// Does what the peer wants until it wants nothing. Its events wait for the page.
+    fn drain(&mut self) {
+        loop {
+            let mut idle = true;
+            // Before requests: a farewell goes out before what carries it is closed.
+            while let Some(transmit) = self.peer.poll_transmit(now()) {
+                idle = false;
+                self.transmit(transmit);
+            }
+            while let Some(request) = self.peer.poll_request() {
+                idle = false;
+                self.obey(request);
+            }
+            if idle {
+                return;
+            }
+        }
+    }
+
+    fn transmit(&mut self, transmit: Transmit) {
+        match transmit {
+            Transmit::Relay(bytes) => {
+                if self.relay.as_ref().is_some_and(|relay| relay.send(&bytes).is_err()) {
+                    self.lose_relay();
+                }
+            }
+            Transmit::Direct { peer, attempt, mode, bytes } => {
+                let key = ConnectionKey { peer, attempt };
+                if self.connections.get(&key).is_some_and(|connection| connection.send(mode, &bytes).is_err()) {
+                    self.lose_connection(key);
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, request: Request) {
+        match request {
+            Request::OpenRelay => self.open_relay(),
+            Request::CloseRelay => self.relay = None,
+            Request::Offer { peer, attempt } => self.connect(ConnectionKey { peer, attempt }, Role::Offer),
+            Request::Answer { peer, attempt, offer } => {
+                self.connect(ConnectionKey { peer, attempt }, Role::Answer(offer));
+            }
+            Request::Accept { peer, attempt, answer } => {
+                if let Some(connection) = self.connections.get(&ConnectionKey { peer, attempt }) {
+                    connection.accept(&answer);
+                }
+            }
+            Request::CloseDirect { peer, attempt } => {
+                self.connections.remove(&ConnectionKey { peer, attempt });
+            }
+        }
+    }
+
+    fn open_relay(&mut self) {
+        self.generation += 1;
+        let (shell, generation) = (Weak::clone(&self.shell), self.generation);
+        let sink = Rc::new(move |event| push(&shell, Input::Relay(generation, event)));
+        match RelaySocket::open(&self.relay_url, sink) {
+            Ok(relay) => self.relay = Some(relay),
+            Err(_) => {
+                self.relay = None;
+                self.peer.handle_relay_closed(now());
+            }
+        }
+    }
+
+    fn connect(&mut self, key: ConnectionKey, role: Role) {
+        let shell = Weak::clone(&self.shell);
+        let sink: Sink = Rc::new(move |key, event| push(&shell, Input::Connection(key, event)));
+        match Connection::start(key, role, &self.config, sink) {
+            Ok(connection) => _ = self.connections.insert(key, connection),
+            Err(_) => self.peer.handle_direct_closed(now(), key.peer, key.attempt),
+        }
+    }
+}
+
+fn push(shell: &Weak<Shell>, input: Input) {
+    // Late events of a peer that is gone concern nobody.
+    if let Some(shell) = shell.upgrade() {
+        shell.push(input);
+    }
+}

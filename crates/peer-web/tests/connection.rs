@@ -1,0 +1,236 @@
+//! Two connections in one page, without a peer above them.
+//!
+//! On loopback this needs a Chromium with `--allow-loopback-in-peer-connection` and a faked microphone
+//! (`webdriver.json` beside this crate), in a network namespace of its own or on a machine with a network.
+
+#![cfg(target_arch = "wasm32")]
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use samovar_peer_web::connection::{
+    Connection, ConnectionEvent, ConnectionKey, Overflow, Role, Sink, WebConfig,
+};
+use samovar_peer_web::now;
+use samovar_wire::{Mode, PeerId};
+use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+
+wasm_bindgen_test_configure!(run_in_browser);
+
+const KEY: ConnectionKey = ConnectionKey { peer: PeerId(7), attempt: 1 };
+
+/// One end: its connection and what that reported.
+struct End {
+    connection: Option<Connection>,
+    events: Rc<RefCell<VecDeque<ConnectionEvent>>>,
+}
+
+impl End {
+    fn start(role: Role) -> Self {
+        Self::with_config(role, &WebConfig::default())
+    }
+
+    fn with_config(role: Role, config: &WebConfig) -> Self {
+        let events = Rc::new(RefCell::new(VecDeque::new()));
+        let heard = Rc::clone(&events);
+        let sink: Sink = Rc::new(move |key, event| {
+            assert_eq!(key, KEY);
+            heard.borrow_mut().push_back(event);
+        });
+        let connection = Connection::start(KEY, role, config, sink).expect("this browser has WebRTC");
+        Self { connection: Some(connection), events }
+    }
+
+    /// The next event, `None` when none came within ten seconds.
+    async fn next(&self) -> Option<ConnectionEvent> {
+        for _ in 0..1_000 {
+            let event = self.events.borrow_mut().pop_front();
+            if event.is_some() {
+                return event;
+            }
+            sleep(10).await;
+        }
+        None
+    }
+
+    async fn description(&self) -> String {
+        match self.next().await {
+            Some(ConnectionEvent::Described(sdp)) => sdp,
+            other => panic!("no description but {other:?}"),
+        }
+    }
+
+    fn send(&self, mode: Mode, bytes: &[u8]) -> Result<(), Overflow> {
+        self.connection.as_ref().expect("not closed by the test").send(mode, bytes)
+    }
+
+    fn accept(&self, answer: &str) {
+        self.connection.as_ref().expect("not closed by the test").accept(answer);
+    }
+}
+
+async fn sleep(millis: i32) {
+    let promise = js_sys::Promise::new(&mut |resolve, _| {
+        let window = web_sys::window().expect("a window");
+        window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis).expect("a timer");
+    });
+    promise.await.expect("a timer does not fail");
+}
+
+async fn open_pair() -> (End, End) {
+    let offerer = End::start(Role::Offer);
+    let answerer = End::start(Role::Answer(offerer.description().await));
+    offerer.accept(&answerer.description().await);
+    assert_eq!(offerer.next().await, Some(ConnectionEvent::Opened));
+    assert_eq!(answerer.next().await, Some(ConnectionEvent::Opened));
+    (offerer, answerer)
+}
+
+fn packet(mode: Mode, bytes: &[u8]) -> ConnectionEvent {
+    ConnectionEvent::Packet(mode, bytes.to_vec())
+}
+
+#[wasm_bindgen_test]
+async fn both_modes_carry_both_ways() {
+    let (offerer, answerer) = open_pair().await;
+    for mode in [Mode::Unreliable, Mode::Reliable] {
+        offerer.send(mode, b"to the answerer").expect("sent");
+        assert_eq!(answerer.next().await, Some(packet(mode, b"to the answerer")));
+        answerer.send(mode, b"to the offerer").expect("sent");
+        assert_eq!(offerer.next().await, Some(packet(mode, b"to the offerer")));
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_description_fits_the_wire_and_names_nobody_else() {
+    let offerer = End::start(Role::Offer);
+    let sdp = offerer.description().await;
+    assert!(sdp.len() < samovar_wire::limits::DESCRIPTION_MAX, "{} bytes", sdp.len());
+    assert!(sdp.contains("a=candidate:"), "gathered nothing: {sdp}");
+    assert!(!sdp.contains("typ srflx") && !sdp.contains("typ relay"), "{sdp}");
+}
+
+#[wasm_bindgen_test]
+async fn dropping_one_end_sends_what_is_queued_and_closes_the_other() {
+    let (mut offerer, answerer) = open_pair().await;
+    for number in 0..50u8 {
+        offerer.send(Mode::Reliable, &[number; 1_000]).expect("sent");
+    }
+    offerer.connection = None;
+    for number in 0..50u8 {
+        assert!(answerer.next().await == Some(packet(Mode::Reliable, &[number; 1_000])), "message {number}");
+    }
+    let before = now();
+    assert_eq!(answerer.next().await, Some(ConnectionEvent::Closed));
+    let noticed = now().since(before).as_millis_f64();
+    assert!(noticed < 2_000.0, "noticed after {noticed} ms");
+    sleep(500).await;
+    assert!(answerer.events.borrow().is_empty(), "closed is said once, and last");
+    assert!(offerer.events.borrow().is_empty(), "a dropped connection reports nothing");
+}
+
+#[wasm_bindgen_test]
+async fn an_attempt_that_does_not_open_in_time_is_closed() {
+    let config = WebConfig { open_within_millis: 1_500, ..WebConfig::default() };
+    let unanswered = End::with_config(Role::Offer, &config);
+    let abandoned = End::with_config(Role::Answer(unanswered.description().await), &config);
+    abandoned.description().await;
+    assert_eq!(unanswered.next().await, Some(ConnectionEvent::Closed));
+    assert_eq!(abandoned.next().await, Some(ConnectionEvent::Closed));
+}
+
+#[wasm_bindgen_test]
+async fn an_offer_or_answer_that_is_none_closes_the_attempt() {
+    let answerer = End::start(Role::Answer("v=0\r\nnonsense".to_owned()));
+    assert_eq!(answerer.next().await, Some(ConnectionEvent::Closed));
+    let offerer = End::start(Role::Offer);
+    offerer.description().await;
+    offerer.accept("<b>hello</b>");
+    assert_eq!(offerer.next().await, Some(ConnectionEvent::Closed));
+}
+
+#[wasm_bindgen_test]
+async fn messages_to_64_kib_pass_whole_and_larger_ones_close() {
+    let (offerer, answerer) = open_pair().await;
+    let large: Vec<u8> = (0..65_536u32).map(|i| i as u8).collect();
+    offerer.send(Mode::Reliable, &large).expect("sent");
+    assert!(answerer.next().await == Some(packet(Mode::Reliable, &large)));
+    offerer.send(Mode::Reliable, &[0; 65_537]).expect("sent");
+    assert_eq!(answerer.next().await, Some(ConnectionEvent::Closed));
+}
+
+#[wasm_bindgen_test]
+async fn a_slow_link_drops_unreliable_messages_and_refuses_reliable_ones() {
+    let (offerer, answerer) = open_pair().await;
+    // Nothing leaves before this function yields to the browser.
+    for _ in 0..1_000 {
+        offerer.send(Mode::Unreliable, &[1; 1_000]).expect("never refused");
+    }
+    let sent = (0..200).take_while(|_| offerer.send(Mode::Reliable, &[2; 16_384]).is_ok()).count();
+    assert!((64..=66).contains(&sent), "{sent} messages of 16 KiB were queued");
+    let (mut unreliable, mut reliable) = (0, 0);
+    while reliable < sent {
+        match answerer.next().await {
+            Some(ConnectionEvent::Packet(Mode::Unreliable, _)) => unreliable += 1,
+            Some(ConnectionEvent::Packet(Mode::Reliable, _)) => reliable += 1,
+            _ => panic!("only {reliable} of {sent} arrived"),
+        }
+    }
+    assert!((1..=70).contains(&unreliable), "{unreliable} unreliable messages were queued");
+}
+
+#[wasm_bindgen_test]
+async fn a_connection_may_be_dropped_by_what_it_reports() {
+    // Whatever a connection reports, its owner may drop it there and then, inside the browser's callback.
+    for fatal in 0..4 {
+        let slot: Rc<RefCell<Option<Connection>>> = Rc::default();
+        let heard = Rc::new(Cell::new(0));
+        let (owner, count) = (Rc::clone(&slot), Rc::clone(&heard));
+        let described: Rc<RefCell<Option<String>>> = Rc::default();
+        let told = Rc::clone(&described);
+        let sink: Sink = Rc::new(move |_, event| {
+            let stage = match event {
+                ConnectionEvent::Described(sdp) => {
+                    told.replace(Some(sdp));
+                    0
+                }
+                ConnectionEvent::Opened => 1,
+                ConnectionEvent::Packet(..) => 2,
+                ConnectionEvent::Closed => 3,
+            };
+            assert!(stage <= fatal, "an event after the connection was dropped");
+            count.set(stage + 1);
+            if stage == fatal {
+                drop(owner.take());
+            }
+        });
+        let mut answerer = None;
+        let offerer = Connection::start(KEY, Role::Offer, &WebConfig::default(), sink).expect("WebRTC");
+        slot.replace(Some(offerer));
+        for _ in 0..500 {
+            if let (Some(sdp), true) = (described.take(), fatal > 0) {
+                let end = End::start(Role::Answer(sdp));
+                let answer = end.description().await;
+                slot.borrow().as_ref().expect("still here").accept(&answer);
+                answerer = Some(end);
+            }
+            if (heard.get(), fatal > 1) == (2, true)
+                && let Some(end) = &answerer
+                && end.events.borrow_mut().pop_front() == Some(ConnectionEvent::Opened)
+            {
+                end.send(Mode::Reliable, b"and now?").expect("sent");
+            }
+            if heard.get() == 3 && fatal == 3 {
+                answerer = None;
+            }
+            if slot.borrow().is_none() {
+                break;
+            }
+            sleep(10).await;
+        }
+        assert_eq!(heard.get(), fatal + 1, "every event up to the fatal one was heard");
+        assert!(slot.borrow().is_none());
+        sleep(300).await;
+    }
+}

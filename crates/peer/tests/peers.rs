@@ -1,0 +1,189 @@
+//! Whole peers with the real directory in virtual time.
+
+mod world;
+
+use samovar_peer::{Path, PathPolicy, PeerEvent};
+use samovar_session::{EndReason, Event};
+use samovar_wire::GameCode;
+use samovar_wire::relay::{Purpose, Refusal};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+use world::{Process, TEAPOT, World};
+
+fn game(seed: u8, members: usize) -> (World, Vec<Process>) {
+    let mut world = World::new(seed);
+    let mut processes = vec![world.create("TEA")];
+    world.run(300);
+    for _ in 1..members {
+        processes.push(world.join("TEA"));
+        world.run(700);
+    }
+    world.run(1_000);
+    (world, processes)
+}
+
+fn move_something(world: &mut World, processes: &[Process]) {
+    for &process in processes {
+        let now = world.now;
+        world.session_mut(process).create(now, TEAPOT, &[&[process.0 as u8]]).unwrap();
+    }
+    world.run(1_000);
+}
+
+#[test]
+fn members_start_relayed_and_move_to_direct_paths() {
+    let (mut world, processes) = game(1, 3);
+    move_something(&mut world, &processes);
+    world.assert_converged();
+    for &a in &processes {
+        for &b in processes.iter().filter(|&&b| b != a) {
+            assert_eq!(world.peers[&a].path(world.now, world.session(b).me()), Path::Direct);
+        }
+    }
+    let relayed = world.relayed_packets;
+    assert!(relayed > 0, "the join was relayed");
+    world.run(2_000);
+    assert_eq!(world.relayed_packets, relayed, "nothing is relayed once direct paths are proven");
+}
+
+#[test]
+fn without_udp_everything_is_relayed() {
+    let mut world = World::new(2);
+    world.udp = false;
+    let mut processes = vec![world.create("TEA")];
+    world.run(300);
+    processes.push(world.join("TEA"));
+    world.run(2_000);
+    move_something(&mut world, &processes);
+    world.assert_converged();
+    assert_eq!(world.direct_packets, 0);
+}
+
+#[test]
+fn a_policy_is_kept() {
+    for (policy, path) in [(PathPolicy::Direct, Path::Direct), (PathPolicy::Relayed, Path::Relayed)] {
+        let mut world = World::new(3);
+        let code = GameCode::parse("TEA").unwrap();
+        let host = world.start(Purpose::Create(Some(code.clone())), policy, None);
+        world.run(300);
+        let guest = world.start(Purpose::Join(code), policy, None);
+        world.run(3_000);
+        move_something(&mut world, &[host, guest]);
+        world.assert_converged();
+        assert_eq!(world.peers[&guest].path(world.now, world.session(host).me()), path);
+        assert_eq!(world.relayed_packets == 0, policy == PathPolicy::Direct);
+        assert_eq!(world.direct_packets == 0, policy == PathPolicy::Relayed);
+    }
+}
+
+#[test]
+fn a_direct_path_that_dies_silently_is_replaced_by_the_relay_and_tried_again() {
+    let (mut world, processes) = game(4, 2);
+    let other = world.session(processes[1]).me();
+    world.udp = false;
+    world.run(900);
+    assert_eq!(world.peers[&processes[0]].path(world.now, other), Path::Relayed);
+    assert!(world.session(processes[0]).silence(world.now, other).unwrap().as_micros() < 200_000, "no hole");
+    world.run(4_000);
+    move_something(&mut world, &processes);
+    world.assert_converged();
+    world.udp = true;
+    world.run(60_000);
+    assert_eq!(world.peers[&processes[0]].path(world.now, other), Path::Direct);
+}
+
+#[test]
+fn the_host_dies_and_the_duel_goes_on_under_one_new_host() {
+    for seed in 0..5 {
+        let (mut world, processes) = game(seed, 4);
+        world.loss_percent = 5;
+        move_something(&mut world, &processes);
+        world.kill(processes[0]);
+        let died = world.now;
+        while !world.peers.values().all(|p| p.session().unwrap().term().0 == 2) {
+            world.step();
+            assert!(world.now.since(died).as_micros() < 1_000_000, "no successor in a second");
+        }
+        world.run(2_000);
+        world.assert_converged();
+    }
+}
+
+#[test]
+fn host_and_backup_die_together() {
+    let (mut world, processes) = game(6, 4);
+    let backup = world.session(processes[1]).view().backup();
+    let backup = *processes.iter().find(|&&p| Some(world.session(p).me()) == backup).unwrap();
+    world.kill(processes[0]);
+    world.kill(backup);
+    world.run(3_000);
+    world.assert_converged();
+}
+
+#[test]
+fn a_host_that_hangs_is_replaced_and_learns_of_it_when_it_wakes() {
+    let (mut world, processes) = game(7, 3);
+    // The process stops: its sockets stay open, nothing is answered.
+    let frozen = world.peers.remove(&processes[0]).unwrap();
+    let stopped = world.now;
+    while !world.peers.values().all(|p| p.session().unwrap().term().0 == 2) {
+        world.step();
+        assert!(world.now.since(stopped).as_micros() < 3_500_000, "no successor");
+    }
+    world.run(3_000);
+    world.peers.insert(processes[0], frozen);
+    world.run(4_000);
+    let events = &world.events[&processes[0]];
+    assert!(
+        events.iter().any(|e| matches!(e, PeerEvent::Session(Event::Ended(EndReason::Removed)))),
+        "{events:?}"
+    );
+    world.kill(processes[0]);
+    world.assert_converged();
+}
+
+#[test]
+fn a_direct_duel_survives_the_relay_and_a_newcomer_joins_when_it_is_back() {
+    let (mut world, processes) = game(8, 3);
+    world.kill_relay();
+    world.run(5_000);
+    move_something(&mut world, &processes);
+    world.assert_converged();
+    assert!(!world.peers[&processes[0]].is_relay_connected());
+    world.start_relay();
+    world.run(200);
+    let late = world.join("TEA");
+    world.run(8_000);
+    world.assert_converged();
+    assert_eq!(world.session(late).view().members().count(), 4);
+    assert!(world.events[&processes[1]].contains(&PeerEvent::RelayRestored));
+    // And the witness remembers its terms.
+    world.kill(processes[0]);
+    world.run(3_000);
+    world.assert_converged();
+    assert_eq!(world.session(late).term().0, 2);
+}
+
+#[test]
+fn a_reload_takes_the_seat_back_even_from_a_host_that_is_alone_with_one_guest() {
+    let (mut world, processes) = game(9, 2);
+    let (seat, ticket) = world.session(processes[0]).seat().unwrap();
+    world.kill(processes[0]);
+    let code = GameCode::parse("TEA").unwrap();
+    let again = world.start(Purpose::Join(code), PathPolicy::Auto, Some(ticket));
+    world.run(4_000);
+    world.assert_converged();
+    assert_eq!(world.session(again).seat().unwrap().0, seat);
+    assert!(world.session(processes[1]).is_host());
+}
+
+#[test]
+fn refusals_have_their_reason() {
+    let (mut world, _) = game(10, 1);
+    let unknown = world.join("NOSUCH");
+    let taken = world.create("TEA");
+    world.run(500);
+    let events = &world.events[&unknown];
+    assert!(events.contains(&PeerEvent::Refused(Refusal::UnknownGame)), "{events:?}");
+    assert!(world.events[&taken].contains(&PeerEvent::Refused(Refusal::CodeTaken)));
+}

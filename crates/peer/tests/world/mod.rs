@@ -1,0 +1,374 @@
+//! Whole peers and the real directory in virtual time; sockets and data channels are queues that delay and lose.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use samovar_directory::{
+    ConnId, Directory, DirectoryConfig, Output, Request as DirectoryRequest, TermRecord,
+};
+use samovar_peer::{PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
+use samovar_session::{Object, Session};
+use samovar_wire::object::Traits;
+use samovar_wire::relay::{Purpose, RelayFrame};
+use samovar_wire::{Duration, Entropy, GameCode, Kind, Mode, ObjectId, PeerId, SessionId, Ticket, Time};
+
+pub(crate) const TEAPOT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+
+/// A process: a tab or a robot.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Process(pub(crate) usize);
+
+enum Parcel {
+    ToRelay(Process, ConnId, Vec<u8>),
+    FromRelay(Process, ConnId, Vec<u8>),
+    Closed(Process, ConnId),
+    Direct { from: Process, to: Process, their_attempt: u32, mode: Mode, bytes: Vec<u8> },
+}
+
+#[derive(Default)]
+struct Socket {
+    conn: Option<ConnId>,
+}
+
+pub(crate) struct World {
+    pub(crate) now: Time,
+    pub(crate) peers: BTreeMap<Process, Peer>,
+    pub(crate) events: BTreeMap<Process, Vec<PeerEvent>>,
+    sockets: BTreeMap<Process, Socket>,
+    /// Open or opening direct connections: (process, attempt) to (process, attempt).
+    channels: BTreeMap<(Process, u32), (Process, u32)>,
+    pub(crate) directory: Option<Directory>,
+    pub(crate) disk: BTreeMap<SessionId, TermRecord>,
+    seed: [u8; 32],
+    dice: Entropy,
+    next_conn: u64,
+    next_process: usize,
+    wire: Vec<(Time, Parcel)>,
+    pub(crate) loss_percent: u64,
+    /// Whether data channels can be opened at all, and carry anything.
+    pub(crate) udp: bool,
+    pub(crate) direct_packets: u64,
+    pub(crate) relayed_packets: u64,
+}
+
+impl World {
+    pub(crate) fn new(seed: u8) -> Self {
+        let mut world = Self {
+            now: Time::from_micros(1_000_000),
+            peers: BTreeMap::new(),
+            events: BTreeMap::new(),
+            sockets: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            directory: None,
+            disk: BTreeMap::new(),
+            seed: [seed; 32],
+            dice: Entropy::new([seed; 32]),
+            next_conn: 0,
+            next_process: 0,
+            wire: Vec::new(),
+            loss_percent: 0,
+            udp: true,
+            direct_packets: 0,
+            relayed_packets: 0,
+        };
+        world.start_relay();
+        world
+    }
+
+    pub(crate) fn start_relay(&mut self) {
+        let config = DirectoryConfig { secret: self.seed, entropy: self.dice.bytes() };
+        let mut directory = Directory::new(&config);
+        directory.restore(self.now, self.disk.values().cloned());
+        self.directory = Some(directory);
+    }
+
+    pub(crate) fn kill_relay(&mut self) {
+        self.directory = None;
+        for process in self.sockets.keys().copied().collect::<Vec<_>>() {
+            if self.sockets.insert(process, Socket::default()).is_some_and(|s| s.conn.is_some()) {
+                let now = self.now;
+                self.peers.get_mut(&process).unwrap().handle_relay_closed(now);
+            }
+        }
+    }
+
+    pub(crate) fn start(&mut self, purpose: Purpose, paths: PathPolicy, ticket: Option<Ticket>) -> Process {
+        let process = Process(self.next_process);
+        self.next_process += 1;
+        let config = PeerConfig {
+            entropy: self.dice.bytes(),
+            purpose,
+            ticket,
+            name: format!("P{}", process.0),
+            attributes: 0,
+            params: 3,
+            paths,
+            capacity: 8,
+        };
+        self.peers.insert(process, Peer::new(self.now, config));
+        self.events.insert(process, Vec::new());
+        self.sockets.insert(process, Socket::default());
+        process
+    }
+
+    pub(crate) fn create(&mut self, code: &str) -> Process {
+        self.start(Purpose::Create(GameCode::parse(code)), PathPolicy::Auto, None)
+    }
+
+    pub(crate) fn join(&mut self, code: &str) -> Process {
+        self.start(Purpose::Join(GameCode::parse(code).unwrap()), PathPolicy::Auto, None)
+    }
+
+    /// Ends a process: its sockets close, its data channels fall silent.
+    pub(crate) fn kill(&mut self, process: Process) {
+        self.peers.remove(&process);
+        if let Some(conn) = self.sockets.remove(&process).and_then(|s| s.conn)
+            && let Some(directory) = &mut self.directory
+        {
+            directory.handle_closed(self.now, conn);
+        }
+        self.channels.retain(|from, to| from.0 != process && to.0 != process);
+    }
+
+    fn process_of(&self, peer: PeerId) -> Option<Process> {
+        let is = |p: &Peer| p.session().is_some_and(|s| s.me() == peer);
+        self.peers.iter().find(|(_, p)| is(p)).map(|(&process, _)| process)
+    }
+
+    fn delay(&mut self, mode: Mode) -> Time {
+        let jitter = if mode == Mode::Reliable { 5_000 } else { self.dice.number() % 5_000 };
+        self.now + Duration::from_micros(15_000 + jitter)
+    }
+
+    pub(crate) fn step(&mut self) {
+        self.now += Duration::from_millis(1);
+        let (due, later): (Vec<_>, Vec<_>) =
+            core::mem::take(&mut self.wire).into_iter().partition(|p| p.0 <= self.now);
+        self.wire = later;
+        due.into_iter().for_each(|(_, parcel)| self.deliver(parcel));
+        self.run_directory();
+        for process in self.peers.keys().copied().collect::<Vec<_>>() {
+            let now = self.now;
+            self.peers.get_mut(&process).unwrap().handle_timeout(now);
+            self.drain(process);
+        }
+        self.run_directory();
+    }
+
+    pub(crate) fn run(&mut self, ms: u64) {
+        (0..ms).for_each(|_| self.step());
+    }
+
+    fn deliver(&mut self, parcel: Parcel) {
+        let now = self.now;
+        match parcel {
+            Parcel::ToRelay(process, conn, bytes) => {
+                let alive = self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn));
+                let Some(directory) = self.directory.as_mut().filter(|_| alive) else { return };
+                self.relayed_packets +=
+                    u64::from(matches!(RelayFrame::decode(&bytes), Ok(RelayFrame::Forward { .. })));
+                directory.handle_message(now, conn, &bytes);
+            }
+            Parcel::FromRelay(process, conn, bytes) => {
+                if self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn)) {
+                    // A process that hangs reads nothing; its kernel keeps what came.
+                    if let Some(peer) = self.peers.get_mut(&process) {
+                        peer.handle_relay_message(now, &bytes);
+                    } else {
+                        self.wire.push((now, Parcel::FromRelay(process, conn, bytes)));
+                    }
+                }
+            }
+            Parcel::Closed(process, conn) => {
+                if self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn)) {
+                    self.sockets.insert(process, Socket::default());
+                    if let Some(peer) = self.peers.get_mut(&process) {
+                        peer.handle_relay_closed(now);
+                    }
+                }
+            }
+            Parcel::Direct { from, to, their_attempt, mode, bytes } => {
+                let sender = self.peers.get(&from).and_then(|p| p.session()).map(Session::me);
+                if let (Some(sender), Some(peer)) = (sender, self.peers.get_mut(&to)) {
+                    self.direct_packets += 1;
+                    peer.handle_direct_packet(now, sender, their_attempt, mode, &bytes);
+                }
+            }
+        }
+    }
+
+    fn send_from_relay(&mut self, conn: ConnId, bytes: Vec<u8>) {
+        let at = self.delay(Mode::Reliable);
+        if let Some((&process, _)) = self.sockets.iter().find(|(_, s)| s.conn == Some(conn)) {
+            self.wire.push((at, Parcel::FromRelay(process, conn, bytes)));
+        }
+    }
+
+    fn run_directory(&mut self) {
+        let now = self.now;
+        let Some(directory) = &mut self.directory else { return };
+        directory.handle_timeout(now);
+        while let Some(request) = directory.poll_request() {
+            match request {
+                DirectoryRequest::Persist(record) => {
+                    let (session, term) = (record.session, record.term);
+                    self.disk.insert(session, record);
+                    directory.handle_persisted(now, session, term);
+                }
+                DirectoryRequest::Forget(session) => {
+                    self.disk.remove(&session);
+                }
+            }
+        }
+        while let Some(output) = self.directory.as_mut().and_then(Directory::poll_output) {
+            match output {
+                Output::Send { conn, bytes } => self.send_from_relay(conn, bytes),
+                Output::Close { conn, .. } => {
+                    let at = self.delay(Mode::Reliable);
+                    if let Some((&process, _)) = self.sockets.iter().find(|(_, s)| s.conn == Some(conn)) {
+                        self.wire.push((at, Parcel::Closed(process, conn)));
+                    }
+                }
+            }
+        }
+    }
+
+    fn drain(&mut self, process: Process) {
+        let now = self.now;
+        loop {
+            let peer = self.peers.get_mut(&process).unwrap();
+            if let Some(request) = peer.poll_request() {
+                self.obey(process, request);
+            } else if let Some(out) = peer.poll_transmit(now) {
+                self.transmit(process, out);
+            } else if let Some(event) = peer.poll_event() {
+                self.events.get_mut(&process).unwrap().push(event);
+            } else {
+                assert!(peer.poll_timeout().is_none_or(|t| t > now), "a drained peer has nothing due");
+                break;
+            }
+        }
+    }
+
+    fn transmit(&mut self, process: Process, out: Transmit) {
+        match out {
+            Transmit::Relay(bytes) => {
+                if let Some(conn) = self.sockets[&process].conn {
+                    let at = self.delay(Mode::Reliable);
+                    self.wire.push((at, Parcel::ToRelay(process, conn, bytes)));
+                }
+            }
+            Transmit::Direct { attempt, mode, bytes, .. } => {
+                let Some(&(to, their_attempt)) = self.channels.get(&(process, attempt)) else { return };
+                let lost = mode == Mode::Unreliable && self.dice.number() % 100 < self.loss_percent;
+                if self.udp && !lost {
+                    let at = self.delay(mode);
+                    self.wire.push((at, Parcel::Direct { from: process, to, their_attempt, mode, bytes }));
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, process: Process, request: Request) {
+        let now = self.now;
+        match request {
+            Request::OpenRelay => {
+                let conn = ConnId(self.next_conn);
+                self.next_conn += 1;
+                let open = self.directory.is_some();
+                let socket = Socket { conn: open.then_some(conn) };
+                self.sockets.insert(process, socket);
+                let peer = self.peers.get_mut(&process).unwrap();
+                if let Some(directory) = &mut self.directory {
+                    directory.handle_opened(now, conn);
+                    peer.handle_relay_opened(now);
+                } else {
+                    peer.handle_relay_closed(now);
+                }
+            }
+            Request::CloseRelay => {
+                let conn = self.sockets.insert(process, Socket::default()).and_then(|s| s.conn);
+                if let (Some(directory), Some(conn)) = (&mut self.directory, conn) {
+                    directory.handle_closed(now, conn);
+                }
+            }
+            Request::Offer { peer, attempt } => {
+                let description = format!("{} {attempt}", process.0);
+                self.peers.get_mut(&process).unwrap().handle_local_description(
+                    now,
+                    peer,
+                    attempt,
+                    description,
+                );
+            }
+            Request::Answer { peer, attempt, offer } => {
+                let (from, theirs) = offer.split_once(' ').unwrap();
+                let from = Process(from.parse().unwrap());
+                self.channels.insert((process, attempt), (from, theirs.parse().unwrap()));
+                let description = format!("{} {attempt}", process.0);
+                self.peers.get_mut(&process).unwrap().handle_local_description(
+                    now,
+                    peer,
+                    attempt,
+                    description,
+                );
+            }
+            Request::Accept { attempt, answer, .. } => {
+                let (from, theirs) = answer.split_once(' ').unwrap();
+                let (from, theirs) = (Process(from.parse().unwrap()), theirs.parse().unwrap());
+                self.channels.insert((process, attempt), (from, theirs));
+                self.open_channels(process, attempt, from, theirs);
+            }
+            Request::CloseDirect { attempt, .. } => {
+                if let Some((other, theirs)) = self.channels.remove(&(process, attempt)) {
+                    self.channels.remove(&(other, theirs));
+                    let me = self.peers[&process].session().map(Session::me);
+                    if let (Some(me), Some(peer)) = (me, self.peers.get_mut(&other)) {
+                        peer.handle_direct_closed(now, me, theirs);
+                    }
+                }
+            }
+        }
+    }
+
+    fn open_channels(&mut self, a: Process, a_attempt: u32, b: Process, b_attempt: u32) {
+        let now = self.now;
+        let id = |world: &Self, process| world.peers.get(&process).and_then(|p| p.session()).map(Session::me);
+        let (Some(a_id), Some(b_id)) = (id(self, a), id(self, b)) else { return };
+        for (process, other, attempt) in [(a, b_id, a_attempt), (b, a_id, b_attempt)] {
+            let peer = self.peers.get_mut(&process).unwrap();
+            if self.udp {
+                peer.handle_direct_opened(now, other, attempt);
+            } else {
+                peer.handle_direct_closed(now, other, attempt);
+            }
+        }
+    }
+
+    pub(crate) fn session(&self, process: Process) -> &Session {
+        self.peers[&process].session().unwrap()
+    }
+
+    pub(crate) fn session_mut(&mut self, process: Process) -> &mut Session {
+        self.peers.get_mut(&process).unwrap().session_mut().unwrap()
+    }
+
+    pub(crate) fn picture(&self, process: Process) -> Vec<(ObjectId, PeerId, String, Vec<Vec<u8>>)> {
+        let object = |o: &Object| {
+            let fields = (0..o.field_count()).map(|i| o.field(i).to_vec()).collect();
+            (o.id(), o.owner(), format!("{:?}", o.stamp()), fields)
+        };
+        self.session(process).objects().map(object).collect()
+    }
+
+    /// DESIGN §5.1 and §5.4.
+    pub(crate) fn assert_converged(&self) {
+        let processes: Vec<_> = self.peers.keys().copied().collect();
+        let hosts: BTreeSet<_> = processes.iter().map(|&p| self.session(p).host()).collect();
+        assert_eq!(hosts.len(), 1, "one host");
+        assert!(self.process_of(*hosts.first().unwrap()).is_some(), "the host lives");
+        for &process in &processes {
+            assert!(self.session(process).is_member(), "{process:?}: {:?}", self.events[&process].last());
+            assert_eq!(self.picture(process), self.picture(processes[0]), "{process:?}");
+        }
+    }
+}

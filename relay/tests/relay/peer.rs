@@ -1,0 +1,91 @@
+//! The other end of the relay's WebSocket, byte by byte.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, RelayFrame, ToRelay};
+use samovar_wire::{GameCode, Mode, PROTOCOL_VERSION, PeerId};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use crate::process::RelayProcess;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What comes from the relay, its pulse left out.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    Control(FromRelay),
+    Packet { from: PeerId, mode: Mode, payload: Vec<u8> },
+    Closed(Option<u16>),
+}
+
+pub(crate) struct Peer {
+    pub(crate) socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+}
+
+pub(crate) fn code(text: &str) -> GameCode {
+    GameCode::parse(text).expect("a code")
+}
+
+impl Peer {
+    pub(crate) async fn connect(relay: &RelayProcess) -> Self {
+        let url = format!("ws://{}/ws", relay.address);
+        let (socket, _) = connect_async(url).await.expect("the relay accepts");
+        Self { socket }
+    }
+
+    /// Connects and enters.
+    pub(crate) async fn enter(relay: &RelayProcess, purpose: Purpose) -> (Self, Entered) {
+        let mut peer = Self::connect(relay).await;
+        peer.tell(&ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: 1, purpose })).await;
+        match peer.hear().await {
+            Heard::Control(FromRelay::Entered(entered)) => (peer, entered),
+            other => panic!("not entered: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn create(relay: &RelayProcess, text: &str) -> (Self, Entered) {
+        Self::enter(relay, Purpose::Create(Some(code(text)))).await
+    }
+
+    pub(crate) async fn join(relay: &RelayProcess, text: &str) -> (Self, Entered) {
+        Self::enter(relay, Purpose::Join(code(text))).await
+    }
+
+    pub(crate) async fn tell(&mut self, message: &ToRelay) {
+        self.send(RelayFrame::control(message)).await;
+    }
+
+    pub(crate) async fn send(&mut self, bytes: Vec<u8>) {
+        self.socket.send(Message::binary(bytes)).await.expect("sends");
+    }
+
+    pub(crate) async fn hear(&mut self) -> Heard {
+        timeout(PATIENCE, self.next()).await.expect("the relay says something in time")
+    }
+
+    async fn next(&mut self) -> Heard {
+        loop {
+            match self.socket.next().await {
+                Some(Ok(Message::Binary(bytes))) => match RelayFrame::decode(&bytes).expect("a frame") {
+                    RelayFrame::Control(body) => match FromRelay::decode(body).expect("a message") {
+                        FromRelay::Pulse => {}
+                        message => return Heard::Control(message),
+                    },
+                    RelayFrame::Forward { peer, mode, payload } => {
+                        return Heard::Packet { from: peer, mode, payload: payload.to_vec() };
+                    }
+                },
+                Some(Ok(Message::Close(frame))) => {
+                    return Heard::Closed(frame.map(|CloseFrame { code, .. }| code.into()));
+                }
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Heard::Closed(None),
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A relay process with a data directory of its own.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// A directory that ends with the test.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("samovar-relay-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a scratch directory");
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+pub(crate) struct RelayProcess {
+    child: Child,
+    /// Host and port.
+    pub(crate) address: String,
+}
+
+impl RelayProcess {
+    /// Starts one at a free port and waits until it listens.
+    pub(crate) fn start(data: &Path) -> Self {
+        Self::start_with(data, &[])
+    }
+
+    pub(crate) fn start_with(data: &Path, more: &[&str]) -> Self {
+        let mut child = command("127.0.0.1:0", data, more).stdout(Stdio::piped()).spawn().expect("the relay");
+        let mut line = String::new();
+        let stdout = child.stdout.as_mut().expect("piped");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let address =
+            line.trim().strip_prefix("listening on http://").and_then(|rest| rest.strip_suffix('/'));
+        let address = address.unwrap_or_else(|| panic!("not the promised line: {line:?}")).to_owned();
+        Self { child, address }
+    }
+
+    /// `SIGKILL`: nothing is tidied up.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ended");
+    }
+
+    /// `SIGTERM`; whether it ended well.
+    pub(crate) fn terminate(mut self) -> bool {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill").success());
+        self.child.wait().expect("it ended").success()
+    }
+
+    /// `GET`: the head and the body.
+    pub(crate) async fn get(&self, path: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(&self.address).await.expect("connects");
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: relay\r\nAccept-Encoding: br\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.expect("sends");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.expect("answers");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        (head.to_ascii_lowercase(), body.to_owned())
+    }
+}
+
+impl Drop for RelayProcess {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Runs a relay that is expected to refuse, and returns what it says.
+pub(crate) fn refusal(listen: &str, data: &Path, more: &[&str]) -> String {
+    let mut child =
+        command(listen, data, more).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it");
+    let status = child.wait().expect("it ends");
+    assert!(!status.success());
+    let mut text = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut text).expect("text");
+    text
+}
+
+/// Runs the program with arguments of its own.
+pub(crate) fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_samovar-relay")).args(arguments).output().expect("the relay")
+}
+
+fn command(listen: &str, data: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_samovar-relay"));
+    command.args(["serve", "--listen", listen, "--data"]).arg(data).args(more).stdin(Stdio::null());
+    command
+}

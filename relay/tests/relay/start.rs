@@ -1,0 +1,107 @@
+//! Starting and stopping: what works, and what is said when it does not.
+
+use std::fs;
+use std::net::TcpListener;
+
+use samovar_wire::relay::Listing;
+use samovar_wire::relay::ToRelay;
+
+use crate::peer::{Heard, Peer};
+use crate::process::{RelayProcess, Scratch, refusal, run};
+
+#[tokio::test]
+async fn it_is_healthy_and_lists_the_games_of_its_hosts() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start(data.path());
+    let (head, body) = relay.get("/healthz").await;
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    assert_eq!(body, "ok\n");
+    assert_eq!(relay.get("/api/games").await.1, "[]");
+    let (mut host, _) = Peer::create(&relay, "TEA").await;
+    let listing = Listing { players: 1, capacity: 8, open: true, host_name: "<b>Ann".to_owned() };
+    host.tell(&ToRelay::Listing(listing)).await;
+    let mut listed = String::new();
+    while listed.len() < 3 {
+        listed = relay.get("/api/games").await.1;
+    }
+    let games: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+    let expected = serde_json::json!([
+        { "code": "TEA", "players": 1, "capacity": 8, "host": "<b>Ann", "open": true }
+    ]);
+    assert_eq!(games, expected);
+    drop(host);
+    while listed != "[]" {
+        listed = relay.get("/api/games").await.1;
+    }
+}
+
+#[test]
+fn a_taken_port_is_named_with_a_way_out() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let data = Scratch::new();
+    let text = refusal(&address, data.path(), &[]);
+    assert!(text.contains(&address) && text.contains("taken") && text.contains("--listen"), "{text}");
+}
+
+#[test]
+fn unusable_data_is_named_with_a_way_out() {
+    let scratch = Scratch::new();
+    let file = scratch.path().join("file");
+    fs::write(&file, "x").expect("writes");
+    for place in [file.clone(), file.join("below")] {
+        let text = refusal("127.0.0.1:0", &place, &[]);
+        assert!(text.contains("file") && text.contains("--data"), "{text}");
+    }
+    let damaged = Scratch::new();
+    fs::write(damaged.path().join("relay.key"), "short").expect("writes");
+    let text = refusal("127.0.0.1:0", damaged.path(), &[]);
+    assert!(text.contains("relay.key") && text.contains("does not hold a key"), "{text}");
+    let torn = Scratch::new();
+    fs::write(torn.path().join("terms.redb"), [7; 5_000]).expect("writes");
+    let text = refusal("127.0.0.1:0", torn.path(), &[]);
+    assert!(text.contains("terms.redb") && text.contains("stops"), "{text}");
+}
+
+#[test]
+fn two_relays_do_not_share_data() {
+    let data = Scratch::new();
+    let _first = RelayProcess::start(data.path());
+    let text = refusal("127.0.0.1:0", data.path(), &[]);
+    assert!(text.contains("another relay"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_key_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let data = Scratch::new();
+    drop(RelayProcess::start(data.path()));
+    let mode = fs::metadata(data.path().join("relay.key")).expect("the key").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(!data.path().join("relay.key.new").exists());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn asked_to_stop_it_tells_everybody_and_ends_well() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start(data.path());
+    let (mut host, _) = Peer::create(&relay, "TEA").await;
+    let ended = tokio::task::spawn_blocking(|| relay.terminate());
+    assert_eq!(host.hear().await, Heard::Closed(Some(1001)));
+    drop(host);
+    assert!(ended.await.expect("no panic"));
+    drop(RelayProcess::start(data.path()));
+}
+
+#[test]
+fn the_command_line_explains_itself() {
+    let help = run(&["serve", "--help"]);
+    let text = String::from_utf8_lossy(&help.stdout).into_owned();
+    assert!(
+        ["--listen", "--data", "--web", "127.0.0.1:8080"].iter().all(|word| text.contains(word)),
+        "{text}"
+    );
+    assert!(!run(&["serve"]).status.success(), "the data's place is never guessed");
+}
