@@ -62,6 +62,15 @@ pub struct Launch {
     pub launched_at: u64,
 }
 
+/// Names a cube for the scoreboard, which outlives the cube's object: no spout fires twice at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shot {
+    /// Who fired.
+    pub shooter: PlayerKey,
+    /// The session time of the launch, in microseconds.
+    pub launched_at: u64,
+}
+
 /// How a flight ends when nothing stands in its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Landing {
@@ -91,6 +100,11 @@ impl Launch {
             launched_at: now,
         };
         Self::decode(&exact.encode()).expect("whatever is encoded is in range")
+    }
+
+    /// What the scoreboard knows this cube by.
+    pub fn shot(&self) -> Shot {
+        Shot { shooter: self.shooter, launched_at: self.launched_at }
     }
 
     /// The position at a session time. Before the launch it is where the launch was.

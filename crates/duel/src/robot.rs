@@ -409,7 +409,7 @@ mod tests {
                     .collect();
                 let impact = Sweep { launch, from, to }.first_impact(&TEA_TABLE, &targets);
                 if let Some(Struck::Teapot(struck)) = impact.map(|impact| impact.struck) {
-                    board.record_hit(launch.shooter, struck, to);
+                    board.record_hit(launch.shot(), struck, to);
                 }
                 impact.is_none()
             });

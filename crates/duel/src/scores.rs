@@ -5,6 +5,7 @@
 //! Everything a new host needs to go on deciding hits is in the rows.
 
 use crate::codec::{DecodeError, Reader};
+use crate::cube::Shot;
 use crate::phase::Phase;
 use crate::player::{Glaze, PlayerKey, PlayerName};
 
@@ -39,8 +40,8 @@ pub struct Row {
 /// A hit that counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strike {
-    /// Who fired the cube.
-    pub by: PlayerKey,
+    /// The cube that hit. With it no cube counts twice, not even for a host that has just taken over.
+    pub shot: Shot,
     /// The session time of the hit, in microseconds.
     pub at: u64,
 }
@@ -56,7 +57,7 @@ impl Row {
         Phase::since(self.struck.map(|strike| strike.at), now)
     }
 
-    /// The bytes of the field of this row, at most 103.
+    /// The bytes of the field of this row, at most 111.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(48);
         out.push(if self.struck.is_some() { WAS_STRUCK } else { 0 });
@@ -66,7 +67,8 @@ impl Row {
             out.extend(number.to_le_bytes());
         }
         if let Some(strike) = self.struck {
-            strike.by.write(&mut out);
+            strike.shot.shooter.write(&mut out);
+            out.extend(strike.shot.launched_at.to_le_bytes());
             out.extend(strike.at.to_le_bytes());
         }
         self.name.write(&mut out);
@@ -87,7 +89,8 @@ impl Row {
         let glaze = Glaze::read(&mut reader)?;
         let (score, lost, streak) = (reader.u16()?, reader.u16()?, reader.u16()?);
         let struck = if flags == WAS_STRUCK {
-            Some(Strike { by: PlayerKey::read(&mut reader)?, at: reader.u64()? })
+            let shot = Shot { shooter: PlayerKey::read(&mut reader)?, launched_at: reader.u64()? };
+            Some(Strike { shot, at: reader.u64()? })
         } else {
             None
         };
@@ -171,12 +174,22 @@ impl Scoreboard {
         self.row(player).map_or(Phase::Hit { until: u64::MAX }, |row| row.phase(now))
     }
 
+    /// Whom a cube hit, and when, if it did and the hit counted.
+    ///
+    /// It is known for as long as the cube can be in flight: a row forgets a hit at the next one, which cannot come
+    /// before the shield of the first is down, and by then the cube's time is up.
+    pub fn hit_by(&self, shot: Shot) -> Option<(PlayerKey, u64)> {
+        let strikes = self.rows().filter_map(|row| Some((row.player, row.struck?)));
+        strikes.into_iter().find(|(_, strike)| strike.shot == shot).map(|(player, strike)| (player, strike.at))
+    }
+
     /// Counts a hit on `struck` at session time `at` if it does count: nobody hits themselves, nor a teapot that is
-    /// off the table or shielded. Returns whether it counted.
+    /// off the table or shielded, and no cube hits twice. Returns whether it counted.
     ///
     /// A shooter who has left meanwhile gets no point, but the hit stands.
-    pub fn record_hit(&mut self, shooter: PlayerKey, struck: PlayerKey, at: u64) -> bool {
-        if shooter == struck {
+    pub fn record_hit(&mut self, shot: Shot, struck: PlayerKey, at: u64) -> bool {
+        let shooter = shot.shooter;
+        if shooter == struck || self.hit_by(shot).is_some() {
             return false;
         }
         // A time before the known hit, of a cube that was swept late, counts as off the table, too.
@@ -185,7 +198,7 @@ impl Scoreboard {
         };
         row.lost = row.lost.saturating_add(1);
         row.streak = 0;
-        row.struck = Some(Strike { by: shooter, at });
+        row.struck = Some(Strike { shot, at });
         if let Some(row) = self.row_mut(shooter) {
             row.score = row.score.saturating_add(POINTS_PER_HIT);
             row.streak = row.streak.saturating_add(1);
@@ -247,6 +260,10 @@ mod tests {
         board
     }
 
+    fn shot(shooter: PlayerKey, launched_at: u64) -> Shot {
+        Shot { shooter, launched_at }
+    }
+
     fn key(rng: &mut Rng) -> PlayerKey {
         if rng.below(3) == 0 {
             PlayerKey::Robot(rng.below(6) as u8)
@@ -261,7 +278,7 @@ mod tests {
             let player = key(rng);
             match rng.below(4) {
                 0 => drop(board.leave(player)),
-                1 => drop(board.record_hit(player, key(rng), NOW + u64::from(step) * 900_000)),
+                1 => drop(board.record_hit(shot(player, NOW + u64::from(step) * 900_000), key(rng), NOW + u64::from(step) * 900_000)),
                 _ => {
                     let name = PlayerName::new(&"näme".repeat(rng.below(6) as usize));
                     let _ = board.join(player, name, Glaze::new(rng.below(50) as usize));
@@ -274,10 +291,10 @@ mod tests {
     #[test]
     fn a_hit_gives_a_point_and_takes_the_victim_off_the_table() {
         let mut board = board(&[ADA, BOB]);
-        assert!(board.record_hit(ADA, BOB, NOW));
+        assert!(board.record_hit(shot(ADA, NOW), BOB, NOW));
         assert_eq!((board.row(ADA).unwrap().score, board.row(ADA).unwrap().streak), (1, 1));
         assert_eq!((board.row(BOB).unwrap().lost, board.row(BOB).unwrap().score), (1, 0));
-        assert_eq!(board.row(BOB).unwrap().struck, Some(Strike { by: ADA, at: NOW }));
+        assert_eq!(board.row(BOB).unwrap().struck, Some(Strike { shot: shot(ADA, NOW), at: NOW }));
         assert_eq!(board.phase(BOB, NOW), Phase::Hit { until: NOW + OUT_FOR });
         assert_eq!(board.phase(ADA, NOW), Phase::Alive);
     }
@@ -285,12 +302,12 @@ mod tests {
     #[test]
     fn nobody_is_hit_again_before_the_shield_is_down() {
         let mut board = board(&[ADA, BOB]);
-        assert!(board.record_hit(ADA, BOB, NOW));
+        assert!(board.record_hit(shot(ADA, NOW), BOB, NOW));
         for later in [0, 1, OUT_FOR, OUT_FOR + SHIELDED_FOR - 1] {
-            assert!(!board.record_hit(ADA, BOB, NOW + later));
+            assert!(!board.record_hit(shot(ADA, NOW + later), BOB, NOW + later));
         }
-        assert!(!board.record_hit(ADA, BOB, NOW - 1), "a hit before the known one");
-        assert!(board.record_hit(ADA, BOB, NOW + OUT_FOR + SHIELDED_FOR));
+        assert!(!board.record_hit(shot(ADA, NOW - 1), BOB, NOW - 1), "a hit before the known one");
+        assert!(board.record_hit(shot(ADA, NOW + OUT_FOR + SHIELDED_FOR), BOB, NOW + OUT_FOR + SHIELDED_FOR));
         assert_eq!(board.row(ADA).unwrap().score, 2);
     }
 
@@ -298,26 +315,36 @@ mod tests {
     fn hits_on_oneself_and_on_strangers_do_not_count() {
         let mut board = board(&[ADA]);
         let before = board.clone();
-        assert!(!board.record_hit(ADA, ADA, NOW));
-        assert!(!board.record_hit(ADA, BOB, NOW));
+        assert!(!board.record_hit(shot(ADA, NOW), ADA, NOW));
+        assert!(!board.record_hit(shot(ADA, NOW), BOB, NOW));
         assert_eq!(board, before);
-        assert!(board.record_hit(BOB, ADA, NOW), "the shooter may have left");
+        assert!(board.record_hit(shot(BOB, NOW), ADA, NOW), "the shooter may have left");
         assert!(!board.phase(BOB, NOW).is_on_table());
+    }
+
+    #[test]
+    fn a_cube_that_has_scored_does_not_score_again_anywhere() {
+        let mut board = board(&[ADA, BOB, POT]);
+        assert!(board.record_hit(shot(ADA, NOW), BOB, NOW + 400_000));
+        assert!(!board.record_hit(shot(ADA, NOW), POT, NOW + 700_000), "a new host sees it strike another");
+        let board = Scoreboard::from_fields(&board.to_fields()).unwrap();
+        assert_eq!(board.hit_by(shot(ADA, NOW)), Some((BOB, NOW + 400_000)));
+        assert_eq!(board.hit_by(shot(ADA, NOW + 1)), None);
     }
 
     #[test]
     fn being_hit_ends_a_streak() {
         let mut board = board(&[ADA, BOB, POT]);
-        assert!(board.record_hit(ADA, BOB, NOW) && board.record_hit(ADA, POT, NOW + 1));
+        assert!(board.record_hit(shot(ADA, NOW), BOB, NOW) && board.record_hit(shot(ADA, NOW + 1), POT, NOW + 1));
         assert_eq!(board.row(ADA).unwrap().streak, 2);
-        assert!(board.record_hit(POT, ADA, NOW + 2), "its cube flew on");
+        assert!(board.record_hit(shot(POT, NOW + 2), ADA, NOW + 2), "its cube flew on");
         assert_eq!((board.row(ADA).unwrap().streak, board.row(ADA).unwrap().score), (0, 2));
     }
 
     #[test]
     fn whoever_comes_back_finds_their_points() {
         let mut board = board(&[ADA, BOB]);
-        board.record_hit(ADA, BOB, NOW);
+        board.record_hit(shot(ADA, NOW), BOB, NOW);
         board.join(ADA, PlayerName::new("Countess"), Glaze::new(5)).unwrap();
         assert_eq!((board.row(ADA).unwrap().score, board.rows().count()), (1, 2));
         assert_eq!(board.row(ADA).unwrap().name.as_str(), "Countess");
@@ -339,7 +366,7 @@ mod tests {
     #[test]
     fn standings_are_the_same_for_everyone() {
         let mut board = board(&[BOB, POT, ADA]);
-        board.record_hit(POT, BOB, NOW);
+        board.record_hit(shot(POT, NOW), BOB, NOW);
         let order: Vec<PlayerKey> = board.standings().iter().map(|row| row.player).collect();
         assert_eq!(order, [POT, ADA, BOB]);
     }
@@ -351,7 +378,7 @@ mod tests {
             let board = random_board(&mut rng);
             let fields = board.to_fields();
             assert_eq!(fields.len(), ROWS);
-            assert!(fields.iter().all(|field| field.len() <= 103));
+            assert!(fields.iter().all(|field| field.len() <= 111));
             let back = Scoreboard::from_fields(&fields).unwrap();
             assert_eq!(back.to_fields(), fields);
             assert!(back.rows().eq(board.rows()));
@@ -361,8 +388,8 @@ mod tests {
     #[test]
     fn the_longest_row_fits_its_bound() {
         let mut row = Row::new(ADA, PlayerName::new(&"🫖".repeat(30)), Glaze::default());
-        row.struck = Some(Strike { by: POT, at: u64::MAX });
-        assert_eq!(row.encode().len(), 103);
+        row.struck = Some(Strike { shot: shot(POT, u64::MAX), at: u64::MAX });
+        assert_eq!(row.encode().len(), 111);
         assert_eq!(Row::decode(&row.encode()), Ok(row));
     }
 

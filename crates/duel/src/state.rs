@@ -8,7 +8,7 @@
 //! | | | 1 [`MOTION`] | 12 | position, velocity, heading, spin |
 //! | | | 2 [`PHASE`] | 1 or 9 | alive, hit or shielded, until when |
 //! | cube | its shooter; the host for robots | 0 [`LAUNCH`] | 23 | shooter and launch, see [`Launch`](crate::cube::Launch) |
-//! | scoreboard | the host | 0 to 31 | 0 to 103 | one row each, see [`Scoreboard`](crate::scores::Scoreboard) |
+//! | scoreboard | the host | 0 to 31 | 0 to 111 | one row each, see [`Scoreboard`](crate::scores::Scoreboard) |
 //!
 //! All numbers are little-endian. A key is a kind (0 seat, 1 robot) and 16 bits; a name is a length and UTF-8.
 //! Decoding accepts exactly the bytes that encoding writes. Whether an object's owner may speak for the player it

@@ -193,9 +193,10 @@ impl Drop for Connection {
             self.shared.connection.close();
             return;
         }
-        self.shared.unreliable.close();
+        // A channel closes when it has sent what is queued; closing the connection at once would discard that. Only
+        // this channel: the other end gives the connection up with the first one that closes, and this is the one
+        // whose messages must all have arrived.
         self.shared.reliable.close();
-        // The channels close when they have sent what is queued; closing the connection at once would discard it.
         let connection = self.shared.connection.clone();
         let close = Closure::once_into_js(move || connection.close());
         let lingers = web_sys::window().is_some_and(|window| {

@@ -109,6 +109,19 @@ pub enum Request {
     },
 }
 
+/// What went over all paths since the start: packets and bulk chunks, without the relay's control messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Packets sent; one that went two ways counts twice.
+    pub packets_out: u64,
+    /// Packets received.
+    pub packets_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+    /// Bytes received.
+    pub bytes_in: u64,
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -141,6 +154,7 @@ pub struct Peer {
     shown_paths: BTreeMap<PeerId, Path>,
     last_attempt: u32,
     shown_warrant: Option<Warrant>,
+    traffic: Traffic,
     transmits: VecDeque<Transmit>,
     requests: VecDeque<Request>,
     events: VecDeque<PeerEvent>,
@@ -169,6 +183,7 @@ impl Peer {
             shown_paths: BTreeMap::new(),
             last_attempt: 0,
             shown_warrant: None,
+            traffic: Traffic::default(),
             transmits: VecDeque::new(),
             requests: VecDeque::new(),
             events: VecDeque::new(),
@@ -214,6 +229,22 @@ impl Peer {
         self.paths
             .get(&peer)
             .map_or(if relay { Path::Relayed } else { Path::None }, |path| path.path(now, relay))
+    }
+
+    /// What went over all paths since the start.
+    #[must_use]
+    pub const fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    fn count_in(&mut self, bytes: &[u8]) {
+        self.traffic.packets_in += 1;
+        self.traffic.bytes_in += bytes.len() as u64;
+    }
+
+    fn count_out(&mut self, bytes: &[u8]) {
+        self.traffic.packets_out += 1;
+        self.traffic.bytes_out += bytes.len() as u64;
     }
 
     /// Lets time pass. What has arrived is handed over before.
@@ -323,9 +354,11 @@ impl Peer {
             if ways.relayed
                 && let Some(bytes) = self.client.forward(out.to, out.mode, &out.bytes)
             {
+                self.count_out(&bytes);
                 self.transmits.push_back(Transmit::Relay(bytes));
             }
             if let Some(attempt) = ways.direct {
+                self.count_out(&out.bytes);
                 let direct = Transmit::Direct { peer: out.to, attempt, mode: out.mode, bytes: out.bytes };
                 self.transmits.push_back(direct);
             }

@@ -17,6 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What comes from the relay, its pulse left out.
 #[derive(Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, and patterns cannot look into a box")]
 pub(crate) enum Heard {
     Control(FromRelay),
     Packet { from: PeerId, mode: Mode, payload: Vec<u8> },

@@ -61,10 +61,10 @@ fn mutated_messages_never_disturb_the_game() {
     ];
     for round in 0..1_500 {
         let mut bytes = RelayFrame::control(&originals[round % originals.len()]);
-        let number = entropy.number() as usize;
-        let at = number % bytes.len();
+        let number = entropy.number();
+        let at = (number % bytes.len() as u64) as usize;
         bytes[at] ^= 1 << (number >> 32 & 7);
-        bytes.truncate(bytes.len() - (number >> 40 & 1));
+        bytes.truncate(bytes.len() - (number >> 40 & 1) as usize);
         let conn = if round % 2 == 0 { world.raw() } else { world.raw_enter(Purpose::Join(code("TEA"))) };
         world.raw_bytes(conn, &bytes);
         let now = world.now;

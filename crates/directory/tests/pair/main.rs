@@ -4,5 +4,6 @@ mod abuse;
 mod client;
 mod entry;
 mod restart;
+mod soak;
 mod succession;
 mod world;

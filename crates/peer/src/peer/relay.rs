@@ -96,6 +96,7 @@ impl Peer {
         if self.config.paths == PathPolicy::Direct {
             return;
         }
+        self.count_in(payload);
         if let Some(session) = &mut self.session {
             session.handle_packet(now, from, mode, payload);
         }

@@ -45,6 +45,7 @@ impl Peer {
             return;
         };
         let proven = path.on_heard(now, attempt);
+        self.count_in(bytes);
         if let Some(session) = &mut self.session {
             if proven {
                 session.handle_path_changed(peer);

@@ -1,0 +1,62 @@
+//! What a client tells its peer and asks of its driver.
+
+use samovar_wire::relay::{Denial, Entered, Refusal, Signal};
+use samovar_wire::{Mode, PeerId, Term, Warrant};
+
+/// What the driver must do with the WebSocket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientRequest {
+    /// Open a socket to the relay; answer with `handle_opened` or, when it cannot be, `handle_closed`.
+    Open,
+    /// Close the socket, or stop opening it, and hand nothing of it over any more.
+    Close,
+}
+
+/// What happened, for the peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientEvent {
+    /// The relay let us in for the first time.
+    Entered(Entered),
+    /// The relay refuses us for good. The client is over.
+    Refused(Refusal),
+    /// The relay breaks the protocol. The client is over.
+    Failed(Fault),
+    /// The relay cannot be reached, for the first time since it could, or since birth. The client goes on trying.
+    Lost,
+    /// We are in the game again, as the same peer. A newer warrant follows as [`ClientEvent::Issued`].
+    Restored,
+    /// A packet or bulk chunk from another member.
+    Forwarded {
+        /// Its sender, on the relay's word.
+        from: PeerId,
+        /// How it travelled.
+        mode: Mode,
+        /// The packet or chunk.
+        payload: Vec<u8>,
+    },
+    /// How to reach another member directly.
+    Signal(PeerId, Signal),
+    /// A verified warrant, of a higher term than any that this client knew, by `set_warrant` included.
+    Issued(Warrant),
+    /// Our claim was not granted.
+    Denied(Term, Denial),
+    /// That member's connection to the relay closed; it may live on direct links.
+    Gone(PeerId),
+}
+
+/// How a relay broke the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A message that does not parse.
+    Malformed,
+    /// A message that may not come now.
+    Unexpected,
+    /// A pass or warrant that its own key does not verify, or of another session.
+    BadSignature,
+    /// Its key is no key, or not the one it had before.
+    KeyChanged,
+    /// It took us for another peer, or into another session, than before.
+    IdentityChanged,
+}
