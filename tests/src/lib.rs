@@ -1,1 +1,28 @@
-//! Harness shared by the tests that cross crates.
+//! The harness of the tests that cross crates: real browsers, a real relay and real robots, each a process of its
+//! own that can be killed.
+//!
+//! Everything here panics when something is not as it should be: it runs in tests only, and what a process said last
+//! belongs into the message. Nothing sleeps and hopes: [`wait::until`] polls a condition and tells what it saw last.
+//!
+//! | module | what it is responsible for |
+//! |---|---|
+//! | [`process`] | children that end with the test, by `SIGKILL` and with all their own children |
+//! | [`scratch`] | directories that end with the test |
+//! | [`relay`], [`bots`] | `samovar-relay serve` and `samovar-relay bots` |
+//! | [`chromium`], [`devtools`] | one browser process each, and the protocol that drives it |
+//! | [`player`] | a person in the game: a tab, its `window.samovar`, its texts |
+//! | [`status`] | `samovar.status()` as values, and what all members must agree on |
+//! | [`sampler`] | a tab's view of the game every few milliseconds, for measurements |
+//! | [`stranger`] | a WebSocket to the relay that says whatever a test wants |
+
+pub mod bots;
+pub mod chromium;
+pub mod devtools;
+pub mod player;
+pub mod process;
+pub mod relay;
+pub mod sampler;
+pub mod scratch;
+pub mod status;
+pub mod stranger;
+pub mod wait;

@@ -3,7 +3,7 @@
 //! Responsible for what happens on the tea table: driving, firing, hits, scores, robots, how the state of each
 //! replicated object is written as fields, and how a remote teapot is shown between two updates.
 //! It refuses sockets, clocks, drawing and operating-system randomness: times come in as arguments and seeds in
-//! constructors.
+//! constructors. [`game`] plays by these rules over a session; everything else knows nothing of a network.
 //!
 //! Units everywhere: lengths in table units (a teapot's body has radius 1), angles in radians counter-clockwise from
 //! the x axis, speeds per second, times in microseconds of session time (`u64`) unless a name says seconds.
@@ -50,12 +50,15 @@
 //! | [`codec`] | why bytes were refused, and quantisation |
 //! | [`warp`] | smooth display of remote teapots |
 //! | [`robot`] | robot drivers |
+//! | [`game`] | the duel over a session: who may say what, who decides, what a new host does |
 //! | [`rng`], [`plane`] | seeded randomness; vectors and angles |
 
 pub mod arena;
 pub mod codec;
 pub mod cube;
+pub mod game;
 pub mod hits;
+pub mod journal;
 pub mod motion;
 pub mod phase;
 pub mod plane;
@@ -64,5 +67,6 @@ pub mod rng;
 pub mod robot;
 pub mod scores;
 pub mod state;
+pub mod status;
 pub mod teapot;
 pub mod warp;

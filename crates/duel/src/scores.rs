@@ -121,7 +121,7 @@ impl std::error::Error for JoinError {}
 /// All rows, at most [`ROWS`], with at most one for each player.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scoreboard {
-    /// Indexed like the fields; ends at or after the last row in use.
+    /// Indexed like the fields; ends with the last row in use, so that equal scoreboards are equal.
     slots: Vec<Option<Row>>,
 }
 
@@ -149,7 +149,10 @@ impl Scoreboard {
 
     /// Takes a player's row away, for good. Returns it if there was one.
     pub fn leave(&mut self, player: PlayerKey) -> Option<Row> {
-        self.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(|row| row.player == player))?.take()
+        let slot = self.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(|row| row.player == player))?;
+        let row = slot.take();
+        self.trim();
+        row
     }
 
     /// A player's row.
@@ -231,7 +234,14 @@ impl Scoreboard {
             }
             board.slots.push(row);
         }
+        board.trim();
         Ok(board)
+    }
+
+    fn trim(&mut self) {
+        while self.slots.last().is_some_and(Option::is_none) {
+            self.slots.pop();
+        }
     }
 
     fn row_mut(&mut self, player: PlayerKey) -> Option<&mut Row> {
@@ -381,7 +391,7 @@ mod tests {
             assert!(fields.iter().all(|field| field.len() <= 111));
             let back = Scoreboard::from_fields(&fields).unwrap();
             assert_eq!(back.to_fields(), fields);
-            assert!(back.rows().eq(board.rows()));
+            assert_eq!(back, board);
         }
     }
 

@@ -127,7 +127,12 @@ impl Connection {
         let (commands, inbox) = unbounded_channel();
         let waiting = Arc::new(Waiting::default());
         let outlet = Outlet { key, events };
-        tokio::spawn(run(role, config.clone(), Inbox { commands: inbox, waiting: Arc::clone(&waiting) }, outlet));
+        tokio::spawn(run(
+            role,
+            config.clone(),
+            Inbox { commands: inbox, waiting: Arc::clone(&waiting) },
+            outlet,
+        ));
         Self { commands, waiting }
     }
 
@@ -267,7 +272,9 @@ struct Attempt<'a> {
 
 impl Attempt<'_> {
     async fn run(mut self, role: Role, mut inbox: Inbox) -> Result<(), Ended> {
-        timeout_at(self.deadline, self.describe(role)).await.map_err(|_| Ended("no description in time"))??;
+        timeout_at(self.deadline, self.describe(role))
+            .await
+            .map_err(|_| Ended("no description in time"))??;
         let stack = self.stack;
         loop {
             tokio::select! {
@@ -337,9 +344,8 @@ impl Attempt<'_> {
                 Ok(())
             }
             Some(DataChannelEvent::OnMessage(message)) => self.on_message(mode, message.data.freeze()).await,
-            Some(DataChannelEvent::OnClose | DataChannelEvent::OnClosing | DataChannelEvent::OnError) | None => {
-                Err(Ended("a channel closed"))
-            }
+            Some(DataChannelEvent::OnClose | DataChannelEvent::OnClosing | DataChannelEvent::OnError)
+            | None => Err(Ended("a channel closed")),
             Some(_) => Ok(()),
         }
     }

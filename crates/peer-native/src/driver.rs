@@ -179,7 +179,9 @@ impl<G: Game> Driver<G> {
             }
         };
         let _ = timeout(LEAVE_WITHIN, goodbye).await;
-        let Self { game, relay, connections, inputs: mut rest, to_relay_events, to_connection_events, .. } = self;
+        let Self {
+            game, relay, connections, inputs: mut rest, to_relay_events, to_connection_events, ..
+        } = self;
         drop((relay, connections, to_relay_events, to_connection_events));
         // Every socket's task holds a sender: the queues end when the last one has delivered and closed.
         let relay_flushed = async { while rest.relay.recv().await.is_some() {} };
@@ -211,12 +213,16 @@ impl<G: Game> Driver<G> {
     fn on_input(&mut self, input: Input) {
         let now = self.now();
         match input {
-            Input::Relay(generation, event) if generation == self.generation && self.relay.is_some() => match event {
-                RelayEvent::Opened => self.peer.handle_relay_opened(now),
-                RelayEvent::Message(bytes) => self.peer.handle_relay_message(now, &bytes),
-                RelayEvent::Closed => self.lose_relay(),
-            },
-            Input::Connection(key, event) if self.connections.contains_key(&key) => self.on_connection(key, event),
+            Input::Relay(generation, event) if generation == self.generation && self.relay.is_some() => {
+                match event {
+                    RelayEvent::Opened => self.peer.handle_relay_opened(now),
+                    RelayEvent::Message(bytes) => self.peer.handle_relay_message(now, &bytes),
+                    RelayEvent::Closed => self.lose_relay(),
+                }
+            }
+            Input::Connection(key, event) if self.connections.contains_key(&key) => {
+                self.on_connection(key, event)
+            }
             // Of a socket or an attempt that was replaced or closed.
             Input::Relay(..) | Input::Connection(..) => {}
         }
@@ -279,7 +285,8 @@ impl<G: Game> Driver<G> {
             }
             Transmit::Direct { peer, attempt, mode, bytes } => {
                 let key = ConnectionKey { peer, attempt };
-                if self.connections.get(&key).is_some_and(|connection| connection.send(mode, bytes).is_err()) {
+                if self.connections.get(&key).is_some_and(|connection| connection.send(mode, bytes).is_err())
+                {
                     self.lose_connection(key);
                 }
             }

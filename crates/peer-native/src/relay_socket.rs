@@ -114,7 +114,9 @@ async fn run(url: &str, queue: Queue, outlet: &Outlet) -> Result<(), Error> {
 
 async fn write(mut queue: Queue, mut sink: impl Sink<Message, Error = Error> + Unpin) -> Result<(), Error> {
     while let Some(first) = queue.inbox.recv().await {
-        timeout(WRITE_WITHIN, write_burst(first, &mut queue, &mut sink)).await.map_err(|_| Error::ConnectionClosed)??;
+        timeout(WRITE_WITHIN, write_burst(first, &mut queue, &mut sink))
+            .await
+            .map_err(|_| Error::ConnectionClosed)??;
     }
     timeout(LINGER, sink.close()).await.unwrap_or(Ok(()))
 }
@@ -135,7 +137,10 @@ async fn write_burst(
     sink.flush().await
 }
 
-async fn read(mut stream: impl Stream<Item = Result<Message, Error>> + Unpin, outlet: &Outlet) -> Result<(), Error> {
+async fn read(
+    mut stream: impl Stream<Item = Result<Message, Error>> + Unpin,
+    outlet: &Outlet,
+) -> Result<(), Error> {
     while let Some(message) = stream.next().await {
         let heard = match message? {
             Message::Binary(bytes) => outlet.report(RelayEvent::Message(bytes)).await,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use samovar_peer_native::connection::{
-    Connection, NativeConfig, ConnectionEvent, ConnectionKey, Overflow, Role,
+    Connection, ConnectionEvent, ConnectionKey, NativeConfig, Overflow, Role,
 };
 use samovar_wire::{Mode, PeerId};
 use tokio::sync::mpsc::{Receiver, channel};

@@ -13,8 +13,8 @@ use tokio_tungstenite::{WebSocketStream, accept_async};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 async fn listener() -> (TcpListener, String) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("ws://{}/ws", listener.local_addr().unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("ws://{}/ws", listener.local_addr().expect("a bound socket has an address"));
     (listener, url)
 }
 
@@ -22,7 +22,8 @@ async fn open() -> (RelaySocket, Receiver<(u32, RelayEvent)>, WebSocketStream<Tc
     let (listener, url) = listener().await;
     let (sender, mut events) = channel(8);
     let socket = RelaySocket::open(url, 3, sender);
-    let server = accept_async(listener.accept().await.unwrap().0).await.unwrap();
+    let (stream, _) = listener.accept().await.expect("the socket connects");
+    let server = accept_async(stream).await.expect("the socket speaks WebSocket");
     assert_eq!(next(&mut events).await, Some((3, RelayEvent::Opened)));
     (socket, events, server)
 }

@@ -30,9 +30,14 @@ pub(crate) enum Ring {
 
 enum State {
     Off,
-    Waiting { until: Time, _timer: Option<Timeout> },
+    Waiting {
+        until: Time,
+        _timer: Option<Timeout>,
+    },
     /// The time has come. The timer stands in for the message where there are none.
-    Turning { _timer: Option<Timeout> },
+    Turning {
+        _timer: Option<Timeout>,
+    },
 }
 
 /// A way to have the event loop come back.
@@ -98,5 +103,70 @@ impl Drop for Turn {
     fn drop(&mut self) {
         self.sender.close();
         self.receiver.close();
+    }
+}
+
+#[cfg(all(test, target_arch = "wasm32"))]
+mod tests {
+    use super::*;
+    use crate::clock::now;
+    use samovar_wire::Duration;
+    use std::cell::RefCell;
+    use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+
+    wasm_bindgen_test_configure!(run_in_browser);
+
+    fn alarm() -> (Alarm, Rc<RefCell<Vec<Ring>>>) {
+        let rings: Rc<RefCell<Vec<Ring>>> = Rc::default();
+        let heard = Rc::clone(&rings);
+        (Alarm::new(Rc::new(move |ring| heard.borrow_mut().push(ring))), rings)
+    }
+
+    async fn sleep(millis: i32) {
+        let promise = js_sys::Promise::new(&mut |resolve, _| {
+            let window = web_sys::window().expect("a window");
+            window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis).expect("a timer");
+        });
+        promise.await.expect("a timer does not fail");
+    }
+
+    #[wasm_bindgen_test]
+    async fn what_is_due_waits_for_one_turn_of_the_event_loop_and_rings_once() {
+        let (mut alarm, rings) = alarm();
+        for _ in 0..3 {
+            alarm.set(now(), Some(Time::ZERO));
+        }
+        assert!(rings.borrow().is_empty());
+        sleep(30).await;
+        assert_eq!(*rings.borrow(), [Ring::Due]);
+        alarm.rang();
+        alarm.set(now(), Some(Time::ZERO));
+        sleep(30).await;
+        assert_eq!(*rings.borrow(), [Ring::Due, Ring::Due]);
+    }
+
+    #[wasm_bindgen_test]
+    async fn an_earlier_time_replaces_a_later_one_and_none_silences() {
+        let (mut alarm, rings) = alarm();
+        let start = now();
+        alarm.set(start, Some(start + Duration::from_millis(60_000)));
+        alarm.set(start, Some(start + Duration::from_millis(20)));
+        alarm.set(start, Some(start + Duration::from_millis(40_000)));
+        sleep(80).await;
+        assert_eq!(*rings.borrow(), [Ring::Timer]);
+        alarm.rang();
+        alarm.set(now(), Some(now() + Duration::from_millis(20)));
+        alarm.set(now(), None);
+        sleep(80).await;
+        assert_eq!(*rings.borrow(), [Ring::Timer]);
+    }
+
+    #[wasm_bindgen_test]
+    async fn a_dropped_alarm_is_silent() {
+        let (mut alarm, rings) = alarm();
+        alarm.set(now(), Some(now() + Duration::from_millis(10)));
+        drop(alarm);
+        sleep(60).await;
+        assert!(rings.borrow().is_empty());
     }
 }

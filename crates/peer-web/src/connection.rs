@@ -18,8 +18,8 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{
     Event, MessageEvent, RtcConfiguration, RtcDataChannel, RtcDataChannelInit, RtcDataChannelState,
-    RtcDataChannelType, RtcIceGatheringState, RtcIceServer, RtcPeerConnection, RtcPeerConnectionState, RtcSdpType,
-    RtcSessionDescriptionInit,
+    RtcDataChannelType, RtcIceGatheringState, RtcIceServer, RtcPeerConnection, RtcPeerConnectionState,
+    RtcSdpType, RtcSessionDescriptionInit,
 };
 
 use crate::listener::{Listener, Timeout};
@@ -147,7 +147,8 @@ impl Connection {
     /// Hands over the answer to the offer of this attempt.
     pub fn accept(&self, answer: &str) {
         let shared = Rc::downgrade(&self.shared);
-        let accepted = self.shared.connection.set_remote_description(&description(RtcSdpType::Answer, answer));
+        let accepted =
+            self.shared.connection.set_remote_description(&description(RtcSdpType::Answer, answer));
         self.spawn(async move {
             if accepted.await.is_err()
                 && let Some(shared) = shared.upgrade()
@@ -307,7 +308,10 @@ impl Shared {
 
     fn on_channel_open(&self) {
         let is_open = |channel: &RtcDataChannel| channel.ready_state() == RtcDataChannelState::Open;
-        if matches!(self.stage.get(), Stage::Open | Stage::Closed) || !is_open(&self.unreliable) || !is_open(&self.reliable) {
+        if matches!(self.stage.get(), Stage::Open | Stage::Closed)
+            || !is_open(&self.unreliable)
+            || !is_open(&self.reliable)
+        {
             return;
         }
         self.stage.set(Stage::Open);

@@ -29,7 +29,8 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         // Removing a listener that is not there is no error, and nothing could be done about any other.
-        let _ = self.target.remove_event_listener_with_callback(self.kind, self.closure.as_ref().unchecked_ref());
+        let _ =
+            self.target.remove_event_listener_with_callback(self.kind, self.closure.as_ref().unchecked_ref());
     }
 }
 
@@ -46,7 +47,8 @@ impl Timeout {
     pub(crate) fn after(millis: i32, callback: impl Fn() + 'static) -> Option<Self> {
         let closure = Closure::<dyn Fn()>::new(callback);
         let handler = closure.as_ref().unchecked_ref();
-        let id = web_sys::window()?.set_timeout_with_callback_and_timeout_and_arguments_0(handler, millis).ok()?;
+        let id =
+            web_sys::window()?.set_timeout_with_callback_and_timeout_and_arguments_0(handler, millis).ok()?;
         Some(Self { id, _closure: closure })
     }
 }

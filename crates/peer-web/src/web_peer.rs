@@ -24,7 +24,8 @@ impl WebPeer {
     /// Starts a peer that talks to the relay at `relay_url` (`wss://host/ws`).
     ///
     /// `on_wake` is called after something arrived or a timer ran out, in a hidden tab, too: look for events with
-    /// [`with`](Self::with) then. It is not called before `start` has returned.
+    /// [`with`](Self::with) then. It is not called before `start` has returned. It should hold the page weakly: one
+    /// that owns this peer would otherwise never be dropped, nor the peer.
     #[must_use]
     pub fn start(relay_url: &str, peer: PeerConfig, on_wake: impl FnMut() + 'static) -> Self {
         Self::start_with(relay_url, peer, WebConfig::default(), on_wake)
@@ -135,12 +136,16 @@ impl Driver {
 
     fn on_input(&mut self, input: Input) {
         match input {
-            Input::Relay(generation, event) if generation == self.generation && self.relay.is_some() => match event {
-                RelayEvent::Opened => self.peer.handle_relay_opened(now()),
-                RelayEvent::Message(bytes) => self.peer.handle_relay_message(now(), &bytes),
-                RelayEvent::Closed => self.lose_relay(),
-            },
-            Input::Connection(key, event) if self.connections.contains_key(&key) => self.on_connection(key, event),
+            Input::Relay(generation, event) if generation == self.generation && self.relay.is_some() => {
+                match event {
+                    RelayEvent::Opened => self.peer.handle_relay_opened(now()),
+                    RelayEvent::Message(bytes) => self.peer.handle_relay_message(now(), &bytes),
+                    RelayEvent::Closed => self.lose_relay(),
+                }
+            }
+            Input::Connection(key, event) if self.connections.contains_key(&key) => {
+                self.on_connection(key, event)
+            }
             // Of a socket or an attempt that was replaced or closed.
             Input::Relay(..) | Input::Connection(..) => {}
             Input::Ring(ring) => {
@@ -204,7 +209,8 @@ impl Driver {
             }
             Transmit::Direct { peer, attempt, mode, bytes } => {
                 let key = ConnectionKey { peer, attempt };
-                if self.connections.get(&key).is_some_and(|connection| connection.send(mode, &bytes).is_err()) {
+                if self.connections.get(&key).is_some_and(|connection| connection.send(mode, &bytes).is_err())
+                {
                     self.lose_connection(key);
                 }
             }

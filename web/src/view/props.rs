@@ -8,6 +8,8 @@ use super::mesh::{MeshData, Paint, smooth};
 
 /// Radius of the table, in spoons; beyond it a teapot falls.
 pub const TABLE_RADIUS: f32 = 16.0;
+/// Radius within which the table is plain cloth; the hem begins outside.
+const CLOTH_RADIUS: f32 = 12.6;
 /// Edge of a sugar cube, in spoons.
 pub const CUBE_EDGE: f32 = 0.36;
 /// Where the tea's surface is in a cup of height 1.
@@ -24,11 +26,19 @@ const CRUST: Paint = Paint::plain([0.40, 0.19, 0.07], 0.0);
 const JAM: Paint = Paint::plain([0.32, 0.008, 0.016], 0.9);
 const WOOD: Paint = Paint::plain([1.0; 3], 0.6);
 
-/// The table: a top with a rounded edge and a moulded rim under it. Its shader paints cloth and wood by place.
-pub fn table(segments: usize) -> MeshData {
+/// The middle of the table's top, which is nothing but cloth.
+pub fn cloth(segments: usize) -> MeshData {
+    let mut cloth = MeshData::default();
+    cloth.lathe(&[(CLOTH_RADIUS, 0.0), (CLOTH_RADIUS * 0.5, 0.0), (0.0, 0.0)], segments, WOOD);
+    cloth.weld();
+    cloth
+}
+
+/// The rest of the table: hem and wood, a rounded edge and a moulded rim under it. Its shader paints them by place.
+pub fn border(segments: usize) -> MeshData {
     let mut table = MeshData::default();
     let r = TABLE_RADIUS;
-    table.lathe(&[(r - 0.16, 0.0), (r * 0.5, 0.0), (0.0, 0.0)], segments, WOOD);
+    table.lathe(&[(r - 0.16, 0.0), (CLOTH_RADIUS, 0.0)], segments, WOOD);
     let edge = [(r - 0.05, -0.42), (r, -0.26), (r - 0.03, -0.09), (r - 0.16, 0.0)];
     table.lathe(&smooth(&edge, 4), segments, WOOD);
     let apron = [(r - 1.5, -1.6), (r - 1.1, -1.25), (r - 0.75, -0.62), (r - 0.4, -0.48), (r - 0.05, -0.42)];
@@ -142,8 +152,12 @@ mod tests {
 
     #[test]
     fn table_top_is_flat_and_has_the_radius_of_the_rules() {
-        let table = table(48);
+        assert_sound(&cloth(48));
+        let table = border(48);
         assert_sound(&table);
+        // Where the two meet they share their corners, or the gap would show.
+        let inner = table.positions.iter().map(|p| p.x.hypot(p.y)).fold(f32::MAX, f32::min);
+        assert!((inner - CLOTH_RADIUS).abs() < 1e-4, "{inner}");
         let high = table.positions.iter().map(|p| p.z).fold(f32::MIN, f32::max);
         let reach = table.positions.iter().map(|p| p.x.hypot(p.y)).fold(0.0, f32::max);
         assert!(high.abs() < 1e-4 && (reach - TABLE_RADIUS).abs() < 0.01, "{high} {reach}");

@@ -33,14 +33,16 @@ pub struct Stage {
 
 struct Programs {
     surface: Program,
-    table: Program,
+    cloth: Program,
+    border: Program,
     card: Program,
     depth: Program,
     backdrop: Program,
 }
 
 struct Models {
-    table: Batch,
+    cloth: Batch,
+    border: Batch,
     backdrop: Batch,
     teapots: Batch,
     ghosts: Batch,
@@ -108,35 +110,43 @@ impl Stage {
 
     /// Sets what all draws of the frame share.
     fn prepare(&self, rig: &Rig) {
-        let Programs { surface, table, card, depth, backdrop } = &self.programs;
-        for program in [surface, table, card, depth] {
+        let Programs { surface, cloth, border, card, depth, backdrop } = &self.programs;
+        for program in [surface, cloth, border, card, depth] {
             program.use_uniform("viewProjection", rig.view_projection);
         }
-        for program in [surface, table] {
+        for program in [surface, cloth, border] {
             program.use_uniform("eye", rig.eye);
             program.use_uniform("key", KEY.normalize());
             if let Some(shadow) = &self.shadow {
-                program.use_depth_texture("shadowMap", &shadow.map);
                 program.use_uniform("shadowMatrix", shadow.lookup());
             }
         }
         backdrop.use_uniform("unproject", rig.unproject());
     }
 
+    /// Binds the shadow map, right before a draw: each program counts its texture units from zero.
+    fn use_shadow(&self, program: &Program) {
+        if let Some(shadow) = &self.shadow {
+            program.use_depth_texture("shadowMap", &shadow.map);
+        }
+    }
+
     fn draw_opaque(&self, viewport: Viewport) {
         let states = RenderStates::default();
         let models = &self.models;
+        self.use_shadow(&self.programs.surface);
         for model in models.solid() {
-            // The shadow map stays bound to its unit while the same program draws.
             model.draw(&self.programs.surface, states, viewport);
         }
-        let table = &self.programs.table;
-        if let Some(shadow) = &self.shadow {
-            table.use_depth_texture("shadowMap", &shadow.map);
-        }
-        table.use_texture("cloth", &self.cloth);
-        table.use_texture("wood", &self.wood);
-        models.table.draw(table, RenderStates { cull: Cull::Back, ..states }, viewport);
+        let culled = RenderStates { cull: Cull::Back, ..states };
+        let Programs { cloth, border, .. } = &self.programs;
+        self.use_shadow(cloth);
+        cloth.use_texture("cloth", &self.cloth);
+        models.cloth.draw(cloth, culled, viewport);
+        self.use_shadow(border);
+        border.use_texture("cloth", &self.cloth);
+        border.use_texture("wood", &self.wood);
+        models.border.draw(border, culled, viewport);
         let behind =
             RenderStates { depth_test: DepthTest::LessOrEqual, write_mask: WriteMask::COLOR, ..states };
         models.backdrop.draw(&self.programs.backdrop, behind, viewport);
@@ -148,9 +158,7 @@ impl Stage {
         // A ghost shows its outside only: first its depth, then its colour where it is nearest.
         let depth_only = RenderStates { write_mask: WriteMask::DEPTH, ..RenderStates::default() };
         models.ghosts.draw(&programs.depth, depth_only, viewport);
-        if let Some(shadow) = &self.shadow {
-            programs.surface.use_depth_texture("shadowMap", &shadow.map);
-        }
+        self.use_shadow(&programs.surface);
         models.ghosts.draw(&programs.surface, TRANSPARENT, viewport);
         models.puffs.draw(&programs.card, TRANSPARENT, viewport);
     }
@@ -158,16 +166,17 @@ impl Stage {
 
 impl Programs {
     fn new(context: &Context, quality: Quality) -> Result<Self, CoreError> {
-        let define = if quality == Quality::Normal { "#define SHADOWS\n" } else { "" };
-        let lit = |vertex: &str, fragment: &str| {
-            let fragment = [define, include_str!("shaders/light.glsl"), fragment].concat();
-            Program::from_source(context, vertex, &fragment)
+        let scale = if quality == Quality::Normal { "#define SHADOWS\n" } else { "#define LOW\n" };
+        let instance = include_str!("shaders/instance.vert");
+        let lit = |part: &str, fragment: &str| {
+            let fragment = [scale, part, include_str!("shaders/light.glsl"), fragment].concat();
+            Program::from_source(context, instance, &fragment)
         };
         let plain = |vertex: &str, fragment: &str| Program::from_source(context, vertex, fragment);
-        let instance = include_str!("shaders/instance.vert");
         Ok(Self {
-            surface: lit(instance, include_str!("shaders/surface.frag"))?,
-            table: lit(instance, include_str!("shaders/table.frag"))?,
+            surface: lit("", include_str!("shaders/surface.frag"))?,
+            cloth: lit("", include_str!("shaders/table.frag"))?,
+            border: lit("#define BORDER\n", include_str!("shaders/table.frag"))?,
             card: plain(include_str!("shaders/card.vert"), include_str!("shaders/card.frag"))?,
             depth: plain(include_str!("shaders/depth.vert"), include_str!("shaders/depth.frag"))?,
             backdrop: plain(include_str!("shaders/backdrop.vert"), include_str!("shaders/backdrop.frag"))?,
@@ -189,7 +198,8 @@ impl Models {
             batch
         };
         Self {
-            table: once(&props::table(rim)),
+            cloth: once(&props::cloth(rim)),
+            border: once(&props::border(rim)),
             backdrop: once(&props::card()),
             teapots: load(&pot),
             ghosts: load(&pot),

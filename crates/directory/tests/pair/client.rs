@@ -42,6 +42,15 @@ fn said(client: &mut Client) -> Vec<ToRelay> {
     said
 }
 
+/// Loses the connection and opens the next.
+fn reopen(client: &mut Client) -> Time {
+    client.handle_closed(Time::ZERO);
+    let now = client.poll_timeout().expect("a pause");
+    client.handle_timeout(now);
+    client.handle_opened(now);
+    now
+}
+
 /// A client that has entered, with its first events and messages taken.
 fn in_game(signatory: &Signatory, host: PeerId) -> Client {
     let mut client = client(1);
@@ -112,10 +121,7 @@ fn it_comes_back_as_itself_with_the_highest_warrant_it_knows() {
     assert!(client.set_warrant(Time::ZERO, signatory.warrant(SESSION, Term(3), PeerId(2))));
     assert!(!client.set_warrant(Time::ZERO, Signatory::new(&[2; 32]).warrant(SESSION, Term(9), ME)));
     assert!(!client.set_warrant(Time::ZERO, signatory.warrant(SessionId(6), Term(9), ME)));
-    client.handle_closed(Time::ZERO);
-    let now = client.poll_timeout().expect("a pause");
-    client.handle_timeout(now);
-    client.handle_opened(now);
+    reopen(&mut client);
     let [ToRelay::Enter(enter)] = &said(&mut client)[..] else { panic!("one message") };
     assert_eq!(enter.purpose, Purpose::Resume(code("TEA"), signatory.pass(SESSION, ME), learnt));
 }
@@ -134,10 +140,7 @@ fn a_relay_with_another_key_or_another_name_for_us_is_left() {
     ];
     for (answer, fault) in cases {
         let mut client = in_game(&signatory, ME);
-        client.handle_closed(Time::ZERO);
-        let now = client.poll_timeout().expect("a pause");
-        client.handle_timeout(now);
-        client.handle_opened(now);
+        let now = reopen(&mut client);
         hear(&mut client, now, &FromRelay::Entered(answer));
         assert_eq!(client.poll_event(), Some(ClientEvent::Lost));
         assert_eq!(client.poll_event(), Some(ClientEvent::Failed(fault)));
@@ -156,6 +159,11 @@ fn a_forged_warrant_or_a_broken_message_ends_the_relay_not_the_process() {
     let mut deceived = in_game(&signatory, PeerId(2));
     hear(&mut deceived, Time::ZERO, &FromRelay::Issued(forged));
     assert_eq!(deceived.poll_event(), Some(ClientEvent::Failed(Fault::BadSignature)));
+    let pass = Signatory::new(&[2; 32]).pass(SESSION, ME);
+    let mut newcomer = client(1);
+    newcomer.handle_opened(Time::ZERO);
+    hear(&mut newcomer, Time::ZERO, &FromRelay::Entered(Entered { pass, ..entered(&signatory, ME, 1, ME) }));
+    assert_eq!(newcomer.poll_event(), Some(ClientEvent::Failed(Fault::BadSignature)));
     let mut entropy = samovar_wire::Entropy::new([5; 32]);
     for length in 0..300 {
         let mut client = in_game(&signatory, ME);
@@ -202,10 +210,29 @@ fn a_claim_waits_for_its_answer_and_is_forgotten_with_the_connection() {
     assert!(client.claim(Term(2)) && client.claim(Term(2)));
     assert_eq!(said(&mut client), [ToRelay::Claim(Term(2))]);
     hear(&mut client, Time::ZERO, &FromRelay::Denied(Term(2), samovar_wire::relay::Denial::HostIsAlive));
+    assert!(client.claim(Term(2)), "queued, and lost with the connection before it was sent");
+    let now = reopen(&mut client);
+    assert!(!client.claim(Term(2)));
+    assert!(matches!(said(&mut client)[..], [ToRelay::Enter(_)]));
+    hear(&mut client, now, &FromRelay::Entered(entered(&signatory, ME, 1, PeerId(2))));
     assert!(client.claim(Term(2)));
     assert_eq!(said(&mut client), [ToRelay::Claim(Term(2))]);
-    client.handle_closed(Time::ZERO);
-    assert!(!client.claim(Term(2)));
+}
+
+#[test]
+fn the_pause_is_short_again_after_every_entry() {
+    let signatory = Signatory::new(&[1; 32]);
+    let mut client = in_game(&signatory, ME);
+    let mut start = Time::ZERO;
+    for _ in 0..5 {
+        client.handle_closed(start);
+        let now = client.poll_timeout().expect("a pause");
+        assert!(now.since(start) <= millis(313));
+        client.handle_timeout(now);
+        client.handle_opened(now);
+        hear(&mut client, now, &FromRelay::Entered(entered(&signatory, ME, 1, ME)));
+        start = now;
+    }
 }
 
 #[test]

@@ -63,10 +63,14 @@ fn a_claimant_that_dies_before_its_term_is_on_disk_leaves_the_next_term_to_other
     world.kill(0);
     world.disk_works = false;
     world.claim(1, 2);
+    world.claim(2, 2);
+    let dead = world.peer(1);
     world.kill(1);
+    assert_eq!(world.writes.len(), 1, "a term that is on its way to disk has its host");
     world.disk_works = true;
     world.write();
-    assert_eq!(world.warrant(2).term, Term(2));
+    assert_eq!((world.warrant(2).term, world.warrant(2).host), (Term(2), dead));
+    assert_eq!(world.events(2).last(), Some(&denied(2, Denial::Stale)));
     world.claim(2, 3);
     assert_eq!((world.warrant(2).term, world.warrant(2).host), (Term(3), world.peer(2)));
 }
@@ -124,6 +128,41 @@ fn claims_that_are_long_ago_make_no_majority() {
         world.run_for(seconds(2));
     }
     assert!(world.issued(2).is_empty());
+}
+
+#[test]
+fn who_is_gone_misses_nobody() {
+    let mut world = World::with_members(4);
+    world.claim(1, 2);
+    world.kill(1);
+    world.claim(2, 2);
+    assert!(world.issued(2).is_empty(), "one of three is no majority");
+}
+
+#[test]
+fn a_new_host_is_not_deposed_by_the_claims_against_the_former() {
+    let mut world = World::with_members(4);
+    (1..4).for_each(|i| world.claim(i, 2));
+    assert_eq!(world.warrant(0).host, world.peer(3));
+    world.claim(1, 3);
+    assert!(world.issued(3).is_empty());
+    assert_eq!(world.events(1).last(), Some(&denied(3, Denial::HostIsAlive)));
+}
+
+#[test]
+fn nobody_else_can_answer_for_the_host() {
+    let mut world = World::with_members(4);
+    world.seats[0].frozen = true;
+    world.claim(1, 2);
+    let nonce = world.said.iter().find_map(|(_, message)| match message {
+        FromRelay::Probe(nonce) => Some(*nonce),
+        _ => None,
+    });
+    let conn = world.seats[2].conn.expect("connected");
+    world.raw_send(conn, &ToRelay::Alive(nonce.expect("a probe")));
+    world.raw_send(world.seats[0].conn.expect("connected"), &ToRelay::Alive(nonce.expect("a probe") ^ 1));
+    world.run_for(PROBE_WITHIN);
+    assert_eq!(world.warrant(3).host, world.peer(1));
 }
 
 #[test]

@@ -50,26 +50,34 @@ vec3 room(vec3 r) {
     vec3 c = mix(vec3(0.62, 0.50, 0.41), vec3(0.60, 0.63, 0.70), smoothstep(0.0, 0.8, r.z));
     c = mix(vec3(0.26, 0.21, 0.18), c, smoothstep(-0.30, 0.06, r.z));
     vec2 wall = normalize(key.xy);
-    return c + vec3(1.0, 0.96, 0.88) * (window(r, wall) * 12.0)
-        + vec3(0.85, 0.93, 1.0) * ((window(r, vec2(-wall.y, wall.x)) + window(r, vec2(wall.y, -wall.x))) * 6.0);
+    c += vec3(1.0, 0.96, 0.88) * (window(r, wall) * 12.0);
+#ifdef LOW
+    return c;
+#else
+    return c + vec3(0.85, 0.93, 1.0) * ((window(r, vec2(-wall.y, wall.x)) + window(r, vec2(wall.y, -wall.x))) * 6.0);
+#endif
 }
 
 vec3 shade(vec3 albedo, float gloss, float open, vec3 n, vec3 p) {
     vec3 v = normalize(eye - p);
-    float facing = max(dot(n, v), 0.0);
     float diffuse = max(dot(n, key), 0.0);
     float light = diffuse > 0.0 ? lit(p, n) : 0.0;
     vec3 c = albedo * (KEY_COLOUR * (diffuse * light) + ambient(n) * open);
-    float fresnel = (0.05 + 0.40 * pow(1.0 - facing, 5.0)) * gloss * gloss;
-    vec3 h = normalize(v + key);
-    float sheen = pow(max(dot(n, h), 0.0), 24.0) * (1.0 - gloss) * 0.12;
-    c = c * (1.0 - fresnel) + room(reflect(-v, n)) * (fresnel * open * mix(0.45, 1.0, light));
-    return c + KEY_COLOUR * (sheen * light);
+    if (gloss > 0.01) {
+        float away = 1.0 - max(dot(n, v), 0.0);
+        float fresnel = (0.05 + 0.40 * away * away * away * away * away) * gloss * gloss;
+        c = c * (1.0 - fresnel) + room(reflect(-v, n)) * (fresnel * open * mix(0.45, 1.0, light));
+    }
+    return c;
 }
 
 // A film's shoulder, then sRGB.
 vec4 develop(vec3 c, float alpha) {
     c *= 0.62;
     c = clamp(c * (2.51 * c + 0.03) / (c * (2.43 * c + 0.59) + 0.14), 0.0, 1.0);
+#ifdef LOW
+    return vec4(sqrt(c), alpha);
+#else
     return vec4(pow(c, vec3(1.0 / 2.2)), alpha);
+#endif
 }

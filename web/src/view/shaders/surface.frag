@@ -31,7 +31,9 @@ void main() {
     // Near the table less of the room is seen.
     open *= 0.55 + 0.45 * smoothstep(-0.05, 0.55, world.z + 0.25 * n.z);
     vec3 c = shade(albedo, base.a, open, n, world);
-    float rim = pow(1.0 - max(dot(n, normalize(eye - world)), 0.0), 2.0);
-    c = mix(c, vec3(2.6, 2.4, 2.0), flash * (0.25 + 0.7 * rim));
+    if (flash > 0.0) {
+        float away = 1.0 - max(dot(n, normalize(eye - world)), 0.0);
+        c = mix(c, vec3(2.6, 2.4, 2.0), flash * (0.25 + 0.7 * away * away));
+    }
     pixel = develop(c, opacity);
 }

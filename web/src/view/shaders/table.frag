@@ -2,39 +2,50 @@ in vec3 world;
 in vec3 nor;
 in vec3 look;
 uniform sampler2D cloth;
+#ifdef BORDER
 uniform sampler2D wood;
+#endif
 
-vec3 linear(vec3 c) { return pow(c, vec3(2.2)); }
+const float TURN = 6.2831853;
+// Scallops of the hem, and how often the grain repeats around the table.
+const float SCALLOPS = 72.0;
+const float GRAIN = 12.0;
+
+// Close to the sRGB curve, without its powers.
+vec3 linear(vec3 c) { return c * (c * (c * 0.3053 + 0.6822) + 0.0125); }
 
 void main() {
     vec3 n = normalize(nor);
-    float r = length(world.xy);
-    float angle = atan(world.y, world.x);
-    // A hem of scallops; lengths in spoons.
-    float scallop = abs(sin(angle * 36.0));
-    float hem = 13.0 + 0.34 * scallop - r;
-    float edge = fwidth(r) + 0.008;
-    vec3 check = linear(texture(cloth, world.xy / 2.2).rgb);
-    float stitch = smoothstep(0.05, 0.05 + edge, abs(r - 12.75));
-    check = mix(linear(vec3(0.48, 0.62, 0.67)), check, max(stitch, step(12.9, r)));
-    float lace = smoothstep(12.86, 12.86 + edge, r);
-    check = mix(check, linear(vec3(0.955, 0.92, 0.85)), lace);
-    vec2 hole = vec2((fract(angle * 36.0 / 3.14159265 ) - 0.5) * 3.14159265 / 36.0 * r, r - 13.06);
+    vec2 p = world.xy;
+    vec3 albedo = linear(texture(cloth, p / 2.2).rgb);
+#ifdef BORDER
+    vec2 px = dFdx(p), py = dFdy(p);
+    float r = length(p);
+    float edge = length(px) + length(py) + 0.008;
+    float angle = atan(p.y, p.x);
+    float around = angle * (SCALLOPS / TURN);
+    float hem = 13.0 + 0.34 * abs(sin(around * 0.5 * TURN)) - r;
+    float stitch = 1.0 - smoothstep(0.05, 0.05 + edge, abs(r - 12.75));
+    albedo = mix(albedo, vec3(0.195, 0.342, 0.406), stitch);
+    albedo = mix(albedo, vec3(0.90, 0.82, 0.69), smoothstep(12.86, 12.86 + edge, r));
+    vec2 hole = vec2((fract(around) - 0.5) * (TURN / SCALLOPS) * r, r - 13.06);
     float cut = 1.0 - smoothstep(0.075, 0.075 + edge, length(hole));
 
-    // The planks are turned: the grain runs around. The seam of atan falls on a whole number of repeats.
-    vec2 across = vec2(angle * (12.0 / 6.2831853), r * 0.32);
-    vec2 dx = vec2(dot(dFdx(world.xy), vec2(-world.y, world.x)) / (r * r) * (12.0 / 6.2831853), dFdx(r) * 0.32);
-    vec2 dy = vec2(dot(dFdy(world.xy), vec2(-world.y, world.x)) / (r * r) * (12.0 / 6.2831853), dFdy(r) * 0.32);
-    if (world.z < -0.05) across.y += world.z * 0.4;
+    // The wood is turned: its grain runs around. Its derivatives by hand, because the angle leaps at its seam.
+    vec2 tangent = vec2(-p.y, p.x) / (r * r) * (GRAIN / TURN), out1 = p / r * 0.32;
+    vec2 across = vec2(angle * (GRAIN / TURN), r * 0.32 + min(world.z + 0.05, 0.0) * 0.4);
+    vec2 dx = vec2(dot(px, tangent), dot(px, out1)), dy = vec2(dot(py, tangent), dot(py, out1));
     vec3 plank = linear(textureGrad(wood, across, dx, dy).rgb);
-    plank *= 1.0 - 0.5 * exp(-pow((r - 15.2) / 0.035, 2.0)) * step(-0.02, world.z);
+    float top = step(-0.02, world.z);
+    float groove = (r - 15.2) / 0.035;
+    plank *= 1.0 - 0.5 * exp(-groove * groove) * top;
     // The cloth lies on the wood: a thin shade around its hem.
     plank *= 0.62 + 0.38 * smoothstep(0.0, 0.22, -hem);
-
-    float covered = smoothstep(-edge, edge, hem) * (1.0 - cut) * step(-0.02, world.z);
-    vec3 albedo = mix(plank, check, covered);
-    float gloss = mix(0.62, 0.0, covered);
-    vec3 c = shade(albedo, gloss, look.z, n, world);
-    pixel = develop(c, 1.0);
+    float covered = smoothstep(-edge, edge, hem) * (1.0 - cut) * top;
+    albedo = mix(plank, albedo, covered);
+    float gloss = 0.62 * (1.0 - covered);
+#else
+    const float gloss = 0.0;
+#endif
+    pixel = develop(shade(albedo, gloss, look.z, n, world), 1.0);
 }

@@ -1,0 +1,361 @@
+//! The duel played over a session: one [`Duel`] per peer, beside its [`Session`].
+//!
+//! Responsible for turning the rules into replicated objects and back: each member drives its own teapot and fires
+//! its own cubes, the host decides hits, keeps the scoreboard and drives the robots, and everybody draws the same.
+//! It is sans-I/O: [`Duel::step`] once a frame at any rate, [`Duel::on_event`] for every event of the session,
+//! [`Duel::poll_event`] for sounds and the feed, [`Duel::scene`] to draw.
+//!
+//! It keeps next to no state of its own that another peer would need: who plays and who hit whom is on the
+//! scoreboard, where everything is, in the teapots. So a new host goes on from the objects it finds, and whatever
+//! it finds missing or twice, it creates or destroys.
+//!
+//! Invariants:
+//! - Nobody speaks for others: an object whose owner may not speak for the player it names is neither drawn nor
+//!   counted ([`TEAPOT`], [`CUBE`]), and the scoreboard is the host's.
+//! - No cube scores twice, not even across a change of host: the row of the struck player names the cube, for longer
+//!   than the cube can fly (see [`Scoreboard::hit_by`]).
+//! - Bytes that cannot be read change nothing. Memory is bounded by the session's objects and seats.
+//!
+//! ```
+//! use samovar_duel::game::{Duel, DuelConfig, params};
+//! use samovar_duel::teapot::Controls;
+//! use samovar_session::Session;
+//! use samovar_wire::Time;
+//!
+//! fn frame(now: Time, session: &mut Session, duel: &mut Duel, controls: Controls) {
+//!     while let Some(event) = session.poll_event() {
+//!         duel.on_event(now, session, &event);
+//!     }
+//!     duel.step(now, session, controls);
+//!     while let Some(_event) = duel.poll_event() { /* sounds, the feed */ }
+//!     let _scene = duel.scene(now, session); /* draw it */
+//! }
+//! let duel = Duel::new(DuelConfig { seed: 7, robots: 1, is_resuming: false });
+//! assert_eq!(duel.score(samovar_duel::player::PlayerKey::Seat(1)), None);
+//! assert_ne!(params(), 0);
+//! ```
+
+mod board;
+mod cubes;
+mod event;
+mod host;
+mod kinds;
+mod pilot;
+mod scene;
+mod teapots;
+
+use std::collections::BTreeSet;
+
+use samovar_session::{Departure, Event, Session};
+use samovar_wire::{Duration, Term, Time};
+
+use self::board::Board;
+use self::cubes::{Cubes, Scenery};
+use self::event::Feed;
+use self::host::Reign;
+use self::kinds::CUBE_TRAITS;
+use self::pilot::{Pilot, Stretch};
+use self::teapots::{Seen, Teapots};
+use crate::arena::TEA_TABLE;
+use crate::cube::Launch;
+use crate::phase::Phase;
+use crate::plane::Vec2;
+use crate::player::{PlayerKey, PlayerName};
+use crate::robot::{Robot, Sight};
+use crate::scores::Scoreboard;
+use crate::state::Identity;
+use crate::teapot::Controls;
+
+pub use self::event::DuelEvent;
+pub use self::host::ROBOTS_MAX;
+pub use self::kinds::{
+    CUBE, SCOREBOARD, TEAPOT, attributes, glaze_of, is_program, kind_name, kinematics, params,
+};
+pub use self::scene::{CubeView, Scene, Standing, TeapotView};
+
+/// How long a newcomer listens for the others' teapots before it picks its place.
+const LISTENING: Duration = Duration::from_millis(300);
+
+/// How long a member that may have been here before waits for its old teapot to appear.
+const MISSING: Duration = Duration::from_millis(1_500);
+
+/// How long a member waits to be given a teapot that is there and is its own.
+const FORSAKEN: Duration = Duration::from_millis(5_000);
+
+/// How long before a host was missed its decisions may not have reached anybody, in microseconds.
+const UNHEARD: u64 = 1_500_000;
+
+/// What a peer brings into the duel. Its name and colour it brings into the session (see [`attributes`]).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DuelConfig {
+    /// Seed of the robots' whims while this peer hosts; any number.
+    pub seed: u64,
+    /// Robots of a duel that this peer founds, at most [`ROBOTS_MAX`]; otherwise of no effect.
+    pub robots: u8,
+    /// Whether this peer shows a ticket: then it waits for its old teapot a little before it makes a new one.
+    pub is_resuming: bool,
+}
+
+/// One peer's part in the duel.
+#[derive(Debug)]
+pub struct Duel {
+    config: DuelConfig,
+    /// The first step as a member, and the latest, in local time.
+    joined: Option<Time>,
+    stepped: Time,
+    /// Session time of the latest step, in microseconds.
+    time: u64,
+    teapots: Teapots,
+    cubes: Cubes,
+    board: Board,
+    /// Whoever drives this player's own teapot.
+    pilot: Option<Pilot>,
+    /// While this peer hosts.
+    reign: Option<Reign>,
+    /// The teapots that count, as of the latest step.
+    picture: Vec<Seen>,
+    /// Players who were off the table then.
+    out: BTreeSet<PlayerKey>,
+    feed: Feed,
+}
+
+/// The time of one step.
+#[derive(Clone, Copy, Debug)]
+struct Tick {
+    /// Local time.
+    now: Time,
+    /// Session time, in microseconds.
+    time: u64,
+    /// Since the step before, in microseconds of local time, which unlike session time runs evenly.
+    elapsed: u64,
+}
+
+impl Duel {
+    /// A duel that has not begun.
+    pub fn new(config: DuelConfig) -> Self {
+        Self {
+            config,
+            joined: None,
+            stepped: Time::ZERO,
+            time: 0,
+            teapots: Teapots::default(),
+            cubes: Cubes::default(),
+            board: Board::default(),
+            pilot: None,
+            reign: None,
+            picture: Vec::new(),
+            out: BTreeSet::new(),
+            feed: Feed::default(),
+        }
+    }
+
+    /// Lets the duel go on until `now`, in local time: reads what changed, drives, fires, publishes, and at the host
+    /// decides. Call it once a frame, at any rate; while the session has no member here it does nothing.
+    pub fn step(&mut self, now: Time, session: &mut Session, controls: Controls) {
+        let Some(me) = self.player(session) else { return };
+        let tick = self.tick(now, session);
+        for hit in self.board.read(session) {
+            self.announce_hit(hit.by, hit.struck, hit.at);
+        }
+        let (pilot, reign) = (&self.pilot, &self.reign);
+        let is_driven = |id| {
+            pilot.as_ref().is_some_and(|pilot| pilot.object == id)
+                || reign.as_ref().is_some_and(|reign| reign.drives(id))
+        };
+        self.teapots.refresh(session, tick.time, &is_driven);
+        self.picture = self.teapots.picture(session, &self.board.rows, tick.time);
+        self.keep_reign(tick, session);
+        self.keep_house(tick, session);
+        self.drive_own(tick, session, me, controls);
+        self.drive_robots(tick, session);
+        let scenery = Scenery { time: tick.time, seen: &self.picture, board: &self.board.rows };
+        self.cubes.refresh(session, scenery, &mut self.feed);
+        self.cubes.sweep(scenery, &mut self.feed);
+        self.decide_hits(tick, session);
+        self.cubes.tidy(session, tick.time, &self.board.rows);
+        self.announce_returns();
+    }
+
+    /// Takes an event of the session; give it every one, before the next step.
+    pub fn on_event(&mut self, _now: Time, session: &Session, event: &Event) {
+        match event {
+            // Whoever was here before this peer has not just come.
+            Event::MemberJoined { member, resumed } if self.joined.is_some() => {
+                let (player, name) = (PlayerKey::Seat(member.seat.0), PlayerName::new(&member.name));
+                self.feed.push(DuelEvent::PlayerCame { player, name, is_back: *resumed });
+            }
+            Event::MemberLeft { member, departure: Departure::Gone } => {
+                let (player, name) = (PlayerKey::Seat(member.seat.0), PlayerName::new(&member.name));
+                self.feed.push(DuelEvent::PlayerWent { player, name });
+            }
+            Event::HostChanged(migration) if migration.to == session.me() => {
+                // Hits of the time between the hosts, and those that the former one took with it, are decided now.
+                let from = migration.detected.as_micros().saturating_sub(UNHEARD);
+                self.reign = Some(Reign::new(self.stepped, from));
+            }
+            _ => {}
+        }
+    }
+
+    /// The next event for the feed and for sounds.
+    pub fn poll_event(&mut self) -> Option<DuelEvent> {
+        self.feed.pop()
+    }
+
+    /// This peer's player; `None` while it is no member.
+    pub fn player(&self, session: &Session) -> Option<PlayerKey> {
+        let (seat, _) = session.seat().filter(|_| session.is_member())?;
+        Some(PlayerKey::Seat(seat.0))
+    }
+
+    /// A player's points; `None` for whoever has no row.
+    pub fn score(&self, player: PlayerKey) -> Option<u16> {
+        self.board.rows.row(player).map(|row| row.score)
+    }
+
+    /// The scoreboard as this peer knows it.
+    pub fn scoreboard(&self) -> &Scoreboard {
+        &self.board.rows
+    }
+
+    /// The robots, by number: number, name and points.
+    pub fn robots(&self) -> Vec<(u8, PlayerName, u16)> {
+        let rows = self.board.rows.rows().filter_map(|row| match row.player {
+            PlayerKey::Robot(number) => Some((number, row.name.clone(), row.score)),
+            PlayerKey::Seat(_) => None,
+        });
+        let mut robots: Vec<_> = rows.collect();
+        robots.sort_by_key(|&(number, ..)| number);
+        robots
+    }
+
+    /// What a program in this player's place does now: give the result to [`Duel::step`].
+    pub fn steer(&self, now: Time, session: &Session, mind: &mut Robot) -> Controls {
+        let own = self.player(session).and_then(|me| self.picture.iter().find(|seen| seen.player == me));
+        let Some(own) = own.filter(|own| own.is_in_play()) else { return Controls::default() };
+        let (now, rivals) = (session.session_time(now).as_micros(), self.rivals(own.player));
+        mind.drive(&Sight { now, own: own.motion, rivals: &rivals, arena: &TEA_TABLE })
+    }
+
+    fn tick(&mut self, now: Time, session: &Session) -> Tick {
+        if self.joined.is_none() {
+            self.joined = Some(now);
+            self.stepped = now;
+        }
+        let elapsed = now.since(self.stepped).as_micros();
+        self.stepped = self.stepped.max(now);
+        self.time = session.session_time(now).as_micros();
+        Tick { now, time: self.time, elapsed }
+    }
+
+    /// Notes that this peer hosts, or hosts no longer.
+    fn keep_reign(&mut self, tick: Tick, session: &Session) {
+        if !session.is_host() {
+            self.reign = None;
+        } else if self.reign.is_none() {
+            let is_founder = session.term() == Term(1);
+            let hits_from = if is_founder { 0 } else { tick.time.saturating_sub(UNHEARD) };
+            self.reign = Some(Reign::new(tick.now, hits_from));
+        }
+    }
+
+    /// This player's own teapot: finds it, waits for it, or puts it on the table; then drives it.
+    fn drive_own(&mut self, tick: Tick, session: &mut Session, me: PlayerKey, controls: Controls) {
+        self.find_own(tick, session, me);
+        let Some(mut pilot) = self.pilot.take() else { return };
+        let others = positions(&self.picture, me);
+        let phase = self.phase(me, tick.time);
+        let stretch = Stretch { elapsed: tick.elapsed, time: tick.time, phase, others: &others };
+        let launch = pilot.drive(stretch, controls);
+        pilot.publish(tick.now, session, phase);
+        self.show(&pilot, tick.time);
+        self.pilot = Some(pilot);
+        if let Some(launch) = launch {
+            self.fire(tick, session, launch);
+        }
+    }
+
+    fn find_own(&mut self, tick: Tick, session: &mut Session, me: PlayerKey) {
+        let owned = self.teapots.owned_by(session.me()).filter(|&(_, player)| player == me);
+        let mut owned: Vec<_> = owned.map(|(id, _)| id).collect();
+        // By id, so that the host, which looks at the same time, keeps the same one.
+        let kept = owned.drain(..1.min(owned.len())).next();
+        for double in owned {
+            // It is this peer's by the lines above.
+            let _ = session.destroy(double);
+        }
+        if let Some(id) = kept {
+            if self.pilot.as_ref().is_none_or(|pilot| pilot.object != id)
+                && let Some(track) = self.teapots.track(id)
+            {
+                self.pilot = Some(Pilot::take_up(id, me, &track.shown, track.is_out));
+            }
+            return;
+        }
+        self.pilot = None;
+        let waited = tick.now.since(self.joined.unwrap_or(tick.now));
+        let patience = if self.teapots.of(me).is_some() {
+            FORSAKEN
+        } else if self.config.is_resuming {
+            MISSING
+        } else if session.is_host() && session.term() == Term(1) {
+            Duration::ZERO
+        } else {
+            LISTENING
+        };
+        if waited >= patience {
+            let (name, glaze) = self.looks_of(session, me);
+            let identity = Identity { driver: me, glaze, name };
+            self.pilot = Pilot::create(tick.now, session, identity, &positions(&self.picture, me));
+        }
+    }
+
+    /// Who has no row yet drives already: the host has not heard of it, and until then nothing counts.
+    fn phase(&self, player: PlayerKey, time: u64) -> Phase {
+        self.board.rows.row(player).map_or(Phase::Alive, |row| row.phase(time))
+    }
+
+    /// Shows a teapot that this peer drives where it is driven.
+    fn show(&mut self, pilot: &Pilot, time: u64) {
+        let motion = pilot.motion();
+        self.teapots.show(pilot.object, motion, pilot.is_out);
+        let phase = self.phase(pilot.player, time);
+        if let Some(seen) = self.picture.iter_mut().find(|seen| seen.id == pilot.object) {
+            seen.motion = motion;
+            seen.phase = phase;
+        }
+    }
+
+    fn fire(&mut self, tick: Tick, session: &mut Session, launch: Launch) {
+        // A peer with too many objects has a blocked spout.
+        if let Ok(id) = session.create(tick.now, CUBE_TRAITS, &[&launch.encode()]) {
+            self.cubes.add_own(id, launch, tick.time, &mut self.feed);
+        }
+    }
+
+    fn announce_hit(&mut self, by: PlayerKey, struck: PlayerKey, at: u64) {
+        let seen = self.picture.iter().find(|seen| seen.player == struck);
+        let position = seen.map_or([0.0, 0.0], |seen| seen.motion.position);
+        self.feed.push(DuelEvent::HitScored { by, struck, at, position });
+    }
+
+    /// Tells who is back on the table since the last step.
+    fn announce_returns(&mut self) {
+        for seen in &self.picture {
+            if !seen.phase.is_on_table() {
+                self.out.insert(seen.player);
+            } else if self.out.remove(&seen.player) {
+                let position = seen.motion.position;
+                self.feed.push(DuelEvent::Respawned { player: seen.player, position });
+            }
+        }
+        let picture = &self.picture;
+        self.out.retain(|player| picture.iter().any(|seen| seen.player == *player));
+    }
+}
+
+/// Where the other teapots in play are.
+fn positions(picture: &[Seen], but: PlayerKey) -> Vec<Vec2> {
+    let others = picture.iter().filter(|seen| seen.player != but && seen.is_in_play());
+    others.map(|seen| seen.motion.position).collect()
+}

@@ -1,0 +1,168 @@
+//! The replicated scoreboard: read by everybody, written by the host.
+
+use samovar_session::{Object, Session};
+use samovar_wire::{ObjectId, Stamp, Time};
+
+use super::kinds::{SCOREBOARD, SCOREBOARD_TRAITS};
+use crate::player::PlayerKey;
+use crate::scores::{ROWS, Scoreboard};
+
+/// A hit that is new on the scoreboard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scored {
+    pub(super) by: PlayerKey,
+    pub(super) struck: PlayerKey,
+    pub(super) at: u64,
+}
+
+/// The scoreboard as this peer knows it: at the host the truth, elsewhere the last state that could be read. It
+/// outlives the object, so that a new host that finds none goes on with what it knows.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    pub(super) rows: Scoreboard,
+    /// The object that the rows are from, and which state of it.
+    source: Option<(ObjectId, Stamp, u64)>,
+    /// This peer writes: it hosts, and has read what its predecessor left.
+    is_writer: bool,
+    /// What it has written last.
+    written: Option<Scoreboard>,
+}
+
+impl Board {
+    /// Whether this peer writes the scoreboard: it hosts, and has read what its predecessor left.
+    pub(super) fn is_written_here(&self) -> bool {
+        self.is_writer
+    }
+
+    /// Reads the host's scoreboard if it changed; returns what is new on it.
+    pub(super) fn read(&mut self, session: &Session) -> Vec<Scored> {
+        let source = self.source.and_then(|(id, ..)| session.object(id));
+        let is_mine = session.is_host() && source.is_some_and(|object| object.owner() == session.me());
+        if is_mine && self.is_writer {
+            return Vec::new();
+        }
+        self.is_writer = false;
+        let boards = || session.objects().filter(|object| is_board(object) && object.owner() == session.host());
+        if boards().count() == 1 && boards().all(|object| self.source == Some(state(object))) {
+            return Vec::new();
+        }
+        // After a change of host there can be two for a moment. The one with more points has seen more.
+        let Some((rows, source)) = best(boards()) else { return Vec::new() };
+        let is_first = self.source.replace(source).is_none();
+        let old = std::mem::replace(&mut self.rows, rows);
+        if is_first { Vec::new() } else { news(&old, &self.rows) }
+    }
+
+    /// Makes this host the writer of the one scoreboard, or says what is in its way.
+    pub(super) fn take_over(&mut self, session: &mut Session) -> TakeOver {
+        let me = session.me();
+        if self.is_writer {
+            self.settle_doubles(session);
+            return TakeOver::Done;
+        }
+        let source = self.source.and_then(|(id, ..)| session.object(id));
+        match source.map(|object| (object.id(), object.owner() == me)) {
+            Some((_, true)) => {
+                self.is_writer = true;
+                self.written = None;
+                TakeOver::Done
+            }
+            Some((id, false)) => {
+                // A former host that still lives owns it. Its objects are the host's to give.
+                let _ = session.grant(id, me);
+                TakeOver::Waiting
+            }
+            None => TakeOver::NoneFound,
+        }
+    }
+
+    /// Creates the scoreboard with the rows that this host knows.
+    pub(super) fn create(&mut self, now: Time, session: &mut Session) {
+        let fields = self.rows.to_fields();
+        let fields: Vec<_> = fields.iter().map(|field| &field[..]).collect();
+        let Ok(id) = session.create(now, SCOREBOARD_TRAITS, &fields) else { return };
+        self.source = session.object(id).map(state);
+        self.is_writer = true;
+        self.written = Some(self.rows.clone());
+    }
+
+    /// Publishes the rows that changed.
+    pub(super) fn write(&mut self, now: Time, session: &mut Session) {
+        let Some((id, ..)) = self.source.filter(|_| self.is_writer) else { return };
+        if self.written.as_ref() == Some(&self.rows) {
+            return;
+        }
+        for (index, field) in self.rows.to_fields().iter().enumerate() {
+            if session.set(now, id, index, field).is_err() {
+                // It is not this peer's any more; what counts is read in the next step.
+                self.is_writer = false;
+                return;
+            }
+        }
+        self.written = Some(self.rows.clone());
+    }
+
+    /// Leaves one scoreboard of this host. There is a second when a predecessor's turned up late, reported by a
+    /// member that alone had seen it; the one with more points goes on.
+    fn settle_doubles(&mut self, session: &mut Session) {
+        let me = session.me();
+        let own = || session.objects().filter(|object| object.owner() == me && object.traits().kind == SCOREBOARD);
+        if own().count() < 2 {
+            return;
+        }
+        if let Some((rows, source)) = best(own().filter(|object| is_board(object)))
+            && points(&rows) > points(&self.rows)
+        {
+            self.rows = rows;
+            self.source = Some(source);
+            self.written = None;
+        }
+        let kept = self.source.map(|(id, ..)| id);
+        let others: Vec<_> = own().map(Object::id).filter(|&id| Some(id) != kept).collect();
+        for id in others {
+            // It is this peer's by the lines above.
+            let _ = session.destroy(id);
+        }
+    }
+}
+
+/// What became of a new host's wish to write the scoreboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TakeOver {
+    Done,
+    Waiting,
+    NoneFound,
+}
+
+fn is_board(object: &Object) -> bool {
+    object.traits().kind == SCOREBOARD && object.field_count() == ROWS
+}
+
+fn state(object: &Object) -> (ObjectId, Stamp, u64) {
+    (object.id(), object.stamp(), object.revision())
+}
+
+fn rows(object: &Object) -> Option<Scoreboard> {
+    let fields: Vec<_> = (0..object.field_count()).map(|index| object.field(index)).collect();
+    Scoreboard::from_fields(&fields).ok()
+}
+
+fn points(rows: &Scoreboard) -> u32 {
+    rows.rows().map(|row| u32::from(row.score) + u32::from(row.lost)).sum()
+}
+
+/// The readable scoreboard with the most points, of equals the one with the lowest id.
+fn best<'a>(boards: impl Iterator<Item = &'a Object>) -> Option<(Scoreboard, (ObjectId, Stamp, u64))> {
+    let readable = boards.filter_map(|object| Some((rows(object)?, state(object))));
+    readable.max_by_key(|(rows, (id, ..))| (points(rows), std::cmp::Reverse(*id)))
+}
+
+/// The hits on `new` that `old` does not have. A row that is new altogether brings its past with it.
+fn news(old: &Scoreboard, new: &Scoreboard) -> Vec<Scored> {
+    let fresh = new.rows().filter_map(|row| {
+        let (strike, before) = (row.struck?, old.row(row.player)?);
+        let is_new = before.struck.is_none_or(|known| known.at < strike.at);
+        is_new.then_some(Scored { by: strike.shot.shooter, struck: row.player, at: strike.at })
+    });
+    fresh.collect()
+}

@@ -1,0 +1,216 @@
+//! The cube objects as this peer sees them: which of them fly, and what each of them struck.
+//!
+//! Every peer sweeps every cube, so that a cube ends on each screen where it meets something there. Only the host's
+//! sweep counts. A cube is its shooter's object, so only the shooter destroys it: some time after its flight has
+//! ended, so that the host has surely swept it, or at once when the scoreboard says that it hit.
+
+use std::collections::BTreeMap;
+
+use samovar_session::Session;
+use samovar_wire::ObjectId;
+
+use super::event::{DuelEvent, Feed};
+use super::kinds::CUBE;
+use super::teapots::{Seen, speaks_for};
+use crate::arena::TEA_TABLE;
+use crate::cube::{CLOCK_TOLERANCE, COOLDOWN, LIFETIME, Launch, SPOUT_REACH};
+use crate::hits::{Impact, Struck, Sweep, Target};
+use crate::phase::OUT_FOR;
+use crate::plane::{distance, seconds};
+use crate::player::PlayerKey;
+use crate::scores::Scoreboard;
+use crate::state::LAUNCH;
+use crate::teapot::TOP_SPEED;
+
+/// How long a shooter keeps a cube whose flight has ended, in microseconds: a host that steps once a second, and
+/// heard of the cube late, has swept it by then.
+const KEPT_FOR: u64 = 1_500_000;
+
+/// How much earlier than the trigger's lock allows a shot may be, in microseconds.
+const COOLDOWN_TOLERANCE: u64 = 30_000;
+
+/// How far from the shooter's teapot, as it is shown here, a cube may begin, besides what the teapot can have driven.
+const LAUNCH_TOLERANCE: f32 = 3.0;
+
+/// How long the news that a teapot was hit may take to its player, who fires until then, in microseconds.
+const NEWS_TAKES: u64 = 400_000;
+
+/// Events about cubes older than this are not news: somebody has just joined, or slept. In microseconds.
+const NEWS_FOR: u64 = 1_000_000;
+
+/// One cube whose field could be read.
+#[derive(Debug)]
+struct Track {
+    launch: Launch,
+    /// It was fired by the rules, by whoever speaks for its shooter.
+    is_accepted: bool,
+    swept_to: u64,
+    impact: Option<Impact>,
+    /// The host has decided about it.
+    is_counted: bool,
+    /// When its flight ends at the latest, teapots not considered.
+    ends_at: u64,
+}
+
+impl Track {
+    fn new(launch: Launch) -> Self {
+        let to = launch.launched_at.saturating_add(LIFETIME);
+        let flight = Sweep { launch: &launch, from: launch.launched_at, to };
+        let ends_at = flight.first_impact(&TEA_TABLE, &[]).map_or(to, |impact| impact.at);
+        let swept_to = launch.launched_at;
+        Self { launch, is_accepted: false, swept_to, impact: None, is_counted: false, ends_at }
+    }
+}
+
+/// A cube in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flying<'a> {
+    pub(super) id: ObjectId,
+    pub(super) launch: &'a Launch,
+}
+
+/// All cube objects, bounded by the session's objects.
+#[derive(Debug, Default)]
+pub(super) struct Cubes {
+    tracks: BTreeMap<ObjectId, Track>,
+    /// Accepted shots, for as long as another one can come too soon after or before them. The trigger's lock bounds
+    /// them to a dozen for each shooter.
+    shots: Vec<(PlayerKey, u64)>,
+}
+
+/// What the duel looks like when cubes are judged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scenery<'a> {
+    pub(super) time: u64,
+    pub(super) seen: &'a [Seen],
+    pub(super) board: &'a Scoreboard,
+}
+
+impl Cubes {
+    /// Follows the session's objects. A cube that is not plausible yet is looked at again: news of its shooter may
+    /// arrive after it.
+    pub(super) fn refresh(&mut self, session: &Session, scenery: Scenery<'_>, feed: &mut Feed) {
+        let time = scenery.time;
+        self.shots.retain(|&(_, at)| at.saturating_add(LIFETIME + CLOCK_TOLERANCE) >= time);
+        self.tracks.retain(|&id, _| session.object(id).is_some());
+        for object in session.objects().filter(|object| object.traits().kind == CUBE) {
+            let id = object.id();
+            if !self.tracks.contains_key(&id) {
+                let launch = Launch::decode(object.field(LAUNCH)).ok();
+                let Some(launch) = launch.filter(|launch| launch.is_current(time)) else { continue };
+                self.tracks.insert(id, Track::new(launch));
+            }
+            let Some(track) = self.tracks.get_mut(&id).filter(|track| !track.is_accepted) else { continue };
+            let launch = &track.launch;
+            track.is_accepted = speaks_for(session, object.owner(), launch.shooter)
+                && launch.is_current(time)
+                && is_after_cooldown(&self.shots, launch)
+                && is_plausible(launch, scenery);
+            if track.is_accepted {
+                self.shots.push((launch.shooter, launch.launched_at));
+                announce(launch, time, feed);
+            }
+        }
+    }
+
+    /// This peer fired.
+    pub(super) fn add_own(&mut self, id: ObjectId, launch: Launch, time: u64, feed: &mut Feed) {
+        announce(&launch, time, feed);
+        self.shots.push((launch.shooter, launch.launched_at));
+        self.tracks.insert(id, Track { is_accepted: true, ..Track::new(launch) });
+    }
+
+    /// Lets the cubes fly on to `scenery.time`.
+    pub(super) fn sweep(&mut self, scenery: Scenery<'_>, feed: &mut Feed) {
+        let Scenery { time, seen, board } = scenery;
+        let targets: Vec<Target> = seen.iter().filter(|each| each.is_in_play()).map(Seen::target).collect();
+        for track in self.tracks.values_mut().filter(|track| track.is_accepted) {
+            if let Some((struck, at)) = board.hit_by(track.launch.shot()) {
+                // The host's word ends the flight here, too, whatever this peer's own sweep said.
+                track.is_counted = true;
+                track.impact.get_or_insert_with(|| {
+                    let point = track.launch.position_at(at);
+                    feed.push(DuelEvent::Shattered { position: point });
+                    Impact { at, point, struck: Struck::Teapot(struck) }
+                });
+            }
+            if track.impact.is_some() || time <= track.swept_to {
+                continue;
+            }
+            let sweep = Sweep { launch: &track.launch, from: track.swept_to, to: time };
+            track.impact = sweep.first_impact(&TEA_TABLE, &targets);
+            track.swept_to = time;
+            if let Some(impact) = track.impact.filter(|impact| impact.at.saturating_add(NEWS_FOR) >= time) {
+                feed.push(DuelEvent::Shattered { position: impact.point });
+            }
+        }
+    }
+
+    /// At the host: the cubes that struck a teapot at `since` or later, by the time of the impact, and were not
+    /// decided yet.
+    pub(super) fn take_strikes(&mut self, since: u64) -> Vec<(Launch, PlayerKey, u64)> {
+        let mut strikes = Vec::new();
+        for track in self.tracks.values_mut().filter(|track| track.is_accepted && !track.is_counted) {
+            let Some(Impact { at, struck: Struck::Teapot(struck), .. }) = track.impact else { continue };
+            if at >= since {
+                track.is_counted = true;
+                strikes.push((track.launch, struck, at));
+            }
+        }
+        strikes.sort_by_key(|&(_, _, at)| at);
+        strikes
+    }
+
+    /// Destroys this peer's cubes whose time is up. The host has judged its own as soon as it has swept them.
+    pub(super) fn tidy(&self, session: &mut Session, time: u64, board: &Scoreboard) {
+        let (me, is_host) = (session.me(), session.is_host());
+        let own = session.objects().filter(|object| object.owner() == me && object.traits().kind == CUBE);
+        let over: Vec<_> = own
+            .map(samovar_session::Object::id)
+            .filter(|id| {
+                self.tracks.get(id).is_none_or(|track| {
+                    (is_host && track.impact.is_some())
+                        || time > track.ends_at.saturating_add(KEPT_FOR)
+                        || board.hit_by(track.launch.shot()).is_some()
+                })
+            })
+            .collect();
+        for id in over {
+            // It is this peer's, or was a moment ago; whoever owns it now will tidy up.
+            let _ = session.destroy(id);
+        }
+    }
+
+    /// The cubes to draw.
+    pub(super) fn flying(&self) -> impl Iterator<Item = Flying<'_>> {
+        let flying = self.tracks.iter().filter(|(_, track)| track.is_accepted && track.impact.is_none());
+        flying.map(|(&id, track)| Flying { id, launch: &track.launch })
+    }
+}
+
+fn announce(launch: &Launch, time: u64, feed: &mut Feed) {
+    if launch.launched_at.saturating_add(NEWS_FOR) >= time {
+        feed.push(DuelEvent::Fired { by: launch.shooter, position: launch.position_at(time) });
+    }
+}
+
+/// Whether the trigger's lock was open. Cubes come in any order, so the shots before and after count.
+fn is_after_cooldown(shots: &[(PlayerKey, u64)], launch: &Launch) -> bool {
+    shots.iter().all(|&(shooter, at)| {
+        shooter != launch.shooter || at.abs_diff(launch.launched_at) >= COOLDOWN - COOLDOWN_TOLERANCE
+    })
+}
+
+/// Whether the shooter's teapot can have been there and could fire.
+fn is_plausible(launch: &Launch, scenery: Scenery<'_>) -> bool {
+    let Some(shooter) = scenery.seen.iter().find(|each| each.player == launch.shooter) else { return false };
+    let struck = scenery.board.row(launch.shooter).and_then(|row| row.struck);
+    let was_out = struck.is_some_and(|strike| {
+        let news = strike.at.saturating_add(NEWS_TAKES);
+        (news..strike.at.saturating_add(OUT_FOR)).contains(&launch.launched_at)
+    });
+    let [x, y, _] = launch.position;
+    let driven = TOP_SPEED * seconds(scenery.time.abs_diff(launch.launched_at));
+    let reach = SPOUT_REACH + LAUNCH_TOLERANCE + driven;
+    !was_out && distance([x, y], shooter.motion.position) <= reach
+}

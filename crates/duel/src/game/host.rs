@@ -1,0 +1,290 @@
+//! What only the host does: the scoreboard, the robots, and the teapots of members who are away.
+//!
+//! All of it is done anew from the objects and the view at each step, so that a new host goes on where it stands.
+//! Members who are away are ghosts: their teapots are parked where they were, drawn but untouchable, until they come
+//! back and are granted them, or until their seats expire and the teapots are removed.
+
+use std::collections::BTreeMap;
+
+use samovar_session::Session;
+use samovar_wire::view::SeatRecord;
+use samovar_wire::{Duration, ObjectId, Term, Time};
+
+use super::board::TakeOver;
+use super::kinds::glaze_of;
+use super::pilot::{Pilot, Stretch};
+use super::{Duel, Tick, positions};
+use crate::arena::{SPAWN_POINTS, TEA_TABLE};
+use crate::motion::Motion;
+use crate::phase::Phase;
+use crate::player::{Glaze, PlayerKey, PlayerName};
+use crate::robot::{Rival, Robot, Sight, robot_name};
+use crate::state::{Identity, MOTION};
+use crate::teapot::{BODY_RADIUS, Controls};
+
+/// The most robots of a duel.
+pub const ROBOTS_MAX: u8 = 8;
+
+/// How long a new host waits for what only others have seen of its predecessor's objects before it makes new ones.
+const SETTLING: Duration = Duration::from_millis(1_500);
+
+/// Robots look and steer at least this often, in microseconds, however rarely the host's page is drawn.
+const ROBOT_STRETCH: u64 = 25_000;
+
+/// The longest time that robots make up for, in microseconds: a hidden page steps once a second.
+const ROBOT_ADVANCE_MAX: u64 = 1_200_000;
+
+/// What this peer remembers while it hosts.
+#[derive(Debug)]
+pub(super) struct Reign {
+    since: Time,
+    robots: BTreeMap<u8, Driver>,
+    /// Hits before this session time were the former host's to decide.
+    pub(super) hits_from: u64,
+}
+
+#[derive(Debug)]
+struct Driver {
+    pilot: Pilot,
+    mind: Robot,
+}
+
+impl Reign {
+    pub(super) fn new(now: Time, hits_from: u64) -> Self {
+        Self { since: now, robots: BTreeMap::new(), hits_from }
+    }
+
+    pub(super) fn drives(&self, id: ObjectId) -> bool {
+        self.robots.values().any(|driver| driver.pilot.object == id)
+    }
+}
+
+/// The name and colour that a member brought.
+pub(super) fn looks(record: &SeatRecord) -> (PlayerName, Glaze) {
+    (PlayerName::new(&record.name), glaze_of(record.attributes))
+}
+
+fn robot_identity(number: u8) -> Identity {
+    // Colours from the end of the table; people get theirs from its beginning.
+    let glaze = Glaze::new(SPAWN_POINTS - 1 - usize::from(number) % SPAWN_POINTS);
+    Identity { driver: PlayerKey::Robot(number), glaze, name: robot_name(number) }
+}
+
+impl Duel {
+    /// The host's housework.
+    pub(super) fn keep_house(&mut self, tick: Tick, session: &mut Session) {
+        let Some(reign) = &self.reign else { return };
+        let is_founder = session.term() == Term(1);
+        let is_settled = is_founder || tick.now.since(reign.since) >= SETTLING;
+        match self.board.take_over(session) {
+            TakeOver::Done => {}
+            TakeOver::NoneFound if is_settled => self.begin_board(tick, session, is_founder),
+            TakeOver::NoneFound | TakeOver::Waiting => return,
+        }
+        if self.board.is_written_here() {
+            self.keep_rows(session);
+            self.keep_robots(tick, session, is_settled);
+            self.keep_absent(tick, session);
+        }
+    }
+
+    /// A founder begins with the robots of its configuration; any other host with those that it has inherited.
+    fn begin_board(&mut self, tick: Tick, session: &mut Session, is_founder: bool) {
+        let inherited = self.teapots.owned_by(session.me()).filter_map(|(_, player)| match player {
+            PlayerKey::Robot(number) if number < ROBOTS_MAX => Some(number),
+            _ => None,
+        });
+        let robots: Vec<u8> = if is_founder {
+            (0..self.config.robots.min(ROBOTS_MAX)).collect()
+        } else {
+            inherited.collect()
+        };
+        for number in robots {
+            let Identity { driver, glaze, name } = robot_identity(number);
+            // A robot without a row does not play.
+            let _ = self.board.rows.join(driver, name, glaze);
+        }
+        self.board.create(tick.now, session);
+    }
+
+    /// A row for every member; none for a seat that is given up.
+    fn keep_rows(&mut self, session: &Session) {
+        let rows = &mut self.board.rows;
+        let is_seat = |number: u16| session.view().seats().any(|record| record.seat.0 == number);
+        let given_up = |player| matches!(player, PlayerKey::Seat(number) if !is_seat(number));
+        let gone: Vec<_> = rows.rows().map(|row| row.player).filter(|&player| given_up(player)).collect();
+        for player in gone {
+            rows.leave(player);
+        }
+        for member in session.view().members() {
+            let player = PlayerKey::Seat(member.record.seat.0);
+            let (name, glaze) = looks(member.record);
+            if rows.row(player).is_some_and(|row| row.name == name && row.glaze == glaze) {
+                continue;
+            }
+            if rows.join(player, name.clone(), glaze).is_err() {
+                // All are taken: whoever has been away longest gives up theirs, then the last robot.
+                let away = session.view().seats().filter(|record| record.peer.is_none());
+                let away = away.filter(|record| rows.row(PlayerKey::Seat(record.seat.0)).is_some());
+                let longest = away.min_by_key(|record| record.since).map(|record| PlayerKey::Seat(record.seat.0));
+                let robots = rows.rows().map(|row| row.player);
+                let last = robots.filter(|player| matches!(player, PlayerKey::Robot(_))).max();
+                if let Some(player) = longest.or(last) {
+                    rows.leave(player);
+                }
+                // With more members than rows somebody only watches.
+                let _ = rows.join(player, name, glaze);
+            }
+        }
+    }
+
+    /// A teapot and a mind for every robot on the scoreboard, and for no other.
+    fn keep_robots(&mut self, tick: Tick, session: &mut Session, is_settled: bool) {
+        let Some(reign) = &mut self.reign else { return };
+        let me = session.me();
+        let rows: Vec<u8> = self.board.rows.rows().filter_map(|row| robot_number(row.player)).collect();
+        for (id, player) in self.teapots.owned_by(me) {
+            let Some(number) = robot_number(player) else { continue };
+            let counts = self.teapots.of(player).is_some_and(|(chosen, _)| chosen == id);
+            if !rows.contains(&number) || !counts {
+                // It is this peer's by the line above.
+                let _ = session.destroy(id);
+            }
+        }
+        reign.robots.retain(|number, _| rows.contains(number));
+        for number in rows {
+            let player = PlayerKey::Robot(number);
+            match self.teapots.of(player) {
+                Some((id, track)) if track.owner == me => {
+                    if !reign.robots.get(&number).is_some_and(|driver| driver.pilot.object == id) {
+                        let pilot = Pilot::take_up(id, player, &track.shown, track.is_out);
+                        reign.robots.insert(number, Driver { pilot, mind: mind(self.config.seed, session, number) });
+                    }
+                }
+                // A former host that still lives drives it.
+                Some((id, track)) if session.view().has(track.owner) => {
+                    let _ = session.grant(id, me);
+                }
+                // What a dead host owned is on its way here.
+                Some(_) => {}
+                None if !is_settled => {}
+                None => {
+                    let others = positions(&self.picture, player);
+                    let pilot = Pilot::create(tick.now, session, robot_identity(number), &others);
+                    let Some(pilot) = pilot else { continue };
+                    reign.robots.insert(number, Driver { pilot, mind: mind(self.config.seed, session, number) });
+                }
+            }
+        }
+    }
+
+    /// The teapots that the host keeps for others: given back, parked, or removed.
+    fn keep_absent(&self, tick: Tick, session: &mut Session) {
+        let me = session.me();
+        let own_seat = session.seat().map(|(seat, _)| seat.0);
+        for (id, player) in self.teapots.owned_by(me) {
+            let PlayerKey::Seat(number) = player else { continue };
+            if Some(number) == own_seat || session.granted_to(id).is_some() {
+                continue;
+            }
+            let counts = self.teapots.of(player).is_some_and(|(chosen, _)| chosen == id);
+            let record = session.view().seats().find(|record| record.seat.0 == number);
+            match record.map(|record| record.peer) {
+                Some(Some(peer)) if counts => {
+                    // Without a link to it there is nothing to be given on; the next step tries again.
+                    let _ = session.grant(id, peer);
+                }
+                Some(None) if counts => self.park(tick, session, id),
+                // Its seat is given up, or another teapot of the same player counts.
+                _ => {
+                    let _ = session.destroy(id);
+                }
+            }
+        }
+    }
+
+    /// Stops a teapot that nobody drives any more, where it is shown.
+    fn park(&self, tick: Tick, session: &mut Session, id: ObjectId) {
+        let Some(track) = self.teapots.track(id) else { return };
+        let published = session.object(id).and_then(|object| Motion::decode(object.field(MOTION)).ok());
+        if published.is_some_and(|motion| motion.velocity == [0.0, 0.0] && motion.spin == 0.0) {
+            return;
+        }
+        let position = TEA_TABLE.push_out(track.shown.position, BODY_RADIUS);
+        let parked = Motion { position, velocity: [0.0, 0.0], spin: 0.0, ..track.shown };
+        let _ = session.set(tick.now, id, MOTION, &parked.encode());
+    }
+
+    /// Lets the robots play.
+    pub(super) fn drive_robots(&mut self, tick: Tick, session: &mut Session) {
+        let Some(mut reign) = self.reign.take() else { return };
+        for driver in reign.robots.values_mut() {
+            let launches = self.drive_robot(tick, driver);
+            driver.pilot.publish(tick.now, session, self.phase(driver.pilot.player, tick.time));
+            self.show(&driver.pilot, tick.time);
+            for launch in launches {
+                self.fire(tick, session, launch);
+            }
+        }
+        self.reign = Some(reign);
+    }
+
+    fn drive_robot(&self, tick: Tick, driver: &mut Driver) -> Vec<crate::cube::Launch> {
+        let Driver { pilot, mind } = driver;
+        let player = pilot.player;
+        let (others, rivals) = (positions(&self.picture, player), self.rivals(player));
+        let mut launches = Vec::new();
+        let mut left = tick.elapsed.min(ROBOT_ADVANCE_MAX);
+        loop {
+            let elapsed = left.min(ROBOT_STRETCH);
+            left -= elapsed;
+            let time = tick.time.saturating_sub(left);
+            let phase = self.phase(player, time);
+            let controls = if phase.is_on_table() && !pilot.is_out {
+                mind.drive(&Sight { now: time, own: pilot.motion(), rivals: &rivals, arena: &TEA_TABLE })
+            } else {
+                Controls::default()
+            };
+            launches.extend(pilot.drive(Stretch { elapsed, time, phase, others: &others }, controls));
+            if left == 0 {
+                return launches;
+            }
+        }
+    }
+
+    /// The other teapots in play, as a robot sees them.
+    pub(super) fn rivals(&self, but: PlayerKey) -> Vec<Rival> {
+        let others = self.picture.iter().filter(|seen| seen.player != but && seen.is_in_play());
+        others
+            .map(|seen| Rival {
+                player: seen.player,
+                motion: seen.motion,
+                is_vulnerable: seen.phase == Phase::Alive,
+            })
+            .collect()
+    }
+
+    /// Decides the hits that the sweeps have found, and publishes the scores.
+    pub(super) fn decide_hits(&mut self, tick: Tick, session: &mut Session) {
+        let Some(reign) = self.reign.as_ref().filter(|_| self.board.is_written_here()) else { return };
+        for (launch, struck, at) in self.cubes.take_strikes(reign.hits_from) {
+            if self.board.rows.record_hit(launch.shot(), struck, at) {
+                self.announce_hit(launch.shooter, struck, at);
+            }
+        }
+        self.board.write(tick.now, session);
+    }
+}
+
+fn robot_number(player: PlayerKey) -> Option<u8> {
+    match player {
+        PlayerKey::Robot(number) => Some(number),
+        PlayerKey::Seat(_) => None,
+    }
+}
+
+/// A mind for a robot: another for each robot and each reign.
+fn mind(seed: u64, session: &Session, number: u8) -> Robot {
+    let whims = session.term().0.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(number);
+    Robot::new(seed.wrapping_add(whims))
+}

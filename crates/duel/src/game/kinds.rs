@@ -1,0 +1,115 @@
+//! The kinds of objects of a duel, what members must agree on, and how the objects look to a script.
+
+use samovar_session::Object;
+use samovar_wire::object::Traits;
+use samovar_wire::{Kind, PeerId, Time, digest};
+
+use crate::cube::Launch;
+use crate::motion::Motion;
+use crate::plane::Vec3;
+use crate::player::Glaze;
+use crate::state::{LAUNCH, MOTION};
+use crate::warp::Warp;
+
+/// A teapot: updated in datagrams; when its owner goes, the host keeps it for the seat.
+pub const TEAPOT: Kind = Kind(1);
+
+/// A sugar cube: written once; dies with whoever fired it.
+pub const CUBE: Kind = Kind(2);
+
+/// The scoreboard: the host's, each change reliable and in order.
+pub const SCOREBOARD: Kind = Kind(3);
+
+/// Counts the versions of the rules and of the fields. Peers of different versions refuse each other.
+const RULES_VERSION: u16 = 1;
+
+/// The bit of a member's attributes that says that a program plays.
+const IS_PROGRAM: u32 = 1 << 8;
+
+pub(super) const TEAPOT_TRAITS: Traits = Traits { kind: TEAPOT, reliable: false, dies_with_owner: false };
+pub(super) const CUBE_TRAITS: Traits = Traits { kind: CUBE, reliable: false, dies_with_owner: true };
+pub(super) const SCOREBOARD_TRAITS: Traits =
+    Traits { kind: SCOREBOARD, reliable: true, dies_with_owner: false };
+
+/// The agreed parameters of a session in which a duel is played: a hash of the game's name and its rules' version.
+pub fn params() -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = digest(&[b"duel", &RULES_VERSION.to_le_bytes()]);
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// The attributes that a member brings into the session: the colour of its teapot, and whether a program plays.
+pub fn attributes(glaze: Glaze, is_program: bool) -> u32 {
+    u32::from(glaze.number()) | if is_program { IS_PROGRAM } else { 0 }
+}
+
+/// The colour in a member's attributes. Any number is one.
+pub fn glaze_of(attributes: u32) -> Glaze {
+    Glaze::new((attributes & 0xff) as usize)
+}
+
+/// Whether a member's attributes say that a program plays.
+pub fn is_program(attributes: u32) -> bool {
+    attributes & IS_PROGRAM != 0
+}
+
+/// The name of a kind of object, for people and scripts.
+pub fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::SESSION => "session",
+        TEAPOT => "teapot",
+        CUBE => "cube",
+        SCOREBOARD => "scoreboard",
+        _ => "unknown",
+    }
+}
+
+/// Position and velocity at session time `at` of an object that has any, as far as its newest state tells: a teapot
+/// is extrapolated like on the screen but not smoothed.
+pub fn kinematics(object: &Object, at: Time) -> Option<(Vec3, Vec3)> {
+    let time = at.as_micros();
+    match object.traits().kind {
+        TEAPOT => {
+            let motion = Motion::decode(object.field(MOTION)).ok()?;
+            let goal = Warp::new(time, motion, object.sampled().as_micros()).advance(time);
+            let flat = |[x, y]: [f32; 2]| [x, y, 0.0];
+            Some((flat(goal.position), flat(goal.velocity)))
+        }
+        CUBE => {
+            let launch = Launch::decode(object.field(LAUNCH)).ok()?;
+            Some((launch.position_at(time), launch.velocity_at(time)))
+        }
+        _ => None,
+    }
+}
+
+/// The seat that a peer sits on, as far as this peer knows.
+pub(super) fn seat_number(session: &samovar_session::Session, peer: PeerId) -> Option<u16> {
+    session.seat_of(peer).map(|record| record.seat.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::player::GLAZES;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn attributes_carry_a_colour_and_a_bit() {
+        for number in 0..GLAZES.len() {
+            for program in [false, true] {
+                let attributes = attributes(Glaze::new(number), program);
+                assert_eq!(glaze_of(attributes), Glaze::new(number));
+                assert_eq!(is_program(attributes), program);
+            }
+        }
+        assert_eq!(glaze_of(u32::MAX), Glaze::new(255));
+    }
+
+    #[test]
+    fn every_kind_has_a_name_of_its_own() {
+        let names: Vec<_> = (0..4).map(|kind| kind_name(Kind(kind))).collect();
+        assert_eq!(names, ["session", "teapot", "cube", "scoreboard"]);
+        assert_eq!(kind_name(Kind(200)), "unknown");
+    }
+}

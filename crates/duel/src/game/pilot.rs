@@ -1,0 +1,91 @@
+//! Driving one teapot object: this player's own, and at the host those of the robots.
+
+use samovar_session::Session;
+use samovar_wire::{ObjectId, Time};
+
+use super::kinds::TEAPOT_TRAITS;
+use crate::arena::{Spawn, TEA_TABLE};
+use crate::cube::{Cooldown, Launch};
+use crate::motion::Motion;
+use crate::phase::Phase;
+use crate::plane::Vec2;
+use crate::player::PlayerKey;
+use crate::state::{Identity, MOTION, PHASE, TeapotState};
+use crate::teapot::{Controls, Surroundings, Teapot};
+
+/// Whoever drives a teapot object that this peer owns.
+#[derive(Debug)]
+pub(super) struct Pilot {
+    pub(super) object: ObjectId,
+    pub(super) player: PlayerKey,
+    teapot: Teapot,
+    cooldown: Cooldown,
+    /// It waits to appear again.
+    pub(super) is_out: bool,
+}
+
+/// A stretch of driving.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch<'a> {
+    /// How long it lasts, in microseconds.
+    pub(super) elapsed: u64,
+    /// Session time at its end, in microseconds.
+    pub(super) time: u64,
+    /// The phase that the scoreboard knows.
+    pub(super) phase: Phase,
+    /// Where the other teapots in play are.
+    pub(super) others: &'a [Vec2],
+}
+
+impl Pilot {
+    /// Goes on with an object from where it is shown.
+    pub(super) fn take_up(object: ObjectId, player: PlayerKey, shown: &Motion, is_out: bool) -> Self {
+        Self { object, player, teapot: Teapot::continued(shown), cooldown: Cooldown::default(), is_out }
+    }
+
+    /// Puts a new teapot on the table, as far as possible from the others; `None` when this peer has too many objects.
+    pub(super) fn create(
+        now: Time,
+        session: &mut Session,
+        identity: Identity,
+        others: &[Vec2],
+    ) -> Option<Self> {
+        let player = identity.driver;
+        let motion = Motion::at_rest(spawn(player, others));
+        let fields = TeapotState { identity, motion, phase: Phase::Alive }.to_fields();
+        let object = session.create(now, TEAPOT_TRAITS, &fields.each_ref().map(|field| &field[..])).ok()?;
+        Some(Self::take_up(object, player, &motion, false))
+    }
+
+    /// Where the teapot is.
+    pub(super) fn motion(&self) -> Motion {
+        let motion = self.teapot.motion();
+        if self.is_out { Motion { velocity: [0.0, 0.0], spin: 0.0, ..motion } } else { motion }
+    }
+
+    /// Drives; returns the cube if one was fired.
+    pub(super) fn drive(&mut self, stretch: Stretch<'_>, controls: Controls) -> Option<Launch> {
+        if !stretch.phase.is_on_table() {
+            self.is_out = true;
+            return None;
+        }
+        if std::mem::take(&mut self.is_out) {
+            self.teapot = Teapot::new(spawn(self.player, stretch.others));
+        }
+        let around = Surroundings { arena: &TEA_TABLE, others: stretch.others };
+        self.teapot.step(stretch.elapsed, controls, &around);
+        let is_fired = controls.fire && self.cooldown.try_fire(stretch.time);
+        is_fired.then(|| Launch::from_spout(self.player, &self.motion(), stretch.time))
+    }
+
+    /// Publishes where the teapot is and what can be done to it. The session decides how often that travels.
+    pub(super) fn publish(&self, now: Time, session: &mut Session, phase: Phase) {
+        // Whoever lost the object a moment ago finds out in the next step.
+        let _ = session.set(now, self.object, MOTION, &self.motion().encode());
+        let _ = session.set(now, self.object, PHASE, &phase.encode());
+    }
+}
+
+fn spawn(player: PlayerKey, others: &[Vec2]) -> Spawn {
+    TEA_TABLE.farthest_spawn(player.preference(), others)
+}

@@ -1,0 +1,163 @@
+//! What there is to draw and to list: plain data, nothing of the network and nothing of a screen.
+
+use samovar_session::Session;
+use samovar_wire::{ObjectId, Time};
+
+use super::kinds::is_program;
+use super::{Duel, host};
+use crate::motion::Motion;
+use crate::phase::Phase;
+use crate::plane::{Vec3, seconds_between};
+use crate::player::{Glaze, PlayerKey, PlayerName};
+use crate::teapot::BODY_RADIUS;
+
+/// How far ahead of the last step a scene is drawn at most, in seconds.
+const AHEAD_MAX: f32 = 0.1;
+
+/// One picture's worth of the duel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scene {
+    /// Session time, in microseconds.
+    pub time: u64,
+    /// One teapot for each driver, by driver.
+    pub teapots: Vec<TeapotView>,
+    /// The cubes in flight.
+    pub cubes: Vec<CubeView>,
+    /// The scores, the best first.
+    pub standings: Vec<Standing>,
+}
+
+/// One teapot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TeapotView {
+    /// The object.
+    pub id: ObjectId,
+    /// Who drives it.
+    pub player: PlayerKey,
+    /// The name to show. It may contain markup.
+    pub name: PlayerName,
+    /// Red, green and blue of the glaze, from 0 to 255.
+    pub glaze: [u8; 3],
+    /// Where it is shown: warped if another peer drives it.
+    pub motion: Motion,
+    /// A teapot that was hit is off the table; draw its motion not at all.
+    pub phase: Phase,
+    /// Its player is away: it is parked, and nothing touches it.
+    pub is_ghost: bool,
+    /// This peer's player drives it.
+    pub is_me: bool,
+    /// A program drives it.
+    pub is_robot: bool,
+}
+
+/// One cube in flight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CubeView {
+    /// The object.
+    pub id: ObjectId,
+    /// Who fired it.
+    pub shooter: PlayerKey,
+    /// Its centre.
+    pub position: Vec3,
+    /// Its velocity, in units per second.
+    pub velocity: Vec3,
+}
+
+/// One line of the scores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Whose.
+    pub player: PlayerKey,
+    /// The name to show. It may contain markup.
+    pub name: PlayerName,
+    /// The colour.
+    pub glaze: Glaze,
+    /// Points.
+    pub score: u16,
+    /// How often this player was hit.
+    pub lost: u16,
+    /// Hits since this player was last hit.
+    pub streak: u16,
+    /// It is this peer's player.
+    pub is_me: bool,
+    /// A program plays.
+    pub is_robot: bool,
+    /// Nobody sits on this player's seat at the moment.
+    pub is_away: bool,
+}
+
+impl Duel {
+    /// What to draw at `now`, shortly after the last [`Duel::step`].
+    pub fn scene(&self, now: Time, session: &Session) -> Scene {
+        let time = session.session_time(now).as_micros();
+        let me = self.player(session);
+        let ahead = seconds_between(self.time, time).clamp(0.0, AHEAD_MAX);
+        let teapots = self.picture.iter().map(|seen| {
+            let (name, glaze) = self.looks_of(session, seen.player);
+            let mut motion = seen.motion.extrapolated(ahead);
+            motion.position = crate::arena::TEA_TABLE.push_inside(motion.position, BODY_RADIUS);
+            TeapotView {
+                id: seen.id,
+                player: seen.player,
+                name,
+                glaze: glaze.rgb(),
+                motion,
+                phase: seen.phase,
+                is_ghost: seen.is_ghost,
+                is_me: Some(seen.player) == me,
+                is_robot: is_robot(session, seen.player),
+            }
+        });
+        let cubes = self.cubes.flying().map(|cube| CubeView {
+            id: cube.id,
+            shooter: cube.launch.shooter,
+            position: cube.launch.position_at(time),
+            velocity: cube.launch.velocity_at(time),
+        });
+        Scene { time, teapots: teapots.collect(), cubes: cubes.collect(), standings: self.standings(session) }
+    }
+
+    /// The scores, the best first.
+    pub fn standings(&self, session: &Session) -> Vec<Standing> {
+        let me = self.player(session);
+        let standing = |row: &crate::scores::Row| Standing {
+            player: row.player,
+            name: row.name.clone(),
+            glaze: row.glaze,
+            score: row.score,
+            lost: row.lost,
+            streak: row.streak,
+            is_me: Some(row.player) == me,
+            is_robot: is_robot(session, row.player),
+            is_away: matches!(row.player, PlayerKey::Seat(_)) && sitting(session, row.player).is_none(),
+        };
+        self.board.rows.standings().into_iter().map(standing).collect()
+    }
+
+    /// The name and colour to show for a player.
+    pub fn looks_of(&self, session: &Session, player: PlayerKey) -> (PlayerName, Glaze) {
+        if let Some(row) = self.board.rows.row(player) {
+            return (row.name.clone(), row.glaze);
+        }
+        if let Some(record) = sitting(session, player) {
+            return host::looks(record);
+        }
+        match self.teapots.of(player) {
+            Some((_, track)) => (track.identity.name.clone(), track.identity.glaze),
+            None => (PlayerName::new(""), Glaze::default()),
+        }
+    }
+}
+
+/// The seat of a player who is here.
+fn sitting(session: &Session, player: PlayerKey) -> Option<&samovar_wire::view::SeatRecord> {
+    let PlayerKey::Seat(number) = player else { return None };
+    session.view().members().map(|member| member.record).find(|record| record.seat.0 == number)
+}
+
+fn is_robot(session: &Session, player: PlayerKey) -> bool {
+    match player {
+        PlayerKey::Robot(_) => true,
+        PlayerKey::Seat(_) => sitting(session, player).is_some_and(|record| is_program(record.attributes)),
+    }
+}

@@ -1,0 +1,204 @@
+//! The teapot objects as this peer sees them: who speaks for them, and where they are shown.
+//!
+//! A teapot counts while its owner may speak for its driver: a member for its own seat, the host for robots and for
+//! members who are away. Anything else is neither shown nor touched, and of several teapots of one driver one counts,
+//! the same at every peer.
+
+use std::collections::BTreeMap;
+
+use samovar_session::{Object, Session};
+use samovar_wire::{ObjectId, PeerId, Stamp};
+
+use super::kinds::{TEAPOT, seat_number};
+use crate::hits::Target;
+use crate::motion::Motion;
+use crate::phase::Phase;
+use crate::player::PlayerKey;
+use crate::scores::Scoreboard;
+use crate::state::{Identity, TeapotState};
+use crate::warp::Warp;
+
+/// One teapot object whose fields could be read.
+#[derive(Debug)]
+pub(super) struct Track {
+    pub(super) identity: Identity,
+    pub(super) owner: PeerId,
+    /// Whether the owner speaks for the driver. Once it does it always does, gone or not, until the owner changes.
+    is_accepted: bool,
+    revision: (Stamp, u64),
+    warp: Warp,
+    /// Where it is shown.
+    pub(super) shown: Motion,
+    /// Whether its owner says that it is off the table.
+    pub(super) is_out: bool,
+}
+
+/// All teapot objects, bounded by the session's objects.
+#[derive(Debug, Default)]
+pub(super) struct Teapots {
+    tracks: BTreeMap<ObjectId, Track>,
+    /// The one that counts for each driver.
+    chosen: BTreeMap<PlayerKey, ObjectId>,
+}
+
+/// A teapot that counts, at the time of the last step.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) id: ObjectId,
+    pub(super) player: PlayerKey,
+    pub(super) motion: Motion,
+    pub(super) phase: Phase,
+    /// Its player is away.
+    pub(super) is_ghost: bool,
+}
+
+impl Seen {
+    /// Whether others bump into it, aim at it and can hit it. Ghosts are spared: their players cannot dodge.
+    pub(super) fn is_in_play(&self) -> bool {
+        !self.is_ghost && self.phase.is_on_table()
+    }
+
+    pub(super) fn target(&self) -> Target {
+        Target { player: self.player, position: self.motion.position, velocity: self.motion.velocity }
+    }
+}
+
+/// Whether a peer may speak for a player: its member, and the host for robots and for those who are away.
+pub(super) fn speaks_for(session: &Session, peer: PeerId, player: PlayerKey) -> bool {
+    let sits = |seat| seat_number(session, peer) == Some(seat);
+    peer == session.host() || matches!(player, PlayerKey::Seat(seat) if sits(seat))
+}
+
+/// Whether somebody other than its player, or nobody, drives a teapot.
+fn is_ghost(session: &Session, owner: PeerId, player: PlayerKey) -> bool {
+    matches!(player, PlayerKey::Seat(seat) if seat_number(session, owner) != Some(seat))
+}
+
+fn read(object: &Object) -> Option<TeapotState> {
+    let fields: Vec<_> = (0..object.field_count()).map(|index| object.field(index)).collect();
+    TeapotState::from_fields(&fields).ok()
+}
+
+impl Track {
+    fn new(object: &Object, time: u64) -> Option<Self> {
+        let state = read(object)?;
+        let warp = Warp::new(time, state.motion, object.sampled().as_micros());
+        Some(Self {
+            identity: state.identity,
+            owner: object.owner(),
+            is_accepted: false,
+            revision: (object.stamp(), object.revision()),
+            warp,
+            shown: state.motion,
+            is_out: matches!(state.phase, Phase::Hit { .. }),
+        })
+    }
+
+    /// Reads what changed. A state that cannot be read changes nothing: the last good one rolls to a stop.
+    fn update(&mut self, object: &Object, time: u64) {
+        let revision = (object.stamp(), object.revision());
+        if self.revision == revision {
+            return;
+        }
+        self.revision = revision;
+        let owner = object.owner();
+        let Some(state) = read(object) else { return };
+        if (owner, state.identity.driver) != (self.owner, self.identity.driver) {
+            self.is_accepted = false;
+        }
+        let is_out = matches!(state.phase, Phase::Hit { .. });
+        let sampled = object.sampled().as_micros();
+        if self.is_out && !is_out {
+            self.warp.snap(time, state.motion, sampled);
+        } else {
+            self.warp.accept(time, state.motion, sampled);
+        }
+        self.owner = owner;
+        self.identity = state.identity;
+        self.is_out = is_out;
+    }
+
+    /// The phase to show: the scoreboard's, but off the table until the owner has said where it appears again.
+    ///
+    /// An owner that never says so is put back when its shield is down: nobody can stay invulnerable.
+    fn phase(&self, board: &Scoreboard, time: u64) -> Phase {
+        let phase = board.row(self.identity.driver).map_or(Phase::Alive, |row| row.phase(time));
+        match phase {
+            Phase::Shielded { .. } if self.is_out => Phase::Hit { until: time },
+            phase => phase,
+        }
+    }
+}
+
+impl Teapots {
+    /// Follows the session's objects. Teapots that this peer drives are shown where their drivers put them.
+    pub(super) fn refresh(&mut self, session: &Session, time: u64, is_driven: &dyn Fn(ObjectId) -> bool) {
+        let is_here = |id| session.object(id).is_some_and(|object| object.traits().kind == TEAPOT);
+        self.tracks.retain(|&id, _| is_here(id));
+        self.chosen.clear();
+        for object in session.objects().filter(|object| object.traits().kind == TEAPOT) {
+            let id = object.id();
+            if let Some(track) = self.tracks.get_mut(&id) {
+                track.update(object, time);
+            } else if let Some(track) = Track::new(object, time) {
+                self.tracks.insert(id, track);
+            }
+            let Some(track) = self.tracks.get_mut(&id) else { continue };
+            if !is_driven(id) {
+                track.shown = track.warp.advance(time);
+            }
+            let player = track.identity.driver;
+            track.is_accepted |= speaks_for(session, track.owner, player);
+            if track.is_accepted {
+                let is_ghost = is_ghost(session, track.owner, player);
+                let rival = self.chosen.get(&player).and_then(|id| self.tracks.get(id));
+                let is_better = rival.is_none_or(|rival| {
+                    // Objects come by id, so among equals the first stays.
+                    !is_ghost && self::is_ghost(session, rival.owner, player)
+                });
+                if is_better {
+                    self.chosen.insert(player, id);
+                }
+            }
+        }
+    }
+
+    /// The teapot that counts for a driver.
+    pub(super) fn of(&self, player: PlayerKey) -> Option<(ObjectId, &Track)> {
+        let id = *self.chosen.get(&player)?;
+        Some((id, self.tracks.get(&id)?))
+    }
+
+    /// All teapots that could be read and that this peer owns, whether they count or not.
+    pub(super) fn owned_by(&self, owner: PeerId) -> impl Iterator<Item = (ObjectId, PlayerKey)> {
+        let owned = self.tracks.iter().filter(move |(_, track)| track.owner == owner);
+        owned.map(|(&id, track)| (id, track.identity.driver))
+    }
+
+    pub(super) fn track(&self, id: ObjectId) -> Option<&Track> {
+        self.tracks.get(&id)
+    }
+
+    /// A teapot that this peer drives has moved.
+    pub(super) fn show(&mut self, id: ObjectId, motion: Motion, is_out: bool) {
+        if let Some(track) = self.tracks.get_mut(&id) {
+            track.shown = motion;
+            track.is_out = is_out;
+        }
+    }
+
+    /// The teapots that count, by driver.
+    pub(super) fn picture(&self, session: &Session, board: &Scoreboard, time: u64) -> Vec<Seen> {
+        let seen = self.chosen.iter().filter_map(|(&player, &id)| {
+            let track = self.tracks.get(&id)?;
+            Some(Seen {
+                id,
+                player,
+                motion: track.shown,
+                phase: track.phase(board, time),
+                is_ghost: is_ghost(session, track.owner, player),
+            })
+        });
+        seen.collect()
+    }
+}

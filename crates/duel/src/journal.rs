@@ -1,0 +1,57 @@
+//! What a peer remembers of its session for whoever asks: migrations and errors, both bounded.
+
+use std::collections::VecDeque;
+
+use samovar_session::{Cause, Event, Migration};
+
+/// Migrations and errors remembered; the oldest are dropped beyond it.
+const REMEMBERED: usize = 50;
+
+/// A peer's notes.
+#[derive(Clone, Debug, Default)]
+pub struct Journal {
+    migrations: VecDeque<Migration>,
+    errors: VecDeque<String>,
+}
+
+impl Journal {
+    /// Notes what is worth it of an event.
+    pub fn on_event(&mut self, event: &Event) {
+        match event {
+            Event::HostChanged(migration) => push(&mut self.migrations, *migration),
+            Event::LinkClosed { peer, code } => self.error(format!("link to {peer} closed: {code}")),
+            Event::Ended(reason) => self.error(format!("session ended: {reason:?}")),
+            _ => {}
+        }
+    }
+
+    /// Notes an error.
+    pub fn error(&mut self, text: String) {
+        push(&mut self.errors, text);
+    }
+
+    /// Changes of host, oldest first.
+    pub fn migrations(&self) -> impl Iterator<Item = &Migration> {
+        self.migrations.iter()
+    }
+
+    /// Errors, oldest first.
+    pub fn errors(&self) -> impl Iterator<Item = &str> {
+        self.errors.iter().map(String::as_str)
+    }
+}
+
+/// The word for a cause in a status.
+pub(crate) const fn cause_word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Lost => "lost",
+        Cause::Left => "left",
+    }
+}
+
+fn push<T>(queue: &mut VecDeque<T>, item: T) {
+    if queue.len() == REMEMBERED {
+        queue.pop_front();
+    }
+    queue.push_back(item);
+}

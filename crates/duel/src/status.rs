@@ -1,0 +1,233 @@
+//! A peer's status as plain JSON: `samovar.status()` of the page, one line of a robot (docs/automation.md).
+
+use samovar_session::{Object, Role, Session};
+use samovar_wire::{ObjectId, PeerId, Stamp, Time};
+use serde::Serialize;
+
+use crate::game::{Duel, is_program, kind_name, kinematics};
+use crate::journal::{Journal, cause_word};
+use crate::player::PlayerKey;
+
+/// How packets reach a member, in a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PathWord {
+    /// It is this peer.
+    #[serde(rename = "self")]
+    Myself,
+    /// Over data channels.
+    Direct,
+    /// Over the relay, or not at all at the moment.
+    Relayed,
+}
+
+/// Packets and bytes since the start.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrafficCount {
+    /// Packets sent.
+    pub packets_out: u64,
+    /// Packets received.
+    pub packets_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+    /// Bytes received.
+    pub bytes_in: u64,
+}
+
+/// What a status needs that the session does not know.
+pub struct Outside<'a> {
+    /// Whether the relay is connected.
+    pub relay_connected: bool,
+    /// How packets reach a member.
+    pub path: &'a dyn Fn(PeerId) -> PathWord,
+    /// Frames drawn, or ticks of a robot.
+    pub frames: u64,
+    /// What went over all paths.
+    pub traffic: TrafficCount,
+}
+
+/// A peer's status.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    peer: String,
+    name: String,
+    role: &'static str,
+    term: u64,
+    host: String,
+    backup: Option<String>,
+    topology: &'static str,
+    relay: &'static str,
+    members: Vec<MemberStatus>,
+    objects: Vec<ObjectStatus>,
+    session_time_ms: f64,
+    frames: u64,
+    migrations: Vec<MigrationStatus>,
+    traffic: TrafficCount,
+    errors: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MemberStatus {
+    peer: String,
+    name: String,
+    score: u16,
+    is_self: bool,
+    is_robot: bool,
+    path: PathWord,
+    rtt_ms: Option<f64>,
+    visible: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ObjectStatus {
+    id: String,
+    kind: &'static str,
+    owner: String,
+    stamp: (u64, u32),
+    position: Option<[f32; 3]>,
+    velocity: Option<[f32; 3]>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MigrationStatus {
+    term: u64,
+    from: String,
+    to: String,
+    cause: &'static str,
+    detected_ms: f64,
+    resumed_ms: f64,
+}
+
+impl Status {
+    /// The status of a peer whose session has not begun: it waits for the relay or for admission.
+    #[must_use]
+    pub fn outside(name: &str, relay_connected: bool, journal: &Journal) -> Self {
+        Self {
+            peer: String::new(),
+            name: name.to_owned(),
+            role: "Idle",
+            term: 0,
+            host: String::new(),
+            backup: None,
+            topology: "mesh",
+            relay: relay_word(relay_connected),
+            members: Vec::new(),
+            objects: Vec::new(),
+            session_time_ms: 0.0,
+            frames: 0,
+            migrations: Vec::new(),
+            traffic: TrafficCount::default(),
+            errors: journal.errors().map(str::to_owned).collect(),
+        }
+    }
+
+    /// The status of a peer in its session.
+    #[must_use]
+    pub fn of(now: Time, session: &Session, duel: &Duel, journal: &Journal, outside: &Outside<'_>) -> Self {
+        let time = session.session_time(now);
+        let me = session.me();
+        Self {
+            peer: me.to_string(),
+            name: session.seat_of(me).map(|seat| seat.name.clone()).unwrap_or_default(),
+            role: role_word(session.role(now)),
+            term: session.term().0,
+            host: session.host().to_string(),
+            backup: session.view().backup().map(|backup| backup.to_string()),
+            topology: "mesh",
+            relay: relay_word(outside.relay_connected),
+            members: members(session, duel, outside),
+            objects: session.objects().map(|object| object_status(object, time)).collect(),
+            session_time_ms: millis(time),
+            frames: outside.frames,
+            migrations: journal.migrations().map(MigrationStatus::from).collect(),
+            traffic: outside.traffic,
+            errors: journal.errors().map(str::to_owned).collect(),
+        }
+    }
+
+    /// The status as one line of JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("strings, numbers and lists of them always serialise")
+    }
+}
+
+fn members(session: &Session, duel: &Duel, outside: &Outside<'_>) -> Vec<MemberStatus> {
+    let me = session.me();
+    let mut members: Vec<_> = session
+        .view()
+        .members()
+        .map(|member| MemberStatus {
+            peer: member.peer.to_string(),
+            name: member.record.name.clone(),
+            score: duel.score(PlayerKey::Seat(member.record.seat.0)).unwrap_or(0),
+            is_self: member.peer == me,
+            is_robot: is_program(member.record.attributes),
+            path: (outside.path)(member.peer),
+            rtt_ms: session.round_trip(member.peer).map(|rtt| rtt.as_millis_f64()),
+            visible: member.record.visible,
+        })
+        .collect();
+    let host = session.host();
+    let path = (outside.path)(host);
+    // A robot that the host drives is no peer: it is named by its number and is where the host is.
+    members.extend(duel.robots().into_iter().map(|(number, name, score)| MemberStatus {
+        peer: format!("robot-{number}"),
+        name: name.to_string(),
+        score,
+        is_self: false,
+        is_robot: true,
+        path: if host == me { PathWord::Myself } else { path },
+        rtt_ms: None,
+        visible: true,
+    }));
+    members
+}
+
+fn object_status(object: &Object, time: Time) -> ObjectStatus {
+    let Stamp { term, counter } = object.stamp();
+    let (position, velocity) = kinematics(object, time).unzip();
+    ObjectStatus {
+        id: if object.id() == ObjectId::SESSION { "session".to_owned() } else { object.id().to_string() },
+        kind: kind_name(object.traits().kind),
+        owner: object.owner().to_string(),
+        stamp: (term.0, counter),
+        position,
+        velocity,
+    }
+}
+
+impl From<&samovar_session::Migration> for MigrationStatus {
+    fn from(migration: &samovar_session::Migration) -> Self {
+        Self {
+            term: migration.term.0,
+            from: migration.from.to_string(),
+            to: migration.to.to_string(),
+            cause: cause_word(migration.cause),
+            detected_ms: millis(migration.detected),
+            resumed_ms: millis(migration.resumed),
+        }
+    }
+}
+
+fn millis(time: Time) -> f64 {
+    time.as_micros() as f64 / 1_000.0
+}
+
+const fn relay_word(connected: bool) -> &'static str {
+    if connected { "connected" } else { "lost" }
+}
+
+const fn role_word(role: Role) -> &'static str {
+    match role {
+        Role::Idle => "Idle",
+        Role::Backup => "Backup",
+        Role::ActiveAlone => "ActiveAlone",
+        Role::ActiveBackedUp => "ActiveBackedUp",
+        Role::Suspended => "Suspended",
+    }
+}

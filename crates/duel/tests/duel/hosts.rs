@@ -1,0 +1,138 @@
+//! Changes of host: nothing is lost, nothing counts twice, robots go on.
+
+use samovar_duel::game::DuelEvent;
+use samovar_duel::plane::distance;
+use samovar_duel::player::PlayerKey;
+use samovar_wire::PeerId;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{Hands, World, total};
+
+/// Kills the host and waits until its robots move under the next one on every screen.
+fn depose(world: &mut World) -> u64 {
+    let host = world.warrant.host;
+    world.kill(host);
+    let took = world.run_until("a new host", 2_500, |world| world.warrant.host != host);
+    let robots: Vec<PlayerKey> = (0..2).map(PlayerKey::Robot).collect();
+    world.run(300);
+    let places = |world: &World| {
+        let now = world.now;
+        let shown = |peer: &PeerId, robot| Some(world.players[peer].teapot(now, robot)?.motion.position);
+        let peers = world.players.keys();
+        peers.flat_map(|peer| robots.iter().map(move |&robot| shown(peer, robot).unwrap())).collect::<Vec<_>>()
+    };
+    let before = places(world);
+    world.run(2_500);
+    for (one, other) in before.iter().zip(places(world)) {
+        assert!(distance(*one, other) > 0.05, "a robot stands still at {one:?}");
+    }
+    took
+}
+
+#[test]
+fn the_host_dies_in_the_middle_of_play_and_the_duel_goes_on() {
+    for seed in 10..14 {
+        let mut world = World::new(seed, 3, 2);
+        let (a, b) = (world.join(), world.join());
+        world.run(2_000);
+        world.all_play();
+        world.run(20_000 + u64::from(seed) * 137);
+        let before: Vec<_> = [a, b].map(|peer| world.players[&peer].duel.scoreboard().clone()).into();
+        depose(&mut world);
+        for (peer, before) in [a, b].iter().zip(&before) {
+            let after = world.players[peer].duel.scoreboard();
+            for row in before.rows() {
+                assert!(after.row(row.player).unwrap().score >= row.score, "{:?} lost points", row.player);
+            }
+        }
+        let points = total(world.host().duel.scoreboard());
+        world.run(20_000);
+        assert!(total(world.host().duel.scoreboard()) > points, "play goes on");
+        world.all_rest();
+        world.run(6_000);
+        world.assert_agreed();
+        assert_eq!(world.host().drivers().len(), 5, "robots, survivors, and the ghost of the former host");
+        let ghost = world.host().teapot(world.now, PlayerKey::Seat(1)).unwrap();
+        assert!(ghost.is_ghost && ghost.phase.is_on_table());
+    }
+}
+
+#[test]
+fn hosts_may_die_one_after_the_other() {
+    let mut world = World::new(20, 2, 2);
+    (0..3).for_each(|_| {
+        world.join();
+    });
+    world.run(2_000);
+    world.all_play();
+    for _ in 0..3 {
+        world.run(8_000);
+        let before = total(world.host().duel.scoreboard());
+        depose(&mut world);
+        assert!(total(world.host().duel.scoreboard()) >= before.saturating_sub(1));
+        world.assert_no_cube_scored_twice();
+    }
+    world.run(5_000);
+    world.assert_agreed();
+    assert_eq!(world.players.len(), 1);
+    assert_eq!(world.host().duel.robots().len(), 2);
+}
+
+/// Two members and a host that only watches; one member fires one cube at the other. Returns the world at the
+/// moment of the launch, the shooter and the struck.
+fn one_shot(loss: u64) -> (World, PeerId, PeerId) {
+    let mut world = World::new(30, loss, 0);
+    let (a, b) = (world.join(), world.join());
+    world.run(2_500);
+    let quarry = world.key(b);
+    world.peer(a).hands = Hands::OneShotAt(quarry);
+    world.run_until("a shot", 15_000, |world| {
+        world.players[&a].count(|event| matches!(event, DuelEvent::Fired { .. })) == 1
+    });
+    (world, a, b)
+}
+
+#[test]
+fn a_cube_in_flight_scores_exactly_once_whenever_the_host_dies() {
+    for loss in [0, 10] {
+        let (mut world, a, _) = one_shot(loss);
+        let shooter = world.key(a);
+        world.run_until("the hit", 2_000, |world| world.players[&a].duel.score(shooter) == Some(1));
+        for after in (0..900).step_by(30) {
+            let (mut world, a, b) = one_shot(loss);
+            let (shooter, struck) = (world.key(a), world.key(b));
+            world.run(after);
+            let host = world.warrant.host;
+            world.kill(host);
+            world.run(6_000);
+            for peer in [a, b] {
+                let board = world.players[&peer].duel.scoreboard();
+                let row = board.row(shooter).unwrap();
+                assert_eq!(row.score, 1, "the host died {after} ms after the launch, loss {loss}");
+                assert_eq!(board.row(struck).unwrap().lost, 1);
+            }
+            world.assert_no_cube_scored_twice();
+        }
+    }
+}
+
+#[test]
+fn under_heavy_fire_no_cube_scores_twice_across_changes_of_host() {
+    for seed in 40..46 {
+        let mut world = World::new(seed, 5, 4);
+        (0..2).for_each(|_| {
+            world.join();
+        });
+        world.run(2_000);
+        world.all_play();
+        for _ in 0..2 {
+            world.run(6_000 + u64::from(seed) * 61);
+            let host = world.warrant.host;
+            world.kill(host);
+            world.run_until("a new host", 2_500, |world| world.warrant.host != host);
+        }
+        world.run(6_000);
+        world.assert_agreed();
+    }
+}

@@ -1,0 +1,148 @@
+//! Seats: who comes back, who is away, who never comes back.
+
+use samovar_duel::game::{CUBE, DuelEvent};
+use samovar_duel::plane::distance;
+use samovar_duel::player::PlayerKey;
+use samovar_session::Session;
+use samovar_wire::Duration;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{Hands, SMOOTH, World};
+
+#[test]
+fn a_reloaded_member_has_its_teapot_and_its_score_back() {
+    for (seed, waited) in [(50, 200), (51, 1_500), (52, 8_000)] {
+        let mut world = World::new(seed, 3, 2);
+        let a = world.join();
+        world.run(2_000);
+        world.all_play();
+        let key = world.key(a);
+        world.run_until("a point", 90_000, |world| world.players[&a].duel.score(key) > Some(0));
+        let points = world.players[&a].duel.score(key).unwrap();
+        let teapot = world.players[&a].teapot_object(key).unwrap();
+        let (_, ticket) = world.players[&a].session.seat().unwrap();
+        world.kill(a);
+        world.run(waited);
+        let again = world.enter(Some(ticket), 0);
+        world.run(2_500);
+        assert_eq!(world.key(again), key);
+        let player = &world.players[&again];
+        assert_eq!(player.teapot_object(key), Some(teapot), "the same teapot after {waited} ms");
+        assert_eq!(player.session.object(teapot).unwrap().owner(), again);
+        assert!(player.duel.score(key).unwrap() >= points);
+        world.assert_agreed();
+        let view = world.host().teapot(world.now, key).unwrap();
+        assert!(!view.is_ghost);
+        // It drives.
+        world.all_play();
+        let before = world.host().teapot(world.now, key).unwrap().motion.position;
+        world.run(6_000);
+        assert!(distance(before, world.host().teapot(world.now, key).unwrap().motion.position) > 0.1);
+        let back = |event: &DuelEvent| matches!(event, DuelEvent::PlayerCame { is_back: true, .. });
+        assert_eq!(world.host().count(back), 1);
+    }
+}
+
+#[test]
+fn a_former_host_comes_back_as_a_member_to_its_own_teapot() {
+    let mut world = World::new(53, 3, 2);
+    let (_, ticket) = world.host().session.seat().unwrap();
+    world.join();
+    world.join();
+    world.run(2_000);
+    world.all_play();
+    world.run(10_000);
+    let host = world.warrant.host;
+    let (key, teapot) = (world.key(host), world.players[&host].teapot_object(world.key(host)).unwrap());
+    world.kill(host);
+    world.run(2_000);
+    let again = world.enter(Some(ticket), 3);
+    world.run(3_000);
+    assert_eq!(world.key(again), key);
+    assert_eq!(world.players[&again].session.object(teapot).map(samovar_session::Object::owner), Some(again));
+    assert_eq!(world.players[&again].duel.robots().len(), 2, "only a founder brings robots");
+    world.all_rest();
+    world.run(3_000);
+    world.assert_agreed();
+}
+
+#[test]
+fn the_host_dies_while_a_member_reloads() {
+    for pause in [20, 60, 120, 300] {
+        let mut world = World::new(54, 3, 1);
+        let (a, _) = (world.join(), world.join());
+        world.run(3_000);
+        let key = world.key(a);
+        let (_, ticket) = world.players[&a].session.seat().unwrap();
+        world.kill(a);
+        let again = world.enter(Some(ticket), 0);
+        world.run(pause);
+        let host = world.warrant.host;
+        world.kill(host);
+        world.run(9_000);
+        world.assert_agreed();
+        if world.players[&again].duel.player(&world.players[&again].session) == Some(key) {
+            let teapot = world.players[&again].teapot_object(key).unwrap();
+            assert_eq!(world.players[&again].session.object(teapot).unwrap().owner(), again);
+        }
+    }
+}
+
+#[test]
+fn who_is_away_is_a_ghost_that_nothing_touches() {
+    let mut world = World::new(55, 0, 0);
+    let (a, b) = (world.join(), world.join());
+    world.run(2_500);
+    let (key, shooter) = (world.key(b), world.key(a));
+    world.peer(b).hands = Hands::Held(samovar_duel::teapot::Controls { throttle: 1.0, turn: 1.0, fire: false });
+    world.run(1_000);
+    world.kill(b);
+    world.run(8_000);
+    let ghost = world.host().teapot(world.now, key).unwrap();
+    assert!(ghost.is_ghost && ghost.phase.is_on_table());
+    let standing = world.host().duel.standings(&world.host().session);
+    assert_eq!(standing.iter().filter(|line| line.is_away).map(|line| line.player).collect::<Vec<_>>(), [key]);
+    world.peer(a).hands = Hands::OneShotAt(key);
+    world.run(12_000);
+    assert_eq!(world.players[&a].count(|event| matches!(event, DuelEvent::Fired { .. })), 1);
+    assert_eq!(world.host().duel.score(shooter), Some(0), "cubes pass through ghosts");
+    let rests = world.host().teapot(world.now, key).unwrap();
+    assert!(distance(rests.motion.position, ghost.motion.position) < 1e-3);
+    world.assert_agreed();
+}
+
+#[test]
+fn whoever_stays_away_loses_row_and_teapot() {
+    let mut world = World::new(56, 0, 0);
+    let a = world.join();
+    world.run(2_000);
+    let key = world.key(a);
+    world.kill(a);
+    let host = world.warrant.host;
+    world.peer(host).frame = Duration::from_millis(500);
+    world.run(Session::seat_grace().as_micros() / 1_000 - 5_000);
+    assert!(world.host().teapot_object(key).is_some());
+    assert!(world.host().duel.score(key).is_some());
+    world.run(15_000);
+    assert_eq!(world.host().teapot_object(key), None);
+    assert_eq!(world.host().duel.score(key), None);
+    world.assert_agreed();
+}
+
+#[test]
+fn a_newcomer_drives_within_half_a_second() {
+    let mut world = World::new(57, 2, 1);
+    world.run(1_000);
+    let a = world.join();
+    let took = world.run_until("a teapot of its own", 1_500, |world| {
+        let player = &world.players[&a];
+        player.duel.player(&player.session).is_some_and(|key| world.host().teapot(world.now, key).is_some())
+    });
+    assert!(took < 700, "{took} ms");
+    assert!(matches!(world.key(a), PlayerKey::Seat(2)));
+    world.peer(a).frame = SMOOTH;
+    world.run(10_000);
+    let objects = world.host().session.objects().filter(|object| object.traits().kind != CUBE).count();
+    assert_eq!(objects, 5, "the view, the scoreboard, three teapots");
+}

@@ -1,0 +1,313 @@
+//! A small world in virtual time: duels over sessions, paths that delay and lose, and a relay that signs.
+
+use std::collections::BTreeMap;
+
+use samovar_duel::cube::Shot;
+use samovar_duel::game::{Duel, DuelConfig, DuelEvent, TEAPOT, TeapotView, attributes, params};
+use samovar_duel::plane::{distance, heading_of, sub, wrap_angle};
+use samovar_duel::player::{Glaze, PlayerKey};
+use samovar_duel::robot::Robot;
+use samovar_duel::scores::Scoreboard;
+use samovar_duel::state::{IDENTITY, Identity};
+use samovar_duel::teapot::Controls;
+use samovar_roster::authority::Signatory;
+use samovar_session::{Event, Session, SessionConfig};
+use samovar_wire::{Duration, Entropy, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
+
+/// Who moves the controls.
+pub(crate) enum Hands {
+    Idle,
+    Held(Controls),
+    Program(Box<Robot>),
+    /// Drives up to somebody, fires one cube, and lets go.
+    OneShotAt(PlayerKey),
+}
+
+/// One peer with its page.
+pub(crate) struct Player {
+    pub(crate) session: Session,
+    pub(crate) duel: Duel,
+    pub(crate) hands: Hands,
+    pub(crate) frame: Duration,
+    next_frame: Time,
+    pub(crate) feed: Vec<DuelEvent>,
+    pub(crate) ended: Option<Event>,
+    /// Every hit this player ever saw on its scoreboard: whom a cube hit, and when.
+    pub(crate) hits: BTreeMap<Shot, (PlayerKey, u64)>,
+}
+
+pub(crate) struct World {
+    pub(crate) now: Time,
+    pub(crate) players: BTreeMap<PeerId, Player>,
+    signatory: Signatory,
+    pub(crate) warrant: Warrant,
+    wire: BTreeMap<(Time, u64), (PeerId, PeerId, Mode, Vec<u8>)>,
+    sent: u64,
+    dice: Entropy,
+    loss_percent: u64,
+    next_peer: u32,
+}
+
+const STEP: Duration = Duration::from_millis(2);
+
+/// 60 frames a second.
+pub(crate) const SMOOTH: Duration = Duration::from_micros(16_667);
+
+impl World {
+    /// A world with a founder.
+    pub(crate) fn new(seed: u8, loss_percent: u64, robots: u8) -> Self {
+        let signatory = Signatory::new(&[seed; 32]);
+        let warrant = signatory.warrant(SessionId(7), Term(1), PeerId(100));
+        let mut world = Self {
+            now: Time::from_micros(1_000_000),
+            players: BTreeMap::new(),
+            signatory,
+            warrant,
+            wire: BTreeMap::new(),
+            sent: 0,
+            dice: Entropy::new([seed; 32]),
+            loss_percent,
+            next_peer: 100,
+        };
+        world.enter(None, robots);
+        world
+    }
+
+    pub(crate) fn join(&mut self) -> PeerId {
+        self.enter(None, 0)
+    }
+
+    pub(crate) fn enter(&mut self, ticket: Option<Ticket>, robots: u8) -> PeerId {
+        let me = PeerId(self.next_peer);
+        self.next_peer += 1;
+        let config = SessionConfig {
+            me,
+            key: self.signatory.key(),
+            warrant: self.warrant,
+            params: params(),
+            name: format!("Peer {}", me.0),
+            attributes: attributes(Glaze::new(me.0 as usize), false),
+            ticket,
+            capacity: 8,
+            entropy: self.dice.bytes(),
+        };
+        let seed = self.dice.number();
+        let player = Player {
+            session: Session::new(self.now, config).unwrap(),
+            duel: Duel::new(DuelConfig { seed, robots, is_resuming: ticket.is_some() }),
+            hands: Hands::Idle,
+            frame: SMOOTH,
+            next_frame: self.now,
+            feed: Vec::new(),
+            ended: None,
+            hits: BTreeMap::new(),
+        };
+        self.players.insert(me, player);
+        me
+    }
+
+    /// A process dies; the relay sees its connection close.
+    pub(crate) fn kill(&mut self, peer: PeerId) {
+        self.players.remove(&peer);
+        self.players.values_mut().for_each(|player| player.session.handle_hint(self.now, peer));
+    }
+
+    pub(crate) fn step(&mut self) {
+        self.now += STEP;
+        let now = self.now;
+        while let Some(entry) = self.wire.first_entry().filter(|entry| entry.key().0 <= now) {
+            let (from, to, mode, bytes) = entry.remove();
+            if let Some(player) = self.players.get_mut(&to) {
+                player.session.handle_packet(now, from, mode, &bytes);
+            }
+        }
+        let mut claims = Vec::new();
+        for (&id, player) in &mut self.players {
+            player.session.handle_timeout(now);
+            player.drain_events(now);
+            player.draw(now);
+            while let Some(out) = player.session.poll_transmit(now) {
+                let lost = out.mode == Mode::Unreliable && self.dice.number() % 100 < self.loss_percent;
+                let jitter = if out.mode == Mode::Unreliable { self.dice.number() % 8_000 } else { 8_000 };
+                if !lost {
+                    self.sent += 1;
+                    let arrival = now + Duration::from_micros(25_000 + jitter);
+                    self.wire.insert((arrival, self.sent), (id, out.to, out.mode, out.bytes));
+                }
+            }
+            claims.extend(player.session.poll_claim().map(|term| (id, term)));
+        }
+        for (by, term) in claims {
+            self.claim(by, term);
+        }
+    }
+
+    fn claim(&mut self, by: PeerId, term: Term) {
+        if term != self.warrant.term.next() || self.players.contains_key(&self.warrant.host) {
+            return;
+        }
+        self.warrant = self.signatory.warrant(self.warrant.session, term, by);
+        for player in self.players.values_mut() {
+            player.session.handle_warrant(self.now, &self.warrant);
+        }
+    }
+
+    pub(crate) fn run(&mut self, ms: u64) {
+        let end = self.now + Duration::from_millis(ms);
+        while self.now < end {
+            self.step();
+        }
+    }
+
+    /// Runs until something holds; panics when it takes longer than `ms`. Returns how long it took, in milliseconds.
+    pub(crate) fn run_until(&mut self, what: &str, ms: u64, holds: impl Fn(&Self) -> bool) -> u64 {
+        let start = self.now;
+        while !holds(self) {
+            self.step();
+            assert!(self.now.since(start) < Duration::from_millis(ms), "in {ms} ms not: {what}");
+        }
+        self.now.since(start).as_micros() / 1_000
+    }
+
+    pub(crate) fn peer(&mut self, id: PeerId) -> &mut Player {
+        self.players.get_mut(&id).unwrap()
+    }
+
+    pub(crate) fn host(&self) -> &Player {
+        &self.players[&self.warrant.host]
+    }
+
+    pub(crate) fn key(&self, id: PeerId) -> PlayerKey {
+        self.players[&id].duel.player(&self.players[&id].session).unwrap()
+    }
+
+    /// All members play like robots.
+    pub(crate) fn all_play(&mut self) {
+        let seed = self.dice.number();
+        for (index, player) in (0..).zip(self.players.values_mut()) {
+            player.hands = Hands::Program(Box::new(Robot::new(seed ^ index)));
+        }
+    }
+
+    pub(crate) fn all_rest(&mut self) {
+        self.players.values_mut().for_each(|player| player.hands = Hands::Idle);
+    }
+
+    /// All members have the same objects, owners and values, each driver has one teapot, all scoreboards agree with
+    /// all hits that were ever seen.
+    pub(crate) fn assert_agreed(&self) {
+        let first = self.players.values().next().unwrap();
+        for (id, player) in &self.players {
+            assert!(player.session.is_member(), "{id} is no member: {:?}", player.ended);
+            assert_eq!(player.duel.scoreboard(), first.duel.scoreboard(), "scores at {id}");
+            assert_eq!(player.session.host(), self.warrant.host);
+            let drivers = player.drivers();
+            let mut single = drivers.clone();
+            single.dedup();
+            assert_eq!(drivers, single, "one teapot each at {id}");
+            let rows = player.duel.scoreboard().rows().map(|row| row.player);
+            let mut rows: Vec<_> = rows.collect();
+            rows.sort();
+            assert_eq!(drivers, rows, "a teapot and a row each at {id}");
+        }
+        self.assert_no_cube_scored_twice();
+    }
+
+    /// Whatever anybody saw: a cube hit one teapot at one time, and each hit is one point.
+    pub(crate) fn assert_no_cube_scored_twice(&self) {
+        let mut all = BTreeMap::new();
+        for (shot, hit) in self.players.values().flat_map(|player| &player.hits) {
+            assert_eq!(all.entry(*shot).or_insert(*hit), hit, "{shot:?} hit twice");
+        }
+        for player in self.players.values() {
+            let points = total(player.duel.scoreboard());
+            assert!(points <= all.len() as u32, "{points} points for {} hits", all.len());
+        }
+    }
+}
+
+/// All points on a scoreboard.
+pub(crate) fn total(board: &Scoreboard) -> u32 {
+    board.rows().map(|row| u32::from(row.score)).sum()
+}
+
+impl Player {
+    fn drain_events(&mut self, now: Time) {
+        while let Some(event) = self.session.poll_event() {
+            self.duel.on_event(now, &self.session, &event);
+            if matches!(event, Event::Ended(_)) {
+                self.ended = Some(event);
+            }
+        }
+    }
+
+    fn draw(&mut self, now: Time) {
+        if now < self.next_frame {
+            return;
+        }
+        self.next_frame += self.frame;
+        let controls = self.controls(now);
+        self.duel.step(now, &mut self.session, controls);
+        while let Some(event) = self.duel.poll_event() {
+            self.feed.push(event);
+        }
+        let scene = self.duel.scene(now, &self.session);
+        assert!(scene.teapots.iter().all(|teapot| teapot.motion.position.iter().all(|x| x.is_finite())));
+        for row in self.duel.scoreboard().rows() {
+            if let Some(strike) = row.struck {
+                self.hits.insert(strike.shot, (row.player, strike.at));
+            }
+        }
+    }
+
+    fn controls(&mut self, now: Time) -> Controls {
+        match &mut self.hands {
+            Hands::Idle => Controls::default(),
+            Hands::Held(controls) => *controls,
+            Hands::Program(mind) => self.duel.steer(now, &self.session, mind),
+            Hands::OneShotAt(quarry) => {
+                let scene = self.duel.scene(now, &self.session);
+                let own = scene.teapots.iter().find(|teapot| teapot.is_me);
+                let other = scene.teapots.iter().find(|teapot| teapot.player == *quarry);
+                let (Some(own), Some(other)) = (own, other) else { return Controls::default() };
+                let away = sub(other.motion.position, own.motion.position);
+                let off = wrap_angle(heading_of(away) - own.motion.heading);
+                let is_far = distance(other.motion.position, own.motion.position) > 9.0;
+                let is_still = own.motion.velocity[0].hypot(own.motion.velocity[1]) < 0.1;
+                let fire = !is_far && is_still && off.abs() < 0.02;
+                if fire {
+                    self.hands = Hands::Idle;
+                }
+                let throttle = if is_far && off.abs() < 0.3 { 1.0 } else { 0.0 };
+                Controls { throttle, turn: (4.0 * off - 0.4 * own.motion.spin).clamp(-1.0, 1.0), fire }
+            }
+        }
+    }
+
+    /// The drivers of all teapot objects, sorted; twice whoever has two.
+    pub(crate) fn drivers(&self) -> Vec<PlayerKey> {
+        let teapots = self.session.objects().filter(|object| object.traits().kind == TEAPOT);
+        let drivers = teapots.filter_map(|object| Identity::decode(object.field(IDENTITY)).ok());
+        let mut drivers: Vec<_> = drivers.map(|identity| identity.driver).collect();
+        drivers.sort();
+        drivers
+    }
+
+    /// How a player's teapot is shown here.
+    pub(crate) fn teapot(&self, now: Time, player: PlayerKey) -> Option<TeapotView> {
+        let scene = self.duel.scene(now, &self.session);
+        scene.teapots.into_iter().find(|teapot| teapot.player == player)
+    }
+
+    pub(crate) fn teapot_object(&self, player: PlayerKey) -> Option<ObjectId> {
+        let teapots = self.session.objects().filter(|object| object.traits().kind == TEAPOT);
+        let mut own = teapots.filter(|object| {
+            Identity::decode(object.field(IDENTITY)).is_ok_and(|identity| identity.driver == player)
+        });
+        own.next().map(samovar_session::Object::id)
+    }
+
+    pub(crate) fn count(&self, is_it: impl Fn(&DuelEvent) -> bool) -> usize {
+        self.feed.iter().filter(|event| is_it(event)).count()
+    }
+}

@@ -1,0 +1,3 @@
+//! Real browsers in one game, one file for each phenomenon.
+
+mod harness;

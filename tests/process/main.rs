@@ -1,0 +1,1 @@
+//! The relay and native robots, without a browser.

@@ -1,0 +1,255 @@
+//! One browser: a process group of its own that can be killed, and its tabs.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use crate::devtools::{Devtools, Event};
+use crate::process::Process;
+use crate::scratch::Scratch;
+use crate::wait;
+
+/// What every browser is started with.
+///
+/// WebRTC on the loopback needs the flag for it, and a granted microphone: without one a page sees only names that
+/// nobody here resolves in the place of addresses (`TOOLCHAIN.md`). Drawing is in software.
+const FLAGS: [&str; 18] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-quic",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-breakpad",
+    "--disable-renderer-backgrounding",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--enable-unsafe-swiftshader",
+    "--allow-loopback-in-peer-connection",
+    "--use-fake-ui-for-media-stream",
+    "--use-fake-device-for-media-stream",
+    "--window-size=480,360",
+    "--remote-debugging-port=0",
+];
+
+/// How long a browser may take to start on a busy machine.
+const START_WITHIN: Duration = Duration::from_secs(40);
+
+/// A running browser. Dropping it kills it.
+#[derive(Debug)]
+pub struct Chromium {
+    process: Process,
+    devtools: Devtools,
+    _profile: Scratch,
+}
+
+impl Chromium {
+    /// Starts one with a fresh profile.
+    ///
+    /// # Panics
+    /// When it does not start; with what it printed.
+    pub async fn launch() -> Self {
+        Self::launch_with(&[]).await
+    }
+
+    /// Starts one with more flags.
+    ///
+    /// # Panics
+    /// As [`Chromium::launch`].
+    pub async fn launch_with(flags: &[&str]) -> Self {
+        let profile = Scratch::new();
+        let program = std::env::var_os("SAMOVAR_CHROMIUM").unwrap_or_else(|| OsString::from("chromium"));
+        let mut user_data = OsString::from("--user-data-dir=");
+        user_data.push(profile.path());
+        let log = profile.path().join("printed.log");
+        let stderr = fs::File::create(&log).expect("the scratch directory is writable");
+        let mut command = Command::new(program);
+        command.args(FLAGS).args(flags).arg(user_data).arg("about:blank");
+        // What it writes beside its profile would be found by the next one.
+        for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
+            command.env(variable, profile.path());
+        }
+        command.stdout(Stdio::null()).stderr(stderr);
+        let mut process = Process::start("Chromium", &mut command);
+        let file = profile.path().join("DevToolsActivePort");
+        let url = wait::until("Chromium listens", START_WITHIN, async || {
+            process.assert_running();
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            // The port and the path, a line each; the file may be half written.
+            match text.split_once('\n') {
+                Some((port, path)) if path.len() > 20 => Ok(format!("ws://127.0.0.1:{port}{}", path.trim())),
+                _ => Err(fs::read_to_string(&log).unwrap_or_default()),
+            }
+        });
+        let devtools = Devtools::connect(&url.await).await;
+        Self { process, devtools, _profile: profile }
+    }
+
+    /// Lets pages of this origin use the microphone.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn grant_microphone(&self, origin: &str) {
+        let params = json!({ "origin": origin, "permissions": ["audioCapture"] });
+        self.devtools.ask(None, "Browser.grantPermissions", params).await.expect("permission");
+    }
+
+    /// Opens a tab on an empty page.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn tab(&self) -> Tab {
+        let ask = async |method, params| self.devtools.ask(None, method, params).await.expect("a tab");
+        let target = ask("Target.createTarget", json!({ "url": "about:blank" })).await;
+        let params = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = ask("Target.attachToTarget", params).await["sessionId"].clone();
+        let session = session.as_str().expect("a session").to_owned();
+        let tab = Tab { devtools: self.devtools.clone(), session };
+        for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
+            tab.ask(domain, json!({})).await;
+        }
+        tab
+    }
+
+    /// `SIGKILL` to all of its processes at once.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+}
+
+/// A tab.
+#[derive(Debug)]
+pub struct Tab {
+    devtools: Devtools,
+    session: String,
+}
+
+impl Tab {
+    /// Sends a command of the protocol.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub async fn ask(&self, method: &'static str, params: Value) -> Value {
+        let answer = self.devtools.ask(Some(&self.session), method, params).await;
+        answer.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Loads an address and waits until the browser has begun to show it.
+    ///
+    /// # Panics
+    /// When it cannot be loaded.
+    pub async fn open(&self, url: &str) {
+        let answer = self.ask("Page.navigate", json!({ "url": url })).await;
+        assert!(answer.get("errorText").is_none(), "{url}: {answer}");
+    }
+
+    /// Runs an expression in the page, waits for its promise if it is one, and returns its value.
+    ///
+    /// # Errors
+    /// What it threw, or that the page changed meanwhile.
+    pub async fn try_evaluate(&self, expression: &str) -> Result<Value, String> {
+        let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let answer = self.devtools.ask(Some(&self.session), "Runtime.evaluate", params).await?;
+        match answer.get("exceptionDetails") {
+            Some(thrown) => Err(thrown["exception"]["description"].as_str().unwrap_or("thrown").to_owned()),
+            None => Ok(answer["result"]["value"].clone()),
+        }
+    }
+
+    /// Runs an expression and returns its value.
+    ///
+    /// # Panics
+    /// When it throws.
+    pub async fn evaluate(&self, expression: &str) -> Value {
+        let result = self.try_evaluate(expression).await;
+        result.unwrap_or_else(|error| panic!("{expression}\nthrew {error}"))
+    }
+
+    /// The picture of the page as PNG.
+    ///
+    /// # Panics
+    /// When the browser gives none.
+    pub async fn screenshot(&self) -> Vec<u8> {
+        let answer = self.ask("Page.captureScreenshot", json!({ "format": "png" })).await;
+        let data = answer["data"].as_str().expect("a picture");
+        base64::engine::general_purpose::STANDARD.decode(data).expect("base64")
+    }
+
+    /// What this tab's browser told by itself so far.
+    #[must_use]
+    pub fn events(&self) -> Vec<Event> {
+        let mut events = self.devtools.events();
+        events.retain(|event| event.session == self.session);
+        events
+    }
+
+    /// Exceptions that nobody caught, crashes, and what the page called errors itself.
+    #[must_use]
+    pub fn failures(&self) -> Vec<String> {
+        let is_failure = |event: &Event| match event.method.as_str() {
+            "Runtime.exceptionThrown" | "Inspector.targetCrashed" => true,
+            "Runtime.consoleAPICalled" => event.params["type"] == "error",
+            _ => false,
+        };
+        self.events().iter().filter(|event| is_failure(event)).map(line).collect()
+    }
+
+    /// The console: what the page wrote, and what the browser had to say about it.
+    #[must_use]
+    pub fn console(&self) -> Vec<String> {
+        let events = self.events();
+        let console = events.iter().filter(|event| !event.method.starts_with("Network."));
+        console.map(line).collect()
+    }
+
+    /// Hosts of all addresses that were asked for since `Network.enable`.
+    #[must_use]
+    pub fn hosts(&self) -> BTreeSet<String> {
+        let url = |event: &Event| match event.method.as_str() {
+            "Network.requestWillBeSent" => event.params["request"]["url"].as_str().map(str::to_owned),
+            "Network.webSocketCreated" => event.params["url"].as_str().map(str::to_owned),
+            _ => None,
+        };
+        let events = self.events();
+        events.iter().filter_map(url).filter_map(|url| host(&url)).collect()
+    }
+}
+
+/// Host and port of an address; `None` for data that is in the address itself.
+fn host(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once(':')?;
+    let rest = rest.strip_prefix("//")?;
+    (!matches!(scheme, "data" | "blob")).then(|| rest.split('/').next().unwrap_or_default().to_owned())
+}
+
+/// An event of the console in one line.
+fn line(event: &Event) -> String {
+    let params = &event.params;
+    match event.method.as_str() {
+        "Runtime.consoleAPICalled" => {
+            let said = |value: &Value| {
+                value["value"].as_str().map_or_else(|| value["description"].to_string(), str::to_owned)
+            };
+            let words: Vec<String> = params["args"].as_array().into_iter().flatten().map(said).collect();
+            format!("{}: {}", params["type"].as_str().unwrap_or("log"), words.join(" "))
+        }
+        "Runtime.exceptionThrown" => {
+            let details = &params["exceptionDetails"];
+            let text = &details["exception"]["description"];
+            format!("uncaught: {} {}", details["text"], text.as_str().unwrap_or(&text.to_string()))
+        }
+        "Log.entryAdded" => {
+            let entry = &params["entry"];
+            let text = |name: &str| entry[name].as_str().unwrap_or_default();
+            format!("browser {}: {} {}", text("level"), text("text"), text("url"))
+        }
+        method => format!("{method}: {params}"),
+    }
+}

@@ -1,0 +1,296 @@
+//! A person in the game: a browser of its own, the page in it, and what a person sees and does there.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::chromium::{Chromium, Tab};
+use crate::relay::Relay;
+use crate::status::{Id, Status};
+use crate::wait;
+
+/// How long a page may take from its address to the game: the browser compiles, connects, and draws in software
+/// while others do the same.
+pub const JOIN_WITHIN: Duration = Duration::from_secs(60);
+
+/// How long anything else may take that is a matter of some packets.
+pub const SETTLE_WITHIN: Duration = Duration::from_secs(20);
+
+/// A visit to the page, about to begin.
+#[derive(Debug)]
+pub struct Visit<'a> {
+    relay: &'a Relay,
+    query: String,
+    flags: Vec<&'static str>,
+    script: Option<&'static str>,
+    watch_requests: bool,
+}
+
+impl<'a> Visit<'a> {
+    /// With this query; the cheap picture is asked for besides.
+    #[must_use]
+    pub fn new(relay: &'a Relay, query: &str) -> Self {
+        let query = if query.is_empty() { "low".to_owned() } else { format!("{query}&low") };
+        Self { relay, query, flags: Vec::new(), script: None, watch_requests: false }
+    }
+
+    /// In a private window.
+    #[must_use]
+    pub fn privately(mut self) -> Self {
+        self.flags.push("--incognito");
+        self
+    }
+
+    /// With a script that runs before any of the page's own.
+    #[must_use]
+    pub const fn with_script(mut self, script: &'static str) -> Self {
+        self.script = Some(script);
+        self
+    }
+
+    /// Notes all that the page asks the network for.
+    #[must_use]
+    pub const fn watching_requests(mut self) -> Self {
+        self.watch_requests = true;
+        self
+    }
+
+    /// Starts a browser and opens the page in it. It does not wait for the game.
+    ///
+    /// # Panics
+    /// When that fails.
+    pub async fn open(self) -> Player {
+        let Self { relay, query, flags, script, watch_requests } = self;
+        let chromium = Chromium::launch_with(&flags).await;
+        let origin = format!("http://{}", relay.address());
+        chromium.grant_microphone(&origin).await;
+        let tab = chromium.tab().await;
+        if watch_requests {
+            tab.ask("Network.enable", json!({})).await;
+        }
+        if let Some(source) = script {
+            tab.ask("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source })).await;
+        }
+        let player = Player { chromium, tab, last: Mutex::default() };
+        player.tab.open(&relay.page(&query)).await;
+        player
+    }
+}
+
+/// A browser with the page in it. Dropping it kills the browser; after a failure it says what its console held.
+#[derive(Debug)]
+pub struct Player {
+    chromium: Chromium,
+    tab: Tab,
+    last: Mutex<String>,
+}
+
+impl Player {
+    /// Opens the page with this query and waits until it is in a game.
+    ///
+    /// # Panics
+    /// When it does not get there.
+    pub async fn join(relay: &Relay, query: &str) -> Self {
+        let player = Visit::new(relay, query).open().await;
+        player.joined().await;
+        player
+    }
+
+    /// Waits until the page is in a game, with a host and with itself among the members.
+    ///
+    /// # Panics
+    /// When it does not get there.
+    pub async fn joined(&self) -> Status {
+        let is_in = |status: &Status| status.host.is_some() && status.members.iter().any(|each| each.is_self);
+        self.wait("the page is in the game", JOIN_WITHIN, is_in).await
+    }
+
+    /// The tab.
+    #[must_use]
+    pub const fn tab(&self) -> &Tab {
+        &self.tab
+    }
+
+    /// What `samovar.status()` says.
+    ///
+    /// # Errors
+    /// Text while the page is not ready to be asked.
+    pub async fn try_status(&self) -> Result<Status, String> {
+        let asked = self.tab.try_evaluate("window.samovar ? samovar.status() : null").await?;
+        let status = if asked.is_null() { Err(self.page_text().await) } else { Status::read(&asked) };
+        let shown = status.as_ref().map_or_else(Clone::clone, ToString::to_string);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = shown;
+        status
+    }
+
+    /// What `samovar.status()` says.
+    ///
+    /// # Panics
+    /// When the page cannot be asked.
+    pub async fn status(&self) -> Status {
+        self.try_status().await.expect("a page that can be asked")
+    }
+
+    /// Waits until the status is as wanted and returns it.
+    ///
+    /// # Panics
+    /// When it does not become so in time, with the last one.
+    pub async fn wait(&self, what: &str, within: Duration, wanted: impl Fn(&Status) -> bool) -> Status {
+        wait::until(what, within, async || match self.try_status().await {
+            Ok(status) if wanted(&status) => Ok(status),
+            Ok(status) => Err(status.to_string()),
+            Err(error) => Err(error),
+        })
+        .await
+    }
+
+    /// The peer behind this page.
+    ///
+    /// # Panics
+    /// When it is in no game.
+    pub async fn peer(&self) -> Id {
+        self.status().await.peer.expect("in a game")
+    }
+
+    /// Holds the controls like this until told otherwise.
+    ///
+    /// # Panics
+    /// When the page cannot be asked.
+    pub async fn drive(&self, throttle: f64, turn: f64, fire: bool) {
+        let controls = json!({ "throttle": throttle, "turn": turn, "fire": fire });
+        self.tab.evaluate(&format!("samovar.input({controls}), null")).await;
+    }
+
+    /// Hunts: drives at the nearest other teapot and throws when it is ahead, until the page is left or
+    /// [`Player::rest`] is called.
+    ///
+    /// # Panics
+    /// When the page cannot be asked.
+    pub async fn hunt(&self) {
+        self.tab.evaluate(HUNT).await;
+    }
+
+    /// Takes the hands off the controls.
+    ///
+    /// # Panics
+    /// When the page cannot be asked.
+    pub async fn rest(&self) {
+        self.tab
+            .evaluate(
+                "clearInterval(window.__hunt), samovar.input({throttle: 0, turn: 0, fire: false}), null",
+            )
+            .await;
+    }
+
+    /// Leaves the game as a script would.
+    ///
+    /// # Panics
+    /// When the page cannot be asked.
+    pub async fn leave(&self) {
+        self.tab.evaluate("samovar.leave(), null").await;
+    }
+
+    /// Loads the page anew, as a person would who presses F5.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn reload(&self) {
+        self.tab.ask("Page.reload", json!({})).await;
+    }
+
+    /// The text that a person can see in the element with this id; empty when it is hidden.
+    ///
+    /// # Panics
+    /// When the page cannot be asked.
+    pub async fn text(&self, id: &str) -> String {
+        let script =
+            format!("(e => e && e.checkVisibility() ? e.innerText : '')(document.getElementById('{id}'))");
+        self.tab.evaluate(&script).await.as_str().unwrap_or_default().trim().to_owned()
+    }
+
+    /// Waits until the element with this id shows this text.
+    ///
+    /// # Panics
+    /// When it does not in time, with what it shows instead.
+    pub async fn wait_text(&self, id: &str, wanted: &str) {
+        wait::until(&format!("#{id} shows {wanted:?}"), JOIN_WITHIN, async || {
+            let text = self.text(id).await;
+            if text.contains(wanted) { Ok(()) } else { Err(format!("{text:?}; {}", self.page_text().await)) }
+        })
+        .await;
+    }
+
+    /// `SIGKILL` to the browser, this very moment.
+    pub fn kill(&mut self) {
+        self.chromium.kill();
+    }
+
+    /// Ends the visit and fails when something went wrong that nobody caught.
+    ///
+    /// # Panics
+    /// Then, with what it was.
+    pub async fn finish(self) {
+        // What the page tells before this answer has been told when the answer is there.
+        self.tab.try_evaluate("0").await.ok();
+        let failures = self.tab.failures();
+        assert!(failures.is_empty(), "the page of {:?} failed: {failures:#?}", self.last);
+    }
+
+    /// Writes the picture of the page to the directory in `SAMOVAR_SCREENSHOTS`, if there is one.
+    ///
+    /// # Panics
+    /// When the file cannot be written.
+    pub async fn screenshot(&self, name: &str) {
+        if let Some(directory) = std::env::var_os("SAMOVAR_SCREENSHOTS") {
+            let picture = self.tab.screenshot().await;
+            let file = std::path::PathBuf::from(directory).join(format!("{name}.png"));
+            std::fs::write(&file, picture).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        }
+    }
+
+    /// All that a person could read on the page now.
+    async fn page_text(&self) -> String {
+        let text = self.tab.try_evaluate("document.body ? document.body.innerText : ''").await;
+        let text = text.map_or_else(|error| error, |text| text.as_str().unwrap_or_default().to_owned());
+        format!("the page shows {:?}", text.chars().take(400).collect::<String>())
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!(
+                "--- a page's last status: {}",
+                self.last.lock().unwrap_or_else(PoisonError::into_inner)
+            );
+            self.tab.console().iter().for_each(|line| println!("    console {line}"));
+        }
+    }
+}
+
+/// A value as the argument of a script.
+#[must_use]
+pub fn argument(value: &Value) -> String {
+    value.to_string()
+}
+
+/// The heading comes from the velocity, which the status has; standing still it drives on to find out.
+const HUNT: &str = r"
+clearInterval(window.__hunt);
+window.__hunt = setInterval(() => {
+  const status = samovar.status();
+  const pots = status.objects.filter(each => each.kind === 'teapot' && each.position);
+  const name = status.members.find(each => each.isSelf);
+  const own = pots.find(each => each.owner === status.peer && !each.isRobot && (!each.name || each.name === (name && name.name)));
+  if (!own) return;
+  const away = each => Math.hypot(each.position[0] - own.position[0], each.position[1] - own.position[1]);
+  const target = pots.filter(each => each.id !== own.id).sort((a, b) => away(a) - away(b))[0];
+  if (!target) { samovar.input({throttle: 0.5, turn: 0.3, fire: false}); return; }
+  const speed = Math.hypot(own.velocity[0], own.velocity[1]);
+  if (speed < 0.3) { samovar.input({throttle: 1, turn: 0.5, fire: false}); return; }
+  const heading = Math.atan2(own.velocity[1], own.velocity[0]);
+  const bearing = Math.atan2(target.position[1] - own.position[1], target.position[0] - own.position[0]);
+  const off = Math.atan2(Math.sin(bearing - heading), Math.cos(bearing - heading));
+  samovar.input({throttle: 0.5, turn: Math.max(-1, Math.min(1, 2 * off)), fire: Math.abs(off) < 0.2 && away(target) < 9});
+}, 60), null";

@@ -1,0 +1,76 @@
+//! Children that end with the test, by `SIGKILL` and with all of their own children.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+/// A running program that leads a process group of its own. Dropping it kills the group.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    child: Child,
+    ended: bool,
+}
+
+impl Process {
+    /// Starts `command`; `name` is for messages.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[must_use]
+    pub fn start(name: &str, command: &mut Command) -> Self {
+        let child = command.stdin(Stdio::null()).process_group(0).spawn();
+        let child = child.unwrap_or_else(|error| panic!("{name} does not start: {command:?}: {error}"));
+        Self { name: name.to_owned(), child, ended: false }
+    }
+
+    /// The child itself, for its streams.
+    pub const fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Fails when the program has ended by itself.
+    ///
+    /// # Panics
+    /// Then, with its exit status.
+    pub fn assert_running(&mut self) {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            self.ended = true;
+            panic!("{} ended by itself: {status}", self.name);
+        }
+    }
+
+    /// `SIGKILL` to the whole group at once; nothing is tidied up.
+    pub fn kill(&mut self) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        self.signal("KILL");
+        // Whatever went wrong with the signal, the leader must not outlive the test.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+
+    /// Sends a signal, by its name without `SIG`, to the whole group.
+    pub fn signal(&self, signal: &str) {
+        let group = format!("-{}", self.child.id());
+        let sent = Command::new("kill").args(["-s", signal, "--", &group]).stderr(Stdio::null()).status();
+        if !sent.is_ok_and(|status| status.success()) {
+            eprintln!("{signal} did not reach the group of {}", self.name);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The path in an environment variable that `cargo xtask test` sets, or else a place below the repository.
+pub(crate) fn path_from(variable: &str, otherwise: &str) -> PathBuf {
+    std::env::var_os(variable).map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(otherwise),
+        PathBuf::from,
+    )
+}

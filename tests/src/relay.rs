@@ -1,0 +1,146 @@
+//! The relay as a process of its own.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::process::{Process, path_from};
+use crate::scratch::Scratch;
+
+/// A relay that serves the page, on a data directory that outlives it.
+#[derive(Debug)]
+pub struct Relay {
+    /// `None` while it is killed.
+    process: Option<Process>,
+    data: Scratch,
+    address: String,
+    said: Arc<Mutex<String>>,
+}
+
+impl Relay {
+    /// Starts one on a free port of the loopback and waits until it listens.
+    ///
+    /// # Panics
+    /// When it does not.
+    #[must_use]
+    pub fn start() -> Self {
+        let data = Scratch::new();
+        let said = Arc::default();
+        let (process, address) = serve("127.0.0.1:0", data.path(), &said);
+        Self { process: Some(process), data, address, said }
+    }
+
+    /// `SIGKILL`.
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill();
+        }
+    }
+
+    /// Starts it again with the same data on the same port.
+    ///
+    /// # Panics
+    /// When it does not listen, or was not killed before.
+    pub fn restart(&mut self) {
+        assert!(self.process.is_none(), "kill the relay before");
+        let (process, address) = serve(&self.address, self.data.path(), &self.said);
+        assert_eq!(address, self.address);
+        self.process = Some(process);
+    }
+
+    /// Host and port.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The address of the page with this query, without its question mark.
+    #[must_use]
+    pub fn page(&self, query: &str) -> String {
+        format!("http://{}/?{query}", self.address)
+    }
+
+    /// `GET`: the status code and the body.
+    ///
+    /// # Errors
+    /// Text when the relay cannot be reached or answers no HTTP.
+    pub fn get(&self, path: &str) -> Result<(u16, String), String> {
+        let mut stream = TcpStream::connect(&self.address).map_err(|error| error.to_string())?;
+        stream.set_read_timeout(Some(Duration::from_secs(5))).map_err(|error| error.to_string())?;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address);
+        stream.write_all(request.as_bytes()).map_err(|error| error.to_string())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).map_err(|error| error.to_string())?;
+        let (head, body) = answer.split_once("\r\n\r\n").ok_or("no head")?;
+        let code = head.split(' ').nth(1).and_then(|code| code.parse().ok()).ok_or("no status code")?;
+        Ok((code, body.to_owned()))
+    }
+
+    /// The listed game with this code, as `GET /api/games` shows it.
+    ///
+    /// # Panics
+    /// When the relay gives no list.
+    #[must_use]
+    pub fn listed(&self, code: &str) -> Option<serde_json::Value> {
+        let (status, body) = self.get("/api/games").expect("the relay answers");
+        assert_eq!(status, 200, "{body}");
+        let games: Vec<serde_json::Value> = serde_json::from_str(&body).expect("a list");
+        games.into_iter().find(|game| game["code"] == code)
+    }
+
+    /// Everything that it printed so far.
+    #[must_use]
+    pub fn said(&self) -> String {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.kill();
+        let said = self.said();
+        if std::thread::panicking() {
+            println!("--- the relay said\n{said}");
+        } else {
+            // Its tasks are isolated from each other, so a panic would not be noticed otherwise.
+            assert!(!said.contains("panicked"), "the relay panicked:\n{said}");
+        }
+    }
+}
+
+/// The relay's program.
+pub(crate) fn program() -> PathBuf {
+    path_from("SAMOVAR_RELAY_BIN", "target/release/samovar-relay")
+}
+
+fn serve(listen: &str, data: &Path, said: &Arc<Mutex<String>>) -> (Process, String) {
+    let mut command = Command::new(program());
+    command.args(["serve", "--listen", listen, "--data"]).arg(data);
+    command.arg("--web").arg(path_from("SAMOVAR_WEB_DIR", "dist"));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = Process::start("the relay", &mut command);
+    let mut stdout = BufReader::new(process.child().stdout.take().expect("piped"));
+    let stderr = process.child().stderr.take().expect("piped");
+    keep(stderr, said);
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("text");
+    let address = line.trim().strip_prefix("listening on http://").and_then(|rest| rest.strip_suffix('/'));
+    let said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    let address = address.unwrap_or_else(|| panic!("the relay does not listen: {line:?}\n{said}"));
+    (process, address.to_owned())
+}
+
+/// Collects a stream, so that its writer never waits for a reader.
+pub(crate) fn keep(stream: impl std::io::Read + Send + 'static, said: &Arc<Mutex<String>>) {
+    let said = Arc::clone(said);
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.push_str(&line);
+            said.push('\n');
+        }
+    });
+}

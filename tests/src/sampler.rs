@@ -1,0 +1,88 @@
+//! A tab's view of the game every few milliseconds, collected in the page itself, for measurements.
+//!
+//! Asking over the protocol would cost a round trip for each look and measure the test's own machine.
+
+use std::time::{Duration, SystemTime};
+
+use serde::Deserialize;
+
+use crate::player::Player;
+use crate::status::{Id, distance};
+
+/// Id, owner, stamp and place of an object.
+pub type Placed = (Id, Id, (u64, u64), Vec<f64>);
+
+/// One look at the game.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Sample {
+    /// When, in milliseconds since 1970 by the machine's clock, which all its processes share.
+    pub at: f64,
+    /// The host's reign.
+    pub term: u64,
+    /// The host.
+    pub host: Option<Id>,
+    /// What has a place: id, owner, stamp, position.
+    pub objects: Vec<Placed>,
+}
+
+/// Movements below this are none: rounding, or a picture that settles. In table units.
+const MOVED: f64 = 0.02;
+
+const START: &str = r"
+clearInterval(window.__sampler);
+window.__samples = [];
+window.__sampler = setInterval(() => {
+  const {term, host, objects} = samovar.status();
+  const seen = objects.filter(each => each.position).map(each => [each.id, each.owner, each.stamp, each.position]);
+  window.__samples.push({at: performance.timeOrigin + performance.now(), term, host, objects: seen});
+  if (window.__samples.length > 2000) window.__samples.shift();
+}, 15), null";
+
+/// Begins to look.
+///
+/// # Panics
+/// When the page cannot be asked.
+pub async fn start(player: &Player) {
+    player.tab().evaluate(START).await;
+}
+
+/// Everything seen so far, the oldest first.
+///
+/// # Panics
+/// When the page cannot be asked, or [`start`] was not called.
+pub async fn samples(player: &Player) -> Vec<Sample> {
+    let samples = player.tab().evaluate("window.__samples").await;
+    serde_json::from_value(samples).expect("samples")
+}
+
+/// The machine's clock, as [`Sample::at`] counts.
+#[must_use]
+pub fn now() -> f64 {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO).as_secs_f64() * 1_000.0
+}
+
+/// When a host of a later term than `former` was first seen to move something that it had taken over: an object
+/// whose stamp is of that term has changed its place since it was first seen with this stamp.
+#[must_use]
+pub fn moves_under_a_new_host(samples: &[Sample], former: u64) -> Option<f64> {
+    let later = || samples.iter().filter(|sample| sample.term > former);
+    let moved = |sample: &&Sample| {
+        sample.objects.iter().any(|(id, owner, stamp, place)| {
+            let first = later().flat_map(|each| &each.objects).find(|each| each.0 == *id && each.2 == *stamp);
+            let since = first.map_or(0.0, |first| distance(&first.3, place));
+            sample.host.as_ref() == Some(owner) && stamp.0 > former && since > MOVED
+        })
+    };
+    later().find(moved).map(|sample| sample.at)
+}
+
+/// The middle one, or the lower of the two in the middle.
+///
+/// # Panics
+/// When there is none.
+#[must_use]
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted[(sorted.len() - 1) / 2]
+}

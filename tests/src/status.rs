@@ -1,0 +1,259 @@
+//! `samovar.status()` and a robot's line as values (`docs/automation.md`).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Who a peer or what an object is, as the contract writes it. Only equality matters here.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(from = "Value")]
+pub struct Id(String);
+
+impl From<Value> for Id {
+    fn from(value: Value) -> Self {
+        Self(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One peer's view of its session.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The peer itself; `None` before it has entered a game.
+    pub peer: Option<Id>,
+    /// Its name.
+    pub name: String,
+    /// `Idle`, `Backup`, `ActiveAlone`, `ActiveBackedUp` or `Suspended`.
+    pub role: String,
+    /// The host's reign.
+    pub term: u64,
+    /// The host.
+    pub host: Option<Id>,
+    /// Who takes over.
+    pub backup: Option<Id>,
+    /// `mesh`.
+    pub topology: String,
+    /// `connected` or `lost`.
+    pub relay: String,
+    /// Everybody in the game.
+    pub members: Vec<Member>,
+    /// Everything replicated.
+    pub objects: Vec<Object>,
+    /// Session time in milliseconds.
+    pub session_time_ms: Option<f64>,
+    /// Pictures drawn.
+    pub frames: u64,
+    /// Changes of host.
+    pub migrations: Vec<Migration>,
+    /// Counted since the start.
+    pub traffic: Traffic,
+    /// What went wrong, in words.
+    pub errors: Vec<String>,
+}
+
+/// One player.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Member {
+    /// Its peer; that of the host for the host's robots.
+    pub peer: Option<Id>,
+    /// Its name.
+    pub name: String,
+    /// Its points.
+    pub score: i64,
+    /// Whether it is the one that reports.
+    pub is_self: bool,
+    /// Whether the host drives it.
+    pub is_robot: bool,
+    /// `self`, `direct` or `relayed`.
+    pub path: String,
+    /// Round trip in milliseconds.
+    pub rtt_ms: Option<f64>,
+    /// Whether somebody can see its tab.
+    pub visible: bool,
+}
+
+/// One replicated object.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Object {
+    /// Which.
+    pub id: Id,
+    /// What.
+    pub kind: Id,
+    /// Who changes it.
+    pub owner: Id,
+    /// Term and counter of that ownership.
+    pub stamp: (u64, u64),
+    /// Where, in table units.
+    pub position: Option<Vec<f64>>,
+    /// How fast, in table units a second.
+    pub velocity: Option<Vec<f64>>,
+}
+
+/// One change of host.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Migration {
+    /// The new term.
+    pub term: u64,
+    /// The former host.
+    pub from: Id,
+    /// The new one.
+    pub to: Id,
+    /// `lost`, `left` or `handover`.
+    pub cause: String,
+    /// Session time at which the former host was missed.
+    pub detected_ms: f64,
+    /// Session time at which the new one was there.
+    pub resumed_ms: f64,
+}
+
+/// What went over the network.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Traffic {
+    pub packets_out: u64,
+    pub packets_in: u64,
+    pub bytes_out: u64,
+    pub bytes_in: u64,
+}
+
+/// What all members must agree on when nothing changes: who is there and in what office, who owns what, the scores.
+/// Sugar cubes are left out, which fly for less time than a look at three processes takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    term: u64,
+    host: Option<Id>,
+    backup: Option<Id>,
+    members: Vec<(String, Option<Id>, i64, bool)>,
+    objects: BTreeMap<Id, (Id, Id, (u64, u64))>,
+}
+
+impl Status {
+    /// Reads what a page or robot reports.
+    ///
+    /// # Errors
+    /// Text that says which part of the contract is broken.
+    pub fn read(value: &Value) -> Result<Self, String> {
+        Self::deserialize(value).map_err(|error| format!("{error} in {value}"))
+    }
+
+    /// What has to be the same at every member.
+    #[must_use]
+    pub fn agreed(&self) -> Agreed {
+        let member = |each: &Member| (each.name.clone(), each.peer.clone(), each.score, each.is_robot);
+        let mut members: Vec<_> = self.members.iter().map(member).collect();
+        members.sort_unstable();
+        let object = |each: &Object| (each.id.clone(), (each.kind.clone(), each.owner.clone(), each.stamp));
+        let objects = self.objects.iter().filter(|each| !each.is("cube")).map(object).collect();
+        Agreed { term: self.term, host: self.host.clone(), backup: self.backup.clone(), members, objects }
+    }
+
+    /// Whether this peer hosts.
+    #[must_use]
+    pub fn is_host(&self) -> bool {
+        self.peer.is_some() && self.peer == self.host
+    }
+
+    /// Whether this peer takes over from the host.
+    #[must_use]
+    pub fn is_backup(&self) -> bool {
+        self.peer.is_some() && self.peer == self.backup
+    }
+
+    /// The member with this name.
+    ///
+    /// # Errors
+    /// The state when there is none.
+    pub fn member(&self, name: &str) -> Result<&Member, String> {
+        let found = self.members.iter().find(|each| each.name == name);
+        found.ok_or_else(|| format!("no {name:?} in {self}"))
+    }
+
+    /// The points of the member with this name; `None` when it is not there.
+    #[must_use]
+    pub fn score(&self, name: &str) -> Option<i64> {
+        self.member(name).ok().map(|member| member.score)
+    }
+
+    /// All names and points, in the order of the names.
+    #[must_use]
+    pub fn scores(&self) -> BTreeMap<String, i64> {
+        self.members.iter().map(|each| (each.name.clone(), each.score)).collect()
+    }
+
+    /// The members that are peers of their own, not the host's robots.
+    pub fn peers(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|each| !each.is_robot)
+    }
+
+    /// The objects of a kind.
+    pub fn objects_of(&self, kind: &str) -> impl Iterator<Item = &Object> {
+        self.objects.iter().filter(move |each| each.is(kind))
+    }
+
+    /// The object with this id.
+    #[must_use]
+    pub fn object(&self, id: &Id) -> Option<&Object> {
+        self.objects.iter().find(|each| each.id == *id)
+    }
+}
+
+impl Object {
+    /// Whether it is of this kind.
+    #[must_use]
+    pub fn is(&self, kind: &str) -> bool {
+        self.kind.0.eq_ignore_ascii_case(kind)
+    }
+
+    /// How far it is from where it was in `before`; zero when one of them has no place.
+    #[must_use]
+    pub fn distance(&self, before: &Self) -> f64 {
+        distance(self.position.as_deref().unwrap_or_default(), before.position.as_deref().unwrap_or_default())
+    }
+}
+
+/// How far two places are apart; zero when one of them is none.
+#[must_use]
+pub fn distance(one: &[f64], other: &[f64]) -> f64 {
+    one.iter().zip(other).map(|(one, other)| (one - other) * (one - other)).sum::<f64>().sqrt()
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = |id: &Option<Id>| id.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+        write!(
+            f,
+            "{} ({}) {} term {} host {} backup {} relay {};",
+            self.name,
+            id(&self.peer),
+            self.role,
+            self.term,
+            id(&self.host),
+            id(&self.backup),
+            self.relay
+        )?;
+        for Member { name, score, path, is_robot, .. } in &self.members {
+            write!(f, " {name}{} {score} {path};", if *is_robot { "*" } else { "" })?;
+        }
+        for Object { id, kind, owner, stamp: (term, counter), .. } in &self.objects {
+            write!(f, " {kind} {id} of {owner} at {term}.{counter};")?;
+        }
+        write!(f, " errors {:?}", self.errors)
+    }
+}

@@ -1,0 +1,313 @@
+//! The page's state: in the lobby, in a game, or facing a problem. Called once per frame, and by what arrives while
+//! the page is hidden.
+
+mod draw;
+mod lifecycle;
+mod news;
+
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+
+use samovar_duel::teapot::Controls as Wheel;
+use samovar_peer::PathPolicy;
+use samovar_session::Role;
+use samovar_wire::GameCode;
+use wasm_bindgen::prelude::*;
+use web_sys::Window;
+
+use crate::address;
+use crate::automation::Automation;
+use crate::games::{Answer, GameList};
+use crate::input::{Controls, Input};
+use crate::page::{Page, PageEvent, Problem, RelayState};
+use crate::params::{Entry, Params, PathChoice};
+use crate::play::{Play, Wish};
+use crate::seat;
+use crate::sound::Sound;
+use crate::view::{Quality, View, ViewError, suggested_quality};
+use draw::Meter;
+
+/// How often the lobby asks for the list of games, in milliseconds.
+const LIST_EVERY: f64 = 2_500.0;
+/// How long the relay may be out of reach before the page gives up a join, in milliseconds.
+const RELAY_PATIENCE: f64 = 15_000.0;
+/// How long a session may be without a host before the page says so on a page of its own, in milliseconds.
+const SUSPENDED_PATIENCE: f64 = 20_000.0;
+/// Two rejoins within this time mean that rejoining does not help, in milliseconds.
+const REJOIN_WITHIN: f64 = 5_000.0;
+
+/// The page's state.
+pub struct App {
+    window: Window,
+    page: Page,
+    controls: Controls,
+    sound: Sound,
+    view: Option<View>,
+    params: Params,
+    games: GameList,
+    automation: Option<Automation>,
+    play: Option<Play>,
+    meter: Meter,
+    listed_at: f64,
+    in_lobby: bool,
+    relay: RelayState,
+    rejoined_at: f64,
+    /// Since when the game cannot go on, and whether the page has said so.
+    trouble: Option<(f64, bool)>,
+    left_by_hiding: bool,
+    myself: Weak<RefCell<App>>,
+}
+
+impl App {
+    /// Builds the page and shows what its address asks for.
+    ///
+    /// # Errors
+    /// Page and code are of different versions, or there is no window.
+    pub fn start() -> Result<Rc<RefCell<Self>>, JsValue> {
+        let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
+        let params = Params::parse(&window.location().search().unwrap_or_default());
+        let page = Page::new()?;
+        if let Some(name) = &params.name {
+            page.set_name(name);
+        }
+        if let Some(colour) = params.colour {
+            page.set_colour(colour);
+        }
+        let controls = Controls::new(page.canvas())?;
+        let sound = Sound::new(page.muted())?;
+        let app = Rc::new_cyclic(|myself| {
+            RefCell::new(Self {
+                window,
+                page,
+                controls,
+                sound,
+                view: None,
+                params,
+                games: GameList::default(),
+                automation: None,
+                play: None,
+                meter: Meter::default(),
+                listed_at: f64::NEG_INFINITY,
+                in_lobby: false,
+                relay: RelayState::Connecting,
+                rejoined_at: f64::NEG_INFINITY,
+                trouble: None,
+                left_by_hiding: false,
+                myself: Weak::clone(myself),
+            })
+        });
+        app.borrow_mut().open()?;
+        Ok(app)
+    }
+
+    fn open(&mut self) -> Result<(), JsValue> {
+        for warning in &self.params.warnings {
+            web_sys::console::warn_1(&warning.into());
+        }
+        let app = Weak::clone(&self.myself);
+        let status = move || app.upgrade().map_or_else(String::new, |app| app.borrow().status());
+        self.automation = Some(Automation::install(Rc::new(RefCell::new(status)))?);
+        if let Some(problem) = self.params.problem.clone() {
+            self.page.problem(problem);
+        } else if self.build_view() {
+            self.enter();
+        }
+        Ok(())
+    }
+
+    /// Builds the scene, now or after the browser gave a lost one back; says so when there can be none.
+    fn build_view(&mut self) -> bool {
+        let quality = if self.params.low { Quality::Low } else { suggested_quality() };
+        match View::new(self.page.canvas(), quality) {
+            Ok(view) => self.view = Some(view),
+            Err(ViewError::NoWebGl2) => self.page.problem(Problem::NoWebGl2),
+            Err(error) => self.page.problem(Problem::Broken { detail: error.to_string() }),
+        }
+        self.view.is_some()
+    }
+
+    /// Goes where the address says.
+    fn enter(&mut self) {
+        match self.params.entry.clone() {
+            Entry::Lobby => self.show_lobby(),
+            Entry::Join(code) => self.join(&code),
+            Entry::Create(code) => self.create(code.as_deref(), self.params.robots.unwrap_or(0)),
+        }
+    }
+
+    fn show_lobby(&mut self) {
+        self.stop_playing();
+        address::show_game(&self.window, &self.params, None);
+        self.in_lobby = true;
+        self.listed_at = f64::NEG_INFINITY;
+        self.page.show_lobby(None, self.relay);
+    }
+
+    fn join(&mut self, code: &str) {
+        // Codes were checked where they were typed or read.
+        let Some(code) = GameCode::parse(code) else { return };
+        self.page.show_waiting(&format!("Joining {code}…"));
+        let ticket = seat::read(code.as_str());
+        self.begin(Wish { code: Some(code), create: false, ticket, ..self.wish() });
+    }
+
+    fn create(&mut self, code: Option<&str>, robots: u8) {
+        self.page.show_waiting("Setting the table…");
+        let code = code.and_then(GameCode::parse);
+        self.begin(Wish { code, create: true, robots, ..self.wish() });
+    }
+
+    fn wish(&self) -> Wish {
+        let paths = match self.params.path {
+            PathChoice::Auto => PathPolicy::Auto,
+            PathChoice::Direct => PathPolicy::Direct,
+            PathChoice::Relayed => PathPolicy::Relayed,
+        };
+        let (name, colour) = (self.page.name(), self.page.colour());
+        Wish { code: None, create: false, name, colour, robots: 0, paths, ticket: None }
+    }
+
+    fn begin(&mut self, wish: Wish) {
+        self.in_lobby = false;
+        self.meter = Meter::default();
+        let app = Weak::clone(&self.myself);
+        let on_wake = move || {
+            // While the page is at work it will look by itself; while it is visible each frame does.
+            if let Some(app) = app.upgrade()
+                && let Ok(mut app) = app.try_borrow_mut()
+                && app.is_hidden()
+            {
+                app.play_on();
+            }
+        };
+        let mut play = Play::start(&address::relay_url(&self.window), wish, on_wake);
+        self.params.warnings.iter().for_each(|warning| play.note_error(warning.clone()));
+        self.play = Some(play);
+    }
+
+    fn stop_playing(&mut self) {
+        self.controls.set_active(false);
+        self.page.labels(&[]);
+        self.page.banner(None);
+        self.play = None;
+    }
+
+    /// One frame at `time` milliseconds.
+    pub fn frame(&mut self, time: f64) {
+        self.play_on();
+        while let Some(event) = self.page.poll_event() {
+            self.on_page_event(event);
+        }
+        if self.automation.as_ref().is_some_and(Automation::wants_to_leave) {
+            self.leave();
+        }
+        self.refresh_list(time);
+        self.watch_for_trouble(time);
+        self.draw(time);
+    }
+
+    /// Says so when a join or a session has been stuck for long, and takes it back when it goes on.
+    fn watch_for_trouble(&mut self, time: f64) {
+        let Some(play) = &self.play else {
+            self.trouble = None;
+            return;
+        };
+        let (is_member, is_suspended) = (play.is_member(), play.role() == Some(Role::Suspended));
+        let is_stuck = if is_member { is_suspended } else { self.relay == RelayState::Lost };
+        let code = play.wish().code.as_ref().map(|code| code.as_str().to_owned()).unwrap_or_default();
+        match self.trouble {
+            Some((_, was_said)) if !is_stuck => {
+                self.trouble = None;
+                if was_said {
+                    self.page.show_game(&code, &address::invite(&self.window, &code));
+                }
+            }
+            None if is_stuck => self.trouble = Some((time, false)),
+            Some((since, false)) if !is_member && time - since >= RELAY_PATIENCE => {
+                self.stop_playing();
+                self.page.problem(Problem::RelayLost);
+            }
+            Some((since, false)) if is_member && time - since >= SUSPENDED_PATIENCE => {
+                self.trouble = Some((since, true));
+                self.page.problem(Problem::Suspended { code });
+            }
+            _ => {}
+        }
+    }
+
+    /// Moves the game on, if there is one.
+    fn play_on(&mut self) {
+        let Some(play) = &mut self.play else { return };
+        let hands = self.controls.read();
+        let script = self.automation.as_ref().map(Automation::input).unwrap_or_default();
+        let news = play.step(wheel(hands, script));
+        news.into_iter().for_each(|news| self.on_news(news));
+    }
+
+    fn on_page_event(&mut self, event: PageEvent) {
+        match event {
+            PageEvent::Join { code } => self.join(&code),
+            PageEvent::Create { code, robots } => self.create(code.as_deref(), robots),
+            PageEvent::Leave => self.leave(),
+            PageEvent::BackToLobby => self.show_lobby(),
+            PageEvent::Refresh => self.listed_at = f64::NEG_INFINITY,
+            PageEvent::MuteToggled(muted) => self.sound.set_muted(muted),
+            // A typed name or colour counts for the next game.
+            PageEvent::NameChanged(_) | PageEvent::ColourChanged(_) => {}
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(play) = &self.play {
+            play.leave();
+            if let Some(code) = &play.wish().code {
+                seat::forget(code.as_str());
+            }
+        }
+        self.show_lobby();
+    }
+
+    fn refresh_list(&mut self, time: f64) {
+        if !self.in_lobby {
+            return;
+        }
+        if time - self.listed_at >= LIST_EVERY {
+            self.listed_at = time;
+            self.games.ask();
+        }
+        match self.games.take() {
+            Some(Answer::Games(rows)) => {
+                self.relay = RelayState::Connected;
+                self.page.show_lobby(Some(&rows), self.relay);
+            }
+            Some(Answer::Unreachable) => {
+                self.relay = RelayState::Lost;
+                self.page.show_lobby(Some(&[]), self.relay);
+            }
+            None => {}
+        }
+    }
+
+    fn is_hidden(&self) -> bool {
+        self.window.document().is_some_and(|document| document.hidden())
+    }
+
+    /// The status that scripts see, as JSON.
+    fn status(&self) -> String {
+        let outside = || {
+            let mut journal = samovar_duel::journal::Journal::default();
+            self.params.warnings.iter().for_each(|warning| journal.error(warning.clone()));
+            samovar_duel::status::Status::outside(&self.page.name(), false, &journal)
+        };
+        self.play.as_ref().map_or_else(outside, Play::status).to_json()
+    }
+}
+
+/// What hands and scripts ask for together.
+fn wheel(hands: Input, script: Input) -> Wheel {
+    Wheel {
+        throttle: (hands.throttle + script.throttle).clamp(-1.0, 1.0),
+        turn: (hands.turn + script.turn).clamp(-1.0, 1.0),
+        fire: hands.fire || script.fire,
+    }
+}

@@ -1,0 +1,277 @@
+//! The picture of one frame: scene, labels, HUD, and the noises that go with it.
+
+use std::collections::BTreeMap;
+
+use samovar_duel::arena::{ObstacleKind, TEA_TABLE};
+use samovar_duel::game::{CubeView as Cube, DuelEvent, Scene, Standing, TeapotView as Pot};
+use samovar_duel::phase::Phase;
+use samovar_duel::player::PlayerKey;
+use samovar_peer::Path;
+use samovar_session::Role as SessionRole;
+use samovar_wire::{ObjectId, PeerId};
+
+use super::App;
+use super::news::rgb;
+use crate::page::{Hud, Label, LinkKind, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic};
+use crate::sound::Effect;
+use crate::view::{CubeView, Frame, Obstacle, ObstacleView, TeapotView, View};
+
+/// How far above the table a name hangs.
+const LABEL_HEIGHT: f32 = 2.3;
+/// Traffic is shown as the mean of this many milliseconds.
+const METER_EVERY: f64 = 1_000.0;
+/// How much a teapot leans per unit of acceleration, and at most, in radians.
+const LEAN: f32 = 0.012;
+const LEAN_MAX: f32 = 0.22;
+
+/// What is carried from frame to frame for the looks alone.
+#[derive(Default)]
+pub struct Meter {
+    since: f64,
+    bytes: [u64; 2],
+    rates: [u32; 2],
+    last: f64,
+    leans: BTreeMap<ObjectId, Lean>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Lean {
+    velocity: [f32; 2],
+    tilt: [f32; 2],
+}
+
+impl Meter {
+    fn read(&mut self, time: f64, bytes: [u64; 2]) -> Traffic {
+        let elapsed = time - self.since;
+        if elapsed >= METER_EVERY {
+            let rate = |now: u64, before: u64| (now.saturating_sub(before) as f64 / elapsed * 1_000.0) as u32;
+            self.rates = [rate(bytes[0], self.bytes[0]), rate(bytes[1], self.bytes[1])];
+            (self.since, self.bytes) = (time, bytes);
+        }
+        let [bytes_in, bytes_out] = self.rates.map(Into::into);
+        Traffic { bytes_in, bytes_out }
+    }
+
+    /// Leans teapots against their acceleration, smoothly, as something full of tea does.
+    fn lean(&mut self, time: f64, pots: &[Pot]) -> Vec<[f32; 2]> {
+        let dt = ((time - self.last) / 1_000.0).clamp(0.001, 0.1) as f32;
+        self.last = time;
+        self.leans.retain(|id, _| pots.iter().any(|pot| pot.id == *id));
+        let keep = (-dt / 0.12).exp();
+        let lean = |pot: &Pot| {
+            let lean = self.leans.entry(pot.id).or_default();
+            let (sin, cos) = pot.motion.heading.sin_cos();
+            let [ax, ay] = [0, 1].map(|i| (pot.motion.velocity[i] - lean.velocity[i]) / dt);
+            let forward = (ax * cos + ay * sin) * -LEAN;
+            let left = (ay * cos - ax * sin) * -LEAN;
+            let goal = [forward, left].map(|angle| angle.clamp(-LEAN_MAX, LEAN_MAX));
+            lean.velocity = pot.motion.velocity;
+            lean.tilt = [0, 1].map(|i| lean.tilt[i] * keep + goal[i] * (1.0 - keep));
+            lean.tilt
+        };
+        pots.iter().map(lean).collect()
+    }
+}
+
+impl App {
+    pub(super) fn draw(&mut self, time: f64) {
+        let Some(view) = &mut self.view else { return };
+        let Some(play) = self.play.as_mut().filter(|play| play.is_member()) else {
+            view.draw_still_life(time / 1_000.0);
+            return;
+        };
+        play.count_frame();
+        let scene = play.look(|now, peer, duel| Some(duel.scene(now, peer.session()?)));
+        let Some(scene) = scene else { return };
+        let tilts = self.meter.lean(time, &scene.teapots);
+        draw_scene(view, time, &scene, &tilts);
+        self.page.labels(&labels(view, &scene));
+        self.show_hud(time, &scene.standings);
+    }
+
+    fn show_hud(&mut self, time: f64, standings: &[Standing]) {
+        let Some(play) = &self.play else { return };
+        let (hud, is_cut_off) = play.look(|now, peer, _| {
+            let relay = if peer.is_relay_connected() { RelayState::Connected } else { RelayState::Lost };
+            let traffic = peer.traffic();
+            let traffic = self.meter.read(time, [traffic.bytes_in, traffic.bytes_out]);
+            let Some(session) = peer.session() else { return (None, false) };
+            let role = session.role(now);
+            let row = |standing: &Standing| player_row(now, peer, session, standing);
+            let players = standings.iter().map(row).collect();
+            let hud = Hud { players, role: role_of(role), term: session.term().0, relay, traffic };
+            let alone = session
+                .view()
+                .members()
+                .all(|m| m.peer == session.me() || peer.path(now, m.peer) == Path::None);
+            let cut_off = role == SessionRole::Suspended || (alone && session.view().members().count() > 1);
+            (Some(hud), cut_off)
+        });
+        let Some(hud) = hud else { return };
+        self.page.hud(&hud);
+        let banner = match hud.relay {
+            _ if is_cut_off => Some(RECONNECTING),
+            RelayState::Lost => Some(RELAY_GONE),
+            RelayState::Connected | RelayState::Connecting => None,
+        };
+        self.page.banner(banner);
+    }
+
+    /// Sounds and crumbs.
+    pub(super) fn on_noise(&mut self, event: &DuelEvent) {
+        let colour = |app: &Self, player| {
+            let look = app.play.as_ref().map(|play| {
+                play.look(|_, peer, duel| peer.session().map(|session| duel.looks_of(session, player)))
+            });
+            look.flatten()
+        };
+        match event {
+            DuelEvent::Fired { position, .. } => self.play_at(Effect::Fire, 0.35, *position),
+            DuelEvent::Shattered { position } => {
+                if let Some(view) = &mut self.view {
+                    view.burst(*position, [245, 240, 230]);
+                }
+            }
+            DuelEvent::HitScored { by, struck, position: [x, y], .. } => {
+                let (Some((by, _)), Some((struck, glaze))) = (colour(self, *by), colour(self, *struck))
+                else {
+                    return;
+                };
+                self.page.feed(&format!("{by} sugared {struck}"));
+                let place = [*x, *y, 0.9];
+                self.play_at(Effect::Hit, 0.9, place);
+                if let Some(view) = &mut self.view {
+                    view.burst(place, rgb(glaze.number()));
+                }
+            }
+            DuelEvent::Respawned { position: [x, y], .. } => {
+                self.play_at(Effect::Respawn, 0.4, [*x, *y, 0.5])
+            }
+            _ => {}
+        }
+    }
+
+    /// Plays a sound where it happens: left or right of the picture, softer when it is outside.
+    fn play_at(&self, effect: Effect, loudness: f32, place: [f32; 3]) {
+        let width = self.page.canvas().client_width().max(1) as f32;
+        let seen = self.view.as_ref().and_then(|view| view.project(place));
+        let (loudness, pan) = seen.map_or((loudness * 0.4, 0.0), |[x, _]| (loudness, x / width * 2.0 - 1.0));
+        self.sound.play(effect, loudness, pan.clamp(-1.0, 1.0));
+    }
+}
+
+fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
+    let names: Vec<_> = scene.teapots.iter().map(|pot| pot.name.to_string()).collect();
+    let teapots: Vec<_> = scene
+        .teapots
+        .iter()
+        .zip(&names)
+        .zip(tilts)
+        .map(|((pot, name), &tilt)| TeapotView {
+            key: key(pot.id),
+            position: [pot.motion.position[0], pot.motion.position[1], 0.0],
+            heading: pot.motion.heading,
+            tilt,
+            colour: pot.glaze,
+            name,
+            visible: pot.phase.is_on_table(),
+            flash: flash(pot.phase, scene.time),
+            ghost: pot.is_ghost,
+        })
+        .collect();
+    let cubes: Vec<_> = scene.cubes.iter().map(|cube| cube_view(cube, time)).collect();
+    let obstacles: Vec<_> = TEA_TABLE
+        .obstacles
+        .iter()
+        .map(|obstacle| ObstacleView {
+            position: obstacle.centre,
+            radius: obstacle.radius,
+            height: obstacle.height,
+            kind: match obstacle.kind {
+                ObstacleKind::SugarBowl => Obstacle::SugarBowl,
+                ObstacleKind::Cup => Obstacle::Cup,
+                ObstacleKind::BiscuitPlate => Obstacle::Biscuits,
+            },
+        })
+        .collect();
+    let me = scene.teapots.iter().position(|pot| pot.is_me);
+    view.draw(&Frame { time_s: time / 1_000.0, teapots: &teapots, cubes: &cubes, me, obstacles: &obstacles });
+}
+
+fn cube_view(cube: &Cube, time: f64) -> CubeView {
+    let key = key(cube.id);
+    // Each cube tumbles in its own way.
+    let turn = (time / 1_000.0) as f32 * 6.0 + (key % 97) as f32;
+    CubeView { key, position: cube.position, spin: [turn, turn * 0.7, turn * 0.3] }
+}
+
+/// A shielded teapot blinks, three times a second.
+fn flash(phase: Phase, time: u64) -> f32 {
+    match phase {
+        Phase::Shielded { .. } => {
+            ((time / 1_000 % 333) as f32 / 333.0 * core::f32::consts::TAU).sin().max(0.0) * 0.6
+        }
+        Phase::Alive | Phase::Hit { .. } => 0.0,
+    }
+}
+
+fn labels(view: &View, scene: &Scene) -> Vec<Label> {
+    let others = scene.teapots.iter().filter(|pot| !pot.is_me && pot.phase.is_on_table());
+    let glaze = |player: PlayerKey| {
+        scene.standings.iter().find(|row| row.player == player).map_or(0, |row| row.glaze.number())
+    };
+    others
+        .filter_map(|pot| {
+            let [x, y] = pot.motion.position;
+            let [x, y] = view.project([x, y, LABEL_HEIGHT])?;
+            Some(Label { key: key(pot.id), text: pot.name.to_string(), x, y, colour: glaze(pot.player) })
+        })
+        .collect()
+}
+
+fn player_row(
+    now: samovar_wire::Time,
+    peer: &samovar_peer::Peer,
+    session: &samovar_session::Session,
+    standing: &Standing,
+) -> PlayerRow {
+    let (me, host) = (session.me(), session.host());
+    let member = session.view().members().find(|m| PlayerKey::Seat(m.record.seat.0) == standing.player);
+    let other: Option<PeerId> = member.map(|m| m.peer).filter(|&other| other != me);
+    let link = other.map(|other| match peer.path(now, other) {
+        Path::Direct => LinkKind::Direct,
+        Path::Relayed | Path::None => LinkKind::Relayed,
+    });
+    let ping = other.and_then(|other| session.round_trip(other));
+    PlayerRow {
+        key: match standing.player {
+            PlayerKey::Seat(seat) => u64::from(seat),
+            PlayerKey::Robot(number) => 1 << 32 | u64::from(number),
+        },
+        name: standing.name.to_string(),
+        colour: standing.glaze.number(),
+        score: i32::from(standing.score),
+        is_self: standing.is_me,
+        is_robot: standing.is_robot,
+        is_host: member.is_some_and(|m| m.peer == host),
+        is_backup: member.is_some_and(|m| Some(m.peer) == session.view().backup()),
+        ping_ms: ping.map(|ping| ping.as_millis_f64().round() as u32),
+        link,
+        away: standing.is_away || member.is_some_and(|m| !m.record.visible),
+    }
+}
+
+const fn role_of(role: SessionRole) -> Role {
+    match role {
+        SessionRole::Idle => Role::Idle,
+        SessionRole::Backup => Role::Backup,
+        SessionRole::ActiveAlone => Role::ActiveAlone,
+        SessionRole::ActiveBackedUp => Role::ActiveBackedUp,
+        SessionRole::Suspended => Role::Suspended,
+    }
+}
+
+/// One number for an object's id.
+fn key(id: ObjectId) -> u64 {
+    u64::from(id.creator.0) << 32 | u64::from(id.number)
+}

@@ -1,0 +1,72 @@
+//! What the browser does to a page: hides it, shows it, resizes it, takes its graphics away, closes it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use wasm_bindgen::prelude::*;
+
+use super::App;
+use crate::page::dom::{self, Listener};
+
+impl App {
+    /// Listens for the life of the page.
+    ///
+    /// # Errors
+    /// There is no window.
+    pub fn listen(app: &Rc<RefCell<Self>>) -> Result<Vec<Listener>, JsValue> {
+        let (window, document) = (dom::window()?, dom::document()?);
+        let canvas = app.borrow().page.canvas().clone();
+        let with = |act: fn(&mut Self)| {
+            let app = Rc::clone(app);
+            move |event: web_sys::Event| {
+                if event.type_() == "webglcontextlost" {
+                    // Without this the browser never gives the context back.
+                    event.prevent_default();
+                }
+                if let Ok(mut app) = app.try_borrow_mut() {
+                    act(&mut app);
+                }
+            }
+        };
+        Ok(vec![
+            Listener::new(&document, "visibilitychange", with(Self::on_visibility))?,
+            Listener::new(&window, "resize", with(Self::on_resize))?,
+            Listener::new(&window, "pagehide", with(Self::on_page_hide))?,
+            Listener::new(&window, "pageshow", with(Self::on_page_show))?,
+            Listener::new(&canvas, "webglcontextlost", with(|_| ()))?,
+            Listener::new(&canvas, "webglcontextrestored", with(Self::on_graphics_back))?,
+        ])
+    }
+
+    fn on_visibility(&mut self) {
+        let visible = !self.is_hidden();
+        if let Some(play) = &self.play {
+            play.set_visible(visible);
+        }
+    }
+
+    fn on_resize(&mut self) {
+        if let Some(view) = &mut self.view {
+            view.resize();
+        }
+    }
+
+    fn on_graphics_back(&mut self) {
+        self.build_view();
+    }
+
+    /// The page goes: the others are told, so that nobody waits for silence. The ticket stays for a reload.
+    fn on_page_hide(&mut self) {
+        if let Some(play) = self.play.take() {
+            play.leave();
+            self.left_by_hiding = true;
+        }
+    }
+
+    /// The browser kept the page in its drawer and shows it again: it comes back to its seat.
+    fn on_page_show(&mut self) {
+        if core::mem::take(&mut self.left_by_hiding) {
+            let _ = self.window.location().reload();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What the game tells, and what the page makes of it.
+
+use samovar_duel::game::DuelEvent;
+use samovar_session::{Cause, Migration};
+
+use super::{App, REJOIN_WITHIN};
+use crate::address;
+use crate::page::{PALETTE, Problem, RelayState};
+use crate::play::{Ending, News, Wish};
+use crate::seat;
+use crate::sound::Effect;
+
+impl App {
+    pub(super) fn on_news(&mut self, news: News) {
+        match news {
+            News::Entered(code) => {
+                self.relay = RelayState::Connected;
+                if let Some(play) = &mut self.play {
+                    play.set_code(code);
+                }
+            }
+            News::Seated(ticket) => {
+                let Some(code) = self.play.as_ref().and_then(|play| play.wish().code.clone()) else { return };
+                seat::write(code.as_str(), ticket);
+                address::show_game(&self.window, &self.params, Some(code.as_str()));
+                self.page.show_game(code.as_str(), &address::invite(&self.window, code.as_str()));
+                self.controls.set_active(true);
+            }
+            News::HostChanged(migration) => self.on_host_changed(&migration),
+            News::Relay(connected) => {
+                self.relay = if connected { RelayState::Connected } else { RelayState::Lost };
+                if !connected && self.play.as_ref().is_some_and(|play| !play.is_member()) {
+                    self.page.show_waiting("The relay does not answer. Trying again…");
+                }
+            }
+            News::Duel(event) => self.on_duel_event(&event),
+            News::Over(ending) => self.on_over(ending),
+        }
+    }
+
+    fn on_host_changed(&mut self, migration: &Migration) {
+        let Some(play) = &self.play else { return };
+        let heir = play.name_of(migration.to);
+        let seconds = migration.resumed.since(migration.detected).as_millis_f64() / 1_000.0;
+        let went = match migration.cause {
+            Cause::Lost => "The host was lost.",
+            Cause::Left => "The host left.",
+        };
+        let heir =
+            heir.map_or_else(|| "You are the host now".to_owned(), |name| format!("{name} is the host now"));
+        self.page.toast(&format!("{went} {heir} ({seconds:.1} s)"));
+        self.sound.play(Effect::HostChanged, 0.8, 0.0);
+    }
+
+    fn on_duel_event(&mut self, event: &DuelEvent) {
+        match event {
+            DuelEvent::PlayerCame { name, is_back, .. } => {
+                self.page.feed(&format!("{name} {}", if *is_back { "is back" } else { "sits down" }));
+            }
+            DuelEvent::PlayerWent { name, .. } => self.page.feed(&format!("{name} is away")),
+            _ => self.on_noise(event),
+        }
+    }
+
+    fn on_over(&mut self, ending: Ending) {
+        let Some(wish) = self.play.as_ref().map(|play| play.wish().clone()) else { return };
+        self.stop_playing();
+        match ending {
+            Ending::Removed => self.come_back(wish),
+            Ending::Unknown => {
+                // Everybody has left the game that this tab sat at: it is set anew under the same code.
+                if let Some(code) = &wish.code {
+                    seat::forget(code.as_str());
+                }
+                self.page.show_waiting("Everybody has left. Setting the table anew…");
+                self.begin(Wish { create: true, ticket: None, ..wish });
+            }
+            Ending::Problem(problem) => self.page.problem(problem),
+        }
+    }
+
+    /// The others went on without this tab: its ticket takes the seat back, unless that was tried just now.
+    fn come_back(&mut self, wish: Wish) {
+        let time = crate::play::local_time().as_micros() as f64 / 1_000.0;
+        let Some(code) = wish.code.clone() else { return };
+        if time - self.rejoined_at < REJOIN_WITHIN {
+            self.page.problem(Problem::Removed { code: code.as_str().to_owned() });
+            return;
+        }
+        self.rejoined_at = time;
+        self.page.show_waiting("The others went on. Taking your seat back…");
+        let ticket = seat::read(code.as_str());
+        self.begin(Wish { create: false, ticket, ..wish });
+    }
+}
+
+/// The palette's colour of a glaze.
+pub(super) fn rgb(colour: u8) -> [u8; 3] {
+    PALETTE[usize::from(colour) % PALETTE.len()].rgb
+}

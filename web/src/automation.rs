@@ -1,0 +1,68 @@
+//! `window.samovar`: status, input and leave for scripts and tests (docs/automation.md).
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use js_sys::{JSON, Object, Reflect};
+use wasm_bindgen::prelude::*;
+
+use crate::input::Input;
+
+/// What scripts ask for, and what they are told. Installed once for the life of the page.
+pub struct Automation {
+    input: Rc<Cell<Input>>,
+    leave: Rc<Cell<bool>>,
+    _functions: [JsValue; 3],
+}
+
+impl Automation {
+    /// Puts `samovar` on the window; `status` makes the JSON of the present status.
+    ///
+    /// # Errors
+    /// There is no window to put it on.
+    pub fn install(status: Rc<RefCell<dyn FnMut() -> String>>) -> Result<Self, JsValue> {
+        let input = Rc::new(Cell::new(Input::default()));
+        let leave = Rc::new(Cell::new(false));
+        let ask_status = Closure::<dyn FnMut() -> JsValue>::new(move || {
+            // A script cannot call while the page itself is at work, so the borrow is free.
+            let json = status.try_borrow_mut().map(|mut status| status()).unwrap_or_default();
+            JSON::parse(&json).unwrap_or(JsValue::NULL)
+        });
+        let set_input = {
+            let input = Rc::clone(&input);
+            Closure::<dyn FnMut(JsValue)>::new(move |wish: JsValue| input.set(read_input(&wish)))
+        };
+        let ask_leave = {
+            let leave = Rc::clone(&leave);
+            Closure::<dyn FnMut()>::new(move || leave.set(true))
+        };
+        let functions = [ask_status.into_js_value(), set_input.into_js_value(), ask_leave.into_js_value()];
+        let samovar = Object::new();
+        for (name, function) in ["status", "input", "leave"].into_iter().zip(&functions) {
+            Reflect::set(&samovar, &name.into(), function)?;
+        }
+        let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
+        Reflect::set(&window, &"samovar".into(), &samovar)?;
+        Ok(Self { input, leave, _functions: functions })
+    }
+
+    /// What a script wants the teapot to do, until it says otherwise.
+    pub fn input(&self) -> Input {
+        self.input.get()
+    }
+
+    /// Whether a script asked to leave since the last call.
+    pub fn wants_to_leave(&self) -> bool {
+        self.leave.replace(false)
+    }
+}
+
+/// Missing or senseless values count as zero.
+fn read_input(wish: &JsValue) -> Input {
+    let number = |name: &str| {
+        let value = Reflect::get(wish, &name.into()).ok().and_then(|v| v.as_f64()).unwrap_or(0.0);
+        if value.is_finite() { value.clamp(-1.0, 1.0) as f32 } else { 0.0 }
+    };
+    let fire = Reflect::get(wish, &"fire".into()).is_ok_and(|value| value.is_truthy());
+    Input { throttle: number("throttle"), turn: number("turn"), fire }
+}

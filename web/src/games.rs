@@ -1,0 +1,74 @@
+//! The list of open games, fetched from the relay that served the page.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use js_sys::{Array, Reflect};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::Response;
+
+use crate::page::GameRow;
+
+/// Games shown at most.
+const GAMES_MAX: usize = 100;
+
+/// What the last answer said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The open games.
+    Games(Vec<GameRow>),
+    /// The relay did not answer.
+    Unreachable,
+}
+
+/// Asks for the list and keeps the answer until it is taken.
+#[derive(Clone, Default)]
+pub struct GameList {
+    answer: Rc<RefCell<Option<Answer>>>,
+    asking: Rc<Cell<bool>>,
+}
+
+impl GameList {
+    /// Asks, unless an answer is awaited already.
+    pub fn ask(&self) {
+        if self.asking.replace(true) {
+            return;
+        }
+        let list = self.clone();
+        spawn_local(async move {
+            let answer = fetch().await.map_or(Answer::Unreachable, Answer::Games);
+            *list.answer.borrow_mut() = Some(answer);
+            list.asking.set(false);
+        });
+    }
+
+    /// The answer, once.
+    pub fn take(&self) -> Option<Answer> {
+        self.answer.borrow_mut().take()
+    }
+}
+
+async fn fetch() -> Result<Vec<GameRow>, JsValue> {
+    let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
+    let response: Response = JsFuture::from(window.fetch_with_str("api/games")).await?.dyn_into()?;
+    if !response.ok() {
+        return Err(JsValue::UNDEFINED);
+    }
+    let list: Array = JsFuture::from(response.json()?).await?.dyn_into()?;
+    Ok(list.iter().take(GAMES_MAX).filter_map(|game| row(&game)).collect())
+}
+
+fn row(game: &JsValue) -> Option<GameRow> {
+    let text = |name: &str| Reflect::get(game, &name.into()).ok()?.as_string();
+    let number = |name: &str| Reflect::get(game, &name.into()).ok()?.as_f64();
+    let open = Reflect::get(game, &"open".into()).ok()?.as_bool()?;
+    let count = |value: f64| value.clamp(0.0, 255.0) as u32;
+    open.then_some(())?;
+    Some(GameRow {
+        code: text("code")?,
+        players: count(number("players")?),
+        seats: count(number("capacity")?),
+        host: text("host")?,
+    })
+}

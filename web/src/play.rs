@@ -1,0 +1,284 @@
+//! One game in progress: the peer, the duel over it, and what the page shows of both.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use samovar_duel::game::{self, Duel, DuelConfig, DuelEvent};
+use samovar_duel::journal::Journal;
+use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
+use samovar_duel::teapot::Controls;
+use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
+use samovar_peer_web::{WebPeer, entropy, now};
+use samovar_session::{EndReason, Event, Migration, Role};
+use samovar_wire::relay::{Purpose, Refusal};
+use samovar_wire::{Blame, CloseCode, GameCode, PeerId, Ticket, Time};
+
+use crate::page::Problem;
+
+/// Members of a game at most.
+const CAPACITY: u8 = 8;
+
+/// What a player wants to play.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// The game to join, or to create when `create` says so.
+    pub code: Option<GameCode>,
+    /// Whether to create it.
+    pub create: bool,
+    /// The player's name.
+    pub name: String,
+    /// Index into the palette.
+    pub colour: u8,
+    /// Robots in a new game.
+    pub robots: u8,
+    /// Which paths to use.
+    pub paths: PathPolicy,
+    /// Takes a seat back.
+    pub ticket: Option<Ticket>,
+}
+
+/// What the page must show or do.
+#[derive(Clone, Debug)]
+pub enum News {
+    /// The relay knows the game.
+    Entered(GameCode),
+    /// The player sits; the ticket brings it back.
+    Seated(Ticket),
+    /// Somebody else is host now.
+    HostChanged(Migration),
+    /// The relay cannot be reached, or is back.
+    Relay(bool),
+    /// Something happened in the duel.
+    Duel(DuelEvent),
+    /// The game is over for this peer, and why.
+    Over(Ending),
+}
+
+/// Why a game is over for this peer.
+#[derive(Clone, Debug)]
+pub enum Ending {
+    /// The others went on without it; the ticket takes the seat back.
+    Removed,
+    /// A code that this tab sat at before is unknown: everybody is gone.
+    Unknown,
+    /// Something that the player must read.
+    Problem(Problem),
+}
+
+/// One game in progress.
+pub struct Play {
+    peer: WebPeer,
+    duel: Duel,
+    journal: Journal,
+    wish: Wish,
+    frames: u64,
+    /// Set by the peer when something arrived.
+    pub woken: Rc<Cell<bool>>,
+}
+
+impl Play {
+    /// Starts: the relay is asked for, then the host. `on_wake` is called when something arrived.
+    pub fn start(relay_url: &str, wish: Wish, mut on_wake: impl FnMut() + 'static) -> Self {
+        let woken = Rc::new(Cell::new(false));
+        let purpose = match (&wish.code, wish.create) {
+            (Some(code), false) => Purpose::Join(code.clone()),
+            (code, _) => Purpose::Create(code.clone()),
+        };
+        let glaze = samovar_duel::player::Glaze::new(usize::from(wish.colour));
+        let config = PeerConfig {
+            entropy: entropy(),
+            purpose,
+            ticket: wish.ticket,
+            name: wish.name.clone(),
+            attributes: game::attributes(glaze, false),
+            params: game::params(),
+            paths: wish.paths,
+            capacity: CAPACITY,
+        };
+        let flag = Rc::clone(&woken);
+        let peer = WebPeer::start(relay_url, config, move || {
+            flag.set(true);
+            on_wake();
+        });
+        let [a, b, c, d, e, f, g, h, ..] = entropy();
+        let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        let duel = Duel::new(DuelConfig { seed, robots: wish.robots, is_resuming: wish.ticket.is_some() });
+        Self { peer, duel, journal: Journal::default(), wish, frames: 0, woken }
+    }
+
+    /// What the player wanted.
+    pub fn wish(&self) -> &Wish {
+        &self.wish
+    }
+
+    /// The relay named the game.
+    pub fn set_code(&mut self, code: GameCode) {
+        self.wish.code = Some(code);
+    }
+
+    /// Whether the host has admitted this peer.
+    pub fn is_member(&self) -> bool {
+        self.peer.with(|peer, _| peer.session().is_some_and(samovar_session::Session::is_member))
+    }
+
+    /// The name of another member; `None` for this peer itself.
+    pub fn name_of(&self, other: PeerId) -> Option<String> {
+        self.peer.with(|peer, _| {
+            let session = peer.session().filter(|session| session.me() != other)?;
+            Some(session.seat_of(other).map_or_else(|| "Somebody".to_owned(), |seat| seat.name.clone()))
+        })
+    }
+
+    /// Plays on: takes what happened and moves the duel to now.
+    pub fn step(&mut self, controls: Controls) -> Vec<News> {
+        let Self { peer, duel, journal, wish, .. } = self;
+        self.woken.set(false);
+        peer.with(|peer, now| {
+            let mut news = Vec::new();
+            while let Some(event) = peer.poll_event() {
+                on_peer_event(now, peer, event, (duel, journal, wish), &mut news);
+            }
+            if let Some(session) = peer.session_mut().filter(|session| session.is_member()) {
+                duel.step(now, session, controls);
+            }
+            while let Some(event) = duel.poll_event() {
+                news.push(News::Duel(event));
+            }
+            news
+        })
+    }
+
+    /// A frame was drawn.
+    pub fn count_frame(&mut self) {
+        self.frames += 1;
+    }
+
+    /// Looks at the peer and its duel.
+    pub fn look<R>(&self, look: impl FnOnce(Time, &Peer, &Duel) -> R) -> R {
+        self.peer.with(|peer, now| look(now, peer, &self.duel))
+    }
+
+    /// The page was hidden or shown.
+    pub fn set_visible(&self, visible: bool) {
+        self.peer.with(|peer, now| {
+            if let Some(session) = peer.session_mut() {
+                session.set_visible(now, visible);
+            }
+        });
+    }
+
+    /// Leaves the game and says so.
+    pub fn leave(&self) {
+        self.peer.with(|peer, now| peer.leave(now));
+    }
+
+    /// Notes an error for `status().errors`.
+    pub fn note_error(&mut self, text: String) {
+        self.journal.error(text);
+    }
+
+    /// The status that scripts see.
+    pub fn status(&self) -> Status {
+        self.peer.with(|peer, now| {
+            let Some(session) = peer.session() else {
+                return Status::outside(&self.wish.name, peer.is_relay_connected(), &self.journal);
+            };
+            let me = session.me();
+            let path = |other: PeerId| match peer.path(now, other) {
+                _ if other == me => PathWord::Myself,
+                Path::Direct => PathWord::Direct,
+                Path::Relayed | Path::None => PathWord::Relayed,
+            };
+            let traffic = peer.traffic();
+            let traffic = TrafficCount {
+                packets_out: traffic.packets_out,
+                packets_in: traffic.packets_in,
+                bytes_out: traffic.bytes_out,
+                bytes_in: traffic.bytes_in,
+            };
+            let relay_connected = peer.is_relay_connected();
+            let outside = Outside { relay_connected, path: &path, frames: self.frames, traffic };
+            Status::of(now, session, &self.duel, &self.journal, &outside)
+        })
+    }
+
+    /// This peer's role; `Suspended` when the host is missed and nobody could succeed it.
+    pub fn role(&self) -> Option<Role> {
+        self.peer.with(|peer, now| peer.session().map(|session| session.role(now)))
+    }
+}
+
+type Parts<'a> = (&'a mut Duel, &'a mut Journal, &'a Wish);
+
+fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>, news: &mut Vec<News>) {
+    let (duel, journal, wish) = parts;
+    match event {
+        PeerEvent::Entered(code) => news.push(News::Entered(code)),
+        PeerEvent::Refused(refusal) => {
+            journal.error(format!("the relay refused: {refusal:?}"));
+            if peer.session().is_none() {
+                news.push(News::Over(refused(refusal, wish)));
+            }
+        }
+        PeerEvent::Failed(fault) => {
+            journal.error(format!("the relay breaks the protocol: {fault:?}"));
+            if peer.session().is_none() {
+                news.push(News::Over(broken(format!("the relay breaks the protocol ({fault:?})"))));
+            }
+        }
+        PeerEvent::RelayLost => news.push(News::Relay(false)),
+        PeerEvent::RelayRestored => news.push(News::Relay(true)),
+        PeerEvent::Session(event) => {
+            journal.on_event(&event);
+            if let Some(session) = peer.session_mut() {
+                duel.on_event(now, session, &event);
+                if let (Event::Joined, Some((_, ticket))) = (&event, session.seat()) {
+                    news.push(News::Seated(ticket));
+                }
+            }
+            match event {
+                Event::HostChanged(migration) => news.push(News::HostChanged(migration)),
+                Event::Ended(reason) => news.push(News::Over(ended(reason, wish, peer))),
+                _ => {}
+            }
+        }
+        _ => {}
+    }
+}
+
+fn broken(detail: String) -> Ending {
+    Ending::Problem(Problem::Broken { detail })
+}
+
+fn refused(refusal: Refusal, wish: &Wish) -> Ending {
+    let code = wish.code.as_ref().map(|code| code.as_str().to_owned()).unwrap_or_default();
+    Ending::Problem(match refusal {
+        Refusal::UnknownGame if wish.ticket.is_some() => return Ending::Unknown,
+        Refusal::UnknownGame => Problem::UnknownGame { code },
+        Refusal::CodeTaken => Problem::CodeTaken { code },
+        Refusal::Full => Problem::FullGame { code },
+        Refusal::Closed => Problem::ClosedGame { code },
+        Refusal::Version(_) | Refusal::Parameters => Problem::VersionMismatch,
+        Refusal::Busy => return broken("the relay holds as many games as it can".to_owned()),
+        Refusal::BadPass | Refusal::Misbehaved => return broken(format!("the relay refused ({refusal:?})")),
+    })
+}
+
+fn ended(reason: EndReason, wish: &Wish, peer: &Peer) -> Ending {
+    let code = peer.code().or(wish.code.as_ref()).map(|code| code.as_str().to_owned()).unwrap_or_default();
+    Ending::Problem(match reason {
+        EndReason::Removed => return Ending::Removed,
+        EndReason::SeatTaken => Problem::Replaced { code },
+        EndReason::Refused(CloseCode::Full) => Problem::FullGame { code },
+        EndReason::Refused(CloseCode::Closed) => Problem::ClosedGame { code },
+        EndReason::Refused(reason) if reason.blame() == Blame::Incompatible => Problem::VersionMismatch,
+        EndReason::Refused(reason) | EndReason::Misbehaviour(reason) => {
+            return broken(format!("the host ended the link: {reason}"));
+        }
+    })
+}
+
+/// The local time, for who needs it outside a step.
+pub fn local_time() -> Time {
+    now()
+}
