@@ -3,6 +3,7 @@
 //! It moves bytes and time between sockets, disk and the directory, forwards packets without reading them, and
 //! serves the page. It decides nothing about games: that is the directory's.
 
+pub mod bots;
 mod error;
 mod hub;
 mod outbox;

@@ -5,8 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use samovar_peer::PathPolicy;
+use samovar_relay::bots::{self, BOTS_MAX, BotsConfig};
 use samovar_relay::{Relay, RelayError, ServeConfig};
+use samovar_wire::GameCode;
 use tracing_subscriber::EnvFilter;
 
 /// The relay of Samovar: directory of games, witness of their hosts, forwarder of packets.
@@ -21,6 +24,45 @@ struct Cli {
 enum Command {
     /// Serves the page, the list of games and the peers' WebSocket until Ctrl-C or SIGTERM.
     Serve(ServeArgs),
+    /// Lets native robots play; each prints its status as one line of JSON a second.
+    Bots(BotsArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("where").required(true).args(["game", "new"]))]
+struct BotsArgs {
+    /// The relay's address, like http://127.0.0.1:8080/.
+    #[arg(long, value_name = "URL")]
+    relay: String,
+    /// Joins the game with this code.
+    #[arg(long, value_name = "CODE", value_parser = game_code)]
+    game: Option<GameCode>,
+    /// Founds a game; its code is printed on the standard error output.
+    #[arg(long)]
+    new: bool,
+    /// How many robots.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=i64::from(BOTS_MAX)))]
+    count: u8,
+    /// How long they play.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    seconds: u64,
+    /// Which paths their packets may take.
+    #[arg(long, value_enum, default_value_t = PathArg::Auto)]
+    path: PathArg,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PathArg {
+    /// Relayed at once, direct when it can be.
+    Auto,
+    /// Direct only.
+    Direct,
+    /// Relayed only.
+    Relayed,
+}
+
+fn game_code(text: &str) -> Result<GameCode, String> {
+    GameCode::parse(text).ok_or_else(|| "a code is 3 to 12 letters, digits or hyphens".to_owned())
 }
 
 #[derive(Debug, Args)]
@@ -41,7 +83,8 @@ fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
     let done = match cli.command {
-        Command::Serve(args) => serve(args),
+        Command::Serve(args) => serve(args).map_err(|error| error.to_string()),
+        Command::Bots(args) => play(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -50,6 +93,21 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn play(args: BotsArgs) -> Result<(), String> {
+    let BotsArgs { relay, game, count, seconds, path, .. } = args;
+    let paths = match path {
+        PathArg::Auto => PathPolicy::Auto,
+        PathArg::Direct => PathPolicy::Direct,
+        PathArg::Relayed => PathPolicy::Relayed,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|source| RelayError::System { what: "start its threads", source }.to_string())?;
+    runtime
+        .block_on(bots::run(BotsConfig { relay, game, count, seconds, paths }))
+        .map_err(|error| error.to_string())
 }
 
 fn serve(args: ServeArgs) -> Result<(), RelayError> {

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::chromium::{Chromium, Tab};
 use crate::relay::Relay;
@@ -269,20 +269,13 @@ impl Drop for Player {
     }
 }
 
-/// A value as the argument of a script.
-#[must_use]
-pub fn argument(value: &Value) -> String {
-    value.to_string()
-}
-
 /// The heading comes from the velocity, which the status has; standing still it drives on to find out.
 const HUNT: &str = r"
 clearInterval(window.__hunt);
 window.__hunt = setInterval(() => {
   const status = samovar.status();
   const pots = status.objects.filter(each => each.kind === 'teapot' && each.position);
-  const name = status.members.find(each => each.isSelf);
-  const own = pots.find(each => each.owner === status.peer && !each.isRobot && (!each.name || each.name === (name && name.name)));
+  const own = pots.find(each => each.id.startsWith(status.peer) && each.owner === status.peer);
   if (!own) return;
   const away = each => Math.hypot(each.position[0] - own.position[0], each.position[1] - own.position[1]);
   const target = pots.filter(each => each.id !== own.id).sort((a, b) => away(a) - away(b))[0];

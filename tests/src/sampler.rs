@@ -20,7 +20,7 @@ pub struct Sample {
     /// The host's reign.
     pub term: u64,
     /// The host.
-    pub host: Option<Id>,
+    pub host: Id,
     /// What has a place: id, owner, stamp, position.
     pub objects: Vec<Placed>,
 }
@@ -70,7 +70,7 @@ pub fn moves_under_a_new_host(samples: &[Sample], former: u64) -> Option<f64> {
         sample.objects.iter().any(|(id, owner, stamp, place)| {
             let first = later().flat_map(|each| &each.objects).find(|each| each.0 == *id && each.2 == *stamp);
             let since = first.map_or(0.0, |first| distance(&first.3, place));
-            sample.host.as_ref() == Some(owner) && stamp.0 > former && since > MOVED
+            sample.host == *owner && stamp.0 > former && since > MOVED
         })
     };
     later().find(moved).map(|sample| sample.at)

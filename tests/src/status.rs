@@ -3,19 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// Who a peer or what an object is, as the contract writes it. Only equality matters here.
+/// Who a peer is, or which object, as the contract writes it. Only equality matters here.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(from = "Value")]
+#[serde(transparent)]
 pub struct Id(String);
-
-impl From<Value> for Id {
-    fn from(value: Value) -> Self {
-        Self(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-    }
-}
 
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,6 +28,7 @@ impl fmt::Debug for Id {
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// The peer itself; `None` before it has entered a game.
+    #[serde(deserialize_with = "named")]
     pub peer: Option<Id>,
     /// Its name.
     pub name: String,
@@ -41,7 +36,8 @@ pub struct Status {
     pub role: String,
     /// The host's reign.
     pub term: u64,
-    /// The host.
+    /// The host; `None` before it is known.
+    #[serde(deserialize_with = "named")]
     pub host: Option<Id>,
     /// Who takes over.
     pub backup: Option<Id>,
@@ -54,7 +50,7 @@ pub struct Status {
     /// Everything replicated.
     pub objects: Vec<Object>,
     /// Session time in milliseconds.
-    pub session_time_ms: Option<f64>,
+    pub session_time_ms: f64,
     /// Pictures drawn.
     pub frames: u64,
     /// Changes of host.
@@ -69,15 +65,15 @@ pub struct Status {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
-    /// Its peer; that of the host for the host's robots.
-    pub peer: Option<Id>,
+    /// Its peer; a name of its own for a robot of the host, which is no peer.
+    pub peer: Id,
     /// Its name.
     pub name: String,
     /// Its points.
     pub score: i64,
     /// Whether it is the one that reports.
     pub is_self: bool,
-    /// Whether the host drives it.
+    /// Whether a program plays.
     pub is_robot: bool,
     /// `self`, `direct` or `relayed`.
     pub path: String,
@@ -92,8 +88,8 @@ pub struct Member {
 pub struct Object {
     /// Which.
     pub id: Id,
-    /// What.
-    pub kind: Id,
+    /// What: `session`, `teapot`, `cube`, `scoreboard`.
+    pub kind: String,
     /// Who changes it.
     pub owner: Id,
     /// Term and counter of that ownership.
@@ -140,8 +136,8 @@ pub struct Agreed {
     term: u64,
     host: Option<Id>,
     backup: Option<Id>,
-    members: Vec<(String, Option<Id>, i64, bool)>,
-    objects: BTreeMap<Id, (Id, Id, (u64, u64))>,
+    members: Vec<(String, Id, i64, bool)>,
+    objects: BTreeMap<Id, (String, Id, (u64, u64))>,
 }
 
 impl Status {
@@ -197,9 +193,9 @@ impl Status {
         self.members.iter().map(|each| (each.name.clone(), each.score)).collect()
     }
 
-    /// The members that are peers of their own, not the host's robots.
-    pub fn peers(&self) -> impl Iterator<Item = &Member> {
-        self.members.iter().filter(|each| !each.is_robot)
+    /// The other members that are peers of their own, not the host's robots.
+    pub fn others(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|each| !each.is_self && !each.peer.0.starts_with("robot-"))
     }
 
     /// The objects of a kind.
@@ -218,7 +214,7 @@ impl Object {
     /// Whether it is of this kind.
     #[must_use]
     pub fn is(&self, kind: &str) -> bool {
-        self.kind.0.eq_ignore_ascii_case(kind)
+        self.kind == kind
     }
 
     /// How far it is from where it was in `before`; zero when one of them has no place.
@@ -226,6 +222,12 @@ impl Object {
     pub fn distance(&self, before: &Self) -> f64 {
         distance(self.position.as_deref().unwrap_or_default(), before.position.as_deref().unwrap_or_default())
     }
+}
+
+/// An empty text names nobody.
+fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Id>, D::Error> {
+    let id = String::deserialize(deserializer)?;
+    Ok((!id.is_empty()).then_some(Id(id)))
 }
 
 /// How far two places are apart; zero when one of them is none.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use samovar_duel::game::params;
 use samovar_wire::PROTOCOL_VERSION;
 use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, Refusal, RelayFrame, ToRelay};
 use tokio::net::TcpStream;
@@ -39,9 +40,9 @@ impl Stranger {
     ///
     /// # Panics
     /// When the relay does not answer.
-    pub async fn enter(relay: &Relay, params: u64, purpose: Purpose) -> Result<(Self, Entered), Refusal> {
+    pub async fn enter(relay: &Relay, purpose: Purpose) -> Result<(Self, Entered), Refusal> {
         let mut stranger = Self::connect(relay).await;
-        let enter = Enter { version: PROTOCOL_VERSION, params, purpose };
+        let enter = Enter { version: PROTOCOL_VERSION, params: params(), purpose };
         stranger.send(RelayFrame::control(&ToRelay::Enter(enter))).await;
         loop {
             match stranger.hear().await.expect("an answer") {

@@ -99,7 +99,7 @@ impl Stage {
         let program = &self.programs.depth;
         let target = shadow.map.as_depth_target();
         let drawn = target.clear(ClearState::depth(1.0)).write(|| {
-            program.use_uniform("viewProjection", shadow.projection);
+            program.use_uniform_if_required("viewProjection", shadow.projection);
             for model in self.models.solid() {
                 model.draw(program, states, viewport);
             }
@@ -112,16 +112,16 @@ impl Stage {
     fn prepare(&self, rig: &Rig) {
         let Programs { surface, cloth, border, card, depth, backdrop } = &self.programs;
         for program in [surface, cloth, border, card, depth] {
-            program.use_uniform("viewProjection", rig.view_projection);
+            program.use_uniform_if_required("viewProjection", rig.view_projection);
         }
         for program in [surface, cloth, border] {
-            program.use_uniform("eye", rig.eye);
-            program.use_uniform("key", KEY.normalize());
+            program.use_uniform_if_required("eye", rig.eye);
+            program.use_uniform_if_required("key", KEY.normalize());
             if let Some(shadow) = &self.shadow {
-                program.use_uniform("shadowMatrix", shadow.lookup());
+                program.use_uniform_if_required("shadowMatrix", shadow.lookup());
             }
         }
-        backdrop.use_uniform("unproject", rig.unproject());
+        backdrop.use_uniform_if_required("unproject", rig.unproject());
     }
 
     /// Binds the shadow map, right before a draw: each program counts its texture units from zero.

@@ -42,6 +42,8 @@ const NEWS_FOR: u64 = 1_000_000;
 #[derive(Debug)]
 struct Track {
     launch: Launch,
+    /// The session time at which this peer heard of it.
+    heard_at: u64,
     /// It was fired by the rules, by whoever speaks for its shooter.
     is_accepted: bool,
     swept_to: u64,
@@ -53,12 +55,12 @@ struct Track {
 }
 
 impl Track {
-    fn new(launch: Launch) -> Self {
+    fn new(launch: Launch, heard_at: u64) -> Self {
         let to = launch.launched_at.saturating_add(LIFETIME);
         let flight = Sweep { launch: &launch, from: launch.launched_at, to };
         let ends_at = flight.first_impact(&TEA_TABLE, &[]).map_or(to, |impact| impact.at);
         let swept_to = launch.launched_at;
-        Self { launch, is_accepted: false, swept_to, impact: None, is_counted: false, ends_at }
+        Self { launch, heard_at, is_accepted: false, swept_to, impact: None, is_counted: false, ends_at }
     }
 }
 
@@ -98,15 +100,17 @@ impl Cubes {
             if !self.tracks.contains_key(&id) {
                 let launch = Launch::decode(object.field(LAUNCH)).ok();
                 let Some(launch) = launch.filter(|launch| launch.is_current(time)) else { continue };
-                self.tracks.insert(id, Track::new(launch));
+                self.tracks.insert(id, Track::new(launch, time));
             }
             let Some(track) = self.tracks.get_mut(&id).filter(|track| !track.is_accepted) else { continue };
             let launch = &track.launch;
-            track.is_accepted = speaks_for(session, object.owner(), launch.shooter)
+            let is_accepted = speaks_for(session, object.owner(), launch.shooter)
                 && launch.is_current(time)
                 && is_after_cooldown(&self.shots, launch)
-                && is_plausible(launch, scenery);
-            if track.is_accepted {
+                && is_plausible(track, scenery);
+            track.is_accepted = is_accepted;
+            if is_accepted {
+                let launch = &track.launch;
                 self.shots.push((launch.shooter, launch.launched_at));
                 announce(launch, time, feed);
             }
@@ -117,7 +121,7 @@ impl Cubes {
     pub(super) fn add_own(&mut self, id: ObjectId, launch: Launch, time: u64, feed: &mut Feed) {
         announce(&launch, time, feed);
         self.shots.push((launch.shooter, launch.launched_at));
-        self.tracks.insert(id, Track { is_accepted: true, ..Track::new(launch) });
+        self.tracks.insert(id, Track { is_accepted: true, ..Track::new(launch, time) });
     }
 
     /// Lets the cubes fly on to `scenery.time`.
@@ -202,7 +206,8 @@ fn is_after_cooldown(shots: &[(PlayerKey, u64)], launch: &Launch) -> bool {
 }
 
 /// Whether the shooter's teapot can have been there and could fire.
-fn is_plausible(launch: &Launch, scenery: Scenery<'_>) -> bool {
+fn is_plausible(track: &Track, scenery: Scenery<'_>) -> bool {
+    let launch = &track.launch;
     let Some(shooter) = scenery.seen.iter().find(|each| each.player == launch.shooter) else { return false };
     let struck = scenery.board.row(launch.shooter).and_then(|row| row.struck);
     let was_out = struck.is_some_and(|strike| {
@@ -210,7 +215,8 @@ fn is_plausible(launch: &Launch, scenery: Scenery<'_>) -> bool {
         (news..strike.at.saturating_add(OUT_FOR)).contains(&launch.launched_at)
     });
     let [x, y, _] = launch.position;
-    let driven = TOP_SPEED * seconds(scenery.time.abs_diff(launch.launched_at));
+    // What it drives later widens nothing, or a cube would only have to wait for its shooter.
+    let driven = TOP_SPEED * seconds(track.heard_at.abs_diff(launch.launched_at));
     let reach = SPOUT_REACH + LAUNCH_TOLERANCE + driven;
     !was_out && distance([x, y], shooter.motion.position) <= reach
 }

@@ -4,14 +4,14 @@ use samovar_session::Session;
 use samovar_wire::{ObjectId, Time};
 
 use super::kinds::TEAPOT_TRAITS;
-use crate::arena::{Spawn, TEA_TABLE};
+use crate::arena::{SPAWN_POINTS, Spawn, TEA_TABLE};
 use crate::cube::{Cooldown, Launch};
 use crate::motion::Motion;
 use crate::phase::Phase;
-use crate::plane::Vec2;
+use crate::plane::{Vec2, distance};
 use crate::player::PlayerKey;
 use crate::state::{Identity, MOTION, PHASE, TeapotState};
-use crate::teapot::{Controls, Surroundings, Teapot};
+use crate::teapot::{BODY_RADIUS, Controls, Surroundings, Teapot};
 
 /// Whoever drives a teapot object that this peer owns.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Pilot {
         Self { object, player, teapot: Teapot::continued(shown), cooldown: Cooldown::default(), is_out }
     }
 
-    /// Puts a new teapot on the table, as far as possible from the others; `None` when this peer has too many objects.
+    /// Puts a new teapot on the table, away from the others; `None` when this peer has too many objects.
     pub(super) fn create(
         now: Time,
         session: &mut Session,
@@ -51,7 +51,7 @@ impl Pilot {
         others: &[Vec2],
     ) -> Option<Self> {
         let player = identity.driver;
-        let motion = Motion::at_rest(spawn(player, others));
+        let motion = Motion::at_rest(first_place(player, others));
         let fields = TeapotState { identity, motion, phase: Phase::Alive }.to_fields();
         let object = session.create(now, TEAPOT_TRAITS, &fields.each_ref().map(|field| &field[..])).ok()?;
         Some(Self::take_up(object, player, &motion, false))
@@ -84,6 +84,17 @@ impl Pilot {
         let _ = session.set(now, self.object, MOTION, &self.motion().encode());
         let _ = session.set(now, self.object, PHASE, &phase.encode());
     }
+}
+
+/// Where a player appears first: at a place of its own unless somebody is near it.
+///
+/// The farthest place from everybody would be the same one for all who join at once and do not see each other yet.
+fn first_place(player: PlayerKey, others: &[Vec2]) -> Spawn {
+    // A step that shares no factor with the number of places visits all of them, far apart.
+    let places = (0..SPAWN_POINTS).map(|step| TEA_TABLE.spawn(5 * (player.preference() + step)));
+    let mut free = places
+        .filter(|place| others.iter().all(|&other| distance(place.position, other) >= 5.0 * BODY_RADIUS));
+    free.next().unwrap_or_else(|| spawn(player, others))
 }
 
 fn spawn(player: PlayerKey, others: &[Vec2]) -> Spawn {

@@ -119,7 +119,7 @@ fn nobody_speaks_for_others() {
     assert_eq!(scene.teapots.len(), before);
     assert!(scene.cubes.iter().all(|cube| matches!(cube.shooter, PlayerKey::Robot(_))), "{:?}", scene.cubes);
     let shown = scene.teapots.iter().find(|teapot| teapot.player == victim).unwrap();
-    assert!(samovar_duel::plane::distance(shown.motion.position, place.position) < 0.5);
+    assert!(samovar_duel::plane::distance(shown.motion.position, place.position) < 0.5, "{shown:?} {place:?}");
     // What the liar leaves behind is cleared away, and everybody else has one teapot.
     world.kill(a);
     world.run(9_000);

@@ -89,7 +89,7 @@ fn everybody_sees_a_teapot_where_its_driver_has_it() {
     let mut world = World::new(7, 3, 0);
     let (a, b) = (world.join(), world.join());
     world.run(2_000);
-    world.peer(a).hands = Hands::Held(Controls { throttle: 1.0, turn: 1.0, fire: false });
+    world.peer(a).hands = Hands::Held(Controls { throttle: 0.6, turn: 1.0, fire: false });
     world.run(1_500);
     let mut worst = 0.0_f32;
     for _ in 0..200 {
@@ -104,7 +104,7 @@ fn everybody_sees_a_teapot_where_its_driver_has_it() {
         let time = player.session.session_time(world.now);
         let (position, velocity) = kinematics(player.session.object(object).unwrap(), time).unwrap();
         assert!(distance([position[0], position[1]], own.motion.position) < 1.0);
-        assert!(velocity[0].hypot(velocity[1]) > 2.0);
+        assert!(velocity[0].hypot(velocity[1]) > 2.0, "{velocity:?} {:?}", own.motion);
     }
     assert!(worst < 1.0, "{worst} units off");
 }
