@@ -1,3 +1,12 @@
 //! Real browsers in one game, one file for each phenomenon.
 
+mod agreement;
 mod harness;
+mod hostile_member;
+mod last_survivor;
+mod lost_host;
+mod lost_relay;
+mod names;
+mod quiet_network;
+mod refusals;
+mod reload;

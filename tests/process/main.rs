@@ -1,1 +1,6 @@
-//! The relay and native robots, without a browser.
+//! The relay and native robots, each a process of its own, without a browser.
+
+mod listing;
+mod lost_host;
+mod lost_relay;
+mod strangers;

@@ -16,6 +16,9 @@ use crate::wait;
 /// How long a robot lives that no test ends. Long enough for every test, short enough to end by itself.
 const SECONDS: &str = "600";
 
+/// How long a robot may take to found a game.
+const FOUND_WITHIN: Duration = Duration::from_secs(15);
+
 /// Robots of one process. Dropping them kills it.
 #[derive(Debug)]
 pub struct Bots {
@@ -34,16 +37,26 @@ struct Reports {
 }
 
 impl Bots {
-    /// `count` robots that join the game with this code.
+    /// One robot that joins the game with this code, over paths of this kind (`auto`, `direct` or `relayed`).
     #[must_use]
-    pub fn join(relay: &Relay, code: &str, count: u8) -> Self {
-        Self::start(relay, &["--game", code, "--count", &count.to_string()])
+    pub fn join(relay: &Relay, code: &str, path: &str) -> Self {
+        Self::start(relay, &["--game", code, "--path", path])
     }
 
-    /// `count` robots, the first of which founds a game.
-    #[must_use]
-    pub fn found(relay: &Relay, count: u8) -> Self {
-        Self::start(relay, &["--new", "--count", &count.to_string()])
+    /// Robots, the first of which founds a game; and the game's code.
+    ///
+    /// # Panics
+    /// When there is none in time.
+    pub async fn found(relay: &Relay, count: u8, path: &str) -> (Self, String) {
+        let mut bots = Self::start(relay, &["--new", "--count", &count.to_string(), "--path", path]);
+        let code = wait::until("the robots have founded a game", FOUND_WITHIN, async || {
+            bots.process.assert_running();
+            let said = bots.said();
+            let code = said.lines().find_map(|line| line.strip_prefix("playing in "));
+            code.map(str::to_owned).ok_or(said.clone())
+        });
+        let code = code.await;
+        (bots, code)
     }
 
     /// Robots as these arguments of `samovar-relay bots` say.
@@ -109,6 +122,12 @@ impl Bots {
         .await
     }
 
+    /// What the process printed beside its reports.
+    #[must_use]
+    pub fn said(&self) -> String {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn reports(&self) -> MutexGuard<'_, Reports> {
         let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(broken) = &reports.broken {
@@ -121,7 +140,7 @@ impl Bots {
 impl Drop for Bots {
     fn drop(&mut self) {
         self.kill();
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = self.said();
         if std::thread::panicking() {
             println!("--- the robots said\n{said}");
         } else {

@@ -4,6 +4,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use nix::sys::signal::killpg;
+use nix::unistd::Pid;
+
+pub use nix::sys::signal::Signal;
+
 /// A running program that leads a process group of its own. Dropping it kills the group.
 #[derive(Debug)]
 pub struct Process {
@@ -45,18 +50,17 @@ impl Process {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        self.signal("KILL");
+        self.signal(Signal::SIGKILL);
         // Whatever went wrong with the signal, the leader must not outlive the test.
         self.child.kill().ok();
         self.child.wait().ok();
     }
 
-    /// Sends a signal, by its name without `SIG`, to the whole group.
-    pub fn signal(&self, signal: &str) {
-        let group = format!("-{}", self.child.id());
-        let sent = Command::new("kill").args(["-s", signal, "--", &group]).stderr(Stdio::null()).status();
-        if !sent.is_ok_and(|status| status.success()) {
-            eprintln!("{signal} did not reach the group of {}", self.name);
+    /// Sends a signal to the whole group.
+    pub fn signal(&self, signal: Signal) {
+        let leader = i32::try_from(self.child.id()).expect("process ids are small");
+        if let Err(error) = killpg(Pid::from_raw(leader), signal) {
+            eprintln!("{signal} did not reach the group of {}: {error}", self.name);
         }
     }
 }

@@ -149,7 +149,8 @@ impl Scoreboard {
 
     /// Takes a player's row away, for good. Returns it if there was one.
     pub fn leave(&mut self, player: PlayerKey) -> Option<Row> {
-        let slot = self.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(|row| row.player == player))?;
+        let slot =
+            self.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(|row| row.player == player))?;
         let row = slot.take();
         self.trim();
         row
@@ -183,7 +184,10 @@ impl Scoreboard {
     /// before the shield of the first is down, and by then the cube's time is up.
     pub fn hit_by(&self, shot: Shot) -> Option<(PlayerKey, u64)> {
         let strikes = self.rows().filter_map(|row| Some((row.player, row.struck?)));
-        strikes.into_iter().find(|(_, strike)| strike.shot == shot).map(|(player, strike)| (player, strike.at))
+        strikes
+            .into_iter()
+            .find(|(_, strike)| strike.shot == shot)
+            .map(|(player, strike)| (player, strike.at))
     }
 
     /// Counts a hit on `struck` at session time `at` if it does count: nobody hits themselves, nor a teapot that is
@@ -288,7 +292,11 @@ mod tests {
             let player = key(rng);
             match rng.below(4) {
                 0 => drop(board.leave(player)),
-                1 => drop(board.record_hit(shot(player, NOW + u64::from(step) * 900_000), key(rng), NOW + u64::from(step) * 900_000)),
+                1 => drop(board.record_hit(
+                    shot(player, NOW + u64::from(step) * 900_000),
+                    key(rng),
+                    NOW + u64::from(step) * 900_000,
+                )),
                 _ => {
                     let name = PlayerName::new(&"näme".repeat(rng.below(6) as usize));
                     let _ = board.join(player, name, Glaze::new(rng.below(50) as usize));
@@ -345,7 +353,9 @@ mod tests {
     #[test]
     fn being_hit_ends_a_streak() {
         let mut board = board(&[ADA, BOB, POT]);
-        assert!(board.record_hit(shot(ADA, NOW), BOB, NOW) && board.record_hit(shot(ADA, NOW + 1), POT, NOW + 1));
+        assert!(
+            board.record_hit(shot(ADA, NOW), BOB, NOW) && board.record_hit(shot(ADA, NOW + 1), POT, NOW + 1)
+        );
         assert_eq!(board.row(ADA).unwrap().streak, 2);
         assert!(board.record_hit(shot(POT, NOW + 2), ADA, NOW + 2), "its cube flew on");
         assert_eq!((board.row(ADA).unwrap().streak, board.row(ADA).unwrap().score), (0, 2));

@@ -172,7 +172,7 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
             position: [pot.motion.position[0], pot.motion.position[1], 0.0],
             heading: pot.motion.heading,
             tilt,
-            colour: pot.glaze,
+            colour: rgb(glaze_of(scene, pot.player)),
             name,
             visible: pot.phase.is_on_table(),
             flash: flash(pot.phase, scene.time),
@@ -217,16 +217,24 @@ fn flash(phase: Phase, time: u64) -> f32 {
 
 fn labels(view: &View, scene: &Scene) -> Vec<Label> {
     let others = scene.teapots.iter().filter(|pot| !pot.is_me && pot.phase.is_on_table());
-    let glaze = |player: PlayerKey| {
-        scene.standings.iter().find(|row| row.player == player).map_or(0, |row| row.glaze.number())
-    };
     others
         .filter_map(|pot| {
             let [x, y] = pot.motion.position;
             let [x, y] = view.project([x, y, LABEL_HEIGHT])?;
-            Some(Label { key: key(pot.id), text: pot.name.to_string(), x, y, colour: glaze(pot.player) })
+            Some(Label {
+                key: key(pot.id),
+                text: pot.name.to_string(),
+                x,
+                y,
+                colour: glaze_of(scene, pot.player),
+            })
         })
         .collect()
+}
+
+/// The number of a player's glaze: the page's palette has the colour for teapot, label and row alike.
+fn glaze_of(scene: &Scene, player: PlayerKey) -> u8 {
+    scene.standings.iter().find(|row| row.player == player).map_or(0, |row| row.glaze.number())
 }
 
 fn player_row(

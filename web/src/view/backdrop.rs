@@ -3,21 +3,26 @@
 use super::frame::{CubeView, Frame, Obstacle, ObstacleView, TeapotView};
 
 const OBSTACLES: [ObstacleView; 6] = [
-    ObstacleView { position: [0.0, 0.0], radius: 1.9, height: 1.9, kind: Obstacle::SugarBowl },
-    ObstacleView { position: [6.5, 4.5], radius: 1.3, height: 1.3, kind: Obstacle::Cup },
-    ObstacleView { position: [-7.0, 4.0], radius: 1.3, height: 1.3, kind: Obstacle::Cup },
-    ObstacleView { position: [1.0, -8.5], radius: 1.3, height: 1.3, kind: Obstacle::Cup },
-    ObstacleView { position: [-5.0, -6.5], radius: 1.6, height: 1.3, kind: Obstacle::Biscuits },
-    ObstacleView { position: [3.0, 9.0], radius: 1.6, height: 1.3, kind: Obstacle::Biscuits },
+    ObstacleView { position: [0.0, 0.0], radius: 1.6, height: 1.8, kind: Obstacle::SugarBowl },
+    cup(1.0, 1.0),
+    cup(-1.0, 1.0),
+    cup(-1.0, -1.0),
+    cup(1.0, -1.0),
+    ObstacleView { position: [0.0, -11.5], radius: 1.8, height: 0.3, kind: Obstacle::Biscuits },
 ];
 
+const fn cup(x: f32, y: f32) -> ObstacleView {
+    ObstacleView { position: [x * 5.66, y * 5.66], radius: 1.1, height: 1.1, kind: Obstacle::Cup }
+}
+
 /// Place, phase of the dance, and colour of each pot.
-const POTS: [([f32; 2], f32, [u8; 3]); 5] = [
-    ([4.6, -3.0], 2.4, [196, 62, 52]),
-    ([-4.4, -1.8], 0.4, [52, 110, 158]),
-    ([-1.4, 5.2], -1.2, [226, 164, 52]),
-    ([8.6, -4.4], 2.9, [92, 138, 84]),
-    ([-9.2, -1.6], 0.2, [134, 92, 150]),
+const POTS: [([f32; 2], f32, [u8; 3]); 6] = [
+    ([4.2, -1.4], 2.4, [196, 62, 52]),
+    ([-4.0, -2.4], 0.4, [52, 110, 158]),
+    ([-1.0, 4.4], -1.2, [226, 164, 52]),
+    ([9.6, -3.0], 2.9, [92, 138, 84]),
+    ([-9.4, 1.0], 0.2, [134, 92, 150]),
+    ([3.0, 10.0], -2.0, [238, 232, 220]),
 ];
 
 /// Hands the still life of this moment to `show`.

@@ -178,7 +178,11 @@ mod tests {
             pool.step(1.0 / 60.0);
             assert!(pool.iter().filter(|p| p.kind == Kind::Crumb).all(|p| p.position.z > -0.1));
         }
-        let wisp = pool.iter().filter(|p| p.kind == Kind::Steam).last().unwrap();
+        let wisp = pool
+            .iter()
+            .filter(|p| p.kind == Kind::Steam)
+            .last()
+            .expect("wisps live longer than half a second");
         assert!(wisp.position.z > 1.1);
     }
 }

@@ -6,8 +6,10 @@ use three_d::{Vec3, vec3};
 
 use super::mesh::{MeshData, Paint, smooth};
 
-/// Radius of the table, in spoons; beyond it a teapot falls.
+/// Radius of the table up to its rim, in spoons.
 pub const TABLE_RADIUS: f32 = 16.0;
+/// Height of the rim above the table, in spoons.
+const RIM_HEIGHT: f32 = 0.5;
 /// Radius within which the table is plain cloth; the hem begins outside.
 const CLOTH_RADIUS: f32 = 12.6;
 /// Edge of a sugar cube, in spoons.
@@ -34,14 +36,24 @@ pub fn cloth(segments: usize) -> MeshData {
     cloth
 }
 
-/// The rest of the table: hem and wood, a rounded edge and a moulded rim under it. Its shader paints them by place.
+/// The rest of the table: hem and wood, the rim that keeps teapots on it, and a moulding below. Its shader paints
+/// them by place.
 pub fn border(segments: usize) -> MeshData {
     let mut table = MeshData::default();
-    let r = TABLE_RADIUS;
-    table.lathe(&[(r - 0.16, 0.0), (CLOTH_RADIUS, 0.0)], segments, WOOD);
-    let edge = [(r - 0.05, -0.42), (r, -0.26), (r - 0.03, -0.09), (r - 0.16, 0.0)];
-    table.lathe(&smooth(&edge, 4), segments, WOOD);
-    let apron = [(r - 1.5, -1.6), (r - 1.1, -1.25), (r - 0.75, -0.62), (r - 0.4, -0.48), (r - 0.05, -0.42)];
+    let (r, top) = (TABLE_RADIUS, RIM_HEIGHT);
+    table.lathe(&[(r + 0.02, 0.0), (CLOTH_RADIUS, 0.0)], segments, WOOD);
+    let rim = [
+        (r + 0.62, -0.42),
+        (r + 0.68, -0.1),
+        (r + 0.66, top * 0.6),
+        (r + 0.52, top * 0.94),
+        (r + 0.34, top),
+        (r + 0.16, top * 0.93),
+        (r + 0.05, top * 0.6),
+        (r, 0.0),
+    ];
+    table.lathe(&smooth(&rim, 3), segments, WOOD);
+    let apron = [(r - 0.8, -1.6), (r - 0.4, -1.25), (r, -0.62), (r + 0.3, -0.48), (r + 0.62, -0.42)];
     table.lathe(&smooth(&apron, 3), segments, WOOD.shaded(0.55));
     table.weld();
     table
@@ -90,28 +102,29 @@ pub fn sugar_bowl(segments: usize) -> MeshData {
     bowl
 }
 
-/// A plate with a stack of jam biscuits.
+/// A flat plate with a ring of jam biscuits and one on top.
 pub fn biscuits(segments: usize) -> MeshData {
-    let mut stack = MeshData::default();
-    stack.lathe(&[(0.0, 0.0), (0.7, 0.0), (0.95, 0.05), (1.12, 0.1)], segments, PORCELAIN.shaded(0.5));
-    stack.lathe(&[(1.12, 0.1), (1.13, 0.115), (1.1, 0.12), (1.06, 0.11)], segments, GOLD);
-    stack.lathe(&[(1.06, 0.11), (0.92, 0.08), (0.7, 0.04), (0.0, 0.04)], segments, PORCELAIN.shaded(0.8));
+    let mut plate = MeshData::default();
+    plate.lathe(&[(0.0, 0.0), (0.7, 0.0), (0.9, 0.2), (0.99, 0.42)], segments, PORCELAIN.shaded(0.5));
+    plate.lathe(&[(0.99, 0.42), (1.0, 0.46), (0.985, 0.48), (0.95, 0.46)], segments, GOLD);
+    plate.lathe(&[(0.95, 0.46), (0.84, 0.3), (0.7, 0.15), (0.0, 0.12)], segments, PORCELAIN.shaded(0.9));
+    plate.weld();
     let biscuit = one_biscuit(segments);
-    for layer in 0..4 {
-        let turn = layer as f32 * 2.0;
-        let at = vec3(0.05 * turn.cos(), 0.05 * turn.sin(), 0.05 + layer as f32 * 0.235);
-        stack.place(&biscuit, at, turn, 1.0);
+    for index in 0..6 {
+        let turn = index as f32 / 6.0 * std::f32::consts::TAU;
+        plate.place(&biscuit, vec3(0.53 * turn.cos(), 0.53 * turn.sin(), 0.16), turn, 1.0);
     }
-    stack
+    plate.place(&biscuit, vec3(0.03, -0.02, 0.6), 0.4, 1.0);
+    plate
 }
 
 fn one_biscuit(segments: usize) -> MeshData {
-    let scallop = |angle: f32| 1.0 + 0.03 * (angle * 12.0).cos();
+    let scallop = |angle: f32| 1.0 + 0.045 * (angle * 12.0).cos();
     let mut biscuit = MeshData::default();
-    let edge = smooth(&[(0.6, 0.0), (0.78, 0.01), (0.84, 0.1), (0.8, 0.2), (0.7, 0.235)], 3);
-    biscuit.scalloped_lathe(&edge, segments * 2, CRUST, scallop);
-    biscuit.scalloped_lathe(&[(0.7, 0.235), (0.55, 0.24), (0.38, 0.235)], segments * 2, BISCUIT, scallop);
-    biscuit.lathe(&[(0.40, 0.232), (0.36, 0.255), (0.2, 0.268), (0.0, 0.27)], segments, JAM);
+    let edge = smooth(&[(0.19, 0.0), (0.25, 0.03), (0.265, 0.2), (0.25, 0.38), (0.22, 0.42)], 2);
+    biscuit.scalloped_lathe(&edge, segments, CRUST, scallop);
+    biscuit.scalloped_lathe(&[(0.22, 0.42), (0.18, 0.43), (0.125, 0.42)], segments, BISCUIT, scallop);
+    biscuit.lathe(&[(0.13, 0.41), (0.115, 0.46), (0.07, 0.485), (0.0, 0.49)], segments / 2, JAM);
     biscuit.weld();
     biscuit
 }
@@ -139,28 +152,30 @@ mod tests {
 
     #[test]
     fn obstacles_fill_their_unit_cylinder_and_stand_on_the_table() {
-        for (mesh, slack) in [(cup(24), 0.17), (sugar_bowl(24), 0.02), (biscuits(24), 0.14)] {
+        for (mesh, slack) in [(cup(24), 0.17), (sugar_bowl(24), 0.02), (biscuits(48), 0.02)] {
             assert_sound(&mesh);
             let reach = mesh.positions.iter().map(|p| p.x.hypot(p.y)).fold(0.0, f32::max);
             let low = mesh.positions.iter().map(|p| p.z).fold(f32::MAX, f32::min);
             let high = mesh.positions.iter().map(|p| p.z).fold(f32::MIN, f32::max);
             assert!((0.9..=1.0 + slack).contains(&reach), "radius {reach}");
-            assert!((0.85..=1.08).contains(&high), "height {high}");
+            assert!((0.85..=1.1).contains(&high), "height {high}");
             assert!(low.abs() < 1e-4, "bottom {low}");
         }
     }
 
     #[test]
-    fn table_top_is_flat_and_has_the_radius_of_the_rules() {
+    fn table_is_flat_up_to_its_rim_and_closed_against_the_cloth() {
         assert_sound(&cloth(48));
-        let table = border(48);
-        assert_sound(&table);
+        let border = border(48);
+        assert_sound(&border);
+        let radius = |p: &Vec3| p.x.hypot(p.y);
+        let inside = border.positions.iter().filter(|p| radius(p) < TABLE_RADIUS - 0.01 && p.z > -0.3);
+        assert!(inside.clone().all(|p| p.z.abs() < 1e-5));
         // Where the two meet they share their corners, or the gap would show.
-        let inner = table.positions.iter().map(|p| p.x.hypot(p.y)).fold(f32::MAX, f32::min);
+        let inner = inside.map(radius).fold(f32::MAX, f32::min);
         assert!((inner - CLOTH_RADIUS).abs() < 1e-4, "{inner}");
-        let high = table.positions.iter().map(|p| p.z).fold(f32::MIN, f32::max);
-        let reach = table.positions.iter().map(|p| p.x.hypot(p.y)).fold(0.0, f32::max);
-        assert!(high.abs() < 1e-4 && (reach - TABLE_RADIUS).abs() < 0.01, "{high} {reach}");
+        let high = border.positions.iter().map(|p| p.z).fold(f32::MIN, f32::max);
+        assert!((high - RIM_HEIGHT).abs() < 0.02, "{high}");
     }
 
     #[test]

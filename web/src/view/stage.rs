@@ -103,6 +103,7 @@ impl Stage {
             for model in self.models.solid() {
                 model.draw(program, states, viewport);
             }
+            self.models.border.draw(program, states, viewport);
             Ok::<(), CoreError>(())
         });
         drawn.map(|_| ()).expect("the closure above has no way to fail");
@@ -187,7 +188,7 @@ impl Programs {
 impl Models {
     fn new(context: &Context, quality: Quality) -> Self {
         let (patch, round, rim) = match quality {
-            Quality::Normal => (10, 48, 160),
+            Quality::Normal => (10, 48, 192),
             Quality::Low => (5, 24, 96),
         };
         let pot = teapot::teapot(patch);
@@ -206,7 +207,7 @@ impl Models {
             cubes: load(&props::sugar_cube()),
             cups: load(&props::cup(round)),
             bowls: load(&props::sugar_bowl(round)),
-            biscuits: load(&props::biscuits(round)),
+            biscuits: load(&props::biscuits(48)),
             contacts: load(&props::card()),
             puffs: load(&props::card()),
         }
@@ -234,7 +235,7 @@ impl Shadow {
     fn new(context: &Context) -> Self {
         let clamp = Wrapping::ClampToEdge;
         let map = DepthTexture2D::new::<f32>(context, SHADOW_SIZE, SHADOW_SIZE, clamp, clamp);
-        let (reach, key) = (props::TABLE_RADIUS + 0.8, KEY.normalize());
+        let (reach, key) = (props::TABLE_RADIUS + 1.0, KEY.normalize());
         let height = reach * key.z + 2.0;
         let eye = key * 30.0;
         let look =

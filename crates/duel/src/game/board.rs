@@ -42,7 +42,8 @@ impl Board {
             return Vec::new();
         }
         self.is_writer = false;
-        let boards = || session.objects().filter(|object| is_board(object) && object.owner() == session.host());
+        let boards =
+            || session.objects().filter(|object| is_board(object) && object.owner() == session.host());
         if boards().count() == 1 && boards().all(|object| self.source == Some(state(object))) {
             return Vec::new();
         }
@@ -106,7 +107,8 @@ impl Board {
     /// member that alone had seen it; the one with more points goes on.
     fn settle_doubles(&mut self, session: &mut Session) {
         let me = session.me();
-        let own = || session.objects().filter(|object| object.owner() == me && object.traits().kind == SCOREBOARD);
+        let own =
+            || session.objects().filter(|object| object.owner() == me && object.traits().kind == SCOREBOARD);
         if own().count() < 2 {
             return;
         }

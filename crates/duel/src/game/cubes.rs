@@ -5,6 +5,7 @@
 //! ended, so that the host has surely swept it, or at once when the scoreboard says that it hit.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use samovar_session::Session;
 use samovar_wire::ObjectId;
@@ -97,12 +98,17 @@ impl Cubes {
         self.tracks.retain(|&id, _| session.object(id).is_some());
         for object in session.objects().filter(|object| object.traits().kind == CUBE) {
             let id = object.id();
-            if !self.tracks.contains_key(&id) {
-                let launch = Launch::decode(object.field(LAUNCH)).ok();
-                let Some(launch) = launch.filter(|launch| launch.is_current(time)) else { continue };
-                self.tracks.insert(id, Track::new(launch, time));
+            let track = match self.tracks.entry(id) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    let launch = Launch::decode(object.field(LAUNCH)).ok();
+                    let Some(launch) = launch.filter(|launch| launch.is_current(time)) else { continue };
+                    entry.insert(Track::new(launch, time))
+                }
+            };
+            if track.is_accepted {
+                continue;
             }
-            let Some(track) = self.tracks.get_mut(&id).filter(|track| !track.is_accepted) else { continue };
             let launch = &track.launch;
             let is_accepted = speaks_for(session, object.owner(), launch.shooter)
                 && launch.is_current(time)

@@ -15,6 +15,7 @@ use super::kinds::glaze_of;
 use super::pilot::{Pilot, Stretch};
 use super::{Duel, Tick, positions};
 use crate::arena::{SPAWN_POINTS, TEA_TABLE};
+use crate::cube::Launch;
 use crate::motion::Motion;
 use crate::phase::Phase;
 use crate::player::{Glaze, PlayerKey, PlayerName};
@@ -94,11 +95,8 @@ impl Duel {
             PlayerKey::Robot(number) if number < ROBOTS_MAX => Some(number),
             _ => None,
         });
-        let robots: Vec<u8> = if is_founder {
-            (0..self.config.robots.min(ROBOTS_MAX)).collect()
-        } else {
-            inherited.collect()
-        };
+        let robots: Vec<u8> =
+            if is_founder { (0..self.config.robots.min(ROBOTS_MAX)).collect() } else { inherited.collect() };
         for number in robots {
             let Identity { driver, glaze, name } = robot_identity(number);
             // A robot without a row does not play.
@@ -126,7 +124,8 @@ impl Duel {
                 // All are taken: whoever has been away longest gives up theirs, then the last robot.
                 let away = session.view().seats().filter(|record| record.peer.is_none());
                 let away = away.filter(|record| rows.row(PlayerKey::Seat(record.seat.0)).is_some());
-                let longest = away.min_by_key(|record| record.since).map(|record| PlayerKey::Seat(record.seat.0));
+                let longest =
+                    away.min_by_key(|record| record.since).map(|record| PlayerKey::Seat(record.seat.0));
                 let robots = rows.rows().map(|row| row.player);
                 let last = robots.filter(|player| matches!(player, PlayerKey::Robot(_))).max();
                 if let Some(player) = longest.or(last) {
@@ -156,9 +155,11 @@ impl Duel {
             let player = PlayerKey::Robot(number);
             match self.teapots.of(player) {
                 Some((id, track)) if track.owner == me => {
-                    if !reign.robots.get(&number).is_some_and(|driver| driver.pilot.object == id) {
+                    if reign.robots.get(&number).is_none_or(|driver| driver.pilot.object != id) {
                         let pilot = Pilot::take_up(id, player, &track.shown, track.is_out);
-                        reign.robots.insert(number, Driver { pilot, mind: mind(self.config.seed, session, number) });
+                        reign
+                            .robots
+                            .insert(number, Driver { pilot, mind: mind(self.config.seed, session, number) });
                     }
                 }
                 // A former host that still lives drives it.
@@ -172,7 +173,9 @@ impl Duel {
                     let others = positions(&self.picture, player);
                     let pilot = Pilot::create(tick.now, session, robot_identity(number), &others);
                     let Some(pilot) = pilot else { continue };
-                    reign.robots.insert(number, Driver { pilot, mind: mind(self.config.seed, session, number) });
+                    reign
+                        .robots
+                        .insert(number, Driver { pilot, mind: mind(self.config.seed, session, number) });
                 }
             }
         }
@@ -229,7 +232,7 @@ impl Duel {
         self.reign = Some(reign);
     }
 
-    fn drive_robot(&self, tick: Tick, driver: &mut Driver) -> Vec<crate::cube::Launch> {
+    fn drive_robot(&self, tick: Tick, driver: &mut Driver) -> Vec<Launch> {
         let Driver { pilot, mind } = driver;
         let player = pilot.player;
         let (others, rivals) = (positions(&self.picture, player), self.rivals(player));

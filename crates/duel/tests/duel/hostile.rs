@@ -7,13 +7,13 @@ use samovar_duel::phase::Phase;
 use samovar_duel::player::{Glaze, PlayerKey, PlayerName};
 use samovar_duel::rng::Rng;
 use samovar_duel::scores::Scoreboard;
-use samovar_duel::state::{Identity, MOTION, PHASE, TeapotState};
+use samovar_duel::state::{Identity, PHASE, TeapotState};
 use samovar_wire::object::Traits;
-use samovar_wire::{Kind, PeerId};
+use samovar_wire::{Duration, Kind, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::World;
+use crate::world::{Hands, World};
 
 fn traits(kind: Kind) -> Traits {
     Traits { kind, reliable: kind == SCOREBOARD, dies_with_owner: kind == CUBE }
@@ -42,7 +42,9 @@ fn random_bytes_in_objects_change_nothing() {
             let kind = Kind(1 + rng.below(4) as u8);
             let mut fields = match rng.below(4) {
                 0 => teapot(PlayerKey::Seat(rng.below(4) as u16), Motion::default()),
-                1 => vec![Launch::from_spout(PlayerKey::Seat(2), &Motion::default(), rng.next_u64()).encode()],
+                1 => {
+                    vec![Launch::from_spout(PlayerKey::Seat(2), &Motion::default(), rng.next_u64()).encode()]
+                }
                 2 => Scoreboard::default().to_fields(),
                 _ => (0..rng.below(40)).map(|_| vec![0; rng.below(60) as usize]).collect(),
             };
@@ -119,7 +121,10 @@ fn nobody_speaks_for_others() {
     assert_eq!(scene.teapots.len(), before);
     assert!(scene.cubes.iter().all(|cube| matches!(cube.shooter, PlayerKey::Robot(_))), "{:?}", scene.cubes);
     let shown = scene.teapots.iter().find(|teapot| teapot.player == victim).unwrap();
-    assert!(samovar_duel::plane::distance(shown.motion.position, place.position) < 0.5, "{shown:?} {place:?}");
+    assert!(
+        samovar_duel::plane::distance(shown.motion.position, place.position) < 0.5,
+        "{shown:?} {place:?}"
+    );
     // What the liar leaves behind is cleared away, and everybody else has one teapot.
     world.kill(a);
     world.run(9_000);
@@ -154,20 +159,39 @@ fn cubes_from_nowhere_and_too_many_cubes_do_not_count() {
 }
 
 #[test]
-fn a_teapot_that_says_it_is_off_the_table_can_be_hit_when_its_shield_is_down() {
+fn a_teapot_that_says_it_is_off_the_table_is_hit_all_the_same() {
     let mut world = World::new(68, 0, 0);
     let (a, b) = (world.join(), world.join());
     world.run(2_500);
-    // A cheat: its page never steps again, and its teapot says that it is out.
-    world.peer(b).frame = samovar_wire::Duration::from_millis(1_000_000);
-    world.run(1_100);
     let (shooter, struck) = (world.key(a), world.key(b));
+    // A cheat: its page steps no more, and its teapot says that it is out for ever.
+    world.peer(b).frame = Duration::from_millis(1_000_000);
+    world.run(100);
     let now = world.now;
     let id = world.players[&b].teapot_object(struck).unwrap();
     let hidden = Phase::Hit { until: u64::MAX }.encode();
     world.peer(b).session.set(now, id, PHASE, &hidden).unwrap();
-    world.peer(b).session.set(now, id, MOTION, &Motion::default().encode()).unwrap();
     world.run(300);
-    assert!(world.host().teapot(world.now, struck).unwrap().phase.is_on_table());
-    let _ = shooter;
+    for points in 1..=2 {
+        world.peer(a).hands = Hands::OneShotAt(struck);
+        world.run(12_000);
+        assert_eq!(world.host().duel.score(shooter), Some(points));
+    }
+}
+
+#[test]
+fn a_teapot_that_was_hit_cannot_fire_though_its_owner_says_so() {
+    let mut world = World::new(69, 0, 0);
+    let (a, b) = (world.join(), world.join());
+    world.run(2_500);
+    let (shooter, struck) = (world.key(a), world.key(b));
+    world.peer(a).hands = Hands::OneShotAt(struck);
+    world.run_until("a hit", 15_000, |world| world.host().duel.score(shooter) == Some(1));
+    world.run(600);
+    let own = world.host().teapot(world.now, struck).unwrap();
+    assert!(!own.phase.is_on_table());
+    let time = world.players[&b].session.session_time(world.now).as_micros();
+    create(&mut world, b, CUBE, &[Launch::from_spout(struck, &own.motion, time).encode()]);
+    world.run(100);
+    assert!(world.host().duel.scene(world.now, &world.host().session).cubes.is_empty());
 }

@@ -1,9 +1,11 @@
 //! Changes of host: nothing is lost, nothing counts twice, robots go on.
 
-use samovar_duel::game::DuelEvent;
+use samovar_duel::cube::Launch;
+use samovar_duel::game::{CUBE, DuelEvent, SCOREBOARD};
 use samovar_duel::plane::distance;
 use samovar_duel::player::PlayerKey;
-use samovar_wire::PeerId;
+use samovar_duel::state::LAUNCH;
+use samovar_wire::{Duration, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -20,7 +22,9 @@ fn depose(world: &mut World) -> u64 {
         let now = world.now;
         let shown = |peer: &PeerId, robot| Some(world.players[peer].teapot(now, robot)?.motion.position);
         let peers = world.players.keys();
-        peers.flat_map(|peer| robots.iter().map(move |&robot| shown(peer, robot).unwrap())).collect::<Vec<_>>()
+        peers
+            .flat_map(|peer| robots.iter().map(move |&robot| shown(peer, robot).unwrap()))
+            .collect::<Vec<_>>()
     };
     let before = places(world);
     world.run(2_500);
@@ -80,11 +84,13 @@ fn hosts_may_die_one_after_the_other() {
 }
 
 /// Two members and a host that only watches; one member fires one cube at the other. Returns the world at the
-/// moment of the launch, the shooter and the struck.
-fn one_shot(loss: u64) -> (World, PeerId, PeerId) {
+/// moment of the launch, the shooter and the struck. One of them is the next host.
+fn one_shot(loss: u64, is_shooter_next: bool) -> (World, PeerId, PeerId) {
     let mut world = World::new(30, loss, 0);
-    let (a, b) = (world.join(), world.join());
+    let (one, other) = (world.join(), world.join());
     world.run(2_500);
+    let is_one_next = world.host().session.view().backup() == Some(one);
+    let (a, b) = if is_one_next == is_shooter_next { (one, other) } else { (other, one) };
     let quarry = world.key(b);
     world.peer(a).hands = Hands::OneShotAt(quarry);
     world.run_until("a shot", 15_000, |world| {
@@ -95,12 +101,12 @@ fn one_shot(loss: u64) -> (World, PeerId, PeerId) {
 
 #[test]
 fn a_cube_in_flight_scores_exactly_once_whenever_the_host_dies() {
-    for loss in [0, 10] {
-        let (mut world, a, _) = one_shot(loss);
+    for (loss, is_shooter_next) in [(0, false), (10, false), (0, true), (10, true)] {
+        let (mut world, a, _) = one_shot(loss, is_shooter_next);
         let shooter = world.key(a);
         world.run_until("the hit", 2_000, |world| world.players[&a].duel.score(shooter) == Some(1));
         for after in (0..900).step_by(30) {
-            let (mut world, a, b) = one_shot(loss);
+            let (mut world, a, b) = one_shot(loss, is_shooter_next);
             let (shooter, struck) = (world.key(a), world.key(b));
             world.run(after);
             let host = world.warrant.host;
@@ -115,6 +121,35 @@ fn a_cube_in_flight_scores_exactly_once_whenever_the_host_dies() {
             world.assert_no_cube_scored_twice();
         }
     }
+}
+
+#[test]
+fn a_cube_that_the_former_host_has_scored_does_not_score_for_the_next() {
+    let (mut world, a, b) = one_shot(0, false);
+    let (shooter, struck) = (world.key(a), world.key(b));
+    // The shooter's page sleeps, or it would clear the cube away at the news.
+    world.peer(a).frame = Duration::from_millis(1_000_000);
+    world.run(60);
+    // The host's decision differs from what everybody else will see: the cube has hit the host's own teapot.
+    let now = world.now;
+    let host = world.warrant.host;
+    let player = world.peer(host);
+    let cube = player.session.objects().find(|object| object.traits().kind == CUBE).unwrap();
+    let launch = Launch::decode(cube.field(LAUNCH)).unwrap();
+    let mut board = player.duel.scoreboard().clone();
+    assert!(board.record_hit(launch.shot(), PlayerKey::Seat(1), launch.launched_at + 50_000));
+    let id = player.session.objects().find(|object| object.traits().kind == SCOREBOARD).unwrap().id();
+    for (index, field) in board.to_fields().iter().enumerate() {
+        player.session.set(now, id, index, field).unwrap();
+    }
+    world.run(100);
+    world.kill(host);
+    world.run(6_000);
+    assert_eq!(world.warrant.host, b);
+    let board = world.host().duel.scoreboard();
+    assert_eq!(board.row(shooter).unwrap().score, 1);
+    assert_eq!(board.row(struck).unwrap().lost, 0);
+    world.assert_no_cube_scored_twice();
 }
 
 #[test]

@@ -1,0 +1,96 @@
+//! Two browsers and a native robot in one game see the same.
+
+use std::time::Duration;
+
+use samovar_tests::bots::Bots;
+use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN};
+use samovar_tests::relay::Relay;
+use samovar_tests::status::{Status, distance};
+use samovar_tests::wait;
+
+/// How far apart two members may see something that moves. A teapot is two units wide and drives some units a
+/// second; what is known of it is a journey old and carried on in a straight line.
+const MOVING: f64 = 1.5;
+
+/// How far apart two members may see something that stands: how fine a place is written.
+const STANDING: f64 = 0.01;
+
+/// Long enough for a hunter to hit something.
+const HIT_WITHIN: Duration = Duration::from_secs(120);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_with_direct_links_see_the_same() {
+    members_see_the_same("auto", "direct").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_over_the_relay_see_the_same() {
+    members_see_the_same("relayed", "relayed").await;
+}
+
+async fn members_see_the_same(wish: &str, path: &str) {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, &format!("new=TEA&name=Ann&robots=1&path={wish}")).await;
+    let bob = Player::join(&relay, &format!("game=TEA&name=Bob&path={wish}")).await;
+    let mut robot = Bots::join(&relay, "TEA", wish);
+    let linked = |status: &Status| {
+        status.members.len() == 4
+            && status.others().count() == 2
+            && status.others().all(|member| member.path == path && member.rtt_ms.is_some())
+    };
+    for player in [&ann, &bob] {
+        player.wait(&format!("its links to both others are {path}"), JOIN_WITHIN, linked).await;
+    }
+    robot.wait("the robot's links are, too", JOIN_WITHIN, |all| all.iter().any(linked)).await;
+    // Somebody must have a score for it to be seen alike.
+    ann.hunt().await;
+    let hit = |status: &Status| status.members.iter().any(|member| member.score > 0);
+    bob.wait("somebody is hit", HIT_WITHIN, hit).await;
+    ann.screenshot(&format!("agreement-{path}")).await;
+    ann.rest().await;
+    let mut seen = None;
+    wait::until("all three agree", SETTLE_WITHIN, async || {
+        let (one, other) = tokio::join!(ann.status(), bob.status());
+        let third = robot.newest().pop().ok_or("the robot is silent")?;
+        same(&one, &other)?;
+        same(&one, &third)?;
+        seen = Some(one);
+        Ok(())
+    })
+    .await;
+    println!("{path}: all see {}", seen.expect("just seen"));
+    for (player, name) in [(&ann, "Ann"), (&bob, "Bob")] {
+        let status = player.status().await;
+        assert_eq!(status.member(name).map(|member| member.is_self), Ok(true));
+        assert_eq!(status.errors, Vec::<String>::new());
+    }
+    drop(robot);
+    ann.finish().await;
+    bob.finish().await;
+}
+
+/// Whether two members see the same now; the difference otherwise.
+fn same(one: &Status, other: &Status) -> Result<(), String> {
+    if one.agreed() != other.agreed() {
+        return Err(format!("{one}\n{other}"));
+    }
+    let seconds = (other.session_time_ms - one.session_time_ms) / 1_000.0;
+    for object in &one.objects {
+        let (Some(there), Some(velocity), Some(twin)) =
+            (&object.position, &object.velocity, other.object(&object.id))
+        else {
+            continue;
+        };
+        let Some(seen) = &twin.position else { return Err(format!("{object:?} is nowhere in {other}")) };
+        let expected: Vec<f64> =
+            there.iter().zip(velocity).map(|(place, speed)| place + speed * seconds).collect();
+        let stands = velocity.iter().all(|speed| *speed == 0.0);
+        let apart = distance(&expected, seen);
+        // A report that is a second old says nothing exact of what moves.
+        let limit = if stands { STANDING } else { MOVING * (1.0 + 4.0 * seconds.abs()) };
+        if apart > limit {
+            return Err(format!("{apart} apart after {seconds} s: {object:?} and {twin:?}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! A member whose page sends garbage over links that work: its link ends, and nobody else notices.
+
+use samovar_tests::bots::Bots;
+use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
+use samovar_tests::relay::Relay;
+use samovar_tests::status::Status;
+
+/// Keeps hold of every socket and channel that the page opens, so that a test can speak over them.
+const CAPTURE: &str = r"
+window.__sockets = [];
+window.__channels = {unreliable: [], reliable: []};
+window.WebSocket = class extends WebSocket {
+  constructor(...args) { super(...args); window.__sockets.push(this); }
+};
+const create = RTCPeerConnection.prototype.createDataChannel;
+RTCPeerConnection.prototype.createDataChannel = function (label, options) {
+  const channel = create.call(this, label, options);
+  window.__channels[label].push(channel);
+  return channel;
+};
+window.__open = list => list.filter(each => each.readyState === 'open' || each.readyState === 1);
+window.__noise = length => {
+  const bytes = new Uint8Array(length);
+  crypto.getRandomValues(bytes);
+  return bytes;
+};
+window.__over = (label, bytes) => window.__open(window.__channels[label]).map(each => each.send(bytes)).length;
+window.__forward = (mode, bytes) => {
+  const host = parseInt(samovar.status().host, 16);
+  const frame = new Uint8Array(6 + bytes.length);
+  frame[0] = 1;
+  new DataView(frame.buffer).setUint32(1, host, true);
+  frame[5] = mode;
+  frame.set(bytes, 6);
+  return window.__open(window.__sockets).map(each => each.send(frame)).length;
+};";
+
+/// What is done, in the page's words, and over which paths the page plays. Each returns how often it was sent.
+const ATTACKS: [(&str, &str, &str); 8] = [
+    ("noise on the unreliable channel", "auto", "__over('unreliable', __noise(200))"),
+    ("noise on the reliable channel", "auto", "__over('reliable', __noise(200))"),
+    ("a truncated packet", "auto", "__over('unreliable', new Uint8Array([0x51, 1, 2]))"),
+    ("an oversized packet", "auto", "__over('unreliable', __noise(60000))"),
+    ("an oversized chunk", "auto", "__over('reliable', __noise(60000))"),
+    ("relayed noise for the unreliable mode", "relayed", "__forward(0, __noise(200))"),
+    ("relayed noise for the reliable mode", "relayed", "__forward(1, __noise(200))"),
+    ("a relayed truncated packet", "relayed", "__forward(0, new Uint8Array([0x51, 1, 2]))"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn garbage_from_a_member_ends_its_link_and_nobody_else_notices() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let mut robot = Bots::join(&relay, "TEA", "auto");
+    let eve = Visit::new(&relay, "").with_script(CAPTURE).open().await;
+    let before = ann.wait("the robot plays", JOIN_WITHIN, |status| status.members.len() == 2).await;
+    for (name, path, attack) in ATTACKS {
+        eve.tab().open(&relay.page(&format!("game=TEA&name=Eve&path={path}&low"))).await;
+        let word = if path == "auto" { "direct" } else { path };
+        let linked =
+            |status: &Status| status.others().count() == 2 && status.others().all(|each| each.path == word);
+        let guilty = eve.wait("Eve is linked", JOIN_WITHIN, linked).await.peer.expect("a member");
+        let sent = eve.tab().evaluate(attack).await;
+        assert!(sent.as_u64() > Some(0), "{name} was not sent: {sent}");
+        let ended = format!("link to {guilty} closed: ");
+        let known = |status: &Status| {
+            status.members.len() == 2 && status.errors.iter().any(|error| error.starts_with(&ended))
+        };
+        let after = ann.wait(&format!("the host ends the link after {name}"), SETTLE_WITHIN, known).await;
+        let error = after.errors.iter().find(|error| error.starts_with(&ended)).expect("just seen");
+        println!("{name}: {error}");
+        assert!(error.contains("(40"), "whose fault it was is not said: {error}");
+        // The seat of before would be taken back otherwise.
+        eve.tab().evaluate("sessionStorage.clear(), null").await;
+    }
+    let after = ann.status().await;
+    assert_eq!((after.term, &after.host), (before.term, &before.host), "{after}");
+    let unmoved = |all: &[Status]| {
+        all.iter().any(|status| {
+            status.members.len() == 2 && status.term == before.term && status.role != "Suspended"
+        })
+    };
+    robot.wait("the robot plays on with the host", SETTLE_WITHIN, unmoved).await;
+    ann.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn garbage_to_the_relay_ends_the_connection_and_nobody_else_notices() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let eve = Visit::new(&relay, "game=TEA&name=Eve").with_script(CAPTURE).open().await;
+    eve.joined().await;
+    let both = |status: &Status| status.members.len() == 2;
+    let before = ann.wait("both are there", SETTLE_WITHIN, both).await;
+    for attack in ["__noise(300)", "new Uint8Array([0, 255])", "new Uint8Array(200000)", "'hello'"] {
+        let sent =
+            eve.tab().evaluate(&format!("__open(__sockets).map(each => each.send({attack})).length")).await;
+        assert_eq!(sent, 1, "{attack} was not sent");
+        // The relay closes the socket; the page opens another and is the same peer again.
+        eve.wait("Eve is back at the relay", JOIN_WITHIN, |status| {
+            status.relay == "connected" && both(status)
+        })
+        .await;
+    }
+    let after = ann.status().await;
+    assert_eq!(
+        (after.term, &after.host, &after.relay),
+        (before.term, &before.host, &before.relay),
+        "{after}"
+    );
+    assert_eq!(after.errors, Vec::<String>::new());
+    ann.finish().await;
+}

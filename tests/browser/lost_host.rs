@@ -1,0 +1,119 @@
+//! The host's browser is killed in the middle of play.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use samovar_tests::player::{Player, SETTLE_WITHIN};
+use samovar_tests::relay::Relay;
+use samovar_tests::sampler;
+use samovar_tests::status::{Id, Status};
+
+/// How often a host is killed.
+const ROUNDS: usize = 5;
+
+/// From the kill until the survivors see objects move under the new host: the median, in milliseconds.
+const RESUMED_WITHIN: f64 = 1_500.0;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn survivors_go_on_under_one_new_host_with_all_scores() {
+    let relay = Relay::start();
+    let mut players = vec![
+        Player::join(&relay, "new=TEA&name=Ann&robots=1").await,
+        Player::join(&relay, "game=TEA&name=Bob").await,
+        Player::join(&relay, "game=TEA&name=Cy").await,
+    ];
+    let mut times = Vec::new();
+    for round in 1..=ROUNDS {
+        for player in &players {
+            let ready = |status: &Status| {
+                status.others().count() == 2
+                    && status.others().all(|member| member.path == "direct")
+                    && status.backup.is_some()
+            };
+            player.wait("all are linked and there is a backup", SETTLE_WITHIN, ready).await;
+            player.hunt().await;
+            sampler::start(player).await;
+        }
+        // Some play, so that there is something to keep.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        let time = kill_the_host(&mut players, round).await;
+        times.push(time);
+        if round < ROUNDS {
+            players.push(Player::join(&relay, &format!("game=TEA&name=Guest%20{round}")).await);
+        }
+    }
+    let median = sampler::median(&times);
+    println!(
+        "SIGKILL of the host to objects moving under the new one: {times:.0?} ms, median {median:.0} ms"
+    );
+    assert!(median < RESUMED_WITHIN, "median {median} ms");
+    for player in players {
+        player.finish().await;
+    }
+}
+
+/// Kills the host's browser and returns the milliseconds until the slower of the survivors saw objects move again.
+async fn kill_the_host(players: &mut Vec<Player>, round: usize) -> f64 {
+    let before = players[0].status().await;
+    let mut hosting = None;
+    for (index, player) in players.iter().enumerate() {
+        if player.status().await.is_host() {
+            hosting = Some(index);
+        }
+    }
+    let mut host = players.remove(hosting.expect("somebody hosts"));
+    let dead = host.peer().await;
+    let killed = sampler::now();
+    host.kill();
+    let mut hosts = BTreeSet::new();
+    for player in players.iter() {
+        let after =
+            player.wait("there is a new host", SETTLE_WITHIN, |status| is_over(status, &before, &dead)).await;
+        assert_kept(&before, &after, &dead);
+        let migration = after.migrations.last().expect("noted");
+        assert_eq!((&migration.from, migration.cause.as_str()), (&dead, "lost"), "{after}");
+        hosts.insert((after.host, after.term));
+    }
+    assert_eq!(hosts.len(), 1, "the survivors disagree: {hosts:?}");
+    let mut slowest: f64 = 0.0;
+    for player in players.iter() {
+        let moving = samovar_tests::wait::until("objects move again", SETTLE_WITHIN, async || {
+            let samples = sampler::samples(player).await;
+            sampler::moves_under_a_new_host(&samples, before.term)
+                .ok_or_else(|| format!("{:?}", samples.last()))
+        });
+        slowest = slowest.max(moving.await - killed);
+    }
+    players[0].screenshot(&format!("lost-host-{round}")).await;
+    println!("round {round}: term {} to {hosts:?}, {slowest:.0} ms", before.term);
+    slowest
+}
+
+/// Whether the dead is gone, somebody else hosts, and has taken over all that was the dead one's.
+fn is_over(status: &Status, before: &Status, dead: &Id) -> bool {
+    status.term > before.term
+        && status
+            .host
+            .as_ref()
+            .is_some_and(|host| host != dead && status.members.iter().any(|each| each.peer == *host))
+        && status.members.iter().all(|member| member.peer != *dead)
+        && status.objects.iter().all(|object| object.owner != *dead)
+        && status.objects_of("session").chain(status.objects_of("scoreboard")).count() == 2
+}
+
+fn assert_kept(before: &Status, after: &Status, dead: &Id) {
+    let kept = before.members.iter().filter(|member| member.peer != *dead);
+    for member in kept {
+        let score = after.score(&member.name).unwrap_or(-1);
+        assert!(score >= member.score, "{} of {} became {score}: {after}", member.score, member.name);
+    }
+    let host = after.host.as_ref().expect("there is one");
+    for object in after.objects_of("session").chain(after.objects_of("scoreboard")) {
+        assert_eq!(object.owner, *host, "{after}");
+    }
+    // Each player has one teapot, the robot too; that of the dead waits for its return.
+    let robots = after.members.iter().filter(|member| member.is_robot).count();
+    assert_eq!(robots, 1, "{after}");
+    let of_host = after.objects_of("teapot").filter(|object| object.owner == *host).count();
+    assert!(of_host >= 2, "the host drives its own and the robot's: {after}");
+}

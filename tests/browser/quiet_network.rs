@@ -1,0 +1,59 @@
+//! The page talks to its relay and to the other players, and to nobody else.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use samovar_tests::player::{JOIN_WITHIN, Player, Visit};
+use samovar_tests::relay::Relay;
+use samovar_tests::status::Status;
+
+/// A whole visit: lobby, game, play, leave. Every host that was asked for is the relay, and the console is clean.
+async fn visit(relay: &Relay, visitor: &Player) {
+    visitor.wait_text("lobby", "Dueling Teapots").await;
+    visitor.screenshot("quiet-lobby").await;
+    visitor.tab().evaluate("document.querySelector('#new-game').requestSubmit()").await;
+    let status = visitor.joined().await;
+    assert_eq!(status.members.len(), 2, "a robot is the choice that is made already: {status}");
+    visitor.hunt().await;
+    let drawn = status.frames;
+    let played = |status: &Status| status.frames > drawn + 20 && status.objects_of("teapot").count() == 2;
+    visitor.wait("some pictures are drawn", JOIN_WITHIN, played).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    visitor.screenshot("quiet-game").await;
+    visitor.rest().await;
+    visitor.leave().await;
+    visitor.wait_text("lobby", "Open tables").await;
+    let hosts = visitor.tab().hosts();
+    assert_eq!(hosts, BTreeSet::from([relay.address().to_owned()]));
+    let console = visitor.tab().console();
+    let bad: Vec<_> =
+        console.iter().filter(|line| line.contains("error") || line.contains("warning")).collect();
+    assert!(bad.is_empty(), "{bad:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_whole_visit_asks_nobody_but_the_relay_and_logs_no_error() {
+    let relay = Relay::start();
+    let visitor = Visit::new(&relay, "").watching_requests().open().await;
+    visit(&relay, &visitor).await;
+    visitor.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_private_window_plays_as_well() {
+    let relay = Relay::start();
+    let visitor = Visit::new(&relay, "").watching_requests().privately().open().await;
+    visit(&relay, &visitor).await;
+    visitor.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_without_storage_plays_as_well() {
+    let relay = Relay::start();
+    let forbid = r"
+for (const name of ['localStorage', 'sessionStorage'])
+  Object.defineProperty(window, name, {get() { throw new DOMException('forbidden', 'SecurityError'); }});";
+    let visitor = Visit::new(&relay, "").watching_requests().with_script(forbid).open().await;
+    visit(&relay, &visitor).await;
+    visitor.finish().await;
+}

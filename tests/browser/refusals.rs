@@ -1,0 +1,85 @@
+//! Those who cannot play are told why.
+
+use samovar_tests::bots::Bots;
+use samovar_tests::player::{JOIN_WITHIN, Player, Visit};
+use samovar_tests::relay::Relay;
+
+/// Makes the first message of each WebSocket name another protocol version (PROTOCOL §5).
+const OTHER_VERSION: &str = r"
+const send = WebSocket.prototype.send;
+WebSocket.prototype.send = function (data) {
+  if (!this.__entered && data.byteLength > 3) {
+    this.__entered = true;
+    data = new Uint8Array(data.buffer ? data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) : data.slice(0));
+    data[2] = 99;
+  }
+  return send.call(this, data);
+};";
+
+async fn assert_told(player: &Player, title: &str, words: &[&str]) {
+    player.wait_text("curtain-title", title).await;
+    let text = player.text("curtain").await;
+    for word in words {
+        assert!(text.contains(word), "{word:?} is not in {text:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_refusal_has_its_words() {
+    let relay = Relay::start();
+    let visitor = Visit::new(&relay, "game=NOWHERE&name=Eve").open().await;
+    assert_told(&visitor, "No such game", &["NOWHERE", "Start this game", "Back to the lobby"]).await;
+    visitor.screenshot("refusal-unknown").await;
+    let (mut robots, code) = Bots::found(&relay, 1, "relayed").await;
+    robots.wait("the robot plays", JOIN_WITHIN, |all| all.len() == 1).await;
+    let open = async |query: &str| visitor.tab().open(&relay.page(query)).await;
+    open(&format!("new={code}&low")).await;
+    assert_told(&visitor, "This code is taken", &[code.as_str(), "Join it"]).await;
+    open("new=OTHER&robots=many&low").await;
+    assert_told(&visitor, "This link does not work", &["robots=many", "a number from 0 to 3"]).await;
+    open("game=%3Cscript%3E&low").await;
+    assert_told(&visitor, "This link does not work", &["game=<script>"]).await;
+    visitor.screenshot("refusal-parameter").await;
+    visitor.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_visitor_can_start_the_game_that_is_not_there() {
+    let relay = Relay::start();
+    let visitor = Visit::new(&relay, "game=TEAROOM&name=Eve").open().await;
+    assert_told(&visitor, "No such game", &["TEAROOM"]).await;
+    visitor.tab().evaluate("document.querySelector('#curtain-buttons button').click()").await;
+    let status = visitor.joined().await;
+    assert!(status.is_host(), "{status}");
+    assert!(relay.listed("TEAROOM").is_some());
+    visitor.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_table_says_so() {
+    let relay = Relay::start();
+    let (mut robots, code) = Bots::found(&relay, 8, "relayed").await;
+    robots.wait("eight robots play", JOIN_WITHIN, |all| all.iter().any(|each| each.members.len() == 8)).await;
+    let visitor = Visit::new(&relay, &format!("game={code}&name=Eve")).open().await;
+    assert_told(&visitor, "The table is full", &[code.as_str()]).await;
+    visitor.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_version_is_told_so() {
+    let relay = Relay::start();
+    let visitor = Visit::new(&relay, "new=TEA&name=Eve").with_script(OTHER_VERSION).open().await;
+    assert_told(&visitor, "Different versions", &["Load the page again"]).await;
+    visitor.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_relay_the_page_says_so() {
+    let mut relay = Relay::start();
+    let visitor = Visit::new(&relay, "").open().await;
+    visitor.wait_text("lobby", "Dueling Teapots").await;
+    relay.kill();
+    visitor.tab().evaluate("document.querySelector('#new-game').requestSubmit()").await;
+    assert_told(&visitor, "The relay", &[]).await;
+    visitor.screenshot("refusal-no-relay").await;
+}

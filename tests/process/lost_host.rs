@@ -1,0 +1,89 @@
+//! The process of the host is killed in the middle of a duel between robots.
+
+use std::time::{Duration, Instant};
+
+use samovar_tests::bots::Bots;
+use samovar_tests::player::{JOIN_WITHIN, SETTLE_WITHIN};
+use samovar_tests::relay::Relay;
+use samovar_tests::sampler;
+use samovar_tests::status::{Id, Status};
+
+/// How often a host is killed over each kind of path.
+const ROUNDS: usize = 3;
+
+/// From the kill until the survivor has the new host's session: the median, in milliseconds.
+const RESUMED_WITHIN: f64 = 1_500.0;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_other_robot_goes_on_over_the_relay() {
+    hosts_die("relayed", "relayed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_other_robot_goes_on_over_direct_links() {
+    hosts_die("auto", "direct").await;
+}
+
+async fn hosts_die(wish: &str, path: &str) {
+    let relay = Relay::start();
+    let (mut host, code) = Bots::found(&relay, 1, wish).await;
+    let mut times = Vec::new();
+    for round in 1..=ROUNDS {
+        let mut other = Bots::join(&relay, &code, wish);
+        let linked = |all: &[Status]| {
+            all.iter().any(|status| {
+                status.is_backup()
+                    && status.others().count() == 1
+                    && status.others().all(|each| each.path == path)
+            })
+        };
+        let before = other.wait("the second robot is the host's backup", JOIN_WITHIN, linked).await.remove(0);
+        // Some reports, to know how session time runs.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let since = Instant::now();
+        let dead = before.host.clone().expect("just seen");
+        host.kill();
+        let alone = |all: &[Status]| all.iter().any(|status| is_over(status, &before, &dead));
+        let after = other.wait("the second robot hosts alone", SETTLE_WITHIN, alone).await.remove(0);
+        let time = resumed_after(&other, &after, since);
+        println!("{path}, round {round}: {time:.0} ms until the new host had resumed");
+        times.push(time);
+        assert_moves(&mut other, &after).await;
+        host = other;
+    }
+    let median = sampler::median(&times);
+    println!("{path}: SIGKILL of the host to the session under the new one: median {median:.0} ms");
+    assert!(median < RESUMED_WITHIN, "median {median} ms");
+}
+
+fn is_over(status: &Status, before: &Status, dead: &Id) -> bool {
+    status.term > before.term
+        && status.is_host()
+        && status.role == "ActiveAlone"
+        && status.members.len() == 1
+        && status.score("Bot 1") >= before.members.iter().find(|each| each.is_self).map(|each| each.score)
+        && status.objects.iter().all(|object| object.owner != *dead)
+}
+
+/// The milliseconds between the kill and the time at which the robot notes that the session went on.
+fn resumed_after(robot: &Bots, after: &Status, killed: Instant) -> f64 {
+    let migration = after.migrations.last().expect("noted");
+    assert_eq!((migration.term, Some(&migration.to)), (after.term, after.peer.as_ref()));
+    // A report is heard after it was made: the one that was heard soonest tells best how session time runs.
+    let reports = robot.since(killed - Duration::from_secs(5));
+    let offset = |(heard, status): &(Instant, Status)| {
+        let since = heard.saturating_duration_since(killed).as_secs_f64()
+            - killed.saturating_duration_since(*heard).as_secs_f64();
+        status.session_time_ms - since * 1_000.0
+    };
+    let session_time = reports.iter().map(offset).max_by(f64::total_cmp).expect("some reports");
+    migration.resumed_ms - session_time
+}
+
+async fn assert_moves(robot: &mut Bots, before: &Status) {
+    let moved = |all: &[Status]| {
+        let objects = all.iter().flat_map(|status| status.objects_of("teapot"));
+        objects.filter_map(|object| Some(object.distance(before.object(&object.id)?))).any(|far| far > 1.0)
+    };
+    robot.wait("it drives on", SETTLE_WITHIN, moved).await;
+}

@@ -1,0 +1,39 @@
+//! Golden vectors: an example of every frame and message of `crates/wire/PROTOCOL.md`, byte for byte.
+//!
+//! A change of these bytes is a change of the protocol: it comes with another `PROTOCOL_VERSION` and an entry in
+//! PROTOCOL §9. The vectors were written by an encoder that knew the document and not this code.
+
+mod control;
+mod file;
+mod numbers;
+mod objects;
+mod packets;
+mod relay;
+mod signed;
+mod view;
+
+use samovar_wire::{PROTOCOL_VERSION, PeerId, SessionId, Signature, Term, Ticket, Warrant};
+
+/// The session of the examples.
+const SESSION: SessionId = SessionId(0x0123_4567_89ab_cdef);
+/// A peer whose id takes four bytes in every encoding.
+const PEER: PeerId = PeerId(0x0102_0304);
+/// Another.
+const OTHER: PeerId = PeerId(0x0a0b_0c0d);
+
+fn ticket() -> Ticket {
+    Ticket(std::array::from_fn(|index| 0xa0 + index as u8))
+}
+
+fn signature() -> Signature {
+    Signature(std::array::from_fn(|index| index as u8))
+}
+
+fn warrant() -> Warrant {
+    Warrant { session: SESSION, term: Term(3), host: PEER, signature: signature() }
+}
+
+#[test]
+fn the_vectors_are_of_this_version() {
+    assert_eq!(PROTOCOL_VERSION, 1, "new vectors, and an entry in PROTOCOL §9");
+}

@@ -1,0 +1,206 @@
+//! What a peer and its relay say to each other (PROTOCOL §5).
+
+use std::collections::BTreeSet;
+
+use samovar_wire::limits::{DESCRIPTION_MAX, RELAY_MESSAGE_MAX};
+use samovar_wire::relay::{
+    Denial, Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
+};
+use samovar_wire::{DecodeError, GameCode, Mode, PeerId, PeerPass, Term, Warrant};
+
+use crate::file::{Form, Vectors};
+use crate::{PEER, SESSION, signature, warrant};
+
+/// The variant's number on the wire. A new variant does not compile until it is here, and so below; the same holds
+/// for the functions that follow.
+const fn to_relay_variant(message: &ToRelay) -> u8 {
+    match message {
+        ToRelay::Enter(_) => 0,
+        ToRelay::Claim(_) => 1,
+        ToRelay::Signal(..) => 2,
+        ToRelay::Alive(_) => 3,
+        ToRelay::Listing(_) => 4,
+        ToRelay::Leave => 5,
+    }
+}
+const TO_RELAY_VARIANTS: u8 = 6;
+
+const fn from_relay_variant(message: &FromRelay) -> u8 {
+    match message {
+        FromRelay::Entered(_) => 0,
+        FromRelay::Refused(_) => 1,
+        FromRelay::Signal(..) => 2,
+        FromRelay::Issued(_) => 3,
+        FromRelay::Denied(..) => 4,
+        FromRelay::Probe(_) => 5,
+        FromRelay::Gone(_) => 6,
+        FromRelay::Pulse => 7,
+    }
+}
+const FROM_RELAY_VARIANTS: u8 = 8;
+
+const REFUSALS: [(&str, Refusal); 9] = [
+    ("refused_unknown_game", Refusal::UnknownGame),
+    ("refused_code_taken", Refusal::CodeTaken),
+    ("refused_full", Refusal::Full),
+    ("refused_closed", Refusal::Closed),
+    ("refused_version", Refusal::Version(300)),
+    ("refused_parameters", Refusal::Parameters),
+    ("refused_bad_pass", Refusal::BadPass),
+    ("refused_busy", Refusal::Busy),
+    ("refused_misbehaved", Refusal::Misbehaved),
+];
+
+const fn refusal_variant(refusal: Refusal) -> usize {
+    match refusal {
+        Refusal::UnknownGame => 0,
+        Refusal::CodeTaken => 1,
+        Refusal::Full => 2,
+        Refusal::Closed => 3,
+        Refusal::Version(_) => 4,
+        Refusal::Parameters => 5,
+        Refusal::BadPass => 6,
+        Refusal::Busy => 7,
+        Refusal::Misbehaved => 8,
+    }
+}
+
+fn code(text: &str) -> GameCode {
+    GameCode::parse(text).expect("the examples are codes")
+}
+
+fn pass() -> PeerPass {
+    PeerPass { session: SESSION, peer: PeerId(300), signature: signature() }
+}
+
+fn enter(purpose: Purpose) -> ToRelay {
+    ToRelay::Enter(Enter { version: 1, params: SESSION.0, purpose })
+}
+
+fn description() -> String {
+    "v=0\r\n".to_owned()
+}
+
+fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
+    let resume = Purpose::Resume(code("ABCDEFGHJKLM"), pass(), warrant());
+    let listing = Listing { players: 3, capacity: 8, open: true, host_name: "Ann Bo".to_owned() };
+    let full = Listing { players: 255, capacity: 32, open: false, host_name: String::new() };
+    vec![
+        ("enter_create", enter(Purpose::Create(None))),
+        ("enter_create_code", enter(Purpose::Create(Some(code("TEA-4"))))),
+        ("enter_join", enter(Purpose::Join(code("TEA-4")))),
+        ("enter_resume", enter(resume)),
+        ("claim", ToRelay::Claim(Term(4))),
+        ("signal_offer", ToRelay::Signal(PEER, Signal::Offer(1, description()))),
+        ("signal_answer", ToRelay::Signal(PeerId(7), Signal::Answer(70_000, description()))),
+        ("signal_long", ToRelay::Signal(PeerId(7), Signal::Offer(251, "x".repeat(251)))),
+        ("alive", ToRelay::Alive(u64::MAX)),
+        ("listing", ToRelay::Listing(listing)),
+        ("listing_full", ToRelay::Listing(full)),
+        ("leave", ToRelay::Leave),
+    ]
+}
+
+fn messages_from_relay() -> Vec<(&'static str, FromRelay)> {
+    let key = std::array::from_fn(|index| 0x80 + index as u8);
+    let entered = Entered { code: code("TEA-4"), pass: pass(), key, warrant: warrant(), session: SESSION };
+    let issued = Warrant { term: Term(1 << 32), host: PeerId(7), ..warrant() };
+    let mut messages = vec![
+        ("entered", FromRelay::Entered(entered)),
+        ("signal_offer", FromRelay::Signal(PEER, Signal::Offer(1, description()))),
+        ("signal_answer", FromRelay::Signal(PEER, Signal::Answer(1, description()))),
+        ("issued", FromRelay::Issued(issued)),
+        ("denied_host_is_alive", FromRelay::Denied(Term(4), Denial::HostIsAlive)),
+        ("denied_stale", FromRelay::Denied(Term(4), Denial::Stale)),
+        ("probe", FromRelay::Probe(SESSION.0)),
+        ("gone", FromRelay::Gone(PeerId(65_536))),
+        ("pulse", FromRelay::Pulse),
+    ];
+    messages.extend(REFUSALS.map(|(name, refusal)| (name, FromRelay::Refused(refusal))));
+    messages
+}
+
+/// The body of a control message.
+fn body(bytes: &[u8]) -> Result<&[u8], DecodeError> {
+    match RelayFrame::decode(bytes)? {
+        RelayFrame::Control(body) => Ok(body),
+        RelayFrame::Forward { .. } => Err(DecodeError::Invalid),
+    }
+}
+
+#[test]
+fn messages_to_the_relay() {
+    let mut vectors = Vectors::parse("to_relay", include_str!("to_relay.hex"));
+    for (name, message) in messages_to_relay() {
+        let encoded = RelayFrame::control(&message);
+        assert_eq!(encoded[1], to_relay_variant(&message));
+        let is_value = |bytes: &[u8]| Ok(ToRelay::decode(body(bytes)?)? == message);
+        vectors.check(name, Form::Closed, &encoded, is_value);
+    }
+    assert_eq!(vectors.bytes_at(1), (0..TO_RELAY_VARIANTS).collect::<BTreeSet<_>>());
+    vectors.finish();
+    assert_eq!(ToRelay::decode(&[TO_RELAY_VARIANTS]), Err(DecodeError::Invalid));
+}
+
+#[test]
+fn messages_from_the_relay() {
+    let mut vectors = Vectors::parse("from_relay", include_str!("from_relay.hex"));
+    for (name, message) in messages_from_relay() {
+        let encoded = RelayFrame::control(&message);
+        assert_eq!(encoded[1], from_relay_variant(&message));
+        let is_value = |bytes: &[u8]| Ok(FromRelay::decode(body(bytes)?)? == message);
+        vectors.check(name, Form::Closed, &encoded, is_value);
+    }
+    assert_eq!(vectors.bytes_at(1), (0..FROM_RELAY_VARIANTS).collect::<BTreeSet<_>>());
+    vectors.finish();
+    assert!(REFUSALS.iter().map(|&(_, refusal)| refusal_variant(refusal)).eq(0..REFUSALS.len()));
+    assert_eq!(FromRelay::decode(&[FROM_RELAY_VARIANTS]), Err(DecodeError::Invalid));
+    assert_eq!(FromRelay::decode(&[1, REFUSALS.len() as u8]), Err(DecodeError::Invalid));
+    assert_eq!(FromRelay::decode(&[4, 4, 2]), Err(DecodeError::Invalid), "a third denial");
+}
+
+#[test]
+fn forwarded_messages() {
+    let mut vectors = Vectors::parse("forward", include_str!("forward.hex"));
+    let packet = &[0x51, 0, 0][..];
+    for (name, peer, mode, payload) in [
+        ("packet", PEER, Mode::Unreliable, packet),
+        ("chunk", PEER, Mode::Reliable, b"\x00tea"),
+        ("packet_from_the_relay", PeerId(300), Mode::Unreliable, packet),
+        ("empty", PeerId(u32::MAX), Mode::Unreliable, b""),
+    ] {
+        let encoded = RelayFrame::forward(peer, mode, payload);
+        let value = RelayFrame::Forward { peer, mode, payload };
+        vectors.check(name, Form::Open, &encoded, |bytes| Ok(RelayFrame::decode(bytes)? == value));
+    }
+    let mut passed_on = RelayFrame::forward(PEER, Mode::Unreliable, packet);
+    RelayFrame::readdress(&mut passed_on, PeerId(300));
+    vectors.check_encoding("packet_from_the_relay", &passed_on);
+    vectors.finish();
+}
+
+#[test]
+fn what_breaks_the_relays_protocol_is_refused() {
+    for (bytes, error) in [
+        (&[][..], DecodeError::Truncated),
+        (&[2], DecodeError::Invalid),
+        (&[1, 4, 3, 2, 1], DecodeError::Truncated),
+        (&[1, 4, 3, 2, 1, 2], DecodeError::Invalid),
+    ] {
+        assert_eq!(RelayFrame::decode(bytes), Err(error), "{bytes:02x?}");
+    }
+    assert_eq!(RelayFrame::decode(&[0; RELAY_MESSAGE_MAX + 2]), Err(DecodeError::TooLarge));
+    let refusal = |message: &ToRelay| ToRelay::decode(body(&RelayFrame::control(message))?);
+    let long = "x".repeat(DESCRIPTION_MAX + 1);
+    assert_eq!(refusal(&ToRelay::Signal(PEER, Signal::Answer(1, long))), Err(DecodeError::TooLarge));
+    let listing = Listing { players: 1, capacity: 33, open: true, host_name: String::new() };
+    assert_eq!(refusal(&ToRelay::Listing(listing.clone())), Err(DecodeError::TooLarge));
+    let unclean = Listing { capacity: 8, host_name: "a\nb".to_owned(), ..listing };
+    assert_eq!(refusal(&ToRelay::Listing(unclean)), Err(DecodeError::Invalid));
+    // Codes in lower case, too short, too long, of hyphens alone.
+    for text in ["tea", "AB", "ABCDEFGHIJKLM", "---"] {
+        let mut bytes = vec![0, 1, 0, 1, text.len() as u8];
+        bytes.extend(text.as_bytes());
+        assert_eq!(ToRelay::decode(&bytes), Err(DecodeError::Invalid), "{text}");
+    }
+}
