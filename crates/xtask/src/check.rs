@@ -45,7 +45,11 @@ const STEPS: [Step; 13] = [
     Step { name: "sections", about: "every cited section of PROTOCOL.md exists", run: sections },
     Step { name: "deny", about: "licences, sources and advisories of dependencies", run: deny },
     Step { name: "native", about: "all tests without a browser", run: native },
-    Step { name: "wasm", about: "the core's tests in a headless browser", run: wasm },
+    Step {
+        name: "wasm",
+        about: "tests of the core and of the browser's driver in a headless browser",
+        run: wasm,
+    },
     Step { name: "page", about: "the page in release", run: build_page },
     Step { name: "size", about: "the page's download size", run: measure_page },
     Step { name: "end-to-end", about: "real browsers and processes in one game", run: end_to_end },

@@ -11,20 +11,22 @@ use crate::process::{self, Explain, Failure, Result};
 use crate::repo::{NATIVE, Repo, WASM};
 use crate::tools::chromium::Chromium;
 
-/// The packages whose tests are run in a browser, too.
-const CORE: [&str; 5] = ["wire", "link", "objects", "roster", "session"];
+/// The packages whose tests are run in a browser: the core's, too, and the browser's driver's only there.
+const IN_BROWSER: [&str; 8] =
+    ["wire", "link", "objects", "roster", "session", "directory", "peer", "peer-web"];
 
-/// Runs the core's unit tests in a headless browser.
+/// Runs the tests of the core and of the browser's driver in a headless browser.
 ///
 /// # Errors
 /// When a test fails, or a package turns out to have none: a runner that finds no test is content.
 pub(super) fn core_tests(repo: &Repo, path: &OsStr, chromium: &Chromium) -> Result<()> {
     // The sandbox has no network and so must not be the first to compile.
-    for name in CORE {
+    for name in IN_BROWSER {
         let mut build = repo.cargo("test");
         build.args([
             "--no-run",
             "--lib",
+            "--tests",
             "--locked",
             "--target",
             WASM,
@@ -35,12 +37,19 @@ pub(super) fn core_tests(repo: &Repo, path: &OsStr, chromium: &Chromium) -> Resu
     }
     let settings = webdriver_settings(repo, chromium)?;
     let sandbox = Sandbox::open();
-    for name in CORE {
+    for name in IN_BROWSER {
         let mut test = Command::new(page::program("wasm-pack", path));
         test.args(["test", "--headless", "--chrome", "--mode", "no-install", "--chromedriver"])
             .arg(&chromium.driver)
             .arg(repo.root.join("crates").join(name))
             .args(["--lib", "--locked", "--offline"])
+            // wasm-pack says `--tests` itself when it builds, so here each is named.
+            .args(
+                repo.package(&format!("samovar-{name}"))
+                    .iter()
+                    .flat_map(|package| &package.tests)
+                    .flat_map(|test| ["--test", test]),
+            )
             .current_dir(&repo.root)
             .env("PATH", path)
             .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &settings)
@@ -63,7 +72,20 @@ fn webdriver_settings(repo: &Repo, chromium: &Chromium) -> Result<PathBuf> {
     let directory = repo.target.join("xtask");
     fs::create_dir_all(&directory).explain(directory.display())?;
     let file = directory.join("webdriver.json");
-    let settings = serde_json::json!({ "goog:chromeOptions": { "binary": chromium.browser } });
+    // Direct connections on loopback need the flag and a microphone; without one the browser hides its addresses.
+    let flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--allow-loopback-in-peer-connection",
+        "--use-fake-ui-for-media-stream",
+        "--use-fake-device-for-media-stream",
+    ];
+    let settings = serde_json::json!({ "goog:chromeOptions": { "binary": chromium.browser, "args": flags } });
     fs::write(&file, settings.to_string()).explain(file.display())?;
     Ok(file)
 }
