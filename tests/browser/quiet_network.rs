@@ -16,7 +16,7 @@ async fn visit(relay: &Relay, visitor: &Player) {
     // One is the choice that is made already.
     visitor.wait("a robot plays with it", JOIN_WITHIN, |status| status.members.len() == 2).await;
     visitor.hunt().await;
-    let drawn = status.frames;
+    let drawn = visitor.status().await.frames;
     let played = |status: &Status| status.frames > drawn + 20 && status.objects_of("teapot").count() == 2;
     visitor.wait("some pictures are drawn", JOIN_WITHIN, played).await;
     tokio::time::sleep(Duration::from_secs(5)).await;

@@ -55,7 +55,7 @@ pub struct App {
     /// Since when the game cannot go on, and whether the page has said so.
     trouble: Option<(f64, bool)>,
     left_by_hiding: bool,
-    myself: Weak<RefCell<App>>,
+    myself: Weak<RefCell<Self>>,
 }
 
 impl App {

@@ -20,7 +20,7 @@ mod outbox;
 use std::collections::VecDeque;
 
 use samovar_roster::RelayKey;
-use samovar_wire::limits::{BULK_CHUNK_MAX, PACKET_MAX};
+use samovar_wire::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, PACKET_MAX};
 use samovar_wire::relay::{
     Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
 };
@@ -177,7 +177,9 @@ impl Client {
 
     /// Sends a member the means to reach us directly. Dropped while the relay is lost.
     pub fn signal(&mut self, now: Time, to: PeerId, signal: Signal) {
-        if self.phase == Phase::Entered {
+        // The relay would take a longer description for misbehaviour; without it the peers stay relayed.
+        let (Signal::Offer(_, text) | Signal::Answer(_, text)) = &signal;
+        if self.phase == Phase::Entered && text.len() <= DESCRIPTION_MAX {
             self.outbox.signal(to, signal);
             self.flush(now);
         }

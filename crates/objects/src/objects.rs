@@ -91,6 +91,8 @@ pub struct Objects {
     replicas: BTreeMap<PeerId, Replica>,
     /// At the host: grants whose receiver has not announced itself yet.
     granted: BTreeMap<ObjectId, (Stamp, PeerId)>,
+    /// Peers that were linked and are no longer: theirs are the orphans.
+    departed: VecDeque<PeerId>,
     last_number: u32,
     version: u64,
     events: VecDeque<ObjectEvent>,
@@ -108,6 +110,7 @@ impl Objects {
             tombs: Tombs::default(),
             replicas: BTreeMap::new(),
             granted: BTreeMap::new(),
+            departed: VecDeque::new(),
             last_number: 0,
             version: 0,
             events: VecDeque::new(),
@@ -138,7 +141,7 @@ impl Objects {
         if traits.kind == Kind::SESSION {
             return Err(CreateError::Reserved);
         }
-        if self.objects.values().filter(|o| o.owner == self.me).count() >= OBJECTS_PER_PEER_MAX {
+        if self.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
             return Err(CreateError::TooMany);
         }
         let id = ObjectId { creator: self.me, number: self.last_number + 1 };
@@ -229,6 +232,15 @@ impl Objects {
 
     fn is_host(&self) -> bool {
         self.me == self.host
+    }
+
+    fn owned_by(&self, peer: PeerId) -> usize {
+        self.objects.values().filter(|o| o.owner == peer).count()
+    }
+
+    /// Whether a peer is, or was, somebody whose objects there can be.
+    fn is_known(&self, peer: PeerId) -> bool {
+        peer == self.me || self.replicas.contains_key(&peer) || self.departed.contains(&peer)
     }
 
     /// Everybody is to hear that this peer owns the object.

@@ -20,6 +20,11 @@ impl Tombs {
         (id.number <= last).then_some(stamp)
     }
 
+    /// The highest number of this creator that is known to have died; zero for none.
+    pub(crate) fn newest(&self, creator: PeerId) -> u32 {
+        self.graves.get(&creator).and_then(|graves| graves.last_key_value()).map_or(0, |(_, &(last, _))| last)
+    }
+
     /// Remembers a death.
     pub(crate) fn bury(&mut self, id: ObjectId, stamp: Stamp) {
         if self.stamp(id).is_some_and(|known| known >= stamp) {

@@ -359,10 +359,8 @@ impl Session {
         if self.closed.contains(&peer) {
             return;
         }
-        if self.closed.len() == CLOSED_MAX
-            && let Some(oldest) = self.closed.pop_front()
-        {
-            self.objects.forget_creator(oldest);
+        if self.closed.len() == CLOSED_MAX {
+            self.closed.pop_front();
         }
         self.closed.push_back(peer);
     }

@@ -46,7 +46,9 @@ pub fn default_name(entropy: u32) -> String {
 pub fn clean_code(raw: &str) -> Option<String> {
     let code = raw.trim();
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    (CODE_LENGTH.contains(&code.len()) && code.chars().all(allowed)).then(|| code.to_ascii_uppercase())
+    let says_something = code.chars().any(|c| c != '-');
+    (CODE_LENGTH.contains(&code.len()) && code.chars().all(allowed) && says_something)
+        .then(|| code.to_ascii_uppercase())
 }
 
 /// A short printable form of hostile text, for messages about it.

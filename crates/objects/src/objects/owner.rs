@@ -1,9 +1,13 @@
 //! Members and ownership: who is there, who hosts, who gets what the gone have left.
 
+use samovar_wire::limits::OBJECTS_AT_HOST_MAX;
 use samovar_wire::{ObjectId, PeerId, Stamp, Term};
 
 use super::{ObjectError, ObjectEvent, Objects};
 use crate::replica::Replica;
+
+/// Peers that are remembered after they left.
+const DEPARTED_MAX: usize = 128;
 
 impl Objects {
     /// A peer is linked: it is told of everything that this peer owns. Linked peers stay until removed.
@@ -14,7 +18,16 @@ impl Objects {
 
     /// A peer is no longer linked: nothing is sent to it.
     pub fn remove_peer(&mut self, peer: PeerId) {
-        self.replicas.remove(&peer);
+        if self.replicas.remove(&peer).is_some() {
+            self.departed.push_back(peer);
+        }
+        // Of who left longest ago nothing is under way any more: what it created and destroyed needs no memory.
+        if self.departed.len() > DEPARTED_MAX
+            && let Some(creator) = self.departed.pop_front()
+            && !self.objects.keys().any(|id| id.creator == creator)
+        {
+            self.tombs.forget(creator);
+        }
     }
 
     /// Who hosts now, and in which term.
@@ -85,7 +98,7 @@ impl Objects {
     pub(super) fn adopt_one(&mut self, id: ObjectId) {
         let Ok(stamp) = self.next_stamp(id) else { return };
         let Some(object) = self.objects.get(&id) else { return };
-        if !object.traits.dies_with_owner {
+        if !object.traits.dies_with_owner && self.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
             self.take(id, stamp);
             return;
         }
@@ -105,13 +118,6 @@ impl Objects {
         let orphans = self.objects.values().filter(|o| o.owner != self.me && is_gone(o.owner)).map(|o| o.id);
         if let Some(replica) = self.replicas.get_mut(&self.host) {
             replica.orphans.extend(orphans.filter(|&id| id != ObjectId::SESSION));
-        }
-    }
-
-    /// A creator will never be heard of again: its deaths need no memory.
-    pub fn forget_creator(&mut self, creator: PeerId) {
-        if !self.objects.keys().any(|id| id.creator == creator) {
-            self.tombs.forget(creator);
         }
     }
 

@@ -1,11 +1,14 @@
 //! What other peers say about objects, and what of it is believed (PROTOCOL §4).
 
-use samovar_wire::limits::OBJECTS_PER_PEER_MAX;
+use samovar_wire::limits::{OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX};
 use samovar_wire::object::{Announcement, Destroy, MessageKind, Update};
 use samovar_wire::{CloseCode, DecodeError, ObjectId, PeerId, Reader, Stamp, Time};
 
 use super::{ObjectEvent, Objects};
 use crate::object::{Field, Object};
+
+/// How many objects of a creator that this peer has not heard of others may already have seen die.
+const BURIED_AHEAD_MAX: u32 = 256;
 
 const fn malformed(error: DecodeError) -> CloseCode {
     match error {
@@ -118,7 +121,8 @@ impl Objects {
             Some((stamp, _)) if stamp >= new.stamp => return Ok(()),
             _ => {}
         }
-        if self.objects.values().filter(|o| o.owner == new.owner).count() >= OBJECTS_PER_PEER_MAX {
+        let limit = if new.owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_PER_PEER_MAX };
+        if self.owned_by(new.owner) >= limit {
             return Err(CloseCode::LimitExceeded);
         }
         self.tombs.exhume(new.id);
@@ -166,8 +170,10 @@ impl Objects {
     }
 
     fn handle_orphan(&mut self, orphan: &Announcement<'_>) -> Result<(), CloseCode> {
-        let alive = orphan.owner == self.me || self.replicas.contains_key(&orphan.owner);
-        if !self.is_host() || alive || orphan.id == ObjectId::SESSION || orphan.stamp.term > self.term {
+        let is_orphan = self.departed.contains(&orphan.owner) && orphan.id != ObjectId::SESSION;
+        // The host takes no more than the gone could have owned and it may own itself.
+        let has_room = self.owned_by(self.me) < OBJECTS_AT_HOST_MAX;
+        if !self.is_host() || !is_orphan || !has_room || orphan.stamp.term > self.term {
             return Ok(());
         }
         if self.objects.get(&orphan.id).is_none_or(|known| known.stamp < orphan.stamp) {
@@ -213,6 +219,18 @@ impl Objects {
         Ok(())
     }
 
+    /// Whether somebody other than its creator can know of the death of an object that this peer has not seen. A death
+    /// must be remembered, or a late CREATE brings the object back; but nobody can bury what is not yet born.
+    fn may_bury(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
+        let newest = self.objects.range(..=ObjectId { number: u32::MAX, ..id }).next_back();
+        let newest =
+            newest.filter(|(known, _)| known.creator == id.creator).map_or(0, |(known, _)| known.number);
+        let newest = newest.max(self.tombs.newest(id.creator));
+        let is_near = id.number <= newest.saturating_add(BURIED_AHEAD_MAX);
+        let is_grant_of_this_term = self.is_host() && stamp.term == self.term && from != self.host;
+        self.is_known(id.creator) && is_near && !is_grant_of_this_term
+    }
+
     fn handle_destroy(&mut self, from: PeerId, destroy: Destroy) -> Result<(), CloseCode> {
         let Destroy { id, stamp } = destroy;
         self.check_term(stamp)?;
@@ -223,7 +241,9 @@ impl Objects {
             Some(object) if stamp < object.stamp => return Ok(()),
             Some(object) if stamp == object.stamp && object.owner != from => return Err(CloseCode::NotYours),
             Some(object) if stamp > object.stamp => self.check_granted(from, id, stamp)?,
-            _ => {}
+            Some(_) => {}
+            None if from != id.creator && !self.may_bury(from, id, stamp) => return Ok(()),
+            None => {}
         }
         let kind = self.objects.get(&id).map(|o| o.traits.kind);
         self.end(id, stamp);

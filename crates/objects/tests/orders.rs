@@ -1,0 +1,210 @@
+//! What an observer makes of every order in which the first seed's messages can arrive, and of lies about objects.
+
+use samovar_objects::{Objects, Place};
+use samovar_wire::object::{MessageKind, Traits};
+use samovar_wire::{CloseCode, Kind, ObjectId, PeerId, Receipt, Term, Time, Writer};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const HOST: PeerId = PeerId(1);
+const A: PeerId = PeerId(2);
+const B: PeerId = PeerId(3);
+const X: PeerId = PeerId(4);
+const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+
+fn peer(me: PeerId) -> Objects {
+    let mut objects = Objects::new(me, HOST, Term(1));
+    [HOST, A, B, X].into_iter().filter(|&peer| peer != me).for_each(|peer| objects.add_peer(peer));
+    objects
+}
+
+/// Everything that `from` wants to tell `to` reliably now.
+fn messages(from: &mut Objects, to: PeerId) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    loop {
+        let mut bytes = Vec::new();
+        let Some(pending) = from.poll_message(Time::ZERO, to, &mut bytes) else { return all };
+        from.on_sent(to, pending, Receipt::Lane(0));
+        all.push(bytes);
+    }
+}
+
+fn tell(to: &mut Objects, from: PeerId, message: &[u8]) -> Result<(), CloseCode> {
+    let kind = match message[0] {
+        2 => MessageKind::Create,
+        3 => MessageKind::Migrate,
+        4 => MessageKind::Grant,
+        5 => MessageKind::Orphan,
+        6 => MessageKind::Update,
+        7 => MessageKind::Destroy,
+        other => panic!("kind {other}"),
+    };
+    to.handle_message(from, kind, &message[1..])
+}
+
+/// A's C_0 and update, B's M_ab_1 and its update, and if B destroys it, D_1; each with its sender, for the observer X.
+fn reign_of_two(destroy: bool) -> (ObjectId, Vec<(PeerId, Vec<u8>)>, Vec<(PeerId, Vec<u8>)>) {
+    let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
+    let id = a.create(Time::ZERO, POT, &[b"created"]).unwrap();
+    let create = messages(&mut a, X).remove(0);
+    messages(&mut a, HOST).iter().for_each(|m| tell(&mut host, A, m).unwrap());
+    a.set(Time::from_micros(1), id, 0, b"late word of a").unwrap();
+    let mut update_of_a = Vec::new();
+    let place = Place { now: Time::from_micros(1), peer: X, packet: 5, room: 1_000 };
+    a.write_datagram(place, &|_| true, &mut update_of_a);
+    host.grant(id, B).unwrap();
+    messages(&mut host, B).iter().for_each(|m| tell(&mut b, HOST, m).unwrap());
+    let migrate = messages(&mut b, X).remove(0);
+    let mut from_b = vec![(B, migrate)];
+    if destroy {
+        b.destroy(id).unwrap();
+        from_b.extend(messages(&mut b, X).into_iter().map(|m| (B, m)));
+    }
+    (id, vec![(A, create), (A, update_of_a)], from_b)
+}
+
+/// All ways to interleave two streams without changing the order within either.
+fn interleavings<T: Clone>(a: &[T], b: &[T]) -> Vec<Vec<T>> {
+    match (a, b) {
+        ([], rest) | (rest, []) => vec![rest.to_vec()],
+        ([first_a, rest_a @ ..], [first_b, rest_b @ ..]) => {
+            let prepend = |first: &T, tails: Vec<Vec<T>>| {
+                tails
+                    .into_iter()
+                    .map(|tail| [core::slice::from_ref(first), &tail].concat())
+                    .collect::<Vec<_>>()
+            };
+            let mut all = prepend(first_a, interleavings(rest_a, b));
+            all.extend(prepend(first_b, interleavings(a, rest_b)));
+            all
+        }
+    }
+}
+
+fn observe(order: &[(PeerId, Vec<u8>)]) -> Objects {
+    let mut x = peer(X);
+    for (from, message) in order {
+        // An update comes in a datagram.
+        if message[0] == MessageKind::Update as u8 {
+            x.handle_datagram(*from, 5, &message[1..]).unwrap();
+        } else {
+            tell(&mut x, *from, message).unwrap();
+        }
+    }
+    x
+}
+
+#[test]
+fn the_new_owner_wins_in_every_order() {
+    let (id, from_a, from_b) = reign_of_two(false);
+    let orders = interleavings(&from_a, &from_b);
+    assert_eq!(orders.len(), 3);
+    for order in orders {
+        let x = observe(&order);
+        let object = x.get(id).unwrap();
+        assert_eq!((object.owner(), object.stamp().counter, object.field(0)), (B, 1, &b"created"[..]));
+    }
+}
+
+#[test]
+fn a_destroyed_object_stays_destroyed_in_every_order() {
+    let (id, from_a, from_b) = reign_of_two(true);
+    assert_eq!(from_b.len(), 2);
+    for order in interleavings(&from_a, &from_b) {
+        assert!(observe(&order).get(id).is_none());
+    }
+}
+
+#[test]
+fn a_higher_stamp_brings_a_destroyed_object_back() {
+    let (id, from_a, from_b) = reign_of_two(false);
+    let mut x = observe(&from_a);
+    let mut destroy = vec![MessageKind::Destroy as u8];
+    let mut writer = Writer::new(&mut destroy);
+    writer.object_id(id);
+    writer.stamp(samovar_wire::Stamp::created(Term(1)));
+    tell(&mut x, A, &destroy).unwrap();
+    assert!(x.get(id).is_none());
+    from_b.iter().for_each(|(from, m)| tell(&mut x, *from, m).unwrap());
+    assert_eq!(x.get(id).unwrap().owner(), B);
+}
+
+#[test]
+fn an_older_packet_does_not_overwrite_a_newer_value() {
+    let (mut a, mut x) = (peer(A), peer(X));
+    let id = a.create(Time::ZERO, POT, &[b"0"]).unwrap();
+    messages(&mut a, X).iter().for_each(|m| tell(&mut x, A, m).unwrap());
+    let mut packets = Vec::new();
+    for packet in 1..=3u64 {
+        a.set(Time::from_micros(packet), id, 0, &[packet as u8]).unwrap();
+        let mut bytes = Vec::new();
+        let place = Place { now: Time::from_micros(packet), peer: X, packet, room: 1_000 };
+        a.write_datagram(place, &|_| true, &mut bytes);
+        packets.push((packet, bytes));
+    }
+    for &index in &[2, 0, 1] {
+        let (packet, bytes) = &packets[index];
+        x.handle_datagram(A, *packet, &bytes[1..]).unwrap();
+        assert_eq!(x.get(id).unwrap().field(0), [3]);
+    }
+}
+
+#[test]
+fn a_lost_update_goes_again_and_an_acked_one_does_not() {
+    let mut a = peer(A);
+    let id = a.create(Time::ZERO, POT, &[b"0", b"still"]).unwrap();
+    messages(&mut a, X);
+    let write = |a: &mut Objects, packet| {
+        let mut bytes = Vec::new();
+        a.write_datagram(Place { now: Time::ZERO, peer: X, packet, room: 1_000 }, &|_| true, &mut bytes);
+        bytes.len()
+    };
+    assert_eq!(write(&mut a, 1), 0, "an object that does not change costs nothing");
+    a.set(Time::ZERO, id, 0, b"1").unwrap();
+    let size = write(&mut a, 2);
+    assert!(size > 0 && write(&mut a, 3) == 0, "what is under way is not sent again");
+    a.on_fate(X, 2, false);
+    assert_eq!(write(&mut a, 4), size);
+    a.on_fate(X, 4, true);
+    assert_eq!(write(&mut a, 5), 0);
+    assert!(!a.wants_datagram(X));
+}
+
+#[test]
+fn nobody_speaks_for_somebody_else() {
+    let (id, from_a, from_b) = reign_of_two(false);
+    let mut x = peer(X);
+    assert_eq!(tell(&mut x, B, &from_a[0].1), Err(CloseCode::NotYours), "a CREATE of another's object");
+    let mut host = peer(HOST);
+    tell(&mut host, A, &from_a[0].1).unwrap();
+    assert_eq!(
+        tell(&mut host, B, &from_b[0].1),
+        Err(CloseCode::NotYours),
+        "a MIGRATE that the host did not grant"
+    );
+    assert_eq!(host.get(id).unwrap().owner(), A);
+}
+
+#[test]
+fn inventing_orphans_or_deaths_changes_nothing() {
+    let (mut host, mut x) = (peer(HOST), peer(X));
+    let mut liar = Objects::new(PeerId(66), PeerId(66), Term(1));
+    liar.add_peer(HOST);
+    for _ in 0..500 {
+        liar.create(Time::ZERO, POT, &[b"invented"]).unwrap();
+    }
+    for mut message in messages(&mut liar, HOST) {
+        message[0] = MessageKind::Orphan as u8;
+        tell(&mut host, B, &message).unwrap();
+    }
+    assert_eq!(host.iter().count(), 0);
+    for creator in 0..2_000 {
+        let mut destroy = vec![MessageKind::Destroy as u8];
+        let mut writer = Writer::new(&mut destroy);
+        writer.object_id(ObjectId { creator: PeerId(1_000 + creator), number: 1 });
+        writer.stamp(samovar_wire::Stamp { term: Term(1), counter: u32::MAX });
+        tell(&mut x, B, &destroy).unwrap();
+        tell(&mut host, B, &destroy).unwrap();
+    }
+    assert_eq!((x.remembered_deaths(), host.remembered_deaths()), (0, 0));
+}
