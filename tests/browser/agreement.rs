@@ -24,6 +24,11 @@ async fn members_with_direct_links_see_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn members_that_want_direct_links_only_see_the_same() {
+    members_see_the_same("direct", "direct").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn members_over_the_relay_see_the_same() {
     members_see_the_same("relayed", "relayed").await;
 }
@@ -46,7 +51,7 @@ async fn members_see_the_same(wish: &str, path: &str) {
     ann.hunt().await;
     let hit = |status: &Status| status.members.iter().any(|member| member.score > 0);
     bob.wait("somebody is hit", HIT_WITHIN, hit).await;
-    ann.screenshot(&format!("agreement-{path}")).await;
+    ann.screenshot(&format!("agreement-{wish}")).await;
     ann.rest().await;
     let mut seen = None;
     wait::until("all three agree", SETTLE_WITHIN, async || {
@@ -58,7 +63,7 @@ async fn members_see_the_same(wish: &str, path: &str) {
         Ok(())
     })
     .await;
-    println!("{path}: all see {}", seen.expect("just seen"));
+    println!("{wish}: all see {}", seen.expect("just seen"));
     for (player, name) in [(&ann, "Ann"), (&bob, "Bob")] {
         let status = player.status().await;
         assert_eq!(status.member(name).map(|member| member.is_self), Ok(true));

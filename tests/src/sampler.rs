@@ -17,6 +17,8 @@ pub type Placed = (Id, Id, (u64, u64), Vec<f64>);
 pub struct Sample {
     /// When, in milliseconds since 1970 by the machine's clock, which all its processes share.
     pub at: f64,
+    /// The session time then, in milliseconds.
+    pub session: f64,
     /// The host's reign.
     pub term: u64,
     /// The host.
@@ -32,9 +34,9 @@ const START: &str = r"
 clearInterval(window.__sampler);
 window.__samples = [];
 window.__sampler = setInterval(() => {
-  const {term, host, objects} = samovar.status();
+  const {term, host, objects, sessionTimeMs} = samovar.status();
   const seen = objects.filter(each => each.position).map(each => [each.id, each.owner, each.stamp, each.position]);
-  window.__samples.push({at: performance.timeOrigin + performance.now(), term, host, objects: seen});
+  window.__samples.push({at: performance.timeOrigin + performance.now(), session: sessionTimeMs, term, host, objects: seen});
   if (window.__samples.length > 2000) window.__samples.shift();
 }, 15), null";
 
@@ -74,6 +76,19 @@ pub fn moves_under_a_new_host(samples: &[Sample], former: u64) -> Option<f64> {
         })
     };
     later().find(moved).map(|sample| sample.at)
+}
+
+/// The machine's clock at a session time, as [`Sample::at`] counts.
+///
+/// # Panics
+/// When there are no samples.
+#[must_use]
+pub fn wall_clock(samples: &[Sample], session: f64) -> f64 {
+    let nearest = samples
+        .iter()
+        .min_by(|one, other| (one.session - session).abs().total_cmp(&(other.session - session).abs()));
+    let nearest = nearest.expect("samples");
+    nearest.at + session - nearest.session
 }
 
 /// The middle one, or the lower of the two in the middle.

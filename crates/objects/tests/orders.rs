@@ -1,5 +1,7 @@
 //! What an observer makes of every order in which the first seed's messages can arrive, and of lies about objects.
 
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
 use samovar_objects::{Objects, Place};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{CloseCode, Kind, ObjectId, PeerId, Receipt, Term, Time, Writer};
@@ -42,8 +44,11 @@ fn tell(to: &mut Objects, from: PeerId, message: &[u8]) -> Result<(), CloseCode>
     to.handle_message(from, kind, &message[1..])
 }
 
+/// A message and its sender.
+type Letter = (PeerId, Vec<u8>);
+
 /// A's C_0 and update, B's M_ab_1 and its update, and if B destroys it, D_1; each with its sender, for the observer X.
-fn reign_of_two(destroy: bool) -> (ObjectId, Vec<(PeerId, Vec<u8>)>, Vec<(PeerId, Vec<u8>)>) {
+fn reign_of_two(destroy: bool) -> (ObjectId, Vec<Letter>, Vec<Letter>) {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = a.create(Time::ZERO, POT, &[b"created"]).unwrap();
     let create = messages(&mut a, X).remove(0);
@@ -81,7 +86,7 @@ fn interleavings<T: Clone>(a: &[T], b: &[T]) -> Vec<Vec<T>> {
     }
 }
 
-fn observe(order: &[(PeerId, Vec<u8>)]) -> Objects {
+fn observe(order: &[Letter]) -> Objects {
     let mut x = peer(X);
     for (from, message) in order {
         // An update comes in a datagram.

@@ -1,5 +1,7 @@
 //! Whole peers with the real directory in virtual time.
 
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
 mod world;
 
 use samovar_peer::{Path, PathPolicy, PeerEvent};

@@ -1,5 +1,7 @@
 //! Whole sessions in virtual time: joins, updates, deaths, hand-overs, hostile bytes.
 
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
 mod world;
 
 use samovar_link::{Link, LinkConfig};
@@ -277,4 +279,25 @@ fn a_member_joining_while_the_host_dies_gets_in_with_the_successor() {
     world.assert_converged();
     assert!(world.peers[&late].is_member());
     assert_eq!(world.peers[&late].object(ObjectId::SESSION).unwrap().stamp().term.0, 2);
+}
+
+#[test]
+fn whoever_left_before_the_host_died_is_no_member_under_the_next() {
+    let mut world = World::new(13, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let (a, b) = (world.join(None), world.join(None));
+    world.run(2_000);
+    let pot = world.create(b, TEAPOT, &[b"pot of b"]);
+    world.run(500);
+    // The host misses the farewell and dies before it misses the member; the other one closed its link at once.
+    world.cuts = vec![(b, host)];
+    world.peer(b).leave();
+    world.step();
+    world.peers.remove(&b);
+    world.run(200);
+    world.kill(host);
+    world.run(3_000);
+    assert!(world.peers[&a].is_host());
+    assert!(!world.peers[&a].view().has(b), "nobody will ever hear of it again");
+    assert_eq!(world.peers[&a].object(pot).unwrap().owner(), a);
 }

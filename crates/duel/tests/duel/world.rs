@@ -120,6 +120,13 @@ impl World {
         self.players.values_mut().for_each(|player| player.session.handle_hint(self.now, peer));
     }
 
+    /// A page is closed: it says so.
+    pub(crate) fn leave(&mut self, peer: PeerId) {
+        self.peer(peer).session.leave();
+        self.step();
+        self.players.remove(&peer);
+    }
+
     pub(crate) fn step(&mut self) {
         self.now += STEP;
         let now = self.now;
@@ -213,6 +220,10 @@ impl World {
         let host = self.host();
         let away: Vec<_> =
             host.duel.standings(&host.session).into_iter().filter(|line| line.is_away).collect();
+        for (id, player) in &self.players {
+            println!("{id} seat {:?} drivers {:?}", player.duel.player(&player.session), player.drivers());
+            for o in player.session.objects().filter(|o| o.traits().kind == TEAPOT) { println!("   {} {} {:?} granted {:?}", o.id(), o.owner(), o.stamp(), player.session.granted_to(o.id())); }
+        }
         for (id, player) in &self.players {
             assert!(player.session.is_member(), "{id} is no member: {:?}", player.ended);
             assert_eq!(player.session.host(), self.warrant.host);

@@ -111,6 +111,9 @@ impl Session {
             }
         }
         strangers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Silent));
+        // A former host may have missed the farewell of a member that closed its link to this peer.
+        let unlinked = self.view.members().map(|m| m.peer).filter(|peer| !self.links.contains_key(peer));
+        gone.extend(unlinked.filter(|&peer| peer != self.config.me));
         let time = self.clock.time(now);
         let mut changed = false;
         for peer in gone {
