@@ -105,7 +105,7 @@ fn a_cube_in_flight_scores_exactly_once_whenever_the_host_dies() {
         let (mut world, a, _) = one_shot(loss, is_shooter_next);
         let shooter = world.key(a);
         world.run_until("the hit", 2_000, |world| world.players[&a].duel.score(shooter) == Some(1));
-        for after in (0..900).step_by(30) {
+        for after in (0..900).step_by(45) {
             let (mut world, a, b) = one_shot(loss, is_shooter_next);
             let (shooter, struck) = (world.key(a), world.key(b));
             world.run(after);

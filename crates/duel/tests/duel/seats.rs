@@ -164,9 +164,7 @@ fn whatever_members_do_everybody_ends_up_with_one_teapot_and_one_row() {
             let peers: Vec<_> = world.players.keys().copied().collect();
             let members = world.players.values().filter(|player| player.session.is_member()).count();
             let any = peers[rng.below(peers.len() as u32) as usize];
-            let dice = rng.below(5);
-            println!("{} {dice} any {any} host {} of {:?}", world.now.as_micros(), world.warrant.host, world.players.iter().map(|(id, p)| (*id, p.duel.player(&p.session))).collect::<Vec<_>>());
-            match dice {
+            match rng.below(5) {
                 0 if peers.len() < 6 => drop(world.join()),
                 // A session lives as long as it has a member.
                 _ if members < 2 => {}

@@ -221,10 +221,6 @@ impl World {
         let away: Vec<_> =
             host.duel.standings(&host.session).into_iter().filter(|line| line.is_away).collect();
         for (id, player) in &self.players {
-            println!("{id} seat {:?} drivers {:?}", player.duel.player(&player.session), player.drivers());
-            for o in player.session.objects().filter(|o| o.traits().kind == TEAPOT) { println!("   {} {} {:?} granted {:?}", o.id(), o.owner(), o.stamp(), player.session.granted_to(o.id())); }
-        }
-        for (id, player) in &self.players {
             assert!(player.session.is_member(), "{id} is no member: {:?}", player.ended);
             assert_eq!(player.session.host(), self.warrant.host);
             let drivers = player.drivers();
