@@ -29,7 +29,6 @@ use web_sys::{Document, HtmlCanvasElement, HtmlDialogElement, HtmlElement};
 pub use hud::{Hud, LinkKind, PlayerRow, Role, Traffic};
 pub use labels::Label;
 pub use notices::{RECONNECTING, RELAY_GONE};
-pub use palette::PALETTE;
 pub use problem::Problem;
 
 use curtain::Curtain;

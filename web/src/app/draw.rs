@@ -11,7 +11,6 @@ use samovar_session::Role as SessionRole;
 use samovar_wire::{ObjectId, PeerId};
 
 use super::App;
-use super::news::rgb;
 use crate::page::{Hud, Label, LinkKind, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic};
 use crate::sound::Effect;
 use crate::view::{CubeView, Frame, Obstacle, ObstacleView, TeapotView, View};
@@ -141,7 +140,7 @@ impl App {
                 let place = [*x, *y, 0.9];
                 self.play_at(Effect::Hit, 0.9, place);
                 if let Some(view) = &mut self.view {
-                    view.burst(place, rgb(glaze.number()));
+                    view.burst(place, glaze.rgb());
                 }
             }
             DuelEvent::Respawned { position: [x, y], .. } => {
@@ -172,7 +171,7 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
             position: [pot.motion.position[0], pot.motion.position[1], 0.0],
             heading: pot.motion.heading,
             tilt,
-            colour: rgb(glaze_of(scene, pot.player)),
+            colour: pot.glaze,
             name,
             visible: pot.phase.is_on_table(),
             flash: flash(pot.phase, scene.time),

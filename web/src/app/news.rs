@@ -5,7 +5,7 @@ use samovar_session::{Cause, Migration};
 
 use super::{App, REJOIN_WITHIN};
 use crate::address;
-use crate::page::{PALETTE, Problem, RelayState};
+use crate::page::{Problem, RelayState};
 use crate::play::{Ending, News, Wish};
 use crate::seat;
 use crate::sound::Effect;
@@ -92,9 +92,4 @@ impl App {
         let ticket = seat::read(code.as_str());
         self.begin(Wish { create: false, ticket, ..wish });
     }
-}
-
-/// The palette's colour of a glaze.
-pub(super) fn rgb(colour: u8) -> [u8; 3] {
-    PALETTE[usize::from(colour) % PALETTE.len()].rgb
 }

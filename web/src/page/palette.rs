@@ -26,9 +26,18 @@ pub const PALETTE: [Colour; 8] = [
     Colour { name: "Slate", rgb: [56, 63, 41], shape: "moon" },
 ];
 
+/// What robots are made of: metal, which no person can choose.
+const METALS: [Colour; 4] = [
+    Colour { name: "Brass", rgb: [196, 160, 84], shape: "circle" },
+    Colour { name: "Iron", rgb: [96, 100, 112], shape: "square" },
+    Colour { name: "Copper", rgb: [178, 104, 66], shape: "diamond" },
+    Colour { name: "Pewter", rgb: [160, 164, 172], shape: "cross" },
+];
+
 /// The glaze of an index that came from anywhere: what is out of range wraps around.
 pub fn colour(index: u8) -> &'static Colour {
-    &PALETTE[usize::from(index) % PALETTE.len()]
+    let index = usize::from(index) % (PALETTE.len() + METALS.len());
+    PALETTE.get(index).unwrap_or_else(|| &METALS[index - PALETTE.len()])
 }
 
 /// Reads a colour a person wrote: its index or its name in any case.
@@ -68,6 +77,13 @@ mod tests {
 
     #[test]
     fn colour_of_a_hostile_index_is_still_a_colour() {
-        assert_eq!(colour(255), &PALETTE[7]);
+        assert_eq!(colour(255), &PALETTE[3]);
+    }
+
+    #[test]
+    fn the_page_and_the_rules_mean_the_same_colours() {
+        for (index, rgb) in samovar_duel::player::GLAZES.into_iter().enumerate() {
+            assert_eq!(colour(index as u8).rgb, rgb);
+        }
     }
 }
