@@ -4,10 +4,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use nix::sys::signal::killpg;
+use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-
-pub use nix::sys::signal::Signal;
 
 /// A running program that leads a process group of its own. Dropping it kills the group.
 #[derive(Debug)]
@@ -50,18 +48,13 @@ impl Process {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        self.signal(Signal::SIGKILL);
+        let leader = i32::try_from(self.child.id()).expect("process ids are small");
+        if let Err(error) = killpg(Pid::from_raw(leader), Signal::SIGKILL) {
+            eprintln!("SIGKILL did not reach the group of {}: {error}", self.name);
+        }
         // Whatever went wrong with the signal, the leader must not outlive the test.
         self.child.kill().ok();
         self.child.wait().ok();
-    }
-
-    /// Sends a signal to the whole group.
-    pub fn signal(&self, signal: Signal) {
-        let leader = i32::try_from(self.child.id()).expect("process ids are small");
-        if let Err(error) = killpg(Pid::from_raw(leader), signal) {
-            eprintln!("{signal} did not reach the group of {}: {error}", self.name);
-        }
     }
 }
 
