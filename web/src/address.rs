@@ -28,6 +28,9 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     if let Some(name) = &params.name {
         query.append_pair("name", name);
     }
+    if let Some(robots) = params.robots {
+        query.append_pair("robots", &robots.to_string());
+    }
     match params.path {
         PathChoice::Auto => {}
         PathChoice::Direct => drop(query.append_pair("path", "direct")),

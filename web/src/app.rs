@@ -137,6 +137,7 @@ impl App {
 
     fn show_lobby(&mut self) {
         self.stop_playing();
+        self.params.robots = None;
         address::show_game(&self.window, &self.params, None);
         self.in_lobby = true;
         self.listed_at = f64::NEG_INFINITY;
@@ -153,6 +154,8 @@ impl App {
 
     fn create(&mut self, code: Option<&str>, robots: u8) {
         self.page.show_waiting("Setting the table…");
+        // In the address it outlives a reload, should this tab be the last one.
+        self.params.robots = Some(robots);
         let code = code.and_then(GameCode::parse);
         self.begin(Wish { code, create: true, robots, ..self.wish() });
     }

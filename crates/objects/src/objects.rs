@@ -64,7 +64,7 @@ pub enum ObjectError {
     NotHost,
     /// The receiver of the grant is no member.
     NotAMember,
-    /// No such field, or the value is over `FIELD_MAX` bytes.
+    /// No such field, the value is over `FIELD_MAX` bytes, or the state would be over `STATE_MAX`.
     BadField,
 }
 
@@ -190,10 +190,14 @@ impl Objects {
         if object.owner != self.me {
             return Err(ObjectError::NotOwner);
         }
+        let size: usize = object.fields.iter().map(|field| field.bytes.len()).sum();
         let field =
             object.fields.get_mut(index).filter(|_| value.len() <= FIELD_MAX).ok_or(ObjectError::BadField)?;
         if field.bytes == value {
             return Ok(());
+        }
+        if size - field.bytes.len() + value.len() > STATE_MAX {
+            return Err(ObjectError::BadField);
         }
         field.bytes.clear();
         field.bytes.extend_from_slice(value);
@@ -252,10 +256,16 @@ impl Objects {
         });
     }
 
-    /// An object is no longer there.
+    /// An object is no longer there. A grant that is under way brings it back, so it is not forgotten.
     fn end(&mut self, id: ObjectId, stamp: Stamp) {
         self.objects.remove(&id);
-        self.granted.remove(&id);
+        let replicas = &self.replicas;
+        self.granted
+            .extract_if(id..=id, |_, (promised, to)| {
+                let told = replicas.get(to).is_some_and(|replica| !replica.grants.contains_key(&id));
+                !(told && *promised > stamp)
+            })
+            .for_each(drop);
         self.tombs.bury(id, stamp);
         self.replicas.values_mut().for_each(|replica| replica.forget(id));
     }

@@ -111,7 +111,12 @@ impl View {
         line.into_iter().map(|m| m.peer).collect()
     }
 
-    /// Seats a peer: on the seat that its ticket opens, otherwise on a new one.
+    /// Counts a change. The number comes from hosts, so it may be at its end.
+    const fn note_change(&mut self) {
+        self.header.number = self.header.number.wrapping_add(1);
+    }
+
+    /// Seats a peer: on the seat that it has, or that its ticket opens, otherwise on a new one.
     ///
     /// # Errors
     /// `Full` when no seat is free.
@@ -124,14 +129,17 @@ impl View {
     ) -> Result<Admission, CloseCode> {
         let ticket = Ticket(entropy.half());
         let hash = hello.resume.map(|ticket| ticket.hash());
-        let resumed = self.seats.iter_mut().flatten().find(|record| Some(record.ticket) == hash);
-        if let Some(record) = resumed {
-            let yields = record.peer.replace(peer);
+        // Who is seated stays there, whatever ticket it shows: nobody is on two seats.
+        let sits = |seat: &Option<SeatRecord>| seat.as_ref().is_some_and(|s| s.peer == Some(peer));
+        let fits = |seat: &Option<SeatRecord>| seat.as_ref().is_some_and(|s| Some(s.ticket) == hash);
+        let place = self.seats.iter().position(sits).or_else(|| self.seats.iter().position(fits));
+        if let Some(record) = place.and_then(|place| self.seats[place].as_mut()) {
+            let yields = record.peer.replace(peer).filter(|&former| former != peer);
             record.ticket = ticket.hash();
             record.visible = true;
             record.since = now.as_micros();
             let seat = record.seat;
-            self.header.number += 1;
+            self.note_change();
             return Ok(Admission { seat, ticket, yields });
         }
         if self.members().count() >= usize::from(self.header.capacity) {
@@ -149,7 +157,7 @@ impl View {
             since: now.as_micros(),
         });
         self.header.next_seat = self.header.next_seat.wrapping_add(1).max(1);
-        self.header.number += 1;
+        self.note_change();
         Ok(Admission { seat, ticket, yields: None })
     }
 
@@ -169,7 +177,7 @@ impl View {
         };
         record.peer = None;
         record.since = now.as_micros();
-        self.header.number += 1;
+        self.note_change();
         self.header.backup.take_if(|backup| *backup == peer);
         true
     }
@@ -186,7 +194,9 @@ impl View {
                 changed = true;
             }
         }
-        self.header.number += u64::from(changed);
+        if changed {
+            self.note_change();
+        }
         changed
     }
 
@@ -195,7 +205,7 @@ impl View {
         let record = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer));
         let Some(record) = record.filter(|record| record.visible != visible) else { return false };
         record.visible = visible;
-        self.header.number += 1;
+        self.note_change();
         true
     }
 
@@ -217,14 +227,14 @@ impl View {
         let chosen = round().find(|m| m.1 && fits(m.0)).or_else(|| round().find(|m| fits(m.0)));
         let Some(&(backup, _)) = chosen else { return false };
         self.header.backup = Some(backup);
-        self.header.number += 1;
+        self.note_change();
         true
     }
 
     /// The backup does not answer: somebody else shall be.
     pub fn dismiss_backup(&mut self) -> Option<PeerId> {
         let former = self.header.backup.take()?;
-        self.header.number += 1;
+        self.note_change();
         Some(former)
     }
 }
@@ -273,6 +283,24 @@ mod tests {
         assert_eq!((back.seat, back.yields), (admissions[1].seat, Some(PeerId(2))));
         let thief = view.admit(Time::ZERO, PeerId(10), &again, &mut entropy).unwrap();
         assert_ne!(thief.seat, back.seat, "a ticket works once");
+    }
+
+    #[test]
+    fn who_asks_again_keeps_its_seat_whatever_ticket_it_shows() {
+        let (mut view, admissions) = view(3);
+        let again = hello("", Some(admissions[1].ticket));
+        let back = view.admit(Time::ZERO, PeerId(3), &again, &mut Entropy::new([2; 32])).unwrap();
+        assert_eq!((back.seat, back.yields), (admissions[2].seat, None));
+        assert_ne!(back.ticket, admissions[2].ticket);
+        assert_eq!(view.members().count(), 3);
+    }
+
+    #[test]
+    fn the_number_of_a_view_may_be_at_its_end() {
+        let (mut view, _) = view(3);
+        view.header.number = u64::MAX;
+        assert!(view.vacate(Time::ZERO, PeerId(2)));
+        assert_eq!(view.number(), 0);
     }
 
     #[test]

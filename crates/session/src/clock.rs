@@ -42,7 +42,8 @@ impl SessionClock {
 
     fn offset(&self, now: Time) -> i64 {
         let reach = now.since(self.since).as_micros() as i64 / SLEW;
-        self.base + (self.target - self.base).clamp(-reach, reach)
+        // A host can name any time, so the two may lie further apart than fits.
+        self.base.saturating_add(self.target.saturating_sub(self.base).clamp(-reach, reach))
     }
 
     /// The host answered a ping: session time at its end, when the answer came, and the round trip.
@@ -60,8 +61,8 @@ impl SessionClock {
         self.base = self.offset(received);
         self.since = received;
         self.target = best;
-        if !self.known || best - self.base > STEP {
-            self.base = best;
+        if !self.known || best.saturating_sub(self.base) > STEP {
+            self.base = self.base.max(best);
             self.known = true;
         }
     }
@@ -100,6 +101,18 @@ mod tests {
         }
         let error = last.as_micros() as i64 - now.offset(ahead).as_micros() as i64;
         assert!(error.abs() < 5_000, "{error} µs off");
+    }
+
+    #[test]
+    fn a_host_that_names_absurd_times_breaks_nothing() {
+        let mut clock = SessionClock::unknown(Time::ZERO);
+        let mut last = Time::ZERO;
+        for (n, session) in [u64::MAX, 1, u64::MAX, i64::MAX as u64, 2].into_iter().enumerate() {
+            let now = Time::from_micros(1_000_000 * (n as u64 + 1));
+            clock.on_sample(Time::from_micros(session), now, Duration::from_micros(90 - n as u64));
+            assert!(clock.time(now) >= last);
+            last = clock.time(now);
+        }
     }
 
     #[test]

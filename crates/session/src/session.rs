@@ -74,6 +74,8 @@ struct Peering {
     hint: Option<Time>,
     /// The peer said that it leaves.
     left: bool,
+    /// The peer asked for admission on this link.
+    greeted: bool,
     next_update: Time,
 }
 
@@ -342,6 +344,7 @@ impl Session {
             opened: now,
             hint: None,
             left: false,
+            greeted: false,
             next_update: now,
         })
     }

@@ -301,3 +301,40 @@ fn whoever_left_before_the_host_died_is_no_member_under_the_next() {
     assert!(!world.peers[&a].view().has(b), "nobody will ever hear of it again");
     assert_eq!(world.peers[&a].object(pot).unwrap().owner(), a);
 }
+
+#[test]
+fn whoever_joins_while_the_host_dies_is_a_member_of_all_or_told_that_it_is_none() {
+    let mut joined = 0;
+    for seed in 0..60u8 {
+        let mut world = World::new(seed, u64::from(seed % 4) * 8);
+        let host = *world.peers.keys().next().unwrap();
+        let (a, b) = (world.join(None), world.join(None));
+        world.run(1_200);
+        world.create(a, TEAPOT, &[b"pot of a"]);
+        let late = world.join(None);
+        world.run(50 + u64::from(seed) * 2);
+        let was_member = world.peers[&late].is_member();
+        world.kill(host);
+        world.run(1_500);
+        world.create(b, TEAPOT, &[b"pot of b"]);
+        if world.peers[&late].is_member() {
+            world.create(late, TEAPOT, &[b"pot of the late"]);
+        }
+        world.run(1_500);
+        if world.peers[&late].is_member() {
+            joined += 1;
+        } else {
+            // Only whom the dead host admitted, with nobody left who knew.
+            let told = &Event::Ended(EndReason::Removed);
+            assert!(
+                was_member && world.events[&late].contains(told),
+                "seed {seed}: {:?}",
+                world.events[&late]
+            );
+            world.peers.remove(&late);
+            world.run(500);
+        }
+        world.assert_converged();
+    }
+    assert!(joined > 40, "only {joined} of 60");
+}

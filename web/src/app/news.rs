@@ -73,7 +73,8 @@ impl App {
                     seat::forget(code.as_str());
                 }
                 self.page.show_waiting("Everybody has left. Setting the table anew…");
-                self.begin(Wish { create: true, ticket: None, ..wish });
+                let robots = self.params.robots.unwrap_or(0);
+                self.begin(Wish { create: true, ticket: None, robots, ..wish });
             }
             Ending::Problem(problem) => self.page.problem(problem),
         }

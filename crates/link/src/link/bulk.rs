@@ -98,7 +98,7 @@ pub(super) struct BulkReceiver {
 
 impl BulkReceiver {
     pub(super) fn handle_chunk(&mut self, chunk: &[u8]) -> Result<(), CloseCode> {
-        let chunk = BulkChunk::decode(chunk).map_err(|_| CloseCode::Malformed)?;
+        let chunk = BulkChunk::decode(chunk).map_err(super::close_code)?;
         let end = self.delivered + self.buffer.len() as u64;
         let chunk_end = chunk.offset.checked_add(chunk.bytes.len() as u64).ok_or(CloseCode::Malformed)?;
         if chunk_end > self.delivered + BULK_WINDOW {

@@ -50,11 +50,8 @@ impl SentPackets {
     }
 
     pub(super) fn push(&mut self, now: Time, segments: Vec<u64>, composed: bool) {
+        // What is too much is given up at the next look, and no look is due for it: that would be at once, for ever.
         self.packets.push_back(SentPacket { sent: now, segments, composed, open: true });
-        if self.packets.len() > IN_FLIGHT_MAX {
-            // Its fate is decided at the next look: `detect_losses` treats what is this old as overtaken.
-            self.loss_due = Some(now);
-        }
     }
 
     pub(super) fn on_acked(&mut self, now: Time, newest: u64, history: u64, on_fate: &mut OnFate<'_>) {
@@ -175,6 +172,7 @@ mod tests {
         let mut lost = 0;
         for n in 0..10_000 {
             sent.push(at(n), Vec::new(), true);
+            assert_eq!(sent.loss_due(), Time::FAR, "nothing is due at once, for ever");
             sent.detect_losses(at(n), &mut |_, _, _| lost += 1);
         }
         assert_eq!(lost, 10_000 - IN_FLIGHT_MAX);

@@ -21,6 +21,8 @@ impl Objects {
         if self.replicas.remove(&peer).is_some() {
             self.departed.push_back(peer);
         }
+        // Of an object that is there the host's own share-out has to know whom it was promised.
+        self.granted.retain(|id, &mut (_, to)| to != peer || self.objects.contains_key(id));
         // Of who left longest ago nothing is under way any more: what it created and destroyed needs no memory.
         if self.departed.len() > DEPARTED_MAX
             && let Some(creator) = self.departed.pop_front()

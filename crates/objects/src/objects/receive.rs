@@ -1,6 +1,6 @@
 //! What other peers say about objects, and what of it is believed (PROTOCOL §4).
 
-use samovar_wire::limits::{OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX};
+use samovar_wire::limits::{OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
 use samovar_wire::object::{Announcement, Destroy, MessageKind, Update};
 use samovar_wire::{CloseCode, DecodeError, ObjectId, PeerId, Reader, Stamp, Time};
 
@@ -77,9 +77,14 @@ impl Objects {
         self.check_term(stamp)?;
         if id == ObjectId::SESSION {
             // The session object's owner is the host, by its warrant and by nothing else (DESIGN §1). A former
-            // host's word is merely old.
-            if stamp.term == self.term && from != self.host {
-                return Err(CloseCode::BadWarrant);
+            // host's word is merely old, and who was one once cannot be told: it is not taken, or anybody could
+            // write the view until the new host has.
+            if from != self.host {
+                return if stamp.term == self.term { Err(CloseCode::BadWarrant) } else { Ok(()) };
+            }
+            // Its traits outlive a host, and a view that came in pieces would be a broken one.
+            if !announcement.traits.reliable || announcement.traits.dies_with_owner {
+                return Err(CloseCode::Malformed);
             }
         } else if kind == MessageKind::Create && (id.creator != from || stamp.counter != 0) {
             return Err(CloseCode::NotYours);
@@ -115,6 +120,8 @@ impl Objects {
         }
         let known = self.objects.get(&new.id).map(|o| (o.stamp, o.owner));
         match known {
+            // A counter at its end cannot grow: then the host, which checks every change of owner, is right.
+            Some((stamp, owner)) if stamp == new.stamp && owner != new.owner && new.owner == self.host => {}
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {
                 return Err(CloseCode::NotYours);
             }
@@ -162,6 +169,9 @@ impl Objects {
         }
         // Our own copy may be newer than the host's, but the former owner's last word is not ours to judge: the
         // host's copy is used only where we have none.
+        if self.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
+            return Ok(());
+        }
         if !self.objects.contains_key(&grant.id) {
             self.accept(grant)?;
         }
@@ -203,6 +213,7 @@ impl Objects {
         if object.owner != from || object.stamp != update.stamp {
             return Ok(());
         }
+        let mut size: usize = object.fields.iter().map(|field| field.bytes.len()).sum();
         for (index, value) in update.fields() {
             let field = object.fields.get_mut(index).ok_or(CloseCode::Malformed)?;
             if let Some(packet) = packet {
@@ -210,6 +221,11 @@ impl Objects {
                     continue;
                 }
                 field.packet = packet;
+            }
+            // Whoever takes the object over has to announce all of it.
+            size = size - field.bytes.len() + value.len();
+            if size > STATE_MAX {
+                return Err(CloseCode::TooLarge);
             }
             field.bytes.clear();
             field.bytes.extend_from_slice(value);
@@ -239,7 +255,10 @@ impl Objects {
         }
         match self.objects.get(&id) {
             Some(object) if stamp < object.stamp => return Ok(()),
-            Some(object) if stamp == object.stamp && object.owner != from => return Err(CloseCode::NotYours),
+            // As with an announcement, the host is right about a counter at its end.
+            Some(object) if stamp == object.stamp && object.owner != from && from != self.host => {
+                return Err(CloseCode::NotYours);
+            }
             Some(object) if stamp > object.stamp => self.check_granted(from, id, stamp)?,
             Some(_) => {}
             None if from != id.creator && !self.may_bury(from, id, stamp) => return Ok(()),

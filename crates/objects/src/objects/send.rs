@@ -11,6 +11,11 @@ use crate::replica::{InFlight, Known, Progress};
 /// Longest time that an update's sample may lie before the packet's base time on the wire: older counts as this old.
 const AGE_MAX_MICROS: u64 = 60_000_000;
 
+/// Bytes of an update before its fields, at most: id, stamp, age, count.
+const UPDATE_HEAD_MAX: usize = 9 + 15 + 4 + 1;
+/// Bytes of a field before its value, at most: index, length.
+const FIELD_HEAD_MAX: usize = 3;
+
 /// A reliable message that was composed; the session says with [`Objects::on_sent`] that a link took it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending(What);
@@ -50,9 +55,10 @@ impl Objects {
         let mut writer = Writer::new(out);
         writer.u8(MessageKind::Snapshot as u8);
         let mut included = Vec::new();
-        // Objects with reliable updates stay in the lane, or an update could arrive before the snapshot does.
+        // Objects with reliable updates stay in the lane, or an update could arrive before the snapshot does; so do
+        // those that somebody else created, of which a DESTROY that comes before them may not be believed.
         let objects = replica.unannounced.iter().filter_map(|id| self.objects.get(id));
-        for object in objects.filter(|object| !object.traits.reliable) {
+        for object in objects.filter(|object| !object.traits.reliable && object.id.creator == self.me) {
             if writer.len() + object.fields.len() * FIELD_MAX > samovar_wire::limits::MESSAGE_MAX - 64 {
                 break;
             }
@@ -184,19 +190,24 @@ impl Objects {
                 replica.dirty.remove(&id);
                 continue;
             }
-            let mark = writer.len();
-            write_update(now, object, lacking(object, known), &mut writer);
-            if writer.len() - start > room {
-                writer.truncate(mark);
+            let mut left = room.saturating_sub(writer.len() - start + UPDATE_HEAD_MAX);
+            // What does not fit goes in the next packet, so that a large object does not wait for ever.
+            let fits = |&(_, value): &(usize, &[u8])| {
+                left.checked_sub(FIELD_HEAD_MAX + value.len()).map(|rest| left = rest).is_some()
+            };
+            let fields: Vec<_> = lacking(object, known).take_while(fits).collect();
+            let written: Vec<_> = fields.iter().map(|&(index, _)| index).collect();
+            if !fields.is_empty() {
+                write_update(now, object, fields.into_iter(), &mut writer);
+            }
+            for index in written {
+                let version = object.fields[index].version;
+                known.fields[index].sent = version;
+                contents.push(InFlight { id, field: index as u8, version });
+            }
+            if lacking(object, known).next().is_some() {
                 replica.cursor = Some(id);
                 break;
-            }
-            for (index, progress) in known.fields.iter_mut().enumerate() {
-                let version = object.fields[index].version;
-                if version > progress.sent {
-                    progress.sent = version;
-                    contents.push(InFlight { id, field: index as u8, version });
-                }
             }
         }
         if writer.len() == head {

@@ -142,7 +142,7 @@ impl World {
     pub(crate) fn step(&mut self) {
         self.now += Duration::from_millis(1);
         let (due, later): (Vec<_>, Vec<_>) =
-            core::mem::take(&mut self.wire).into_iter().partition(|p| p.0 <= self.now);
+            core::mem::take(&mut self.wire).into_iter().partition(|p| p.0 <= self.now && !self.is_held(&p.1));
         self.wire = later;
         due.into_iter().for_each(|(_, parcel)| self.deliver(parcel));
         self.run_directory();
@@ -158,6 +158,12 @@ impl World {
         (0..ms).for_each(|_| self.step());
     }
 
+    /// A process that hangs reads nothing; its kernel keeps what came, in order.
+    fn is_held(&self, parcel: &Parcel) -> bool {
+        let (Parcel::FromRelay(process, ..) | Parcel::Closed(process, _)) = parcel else { return false };
+        self.sockets.contains_key(process) && !self.peers.contains_key(process)
+    }
+
     fn deliver(&mut self, parcel: Parcel) {
         let now = self.now;
         match parcel {
@@ -169,13 +175,10 @@ impl World {
                 directory.handle_message(now, conn, &bytes);
             }
             Parcel::FromRelay(process, conn, bytes) => {
-                if self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn)) {
-                    // A process that hangs reads nothing; its kernel keeps what came.
-                    if let Some(peer) = self.peers.get_mut(&process) {
-                        peer.handle_relay_message(now, &bytes);
-                    } else {
-                        self.wire.push((now, Parcel::FromRelay(process, conn, bytes)));
-                    }
+                if self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn))
+                    && let Some(peer) = self.peers.get_mut(&process)
+                {
+                    peer.handle_relay_message(now, &bytes);
                 }
             }
             Parcel::Closed(process, conn) => {

@@ -39,7 +39,9 @@ impl Session {
     }
 
     pub(super) fn on_hello(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
-        if !self.is_host() || self.view.has(from) {
+        // A newcomer that a former host admitted, and died before it heard of it, asks the next host again.
+        let greeted = self.links.get_mut(&from).is_some_and(|p| core::mem::replace(&mut p.greeted, true));
+        if !self.is_host() || (greeted && self.view.has(from)) {
             return Err(CloseCode::Unexpected);
         }
         if hello.version != PROTOCOL_VERSION {

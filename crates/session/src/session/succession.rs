@@ -33,6 +33,8 @@ impl Session {
                 self.end(EndReason::Misbehaviour(CloseCode::BadWarrant));
                 return;
             }
+            // A seat that the former host gave may have died with it: the new one says which it is.
+            self.seat = None;
             self.drop_link(former, CloseCode::Left);
             self.ask_to_join(now);
             return;
@@ -129,10 +131,10 @@ impl Session {
             if member.peer == me {
                 continue;
             }
-            if !self.closed.contains(&member.peer) {
-                self.open_link(now, member.peer).admitted = true;
-                self.objects.add_peer(member.peer);
-            }
+            // It may have been closed to under a former host, whose admission of it the new one did not know of.
+            self.closed.retain(|&peer| peer != member.peer);
+            self.open_link(now, member.peer).admitted = true;
+            self.objects.add_peer(member.peer);
             self.push_event(Event::MemberJoined { member, resumed });
         }
         self.seats.retain(|seat| self.view.seats().any(|record| record.seat == *seat));

@@ -1,0 +1,190 @@
+//! What keeps an honest peer from sending what others refuse, whatever a liar or bad luck has left it.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+use samovar_objects::{ObjectError, Objects, Place};
+use samovar_wire::limits::OBJECTS_PER_PEER_MAX;
+use samovar_wire::object::{Announcement, MessageKind, Traits, encode_announcement, encode_update_head};
+use samovar_wire::{CloseCode, Duration, Kind, ObjectId, PeerId, Receipt, Stamp, Term, Time, Writer};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const HOST: PeerId = PeerId(1);
+const A: PeerId = PeerId(2);
+const B: PeerId = PeerId(3);
+const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+
+fn peer(me: PeerId) -> Objects {
+    let mut objects = Objects::new(me, HOST, Term(1));
+    [HOST, A, B].into_iter().filter(|&peer| peer != me).for_each(|peer| objects.add_peer(peer));
+    objects
+}
+
+/// Carries everything that `from` wants to tell `to` reliably now.
+fn tell(from: (PeerId, &mut Objects), to: (PeerId, &mut Objects)) -> Result<(), CloseCode> {
+    let mut bytes = Vec::new();
+    while let Some(pending) = from.1.poll_message(Time::ZERO, to.0, &mut bytes) {
+        from.1.on_sent(to.0, pending, Receipt::Lane(0));
+        let kind = MessageKind::decode(&mut samovar_wire::Reader::new(&bytes)).unwrap();
+        to.1.handle_message(from.0, kind, &bytes[1..])?;
+        bytes.clear();
+    }
+    Ok(())
+}
+
+fn announcement(id: ObjectId, owner: PeerId, stamp: Stamp) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let head = Announcement::head(id, owner, stamp, POT, Time::ZERO);
+    encode_announcement(&head, [&b"x"[..]].into_iter(), &mut Writer::new(&mut bytes));
+    bytes
+}
+
+#[test]
+fn a_state_does_not_grow_beyond_what_its_next_owner_may_announce() {
+    let (mut host, mut a) = (peer(HOST), peer(A));
+    let id = a.create(Time::ZERO, POT, &[&[][..]; 64]).unwrap();
+    tell((A, &mut a), (HOST, &mut host)).unwrap();
+    let mut bytes = Vec::new();
+    let mut out = Writer::new(&mut bytes);
+    out.varint(0);
+    encode_update_head(id, Stamp::created(Term(1)), Duration::ZERO, 64, &mut out);
+    for field in 0..64 {
+        out.u8(field);
+        out.prefixed(&[1; 255]);
+    }
+    assert_eq!(host.handle_message(A, MessageKind::Update, &bytes), Err(CloseCode::TooLarge));
+    let size = |object: &samovar_objects::Object| (0..64).map(|i| object.field(i).len()).sum::<usize>();
+    assert!(size(host.get(id).unwrap()) <= 8_192);
+    let refused = (0..64).filter(|&i| a.set(Time::ZERO, id, i, &[1; 255]) == Err(ObjectError::BadField));
+    assert_eq!(refused.count(), 32);
+}
+
+#[test]
+fn a_large_change_goes_in_as_many_datagrams_as_it_takes_and_holds_nothing_up() {
+    let (mut a, mut b) = (peer(A), peer(B));
+    let large = a.create(Time::ZERO, POT, &[&[][..]; 20]).unwrap();
+    let small = a.create(Time::ZERO, POT, &[b"0"]).unwrap();
+    tell((A, &mut a), (B, &mut b)).unwrap();
+    (0..20).for_each(|field| a.set(Time::ZERO, large, field, &[7; 255]).unwrap());
+    a.set(Time::ZERO, small, 0, b"1").unwrap();
+    for packet in 0..8 {
+        let mut bytes = Vec::new();
+        let place = Place { now: Time::ZERO, peer: B, packet, room: 1_000 };
+        a.write_datagram(place, &|_| true, &mut bytes);
+        assert!(bytes.len() <= 1_000);
+        if !bytes.is_empty() {
+            b.handle_datagram(A, packet, &bytes[1..]).unwrap();
+        }
+    }
+    assert!((0..20).all(|field| b.get(large).unwrap().field(field) == [7; 255]));
+    assert_eq!(b.get(small).unwrap().field(0), b"1");
+    assert!(!a.wants_datagram(B));
+}
+
+#[test]
+fn the_host_wins_over_a_stamp_that_cannot_grow() {
+    let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
+    let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((HOST, &mut host), (B, &mut b)).unwrap();
+    // A liar at the end of the counter, whom a member cannot check, is removed.
+    let last = Stamp { term: Term(1), counter: u32::MAX };
+    b.handle_message(A, MessageKind::Migrate, &announcement(id, A, last)).unwrap();
+    assert_eq!(b.get(id).unwrap().owner(), A);
+    a.remove_peer(A);
+    host.remove_peer(A);
+    b.remove_peer(A);
+    b.report_orphans(|peer| peer == A);
+    tell((B, &mut b), (HOST, &mut host)).unwrap();
+    assert_eq!(tell((HOST, &mut host), (B, &mut b)), Ok(()), "an honest host is not to blame");
+    assert_eq!(b.get(id).unwrap().owner(), HOST);
+    assert_eq!(b.get(id).unwrap().stamp(), host.get(id).unwrap().stamp());
+    host.destroy(id).unwrap();
+    assert_eq!(tell((HOST, &mut host), (B, &mut b)), Ok(()));
+    assert!(b.get(id).is_none());
+}
+
+#[test]
+fn a_grant_that_crosses_the_end_of_its_object_makes_nobody_a_liar() {
+    for creator in [B, HOST] {
+        let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
+        let id = if creator == B { &mut b } else { &mut host }.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+        if creator == B {
+            tell((B, &mut b), (HOST, &mut host)).unwrap();
+        }
+        host.grant(id, A).unwrap();
+        tell((HOST, &mut host), (A, &mut a)).unwrap();
+        if creator == B {
+            b.destroy(id).unwrap();
+            tell((B, &mut b), (HOST, &mut host)).unwrap();
+        } else {
+            host.destroy(id).unwrap();
+        }
+        assert_eq!(tell((A, &mut a), (HOST, &mut host)), Ok(()));
+        assert_eq!(host.get(id).unwrap().owner(), A, "what is granted lives on");
+        // And a grant that was never sent dies with its object.
+        host.grant(id, B).unwrap();
+        a.destroy(id).unwrap();
+        tell((A, &mut a), (HOST, &mut host)).unwrap();
+        assert_eq!(host.granted_to(id), None);
+    }
+}
+
+#[test]
+fn only_the_host_writes_the_session_object_while_the_new_one_is_silent() {
+    let traits = Traits { kind: Kind::SESSION, reliable: true, dies_with_owner: false };
+    let announce = |owner, term, counter| {
+        let mut bytes = Vec::new();
+        let head = Announcement::head(
+            ObjectId::SESSION,
+            owner,
+            Stamp { term: Term(term), counter },
+            traits,
+            Time::ZERO,
+        );
+        encode_announcement(&head, [&b"view"[..]].into_iter(), &mut Writer::new(&mut bytes));
+        bytes
+    };
+    let mut b = peer(B);
+    b.handle_message(HOST, MessageKind::Migrate, &announce(HOST, 1, 0)).unwrap();
+    b.set_host(B, Term(2));
+    assert_eq!(b.handle_message(A, MessageKind::Migrate, &announce(A, 1, u32::MAX)), Ok(()));
+    assert_eq!(b.get(ObjectId::SESSION).unwrap().owner(), HOST);
+}
+
+#[test]
+fn a_peer_that_has_enough_ignores_a_grant() {
+    let (mut host, mut a) = (peer(HOST), peer(A));
+    (0..OBJECTS_PER_PEER_MAX).for_each(|_| {
+        a.create(Time::ZERO, POT, &[]).unwrap();
+    });
+    let id = host.create(Time::ZERO, POT, &[]).unwrap();
+    host.grant(id, A).unwrap();
+    assert_eq!(tell((HOST, &mut host), (A, &mut a)), Ok(()));
+    assert_eq!(tell((A, &mut a), (HOST, &mut host)), Ok(()));
+}
+
+#[test]
+fn a_newcomer_is_not_left_with_what_ended_while_its_snapshot_was_under_way() {
+    let gone = PeerId(9);
+    let (mut host, mut b) = (peer(HOST), Objects::new(B, HOST, Term(1)));
+    b.add_peer(HOST);
+    host.remove_peer(B);
+    host.add_peer(gone);
+    let old = ObjectId { creator: gone, number: 1 };
+    let created = announcement(old, gone, Stamp::created(Term(1)));
+    host.handle_message(gone, MessageKind::Create, &created).unwrap();
+    host.remove_peer(gone);
+    host.adopt(|peer| peer == gone);
+    (0..100).for_each(|_| {
+        host.create(Time::ZERO, POT, &[&[3; 200]]).unwrap();
+    });
+    host.add_peer(B);
+    let mut snapshot = Vec::new();
+    let pending = host.poll_snapshot(B, &mut snapshot).unwrap();
+    host.on_sent(B, pending, Receipt::Bulk(1));
+    host.destroy(old).unwrap();
+    tell((HOST, &mut host), (B, &mut b)).unwrap();
+    b.handle_message(HOST, MessageKind::Snapshot, &snapshot[1..]).unwrap();
+    assert!(b.get(old).is_none());
+    assert_eq!(b.iter().count(), 100);
+}
