@@ -16,10 +16,9 @@ const fn variant(message: &PeerControl) -> u8 {
         PeerControl::Welcome(_) => 1,
         PeerControl::Warrant(_) => 2,
         PeerControl::Visible(_) => 3,
-        PeerControl::Leave => 4,
     }
 }
-const VARIANTS: u8 = 5;
+const VARIANTS: u8 = 4;
 
 fn messages() -> Vec<(&'static str, PeerControl)> {
     let hello =
@@ -36,7 +35,6 @@ fn messages() -> Vec<(&'static str, PeerControl)> {
         ("warrant", PeerControl::Warrant(warrant())),
         ("visible", PeerControl::Visible(true)),
         ("hidden", PeerControl::Visible(false)),
-        ("leave", PeerControl::Leave),
     ]
 }
 

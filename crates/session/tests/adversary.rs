@@ -13,8 +13,8 @@ use samovar_wire::control::{Hello, PeerControl, Welcome, encode};
 use samovar_wire::link_frame::{BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::{Announcement, MessageKind, Traits, encode_announcement, encode_update_head};
 use samovar_wire::{
-    Duration, Entropy, Kind, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SeatId, SessionId, Stamp, Term,
-    Ticket, Time, Writer,
+    CloseCode, Duration, Entropy, Kind, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SeatId, SessionId, Stamp,
+    Term, Ticket, Time, Writer,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -195,7 +195,7 @@ fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]
         0 => (Mode::Unreliable, liar.control(target, &PeerControl::Visible(now.as_micros() % 2 == 0))),
         1 => (Mode::Unreliable, liar.control(target, &PeerControl::Warrant(world.witness.warrant))),
         2 if liar.roll(20) == 0 => (Mode::Unreliable, liar.hello(target)),
-        3 if liar.roll(20) == 0 => (Mode::Unreliable, liar.control(target, &PeerControl::Leave)),
+        3 if liar.roll(20) == 0 => (Mode::Unreliable, samovar_link::close_packet(CloseCode::Left)),
         4 if liar.roll(20) == 0 => {
             let welcome = Welcome { session: SessionId(7), seat: SeatId(1), ticket: Ticket([0; 16]) };
             (Mode::Unreliable, liar.control(target, &PeerControl::Welcome(welcome)))

@@ -57,8 +57,6 @@ pub enum PeerControl {
     Warrant(Warrant),
     /// The sender's page was hidden or shown.
     Visible(bool),
-    /// The sender leaves of its own will; its links close behind this.
-    Leave,
 }
 
 /// Asks for admission.

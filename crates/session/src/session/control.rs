@@ -56,10 +56,6 @@ impl Session {
                 }
                 Ok(())
             }
-            PeerControl::Leave => {
-                self.on_closed(now, from, CloseCode::Left);
-                Ok(())
-            }
         }
     }
 
