@@ -1,14 +1,11 @@
 //! One game in progress: the peer, the duel over it, and what the page shows of both.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use samovar_duel::game::{self, Duel, DuelConfig, DuelEvent};
 use samovar_duel::journal::Journal;
 use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
 use samovar_duel::teapot::Controls;
 use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
-use samovar_peer_web::{WebPeer, entropy, now};
+use samovar_peer_web::{WebPeer, entropy};
 use samovar_session::{EndReason, Event, Migration, Role};
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{Blame, CloseCode, GameCode, PeerId, Ticket, Time};
@@ -72,14 +69,11 @@ pub struct Play {
     journal: Journal,
     wish: Wish,
     frames: u64,
-    /// Set by the peer when something arrived.
-    pub woken: Rc<Cell<bool>>,
 }
 
 impl Play {
     /// Starts: the relay is asked for, then the host. `on_wake` is called when something arrived.
-    pub fn start(relay_url: &str, wish: Wish, mut on_wake: impl FnMut() + 'static) -> Self {
-        let woken = Rc::new(Cell::new(false));
+    pub fn start(relay_url: &str, wish: Wish, on_wake: impl FnMut() + 'static) -> Self {
         let purpose = match (&wish.code, wish.create) {
             (Some(code), false) => Purpose::Join(code.clone()),
             (code, _) => Purpose::Create(code.clone()),
@@ -95,15 +89,11 @@ impl Play {
             paths: wish.paths,
             capacity: CAPACITY,
         };
-        let flag = Rc::clone(&woken);
-        let peer = WebPeer::start(relay_url, config, move || {
-            flag.set(true);
-            on_wake();
-        });
+        let peer = WebPeer::start(relay_url, config, on_wake);
         let [a, b, c, d, e, f, g, h, ..] = entropy();
         let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         let duel = Duel::new(DuelConfig { seed, robots: wish.robots, is_resuming: wish.ticket.is_some() });
-        Self { peer, duel, journal: Journal::default(), wish, frames: 0, woken }
+        Self { peer, duel, journal: Journal::default(), wish, frames: 0 }
     }
 
     /// What the player wanted.
@@ -132,7 +122,6 @@ impl Play {
     /// Plays on: takes what happened and moves the duel to now.
     pub fn step(&mut self, controls: Controls) -> Vec<News> {
         let Self { peer, duel, journal, wish, .. } = self;
-        self.woken.set(false);
         peer.with(|peer, now| {
             let mut news = Vec::new();
             while let Some(event) = peer.poll_event() {
@@ -276,9 +265,4 @@ fn ended(reason: EndReason, wish: &Wish, peer: &Peer) -> Ending {
             return broken(format!("the host ended the link: {reason}"));
         }
     })
-}
-
-/// The local time, for who needs it outside a step.
-pub fn local_time() -> Time {
-    now()
 }

@@ -18,21 +18,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use samovar_wire::{Mode, PeerId};
+pub use samovar_peer::ConnectionKey;
+use samovar_wire::Mode;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use webrtc::data_channel::DataChannelEvent;
 
 use stack::{Stack, contain};
-
-/// Names one attempt at a direct connection with a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ConnectionKey {
-    /// The other end.
-    pub peer: PeerId,
-    /// Grows with each new attempt, so that events of a replaced one are recognised.
-    pub attempt: u32,
-}
 
 /// Which side of the negotiation this end is.
 #[derive(Clone, Debug)]

@@ -13,7 +13,8 @@ use std::rc::{Rc, Weak};
 
 use futures_util::future::{AbortHandle, Abortable};
 use js_sys::{Array, ArrayBuffer, Uint8Array};
-use samovar_wire::{Mode, PeerId};
+pub use samovar_peer::ConnectionKey;
+use samovar_wire::Mode;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{
@@ -23,15 +24,6 @@ use web_sys::{
 };
 
 use crate::listener::{Listener, Timeout};
-
-/// Names one attempt at a direct connection with a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ConnectionKey {
-    /// The other end.
-    pub peer: PeerId,
-    /// Grows with each new attempt, so that events of a replaced one are recognised.
-    pub attempt: u32,
-}
 
 /// Which side of the negotiation this end is.
 #[derive(Clone, Debug)]

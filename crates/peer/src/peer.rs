@@ -68,6 +68,15 @@ pub enum Transmit {
     },
 }
 
+/// Names one attempt at a direct connection with a peer: how a driver keeps its connections apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionKey {
+    /// The other end.
+    pub peer: PeerId,
+    /// Grows with each new attempt, so that events of a replaced one are recognised.
+    pub attempt: u32,
+}
+
 /// What the driver must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {

@@ -180,6 +180,8 @@ fn native(context: &Context<'_>) -> Result<Outcome> {
     }
     process::run(&mut test)?;
     process::run(context.repo.cargo("test").args(NATIVE).args(["--locked", "--doc"]))?;
+    // The browser's driver has an example, too; it compiles anywhere, and runs nowhere.
+    process::run(context.repo.cargo("test").args(["--locked", "--doc", "--package", "samovar-peer-web"]))?;
     // What the page does without a browser, its meshes and its reading of addresses, is tested without one.
     process::run(context.repo.cargo("test").args(["--locked", "--package", "samovar-web", "--bins"]))?;
     Ok(Outcome::Done)

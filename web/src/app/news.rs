@@ -82,7 +82,7 @@ impl App {
 
     /// The others went on without this tab: its ticket takes the seat back, unless that was tried just now.
     fn come_back(&mut self, wish: Wish) {
-        let time = crate::play::local_time().as_micros() as f64 / 1_000.0;
+        let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
         let Some(code) = wish.code.clone() else { return };
         if time - self.rejoined_at < REJOIN_WITHIN {
             self.page.problem(Problem::Removed { code: code.as_str().to_owned() });
