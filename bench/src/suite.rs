@@ -1,0 +1,98 @@
+//! The benches by name, and how a run's outcome becomes figures.
+
+use std::time::Duration;
+
+use crate::age::Ages;
+use crate::network::Traffic;
+use crate::options::Options;
+use crate::report::{Report, Row};
+use crate::subjects::{self, Subject};
+use crate::workload::{self, Outcome, Plan};
+
+/// Observers of workload W.
+const TICK_MS: f64 = 1_000.0 / 60.0;
+
+/// Runs what was asked for.
+pub fn run(options: &Options, report: &mut Report) {
+    for (bench, is_noisy) in [("w_smooth", false), ("w_noisy", true)] {
+        if options.wants(bench) {
+            for subject in subjects::SUBJECTS.iter().filter(|subject| options.includes(subject.name)) {
+                workload_w(bench, *subject, options, |seed| Plan::standard(seed, is_noisy, 0.05), report);
+            }
+            report.print(bench);
+        }
+    }
+    for (bench, loss) in
+        [("w_over_sctp_loss0", 0.0), ("w_over_sctp_loss5", 0.05), ("w_over_sctp_loss10", 0.1)]
+    {
+        if options.wants(bench) {
+            for subject in subjects::OVER_SCTP.iter().filter(|subject| options.includes(subject.name)) {
+                workload_w(bench, *subject, options, |seed| Plan::standard(seed, false, loss), report);
+            }
+            report.print(bench);
+        }
+    }
+}
+
+/// Runs one subject with all seeds and reports its figures.
+fn workload_w(
+    bench: &str,
+    subject: Subject,
+    options: &Options,
+    plan: impl Fn(u64) -> Plan,
+    report: &mut Report,
+) {
+    let outcomes: Vec<Outcome> = (1..=options.seeds).map(|seed| workload::run(subject, plan(seed))).collect();
+    let plan = plan(1);
+    let mut add = |metric, value, unit| {
+        let (bench, subject) = (bench.to_owned(), subject.name.to_owned());
+        report.add(Row { bench, subject, metric, value, unit });
+    };
+    let runs = options.seeds as f64;
+    let seconds = runs * plan.ticks as f64 / 60.0;
+    let observers = plan.observers as f64;
+    let updates = runs * (plan.ticks * (plan.moving * plan.observers) as u64) as f64;
+    let (down, up) = (sum(&outcomes, |o| o.down), sum(&outcomes, |o| o.up));
+    add("bytes_per_update", down.bytes as f64 / updates, "B");
+    add("up_bytes_per_update", up.bytes as f64 / updates, "B");
+    add("bytes_per_second", down.bytes as f64 / seconds / observers, "B/s per observer");
+    add("packets_per_second", down.datagrams as f64 / seconds / observers, "1/s per observer");
+
+    let cpu = outcomes.iter().flat_map(|outcome| outcome.costs.iter().map(|cost| cost.cpu));
+    let mut cpu: Vec<Duration> = cpu.collect();
+    cpu.sort_unstable();
+    add("owner_cpu_p50", micros(cpu[cpu.len() / 2]), "us per tick");
+    add("owner_cpu_min", micros(cpu[0]), "us per tick");
+    let allocations: u64 = outcomes.iter().flat_map(|o| &o.costs).map(|cost| cost.allocations).sum();
+    add("owner_allocations_per_tick", allocations as f64 / cpu.len() as f64, "1");
+
+    let mut ages = Ages::default();
+    outcomes.iter().for_each(|outcome| ages.add(&outcome.ages));
+    for (metric, share) in [("age_p50", 0.5), ("age_p99", 0.99), ("age_p999", 0.999)] {
+        add(metric, ages.quantile(share) as f64, "ticks");
+    }
+
+    let mut converged: Vec<u64> = outcomes.iter().flat_map(|outcome| outcome.converged.clone()).collect();
+    converged.sort_unstable();
+    for (metric, share) in [("converge_p50", 0.5), ("converge_p99", 0.99)] {
+        let index = ((converged.len() as f64 * share).ceil() as usize).max(1) - 1;
+        let ticks = converged[index];
+        let ms = if ticks == workload::CONVERGE_MAX { f64::INFINITY } else { ticks as f64 * TICK_MS };
+        add(metric, ms, "ms");
+    }
+    let rest = sum(&outcomes, |o| o.rest);
+    add("rest_bytes_per_second", rest.bytes as f64 / runs / observers, "B/s per observer");
+    let refused: u64 = outcomes.iter().map(|outcome| outcome.refused).sum();
+    add("refused", refused as f64 / runs, "messages per run");
+}
+
+fn sum(outcomes: &[Outcome], of: impl Fn(&Outcome) -> Traffic) -> Traffic {
+    outcomes.iter().map(of).fold(Traffic::default(), |sum, one| Traffic {
+        bytes: sum.bytes + one.bytes,
+        datagrams: sum.datagrams + one.datagrams,
+    })
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
