@@ -9,6 +9,7 @@ pub mod motion;
 pub mod network;
 pub mod options;
 
+pub mod quantise;
 pub mod report;
 pub mod rng;
 pub mod state;

@@ -1,5 +1,6 @@
 //! The libraries that run the workload, each behind the same trait.
 
+pub mod naia;
 pub mod plain;
 pub mod renet;
 pub mod replicon;
@@ -61,6 +62,8 @@ impl std::fmt::Debug for Subject {
 
 /// The subjects of workload W, in the order of the table.
 pub const SUBJECTS: &[Subject] = &[
+    naia::QUANTISED,
+    naia::EXACT,
     replicon::SUBJECT,
     renet::UNRELIABLE,
     renet::RELIABLE,
