@@ -8,8 +8,8 @@ pub mod meter;
 pub mod motion;
 pub mod network;
 pub mod options;
-
 pub mod quantise;
+pub mod reliable;
 pub mod report;
 pub mod rng;
 pub mod state;

@@ -1,6 +1,7 @@
 //! The libraries that run the workload, each behind the same trait.
 
 pub mod naia;
+pub mod over_sctp;
 pub mod plain;
 pub mod renet;
 pub mod replicon;
@@ -70,4 +71,4 @@ pub const SUBJECTS: &[Subject] = &[
 ];
 
 /// The subjects whose datagrams travel over an unreliable data channel.
-pub const OVER_SCTP: &[Subject] = &[];
+pub const OVER_SCTP: &[Subject] = &[over_sctp::RENET, over_sctp::PLAIN];

@@ -5,11 +5,11 @@ use std::time::Duration;
 use crate::age::Ages;
 use crate::network::Traffic;
 use crate::options::Options;
+use crate::reliable;
 use crate::report::{Report, Row};
 use crate::subjects::{self, Subject};
 use crate::workload::{self, Outcome, Plan};
 
-/// Observers of workload W.
 const TICK_MS: f64 = 1_000.0 / 60.0;
 
 /// Runs what was asked for.
@@ -31,6 +31,34 @@ pub fn run(options: &Options, report: &mut Report) {
             }
             report.print(bench);
         }
+    }
+    reliable_latency(options, report);
+}
+
+/// Milliseconds between two messages, by bench.
+const RELIABLE: [(&str, u64); 2] = [("reliable_dense", 16), ("reliable_sparse", 500)];
+
+fn reliable_latency(options: &Options, report: &mut Report) {
+    for (bench, interval) in RELIABLE.into_iter().filter(|(bench, _)| options.wants(bench)) {
+        for carrier in reliable::CARRIERS.iter().filter(|carrier| options.includes(carrier.name)) {
+            let outcome = reliable::run(*carrier, 1, options.messages, interval);
+            let mut add = |metric, value, unit| {
+                let (bench, subject) = (bench.to_owned(), carrier.name.to_owned());
+                report.add(Row { bench, subject, metric, value, unit });
+            };
+            let shares =
+                [("latency_p50", 0.5), ("latency_p99", 0.99), ("latency_p999", 0.999), ("latency_max", 1.0)];
+            for (metric, share) in shares {
+                add(metric, outcome.quantile(share) as f64, "ms");
+            }
+            let messages = options.messages as f64;
+            if outcome.copies > 0 {
+                add("copies_per_message", outcome.copies as f64 / messages, "1");
+            }
+            add("bytes_per_message", outcome.traffic.bytes as f64 / messages, "B");
+            add("packets_per_message", outcome.traffic.datagrams as f64 / messages, "1");
+        }
+        report.print(bench);
     }
 }
 
