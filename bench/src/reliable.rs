@@ -4,6 +4,7 @@ mod dcsctp;
 mod enet;
 mod quic;
 mod renet;
+mod samovar;
 mod sctp;
 
 use std::collections::VecDeque;
@@ -57,10 +58,11 @@ impl std::fmt::Debug for Carrier {
 }
 
 /// All carriers, in the order of the table.
-pub const CARRIERS: &[Carrier] = &[sctp::CARRIER, dcsctp::CARRIER, quic::CARRIER, enet::CARRIER, renet::CARRIER];
+pub const CARRIERS: &[Carrier] =
+    &[samovar::CARRIER, sctp::CARRIER, dcsctp::CARRIER, quic::CARRIER, enet::CARRIER, renet::CARRIER];
 
-/// What a run showed.
-#[derive(Debug)]
+/// What runs showed.
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// Milliseconds from sending to delivery of each message, sorted.
     pub latencies: Vec<u64>,
@@ -71,6 +73,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Adds another run's.
+    pub fn add(&mut self, other: Self) {
+        self.latencies.extend(other.latencies);
+        self.latencies.sort_unstable();
+        self.traffic.bytes += other.traffic.bytes;
+        self.traffic.datagrams += other.traffic.datagrams;
+        self.copies += other.copies;
+    }
+
     /// The latency that the given share of messages does not exceed.
     #[must_use]
     pub fn quantile(&self, share: f64) -> u64 {
@@ -90,10 +101,11 @@ pub fn run(carrier: Carrier, seed: u64, messages: u64, interval: u64) -> Outcome
     let mut back = Pipe::new(DELAY, Rng::new(seed, 2));
     let mut now = 0;
     let mut copies = 0;
-    let mut step = |now, sender: &mut Box<dyn End>, receiver: &mut Box<dyn End>, there: &mut Pipe, back: &mut Pipe| {
-        copies += drive(now, &mut **sender, back, there);
-        drive(now, &mut **receiver, there, back);
-    };
+    let mut step =
+        |now, sender: &mut Box<dyn End>, receiver: &mut Box<dyn End>, there: &mut Pipe, back: &mut Pipe| {
+            copies += drive(now, &mut **sender, back, there);
+            drive(now, &mut **receiver, there, back);
+        };
     while !(sender.is_ready() && receiver.is_ready()) {
         now += 1;
         assert!(now < SET_UP_MAX, "{}: not connected after {SET_UP_MAX} ms without loss", carrier.name);

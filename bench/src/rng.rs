@@ -8,7 +8,8 @@ impl Rng {
     /// A generator for one purpose of one run.
     #[must_use]
     pub fn new(seed: u64, purpose: u64) -> Self {
-        let mut rng = Self(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) ^ purpose.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut rng =
+            Self(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) ^ purpose.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         rng.next_u64();
         rng
     }

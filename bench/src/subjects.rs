@@ -5,6 +5,7 @@ pub mod over_sctp;
 pub mod plain;
 pub mod renet;
 pub mod replicon;
+pub mod samovar;
 
 use crate::network::Outbox;
 use crate::state::{Key, State};
@@ -55,6 +56,14 @@ pub struct Subject {
     pub start: fn(Setup<'_>) -> Box<dyn Replicator>,
 }
 
+impl Subject {
+    /// Whether it is Samovar and no peer.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        self.name.starts_with("samovar")
+    }
+}
+
 impl std::fmt::Debug for Subject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
@@ -62,13 +71,11 @@ impl std::fmt::Debug for Subject {
 }
 
 /// The subjects of workload W, in the order of the table.
-pub const SUBJECTS: &[Subject] = &[
-    naia::QUANTISED,
-    naia::EXACT,
-    replicon::SUBJECT,
-    renet::UNRELIABLE,
-    renet::RELIABLE,
-];
+pub const SUBJECTS: &[Subject] =
+    &[samovar::SUBJECT, naia::QUANTISED, naia::EXACT, replicon::SUBJECT, renet::UNRELIABLE, renet::RELIABLE];
 
 /// The subjects whose datagrams travel over an unreliable data channel.
-pub const OVER_SCTP: &[Subject] = &[over_sctp::RENET, over_sctp::PLAIN];
+pub const OVER_SCTP: &[Subject] = &[over_sctp::SAMOVAR, over_sctp::RENET, over_sctp::PLAIN];
+
+/// The subjects with change detection, whose work is to grow with what moves and not with what there is.
+pub const SCALED: &[Subject] = &[samovar::SUBJECT, replicon::SUBJECT];

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use samovar_wire::limits::OBJECTS_PER_PEER_MAX;
+
 use crate::age::Ages;
 use crate::network::Traffic;
 use crate::options::Options;
@@ -33,15 +35,74 @@ pub fn run(options: &Options, report: &mut Report) {
         }
     }
     reliable_latency(options, report);
+    if options.wants("rest") {
+        rest(options, report);
+        report.print("rest");
+    }
+    if options.wants("scale") {
+        scale(options, report);
+        report.print("scale");
+    }
+}
+
+/// What a thousand objects at rest cost more than one.
+fn rest(options: &Options, report: &mut Report) {
+    for subject in subjects::SUBJECTS.iter().filter(|subject| options.includes(subject.name)) {
+        let bytes = |objects| {
+            let plan = Plan { objects, moving: 0, ticks: 0, freezes: 0, ..Plan::standard(1, false, 0.0) };
+            workload::run(*subject, plan).rest.bytes as f64 / plan.observers as f64
+        };
+        let one = bytes(1);
+        let mut add = |metric, value| {
+            let (bench, subject) = ("rest".to_owned(), subject.name.to_owned());
+            report.add(Row { bench, subject, metric, value, unit: "B/s per observer" });
+        };
+        add("bytes_per_second", bytes(1_000) - one);
+        add("link_bytes_per_second", one);
+    }
+}
+
+/// What a hundred moving objects cost alone and among ten thousand.
+fn scale(options: &Options, report: &mut Report) {
+    const MOVING: usize = 100;
+    const ALL: usize = 10_000;
+    for subject in subjects::SCALED.iter().filter(|subject| options.includes(subject.name)) {
+        if subject.is_ours() && ALL > OBJECTS_PER_PEER_MAX {
+            eprintln!("scale: an owner may have {OBJECTS_PER_PEER_MAX} objects at most; Samovar is left out");
+            continue;
+        }
+        let cpu = |objects| {
+            let plan =
+                Plan { objects, moving: MOVING, ticks: 300, freezes: 0, ..Plan::standard(1, false, 0.05) };
+            let mut cpu: Vec<Duration> =
+                workload::run(*subject, plan).costs.iter().map(|cost| cost.cpu).collect();
+            cpu.sort_unstable();
+            micros(cpu[cpu.len() / 2])
+        };
+        let (alone, among) = (cpu(MOVING), cpu(ALL));
+        let mut add = |metric, value, unit| {
+            let (bench, subject) = ("scale".to_owned(), subject.name.to_owned());
+            report.add(Row { bench, subject, metric, value, unit });
+        };
+        add("owner_cpu_100_of_100", alone, "us per tick");
+        add("owner_cpu_100_of_10000", among, "us per tick");
+        add("cpu_ratio", among / alone, "1");
+    }
 }
 
 /// Milliseconds between two messages, by bench.
 const RELIABLE: [(&str, u64); 2] = [("reliable_dense", 16), ("reliable_sparse", 500)];
 
+/// A run is long, and its messages are many; more runs would say little more.
+const RELIABLE_SEEDS: u64 = 3;
+
 fn reliable_latency(options: &Options, report: &mut Report) {
     for (bench, interval) in RELIABLE.into_iter().filter(|(bench, _)| options.wants(bench)) {
         for carrier in reliable::CARRIERS.iter().filter(|carrier| options.includes(carrier.name)) {
-            let outcome = reliable::run(*carrier, 1, options.messages, interval);
+            let mut outcome = reliable::Outcome::default();
+            for seed in 1..=options.seeds.min(RELIABLE_SEEDS) {
+                outcome.add(reliable::run(*carrier, seed, options.messages, interval));
+            }
             let mut add = |metric, value, unit| {
                 let (bench, subject) = (bench.to_owned(), carrier.name.to_owned());
                 report.add(Row { bench, subject, metric, value, unit });
@@ -51,7 +112,7 @@ fn reliable_latency(options: &Options, report: &mut Report) {
             for (metric, share) in shares {
                 add(metric, outcome.quantile(share) as f64, "ms");
             }
-            let messages = options.messages as f64;
+            let messages = outcome.latencies.len() as f64;
             if outcome.copies > 0 {
                 add("copies_per_message", outcome.copies as f64 / messages, "1");
             }

@@ -94,7 +94,9 @@ pub fn run(subject: Subject, plan: Plan) -> Outcome {
         run.tick();
     }
     outcome.rest = since(run.network.traffic().0, before);
-    if std::env::var_os("BENCH_DEBUG").is_some() { eprintln!("{} seed {}: {:?}", subject.name, plan.seed, outcome.converged); }
+    if std::env::var_os("BENCH_DEBUG").is_some() {
+        eprintln!("{} seed {}: {:?}", subject.name, plan.seed, outcome.converged);
+    }
     outcome.refused = run.subject.refused();
     outcome
 }
@@ -226,4 +228,3 @@ impl Run {
 fn since(after: Traffic, before: Traffic) -> Traffic {
     Traffic { bytes: after.bytes - before.bytes, datagrams: after.datagrams - before.datagrams }
 }
-

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use dcsctp::api::{DcSctpSocket, Message, Options, PpId, SendOptions, SocketEvent, SocketState, SocketTime, StreamId};
+use dcsctp::api::{
+    DcSctpSocket, Message, Options, PpId, SendOptions, SocketEvent, SocketState, SocketTime, StreamId,
+};
 
 use super::{Carrier, End};
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, ServerConfig,
-    StreamId,
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
+    ServerConfig, StreamId,
 };
 use rustls::RootCertStore;
 use rustls::pki_types::PrivateKeyDer;
@@ -91,7 +91,9 @@ impl End for Quic {
                 let accepted = self.endpoint.accept(incoming, time, &mut response, None);
                 self.connection = Some(accepted.ok().expect("the first packet is well formed"));
             }
-            Some(DatagramEvent::Response(transmit)) => self.responses.push(response[..transmit.size].to_vec()),
+            Some(DatagramEvent::Response(transmit)) => {
+                self.responses.push(response[..transmit.size].to_vec())
+            }
             None => {}
         }
     }

@@ -67,7 +67,8 @@ impl<B: Body> Naia<B> {
         let mut world = World::default();
         let room = server.create_room().key();
         let spawn = |(number, state): (usize, &State)| {
-            let object = server.spawn_entity(Lent(&mut world)).insert_component(B::new(number as u16, state)).id();
+            let object =
+                server.spawn_entity(Lent(&mut world)).insert_component(B::new(number as u16, state)).id();
             server.room_mut(&room).add_entity(&object);
             object
         };

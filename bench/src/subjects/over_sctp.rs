@@ -8,13 +8,21 @@ use std::time::Duration;
 
 use dcsctp::api::{DcSctpSocket, Message, Options, PpId, SendOptions, SocketEvent, SocketTime, StreamId};
 
-use super::{Replicator, Setup, Subject, plain, renet};
+use super::{Replicator, Setup, Subject, plain, renet, samovar};
 use crate::network::Outbox;
 use crate::state::{Key, State};
 
 /// Plain floats over the data channel.
-pub const PLAIN: Subject =
-    Subject { name: "plain floats over dcsctp 0.1.16", start: |setup| OverSctp::start(plain::SUBJECT, setup) };
+pub const PLAIN: Subject = Subject {
+    name: "plain floats over dcsctp 0.1.16",
+    start: |setup| OverSctp::start(plain::SUBJECT, setup),
+};
+
+/// Samovar over the data channel.
+pub const SAMOVAR: Subject = Subject {
+    name: "samovar 0.1.0 over dcsctp 0.1.16",
+    start: |setup| OverSctp::start(samovar::SUBJECT, setup),
+};
 
 /// renet over the data channel.
 pub const RENET: Subject = Subject {

@@ -47,7 +47,9 @@ impl Replicator for Plain {
             let (head, states) = datagram.split_at(HEAD_LEN);
             let tick = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
             let first = usize::from(u16::from_le_bytes([head[4], head[5]]));
-            for (newest, state) in self.shown[observer][first..].iter_mut().zip(states.chunks_exact(PLAIN_LEN)) {
+            for (newest, state) in
+                self.shown[observer][first..].iter_mut().zip(states.chunks_exact(PLAIN_LEN))
+            {
                 if tick >= newest.0 {
                     *newest = (tick, read_plain(state));
                 }

@@ -109,6 +109,7 @@ fn setup(context: &Context<'_>) -> Result<Outcome> {
 
 fn format(context: &Context<'_>) -> Result<Outcome> {
     process::run(context.repo.cargo("fmt").args(["--all", "--check"]))?;
+    crate::bench::check_format(context.repo)?;
     Ok(Outcome::Done)
 }
 

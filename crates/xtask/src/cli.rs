@@ -1,4 +1,4 @@
-//! The command line, parsed by hand: four commands and four flags need no library.
+//! The command line, parsed by hand: a few commands and flags need no library.
 
 use crate::process::{Failure, Result};
 
@@ -8,6 +8,8 @@ Usage: cargo xtask COMMAND
 
   play [--port N] [--open]   build the page and the relay, serve them on 127.0.0.1 (port 8080 unless told)
   test [--only STEP]...      run every check; --list names the steps
+  bench [NAME]... [--json] [--seeds N] [--messages N] [--peer PART]
+                             measure Samovar beside its peers (docs/benchmarks.md); `bench micro` runs criterion
   size                       print the page's download size after Brotli; fails above the budget
   tools                      fetch the build tools, print the line that puts them on PATH
   help                       this text
@@ -44,6 +46,11 @@ pub(crate) enum Task {
     },
     /// Print the names of the checks.
     ListSteps,
+    /// Measure Samovar beside its peers.
+    Bench {
+        /// Arguments of the runner.
+        arguments: Vec<String>,
+    },
     /// Measure the page.
     Size,
     /// Fetch the tools.
@@ -61,6 +68,8 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         Some("play") => parse_play(&mut rest)?,
         Some("announce") => parse_announce(&mut rest)?,
         Some("test") => parse_test(&mut rest)?,
+        // The runner knows its own arguments; it is built when it is asked for, and not before.
+        Some("bench") => Task::Bench { arguments: rest.by_ref().map(str::to_owned).collect() },
         Some("size") => Task::Size,
         Some("tools") => Task::Tools,
         Some(other) => return Err(Failure::new(format!("unknown command {other:?}\n\n{HELP}"))),

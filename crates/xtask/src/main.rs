@@ -1,9 +1,10 @@
-//! The developer's commands: `cargo xtask play | test | size | tools`.
+//! The developer's commands: `cargo xtask play | test | bench | size | tools`.
 //!
 //! Every command fetches what it needs first and starts no step before the former one has succeeded. What this
 //! crate refuses: to change anything outside the build directories and its own cache of tools, and to install
 //! system packages without being root.
 
+mod bench;
 mod check;
 mod cli;
 mod clock;
@@ -47,6 +48,7 @@ fn perform(task: Task) -> Result<()> {
             check::list();
             Ok(())
         }
+        Task::Bench { arguments } => bench::bench(&Repo::locate()?, &arguments),
         Task::Size => size::size(&Repo::locate()?),
         Task::Tools => Toolbox::new(&Repo::locate()?)?.print_path(),
     }

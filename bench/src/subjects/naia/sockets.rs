@@ -129,7 +129,8 @@ impl ClientSocket {
     }
 }
 
-type Connected = (Box<dyn client::IdentityReceiver>, Box<dyn client::PacketSender>, Box<dyn client::PacketReceiver>);
+type Connected =
+    (Box<dyn client::IdentityReceiver>, Box<dyn client::PacketSender>, Box<dyn client::PacketReceiver>);
 
 impl From<ClientSocket> for Box<dyn client::Socket> {
     fn from(socket: ClientSocket) -> Self {

@@ -1,0 +1,43 @@
+//! `bench`: the workloads of `bench/`, a workspace of its own with its own directory to build in.
+
+use std::path::PathBuf;
+
+use crate::process::{self, Result};
+use crate::repo::Repo;
+
+/// The name that stands for the micro-benchmarks, which criterion runs.
+const MICRO: &str = "micro";
+
+/// Builds the benches in release and runs them; the arguments go to the runner as they are.
+///
+/// # Errors
+/// When they do not compile or the runner does not know an argument.
+pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
+    let manifest = manifest(repo);
+    // Beside the game's own builds: what the peers depend on shares nothing with it.
+    let target = repo.target.join("bench");
+    let (subcommand, rest) = match arguments {
+        [first, rest @ ..] if first == MICRO => ("bench", rest),
+        _ => ("run", arguments),
+    };
+    let mut command = repo.cargo(subcommand);
+    command.args(["--quiet", "--locked"]).arg("--manifest-path").arg(manifest);
+    command.arg("--target-dir").arg(target);
+    match subcommand {
+        "bench" => command.args(["--bench", MICRO]),
+        _ => command.args(["--release", "--bin", "samovar-bench"]),
+    };
+    process::run(command.arg("--").args(rest))
+}
+
+/// Fails when the formatter would change a file of the benches.
+///
+/// # Errors
+/// When it would.
+pub(crate) fn check_format(repo: &Repo) -> Result<()> {
+    process::run(repo.cargo("fmt").arg("--manifest-path").arg(manifest(repo)).arg("--check"))
+}
+
+fn manifest(repo: &Repo) -> PathBuf {
+    repo.root.join("bench").join("Cargo.toml")
+}
