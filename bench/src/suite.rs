@@ -161,18 +161,28 @@ fn workload_w(
         add(metric, ages.quantile(share) as f64, "ticks");
     }
 
-    let mut converged: Vec<u64> = outcomes.iter().flat_map(|outcome| outcome.converged.clone()).collect();
-    converged.sort_unstable();
-    for (metric, share) in [("converge_p50", 0.5), ("converge_p99", 0.99)] {
-        let index = ((converged.len() as f64 * share).ceil() as usize).max(1) - 1;
-        let ticks = converged[index];
-        let ms = if ticks == workload::CONVERGE_MAX { f64::INFINITY } else { ticks as f64 * TICK_MS };
-        add(metric, ms, "ms");
+    let mut first: Vec<u64> = outcomes.iter().filter_map(|o| o.converged.first().copied()).collect();
+    let mut all: Vec<u64> = outcomes.iter().flat_map(|outcome| outcome.converged.clone()).collect();
+    first.sort_unstable();
+    all.sort_unstable();
+    for (metric, ticks, share) in
+        [("converge_first_p50", &first, 0.5), ("converge_p50", &all, 0.5), ("converge_p99", &all, 0.99)]
+    {
+        add(metric, converged(ticks, share), "ms");
     }
     let rest = sum(&outcomes, |o| o.rest);
     add("rest_bytes_per_second", rest.bytes as f64 / runs / observers, "B/s per observer");
     let refused: u64 = outcomes.iter().map(|outcome| outcome.refused).sum();
     add("refused", refused as f64 / runs, "messages per run");
+}
+
+/// The time that the given share of freezes did not exceed, in milliseconds; the ticks are sorted.
+fn converged(ticks: &[u64], share: f64) -> f64 {
+    let index = ((ticks.len() as f64 * share).ceil() as usize).max(1) - 1;
+    match ticks.get(index) {
+        Some(&ticks) if ticks < workload::CONVERGE_MAX => ticks as f64 * TICK_MS,
+        _ => f64::INFINITY,
+    }
 }
 
 fn sum(outcomes: &[Outcome], of: impl Fn(&Outcome) -> Traffic) -> Traffic {

@@ -94,9 +94,6 @@ pub fn run(subject: Subject, plan: Plan) -> Outcome {
         run.tick();
     }
     outcome.rest = since(run.network.traffic().0, before);
-    if std::env::var_os("BENCH_DEBUG").is_some() {
-        eprintln!("{} seed {}: {:?}", subject.name, plan.seed, outcome.converged);
-    }
     outcome.refused = run.subject.refused();
     outcome
 }
