@@ -12,7 +12,7 @@ use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX};
 use samovar_wire::{Kind, digest};
 
 /// Most numbers that the fields of one object hold together.
-pub const NUMBERS_MAX: usize = 128;
+pub const NUMBERS_MAX: usize = 64;
 
 /// How the numbers of a field go on between two updates; the better the guess, the fewer bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -132,6 +132,16 @@ pub struct Field {
     pub coding: Coding,
     /// Where its first number is among the numbers of the object, or its text among the texts.
     pub at: usize,
+    /// Of a field that moves by another.
+    pub(crate) rate: Rate,
+}
+
+/// Where a rate is among the numbers of the object, and its step in steps of what moves by it; for a rotation in
+/// half radians.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Rate {
+    pub(crate) at: usize,
+    pub(crate) scale: f64,
 }
 
 /// What the objects of one kind are made of.
@@ -169,7 +179,7 @@ impl SchemaBuilder {
     /// Adds a field.
     pub fn field(&mut self, name: &'static str, coding: Coding) {
         let count = if matches!(coding, Coding::Text { .. }) { &mut self.texts } else { &mut self.numbers };
-        self.fields.push(Field { name, coding, at: *count });
+        self.fields.push(Field { name, coding, at: *count, rate: Rate::default() });
         *count += coding.width().max(1);
     }
 
@@ -180,7 +190,7 @@ impl SchemaBuilder {
     /// fields or [`NUMBERS_MAX`] numbers, a range that is empty, or a rate that is no field of the right form.
     #[must_use]
     pub fn build(self, kind: Kind) -> Schema {
-        let Self { fields, numbers, texts } = self;
+        let Self { mut fields, numbers, texts } = self;
         assert!(kind != Kind::SESSION, "kind 0 is the session object's");
         assert!(!fields.is_empty() && fields.len() <= FIELDS_MAX, "an object has 1 to {FIELDS_MAX} fields");
         assert!(numbers <= NUMBERS_MAX, "the fields hold {numbers} numbers, more than {NUMBERS_MAX}");
@@ -194,11 +204,27 @@ impl SchemaBuilder {
             });
             assert!(fits, "the rate of field {} is no field of the same width that has no rate itself", field.name);
         }
+        for index in 0..fields.len() {
+            fields[index].rate = rate(&fields, &fields[index].coding);
+        }
         let is_rated = |index: &u8| matches!(fields[usize::from(*index)].coding.motion(), Motion::Rated(_));
         let (rated, plain): (Vec<u8>, Vec<u8>) = (0..fields.len() as u8).partition(is_rated);
         let order = plain.into_iter().chain(rated).collect();
         Schema { kind, fields, order, numbers, texts }
     }
+}
+
+fn rate(fields: &[Field], coding: &Coding) -> Rate {
+    let Motion::Rated(rate) = coding.motion() else { return Rate::default() };
+    let Field { at, coding: Coding::Grid { step: steps, .. }, .. } = fields[usize::from(rate)] else {
+        return Rate::default();
+    };
+    let scale = match *coding {
+        Coding::Grid { step, .. } => steps / step,
+        Coding::Angle { turn, .. } => steps / core::f64::consts::TAU * f64::from(turn),
+        _ => steps / 2.0,
+    };
+    Rate { at, scale }
 }
 
 impl Schema {
