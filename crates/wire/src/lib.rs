@@ -12,8 +12,10 @@ pub mod id;
 pub mod limits;
 pub mod link_frame;
 pub mod object;
+pub mod range_coder;
 pub mod relay;
 pub mod stamp;
+pub mod symbol;
 pub mod time;
 pub mod view;
 pub mod warrant;
@@ -39,7 +41,7 @@ pub enum Mode {
 }
 
 /// What the sender keeps of a reliable or bulk message to ask later whether it was delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Receipt {
     /// The number of the message's last segment in the reliable lane.
     Lane(u64),

@@ -55,10 +55,10 @@ impl Session {
             LinkEvent::Datagram(packet, bytes) => {
                 let mut reader = Reader::new(&bytes);
                 match MessageKind::decode(&mut reader) {
-                    Ok(MessageKind::Update) if self.takes_part(from) => {
-                        self.objects.handle_datagram(from, packet, reader.rest())
+                    Ok(MessageKind::Frame) if self.takes_part(from) => {
+                        self.objects.handle_datagram(from, reader.rest())
                     }
-                    Ok(MessageKind::Update) => Ok(()),
+                    Ok(MessageKind::Frame) => Ok(()),
                     _ => Err(CloseCode::Malformed),
                 }
             }
