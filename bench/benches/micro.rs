@@ -46,7 +46,7 @@ fn link(c: &mut Criterion) {
     let mut now = Time::ZERO;
     c.bench_function("link/round", |b| {
         b.iter(|| {
-            now = now + Duration::from_micros(16_667);
+            now += Duration::from_micros(16_667);
             here.send(&[7; 64]).expect("the queue has room");
             exchange(now, &mut here, &mut there);
             exchange(now, &mut there, &mut here);

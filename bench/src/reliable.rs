@@ -42,13 +42,16 @@ pub trait End {
     fn take(&mut self) -> Option<Vec<u8>>;
 }
 
+/// The two ends of a connection, the one that sends the messages first.
+pub type Ends = (Box<dyn End>, Box<dyn End>);
+
 /// A library that carries reliable messages.
 #[derive(Clone, Copy)]
 pub struct Carrier {
     /// Its name and version.
     pub name: &'static str,
-    /// The two ends of a connection, the one that sends the messages first.
-    pub start: fn(seed: u64) -> (Box<dyn End>, Box<dyn End>),
+    /// Makes a connection that is not set up yet.
+    pub start: fn(seed: u64) -> Ends,
 }
 
 impl std::fmt::Debug for Carrier {

@@ -12,11 +12,11 @@ use quinn_proto::{
 use rustls::RootCertStore;
 use rustls::pki_types::PrivateKeyDer;
 
-use super::{Carrier, End, MESSAGE_LEN};
+use super::{Carrier, End, Ends, MESSAGE_LEN};
 
 pub(super) const CARRIER: Carrier = Carrier { name: "quinn-proto 0.11.19 one stream", start: |_| start() };
 
-fn start() -> (Box<dyn End>, Box<dyn End>) {
+fn start() -> Ends {
     let generated = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]);
     let rcgen::CertifiedKey { cert, signing_key } = generated.expect("a certificate can be made");
     let key = PrivateKeyDer::Pkcs8(signing_key.serialize_der().into());
@@ -89,7 +89,8 @@ impl End for Quic {
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
                 let accepted = self.endpoint.accept(incoming, time, &mut response, None);
-                self.connection = Some(accepted.ok().expect("the first packet is well formed"));
+                let Ok(accepted) = accepted else { panic!("the first packet is refused") };
+                self.connection = Some(accepted);
             }
             Some(DatagramEvent::Response(transmit)) => {
                 self.responses.push(response[..transmit.size].to_vec())

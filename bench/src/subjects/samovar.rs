@@ -32,6 +32,7 @@ struct Samovar {
     ids: Vec<ObjectId>,
     now: Time,
     scratch: Vec<u8>,
+    numbers: samovar_objects::State,
     observers: Vec<Observer>,
 }
 
@@ -54,7 +55,15 @@ impl Samovar {
         });
         let observers = observers.collect();
         let links = (0..setup.observers).map(|_| Link::new(now, LinkConfig::default())).collect();
-        Self { owner, links, ids, now, scratch: Vec::new(), observers }
+        Self {
+            owner,
+            links,
+            ids,
+            now,
+            scratch: Vec::new(),
+            numbers: samovar_objects::State::default(),
+            observers,
+        }
     }
 }
 
@@ -68,10 +77,10 @@ fn receive(now: Time, datagram: &[u8], from: PeerId, link: &mut Link, objects: &
                 let kind = MessageKind::decode(&mut reader).expect("a message has a kind");
                 objects.handle_message(from, kind, reader.rest())
             }
-            LinkEvent::Datagram(packet, bytes) => {
+            LinkEvent::Datagram(_, bytes) => {
                 let mut reader = Reader::new(&bytes);
                 MessageKind::decode(&mut reader).expect("a datagram has a kind");
-                objects.handle_datagram(from, packet, reader.rest())
+                objects.handle_datagram(from, reader.rest())
             }
             LinkEvent::Fate(packet, fate) => {
                 objects.on_fate(from, packet, fate == Fate::Delivered);
@@ -108,8 +117,7 @@ fn transmit(
         let outgoing = link.poll_transmit(now, now, wanted, &mut |packet, room, out| {
             if wanted {
                 let place = Place { now, peer: to, packet, room };
-                objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
-                wanted = !out.is_empty() && objects.wants_datagram(to);
+                wanted = objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
             }
         });
         let Some(outgoing) = outgoing else { break };
@@ -125,7 +133,7 @@ impl Replicator for Samovar {
     fn tick_owner(&mut self, tick: u64, states: &[State], out: &mut Outbox) {
         self.now = time(tick);
         for (id, state) in self.ids.iter().zip(states) {
-            body::set(&mut self.owner, self.now, *id, state);
+            body::set(&mut self.owner, self.now, *id, state, &mut self.numbers);
         }
         for (observer, link) in self.links.iter_mut().enumerate() {
             let ends = (link, &mut self.owner);

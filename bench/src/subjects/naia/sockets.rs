@@ -10,7 +10,9 @@ use naia_shared::IdentityToken;
 
 /// Datagrams, each with the observer it is from or for.
 #[derive(Clone, Default)]
-pub(super) struct Queue(Arc<Mutex<VecDeque<(usize, Vec<u8>)>>>);
+pub(super) struct Queue(Arc<Mutex<Datagrams>>);
+
+type Datagrams = VecDeque<(usize, Vec<u8>)>;
 
 impl Queue {
     pub(super) fn push(&self, observer: usize, datagram: &[u8]) {
