@@ -7,10 +7,8 @@ use samovar_wire::{Duration, Mode, Time};
 
 use super::{Carrier, End};
 
-pub(super) const CARRIER: Carrier = Carrier {
-    name: "samovar 0.1.0 reliable lane",
-    start: |_| (Box::new(Lane::new()), Box::new(Lane::new())),
-};
+pub(super) const CARRIER: Carrier =
+    Carrier { name: "samovar", start: |_| (Box::new(Lane::new()), Box::new(Lane::new())) };
 
 struct Lane {
     link: Link,

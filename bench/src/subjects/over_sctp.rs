@@ -19,10 +19,8 @@ pub const PLAIN: Subject = Subject {
 };
 
 /// Samovar over the data channel.
-pub const SAMOVAR: Subject = Subject {
-    name: "samovar 0.1.0 over dcsctp 0.1.16",
-    start: |setup| OverSctp::start(samovar::SUBJECT, setup),
-};
+pub const SAMOVAR: Subject =
+    Subject { name: "samovar", start: |setup| OverSctp::start(samovar::SUBJECT, setup) };
 
 /// renet over the data channel.
 pub const RENET: Subject = Subject {

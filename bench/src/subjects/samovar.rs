@@ -12,7 +12,7 @@ use crate::network::Outbox;
 use crate::state::{Key, State};
 
 /// The workload's precision, prediction by velocity and spin.
-pub const SUBJECT: Subject = Subject { name: "samovar 0.1.0", start: |setup| Box::new(Samovar::new(setup)) };
+pub const SUBJECT: Subject = Subject { name: "samovar", start: |setup| Box::new(Samovar::new(setup)) };
 
 const OWNER: PeerId = PeerId(1);
 const TERM: Term = Term(1);
