@@ -4,7 +4,7 @@
 //! until the next and no more. Peers that have the same get the same bytes, which are coded once.
 
 use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
-use samovar_wire::{PeerId, Receipt, Time, Writer};
+use samovar_wire::{Kind, PeerId, Receipt, Time, Writer};
 
 use super::Objects;
 use crate::coder::{Baseline, Encoder, Habits, Source};
@@ -183,6 +183,7 @@ fn pick(
     scratch.scores.clear();
     scratch.picks.clear();
     let behind = core::mem::take(&mut replica.behind);
+    let mut last = (Kind::SESSION, 3);
     for slot in behind.iter() {
         let Some((object, known)) = slots.at(slot).zip(replica.known_mut(slot)) else { continue };
         known.ready = known.ready || is_delivered(known.announced);
@@ -191,8 +192,10 @@ fn pick(
             continue;
         }
         let texts = texts(object, known, round.frame);
-        let most = scratch.habits.moments(object.traits.kind, round.frame);
-        let pick = Pick { slot, baseline: baseline(object, known, round, most), texts };
+        if object.traits.kind != last.0 {
+            last = (object.traits.kind, scratch.habits.moments(object.traits.kind, round.frame));
+        }
+        let pick = Pick { slot, baseline: baseline(object, known, round, last.1), texts };
         let waited = round.frame - known.last_frame;
         scratch.scores.push((u64::from(object.priority).saturating_mul(waited), pick));
     }

@@ -52,7 +52,7 @@ impl Session {
     fn on_link_event(&mut self, now: Time, from: PeerId, event: LinkEvent) -> Result<(), CloseCode> {
         match event {
             LinkEvent::Message(bytes) | LinkEvent::Bulk(bytes) => self.on_message(now, from, &bytes),
-            LinkEvent::Datagram(packet, bytes) => {
+            LinkEvent::Datagram(_, bytes) => {
                 let mut reader = Reader::new(&bytes);
                 match MessageKind::decode(&mut reader) {
                     Ok(MessageKind::Frame) if self.takes_part(from) => {

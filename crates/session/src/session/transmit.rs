@@ -24,16 +24,17 @@ impl Session {
         let session = if self.clock.is_known() { session } else { Time::ZERO };
         let peering = self.links.get_mut(&to)?;
         let due = peering.admitted && peering.next_update <= now && self.objects.wants_datagram(to);
-        if due {
-            peering.next_update = now + UPDATE_INTERVAL;
-        }
+        let mut more = false;
         let (objects, deliveries) = (&mut self.objects, peering.link.deliveries());
         let outgoing = peering.link.poll_transmit(now, session, due, &mut |packet, room, out| {
             if due {
                 let place = Place { now: session, peer: to, packet, room };
-                objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
+                more = objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
             }
         })?;
+        if due && !more {
+            peering.next_update = now + UPDATE_INTERVAL;
+        }
         Some(Transmit { to, mode: outgoing.mode, bytes: outgoing.bytes })
     }
 
