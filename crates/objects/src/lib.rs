@@ -12,8 +12,19 @@
 
 mod object;
 mod objects;
+pub mod pack;
+pub mod quantise;
 mod replica;
+mod replicate;
+mod schema;
+mod state;
 mod tombs;
 
 pub use object::Object;
 pub use objects::{CreateError, ObjectError, ObjectEvent, Objects, Pending, Place};
+pub use pack::Pack;
+pub use replicate::{Kinded, Replicate};
+pub use samovar_derive::Replicate;
+pub use samovar_wire::Kind;
+pub use schema::{Coding, Field, Motion, NUMBERS_MAX, Schema, SchemaBuilder, Schemas};
+pub use state::{State, StateError, StateReader};

@@ -24,6 +24,12 @@ pub(crate) struct Field {
     pub(crate) packet: u64,
 }
 
+/// The bytes of a field that travels whole.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Text {
+    pub(crate) bytes: Vec<u8>,
+}
+
 impl Object {
     /// Its id.
     #[must_use]
