@@ -91,11 +91,11 @@ impl Coder {
     /// The coder's type and its value for fields of type `ty`.
     pub(crate) fn tokens(&self, krate: &Path, ty: &Type, span: Span) -> (TokenStream, TokenStream) {
         let name = match self {
-            Self::Grid { .. } => quote!(#krate::quantise::Grid),
-            Self::Whole { .. } => quote!(#krate::quantise::Whole),
-            Self::Angle { .. } => quote!(#krate::quantise::Angle),
-            Self::Rotation { .. } => quote!(#krate::quantise::Rotation),
-            Self::Exact => quote!(#krate::quantise::Exact),
+            Self::Grid { .. } => quote_spanned!(span=> #krate::quantise::Grid),
+            Self::Whole { .. } => quote_spanned!(span=> #krate::quantise::Whole),
+            Self::Angle { .. } => quote_spanned!(span=> #krate::quantise::Angle),
+            Self::Rotation { .. } => quote_spanned!(span=> #krate::quantise::Rotation),
+            Self::Exact => quote_spanned!(span=> #krate::quantise::Exact),
         };
         let value = match self {
             Self::Grid { min, max, precision } => quote_spanned! {span=>

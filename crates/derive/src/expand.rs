@@ -288,27 +288,31 @@ fn motion(krate: &Path, field: &Planned<'_>, all: &[Planned<'_>]) -> Result<(Tok
 }
 
 fn write(krate: &Path, field: &Planned<'_>) -> TokenStream {
-    let Planned { member, ty, packing, .. } = field;
+    let Planned { member, ty, packing, span, .. } = field;
+    let span = *span;
     match &field.way {
-        Way::Own => quote!(<#ty as #krate::Replicate>::write(&self.#member, state);),
+        Way::Own => quote_spanned!(span=> <#ty as #krate::Replicate>::write(&self.#member, state);),
         Way::Number { value, .. } => {
-            quote!(#krate::quantise::Quantise::<#ty>::write(&#value, &self.#member, state);)
+            quote_spanned!(span=> #krate::quantise::Quantise::<#ty>::write(&#value, &self.#member, state);)
         }
         Way::Packed { .. } => {
             let packer = &packing.packer;
-            quote!(#krate::pack::Packer::<#ty>::write(&#packer, &self.#member, state);)
+            quote_spanned!(span=> #krate::pack::Packer::<#ty>::write(&#packer, &self.#member, state);)
         }
     }
 }
 
 fn read(krate: &Path, field: &Planned<'_>) -> TokenStream {
-    let Planned { ty, packing, .. } = field;
+    let Planned { ty, packing, span, .. } = field;
+    let span = *span;
     match &field.way {
-        Way::Own => quote!(<#ty as #krate::Replicate>::read(state)?),
-        Way::Number { value, .. } => quote!(#krate::quantise::Quantise::<#ty>::read(&#value, state)?),
+        Way::Own => quote_spanned!(span=> <#ty as #krate::Replicate>::read(state)?),
+        Way::Number { value, .. } => {
+            quote_spanned!(span=> #krate::quantise::Quantise::<#ty>::read(&#value, state)?)
+        }
         Way::Packed { .. } => {
             let packer = &packing.packer;
-            quote!(#krate::pack::Packer::<#ty>::read(&#packer, state)?)
+            quote_spanned!(span=> #krate::pack::Packer::<#ty>::read(&#packer, state)?)
         }
     }
 }
@@ -329,7 +333,7 @@ fn unpacks(krate: &Path, fields: &[Planned<'_>]) -> TokenStream {
     let each = fields.iter().map(|field| {
         let Planned { member, ty, packing, .. } = field;
         let packer = &packing.packer;
-        quote!(#member: #krate::pack::Packer::<#ty>::unpack(&#packer, bits)?)
+        quote_spanned!(field.span=> #member: #krate::pack::Packer::<#ty>::unpack(&#packer, bits)?)
     });
     quote!(#(#each),*)
 }

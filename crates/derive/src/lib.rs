@@ -5,6 +5,8 @@ mod coder;
 mod expand;
 mod form;
 mod plan;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};

@@ -203,11 +203,14 @@ impl PackerOf<'_> {
         let krate = self.krate;
         let (name, value) = coder.tokens(krate, ty, self.span);
         let width = quote!(<#name as #krate::quantise::Quantise<#ty>>::WIDTH);
-        (quote!(#krate::pack::Number(#value)), quote!(#value.bits(#width)))
+        (quote_spanned!(self.span=> #krate::pack::Number(#value)), quote!(#value.bits(#width)))
     }
 
     fn own(&self, ty: &Type) -> (TokenStream, TokenStream) {
         let krate = self.krate;
-        (quote!(#krate::pack::Own), quote_spanned!(self.span=> <#ty as #krate::pack::Pack>::BITS_MAX))
+        (
+            quote_spanned!(self.span=> #krate::pack::Own),
+            quote_spanned!(self.span=> <#ty as #krate::pack::Pack>::BITS_MAX),
+        )
     }
 }

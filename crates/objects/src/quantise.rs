@@ -26,6 +26,11 @@ use crate::{Coding, Motion, SchemaBuilder, State, StateError, StateReader};
 pub type Numbers = [i32; 4];
 
 /// A coder: how a value of `T` becomes the numbers of one field.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot code `{T}`",
+    label = "this type does not go with the attributes",
+    note = "a rotation is a [f32; 4], an angle an f32 or f64; floats take a range and a precision, integers a range"
+)]
 pub trait Quantise<T> {
     /// How many numbers there are, 1 to 4.
     const WIDTH: usize;

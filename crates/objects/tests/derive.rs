@@ -403,7 +403,7 @@ fn texts_that_no_writer_writes_are_refused() {
     assert_eq!(order(&[3, 0, 0]), Err(StateError::Invalid));
     assert_eq!(order(&[4]), Err(StateError::Invalid));
     // The number of a place beyond the arena.
-    assert_eq!(order(&[0b1111_1110, 0b11, 0]), Err(StateError::Invalid));
+    assert_eq!(order(&[0b1111_1110, 0b111, 0]), Err(StateError::Invalid));
 }
 
 #[test]
