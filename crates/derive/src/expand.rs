@@ -2,6 +2,7 @@
 
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::{
     Data, DataEnum, DeriveInput, Error, Fields, Ident, Member, Path, Result, parse_quote, spanned::Spanned,
 };
@@ -345,7 +346,7 @@ fn bits(fields: &[Planned<'_>]) -> TokenStream {
 
 fn name_of(member: &Member) -> String {
     match member {
-        Member::Named(name) => name.to_string(),
+        Member::Named(name) => name.unraw().to_string(),
         Member::Unnamed(index) => index.index.to_string(),
     }
 }

@@ -58,7 +58,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `f32`, `f64`, arrays of 1 to 4 of them, your own `Floats` | `range = 64.0, precision = 0.001`, or `min = …, max = …, precision = …` | rounded to the nearest multiple of the precision; `range` is to both sides of zero |
 /// | the same, up to 128 bits | `exact` | all bits |
 /// | `f32`, `f64` | `angle, precision = 0.001` | radians, wrapped, read back above −π and up to π |
-/// | `[f32; 4]` | `rotation, precision = 0.0087` | a unit quaternion (x, y, z, w) by its smallest three, in radians; a component is rounded to half the precision. Other lengths are made 1; what has none becomes the identity |
+/// | `[f32; 4]` | `rotation, precision = 0.0087` | a unit quaternion (x, y, z, w) by its smallest three, in radians; it is off by 0.6 of the precision on average. Other lengths are made 1; what has none becomes the identity |
 /// | `u8`, `i8`, `u16`, `i16` | | whole |
 /// | `u32`, `i32`, `u64`, `i64` | | all bits |
 /// | integers | `min = 0, max = 10`, or `range = 10` | held within the bounds |

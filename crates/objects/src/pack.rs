@@ -1,7 +1,17 @@
 //! Values of a varying form, carried whole as one text of an object: options, lists, strings, enums with data.
 //!
-//! They are packed bit by bit: a flag takes one bit, a bounded number the bits of its range, a list its length and
-//! its items. The decoder is as strict as the encoder is: it refuses lengths beyond their bounds before it allocates
+//! They are packed bit by bit, each byte from its lowest bit on, and the last byte is filled up with zeros:
+//!
+//! | form | bits |
+//! |---|---|
+//! | a number of a field | what it lies above its least value, in the bits of its range; 32 if it is exact |
+//! | an option | one that says whether there is a value, then the value |
+//! | an enum | the index of the variant in the bits of the last one's, then the fields of the variant |
+//! | a list | how many items, in the bits of its bound, then the items |
+//! | a string among others | how many bytes, in the bits of its bound, then the bytes |
+//! | a struct, an array, a tuple | one part after the other |
+//!
+//! A string that is a field by itself is its own bytes. The decoder is as strict as the encoder is: it refuses lengths beyond their bounds before it allocates
 //! anything, numbers out of range, bits that are missing, and any that are left over; so a text that is accepted is
 //! the one text of its value.
 

@@ -5,6 +5,35 @@ use crate::pack::bits_for;
 use crate::{Coding, Motion};
 
 /// One to four floats that are rounded alike: `f32`, `f64`, arrays of them, and a game's own vectors.
+///
+/// ```
+/// use samovar_objects::{Replicate, State, quantise::Floats};
+///
+/// struct Vector { x: f32, y: f32 }
+///
+/// impl Floats for Vector {
+///     const WIDTH: usize = 2;
+///     const STEPS_MAX: i32 = <f32 as Floats>::STEPS_MAX;
+///
+///     fn to_floats(&self) -> [f64; 4] {
+///         [self.x.into(), self.y.into(), 0.0, 0.0]
+///     }
+///
+///     fn from_floats([x, y, ..]: [f64; 4]) -> Self {
+///         Self { x: x as f32, y: y as f32 }
+///     }
+/// }
+///
+/// #[derive(Replicate)]
+/// struct Cup {
+///     #[replicate(range = 64.0, precision = 0.001)]
+///     place: Vector,
+/// }
+///
+/// let mut state = State::default();
+/// Cup { place: Vector { x: 1.0, y: -2.0 } }.write(&mut state);
+/// assert_eq!(state.numbers(), [1_000, -2_000]);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no float that `precision` could round",
     label = "`precision` goes with f32, f64 and arrays of one to four of them",

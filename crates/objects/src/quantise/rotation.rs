@@ -17,7 +17,8 @@ pub struct Rotation {
 }
 
 impl Rotation {
-    /// Rotations to about `precision` radians: a step of a component is half of it.
+    /// Rotations to about `precision` radians: a step of a component is half of it. What is restored is off by 0.6
+    /// of the precision on average, and by 2.5 at most, where two components are equally large.
     ///
     /// # Panics
     /// When the precision is coarser than 1.4 or finer than 0.0000014. In a `const` that is an error of the compiler.
