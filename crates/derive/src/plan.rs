@@ -65,7 +65,7 @@ fn plan_field<'a>(krate: &Path, member: Member, field: &'a syn::Field) -> Result
     let is_stated = attributes.packed.is_some() || coder.is_some() || !attributes.bounds.is_empty();
     let way = match (form(&field.ty), coder) {
         (Form::String, _) if attributes.packed.is_none() => {
-            let bound = &attributes.bounds[0];
+            let bound = attributes.bounds.first();
             Way::Packed { max: quote_spanned!(span=> const { #krate::pack::Words::of(#bound).bound() }) }
         }
         (Form::Floats | Form::Integer | Form::Other, Some(coder)) if attributes.packed.is_none() => {

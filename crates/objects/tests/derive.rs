@@ -330,6 +330,29 @@ fn any_value_arrives_as_a_possible_one_and_arrives_unchanged_from_then_on() {
 }
 
 #[test]
+fn what_is_packed_takes_one_text_of_the_fewest_bits() {
+    #[derive(Debug, PartialEq, Replicate)]
+    #[replicate(kind = 4)]
+    struct Parcel {
+        #[replicate(packed)]
+        body: Body,
+        #[replicate(packed, bound = 20)]
+        name: String,
+        #[replicate(packed, exact)]
+        odd: f32,
+    }
+    let coding: Vec<_> = Parcel::schema().fields().iter().map(|field| field.coding).collect();
+    assert_eq!(coding, [Coding::Text { max: 19 }, Coding::Text { max: 21 }, Coding::Text { max: 4 }]);
+    let mut random = Random(5);
+    for _ in 0..1_000 {
+        let parcel = Parcel { body: random.body(), name: random.text(), odd: random.float() };
+        let (arrived, alone) = (sent(&parcel), sent(&parcel.body));
+        assert_eq!((arrived.body, arrived.odd.to_bits()), (alone, parcel.odd.to_bits()));
+        assert!(parcel.name.starts_with(&arrived.name));
+    }
+}
+
+#[test]
 fn a_value_in_range_arrives_within_half_a_step() {
     let mut random = Random(2);
     for _ in 0..5_000 {
