@@ -39,6 +39,7 @@ pub(crate) struct Text {
     pub(crate) frame: u64,
 }
 
+
 impl Object {
     /// Its id.
     #[must_use]
