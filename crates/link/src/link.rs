@@ -199,7 +199,7 @@ impl Link {
             let lost = match fate {
                 Fate::Delivered => {
                     received.on_described(packet.arrivals);
-                    budget.on_delivered(packet.size);
+                    budget.on_delivered(now, packet.size);
                     newest = newest.max(Some((packet.number, packet.sent)));
                     0.0
                 }
@@ -319,15 +319,19 @@ impl Link {
     /// The path changed: bulk chunks under way on the old one may never arrive, and its delays were others.
     pub fn handle_path_changed(&mut self, now: Time) {
         self.bulk_out.rewind();
-        self.budget.forget_base(now);
+        self.budget.forget_path(now);
         self.clock.forget_least();
     }
 
     /// Whether the path keeps order and loses nothing but what is proven lost: packets that go over the relay's
     /// WebSocket only. Then nothing is copied, and the probe waits for a second: it is the net for what the relay
     /// drops under overload.
-    pub fn set_lossless(&mut self, lossless: bool) {
-        self.lossless = lossless;
+    pub fn set_lossless(&mut self, now: Time, lossless: bool) {
+        if self.lossless != lossless {
+            self.lossless = lossless;
+            // Another patience counts from now on; by it the probe must not be overdue.
+            self.last_segment = now;
+        }
     }
 
     /// What the driver still holds of what was sent, in bytes: `bufferedAmount` of the data channels, or what waits

@@ -394,7 +394,7 @@ impl Peer {
         let Some(session) = &mut self.session else { return };
         for (&peer, path) in &self.paths {
             let ways = path.ways(now, relay);
-            session.set_lossless(peer, ways.relayed && ways.direct.is_none());
+            session.set_lossless(now, peer, ways.relayed && ways.direct.is_none());
         }
     }
 

@@ -17,8 +17,8 @@
 //! (what SCTP does to data channels, DESIGN §4). What the driver's buffer holds beyond what is under way anyway is a
 //! queue like any other, and seen sooner.
 //!
-//! A queue that stays whatever this link does is somebody else's: after [`STUBBORN`] looks it becomes part of
-//! the path. The rate never falls below [`FLOOR`], which carries acks, keep-alive and small reliable messages.
+//! A queue, or a loss, that stays whatever this link does is somebody else's: after [`STUBBORN`] looks it becomes part
+//! of the path. The rate never falls below [`FLOOR`], which carries acks, keep-alive and small reliable messages.
 
 use samovar_wire::limits::PACKET_MAX;
 use samovar_wire::{Duration, Time};
@@ -39,6 +39,13 @@ const LOOK_AFTER: Duration = Duration::from_millis(100);
 const TRIPS_MIN: u32 = 5;
 /// A queue of this length is none yet; half of that is a reason not to grow.
 const QUEUE_MIN: Duration = Duration::from_millis(30);
+/// Losses above the usual, of a thousand, that are a reason to slow down; and of how many packets at least.
+const LOSS_MAX: u32 = 200;
+const LOSS_TOLD: u32 = 20;
+/// What a path is believed to lose of its own, at most.
+const USUAL_LOSS_MAX: u32 = 500;
+/// Without news for this long there may be no path.
+const CHOKE_AFTER: Duration = Duration::from_millis(1_000);
 /// Looks in a row that find the same queue, after which it counts as part of the path.
 const STUBBORN: u32 = 4;
 /// The least round trip is that of the last one to two of these.
@@ -81,8 +88,19 @@ pub(super) struct Budget {
     epoch: u64,
     /// No limit of the path was met yet.
     starting: bool,
-    /// Looks that found a queue, one after the other, and how long the first one was.
-    queues: (u32, Duration),
+    /// Looks that found a queue, one after the other; how long the first one was, and the rate then.
+    queues: (u32, Duration, u64),
+    /// When the queue was last waited for.
+    drained: Time,
+    /// Looks that found losses in a row, and how many of a thousand the first one found.
+    losses: (u32, u32),
+    /// Losses that are the path's own, of a thousand.
+    usual_loss: u32,
+    /// When a packet was last known to have arrived, or nothing was under way.
+    heard: Time,
+    /// Nothing has arrived for so long that there may be no path at all: only the least rate is used until something
+    /// does.
+    choked: bool,
     /// What the driver's buffer held, and when.
     backlog: (u64, Time),
 }
@@ -98,14 +116,19 @@ impl Budget {
             base_from: now,
             epoch: 0,
             starting: true,
-            queues: (0, Duration::ZERO),
+            queues: (0, Duration::ZERO, 0),
+            drained: now,
+            losses: (0, 0),
+            usual_loss: 0,
+            heard: now,
+            choked: false,
             backlog: (0, now),
         }
     }
 
     /// Bytes per second.
     pub(super) fn rate(&self) -> u64 {
-        self.rate
+        if self.choked { FLOOR } else { self.rate }
     }
 
     /// What may go at once after a pause.
@@ -114,7 +137,7 @@ impl Budget {
     }
 
     fn tokens_at(&self, now: Time) -> i64 {
-        let earned = (now.since(self.updated).as_micros()).min(10_000_000) as i64 * self.rate as i64;
+        let earned = (now.since(self.updated).as_micros()).min(10_000_000) as i64 * self.rate() as i64;
         (self.tokens + earned).min(self.burst())
     }
 
@@ -138,7 +161,7 @@ impl Budget {
     }
 
     fn time_for(&self, micro_bytes: u64) -> Duration {
-        Duration::from_micros(micro_bytes.div_ceil(self.rate))
+        Duration::from_micros(micro_bytes.div_ceil(self.rate()))
     }
 
     fn backlog_allowed(&self) -> u64 {
@@ -179,7 +202,12 @@ impl Budget {
     }
 
     /// A packet arrived at the other end.
-    pub(super) fn on_delivered(&mut self, size: usize) {
+    pub(super) fn on_delivered(&mut self, now: Time, size: usize) {
+        if self.choked {
+            self.refill(now);
+            self.choked = false;
+        }
+        self.heard = self.heard.max(now);
         self.look.delivered += (size + OVERHEAD) as u64;
         self.look.told += 1;
     }
@@ -204,40 +232,54 @@ impl Budget {
 
     /// Adapts the rate when it is time to. `next` is the number of the next packet, `variation` that of round trips.
     pub(super) fn adapt(&mut self, now: Time, next: u64, variation: Duration) {
+        if !self.choked && now.since(self.heard) >= CHOKE_AFTER {
+            self.refill(now);
+            self.choked = true;
+        }
         let base = self.least_trip().unwrap_or(Duration::ZERO);
         let span = now.since(self.look.from);
-        let enough = self.look.trips >= TRIPS_MIN || self.look.backlogged || self.look.told >= 20;
+        let enough = self.look.trips >= TRIPS_MIN || self.look.backlogged || self.look.told >= LOSS_TOLD;
         if span < LOOK_AFTER.max(base) || !enough {
             return;
         }
         let look = core::mem::replace(&mut self.look, Look { from: now, ..Look::default() });
         let delivered = look.delivered * 1_000_000 / span.as_micros();
         // Serialising two packets takes its time on a slow path; that is no queue. Nor is the jitter of a path.
-        let tolerated = (QUEUE_MIN + variation.min(QUEUE_MIN)).max(self.time_for(5 * FULL_PACKET / 2 * MICRO as u64));
+        let tolerated = (QUEUE_MIN + variation.min(QUEUE_MIN)).max(self.time_for(2 * FULL_PACKET * MICRO as u64));
         let trip = look.least.filter(|_| look.trips >= TRIPS_MIN).unwrap_or(base);
         let queue = Duration::from_micros(trip.as_micros().saturating_sub(base.as_micros()));
-        let lossy = look.told >= 20 && look.lost * 5 > look.told;
+        let loss = if look.told >= LOSS_TOLD { look.lost * 1_000 / look.told } else { 0 };
+        let lossy = loss > self.usual_loss + LOSS_MAX;
         let busy = look.limited || delivered * 4 >= self.rate;
-        if busy && (queue > tolerated || lossy || look.backlogged) {
+        if busy && (queue > tolerated || look.backlogged) {
             self.slow_down(now, &look, delivered, queue);
             self.epoch = next;
             return;
         }
         self.queues.0 = 0;
-        if look.limited && queue.times(2) <= tolerated && !look.backlogged {
+        if busy && lossy {
+            self.suspect_losses(now, loss);
+            return;
+        }
+        self.losses.0 = 0;
+        if look.limited && look.trips >= TRIPS_MIN && queue.times(2) <= tolerated && !look.backlogged {
             let step = if self.starting { self.rate / 2 } else { self.rate / 16 + 500 };
             self.refill(now);
             self.rate = (self.rate + step).min(CEILING);
+        }
+        if look.limited && now.since(self.drained) >= BASE_MEMORY {
+            // Who always has something to send would never again see the path without a queue.
+            self.drain(now, queue + QUEUE_MIN);
         }
     }
 
     fn slow_down(&mut self, now: Time, look: &Look, delivered: u64, queue: Duration) {
         self.refill(now);
         self.starting = false;
-        let (count, first) = self.queues;
-        self.queues = if count == 0 { (1, queue) } else { (count + 1, first) };
+        let (count, first, rate) = self.queues;
+        self.queues = if count == 0 { (1, queue, self.rate) } else { (count + 1, first, rate) };
         let stays = queue.times(10) >= self.queues.1.times(9) && queue > Duration::ZERO;
-        if self.queues.0 >= STUBBORN && stays {
+        if self.queues.0 >= STUBBORN && stays && self.rate * 10 <= self.queues.2 * 6 {
             // Whatever stands there does not go away when we send less: it is not ours.
             self.forget_base(now);
             self.queues.0 = 0;
@@ -250,13 +292,40 @@ impl Budget {
             (true, true) => self.rate * 7 / 10,
         };
         self.rate = target.clamp(FLOOR.min(self.rate), self.rate).max(FLOOR);
-        // The queue is waited for once; a new look begins behind it.
+        self.drain(now, queue);
+    }
+
+    /// Waits once until a queue of this length is gone.
+    fn drain(&mut self, now: Time, queue: Duration) {
+        self.refill(now);
+        self.drained = now;
         let pause = queue.min(PAUSE_MAX).as_micros() as i64 * self.rate as i64;
         self.tokens = self.tokens.min(FULL_PACKET as i64 * MICRO - pause);
     }
 
+    /// Much is lost, although no queue is seen: a path that drops what is above its rate, or a bad one. Only the
+    /// former loses less when less is sent.
+    fn suspect_losses(&mut self, now: Time, loss: u32) {
+        let (count, first) = self.losses;
+        self.losses = if count == 0 { (1, loss) } else { (count + 1, first) };
+        if self.losses.0 >= STUBBORN && loss * 10 >= self.losses.1 * 7 {
+            self.usual_loss = loss.min(USUAL_LOSS_MAX);
+            self.losses.0 = 0;
+            return;
+        }
+        self.refill(now);
+        self.starting = false;
+        self.rate = (self.rate * 17 / 20).max(FLOOR);
+    }
+
     /// The path is another one, or its least round trip is not what it was.
-    pub(super) fn forget_base(&mut self, now: Time) {
+    pub(super) fn forget_path(&mut self, now: Time) {
+        self.heard = now;
+        self.usual_loss = 0;
+        self.forget_base(now);
+    }
+
+    fn forget_base(&mut self, now: Time) {
         self.base = [None; 2];
         self.base_from = now;
         self.look = Look { from: now, ..Look::default() };
@@ -267,5 +336,6 @@ impl Budget {
         self.epoch = next;
         self.look = Look { from: now, ..Look::default() };
         self.backlog = (0, now);
+        self.heard = now;
     }
 }

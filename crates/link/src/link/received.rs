@@ -104,8 +104,8 @@ impl ReceivedPackets {
     pub(super) fn on_described(&mut self, arrivals: u64) {
         self.described = self.described.max(arrivals);
         let Some(newest) = self.newest else { return };
-        while self.oldest < newest {
-            let received = self.history.has(newest - 1 - self.oldest);
+        while self.oldest <= newest {
+            let received = self.oldest == newest || self.history.has(newest - 1 - self.oldest);
             if received && self.order[self.oldest as usize % RING] > self.described {
                 return;
             }

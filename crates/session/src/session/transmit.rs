@@ -87,9 +87,9 @@ impl Session {
     }
 
     /// Whether the path to a peer keeps order and loses nothing; see [`samovar_link::Link::set_lossless`].
-    pub fn set_lossless(&mut self, peer: PeerId, lossless: bool) {
+    pub fn set_lossless(&mut self, now: Time, peer: PeerId, lossless: bool) {
         if let Some(peering) = self.links.get_mut(&peer) {
-            peering.link.set_lossless(lossless);
+            peering.link.set_lossless(now, lossless);
         }
     }
 
