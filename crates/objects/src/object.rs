@@ -39,7 +39,6 @@ pub(crate) struct Text {
     pub(crate) frame: u64,
 }
 
-
 impl Object {
     /// Its id.
     #[must_use]

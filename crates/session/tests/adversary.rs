@@ -10,7 +10,7 @@ use samovar_roster::View;
 use samovar_roster::authority::Signatory;
 use samovar_session::{Schemas, Session, SessionConfig};
 use samovar_wire::control::{Hello, PeerControl, Welcome, encode};
-use samovar_wire::link_frame::{BulkChunk, Frame, PacketHeader};
+use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::{
     Announcement, FrameHead, MessageKind, Traits, encode_announcement, encode_update_head,
 };
@@ -65,9 +65,12 @@ impl Liar {
 
     fn packet(&mut self, to: PeerId, frames: &[Frame<'_>]) -> Vec<u8> {
         let lies = self.roll(40) == 0;
-        let (newest, history) = if lies { (self.roll(9) as u16, self.dice.number()) } else { (0, 0) };
+        let ack = lies.then(|| {
+            let words = core::array::from_fn(|_| self.dice.number());
+            Ack { newest: self.roll(9) as u16, history: AckHistory::from_words(words) }
+        });
         let said = self.said.entry(to).or_default();
-        let header = PacketHeader { number: said.packets, newest, history };
+        let header = PacketHeader { number: said.packets, ack };
         said.packets = said.packets.wrapping_add(1);
         let mut bytes = Vec::new();
         let mut out = Writer::new(&mut bytes);
@@ -80,7 +83,7 @@ impl Liar {
         let said = self.said.entry(to).or_default();
         let number = said.segments;
         said.segments += 1;
-        self.packet(to, &[Frame::Segment { number, last: true, bytes: message }])
+        self.packet(to, &[Frame::Segment { lane: 0, number: number as u16, last: true, bytes: message }])
     }
 
     fn control(&mut self, to: PeerId, message: &PeerControl) -> Vec<u8> {
@@ -187,21 +190,18 @@ impl Liar {
     /// Something about the link itself.
     fn frame(&mut self, to: PeerId) -> (Mode, Vec<u8>) {
         let bytes = match self.roll(6) {
-            0 => {
-                let sent = self.number(9);
-                self.packet(to, &[Frame::Ping { sent }])
-            }
+            0 => self.packet(to, &[Frame::Ping]),
             1 => {
-                let (sent, held, session) = (self.number(9), self.number(9), self.number(9));
-                self.packet(to, &[Frame::Pong { sent, held, session }])
+                let (ping, held, session) = (self.number(9) as u16, self.number(9), self.number(9));
+                self.packet(to, &[Frame::Pong { ping, held, session }])
             }
             2 if self.roll(8) == 0 => {
                 let offset = self.number(0);
                 self.packet(to, &[Frame::BulkAck(offset)])
             }
             3 if self.roll(8) == 0 => {
-                let number = self.number(300);
-                self.packet(to, &[Frame::Segment { number, last: false, bytes: b"x" }])
+                let (lane, number) = (self.roll(4) as u8, self.number(300) as u16);
+                self.packet(to, &[Frame::Segment { lane, number, last: false, bytes: b"x" }])
             }
             4 if self.roll(8) == 0 => {
                 let mut bytes = Vec::new();
@@ -306,16 +306,16 @@ fn victim(relay: &Signatory, liar: PeerId, seed: u8) -> Session {
     Session::new(Time::from_micros(5), config).unwrap()
 }
 
-/// Drains a session; the pings in what it sends.
-fn drain(session: &mut Session, now: Time) -> Vec<u64> {
+/// Drains a session; the packets that it sends with a ping.
+fn drain(session: &mut Session, now: Time) -> Vec<u16> {
     let mut pings = Vec::new();
     for round in 0.. {
         assert!(round < 1_000, "there is always something to send");
         let Some(out) = session.poll_transmit(now) else { break };
-        if let (Mode::Unreliable, Ok((_, mut frames))) = (out.mode, PacketHeader::decode(&out.bytes)) {
+        if let (Mode::Unreliable, Ok((header, mut frames))) = (out.mode, PacketHeader::decode(&out.bytes)) {
             while let Ok(Some(frame)) = frames.next_frame() {
-                if let Frame::Ping { sent } = frame {
-                    pings.push(sent);
+                if frame == Frame::Ping {
+                    pings.push(header.number);
                 }
             }
         }
@@ -373,9 +373,9 @@ fn a_host_that_lies_about_everything_breaks_nothing_that_its_successor_needs() {
         for bytes in script {
             now += Duration::from_millis(liar.roll(60));
             session.handle_packet(now, liar.me, Mode::Unreliable, &bytes);
-            for sent in core::mem::take(&mut pings) {
+            for ping in core::mem::take(&mut pings) {
                 let (held, time) = (liar.number(0) % 9, liar.number(1_000_000));
-                let pong = liar.packet(PeerId(50), &[Frame::Pong { sent, held, session: time }]);
+                let pong = liar.packet(PeerId(50), &[Frame::Pong { ping, held, session: time }]);
                 session.handle_packet(now, liar.me, Mode::Unreliable, &pong);
             }
             session.handle_timeout(now);
