@@ -2,7 +2,7 @@
 
 use core::f64::consts::TAU;
 
-use super::{Floats, Numbers, Quantise};
+use super::{Floats, Numbers, Quantise, nearest};
 use crate::pack::bits_for;
 use crate::{Coding, Motion};
 
@@ -48,8 +48,8 @@ impl<T: Floats> Quantise<T> for Angle {
 
     fn quantise(&self, value: &T) -> Numbers {
         let turns = value.to_floats()[0] / TAU;
-        // What is not a number or infinite leaves no fraction, and so is cast to zero.
-        let number = ((turns - turns.floor()) * f64::from(self.turn)).round() as i32;
+        // What is not a number or infinite leaves no fraction, and so becomes zero.
+        let number = nearest((turns - turns.floor()) * f64::from(self.turn));
         [if number >= self.turn { 0 } else { number }, 0, 0, 0]
     }
 

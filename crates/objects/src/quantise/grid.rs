@@ -1,6 +1,6 @@
 //! Floats on a grid of steps.
 
-use super::{Numbers, Quantise};
+use super::{Numbers, Quantise, nearest};
 use crate::pack::bits_for;
 use crate::{Coding, Motion};
 
@@ -104,8 +104,7 @@ impl<T: Floats> Quantise<T> for Grid {
         let floats = value.to_floats();
         let mut numbers = [0; 4];
         for (number, float) in numbers.iter_mut().zip(floats).take(T::WIDTH) {
-            // The cast saturates and takes what is not a number for zero.
-            *number = ((float / self.step).round() as i32).clamp(self.min, self.max);
+            *number = nearest(float / self.step).clamp(self.min, self.max);
         }
         numbers
     }

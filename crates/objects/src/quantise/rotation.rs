@@ -2,7 +2,7 @@
 
 use core::f64::consts::FRAC_1_SQRT_2;
 
-use super::{Numbers, Quantise};
+use super::{Numbers, Quantise, nearest};
 use crate::pack::bits_for;
 use crate::{Coding, Motion};
 
@@ -72,7 +72,7 @@ impl Quantise<[f32; 4]> for Rotation {
         let mut rest = [0; 3];
         let others = (0..4).filter(|&i| i != largest);
         for (number, i) in rest.iter_mut().zip(others) {
-            *number = ((unit[i] * scale).round() as i32).clamp(-self.limit, self.limit);
+            *number = nearest(unit[i] * scale).clamp(-self.limit, self.limit);
         }
         // Rounding may leave too little for the largest; a step or two towards zero put that right. Each makes the
         // sum of squares smaller, so this ends.
