@@ -3,7 +3,7 @@
 use samovar_wire::{ObjectId, PeerId, Stamp, Time, object::Traits};
 
 /// One object as this peer sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Object {
     pub(crate) id: ObjectId,
     pub(crate) owner: PeerId,
@@ -15,7 +15,7 @@ pub struct Object {
 }
 
 /// One field: its value and how new it is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Field {
     pub(crate) bytes: Vec<u8>,
     /// At the owner: counts changes over all its objects, so that versions compare.

@@ -17,7 +17,7 @@ use crate::tombs::Tombs;
 pub use send::{Pending, Place};
 
 /// Something that happened to an object by somebody else's hand, or by a change of owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ObjectEvent {
     /// An object of another peer is here.
@@ -81,7 +81,7 @@ macro_rules! display_as_debug {
 display_as_debug!(CreateError, ObjectError);
 
 /// All objects of the session as this peer sees them.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Objects {
     me: PeerId,
     host: PeerId,

@@ -8,7 +8,7 @@ use samovar_wire::{ObjectId, Receipt, Stamp};
 const IN_FLIGHT_MAX: usize = 1_024;
 
 /// A field's value in a packet under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct InFlight {
     pub(crate) id: ObjectId,
     pub(crate) field: u8,
@@ -16,7 +16,7 @@ pub(crate) struct InFlight {
 }
 
 /// How far a peer's copy of one field has come.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Progress {
     /// The newest version sent and not known to be lost.
     pub(crate) sent: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Progress {
 }
 
 /// How far a peer's copy of one object has come.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Known {
     /// The announcement; updates wait until it is delivered (first seed: "wait for ack").
     pub(crate) announced: Receipt,
@@ -34,7 +34,7 @@ pub(crate) struct Known {
 }
 
 /// One peer's view of what this peer owns.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Replica {
     pub(crate) known: BTreeMap<ObjectId, Known>,
     /// Objects to announce.

@@ -39,7 +39,7 @@ pub enum Mode {
 }
 
 /// What the sender keeps of a reliable or bulk message to ask later whether it was delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Receipt {
     /// The number of the message's last segment in the reliable lane.
     Lane(u64),

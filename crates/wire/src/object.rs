@@ -49,7 +49,7 @@ impl MessageKind {
 }
 
 /// What the creator of an object decides once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Traits {
     /// What it is.
     pub kind: Kind,
