@@ -1,0 +1,70 @@
+//! What the gone have left, when not everybody has heard the same of it.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+use samovar_objects::Objects;
+use samovar_wire::object::{MessageKind, Traits};
+use samovar_wire::{Kind, PeerId, Reader, Receipt, Term, Time};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const HOST: PeerId = PeerId(1);
+const A: PeerId = PeerId(2);
+const X: PeerId = PeerId(3);
+const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+
+fn machine(me: PeerId) -> Objects {
+    let mut objects = Objects::new(me, HOST, Term(1));
+    [HOST, A, X].into_iter().filter(|&peer| peer != me).for_each(|peer| objects.add_peer(peer));
+    objects
+}
+
+/// Carries everything that `from` wants to tell `to` reliably now.
+fn tell(from: (PeerId, &mut Objects), to: (PeerId, &mut Objects)) {
+    let mut bytes = Vec::new();
+    while let Some(pending) = from.1.poll_message(Time::ZERO, to.0, &mut bytes) {
+        from.1.on_sent(to.0, pending, Receipt::Lane(0));
+        let kind = MessageKind::decode(&mut Reader::new(&bytes)).unwrap();
+        to.1.handle_message(from.0, kind, &bytes[1..]).unwrap();
+        bytes.clear();
+    }
+}
+
+/// Everybody has A's object; then A ends it, and is gone before X hears of that.
+#[test]
+fn an_end_that_only_the_host_has_heard_of_reaches_the_others() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = a.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    tell((A, &mut a), (X, &mut x));
+    a.destroy(id).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    host.remove_peer(A);
+    host.adopt(|peer| peer == A);
+    x.remove_peer(A);
+    x.report_orphans(|peer| peer == A);
+    tell((X, &mut x), (HOST, &mut host));
+    tell((HOST, &mut host), (X, &mut x));
+    assert!(host.get(id).is_none());
+    assert!(x.get(id).is_none(), "an object of nobody stays for ever");
+}
+
+/// The same when it was the host that went: its successor has heard, a member has not.
+#[test]
+fn an_end_that_only_the_new_host_has_heard_of_reaches_the_others() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    tell((HOST, &mut host), (X, &mut x));
+    host.destroy(id).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    for machine in [&mut a, &mut x] {
+        machine.set_host(A, Term(2));
+        machine.remove_peer(HOST);
+        machine.adopt(|peer| peer == HOST);
+        machine.report_orphans(|peer| peer == HOST);
+    }
+    tell((X, &mut x), (A, &mut a));
+    tell((A, &mut a), (X, &mut x));
+    assert!(x.get(id).is_none(), "an object of nobody stays for ever");
+}
