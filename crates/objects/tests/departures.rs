@@ -68,3 +68,45 @@ fn an_end_that_only_the_new_host_has_heard_of_reaches_the_others() {
     tell((A, &mut a), (X, &mut x));
     assert!(x.get(id).is_none(), "an object of nobody stays for ever");
 }
+
+/// The host took A's object over and ended it; of both only its successor has heard, and A still takes it for its own.
+#[test]
+fn an_end_after_a_migration_that_only_the_new_host_has_heard_of_reaches_the_former_owner() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    tell((X, &mut x), (A, &mut a));
+    host.grant(id, HOST).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    host.destroy(id).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    for machine in [&mut a, &mut x] {
+        machine.set_host(A, Term(2));
+        machine.remove_peer(HOST);
+        machine.adopt(|peer| peer == HOST);
+        machine.report_orphans(|peer| peer == HOST);
+    }
+    tell((X, &mut x), (A, &mut a));
+    tell((A, &mut a), (X, &mut x));
+    assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "X owns alone what all others saw end");
+}
+
+/// The same with a member that was granted the object, ended it and went.
+#[test]
+fn an_end_after_a_migration_that_only_the_host_has_heard_of_reaches_the_former_owner() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    tell((A, &mut a), (HOST, &mut host));
+    a.destroy(id).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    host.remove_peer(A);
+    host.adopt(|peer| peer == A);
+    x.remove_peer(A);
+    x.report_orphans(|peer| peer == A);
+    tell((X, &mut x), (HOST, &mut host));
+    tell((HOST, &mut host), (X, &mut x));
+    assert_eq!(host.get(id).is_some(), x.get(id).is_some(), "X owns alone what all others saw end");
+}
