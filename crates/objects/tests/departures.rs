@@ -110,3 +110,25 @@ fn an_end_after_a_migration_that_only_the_host_has_heard_of_reaches_the_former_o
     tell((HOST, &mut host), (X, &mut x));
     assert_eq!(host.get(id).is_some(), x.get(id).is_some(), "X owns alone what all others saw end");
 }
+
+/// The host took X's object over and ended it; only X has heard, and the next host still takes it for X's.
+#[test]
+fn an_end_after_a_migration_that_only_the_former_owner_has_heard_of_reaches_the_new_host() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    tell((X, &mut x), (A, &mut a));
+    host.grant(id, HOST).unwrap();
+    tell((HOST, &mut host), (X, &mut x));
+    host.destroy(id).unwrap();
+    tell((HOST, &mut host), (X, &mut x));
+    for machine in [&mut a, &mut x] {
+        machine.set_host(A, Term(2));
+        machine.remove_peer(HOST);
+        machine.adopt(|peer| peer == HOST);
+        machine.report_orphans(|peer| peer == HOST);
+    }
+    tell((X, &mut x), (A, &mut a));
+    tell((A, &mut a), (X, &mut x));
+    assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "A believes in what its owner saw end");
+}
