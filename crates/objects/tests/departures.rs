@@ -132,3 +132,41 @@ fn an_end_after_a_migration_that_only_the_former_owner_has_heard_of_reaches_the_
     tell((A, &mut a), (X, &mut x));
     assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "A believes in what its owner saw end");
 }
+
+/// The host changed its mind, but had no room to say so before the object ended: the first heir was told, and is honest.
+#[test]
+fn a_second_grant_that_dies_unsent_does_not_make_the_first_heir_a_liar() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    host.grant(id, X).unwrap();
+    x.destroy(id).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    tell((A, &mut a), (HOST, &mut host));
+    assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(A));
+}
+
+/// X tells a newcomer of its object, and A, which was granted it, ends it before it knows of the newcomer.
+#[test]
+fn a_newcomer_is_not_left_with_what_its_new_owner_ended_before_they_met() {
+    let newcomer = PeerId(4);
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    let mut new = Objects::new(newcomer, HOST, Term(1));
+    [HOST, A, X].into_iter().for_each(|peer| new.add_peer(peer));
+    x.add_peer(newcomer);
+    tell((X, &mut x), (newcomer, &mut new));
+    tell((A, &mut a), (X, &mut x));
+    a.destroy(id).unwrap();
+    tell((A, &mut a), (X, &mut x));
+    a.add_peer(newcomer);
+    tell((A, &mut a), (newcomer, &mut new));
+    tell((X, &mut x), (newcomer, &mut new));
+    assert!(x.get(id).is_none());
+    assert!(new.get(id).is_none(), "the newcomer takes it for X's for ever");
+}
