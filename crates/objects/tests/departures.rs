@@ -170,3 +170,24 @@ fn a_newcomer_is_not_left_with_what_its_new_owner_ended_before_they_met() {
     assert!(x.get(id).is_none());
     assert!(new.get(id).is_none(), "the newcomer takes it for X's for ever");
 }
+
+/// The former host admitted A, and only X heard of that before both were gone: nobody inherits what nobody else knows.
+#[test]
+fn an_object_of_a_member_that_the_new_host_never_knew_does_not_stay_with_one_member() {
+    let (mut a, mut x) = (machine(A), machine(X));
+    let next = PeerId(4);
+    let mut new = Objects::new(next, HOST, Term(1));
+    [HOST, X].into_iter().for_each(|peer| new.add_peer(peer));
+    x.add_peer(next);
+    let id = a.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((A, &mut a), (X, &mut x));
+    for machine in [&mut new, &mut x] {
+        machine.set_host(next, Term(2));
+        [HOST, A].into_iter().for_each(|gone| machine.remove_peer(gone));
+        machine.adopt(|peer| peer == HOST || peer == A);
+        machine.report_orphans(|peer| peer == HOST || peer == A);
+    }
+    tell((X, &mut x), (next, &mut new));
+    tell((next, &mut new), (X, &mut x));
+    assert_eq!(new.get(id).is_some(), x.get(id).is_some());
+}
