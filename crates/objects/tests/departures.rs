@@ -191,3 +191,20 @@ fn an_object_of_a_member_that_the_new_host_never_knew_does_not_stay_with_one_mem
     tell((next, &mut new), (X, &mut x));
     assert_eq!(new.get(id).is_some(), x.get(id).is_some());
 }
+
+/// The host changes its mind while the first heir's announcement is under way, and has no room to say so before it comes.
+#[test]
+fn a_grant_that_waits_is_not_lost_when_the_heir_before_announces_itself() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    host.grant(id, X).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    tell((A, &mut a), (X, &mut x));
+    tell((HOST, &mut host), (X, &mut x));
+    tell((X, &mut x), (HOST, &mut host));
+    assert_eq!(host.granted_to(id), None, "the host waits for ever for somebody whom it did not tell");
+    assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(X));
+}
