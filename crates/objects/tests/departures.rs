@@ -208,3 +208,33 @@ fn a_grant_that_waits_is_not_lost_when_the_heir_before_announces_itself() {
     assert_eq!(host.granted_to(id), None, "the host waits for ever for somebody whom it did not tell");
     assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(X));
 }
+
+/// The host ended what a peer left that the newcomer never met; a former word of it is still under way to the newcomer.
+#[test]
+fn a_newcomer_believes_the_host_about_the_end_of_what_it_never_knew() {
+    let (newcomer, old) = (PeerId(4), PeerId(9));
+    let (mut host, mut a) = (machine(HOST), machine(A));
+    let mut creator = Objects::new(old, HOST, Term(1));
+    creator.add_peer(HOST);
+    host.add_peer(old);
+    let id = creator.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((old, &mut creator), (HOST, &mut host));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    tell((A, &mut a), (HOST, &mut host));
+    host.remove_peer(old);
+    host.adopt(|peer| peer == old);
+    let mut new = Objects::new(newcomer, HOST, Term(1));
+    [HOST, A].into_iter().for_each(|peer| new.add_peer(peer));
+    [&mut host, &mut a].into_iter().for_each(|machine| machine.add_peer(newcomer));
+    let mut late = Vec::new();
+    let pending = a.poll_message(Time::ZERO, newcomer, &mut late).unwrap();
+    a.on_sent(newcomer, pending, Receipt::Lane(0));
+    host.grant(id, HOST).unwrap();
+    host.destroy(id).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    tell((HOST, &mut host), (newcomer, &mut new));
+    new.handle_message(A, MessageKind::Migrate, &late[1..]).unwrap();
+    assert!(a.get(id).is_none() && host.get(id).is_none());
+    assert!(new.get(id).is_none(), "the newcomer keeps it for ever");
+}
