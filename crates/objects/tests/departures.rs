@@ -238,3 +238,33 @@ fn a_newcomer_believes_the_host_about_the_end_of_what_it_never_knew() {
     assert!(a.get(id).is_none() && host.get(id).is_none());
     assert!(new.get(id).is_none(), "the newcomer keeps it for ever");
 }
+
+/// The same when it was a member that ended it, which the newcomer cannot believe at once and must not forget either.
+#[test]
+fn a_newcomer_remembers_an_end_of_what_it_never_knew_until_the_late_word_comes() {
+    let (newcomer, old) = (PeerId(4), PeerId(9));
+    let (mut host, mut a) = (machine(HOST), machine(A));
+    let mut creator = Objects::new(old, HOST, Term(1));
+    creator.add_peer(HOST);
+    host.add_peer(old);
+    let id = creator.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((old, &mut creator), (HOST, &mut host));
+    host.remove_peer(old);
+    host.adopt(|peer| peer == old);
+    let mut new = Objects::new(newcomer, HOST, Term(1));
+    [HOST, A].into_iter().for_each(|peer| new.add_peer(peer));
+    host.add_peer(newcomer);
+    let mut late = Vec::new();
+    let pending = host.poll_message(Time::ZERO, newcomer, &mut late).unwrap();
+    host.on_sent(newcomer, pending, Receipt::Lane(0));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    a.destroy(id).unwrap();
+    a.add_peer(newcomer);
+    tell((A, &mut a), (newcomer, &mut new));
+    tell((A, &mut a), (HOST, &mut host));
+    new.handle_message(HOST, MessageKind::Migrate, &late[1..]).unwrap();
+    tell((HOST, &mut host), (newcomer, &mut new));
+    assert!(a.get(id).is_none() && host.get(id).is_none());
+    assert!(new.get(id).is_none(), "the newcomer keeps it for ever");
+}
