@@ -268,3 +268,19 @@ fn a_newcomer_remembers_an_end_of_what_it_never_knew_until_the_late_word_comes()
     assert!(a.get(id).is_none() && host.get(id).is_none());
     assert!(new.get(id).is_none(), "the newcomer keeps it for ever");
 }
+
+/// Two heirs were told, one after the other; the object ended, and the second heir is gone. The first is honest still.
+#[test]
+fn a_grant_is_not_forgotten_with_a_later_heir() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    host.grant(id, X).unwrap();
+    tell((HOST, &mut host), (X, &mut x));
+    host.destroy(id).unwrap();
+    host.remove_peer(X);
+    host.adopt(|peer| peer == X);
+    tell((A, &mut a), (HOST, &mut host));
+    assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(A));
+}
