@@ -13,9 +13,12 @@
 mod coder;
 mod object;
 mod objects;
+pub mod pack;
 mod past;
 mod predict;
+pub mod quantise;
 mod replica;
+mod replicate;
 pub mod schema;
 mod slots;
 mod state;
@@ -23,5 +26,9 @@ mod tombs;
 
 pub use object::Object;
 pub use objects::{CreateError, ObjectError, ObjectEvent, Objects, Pending, Place};
-pub use schema::{Schema, SchemaBuilder, Schemas};
+pub use pack::Pack;
+pub use replicate::{Kinded, Replicate};
+pub use samovar_derive::Replicate;
+pub use samovar_wire::Kind;
+pub use schema::{Coding, Field, Motion, NUMBERS_MAX, Schema, SchemaBuilder, Schemas};
 pub use state::{State, StateError, StateReader};

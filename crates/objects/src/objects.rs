@@ -198,7 +198,12 @@ impl Objects {
     ///
     /// # Errors
     /// See [`CreateError`].
-    pub fn create_state(&mut self, now: Time, traits: Traits, state: &State) -> Result<ObjectId, CreateError> {
+    pub fn create_state(
+        &mut self,
+        now: Time,
+        traits: Traits,
+        state: &State,
+    ) -> Result<ObjectId, CreateError> {
         if traits.kind == Kind::SESSION {
             return Err(CreateError::Reserved);
         }
@@ -304,9 +309,8 @@ impl Objects {
         text.bytes.extend_from_slice(value);
         text.frame = self.frame + 1;
         let kind = object.traits.kind;
-        let is_text = |field: &crate::schema::Field| {
-            field.at == index && matches!(field.coding, Coding::Text { .. })
-        };
+        let is_text =
+            |field: &crate::schema::Field| field.at == index && matches!(field.coding, Coding::Text { .. });
         let field = self.schema(kind).map_or(Some(index), |schema| schema.fields().iter().position(is_text));
         self.touch(now, slot, field.map_or(0, |field| 1 << field));
         Ok(())

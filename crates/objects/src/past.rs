@@ -42,7 +42,9 @@ impl Past {
             self.numbers.extend_from_slice(numbers);
             self.numbers.len() / width - 1
         } else {
-            let Some(oldest) = self.entries.front().copied().filter(|oldest| oldest.frame < frame) else { return };
+            let Some(oldest) = self.entries.front().copied().filter(|oldest| oldest.frame < frame) else {
+                return;
+            };
             self.entries.pop_front();
             self.numbers[oldest.place * width..][..width].copy_from_slice(numbers);
             oldest.place

@@ -169,7 +169,8 @@ pub(crate) fn predict(field: &Field, basis: &Basis<'_>, now: &[i32], guess: &mut
         Coding::Angle { turn, motion: Motion::Smooth } if basis.weights.order > 1 => {
             let (then, before) = (basis.then(field.at), basis.moments[1].numbers[field.at]);
             let went = f64::from(wrap(then.wrapping_sub(before), turn));
-            guess[0] = then.wrapping_add(nearest(went * (basis.weights.ahead / basis.weights.gap))).rem_euclid(turn);
+            guess[0] =
+                then.wrapping_add(nearest(went * (basis.weights.ahead / basis.weights.gap))).rem_euclid(turn);
         }
         _ => guesses.for_each(|(guess, at)| *guess = basis.then(at)),
     }
@@ -316,7 +317,11 @@ mod tests {
                 }
                 for place in 0..field.coding.width() {
                     let at = field.at + place;
-                    assert!((guess[place] - truth[at]).abs() <= slack, "{} by {count}: {guess:?}", field.name);
+                    assert!(
+                        (guess[place] - truth[at]).abs() <= slack,
+                        "{} by {count}: {guess:?}",
+                        field.name
+                    );
                     now[at] = truth[at];
                 }
             }

@@ -197,12 +197,17 @@ impl SchemaBuilder {
         for field in &fields {
             assert!(field.coding.is_possible(), "field {} cannot be coded so", field.name);
             let Motion::Rated(rate) = field.coding.motion() else { continue };
-            let wanted = if matches!(field.coding, Coding::Rotation { .. }) { 3 } else { field.coding.width() };
+            let wanted =
+                if matches!(field.coding, Coding::Rotation { .. }) { 3 } else { field.coding.width() };
             let fits = fields.get(usize::from(rate)).is_some_and(|rate| {
                 matches!(rate.coding, Coding::Grid { width, motion, .. }
                     if usize::from(width) == wanted && !matches!(motion, Motion::Rated(_)))
             });
-            assert!(fits, "the rate of field {} is no field of the same width that has no rate itself", field.name);
+            assert!(
+                fits,
+                "the rate of field {} is no field of the same width that has no rate itself",
+                field.name
+            );
         }
         for index in 0..fields.len() {
             fields[index].rate = rate(&fields, &fields[index].coding);

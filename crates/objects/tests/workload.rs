@@ -21,7 +21,8 @@ const TICKS: usize = 300;
 const DELAY: usize = 2;
 
 fn schemas() -> Schemas {
-    let grid = |width, limit: i32, step, motion| Coding::Grid { width, min: -limit, max: limit, step, motion };
+    let grid =
+        |width, limit: i32, step, motion| Coding::Grid { width, min: -limit, max: limit, step, motion };
     let mut builder = SchemaBuilder::default();
     builder.field("position", grid(3, 64_000, 0.001, Motion::Rated(1)));
     builder.field("velocity", grid(3, 10_000, 0.01, Motion::Smooth));

@@ -215,7 +215,8 @@ mod tests {
                 .map(|_| {
                     let bits = dice.number() as u32 % 16 + 1;
                     let from = dice.number() as u32 % (1 << bits);
-                    let size = if round % 3 == 0 { 1 } else { dice.number() as u32 % ((1 << bits) - from) + 1 };
+                    let size =
+                        if round % 3 == 0 { 1 } else { dice.number() as u32 % ((1 << bits) - from) + 1 };
                     (from, size, bits)
                 })
                 .collect();

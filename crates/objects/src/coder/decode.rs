@@ -7,7 +7,8 @@ use samovar_wire::{DecodeError, Kind, ObjectId, PeerId, Stamp, Term};
 
 use super::Baseline;
 use super::models::{
-    BASELINE_SHIFT, COUNT_BITS, KIND_BITS, LENGTH_BITS, Models, OTHER_KIND, OTHER_ORIGIN, SCALE_BITS, plain_bits,
+    BASELINE_SHIFT, COUNT_BITS, KIND_BITS, LENGTH_BITS, Models, OTHER_KIND, OTHER_ORIGIN, SCALE_BITS,
+    plain_bits,
 };
 use crate::predict::{Basis, fold, largest, predict, predict_rotation};
 use crate::schema::{Coding, Field, Schema, Schemas};
@@ -221,9 +222,8 @@ impl<'a> Decoder<'a> {
         };
         self.texts = schema.texts();
         let (models, from) = (&mut coded.models, &mut self.from);
-        let first = models.find(coded.kind).unwrap_or_else(|| {
-            models.open(schema, |_| from.bits(SCALE_BITS) as u8)
-        });
+        let first =
+            models.find(coded.kind).unwrap_or_else(|| models.open(schema, |_| from.bits(SCALE_BITS) as u8));
         self.from.check()?;
         Ok((Some(schema), first))
     }

@@ -8,8 +8,8 @@ use samovar_wire::{Kind, ObjectId, PeerId, Stamp, Term};
 
 use super::Baseline;
 use super::models::{
-    BASELINE_SHIFT, COUNT_BITS, KIND_BITS, LENGTH_BITS, Models, OTHER_KIND, OTHER_ORIGIN, SCALE_BITS, has_scale,
-    plain_bits,
+    BASELINE_SHIFT, COUNT_BITS, KIND_BITS, LENGTH_BITS, Models, OTHER_KIND, OTHER_ORIGIN, SCALE_BITS,
+    has_scale, plain_bits,
 };
 use crate::object::Object;
 use crate::predict::{Basis, fold, largest, predict, predict_rotation, wrap};
@@ -143,7 +143,8 @@ impl Encoder {
                         let miss = self.write_guessed((first, index), field, basis, &object.numbers, out);
                         bits += miss.bits;
                         let known = &mut habit.misses[index];
-                        *known = known.wrapping_add_signed((miss.mean.min(MISS_MAX) as i32 * 16 - *known as i32) >> 5);
+                        *known = known
+                            .wrapping_add_signed((miss.mean.min(MISS_MAX) as i32 * 16 - *known as i32) >> 5);
                     }
                 }
             }
@@ -163,7 +164,12 @@ impl Encoder {
     }
 
     /// Writes which object it is, of which kind, and on what it builds; where the models of its kind begin.
-    fn write_head(&mut self, habits: &Habits, source: &Source<'_>, out: &mut RangeEncoder<'_>) -> Option<usize> {
+    fn write_head(
+        &mut self,
+        habits: &Habits,
+        source: &Source<'_>,
+        out: &mut RangeEncoder<'_>,
+    ) -> Option<usize> {
         let object = source.object;
         let (ObjectId { creator, number }, stamp, kind) = (object.id, object.stamp, object.traits.kind);
         let texts = object.texts.len();
@@ -215,7 +221,13 @@ impl Encoder {
     }
 
     /// Writes numbers that are not guessed: those of the baseline, or others.
-    fn write_changed(&mut self, field: &Field, basis: &Basis<'_>, numbers: &[i32], out: &mut RangeEncoder<'_>) {
+    fn write_changed(
+        &mut self,
+        field: &Field,
+        basis: &Basis<'_>,
+        numbers: &[i32],
+        out: &mut RangeEncoder<'_>,
+    ) {
         for place in 0..field.coding.width() {
             let at = field.at + place;
             let is_other = numbers[at] != basis.then(at);

@@ -4,7 +4,7 @@
 //! until the next and no more. Peers that have the same get the same bytes, which are coded once.
 
 use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
-use samovar_wire::{PeerId, Receipt, Time, Writer};
+use samovar_wire::{Kind, PeerId, Receipt, Time, Writer};
 
 use super::Objects;
 use crate::coder::{Baseline, Encoder, Habits, Source};
@@ -105,7 +105,12 @@ impl Objects {
 
     /// Appends a datagram with what the peer may lack of the states of objects; appends nothing when that is nothing.
     /// Whether there was more than `room` for: it may follow in another packet of the same time.
-    pub fn write_datagram(&mut self, place: Place, is_delivered: &IsDelivered<'_>, out: &mut Vec<u8>) -> bool {
+    pub fn write_datagram(
+        &mut self,
+        place: Place,
+        is_delivered: &IsDelivered<'_>,
+        out: &mut Vec<u8>,
+    ) -> bool {
         if !self.replicas.get(&place.peer).is_some_and(|replica| !replica.behind.is_empty()) {
             return false;
         }
@@ -117,7 +122,8 @@ impl Objects {
         let (slots, scratch, frame) = (&self.slots, &mut self.scratch, self.frame);
         let room = place.room.saturating_sub(1 + FrameHead::LEN_MAX);
         let baselines = replica.baselines(frame);
-        let left_out = pick(slots, replica, scratch, &Round { frame, room, baselines, now: place.now }, is_delivered);
+        let left_out =
+            pick(slots, replica, scratch, &Round { frame, room, baselines, now: place.now }, is_delivered);
         if scratch.picks.is_empty() {
             return false;
         }
@@ -141,7 +147,8 @@ impl Objects {
             let average = size * 16 / written;
             replica.state_size = (replica.state_size.max(16) * 7 + average) / 8;
         }
-        left_out || written < scratch.picks.len()
+        // What does not fit into an empty packet waits; nothing shall make packets without end.
+        written > 0 && (left_out || written < scratch.picks.len())
     }
 
     /// The fate of a packet that carried a datagram to `peer`.
@@ -161,7 +168,8 @@ impl Objects {
 
 /// Whether a peer may lack something of an object's state.
 pub(super) fn is_behind(object: &Object, known: &Known) -> bool {
-    known.newest < object.frame || object.texts.iter().zip(&known.texts).any(|(text, &(has, _))| has < text.frame)
+    known.newest < object.frame
+        || object.texts.iter().zip(&known.texts).any(|(text, &(has, _))| has < text.frame)
 }
 
 /// What one frame to one peer is made by.
@@ -183,6 +191,7 @@ fn pick(
     scratch.scores.clear();
     scratch.picks.clear();
     let behind = core::mem::take(&mut replica.behind);
+    let mut last = (Kind::SESSION, 3);
     for slot in behind.iter() {
         let Some((object, known)) = slots.at(slot).zip(replica.known_mut(slot)) else { continue };
         known.ready = known.ready || is_delivered(known.announced);
@@ -191,8 +200,10 @@ fn pick(
             continue;
         }
         let texts = texts(object, known, round.frame);
-        let most = scratch.habits.moments(object.traits.kind, round.frame);
-        let pick = Pick { slot, baseline: baseline(object, known, round, most), texts };
+        if object.traits.kind != last.0 {
+            last = (object.traits.kind, scratch.habits.moments(object.traits.kind, round.frame));
+        }
+        let pick = Pick { slot, baseline: baseline(object, known, round, last.1), texts };
         let waited = round.frame - known.last_frame;
         scratch.scores.push((u64::from(object.priority).saturating_mul(waited), pick));
     }

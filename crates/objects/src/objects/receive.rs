@@ -362,7 +362,12 @@ impl Objects {
 }
 
 /// Sets one field as a reliable update brings it.
-fn set_field(object: &mut Object, schema: Option<&Schema>, index: usize, value: &[u8]) -> Result<(), CloseCode> {
+fn set_field(
+    object: &mut Object,
+    schema: Option<&Schema>,
+    index: usize,
+    value: &[u8],
+) -> Result<(), CloseCode> {
     debug_assert!(index < FIELDS_MAX, "an update that decodes has no higher index");
     let mut at = index;
     if let Some(schema) = schema {

@@ -174,7 +174,9 @@ impl Objects {
     /// Whether a peer is known to hold the newest state of an object that this peer owns and updates reliably.
     #[must_use]
     pub fn is_synced(&self, peer: PeerId, id: ObjectId, is_delivered: &IsDelivered<'_>) -> bool {
-        let (Some(replica), Some(slot)) = (self.replicas.get(&peer), self.slots.slot(id)) else { return false };
+        let (Some(replica), Some(slot)) = (self.replicas.get(&peer), self.slots.slot(id)) else {
+            return false;
+        };
         let Some((object, known)) = self.slots.at(slot).zip(replica.known(slot)) else { return false };
         is_delivered(known.announced) && lacking(object, known).next().is_none()
     }
