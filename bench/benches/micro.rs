@@ -6,20 +6,20 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use samovar_bench::motion::Motion;
 use samovar_bench::network::Outbox;
 use samovar_bench::subjects::{Replicator, Setup, samovar};
-use samovar_link::{Link, LinkConfig};
+use samovar_link::{Link, LinkConfig, LinkEvent, Source};
 use samovar_wire::link_frame::{Frame, PacketHeader};
-use samovar_wire::{Duration, Mode, Time, Writer};
+use samovar_wire::{Duration, Lane, Time, Writer};
 
 /// The frame of a message of 64 bytes, written and read.
 fn frame(c: &mut Criterion) {
     let message = [7; 64];
     let mut bytes = Vec::with_capacity(1_200);
-    let header = PacketHeader { number: 7, newest: 6, history: u64::MAX as _ };
+    let header = PacketHeader { number: 7, ack: None };
     let encode = |bytes: &mut Vec<u8>| {
         bytes.clear();
         let mut out = Writer::new(bytes);
         header.encode(&mut out);
-        Frame::Segment { number: 7, last: true, bytes: &message }.encode(&mut out);
+        Frame::Segment { lane: 1, number: 7, last: true, bytes: &message }.encode(&mut out);
     };
     c.bench_function("frame/encode", |b| b.iter(|| encode(black_box(&mut bytes))));
     c.bench_function("frame/decode", |b| {
@@ -31,25 +31,31 @@ fn frame(c: &mut Criterion) {
 }
 
 /// One end works as in a driver's loop, and the other takes what it sends.
-fn exchange(now: Time, from: &mut Link, to: &mut Link) {
+fn exchange(now: Time, from: &mut Link, to: &mut Link, packet: &mut Vec<u8>) {
     from.handle_timeout(now);
-    while let Some(outgoing) = from.poll_transmit(now, now, false, &mut |_, _, _| {}) {
-        to.handle(now, Mode::Unreliable, &outgoing.bytes).expect("the ends agree");
+    loop {
+        let source = Source { wanted: false, compose: &mut |_, _, _| {} };
+        let Some(mode) = from.poll_transmit(now, now, source, packet) else { break };
+        to.handle(now, mode, packet).expect("the ends agree");
     }
-    while black_box(to.poll_event()).is_some() {}
+    while let Some(event) = to.poll_event() {
+        if let LinkEvent::Message(_, message) = event {
+            to.recycle(message);
+        }
+    }
 }
 
 /// A packet that carries a message of 64 bytes: written by one link, handled by another, events drained.
 fn link(c: &mut Criterion) {
     let (mut here, mut there) =
         (Link::new(Time::ZERO, LinkConfig::default()), Link::new(Time::ZERO, LinkConfig::default()));
-    let mut now = Time::ZERO;
+    let (mut now, mut packet) = (Time::ZERO, Vec::new());
     c.bench_function("link/round", |b| {
         b.iter(|| {
             now += Duration::from_micros(16_667);
-            here.send(&[7; 64]).expect("the queue has room");
-            exchange(now, &mut here, &mut there);
-            exchange(now, &mut there, &mut here);
+            here.send(Lane::GAME, &[7; 64]).expect("the queue has room");
+            exchange(now, &mut here, &mut there, &mut packet);
+            exchange(now, &mut there, &mut here, &mut packet);
         });
     });
 }

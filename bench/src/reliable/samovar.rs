@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 
-use samovar_link::{Link, LinkConfig, LinkEvent};
-use samovar_wire::{Duration, Mode, Time};
+use samovar_link::{Link, LinkConfig, LinkEvent, Source};
+use samovar_wire::{Duration, Lane, Mode, Time};
 
 use super::{Carrier, End};
 
 pub(super) const CARRIER: Carrier =
-    Carrier { name: "samovar", start: |_| (Box::new(Lane::new()), Box::new(Lane::new())) };
+    Carrier { name: "samovar", start: |_| (Box::new(Reliable::new()), Box::new(Reliable::new())) };
 
-struct Lane {
+struct Reliable {
     link: Link,
     messages: VecDeque<Vec<u8>>,
 }
@@ -19,19 +19,19 @@ fn time(now: u64) -> Time {
     Time::ZERO + Duration::from_millis(now)
 }
 
-impl Lane {
+impl Reliable {
     fn new() -> Self {
         Self { link: Link::new(Time::ZERO, LinkConfig::default()), messages: VecDeque::new() }
     }
 }
 
-impl End for Lane {
+impl End for Reliable {
     fn is_ready(&self) -> bool {
         true
     }
 
     fn send(&mut self, message: &[u8]) {
-        self.link.send(message).expect("the queue has room");
+        self.link.send(Lane::GAME, message).expect("the queue has room");
     }
 
     fn receive(&mut self, now: u64, datagram: &[u8]) {
@@ -41,11 +41,15 @@ impl End for Lane {
     fn step(&mut self, now: u64, out: &mut Vec<Vec<u8>>) {
         let now = time(now);
         self.link.handle_timeout(now);
-        while let Some(outgoing) = self.link.poll_transmit(now, now, false, &mut |_, _, _| {}) {
-            out.push(outgoing.bytes);
+        loop {
+            let (mut packet, source) = (Vec::new(), Source { wanted: false, compose: &mut |_, _, _| {} });
+            if self.link.poll_transmit(now, now, source, &mut packet).is_none() {
+                break;
+            }
+            out.push(packet);
         }
         while let Some(event) = self.link.poll_event() {
-            if let LinkEvent::Message(message) = event {
+            if let LinkEvent::Message(_, message) = event {
                 self.messages.push_back(message);
             }
         }

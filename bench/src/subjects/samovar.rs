@@ -2,10 +2,10 @@
 
 mod body;
 
-use samovar_link::{Fate, Link, LinkConfig, LinkEvent};
+use samovar_link::{Fate, Link, LinkConfig, LinkEvent, Source};
 use samovar_objects::{Objects, Place};
 use samovar_wire::object::MessageKind;
-use samovar_wire::{Duration, Mode, ObjectId, PeerId, Reader, Term, Time};
+use samovar_wire::{Duration, Lane, Mode, ObjectId, PeerId, Reader, Term, Time};
 
 use super::{Replicator, Setup, Subject};
 use crate::network::Outbox;
@@ -31,7 +31,7 @@ struct Samovar {
     links: Vec<Link>,
     ids: Vec<ObjectId>,
     now: Time,
-    scratch: Vec<u8>,
+    scratch: Scratch,
     numbers: samovar_objects::State,
     observers: Vec<Observer>,
 }
@@ -39,7 +39,7 @@ struct Samovar {
 struct Observer {
     objects: Objects,
     link: Link,
-    scratch: Vec<u8>,
+    scratch: Scratch,
 }
 
 impl Samovar {
@@ -51,7 +51,7 @@ impl Samovar {
             owner.add_peer(observer_id(observer));
             let mut objects = body::objects(observer_id(observer), OWNER, TERM);
             objects.add_peer(OWNER);
-            Observer { objects, link: Link::new(now, LinkConfig::default()), scratch: Vec::new() }
+            Observer { objects, link: Link::new(now, LinkConfig::default()), scratch: Scratch::default() }
         });
         let observers = observers.collect();
         let links = (0..setup.observers).map(|_| Link::new(now, LinkConfig::default())).collect();
@@ -60,7 +60,7 @@ impl Samovar {
             links,
             ids,
             now,
-            scratch: Vec::new(),
+            scratch: Scratch::default(),
             numbers: samovar_objects::State::default(),
             observers,
         }
@@ -70,17 +70,26 @@ impl Samovar {
 /// Takes a datagram at one end; what the other end did is checked by the session, not here.
 fn receive(now: Time, datagram: &[u8], from: PeerId, link: &mut Link, objects: &mut Objects) {
     link.handle(now, Mode::Unreliable, datagram).expect("the other end keeps the protocol");
+    drain(from, link, objects);
+}
+
+/// What a link tells goes to the objects.
+fn drain(from: PeerId, link: &mut Link, objects: &mut Objects) {
     while let Some(event) = link.poll_event() {
         let outcome = match event {
-            LinkEvent::Message(bytes) => {
+            LinkEvent::Message(_, bytes) => {
                 let mut reader = Reader::new(&bytes);
                 let kind = MessageKind::decode(&mut reader).expect("a message has a kind");
-                objects.handle_message(from, kind, reader.rest())
+                let outcome = objects.handle_message(from, kind, reader.rest());
+                link.recycle(bytes);
+                outcome
             }
             LinkEvent::Datagram(_, bytes) => {
                 let mut reader = Reader::new(&bytes);
                 MessageKind::decode(&mut reader).expect("a datagram has a kind");
-                objects.handle_datagram(from, reader.rest())
+                let outcome = objects.handle_datagram(from, reader.rest());
+                link.recycle(bytes);
+                outcome
             }
             LinkEvent::Fate(packet, fate) => {
                 objects.on_fate(from, packet, fate == Fate::Delivered);
@@ -92,36 +101,46 @@ fn receive(now: Time, datagram: &[u8], from: PeerId, link: &mut Link, objects: &
     }
 }
 
+/// Buffers that are used again and again.
+#[derive(Default)]
+struct Scratch {
+    message: Vec<u8>,
+    packet: Vec<u8>,
+}
+
 /// Sends what one end has to say to a peer; `give` gets the packets.
 fn transmit(
     now: Time,
     to: PeerId,
     (link, objects): (&mut Link, &mut Objects),
-    scratch: &mut Vec<u8>,
+    scratch: &mut Scratch,
     mut give: impl FnMut(&[u8]),
 ) {
     link.handle_timeout(now);
-    while let Some(LinkEvent::Fate(packet, fate)) = link.poll_event() {
-        objects.on_fate(to, packet, fate == Fate::Delivered);
-    }
+    drain(to, link, objects);
     loop {
-        scratch.clear();
-        let Some(pending) = objects.poll_message(now, to, scratch) else { break };
-        let Ok(receipt) = link.send(scratch) else { break };
+        scratch.message.clear();
+        let Some(pending) = objects.poll_message(now, to, &mut scratch.message) else { break };
+        let Ok(receipt) = link.send(Lane::SESSION, &scratch.message) else { break };
         objects.on_sent(to, pending, receipt);
     }
-    // A packet that did not take all that there is to say is followed by another.
     let mut wanted = objects.wants_datagram(to);
     loop {
         let deliveries = link.deliveries();
-        let outgoing = link.poll_transmit(now, now, wanted, &mut |packet, room, out| {
-            if wanted {
+        let due = wanted && link.budget_at() <= now;
+        let mut compose = |packet, room, out: &mut Vec<u8>| {
+            if due {
                 let place = Place { now, peer: to, packet, room };
+                // A packet that did not take all that there is to say is followed by another.
                 wanted = objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
             }
-        });
-        let Some(outgoing) = outgoing else { break };
-        give(&outgoing.bytes);
+        };
+        let source = Source { wanted: due, compose: &mut compose };
+        scratch.packet.clear();
+        if link.poll_transmit(now, now, source, &mut scratch.packet).is_none() {
+            break;
+        }
+        give(&scratch.packet);
     }
 }
 
