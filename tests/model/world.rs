@@ -158,7 +158,8 @@ impl World {
 
     /// Time passes with the application's deeds only, so that it tells no states apart that are otherwise the same.
     fn now(&self) -> Time {
-        Time::from_micros(u64::from(100 - self.left.creates - self.left.sets) * 1_000_000)
+        let deeds_left = u64::from(self.left.creates) + u64::from(self.left.sets);
+        Time::from_micros((1_000 - deeds_left) * 1_000_000)
     }
 
     pub(crate) fn create(&mut self, peer: usize) {
