@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use samovar_objects::{Objects, Place};
+use samovar_objects::{Objects, Place, Schemas};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{Kind, ObjectId, PeerId, Reader, Receipt, Stamp, Term, Time};
 
@@ -128,7 +128,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(bounds: Bounds) -> Self {
         let member = |me: usize| {
-            let mut objects = Objects::new(id(me), id(HOST), Term(1));
+            let mut objects = Objects::new(id(me), id(HOST), Term(1), Schemas::new());
             let linked: Vec<_> = (0..PEERS).filter(|&peer| peer != me).collect();
             linked.iter().for_each(|&peer| objects.add_peer(id(peer)));
             Some(Member { objects, term: 1, linked, highest: BTreeMap::new() })
@@ -224,7 +224,7 @@ impl World {
     pub(crate) fn hand_datagram(&mut self, datagram: &Datagram) {
         let Datagram { from, to, packet, ref bytes, .. } = *datagram;
         let before = self.member(to).objects.clone();
-        let heard = self.member(to).objects.handle_datagram(id(from), packet, &bytes[1..]);
+        let heard = self.member(to).objects.handle_datagram(id(from), &bytes[1..]);
         if let Err(code) = heard {
             self.broken = Some(format!("a datagram of {from} is {code:?} to {to}"));
         }

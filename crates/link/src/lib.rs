@@ -1,13 +1,41 @@
 //! One association with one peer.
 //!
-//! A [`Link`] numbers packets and learns the fate of each, exactly once; carries reliable messages in order over
-//! the unreliable mode; carries large ones over the reliable mode; measures round trips; and says how long it has
-//! heard nothing. It knows nothing of other peers, of what its messages mean, or of the path its packets take: a
-//! path may change under it, lose, duplicate and reorder.
+//! A [`Link`] numbers packets and learns the fate of each, exactly once; carries messages in lanes of four kinds;
+//! measures round trips, losses and jitter; paces what it sends by what the path can take; and says how suspicious
+//! the other end's silence is. It knows nothing of other peers, of what its messages mean, or of the path its packets
+//! take: a path may change under it, lose, duplicate and reorder.
 //!
-//! Invariants: a packet's fate is reported once; a message is delivered once and in order; nothing is delivered
-//! from a packet that does not parse to its end; every queue has a bound from `samovar_wire::limits`.
+//! Invariants: a packet's fate is reported once; a message of a reliable lane is delivered once and in order; nothing
+//! is delivered from a packet that does not parse to its end; every queue has a bound.
+//!
+//! # Queues, their bounds, and what happens beyond
+//!
+//! | queue | bound | beyond |
+//! |---|---|---|
+//! | messages of [`Lane::SESSION`](samovar_wire::Lane) that are not acked | 1,024 segments of at most 1,000 bytes | `WouldBlock` |
+//! | those of each of the game's reliable lanes | 256 segments | `WouldBlock` |
+//! | unreliable messages that wait | 64 of at most 1,100 bytes | the oldest is dropped and counted |
+//! | sequenced messages that wait | 1 per channel | the older one is dropped and counted |
+//! | the bulk stream from the last ack on | 512 KiB | `WouldBlock` |
+//! | packets whose fate is open | 512 | the oldest counts as lost |
+//! | segments received early | the window: 256 of the session's lane, 64 of each other | the link is closed |
+//! | a message received in part | 64 KiB per lane | the link is closed |
+//! | the bulk stream received and not delivered | 256 KiB | the link is closed |
+//! | events that wait for the owner | 1,024 | packets that arrive count as lost |
+//! | the path's own buffer | what a round trip and 50 ms take, and 4 KiB | nothing is sent but acks |
+//!
+//! # Who goes first
+//!
+//! The frames of a packet are filled in by turns: one of the lanes comes first and may take the whole packet, the
+//! others share what is left in the order 0, 1, 2, 3, unreliable. Of nine packets lane 0 is first in three, the
+//! unreliable mode (sequenced and unreliable messages, then the composed datagram) in three, each other lane in one:
+//! that is what each of them gets when all have more to say than fits. Bulk goes when nothing else can, and takes at
+//! most half of the rate. Acks, pings and keep-alives go at once, whatever the budget says.
 
 mod link;
+pub mod trial;
 
-pub use link::{Compose, Deliveries, Fate, Link, LinkConfig, LinkEvent, Outgoing, SendError, close_packet};
+pub use link::{
+    Compose, Deliveries, Fate, Link, LinkConfig, LinkEvent, LinkStats, SUSPECTED, SendError, Source,
+    close_packet,
+};

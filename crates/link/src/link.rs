@@ -1,129 +1,46 @@
-//! The association itself: what arrives, what goes out, when.
+//! The association itself: what arrives, what is queued, what time brings.
 
+mod bounds;
+mod budget;
+mod buffers;
 mod bulk;
 mod clock;
-mod packets;
+mod event;
+mod liveness;
+mod loose;
 mod receive_lane;
+mod received;
 mod send_lane;
+mod sent;
+mod transmit;
 
 use std::collections::VecDeque;
 
-use samovar_wire::limits::{BULK_CHUNK_MAX, MESSAGE_MAX, PACKET_MAX};
-use samovar_wire::link_frame::{Frame, Frames, HEADER_LEN, PacketHeader, expand};
-use samovar_wire::{CloseCode, DecodeError, Duration, Mode, Receipt, Time, Writer};
+use samovar_wire::lane::RELIABLE_LANES;
+use samovar_wire::limits::{DATAGRAM_MAX, MESSAGE_MAX, PACKET_MAX};
+use samovar_wire::link_frame::{Ack, Frame, Frames, PacketHeader, expand};
+use samovar_wire::{CloseCode, DecodeError, Duration, Lane, Mode, Receipt, Time, Writer};
 
+use budget::Budget;
+use buffers::Buffers;
 use bulk::{BulkReceiver, BulkSender};
 use clock::PingClock;
-use packets::{ReceivedPackets, SentPackets};
+pub use event::{Deliveries, Fate, LinkConfig, LinkEvent, LinkStats, SendError};
+pub use liveness::SUSPECTED;
+use liveness::{Liveness, SLEPT};
+use loose::{LooseSender, SequencedReceiver};
 use receive_lane::ReceiveLane;
-use send_lane::SendLane;
+use received::ReceivedPackets;
+use send_lane::{SegmentCounts, SendLane};
+use sent::SentPackets;
+pub use transmit::{Compose, Source};
 
-/// Local tuning of a link. Not agreed between the ends.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkConfig {
-    /// Longest time without sending anything. Less finds a dead peer sooner and costs packets. Default 100 ms.
-    pub keep_alive: Duration,
-    /// Longest time an ack waits for a packet to ride in. Default 20 ms.
-    pub ack_delay: Duration,
-    /// Time between two pings once the round trip is known. Default 250 ms.
-    pub ping_interval: Duration,
-}
-
-impl Default for LinkConfig {
-    fn default() -> Self {
-        Self {
-            keep_alive: Duration::from_millis(100),
-            ack_delay: Duration::from_millis(20),
-            ping_interval: Duration::from_millis(250),
-        }
-    }
-}
-
-/// What became of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// The other end has it.
-    Delivered,
-    /// It was overtaken; if it arrives yet, nobody will know.
-    Lost,
-}
-
-/// What a link tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LinkEvent {
-    /// The next message of the reliable lane.
-    Message(Vec<u8>),
-    /// The next message of the bulk stream. All reliable messages sent before it were delivered before it.
-    Bulk(Vec<u8>),
-    /// An unreliable message, and the number of the packet it came in.
-    Datagram(u64, Vec<u8>),
-    /// What became of a packet that carried a composed datagram.
-    Fate(u64, Fate),
-    /// A measured round trip.
-    Clock {
-        /// Session time at the other end when it answered; zero while it did not know.
-        session: Time,
-        /// Local time at which the answer arrived.
-        received: Time,
-        /// The round trip, without the time that the other end held the question.
-        round_trip: Duration,
-    },
-    /// The other end closed the link.
-    Closed(CloseCode),
-}
-
-/// Bytes for the path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outgoing {
-    /// How the path shall carry them.
-    pub mode: Mode,
-    /// A packet, or a chunk of the bulk stream.
-    pub bytes: Vec<u8>,
-}
-
-/// How far the other end is known to have got in the reliable lane and the bulk stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deliveries {
-    lane: u64,
-    bulk: u64,
-}
-
-impl Deliveries {
-    /// Whether the message of this receipt, and all before it, have been delivered.
-    #[must_use]
-    pub const fn cover(&self, receipt: Receipt) -> bool {
-        match receipt {
-            Receipt::Lane(segment) => segment < self.lane,
-            Receipt::Bulk(end) => end <= self.bulk,
-        }
-    }
-}
-
-/// Why a message was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SendError {
-    /// The queue is full; try again when the other end has acked some of it.
-    WouldBlock,
-    /// The message is larger than `MESSAGE_MAX`.
-    TooLarge,
-}
-
-impl core::fmt::Display for SendError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::WouldBlock => "the send queue is full",
-            Self::TooLarge => "the message is too large",
-        })
-    }
-}
-
-impl core::error::Error for SendError {}
-
-/// Writes an unreliable message of at most the given size for the packet of the given number; writes nothing when
-/// there is nothing to say.
-pub type Compose<'a> = dyn FnMut(u64, usize, &mut Vec<u8>) + 'a;
+/// One packet in so many weighs in the loss rate.
+const LOSS_MEMORY: f32 = 128.0;
+/// On a path that loses nothing the probe is a net for what the relay drops under overload, and slow.
+const LOSSLESS_PROBE: Duration = Duration::from_millis(1_000);
+/// The time until the next probe doubles with each that brings nothing, at most so often.
+const PROBE_DOUBLINGS: u32 = 4;
 
 /// One association with one peer.
 #[derive(Debug)]
@@ -131,14 +48,29 @@ pub struct Link {
     config: LinkConfig,
     sent: SentPackets,
     received: ReceivedPackets,
-    send_lane: SendLane,
-    receive_lane: ReceiveLane,
+    send_lanes: [SendLane; RELIABLE_LANES as usize],
+    receive_lanes: [ReceiveLane; RELIABLE_LANES as usize],
+    loose_out: LooseSender,
+    sequenced_in: SequencedReceiver,
     bulk_out: BulkSender,
     bulk_in: BulkReceiver,
     clock: PingClock,
-    last_heard: Time,
+    liveness: Liveness,
+    budget: Budget,
+    buffers: Buffers,
+    /// The path is said to lose nothing.
+    lossless: bool,
+    last_now: Time,
     last_sent: Time,
     ack_due: Option<Time>,
+    /// When segments were last sent, or acked; the probe's time counts from here.
+    last_segment: Time,
+    probes: u32,
+    /// Whose turn it is to come first in a packet.
+    turn: usize,
+    bulk_credit: Time,
+    counts: SegmentCounts,
+    stats: LinkStats,
     events: VecDeque<LinkEvent>,
     scratch: Vec<u8>,
 }
@@ -151,14 +83,26 @@ impl Link {
             config,
             sent: SentPackets::default(),
             received: ReceivedPackets::default(),
-            send_lane: SendLane::default(),
-            receive_lane: ReceiveLane::default(),
+            send_lanes: core::array::from_fn(|lane| SendLane::new(lane as u8)),
+            receive_lanes: core::array::from_fn(|lane| ReceiveLane::new(lane as u8)),
+            loose_out: LooseSender::default(),
+            sequenced_in: SequencedReceiver::default(),
             bulk_out: BulkSender::default(),
             bulk_in: BulkReceiver::default(),
             clock: PingClock::new(config.ping_interval),
-            last_heard: now,
+            liveness: Liveness::new(now, config.keep_alive),
+            budget: Budget::new(now),
+            buffers: Buffers::default(),
+            lossless: false,
+            last_now: now,
             last_sent: Time::ZERO,
             ack_due: None,
+            last_segment: now,
+            probes: 0,
+            turn: 0,
+            bulk_credit: now,
+            counts: SegmentCounts::default(),
+            stats: LinkStats::default(),
             events: VecDeque::new(),
             scratch: Vec::with_capacity(PACKET_MAX),
         }
@@ -167,17 +111,32 @@ impl Link {
     /// Takes what the path delivered.
     ///
     /// # Errors
-    /// The code to close the link with when the bytes break the protocol; nothing of them has been delivered.
+    /// The code to close the link with when the bytes break the protocol; of a packet that does not parse nothing
+    /// has been delivered.
     pub fn handle(&mut self, now: Time, mode: Mode, bytes: &[u8]) -> Result<(), CloseCode> {
+        self.observe(now);
+        self.stats.packets_in += 1;
+        self.stats.bytes_in += bytes.len() as u64;
         match mode {
             Mode::Unreliable => self.handle_packet(now, bytes),
             Mode::Reliable => {
                 self.bulk_in.handle_chunk(bytes)?;
-                self.last_heard = now;
+                self.liveness.on_heard(now);
                 self.ack_soon(now);
                 self.deliver_bulk()
             }
         }
+    }
+
+    /// Notices that this peer slept: what should have come meanwhile says nothing about the other end or the path.
+    fn observe(&mut self, now: Time) {
+        if now.since(self.last_now) >= SLEPT {
+            self.liveness.forgive(now);
+            self.clock.forget_ping();
+            self.budget.on_slept(now, self.sent.next());
+            self.last_segment = now;
+        }
+        self.last_now = self.last_now.max(now);
     }
 
     fn handle_packet(&mut self, now: Time, packet: &[u8]) -> Result<(), CloseCode> {
@@ -191,18 +150,23 @@ impl Link {
                     self.events.push_back(LinkEvent::Closed(code));
                     return Ok(());
                 }
-                Frame::Segment { number, .. } => {
-                    self.receive_lane.check(number)?;
+                Frame::Segment { lane, number, .. } => {
+                    self.receive_lanes[usize::from(lane)].check(number)?;
                     ack_eliciting = true;
                 }
-                Frame::Datagram(_) | Frame::Ping { .. } => ack_eliciting = true,
+                Frame::Datagram(_) | Frame::LastDatagram(_) | Frame::Sequenced { .. } | Frame::Ping => {
+                    ack_eliciting = true;
+                }
                 Frame::Pong { .. } | Frame::BulkAck(_) => {}
             }
         }
-        self.last_heard = now;
+        self.liveness.on_heard(now);
+        if self.events.len() >= bounds::EVENTS {
+            return Ok(());
+        }
         let Some(number) = self.received.insert(header.number) else { return Ok(()) };
-        if header.history != 0 {
-            self.handle_acks(now, &header)?;
+        if let Some(ack) = header.ack {
+            self.handle_ack(now, &ack)?;
         }
         if ack_eliciting {
             self.ack_soon(now);
@@ -210,37 +174,83 @@ impl Link {
         self.handle_frames(now, number, frames)
     }
 
-    fn handle_acks(&mut self, now: Time, header: &PacketHeader) -> Result<(), CloseCode> {
-        let newest = expand(header.newest, self.sent.next().saturating_sub(1));
+    fn handle_ack(&mut self, now: Time, ack: &Ack) -> Result<(), CloseCode> {
+        let newest = expand(ack.newest, self.sent.next().saturating_sub(1));
         if newest >= self.sent.next() {
             return Err(CloseCode::Malformed);
         }
-        let (lane, events) = (&mut self.send_lane, &mut self.events);
-        self.sent.on_acked(now, newest, header.history, &mut |number, packet, fate| {
-            packet.segments.iter().for_each(|&segment| match fate {
-                Fate::Delivered => lane.on_acked(segment),
-                Fate::Lost => lane.on_lost(segment, packet.sent),
-            });
-            if packet.composed {
-                events.push_back(LinkEvent::Fate(number, fate));
-            }
-        });
+        self.settle(now, Some((newest, ack)));
         Ok(())
+    }
+
+    /// Learns the fate of packets, by an ack or by the time that passed since the last one.
+    fn settle(&mut self, now: Time, ack: Option<(u64, &Ack)>) {
+        let Self { sent, send_lanes, received, budget, buffers, events, stats, .. } = self;
+        let (mut newest, mut progress) = (None, false);
+        let mut on_fate =
+            |packet: &sent::SentPacket, segments: std::collections::vec_deque::Iter<'_, _>, fate| {
+                progress |= fate == Fate::Delivered && segments.len() > 0;
+                for &sent::SegmentRef { lane, number } in segments {
+                    let lane = &mut send_lanes[usize::from(lane)];
+                    match fate {
+                        Fate::Delivered => lane.on_acked(number, buffers),
+                        Fate::Lost => lane.on_lost(number, packet.number),
+                    }
+                }
+                let lost = match fate {
+                    Fate::Delivered => {
+                        received.on_described(packet.arrivals);
+                        budget.on_delivered(now, packet.size);
+                        newest = newest.max(Some((packet.number, packet.sent)));
+                        0.0
+                    }
+                    Fate::Lost => {
+                        budget.on_lost();
+                        1.0
+                    }
+                };
+                stats.loss_out += (lost - stats.loss_out) / LOSS_MEMORY;
+                if packet.composed {
+                    events.push_back(LinkEvent::Fate(packet.number, fate));
+                }
+            };
+        match ack {
+            Some((newest, ack)) => sent.on_acked(now, newest, &ack.history, &mut on_fate),
+            None => sent.detect_losses(now, &mut on_fate),
+        }
+        if let Some((number, left)) = newest {
+            budget.on_trip(now, number, now.since(left));
+        }
+        if progress {
+            self.probes = 0;
+            self.last_segment = now;
+        }
     }
 
     fn handle_frames(&mut self, now: Time, packet: u64, mut frames: Frames<'_>) -> Result<(), CloseCode> {
         while let Some(frame) = frames.next_frame().map_err(close_code)? {
             match frame {
-                Frame::Segment { number, last, bytes } => {
-                    self.receive_lane.insert(number, last, bytes);
-                    while let Some(message) = self.receive_lane.next_message()? {
-                        self.events.push_back(LinkEvent::Message(message));
+                Frame::Segment { lane, number, last, bytes } => {
+                    let (events, buffers) = (&mut self.events, &mut self.buffers);
+                    self.receive_lanes[usize::from(lane)].handle(
+                        (number, last, bytes),
+                        buffers,
+                        &mut |message| {
+                            events.push_back(LinkEvent::Message(Lane::Reliable(lane), message));
+                        },
+                    )?;
+                }
+                Frame::Sequenced { channel, number, bytes } => {
+                    if let Some(lane) = self.sequenced_in.accept(channel, number) {
+                        self.events.push_back(LinkEvent::Message(lane, self.buffers.copy_of(bytes)));
                     }
                 }
-                Frame::Datagram(bytes) => self.events.push_back(LinkEvent::Datagram(packet, bytes.to_vec())),
-                Frame::Ping { sent } => self.clock.on_ping(now, sent),
-                Frame::Pong { sent, held, session } => {
-                    if let Some(round_trip) = self.clock.on_pong(now, sent, held) {
+                Frame::Datagram(bytes) | Frame::LastDatagram(bytes) => {
+                    self.events.push_back(LinkEvent::Datagram(packet, self.buffers.copy_of(bytes)));
+                }
+                Frame::Ping => self.clock.on_ping(now, packet),
+                Frame::Pong { ping, held, session } => {
+                    if let Some(round_trip) = self.clock.on_pong(now, ping, held) {
                         self.sent.set_round_trip(self.clock.round_trip());
                         let session = Time::from_micros(session);
                         self.events.push_back(LinkEvent::Clock { session, received: now, round_trip });
@@ -254,8 +264,8 @@ impl Link {
     }
 
     fn deliver_bulk(&mut self) -> Result<(), CloseCode> {
-        while let Some(message) = self.bulk_in.next_message(self.receive_lane.next())? {
-            self.events.push_back(LinkEvent::Bulk(message));
+        while let Some(message) = self.bulk_in.next_message(self.receive_lanes[0].next())? {
+            self.events.push_back(LinkEvent::Message(Lane::Bulk, message));
         }
         Ok(())
     }
@@ -264,125 +274,113 @@ impl Link {
         self.ack_due.get_or_insert(now + self.config.ack_delay);
     }
 
-    /// Queues a message of the reliable lane.
+    /// Queues a message.
     ///
     /// # Errors
-    /// `WouldBlock` when the queue is full, `TooLarge`.
-    pub fn send(&mut self, message: &[u8]) -> Result<Receipt, SendError> {
-        if message.len() > MESSAGE_MAX {
+    /// See [`SendError`]. Unreliable and sequenced messages never block: older ones give way to them.
+    pub fn send(&mut self, lane: Lane, message: &[u8]) -> Result<Receipt, SendError> {
+        let most = match lane {
+            Lane::Reliable(_) | Lane::Bulk => MESSAGE_MAX,
+            Lane::Unreliable | Lane::Sequenced(_) => DATAGRAM_MAX,
+        };
+        if !lane.is_valid() {
+            return Err(SendError::NoSuchLane);
+        }
+        if message.len() > most {
             return Err(SendError::TooLarge);
         }
-        self.send_lane.push(message).map(Receipt::Lane).ok_or(SendError::WouldBlock)
-    }
-
-    /// Queues a message of the bulk stream; it is delivered after the reliable messages queued before it.
-    ///
-    /// # Errors
-    /// `WouldBlock` when the queue is full, `TooLarge`.
-    pub fn send_bulk(&mut self, message: &[u8]) -> Result<Receipt, SendError> {
-        if message.len() > MESSAGE_MAX {
-            return Err(SendError::TooLarge);
-        }
-        self.bulk_out.push(self.send_lane.end(), message).map(Receipt::Bulk).ok_or(SendError::WouldBlock)
+        let buffers = &mut self.buffers;
+        let receipt = match lane {
+            Lane::Reliable(lane) => {
+                let end = self.send_lanes[usize::from(lane)].push(message, buffers);
+                end.map(|end| if lane == 0 { Receipt::Lane(end) } else { Receipt::Game(lane, end) })
+            }
+            Lane::Bulk => self.bulk_out.push(self.send_lanes[0].end(), message).map(Receipt::Bulk),
+            Lane::Unreliable => {
+                self.loose_out.push(message, buffers);
+                Some(Receipt::Untracked)
+            }
+            Lane::Sequenced(channel) => {
+                self.loose_out.push_sequenced(channel, message, buffers);
+                Some(Receipt::Untracked)
+            }
+        };
+        receipt.ok_or(SendError::WouldBlock)
     }
 
     /// How far the other end is known to have got.
     #[must_use]
     pub fn deliveries(&self) -> Deliveries {
-        Deliveries { lane: self.send_lane.delivered(), bulk: self.bulk_out.acked() }
+        let lanes = core::array::from_fn(|lane| self.send_lanes[lane].delivered());
+        Deliveries { lanes, bulk: self.bulk_out.acked() }
     }
 
-    /// Whether the message of this receipt, and all before it, have been delivered.
+    /// Whether the message of this receipt, and all before it in its lane, have been delivered.
     #[must_use]
     pub fn is_delivered(&self, receipt: Receipt) -> bool {
         self.deliveries().cover(receipt)
     }
 
-    /// The path changed: bulk chunks under way on the old one may never arrive.
-    pub fn on_path_changed(&mut self) {
+    /// The path changed: bulk chunks under way on the old one may never arrive, and its delays were others.
+    pub fn handle_path_changed(&mut self, now: Time) {
         self.bulk_out.rewind();
+        self.budget.forget_path(now);
+        self.clock.forget_least();
+    }
+
+    /// Whether the path keeps order and loses nothing but what is proven lost: packets that go over the relay's
+    /// WebSocket only. Then nothing is copied, and the probe waits for a second: it is the net for what the relay
+    /// drops under overload.
+    pub fn set_lossless(&mut self, now: Time, lossless: bool) {
+        if self.lossless != lossless {
+            self.lossless = lossless;
+            // Another patience counts from now on; by it the probe must not be overdue.
+            self.last_segment = now;
+        }
+    }
+
+    /// What the driver still holds of what was sent, in bytes: `bufferedAmount` of the data channels, or what waits
+    /// for the relay's WebSocket. Tell it after sending; nothing but acks is sent while it is too much.
+    pub fn handle_backlog(&mut self, now: Time, bytes: u64) {
+        self.budget.on_backlog(now, bytes);
+    }
+
+    /// Bytes that may be sent now; zero while the path has to be waited for.
+    #[must_use]
+    pub fn budget(&self, now: Time) -> usize {
+        self.budget.bytes(now)
+    }
+
+    /// When the budget allows a packet.
+    #[must_use]
+    pub fn budget_at(&self) -> Time {
+        self.budget.ready_at()
     }
 
     /// Lets time pass.
     pub fn handle_timeout(&mut self, now: Time) {
-        self.send_lane.on_timeout(now, self.clock.probe_timeout());
+        self.observe(now);
+        if self.probe_due() <= now {
+            self.send_lanes.iter_mut().for_each(SendLane::probe);
+            self.probes += 1;
+            self.last_segment = now;
+        }
         self.bulk_out.on_timeout(now);
-        let (lane, events) = (&mut self.send_lane, &mut self.events);
-        self.sent.detect_losses(now, &mut |number, packet, fate| {
-            packet.segments.iter().for_each(|&segment| lane.on_lost(segment, packet.sent));
-            if packet.composed {
-                events.push_back(LinkEvent::Fate(number, fate));
-            }
-        });
+        if self.sent.loss_due() <= now || self.sent.len() > bounds::OPEN_PACKETS {
+            self.settle(now, None);
+        }
+        self.budget.adapt(now, self.sent.next(), self.clock.variation());
     }
 
-    /// The next bytes for the path, `None` when there is nothing to send now.
-    ///
-    /// `session` is the session time to answer pings with, zero when unknown. `compose` is asked for an unreliable
-    /// message in each packet; `wanted` makes a packet even when only `compose` has something to say.
-    pub fn poll_transmit(
-        &mut self,
-        now: Time,
-        session: Time,
-        wanted: bool,
-        compose: &mut Compose<'_>,
-    ) -> Option<Outgoing> {
-        let mut bytes = Vec::new();
-        if self.bulk_out.next_chunk(now, BULK_CHUNK_MAX, &mut bytes) {
-            return Some(Outgoing { mode: Mode::Reliable, bytes });
+    /// When the tail of the reliable lanes is sent again, since nothing sent later can prove its loss.
+    fn probe_due(&self) -> Time {
+        let waits = self.send_lanes.iter().any(SendLane::awaits_acks);
+        if !waits {
+            return Time::FAR;
         }
-        if !(wanted || self.has_reason_to_send(now)) {
-            return None;
-        }
-        bytes.reserve_exact(PACKET_MAX);
-        let number = self.sent.next();
-        let mut out = Writer::new(&mut bytes);
-        let (newest, history) = self.received.acks();
-        PacketHeader { number: number as u16, newest: newest as u16, history }.encode(&mut out);
-        self.write_clock(now, session, &mut out);
-        if let Some(offset) = self.bulk_in.take_ack() {
-            Frame::BulkAck(offset).encode(&mut out);
-        }
-        let segments = self.send_lane.write(now, PACKET_MAX, &mut out);
-        self.scratch.clear();
-        // A datagram's own header is at most three bytes.
-        let room = PACKET_MAX.saturating_sub(out.len() + 3);
-        compose(number, room, &mut self.scratch);
-        let composed = !self.scratch.is_empty() && self.scratch.len() <= room;
-        if composed {
-            Frame::Datagram(&self.scratch).encode(&mut out);
-        }
-        self.sent.push(now, segments, composed);
-        self.last_sent = now;
-        self.ack_due = None;
-        Some(Outgoing { mode: Mode::Unreliable, bytes })
-    }
-
-    fn write_clock(&mut self, now: Time, session: Time, out: &mut Writer<'_>) {
-        if let Some((sent, held)) = self.clock.take_pong(now) {
-            Frame::Pong { sent, held, session: session.as_micros() }.encode(out);
-        }
-        if let Some(sent) = self.clock.take_ping(now) {
-            Frame::Ping { sent }.encode(out);
-        }
-    }
-
-    fn has_reason_to_send(&self, now: Time) -> bool {
-        self.send_lane.has_work()
-            || self.ack_due.is_some_and(|due| due <= now)
-            || self.last_sent + self.config.keep_alive <= now
-            || self.clock.next_ping() <= now
-    }
-
-    /// When [`Link::handle_timeout`] and [`Link::poll_transmit`] have something to do by themselves.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Time {
-        (self.last_sent + self.config.keep_alive)
-            .min(self.ack_due.unwrap_or(Time::FAR))
-            .min(self.clock.next_ping())
-            .min(self.sent.loss_due())
-            .min(self.send_lane.probe_due(self.clock.probe_timeout()))
-            .min(self.bulk_out.stall_due())
+        let patience = self.clock.probe_timeout();
+        let patience = if self.lossless { patience.max(LOSSLESS_PROBE) } else { patience };
+        self.last_segment + patience.times(1 << self.probes.min(PROBE_DOUBLINGS))
     }
 
     /// The next event.
@@ -390,15 +388,28 @@ impl Link {
         self.events.pop_front()
     }
 
-    /// How long nothing has been heard.
-    #[must_use]
-    pub fn silence(&self, now: Time) -> Duration {
-        now.since(self.last_heard)
+    /// Takes a buffer back, of an event or a packet, that nobody reads any more; it is used for the next.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        self.buffers.give(buffer);
     }
 
-    /// We slept until `now`: silence before it proves nothing about the other end.
-    pub fn forgive_silence(&mut self, now: Time) {
-        self.last_heard = now;
+    /// How long nothing has been heard, while this peer was awake.
+    #[must_use]
+    pub fn silence(&self, now: Time) -> Duration {
+        if now.since(self.last_now) >= SLEPT { Duration::ZERO } else { self.liveness.silence(now) }
+    }
+
+    /// How improbable it is that the other end lives, as a power of ten: 3 says that a living peer is silent for
+    /// so long once in a thousand times. From [`SUSPECTED`] on it is to be suspected.
+    #[must_use]
+    pub fn suspicion(&self, now: Time) -> f64 {
+        if now.since(self.last_now) >= SLEPT { 0.0 } else { self.liveness.suspicion(now, self.received.run) }
+    }
+
+    /// When the suspicion reaches [`SUSPECTED`] if nothing is heard until then.
+    #[must_use]
+    pub fn suspect_at(&self) -> Time {
+        self.liveness.suspect_at(self.received.run)
     }
 
     /// The smoothed round trip, `None` before the first measurement.
@@ -406,14 +417,33 @@ impl Link {
     pub fn round_trip(&self) -> Option<Duration> {
         self.clock.smoothed()
     }
+
+    /// What was measured so far.
+    #[must_use]
+    pub fn stats(&self) -> LinkStats {
+        LinkStats {
+            round_trip: self.clock.smoothed(),
+            variation: self.clock.variation(),
+            least_round_trip: self.clock.least(),
+            jitter: self.liveness.jitter(),
+            loss_in: self.received.loss,
+            segments: self.counts.fresh,
+            copies: self.counts.copies,
+            resends: self.counts.resends,
+            unacked: self.send_lanes.iter().map(|lane| lane.len() as u64).sum(),
+            dropped: self.loose_out.dropped,
+            rate: self.budget.rate(),
+            ..self.stats
+        }
+    }
 }
 
 /// A packet that closes a link whose state is gone, or is about to be.
 #[must_use]
 pub fn close_packet(code: CloseCode) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEADER_LEN + 3);
+    let mut bytes = Vec::with_capacity(8);
     let mut out = Writer::new(&mut bytes);
-    PacketHeader { number: 0, newest: 0, history: 0 }.encode(&mut out);
+    PacketHeader { number: 0, ack: None }.encode(&mut out);
     Frame::Close(code).encode(&mut out);
     bytes
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-use samovar_objects::Objects;
+use samovar_objects::{Objects, Schemas};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{Kind, PeerId, Reader, Receipt, Term, Time};
 #[cfg(target_arch = "wasm32")]
@@ -14,7 +14,7 @@ const X: PeerId = PeerId(3);
 const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
 
 fn machine(me: PeerId) -> Objects {
-    let mut objects = Objects::new(me, HOST, Term(1));
+    let mut objects = Objects::new(me, HOST, Term(1), Schemas::new());
     [HOST, A, X].into_iter().filter(|&peer| peer != me).for_each(|peer| objects.add_peer(peer));
     objects
 }
@@ -157,7 +157,7 @@ fn a_newcomer_is_not_left_with_what_its_new_owner_ended_before_they_met() {
     tell((X, &mut x), (HOST, &mut host));
     host.grant(id, A).unwrap();
     tell((HOST, &mut host), (A, &mut a));
-    let mut new = Objects::new(newcomer, HOST, Term(1));
+    let mut new = Objects::new(newcomer, HOST, Term(1), Schemas::new());
     [HOST, A, X].into_iter().for_each(|peer| new.add_peer(peer));
     x.add_peer(newcomer);
     tell((X, &mut x), (newcomer, &mut new));
@@ -176,7 +176,7 @@ fn a_newcomer_is_not_left_with_what_its_new_owner_ended_before_they_met() {
 fn an_object_of_a_member_that_the_new_host_never_knew_does_not_stay_with_one_member() {
     let (mut a, mut x) = (machine(A), machine(X));
     let next = PeerId(4);
-    let mut new = Objects::new(next, HOST, Term(1));
+    let mut new = Objects::new(next, HOST, Term(1), Schemas::new());
     [HOST, X].into_iter().for_each(|peer| new.add_peer(peer));
     x.add_peer(next);
     let id = a.create(Time::ZERO, POT, &[b"pot"]).unwrap();
@@ -214,7 +214,7 @@ fn a_grant_that_waits_is_not_lost_when_the_heir_before_announces_itself() {
 fn a_newcomer_believes_the_host_about_the_end_of_what_it_never_knew() {
     let (newcomer, old) = (PeerId(4), PeerId(9));
     let (mut host, mut a) = (machine(HOST), machine(A));
-    let mut creator = Objects::new(old, HOST, Term(1));
+    let mut creator = Objects::new(old, HOST, Term(1), Schemas::new());
     creator.add_peer(HOST);
     host.add_peer(old);
     let id = creator.create(Time::ZERO, POT, &[b"pot"]).unwrap();
@@ -224,7 +224,7 @@ fn a_newcomer_believes_the_host_about_the_end_of_what_it_never_knew() {
     tell((A, &mut a), (HOST, &mut host));
     host.remove_peer(old);
     host.adopt(|peer| peer == old);
-    let mut new = Objects::new(newcomer, HOST, Term(1));
+    let mut new = Objects::new(newcomer, HOST, Term(1), Schemas::new());
     [HOST, A].into_iter().for_each(|peer| new.add_peer(peer));
     [&mut host, &mut a].into_iter().for_each(|machine| machine.add_peer(newcomer));
     let mut late = Vec::new();
@@ -244,14 +244,14 @@ fn a_newcomer_believes_the_host_about_the_end_of_what_it_never_knew() {
 fn a_newcomer_remembers_an_end_of_what_it_never_knew_until_the_late_word_comes() {
     let (newcomer, old) = (PeerId(4), PeerId(9));
     let (mut host, mut a) = (machine(HOST), machine(A));
-    let mut creator = Objects::new(old, HOST, Term(1));
+    let mut creator = Objects::new(old, HOST, Term(1), Schemas::new());
     creator.add_peer(HOST);
     host.add_peer(old);
     let id = creator.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((old, &mut creator), (HOST, &mut host));
     host.remove_peer(old);
     host.adopt(|peer| peer == old);
-    let mut new = Objects::new(newcomer, HOST, Term(1));
+    let mut new = Objects::new(newcomer, HOST, Term(1), Schemas::new());
     [HOST, A].into_iter().for_each(|peer| new.add_peer(peer));
     host.add_peer(newcomer);
     let mut late = Vec::new();

@@ -148,6 +148,17 @@ impl Connection {
         let _ = self.commands.send(Command::Send(mode, bytes));
         Ok(())
     }
+
+    /// Bytes that wait in both channels, those included that the stack has sent and has no ack for: what waits for
+    /// the task now, and what the stack held when it was last given something.
+    #[must_use]
+    pub fn backlog(&self) -> usize {
+        let Waiting { unreliable, reliable, in_stack } = &*self.waiting;
+        [unreliable, reliable, &in_stack[0], &in_stack[1]]
+            .iter()
+            .map(|bytes| bytes.load(Ordering::Relaxed))
+            .sum()
+    }
 }
 
 #[derive(Debug)]
@@ -156,11 +167,12 @@ enum Command {
     Send(Mode, Vec<u8>),
 }
 
-/// Bytes on the way from the handle to the task.
+/// Bytes on the way from the handle to the task, and what the stack held of each channel when it was last asked.
 #[derive(Debug, Default)]
 struct Waiting {
     unreliable: AtomicUsize,
     reliable: AtomicUsize,
+    in_stack: [AtomicUsize; 2],
 }
 
 impl Waiting {
@@ -271,7 +283,7 @@ impl Attempt<'_> {
         loop {
             tokio::select! {
                 command = inbox.next() => match command {
-                    Some(command) => self.on_command(command).await?,
+                    Some(command) => self.on_command(command, &inbox.waiting).await?,
                     None => return Ok(()),
                 },
                 event = stack.unreliable.poll() => self.on_channel_event(Mode::Unreliable, event).await?,
@@ -298,25 +310,31 @@ impl Attempt<'_> {
         self.outlet.report(ConnectionEvent::Described(description)).await
     }
 
-    async fn on_command(&mut self, command: Command) -> Result<(), Ended> {
+    async fn on_command(&mut self, command: Command, waiting: &Waiting) -> Result<(), Ended> {
         match command {
             Command::Accept(answer) => Ok(self.stack.accept(answer).await?),
-            Command::Send(mode, bytes) => self.send(mode, &bytes).await,
+            Command::Send(mode, bytes) => {
+                let held = self.send(mode, &bytes).await?;
+                waiting.in_stack[usize::from(mode == Mode::Reliable)].store(held, Ordering::Relaxed);
+                Ok(())
+            }
         }
     }
 
-    async fn send(&self, mode: Mode, bytes: &[u8]) -> Result<(), Ended> {
+    /// Returns what the stack holds of the channel, in bytes.
+    async fn send(&self, mode: Mode, bytes: &[u8]) -> Result<usize, Ended> {
         let (channel, most) = match mode {
             Mode::Unreliable => (&self.stack.unreliable, UNRELIABLE_QUEUE),
             Mode::Reliable => (&self.stack.reliable, RELIABLE_QUEUE),
         };
         let queued = channel.outstanding_bytes().await?;
         match mode {
-            Mode::Unreliable if queued > most => return Ok(()),
+            Mode::Unreliable if queued > most => return Ok(queued),
             Mode::Reliable if queued > most => return Err(Ended("the other end reads too slowly")),
             _ => {}
         }
-        Ok(channel.send(BytesMut::from(bytes)).await?)
+        channel.send(BytesMut::from(bytes)).await?;
+        Ok(queued + bytes.len())
     }
 
     async fn on_channel_event(&mut self, mode: Mode, event: Option<DataChannelEvent>) -> Result<(), Ended> {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use samovar_peer::{Peer, PeerConfig, PeerEvent, Request, Transmit};
+use samovar_peer::{Buffer, Peer, PeerConfig, PeerEvent, Request, Transmit};
 use samovar_wire::Time;
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 use tokio::sync::oneshot;
@@ -279,15 +279,22 @@ impl<G: Game> Driver<G> {
     fn transmit(&mut self, transmit: Transmit) {
         match transmit {
             Transmit::Relay(bytes) => {
-                if self.relay.as_ref().is_some_and(|relay| relay.send(bytes).is_err()) {
-                    self.lose_relay();
+                let sent = self.relay.as_ref().map(|relay| (relay.send(bytes), relay.backlog()));
+                match sent {
+                    Some((Ok(()), backlog)) => self.peer.handle_backlog(self.now(), Buffer::Relay, backlog),
+                    Some((Err(_), _)) => self.lose_relay(),
+                    None => {}
                 }
             }
             Transmit::Direct { peer, attempt, mode, bytes } => {
                 let key = ConnectionKey { peer, attempt };
-                if self.connections.get(&key).is_some_and(|connection| connection.send(mode, bytes).is_err())
-                {
-                    self.lose_connection(key);
+                let connection = self.connections.get(&key);
+                match connection.map(|connection| (connection.send(mode, bytes), connection.backlog())) {
+                    Some((Ok(()), backlog)) => {
+                        self.peer.handle_backlog(self.now(), Buffer::Direct(key), backlog);
+                    }
+                    Some((Err(_), _)) => self.lose_connection(key),
+                    None => {}
                 }
             }
         }

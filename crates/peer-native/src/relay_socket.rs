@@ -75,6 +75,12 @@ impl RelaySocket {
         let _ = self.outgoing.send(bytes);
         Ok(())
     }
+
+    /// Bytes that were not given to the socket yet.
+    #[must_use]
+    pub fn backlog(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
 }
 
 struct Queue {

@@ -175,6 +175,13 @@ impl Connection {
             (Mode::Reliable, _) => channel.send_with_u8_array(bytes).map_err(|_| Overflow),
         }
     }
+
+    /// Bytes that wait in both channels.
+    #[must_use]
+    pub fn backlog(&self) -> usize {
+        let channels = [&self.shared.unreliable, &self.shared.reliable];
+        channels.iter().map(|channel| channel.buffered_amount() as usize).sum()
+    }
 }
 
 impl Drop for Connection {

@@ -88,6 +88,12 @@ impl RelaySocket {
         }
         self.shared.socket.send_with_u8_array(bytes).map_err(|_| Overflow)
     }
+
+    /// Bytes that the browser has not given to the network yet.
+    #[must_use]
+    pub fn backlog(&self) -> usize {
+        self.shared.socket.buffered_amount() as usize
+    }
 }
 
 impl Drop for RelaySocket {

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::{Rc, Weak};
 
-use samovar_peer::{Peer, PeerConfig, Request, Transmit};
+use samovar_peer::{Buffer, Peer, PeerConfig, Request, Transmit};
 use samovar_wire::Time;
 
 use crate::alarm::{Alarm, Ring};
@@ -203,15 +203,19 @@ impl Driver {
     fn transmit(&mut self, transmit: Transmit) {
         match transmit {
             Transmit::Relay(bytes) => {
-                if self.relay.as_ref().is_some_and(|relay| relay.send(&bytes).is_err()) {
-                    self.lose_relay();
+                match self.relay.as_ref().map(|relay| (relay.send(&bytes), relay.backlog())) {
+                    Some((Ok(()), backlog)) => self.peer.handle_backlog(now(), Buffer::Relay, backlog),
+                    Some((Err(_), _)) => self.lose_relay(),
+                    None => {}
                 }
             }
             Transmit::Direct { peer, attempt, mode, bytes } => {
                 let key = ConnectionKey { peer, attempt };
-                if self.connections.get(&key).is_some_and(|connection| connection.send(mode, &bytes).is_err())
-                {
-                    self.lose_connection(key);
+                let connection = self.connections.get(&key);
+                match connection.map(|connection| (connection.send(mode, &bytes), connection.backlog())) {
+                    Some((Ok(()), backlog)) => self.peer.handle_backlog(now(), Buffer::Direct(key), backlog),
+                    Some((Err(_), _)) => self.lose_connection(key),
+                    None => {}
                 }
             }
         }

@@ -8,4 +8,5 @@ mod path;
 mod peer;
 
 pub use path::Path;
-pub use peer::{ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, Traffic, Transmit};
+pub use peer::{Buffer, ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, Traffic, Transmit};
+pub use samovar_session::Schemas;

@@ -55,11 +55,14 @@ pub(crate) struct PathState {
     last_offer: Option<Time>,
     /// What the other end calls the attempt that we answer.
     pub(crate) remote_attempt: u32,
+    /// What the driver's buffer of the connection holds, in bytes.
+    pub(crate) backlog: u64,
 }
 
 impl PathState {
     pub(crate) fn new(now: Time) -> Self {
-        Self { direct: Direct::Idle { retry_at: now }, failures: 0, last_offer: None, remote_attempt: 0 }
+        let direct = Direct::Idle { retry_at: now };
+        Self { direct, failures: 0, last_offer: None, remote_attempt: 0, backlog: 0 }
     }
 
     /// The attempt under way or open.
@@ -90,6 +93,7 @@ impl PathState {
 
     pub(crate) fn on_opening(&mut self, attempt: u32, offered: bool) {
         self.direct = Direct::Opening { attempt, offered };
+        self.backlog = 0;
     }
 
     /// Whether to answer an offer: not when ours is under way and has precedence, and not too often.

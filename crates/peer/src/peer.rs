@@ -6,7 +6,7 @@ mod signals;
 use std::collections::{BTreeMap, VecDeque};
 
 use samovar_directory::{Client, ClientConfig, Fault};
-use samovar_session::{Event, Session};
+use samovar_session::{Event, Schemas, Session};
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{Entropy, GameCode, Mode, PROTOCOL_VERSION, PeerId, Ticket, Time, Warrant};
 
@@ -44,6 +44,8 @@ pub struct PeerConfig {
     pub attributes: u32,
     /// Agreed: hash of the game's name, version and parameters.
     pub params: u64,
+    /// Agreed: what the game's objects are made of. Its hash belongs into `params`.
+    pub schemas: Schemas,
     /// Which paths to use.
     pub paths: PathPolicy,
     /// For a founder: members at most.
@@ -66,6 +68,15 @@ pub enum Transmit {
         /// The bytes.
         bytes: Vec<u8>,
     },
+}
+
+/// A buffer of the driver that bytes wait in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffer {
+    /// The relay's WebSocket.
+    Relay,
+    /// Both channels of a connection.
+    Direct(ConnectionKey),
 }
 
 /// Names one attempt at a direct connection with a peer: how a driver keeps its connections apart.
@@ -164,6 +175,8 @@ pub struct Peer {
     last_attempt: u32,
     shown_warrant: Option<Warrant>,
     traffic: Traffic,
+    /// What waits for the relay's WebSocket, in bytes.
+    relay_backlog: u64,
     transmits: VecDeque<Transmit>,
     requests: VecDeque<Request>,
     events: VecDeque<PeerEvent>,
@@ -193,6 +206,7 @@ impl Peer {
             last_attempt: 0,
             shown_warrant: None,
             traffic: Traffic::default(),
+            relay_backlog: 0,
             transmits: VecDeque::new(),
             requests: VecDeque::new(),
             events: VecDeque::new(),
@@ -347,9 +361,50 @@ impl Peer {
         self.drain_client(now);
     }
 
+    /// Tells what a driver's buffer holds: bytes given to a connection, or to the relay's WebSocket, that are not
+    /// on their way. To be called after sending; links hold back while it is too much. Of a connection that is not
+    /// the newest nothing is believed.
+    pub fn handle_backlog(&mut self, now: Time, buffer: Buffer, bytes: usize) {
+        let bytes = bytes as u64;
+        match buffer {
+            Buffer::Relay => self.relay_backlog = bytes,
+            Buffer::Direct(ConnectionKey { peer, attempt }) => {
+                let Some(path) = self.paths.get_mut(&peer).filter(|path| path.attempt() == Some(attempt))
+                else {
+                    return;
+                };
+                path.backlog = bytes;
+            }
+        }
+        let (relay, relay_backlog) = (self.may_relay(), self.relay_backlog);
+        let Some(session) = &mut self.session else { return };
+        for (&peer, path) in &self.paths {
+            let ways = path.ways(now, relay);
+            let backlog = match (ways.direct.is_some(), ways.relayed, buffer) {
+                // In doubt the shorter queue counts: that of a path that died never drains.
+                (true, true, _) => path.backlog.min(relay_backlog),
+                (true, false, Buffer::Direct(key)) if key.peer == peer => path.backlog,
+                (false, true, Buffer::Relay) => relay_backlog,
+                _ => continue,
+            };
+            session.handle_backlog(now, peer, backlog);
+        }
+    }
+
+    /// Tells the session which paths lose nothing: those that are the relay's WebSocket and no other.
+    fn note_losses(&mut self, now: Time) {
+        let relay = self.may_relay();
+        let Some(session) = &mut self.session else { return };
+        for (&peer, path) in &self.paths {
+            let ways = path.ways(now, relay);
+            session.set_lossless(now, peer, ways.relayed && ways.direct.is_none());
+        }
+    }
+
     /// Gives each packet of the session its ways.
     fn route_session(&mut self, now: Time) {
         let relay = self.may_relay();
+        self.note_losses(now);
         while self.transmits.len() < QUEUE_MAX {
             let Some(out) = self.session.as_mut().and_then(|session| session.poll_transmit(now)) else {
                 break;

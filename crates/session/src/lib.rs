@@ -14,9 +14,11 @@
 mod clock;
 mod session;
 
-pub use samovar_link::SendError;
-pub use samovar_objects::{CreateError, Object, ObjectError};
+pub use samovar_link::{LinkStats, SendError};
+pub use samovar_objects as objects;
+pub use samovar_objects::{CreateError, Object, ObjectError, Schemas, State};
 pub use samovar_roster::{Role, View};
+pub use samovar_wire::Lane;
 pub use session::{
     Cause, Departure, EndReason, Event, MemberInfo, Migration, Session, SessionConfig, Target, Transmit,
 };

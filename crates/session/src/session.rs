@@ -10,14 +10,14 @@ mod transmit;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use samovar_link::{Link, LinkConfig, SendError};
-use samovar_objects::{CreateError, Object, ObjectError, Objects};
+use samovar_link::{Link, LinkConfig, LinkStats, SendError};
+use samovar_objects::{CreateError, Object, ObjectError, Objects, Schemas, State};
 use samovar_roster::{RelayKey, Role, Roster, View};
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{
-    CloseCode, Duration, Entropy, Mode, ObjectId, PeerId, SeatId, Stamp, Term, Ticket, Time, Warrant,
+    CloseCode, Duration, Entropy, Lane, Mode, ObjectId, PeerId, SeatId, Stamp, Term, Ticket, Time, Warrant,
 };
 
 use crate::clock::SessionClock;
@@ -50,6 +50,8 @@ pub struct SessionConfig {
     pub capacity: u8,
     /// Seed of the tickets that this peer gives out as host; secret.
     pub entropy: [u8; 32],
+    /// Agreed: what the game's objects are made of. Its hash belongs into `params`.
+    pub schemas: Schemas,
 }
 
 /// How far this peer is.
@@ -110,7 +112,10 @@ pub struct Session {
     farewells: VecDeque<(PeerId, Vec<u8>)>,
     migration: Option<Migration>,
     next_watch: Time,
-    last_now: Time,
+    /// Who was served last by [`Session::poll_transmit`].
+    serving: Option<PeerId>,
+    /// Messages of the game that came before this peer was a member.
+    early: VecDeque<Event>,
     scratch: Vec<u8>,
 }
 
@@ -124,7 +129,7 @@ impl Session {
         let is_founder = roster.is_host();
         let mut session = Self {
             phase: Phase::Joining,
-            objects: Objects::new(config.me, roster.host(), roster.term()),
+            objects: Objects::new(config.me, roster.host(), roster.term(), config.schemas.clone()),
             view: View::founding(config.capacity),
             view_revision: None,
             clock: if is_founder { SessionClock::founded(now) } else { SessionClock::unknown(now) },
@@ -142,7 +147,8 @@ impl Session {
             farewells: VecDeque::new(),
             migration: None,
             next_watch: now,
-            last_now: now,
+            serving: None,
+            early: VecDeque::new(),
             scratch: Vec::new(),
             roster,
             config,
@@ -242,6 +248,18 @@ impl Session {
         Some(self.links.get(&peer)?.link.silence(now))
     }
 
+    /// What the link to a peer measures; `None` when there is no link to it.
+    #[must_use]
+    pub fn link_stats(&self, peer: PeerId) -> Option<LinkStats> {
+        Some(self.links.get(&peer)?.link.stats())
+    }
+
+    /// How suspicious the silence of a peer is; see [`samovar_link::Link::suspicion`].
+    #[must_use]
+    pub fn suspicion(&self, now: Time, peer: PeerId) -> Option<f64> {
+        Some(self.links.get(&peer)?.link.suspicion(now))
+    }
+
     /// All objects, by id; the session object is among them.
     pub fn objects(&self) -> impl Iterator<Item = &Object> {
         self.objects.iter()
@@ -261,7 +279,44 @@ impl Session {
         self.objects.create(self.clock.time(now), traits, fields)
     }
 
-    /// Sets a field of an object that this peer owns. Setting the value that it has costs nothing.
+    /// Creates an object of a kind with a schema that this peer owns.
+    ///
+    /// # Errors
+    /// See [`CreateError`].
+    pub fn create_state(
+        &mut self,
+        now: Time,
+        traits: Traits,
+        state: &State,
+    ) -> Result<ObjectId, CreateError> {
+        self.objects.create_state(self.clock.time(now), traits, state)
+    }
+
+    /// Sets the state of an object that this peer owns. What is as it was costs nothing.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn set_state(&mut self, now: Time, id: ObjectId, state: &State) -> Result<(), ObjectError> {
+        self.objects.set_state(self.clock.time(now), id, state)
+    }
+
+    /// How much an object counts where not all that changed fits into a packet; 16 unless set.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn set_priority(&mut self, id: ObjectId, priority: u8) -> Result<(), ObjectError> {
+        self.objects.set_priority(id, priority)
+    }
+
+    /// The least time between two updates of an object to each peer; zero unless set.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn set_interval(&mut self, id: ObjectId, interval: Duration) -> Result<(), ObjectError> {
+        self.objects.set_interval(id, interval)
+    }
+
+    /// Sets a text field of an object that this peer owns. Setting the value that it has costs nothing.
     ///
     /// # Errors
     /// See [`ObjectError`].
@@ -294,11 +349,15 @@ impl Session {
         self.objects.granted_to(id)
     }
 
-    /// Sends a message of the game, reliably and in order per receiver.
+    /// Sends a message of the game, in the order of its lane per receiver.
+    ///
+    /// Lanes do not wait for each other, nor for objects: what a message in [`Lane::GAME`] speaks of may not be here
+    /// yet. In [`Lane::SESSION`] it comes behind all that this peer said about its objects before.
     ///
     /// # Errors
-    /// `TooLarge` over `APP_MESSAGE_MAX`; `WouldBlock` when a receiver's queue is full: then nobody after it got it.
-    pub fn send(&mut self, target: Target, message: &[u8]) -> Result<(), SendError> {
+    /// `TooLarge` over `APP_MESSAGE_MAX`, or over what fits a packet when the lane is not reliable; `NoSuchLane`;
+    /// `WouldBlock` when a receiver's queue is full: then nobody after it got it.
+    pub fn send(&mut self, target: Target, lane: Lane, message: &[u8]) -> Result<(), SendError> {
         if message.len() > APP_MESSAGE_MAX {
             return Err(SendError::TooLarge);
         }
@@ -313,7 +372,7 @@ impl Session {
                 Target::All => true,
             };
             if addressed {
-                peering.link.send(&framed)?;
+                peering.link.send(lane, &framed)?;
             }
         }
         Ok(())
@@ -396,7 +455,6 @@ impl Session {
     /// Bytes for this peer came on `mode` of the path to `from`.
     pub fn handle_packet(&mut self, now: Time, from: PeerId, mode: Mode, bytes: &[u8]) {
         if self.phase != Phase::Over && from != self.config.me {
-            self.note_time(now);
             self.route(now, from, mode, bytes);
         }
     }

@@ -8,10 +8,14 @@ use std::collections::BTreeMap;
 
 use samovar_roster::View;
 use samovar_roster::authority::Signatory;
-use samovar_session::{Session, SessionConfig};
+use samovar_session::{Schemas, Session, SessionConfig};
 use samovar_wire::control::{Hello, PeerControl, Welcome, encode};
-use samovar_wire::link_frame::{BulkChunk, Frame, PacketHeader};
-use samovar_wire::object::{Announcement, MessageKind, Traits, encode_announcement, encode_update_head};
+use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
+use samovar_wire::object::{
+    Announcement, FrameHead, MessageKind, Traits, encode_announcement, encode_update_head,
+};
+use samovar_wire::range_coder::RangeEncoder;
+use samovar_wire::symbol::{Model, encode_wide};
 use samovar_wire::{
     CloseCode, Duration, Entropy, Kind, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SeatId, SessionId, Stamp,
     Term, Ticket, Time, Writer,
@@ -61,9 +65,12 @@ impl Liar {
 
     fn packet(&mut self, to: PeerId, frames: &[Frame<'_>]) -> Vec<u8> {
         let lies = self.roll(40) == 0;
-        let (newest, history) = if lies { (self.roll(9) as u16, self.dice.number()) } else { (0, 0) };
+        let ack = lies.then(|| {
+            let words = core::array::from_fn(|_| self.dice.number());
+            Ack { newest: self.roll(9) as u16, history: AckHistory::from_words(words) }
+        });
         let said = self.said.entry(to).or_default();
-        let header = PacketHeader { number: said.packets, newest, history };
+        let header = PacketHeader { number: said.packets, ack };
         said.packets = said.packets.wrapping_add(1);
         let mut bytes = Vec::new();
         let mut out = Writer::new(&mut bytes);
@@ -76,7 +83,7 @@ impl Liar {
         let said = self.said.entry(to).or_default();
         let number = said.segments;
         said.segments += 1;
-        self.packet(to, &[Frame::Segment { number, last: true, bytes: message }])
+        self.packet(to, &[Frame::Segment { lane: 0, number: number as u16, last: true, bytes: message }])
     }
 
     fn control(&mut self, to: PeerId, message: &PeerControl) -> Vec<u8> {
@@ -154,24 +161,47 @@ impl Liar {
         out.prefixed(&vec![9; length]);
     }
 
+    /// A frame with the state of one object, which has one text as far as the liar says.
+    fn state_frame(&mut self, id: ObjectId, stamp: Stamp) -> Vec<u8> {
+        let (frame, base, length) = (self.number(9), self.number(9), self.roll(256) as u32);
+        let mut bytes = vec![MessageKind::Frame as u8];
+        let baselines = [self.roll(256) as u8, self.roll(256) as u8, self.roll(3) as u8];
+        FrameHead { frame, base, count: 1, baselines }.encode(&mut Writer::new(&mut bytes));
+        let start = bytes.len();
+        let age = self.number(5) as i32 & i32::MAX;
+        let mut out = RangeEncoder::new(&mut bytes);
+        // Another kind and another origin, on the frame's baselines (PROTOCOL §4.6).
+        { Model::FALLING }.encode(0b0011, &mut out);
+        out.bits(id.creator.0, 32);
+        [(stamp.term.0 >> 32) as u32, stamp.term.0 as u32, stamp.counter]
+            .into_iter()
+            .for_each(|part| encode_wide(part, &mut out));
+        Model::of_scale(0).encode_number(id.number.wrapping_sub(1).cast_signed(), &mut out);
+        out.bits(u32::from(TEAPOT.kind.0), 8);
+        out.bits(1, 7);
+        Model::of_scale(0).encode_number(age, &mut out);
+        { Model::FALLING }.encode(1, &mut out);
+        out.bits(length, 8);
+        (0..length).for_each(|_| out.bits(9, 8));
+        out.finish(start);
+        bytes
+    }
+
     /// Something about the link itself.
     fn frame(&mut self, to: PeerId) -> (Mode, Vec<u8>) {
         let bytes = match self.roll(6) {
-            0 => {
-                let sent = self.number(9);
-                self.packet(to, &[Frame::Ping { sent }])
-            }
+            0 => self.packet(to, &[Frame::Ping]),
             1 => {
-                let (sent, held, session) = (self.number(9), self.number(9), self.number(9));
-                self.packet(to, &[Frame::Pong { sent, held, session }])
+                let (ping, held, session) = (self.number(9) as u16, self.number(9), self.number(9));
+                self.packet(to, &[Frame::Pong { ping, held, session }])
             }
             2 if self.roll(8) == 0 => {
                 let offset = self.number(0);
                 self.packet(to, &[Frame::BulkAck(offset)])
             }
             3 if self.roll(8) == 0 => {
-                let number = self.number(300);
-                self.packet(to, &[Frame::Segment { number, last: false, bytes: b"x" }])
+                let (lane, number) = (self.roll(4) as u8, self.number(300) as u16);
+                self.packet(to, &[Frame::Segment { lane, number, last: false, bytes: b"x" }])
             }
             4 if self.roll(8) == 0 => {
                 let mut bytes = Vec::new();
@@ -203,9 +233,8 @@ fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]
         5 | 6 => liar.frame(target),
         7 => {
             let id = liar.id(pots);
-            let mut content = vec![MessageKind::Update as u8];
             let stamp = liar.stamp(1);
-            liar.updates(&mut content, id, stamp);
+            let content = liar.state_frame(id, stamp);
             (Mode::Unreliable, liar.packet(target, &[Frame::Datagram(&content)]))
         }
         _ => {
@@ -263,6 +292,7 @@ fn a_member_that_lies_about_everything_harms_nobody() {
 /// A session that joins a liar, which is host.
 fn victim(relay: &Signatory, liar: PeerId, seed: u8) -> Session {
     let config = SessionConfig {
+        schemas: Schemas::new(),
         me: PeerId(50),
         key: relay.key(),
         warrant: relay.warrant(SessionId(7), Term(1), liar),
@@ -276,16 +306,16 @@ fn victim(relay: &Signatory, liar: PeerId, seed: u8) -> Session {
     Session::new(Time::from_micros(5), config).unwrap()
 }
 
-/// Drains a session; the pings in what it sends.
-fn drain(session: &mut Session, now: Time) -> Vec<u64> {
+/// Drains a session; the packets that it sends with a ping.
+fn drain(session: &mut Session, now: Time) -> Vec<u16> {
     let mut pings = Vec::new();
     for round in 0.. {
         assert!(round < 1_000, "there is always something to send");
         let Some(out) = session.poll_transmit(now) else { break };
-        if let (Mode::Unreliable, Ok((_, mut frames))) = (out.mode, PacketHeader::decode(&out.bytes)) {
+        if let (Mode::Unreliable, Ok((header, mut frames))) = (out.mode, PacketHeader::decode(&out.bytes)) {
             while let Ok(Some(frame)) = frames.next_frame() {
-                if let Frame::Ping { sent } = frame {
-                    pings.push(sent);
+                if frame == Frame::Ping {
+                    pings.push(header.number);
                 }
             }
         }
@@ -343,9 +373,9 @@ fn a_host_that_lies_about_everything_breaks_nothing_that_its_successor_needs() {
         for bytes in script {
             now += Duration::from_millis(liar.roll(60));
             session.handle_packet(now, liar.me, Mode::Unreliable, &bytes);
-            for sent in core::mem::take(&mut pings) {
+            for ping in core::mem::take(&mut pings) {
                 let (held, time) = (liar.number(0) % 9, liar.number(1_000_000));
-                let pong = liar.packet(PeerId(50), &[Frame::Pong { sent, held, session: time }]);
+                let pong = liar.packet(PeerId(50), &[Frame::Pong { ping, held, session: time }]);
                 session.handle_packet(now, liar.me, Mode::Unreliable, &pong);
             }
             session.handle_timeout(now);

@@ -4,10 +4,10 @@
 
 mod world;
 
-use samovar_link::{Link, LinkConfig};
+use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{Departure, EndReason, Event, Role, Target};
 use samovar_wire::control::{Hello, PeerControl, encode};
-use samovar_wire::{CloseCode, Entropy, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term, Time, Warrant};
+use samovar_wire::{CloseCode, Entropy, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term, Time, Warrant};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{CUBE, TEAPOT, World};
@@ -173,10 +173,11 @@ fn a_member_that_claims_to_be_host_without_a_warrant_is_shut_out() {
     for message in [PeerControl::Hello(hello), PeerControl::Warrant(forged)] {
         let mut bytes = vec![1];
         encode(&message, &mut bytes);
-        link.send(&bytes).unwrap();
-        let out = link.poll_transmit(world.now, Time::ZERO, true, &mut |_, _, _| {}).unwrap();
-        let now = world.now;
-        world.peer(host).handle_packet(now, mallory, out.mode, &out.bytes);
+        link.send(Lane::SESSION, &bytes).unwrap();
+        let (now, mut packet) = (world.now, Vec::new());
+        let source = Source { wanted: true, compose: &mut |_, _, _| {} };
+        let mode = link.poll_transmit(now, Time::ZERO, source, &mut packet).unwrap();
+        world.peer(host).handle_packet(now, mallory, mode, &packet);
         world.run(20);
     }
     assert!(world.events[&host].contains(&Event::LinkClosed { peer: mallory, code: CloseCode::BadWarrant }));
@@ -213,14 +214,18 @@ fn messages_of_the_game_arrive_in_order_and_only_where_they_should() {
     let (a, b) = (world.join(None), world.join(None));
     world.run(3_000);
     for n in 0..50u8 {
-        world.peer(a).send(Target::All, &[n]).unwrap();
-        world.peer(a).send(Target::Peer(b), &[n, n]).unwrap();
+        world.peer(a).send(Target::All, Lane::GAME, &[n]).unwrap();
+        world.peer(a).send(Target::Peer(b), Lane::GAME, &[n, n]).unwrap();
         world.run(7);
     }
     world.run(2_000);
     let heard = |world: &World, peer| {
         let message = |e: &Event| {
-            if let Event::Message { from, bytes } = e { Some((*from, bytes.clone())) } else { None }
+            if let Event::Message { from, bytes, lane: Lane::GAME } = e {
+                Some((*from, bytes.clone()))
+            } else {
+                None
+            }
         };
         world.events[&peer].iter().filter_map(message).collect::<Vec<_>>()
     };

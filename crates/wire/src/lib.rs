@@ -9,11 +9,14 @@ pub mod codec;
 pub mod control;
 pub mod entropy;
 pub mod id;
+pub mod lane;
 pub mod limits;
 pub mod link_frame;
 pub mod object;
+pub mod range_coder;
 pub mod relay;
 pub mod stamp;
+pub mod symbol;
 pub mod time;
 pub mod view;
 pub mod warrant;
@@ -22,12 +25,13 @@ pub use close::{Blame, CloseCode};
 pub use codec::{DecodeError, Reader, Writer};
 pub use entropy::{Entropy, digest};
 pub use id::{GameCode, Kind, ObjectId, PeerId, SeatId, SessionId, Term, Ticket, TicketHash};
+pub use lane::{Lane, Receipt};
 pub use stamp::Stamp;
 pub use time::{Duration, Time};
 pub use warrant::{PeerPass, Signature, Warrant};
 
 /// Version of everything in `PROTOCOL.md`. Peers and relays of different versions refuse each other (PROTOCOL §1).
-pub const PROTOCOL_VERSION: u16 = 1;
+pub const PROTOCOL_VERSION: u16 = 2;
 
 /// How a path carries bytes (PROTOCOL §2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,13 +40,4 @@ pub enum Mode {
     Unreliable,
     /// In order and complete while the path lives. Bulk only.
     Reliable,
-}
-
-/// What the sender keeps of a reliable or bulk message to ask later whether it was delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Receipt {
-    /// The number of the message's last segment in the reliable lane.
-    Lane(u64),
-    /// The offset just behind the message in the bulk stream.
-    Bulk(u64),
 }

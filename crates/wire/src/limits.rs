@@ -8,10 +8,14 @@ pub const BULK_CHUNK_MAX: usize = 16 * 1_024;
 pub const MESSAGE_MAX: usize = 64 * 1_024;
 /// Largest message of the application in bytes.
 pub const APP_MESSAGE_MAX: usize = 16 * 1_024;
-/// Payload bytes of one segment of the reliable lane.
+/// Payload bytes of one segment of a reliable lane.
 pub const SEGMENT_MAX: usize = 1_000;
-/// Segments a sender may have in flight, and a receiver must hold, on one link.
+/// Segments of the session's lane a sender may have in flight, and a receiver must hold, on one link.
 pub const SEGMENT_WINDOW: u64 = 256;
+/// The same for each of the game's lanes.
+pub const GAME_SEGMENT_WINDOW: u64 = 64;
+/// Largest unreliable or sequenced message in bytes: it shares its packet with a header and an answer or two.
+pub const DATAGRAM_MAX: usize = 1_100;
 /// Bytes of the bulk stream a sender may have in flight on one link.
 pub const BULK_WINDOW: u64 = 256 * 1_024;
 /// Most fields of one object.

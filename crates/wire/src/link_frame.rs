@@ -1,41 +1,141 @@
 //! Packets, the frames in them, and chunks of the bulk stream (PROTOCOL §2 and §3).
 
+use crate::lane::{RELIABLE_LANES, SEQUENCED_CHANNELS};
 use crate::limits::{BULK_CHUNK_MAX, PACKET_MAX, SEGMENT_MAX};
 use crate::{CloseCode, DecodeError, Reader, Writer};
 
-/// Packets of history that an ack describes, the newest one not counted.
-pub const ACK_HISTORY: u64 = 64;
+/// Packets before the newest one that an ack can describe, and that a receiver remembers.
+pub const ACK_HISTORY: u64 = 256;
+/// SEGMENT frames of one lane in one packet at most: what keeps truncated segment numbers unambiguous.
+pub const SEGMENTS_PER_PACKET: usize = 64;
+/// The header without an ack; an ack adds two bytes and its history.
+pub const HEADER_MIN: usize = 3;
+/// The largest header.
+pub const HEADER_MAX: usize = HEADER_MIN + 2 + HISTORY_BYTES;
+/// Bytes of a SEGMENT or SEQUENCED frame before its content, at most.
+pub const SEGMENT_HEAD_MAX: usize = 1 + 2 + 2;
+/// Bytes of a DATAGRAM frame before its content, at most.
+pub const DATAGRAM_HEAD_MAX: usize = 1 + 2;
 
-const VERSION: u8 = 0x51;
-const SEGMENT: u8 = 1;
-const LAST_SEGMENT: u8 = 2;
-const DATAGRAM: u8 = 3;
-const PING: u8 = 4;
-const PONG: u8 = 5;
-const BULK_ACK: u8 = 6;
-const CLOSE: u8 = 7;
+/// The upper four bits of a packet's first byte.
+const VERSION: u8 = 0x60;
+const HISTORY_BYTES: usize = ACK_HISTORY as usize / 8;
+/// Bytes of history by the lower four bits of the first byte; 0 says that there is no ack at all.
+const HISTORY_LENGTHS: [usize; 16] = [0, 0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 28, HISTORY_BYTES];
+
+const DATAGRAM: u8 = 0x01;
+const DATAGRAM_REST: u8 = 0x02;
+const PING: u8 = 0x03;
+const PONG: u8 = 0x04;
+const BULK_ACK: u8 = 0x05;
+const CLOSE: u8 = 0x07;
+/// SEGMENT of lane 0; each lane has two kinds, the odd one ends its message.
+const SEGMENT: u8 = 0x10;
+const SEGMENT_END: u8 = SEGMENT + 2 * RELIABLE_LANES;
+/// SEQUENCED of channel 0.
+const SEQUENCED: u8 = 0x18;
+const SEQUENCED_END: u8 = SEQUENCED + SEQUENCED_CHANNELS;
+
+/// Which packets were received before the newest one: bit i stands for `newest - 1 - i`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckHistory {
+    words: [u64; ACK_HISTORY as usize / 64],
+}
+
+impl AckHistory {
+    /// The history of a bitmap; its lowest bit is bit 0 of the first word.
+    #[must_use]
+    pub const fn from_words(words: [u64; ACK_HISTORY as usize / 64]) -> Self {
+        Self { words }
+    }
+
+    /// Whether the packet `1 + bit` before the newest was received.
+    #[must_use]
+    pub fn has(&self, bit: u64) -> bool {
+        self.words.get(bit as usize / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+    }
+
+    /// Notes a packet; one too old to be described is not noted.
+    pub fn set(&mut self, bit: u64) {
+        if let Some(word) = self.words.get_mut(bit as usize / 64) {
+            *word |= 1 << (bit % 64);
+        }
+    }
+
+    /// Moves everything back by `by`, since there is a newer newest packet.
+    pub fn age(&mut self, by: u64) {
+        let (whole, part) = ((by / 64).min(self.words.len() as u64) as usize, by % 64);
+        for at in (0..self.words.len()).rev() {
+            let low = at.checked_sub(whole).map_or(0, |from| self.words[from]);
+            let lower = at.checked_sub(whole + 1).map_or(0, |from| self.words[from]);
+            self.words[at] = if part == 0 { low } else { low << part | lower >> (64 - part) };
+        }
+    }
+
+    /// What is left when only the first `bits` bits count.
+    #[must_use]
+    pub fn truncated(mut self, bits: u64) -> Self {
+        for (word, first) in self.words.iter_mut().zip((0u64..).step_by(64)) {
+            let keep = bits.saturating_sub(first);
+            if keep < 64 {
+                *word &= (1 << keep) - 1;
+            }
+        }
+        self
+    }
+
+    /// The bits that are set, from the newest packet on back.
+    pub fn bits(&self) -> impl Iterator<Item = u64> + use<> {
+        let words = self.words;
+        (0u64..).zip(words).flat_map(|(index, mut word)| {
+            core::iter::from_fn(move || {
+                let bit = word.trailing_zeros();
+                word &= word.wrapping_sub(1);
+                (bit < 64).then_some(index * 64 + u64::from(bit))
+            })
+        })
+    }
+
+    /// Bytes up to the last one with a bit set.
+    fn byte_len(&self) -> usize {
+        let words = (0..).zip(&self.words).filter(|(_, word)| **word != 0);
+        words.last().map_or(0, |(index, word)| index * 8 + 8 - word.leading_zeros() as usize / 8)
+    }
+}
+
+/// What a packet says about the packets received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ack {
+    /// The newest packet received, truncated.
+    pub newest: u16,
+    /// Those before it. Only what is set says something: the rest may have been described earlier.
+    pub history: AckHistory,
+}
 
 /// What stands in front of every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketHeader {
     /// The packet's number, truncated.
     pub number: u16,
-    /// The newest packet that the sender has received, truncated; meaningless when `history` is zero.
-    pub newest: u16,
-    /// Bit 0: `newest` itself was received; bit i: `newest - i` was.
-    pub history: u64,
+    /// What was received; `None` before the first packet.
+    pub ack: Option<Ack>,
 }
-
-/// The bytes of a header.
-pub const HEADER_LEN: usize = 13;
 
 impl PacketHeader {
     /// Appends the header.
     pub fn encode(&self, out: &mut Writer<'_>) {
-        out.u8(VERSION);
+        let Some(ack) = self.ack else {
+            out.u8(VERSION);
+            out.u16(self.number);
+            return;
+        };
+        let needed = ack.history.byte_len();
+        let code = (1..16).find(|&code| HISTORY_LENGTHS[code] >= needed).unwrap_or(15);
+        out.u8(VERSION | code as u8);
         out.u16(self.number);
-        out.u16(self.newest);
-        out.u64(self.history);
+        out.u16(ack.newest);
+        let bytes = ack.history.words.iter().flat_map(|word| word.to_le_bytes());
+        bytes.take(HISTORY_LENGTHS[code]).for_each(|byte| out.u8(byte));
     }
 
     /// Reads the header of a packet.
@@ -47,11 +147,23 @@ impl PacketHeader {
             return Err(DecodeError::TooLarge);
         }
         let mut reader = Reader::new(packet);
-        if reader.u8()? != VERSION {
+        let first = reader.u8()?;
+        if first & 0xf0 != VERSION {
             return Err(DecodeError::Invalid);
         }
-        let header = Self { number: reader.u16()?, newest: reader.u16()?, history: reader.u64()? };
-        Ok((header, Frames { reader }))
+        let number = reader.u16()?;
+        let code = usize::from(first & 0x0f);
+        let ack = if code == 0 {
+            None
+        } else {
+            let newest = reader.u16()?;
+            let mut history = AckHistory::default();
+            for (at, byte) in reader.bytes(HISTORY_LENGTHS[code])?.iter().enumerate() {
+                history.words[at / 8] |= u64::from(*byte) << (at % 8 * 8);
+            }
+            Some(Ack { newest, history })
+        };
+        Ok((Self { number, ack }, Frames { reader }))
     }
 }
 
@@ -65,32 +177,42 @@ pub fn expand(truncated: u16, expected: u64) -> u64 {
 /// One thing that a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// A piece of a message of the reliable lane.
+    /// A piece of a message of a reliable lane.
     Segment {
-        /// Its place in the lane.
-        number: u64,
+        /// Which lane, below [`RELIABLE_LANES`].
+        lane: u8,
+        /// Its place in the lane, truncated.
+        number: u16,
         /// Whether it ends its message.
         last: bool,
         /// At most [`SEGMENT_MAX`] bytes.
         bytes: &'a [u8],
     },
+    /// A sequenced message.
+    Sequenced {
+        /// Which channel, below [`SEQUENCED_CHANNELS`].
+        channel: u8,
+        /// Its place in the channel, truncated.
+        number: u16,
+        /// The message.
+        bytes: &'a [u8],
+    },
     /// An unreliable message.
     Datagram(&'a [u8]),
-    /// Asks for a [`Frame::Pong`]; the time is the sender's own and comes back unread.
-    Ping {
-        /// Microseconds on the sender's clock.
-        sent: u64,
-    },
+    /// An unreliable message that is the rest of the packet: its length is not written.
+    LastDatagram(&'a [u8]),
+    /// Asks for a [`Frame::Pong`].
+    Ping,
     /// Answers the newest ping.
     Pong {
-        /// The ping's time.
-        sent: u64,
+        /// The number of the packet that the ping came in, truncated.
+        ping: u16,
         /// Microseconds between the ping's arrival and this answer.
         held: u64,
         /// Session time at the answer, in microseconds; zero while the sender does not know it.
         session: u64,
     },
-    /// Everything of the bulk stream before this offset has arrived.
+    /// Everything of the bulk stream before this offset was delivered.
     BulkAck(u64),
     /// The link ends here.
     Close(CloseCode),
@@ -100,22 +222,28 @@ impl Frame<'_> {
     /// Appends the frame.
     pub fn encode(&self, out: &mut Writer<'_>) {
         match *self {
-            Self::Segment { number, last, bytes } => {
-                out.u8(if last { LAST_SEGMENT } else { SEGMENT });
-                out.varint(number);
+            Self::Segment { lane, number, last, bytes } => {
+                out.u8(SEGMENT + 2 * lane + u8::from(last));
+                out.u16(number);
+                out.prefixed(bytes);
+            }
+            Self::Sequenced { channel, number, bytes } => {
+                out.u8(SEQUENCED + channel);
+                out.u16(number);
                 out.prefixed(bytes);
             }
             Self::Datagram(bytes) => {
                 out.u8(DATAGRAM);
                 out.prefixed(bytes);
             }
-            Self::Ping { sent } => {
-                out.u8(PING);
-                out.varint(sent);
+            Self::LastDatagram(bytes) => {
+                out.u8(DATAGRAM_REST);
+                out.bytes(bytes);
             }
-            Self::Pong { sent, held, session } => {
+            Self::Ping => out.u8(PING),
+            Self::Pong { ping, held, session } => {
                 out.u8(PONG);
-                out.varint(sent);
+                out.u16(ping);
                 out.varint(held);
                 out.varint(session);
             }
@@ -148,14 +276,21 @@ impl<'a> Frames<'a> {
         }
         let reader = &mut self.reader;
         Ok(Some(match reader.u8()? {
-            kind @ (SEGMENT | LAST_SEGMENT) => Frame::Segment {
-                number: reader.varint()?,
-                last: kind == LAST_SEGMENT,
+            kind @ SEGMENT..SEGMENT_END => Frame::Segment {
+                lane: (kind - SEGMENT) / 2,
+                number: reader.u16()?,
+                last: kind & 1 == 1,
                 bytes: reader.prefixed(SEGMENT_MAX)?,
             },
+            kind @ SEQUENCED..SEQUENCED_END => Frame::Sequenced {
+                channel: kind - SEQUENCED,
+                number: reader.u16()?,
+                bytes: reader.prefixed(PACKET_MAX)?,
+            },
             DATAGRAM => Frame::Datagram(reader.prefixed(PACKET_MAX)?),
-            PING => Frame::Ping { sent: reader.varint()? },
-            PONG => Frame::Pong { sent: reader.varint()?, held: reader.varint()?, session: reader.varint()? },
+            DATAGRAM_REST => Frame::LastDatagram(reader.rest()),
+            PING => Frame::Ping,
+            PONG => Frame::Pong { ping: reader.u16()?, held: reader.varint()?, session: reader.varint()? },
             BULK_ACK => Frame::BulkAck(reader.varint()?),
             CLOSE => Frame::Close(CloseCode::from_u16(reader.u16()?)),
             _ => return Err(DecodeError::Invalid),
@@ -202,19 +337,23 @@ mod tests {
     #[test]
     fn frames_come_back_as_they_went() {
         let frames = [
-            Frame::Segment { number: 70_000, last: true, bytes: b"hello" },
-            Frame::Segment { number: 70_001, last: false, bytes: b"" },
+            Frame::Segment { lane: 0, number: 7_000, last: true, bytes: b"hello" },
+            Frame::Segment { lane: 3, number: 65_535, last: false, bytes: b"" },
+            Frame::Sequenced { channel: 3, number: 1, bytes: b"newest" },
             Frame::Datagram(b"x"),
-            Frame::Ping { sent: 12 },
-            Frame::Pong { sent: 12, held: 3, session: u64::MAX },
+            Frame::Ping,
+            Frame::Pong { ping: 12, held: 3, session: u64::MAX },
             Frame::BulkAck(1 << 40),
             Frame::Close(CloseCode::Malformed),
+            Frame::LastDatagram(b"the rest"),
         ];
-        let header = PacketHeader { number: 9, newest: 65_535, history: 5 };
+        let mut history = AckHistory::default();
+        history.set(0);
+        history.set(70);
+        let header = PacketHeader { number: 9, ack: Some(Ack { newest: 65_535, history }) };
         let mut packet = Vec::new();
         let mut writer = Writer::new(&mut packet);
         header.encode(&mut writer);
-        assert_eq!(writer.len(), HEADER_LEN);
         frames.iter().for_each(|f| f.encode(&mut writer));
         let (read, mut rest) = PacketHeader::decode(&packet).unwrap();
         assert_eq!(read, header);
@@ -222,6 +361,44 @@ mod tests {
             assert_eq!(rest.next_frame(), Ok(Some(frame)));
         }
         assert_eq!(rest.next_frame(), Ok(None));
+    }
+
+    #[test]
+    fn an_ack_costs_what_it_has_to_say() {
+        for (bits, len) in [(0u64, 5), (1, 6), (8, 6), (9, 7), (64, 13), (65, 15), (256, 37)] {
+            let mut history = AckHistory::default();
+            (0..bits).for_each(|bit| history.set(bit));
+            let header = PacketHeader { number: 1, ack: Some(Ack { newest: 2, history }) };
+            let mut bytes = Vec::new();
+            header.encode(&mut Writer::new(&mut bytes));
+            assert_eq!(bytes.len(), len, "{bits} bits");
+            assert_eq!(PacketHeader::decode(&bytes).unwrap().0, header);
+            assert!((0..bits).eq(history.bits()));
+        }
+        let (mut first, mut bytes) = (PacketHeader { number: 1, ack: None }, Vec::new());
+        first.encode(&mut Writer::new(&mut bytes));
+        assert_eq!(bytes.len(), HEADER_MIN);
+        first = PacketHeader::decode(&bytes).unwrap().0;
+        assert_eq!(first.ack, None);
+    }
+
+    #[test]
+    fn a_history_ages_as_a_list_of_bits_does() {
+        let mut history = AckHistory::default();
+        let mut model = vec![false; ACK_HISTORY as usize];
+        for (n, by) in [1u64, 3, 64, 1, 63, 65, 128, 2, 130, 1, 300, 5].into_iter().enumerate() {
+            history.set(n as u64 * 3);
+            model[n * 3] = true;
+            history.age(by);
+            let aged = (0..model.len()).map(|i| i.checked_sub(by as usize).is_some_and(|from| model[from]));
+            model = aged.collect();
+            let bits: Vec<_> = (0..ACK_HISTORY).map(|bit| history.has(bit)).collect();
+            assert_eq!(bits, model, "after {by}");
+        }
+        (0..ACK_HISTORY).for_each(|bit| history.set(bit));
+        for bits in [0, 1, 63, 64, 65, 255, 256, 999] {
+            assert_eq!(history.truncated(bits).bits().count() as u64, bits.min(ACK_HISTORY));
+        }
     }
 
     #[test]

@@ -6,9 +6,10 @@ use samovar_wire::limits::{BULK_WINDOW, MESSAGE_MAX};
 use samovar_wire::link_frame::BulkChunk;
 use samovar_wire::{CloseCode, Duration, Reader, Time, Writer};
 
-/// Bytes that may wait or be under way; beyond it a sender is told to wait.
-const QUEUE_MAX: usize = 512 * 1_024;
-/// With no progress for this long what is under way is sent again: a relay may have dropped it.
+use super::bounds::BULK_BYTES;
+
+/// When nothing could be sent and nothing was acked for this long, what is under way is sent again: a relay may have
+/// dropped it.
 const STALL: Duration = Duration::from_millis(1_000);
 /// Room for a chunk's offset.
 const OFFSET_LEN: usize = 10;
@@ -27,7 +28,7 @@ pub(super) struct BulkSender {
 impl BulkSender {
     /// Queues a message to be delivered after segment `after` of the lane; the offset behind it, `None` when full.
     pub(super) fn push(&mut self, after: u64, message: &[u8]) -> Option<u64> {
-        if self.queue.len() + message.len() + 2 * OFFSET_LEN > QUEUE_MAX {
+        if self.queue.len() + message.len() + 2 * OFFSET_LEN > BULK_BYTES {
             return None;
         }
         let mut header = Vec::with_capacity(2 * OFFSET_LEN);
@@ -43,19 +44,32 @@ impl BulkSender {
         self.acked
     }
 
+    /// Whether a chunk may go, as far as the other end is concerned.
+    pub(super) fn has_work(&self) -> bool {
+        self.sent < self.end()
+    }
+
+    fn end(&self) -> u64 {
+        self.acked + (self.queue.len() as u64).min(BULK_WINDOW)
+    }
+
     /// Appends the next chunk, if one may go.
     pub(super) fn next_chunk(&mut self, now: Time, chunk_max: usize, out: &mut Vec<u8>) -> bool {
-        let end = (self.acked + self.queue.len() as u64).min(self.acked + BULK_WINDOW);
-        let len = end.saturating_sub(self.sent).min((chunk_max - OFFSET_LEN) as u64);
+        let len = self.end().saturating_sub(self.sent).min((chunk_max - OFFSET_LEN) as u64);
         if len == 0 {
             return false;
         }
         let start = (self.sent - self.acked) as usize;
-        let bytes: Vec<u8> = self.queue.range(start..start + len as usize).copied().collect();
-        BulkChunk { offset: self.sent, bytes: &bytes }.encode(out);
-        if self.sent == self.acked {
-            self.progress = now;
-        }
+        // Contiguous, so that it is copied once.
+        let (front, back) = self.queue.as_slices();
+        let len = if start < front.len() { (len as usize).min(front.len() - start) } else { len as usize };
+        let bytes = front.get(start..start + len).unwrap_or_else(|| {
+            let start = start - front.len();
+            &back[start..start + len]
+        });
+        BulkChunk { offset: self.sent, bytes }.encode(out);
+        let len = len as u64;
+        self.progress = now;
         self.sent += len;
         true
     }

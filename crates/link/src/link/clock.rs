@@ -16,11 +16,13 @@ pub(super) struct PingClock {
     interval: Duration,
     next_ping: Time,
     pings: u32,
-    outstanding: Option<Time>,
-    /// The newest ping of the other end that has no answer yet, and when it came.
+    /// The packet with the newest ping, until its answer came.
+    outstanding: Option<(u64, Time)>,
+    /// The packet with the newest ping of the other end that has no answer yet, and when it came.
     pong: Option<(u64, Time)>,
     smoothed: Option<Duration>,
     variation: Duration,
+    least: Option<Duration>,
 }
 
 impl PingClock {
@@ -33,17 +35,21 @@ impl PingClock {
             pong: None,
             smoothed: None,
             variation: Duration::ZERO,
+            least: None,
         }
     }
 
-    pub(super) fn on_ping(&mut self, now: Time, sent: u64) {
-        self.pong = Some((sent, now));
+    pub(super) fn on_ping(&mut self, now: Time, packet: u64) {
+        if self.pong.is_none_or(|(newest, _)| newest < packet) {
+            self.pong = Some((packet, now));
+        }
     }
 
     /// Takes an answer; the round trip if it answers our newest ping and can be true.
-    pub(super) fn on_pong(&mut self, now: Time, sent: u64, held: u64) -> Option<Duration> {
-        let sent = self.outstanding.take_if(|ping| ping.as_micros() == sent)?;
+    pub(super) fn on_pong(&mut self, now: Time, ping: u16, held: u64) -> Option<Duration> {
+        let (_, sent) = self.outstanding.take_if(|(packet, _)| *packet as u16 == ping)?;
         let round_trip = Duration::from_micros(now.since(sent).as_micros().checked_sub(held)?);
+        self.least = Some(self.least.map_or(round_trip, |least| least.min(round_trip)));
         // RFC 6298 §2.
         let sample = round_trip.as_micros();
         match self.smoothed {
@@ -61,26 +67,47 @@ impl PingClock {
         Some(round_trip)
     }
 
-    pub(super) fn take_ping(&mut self, now: Time) -> Option<u64> {
+    /// Whether the packet of this number, that is being written, asks.
+    pub(super) fn take_ping(&mut self, now: Time, packet: u64) -> bool {
         if self.next_ping > now {
-            return None;
+            return false;
         }
         self.pings += 1;
         self.next_ping = now + if self.pings < EAGER_PINGS { EAGER_INTERVAL } else { self.interval };
-        self.outstanding = Some(now);
-        Some(now.as_micros())
+        self.outstanding = Some((packet, now));
+        true
     }
 
-    pub(super) fn take_pong(&mut self, now: Time) -> Option<(u64, u64)> {
-        self.pong.take().map(|(sent, arrived)| (sent, now.since(arrived).as_micros()))
+    /// The answer to the newest ping, if one is owed: its packet, and microseconds since it came.
+    pub(super) fn take_pong(&mut self, now: Time) -> Option<(u16, u64)> {
+        self.pong.take().map(|(packet, arrived)| (packet as u16, now.since(arrived).as_micros()))
     }
 
     pub(super) fn next_ping(&self) -> Time {
         self.next_ping
     }
 
+    /// We slept: how long an answer took proves nothing.
+    pub(super) fn forget_ping(&mut self) {
+        self.outstanding = None;
+        self.next_ping = Time::ZERO;
+    }
+
+    /// The path changed: another least round trip is to be found.
+    pub(super) fn forget_least(&mut self) {
+        self.least = None;
+    }
+
     pub(super) fn smoothed(&self) -> Option<Duration> {
         self.smoothed
+    }
+
+    pub(super) fn variation(&self) -> Duration {
+        self.variation
+    }
+
+    pub(super) fn least(&self) -> Option<Duration> {
+        self.least
     }
 
     pub(super) fn round_trip(&self) -> Duration {

@@ -1,31 +1,78 @@
-//! The sending half of the reliable lane: messages cut into segments, each sent until it is acked.
+//! The sending half of a reliable lane: messages cut into segments, each sent until it is acked (PROTOCOL §3.1).
+//!
+//! A small segment rides again in later packets before its loss is known: for a small message a copy costs less than
+//! the round trip that noticing its loss would take, during which everything behind it in the lane waits (DESIGN §4).
+//! Copies are paid from a purse into which each small segment puts 1.9 times its size when it is first sent, so that
+//! with two copies of each a message is sent 2.9 times on average at most, and a sender of many small messages
+//! triples its traffic at worst. Third sendings are the first to be saved.
 
 use std::collections::VecDeque;
 
-use samovar_wire::limits::{SEGMENT_MAX, SEGMENT_WINDOW};
-use samovar_wire::link_frame::Frame;
+use samovar_wire::limits::SEGMENT_MAX;
+use samovar_wire::link_frame::{Frame, SEGMENT_HEAD_MAX, SEGMENTS_PER_PACKET};
 use samovar_wire::{Duration, Time, Writer};
 
-/// Segments that may wait or be under way; beyond it a sender is told to wait.
-const QUEUE_MAX: usize = 1_024;
-/// A segment up to this size rides again in the next packet before its loss is known: for a small message a copy
-/// costs less than the round trip that noticing its loss would take (DESIGN §4).
+use super::bounds::{queue_of, window_of};
+use super::buffers::Buffers;
+use super::sent::SegmentRef;
+
+/// A segment up to this size has copies.
 const COPIED_MAX: usize = 200;
-/// How soon after the first copy the second may ride.
+/// A copy rides in a packet that leaves at least this long after the last one that had it.
 const COPY_AFTER: Duration = Duration::from_millis(8);
+/// A copy makes a packet of its own after this time: longer than a tick at 60 Hz, whose packet takes it along.
+const COPY_DUE: Duration = Duration::from_millis(18);
+/// What a fresh byte pays into the purse, in tenths of a byte.
+const COPY_TENTHS: usize = 19;
+/// What the purse holds at most: bytes, in tenths.
+const PURSE_MAX: usize = 40_000;
+/// What a third sending must leave in the purse for second ones, in tenths of a byte.
+const PURSE_RESERVE: usize = 4_000;
+/// Segments whose copies may be waited for at a time.
+const COPYING_MAX: usize = 128;
+
+/// How often segments go out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SegmentCounts {
+    /// For the first time.
+    pub(super) fresh: u64,
+    /// Again, before a loss was known.
+    pub(super) copies: u64,
+    /// Again, because of a loss or a long silence.
+    pub(super) resends: u64,
+}
 
 #[derive(Debug)]
 struct Segment {
     bytes: Vec<u8>,
     last: bool,
     acked: bool,
-    copies: u32,
-    sent: Time,
     resend: bool,
+    /// How often it was sent since it was fresh or known to be lost.
+    sendings: u8,
+    sent: Time,
+    /// The packet that carried it last.
+    packet: u64,
 }
 
-#[derive(Debug, Default)]
+/// A packet that segments are written into.
+#[derive(Debug)]
+pub(super) struct Page<'a, 'b> {
+    pub(super) now: Time,
+    /// The packet's number.
+    pub(super) packet: u64,
+    /// Bytes that the packet may have behind the last segment.
+    pub(super) end: usize,
+    /// How often a small segment is sent before its loss is known.
+    pub(super) sendings: u8,
+    pub(super) contents: &'a mut VecDeque<SegmentRef>,
+    pub(super) counts: &'a mut SegmentCounts,
+    pub(super) out: &'a mut Writer<'b>,
+}
+
+#[derive(Debug)]
 pub(super) struct SendLane {
+    lane: u8,
     /// The number of the first segment in `segments`; all before it are acked.
     first: u64,
     segments: VecDeque<Segment>,
@@ -33,24 +80,40 @@ pub(super) struct SendLane {
     sent: usize,
     /// How many wait to be sent again.
     resends: usize,
+    /// Numbers of segments that may ride again, in the order of their sending.
+    copying: VecDeque<u64>,
+    purse: usize,
 }
 
 impl SendLane {
+    pub(super) fn new(lane: u8) -> Self {
+        Self {
+            lane,
+            first: 0,
+            segments: VecDeque::new(),
+            sent: 0,
+            resends: 0,
+            copying: VecDeque::new(),
+            purse: PURSE_RESERVE,
+        }
+    }
+
     /// Queues a message; the number of its last segment, or `None` when the queue is full.
-    pub(super) fn push(&mut self, message: &[u8]) -> Option<u64> {
+    pub(super) fn push(&mut self, message: &[u8], buffers: &mut Buffers) -> Option<u64> {
         let pieces = message.len().div_ceil(SEGMENT_MAX).max(1);
-        if self.segments.len() + pieces > QUEUE_MAX {
+        if self.segments.len() + pieces > queue_of(self.lane) {
             return None;
         }
         for piece in 0..pieces {
             let bytes = &message[piece * SEGMENT_MAX..message.len().min((piece + 1) * SEGMENT_MAX)];
             self.segments.push_back(Segment {
-                bytes: bytes.to_vec(),
+                bytes: buffers.copy_of(bytes),
                 last: piece + 1 == pieces,
                 acked: false,
-                copies: 0,
-                sent: Time::ZERO,
                 resend: false,
+                sendings: 0,
+                sent: Time::ZERO,
+                packet: 0,
             });
         }
         Some(self.end() - 1)
@@ -66,76 +129,142 @@ impl SendLane {
         self.first
     }
 
-    /// Whether a segment wants a packet now.
-    pub(super) fn has_work(&self) -> bool {
-        self.resends > 0 || self.sent < self.segments.len().min(SEGMENT_WINDOW as usize)
+    /// Segments that are not acked.
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
     }
 
-    /// Appends what fits of the segments that want to go, and tells which.
-    pub(super) fn write(&mut self, now: Time, packet_max: usize, out: &mut Writer<'_>) -> Vec<u64> {
-        let mut written = Vec::new();
-        let window = self.segments.len().min(SEGMENT_WINDOW as usize);
-        for (index, segment) in self.segments.iter_mut().take(window).enumerate() {
-            let fresh = segment.copies == 0;
-            let copy = segment.copies == 1
-                && segment.bytes.len() <= COPIED_MAX
-                && now.since(segment.sent) >= COPY_AFTER;
-            if segment.acked || !(fresh || segment.resend || copy) {
-                continue;
-            }
-            // A frame's own header is at most 13 bytes: kind, number, length.
-            if out.len() + segment.bytes.len() + 13 > packet_max {
+    /// Whether segments are under way, and none of them waits to be sent again.
+    pub(super) fn awaits_acks(&self) -> bool {
+        self.sent > 0 && self.resends == 0
+    }
+
+    /// When a segment wants a packet.
+    pub(super) fn due(&self) -> Time {
+        if self.resends > 0 || self.sent < self.sendable() {
+            return Time::ZERO;
+        }
+        // The oldest sending is the first; those that were acked meanwhile are a harmless look too early.
+        let first = self.copying.iter().find_map(|&number| self.get(number).filter(|s| !s.acked));
+        first.map_or(Time::FAR, |segment| segment.sent + COPY_DUE)
+    }
+
+    fn sendable(&self) -> usize {
+        self.segments.len().min(window_of(self.lane) as usize)
+    }
+
+    /// Appends what fits of the segments that want to go.
+    pub(super) fn write(&mut self, page: &mut Page<'_, '_>) {
+        let full = page.contents.len() + SEGMENTS_PER_PACKET;
+        for index in 0..self.sent {
+            if self.resends == 0 || page.contents.len() == full {
                 break;
             }
-            let number = self.first + index as u64;
-            Frame::Segment { number, last: segment.last, bytes: &segment.bytes }.encode(out);
-            written.push(number);
-            segment.copies += 1;
-            segment.sent = now;
-            self.resends -= usize::from(core::mem::take(&mut segment.resend));
-            self.sent = self.sent.max(index + 1);
+            if self.segments[index].resend && self.append(index, page) {
+                self.resends -= 1;
+                page.counts.resends += 1;
+            }
         }
-        written
+        while self.sent < self.sendable() && page.contents.len() < full && self.append(self.sent, page) {
+            let len = self.segments[self.sent].bytes.len();
+            if len <= COPIED_MAX {
+                self.purse = (self.purse + len * COPY_TENTHS).min(PURSE_MAX);
+            }
+            self.sent += 1;
+            page.counts.fresh += 1;
+        }
+        self.write_copies(full, page);
     }
 
-    pub(super) fn on_acked(&mut self, number: u64) {
-        let Some(segment) = self.get(number) else { return };
+    fn write_copies(&mut self, full: usize, page: &mut Page<'_, '_>) {
+        // Those that ride go to the end of the queue, with the newest time.
+        for _ in 0..self.copying.len() {
+            let Some(&number) = self.copying.front() else { return };
+            let wanted = self.get(number).filter(|s| !s.acked && !s.resend && s.sendings < page.sendings);
+            let Some(segment) = wanted else {
+                self.copying.pop_front();
+                continue;
+            };
+            if page.now.since(segment.sent) < COPY_AFTER || page.contents.len() >= full {
+                return;
+            }
+            let cost = segment.bytes.len() * 10;
+            let reserve = if segment.sendings > 1 { PURSE_RESERVE } else { 0 };
+            if self.purse < cost + reserve {
+                self.copying.pop_front();
+                continue;
+            }
+            self.copying.pop_front();
+            if !self.append((number - self.first) as usize, page) {
+                self.copying.push_front(number);
+                return;
+            }
+            self.purse -= cost;
+            page.counts.copies += 1;
+        }
+    }
+
+    /// Writes a segment, unless it does not fit.
+    fn append(&mut self, index: usize, page: &mut Page<'_, '_>) -> bool {
+        let segment = &mut self.segments[index];
+        if page.out.len() + segment.bytes.len() + SEGMENT_HEAD_MAX > page.end {
+            return false;
+        }
+        let number = self.first + index as u64;
+        let (last, bytes) = (segment.last, &segment.bytes[..]);
+        Frame::Segment { lane: self.lane, number: number as u16, last, bytes }.encode(page.out);
+        page.contents.push_back(SegmentRef { lane: self.lane, number });
+        segment.sendings += 1;
+        segment.sent = page.now;
+        segment.packet = page.packet;
+        segment.resend = false;
+        if bytes.len() <= COPIED_MAX && segment.sendings < page.sendings && self.copying.len() < COPYING_MAX {
+            self.copying.push_back(number);
+        }
+        true
+    }
+
+    pub(super) fn on_acked(&mut self, number: u64, buffers: &mut Buffers) {
+        let Some(segment) = self.get_mut(number) else { return };
         segment.acked = true;
         let waited = core::mem::take(&mut segment.resend);
         self.resends -= usize::from(waited);
         while self.segments.front().is_some_and(|s| s.acked) {
-            self.segments.pop_front();
+            if let Some(segment) = self.segments.pop_front() {
+                buffers.give(segment.bytes);
+            }
             self.first += 1;
             self.sent -= 1;
         }
     }
 
-    /// The packet that carried the segment, sent at `sent`, is lost. A copy sent since is still under way.
-    pub(super) fn on_lost(&mut self, number: u64, sent: Time) {
-        let Some(segment) = self.get(number) else { return };
-        if !segment.acked && !segment.resend && segment.sent <= sent {
+    /// A packet that carried the segment is lost. A copy sent since is still under way.
+    pub(super) fn on_lost(&mut self, number: u64, packet: u64) {
+        if self.get(number).is_some_and(|segment| segment.packet == packet) {
+            self.send_again(number);
+        }
+    }
+
+    /// Sends the oldest segment without an ack again: at the tail nothing sent later can prove its loss, and the
+    /// ack of this one proves that of the others.
+    pub(super) fn probe(&mut self) {
+        self.send_again(self.first);
+    }
+
+    fn send_again(&mut self, number: u64) {
+        let Some(segment) = self.get_mut(number) else { return };
+        if !segment.acked && !segment.resend && segment.sendings > 0 {
             segment.resend = true;
+            segment.sendings = 0;
             self.resends += 1;
         }
     }
 
-    /// Sends again what has had no ack for `patience`: at the tail nothing sent later can prove a loss.
-    pub(super) fn on_timeout(&mut self, now: Time, patience: Duration) {
-        for segment in self.segments.iter_mut().take(self.sent) {
-            if !segment.acked && !segment.resend && segment.sent + patience <= now {
-                segment.resend = true;
-                self.resends += 1;
-            }
-        }
+    fn get(&self, number: u64) -> Option<&Segment> {
+        self.segments.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// When [`SendLane::on_timeout`] has something to do.
-    pub(super) fn probe_due(&self, patience: Duration) -> Time {
-        let open = self.segments.iter().take(self.sent).filter(|s| !s.acked && !s.resend);
-        open.map(|s| s.sent + patience).min().unwrap_or(Time::FAR)
-    }
-
-    fn get(&mut self, number: u64) -> Option<&mut Segment> {
+    fn get_mut(&mut self, number: u64) -> Option<&mut Segment> {
         self.segments.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use samovar_objects::{Objects, Place};
+use samovar_objects::{Objects, Place, Schemas};
 use samovar_wire::object::{Announcement, Destroy, MessageKind, Traits};
 use samovar_wire::{Kind, ObjectId, PeerId, Reader, Receipt, Stamp, Term, Time};
 
@@ -16,7 +16,7 @@ const ALL: [PeerId; 5] = [HOST, A, B, C, X];
 pub(crate) const STAYS: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
 
 fn machine(me: PeerId) -> Objects {
-    let mut objects = Objects::new(me, HOST, Term(1));
+    let mut objects = Objects::new(me, HOST, Term(1), Schemas::new());
     ALL.into_iter().filter(|&peer| peer != me).for_each(|peer| objects.add_peer(peer));
     objects
 }
@@ -207,7 +207,7 @@ impl Hearer for Observer {
         }
         let heard = match &letter.content {
             Content::Reliable { kind, body, .. } => self.objects.handle_message(letter.from, *kind, body),
-            Content::Update { packet, body, .. } => self.objects.handle_datagram(letter.from, *packet, body),
+            Content::Update { packet, body, .. } => self.objects.handle_datagram(letter.from, body),
             Content::Gone(peer) => {
                 self.gone.push(*peer);
                 self.objects.remove_peer(*peer);

@@ -112,6 +112,7 @@ impl Link {
         match receipt {
             Receipt::Lane(number) => number < self.delivered,
             Receipt::Bulk(number) => number <= self.bulk_delivered,
+            Receipt::Game(..) | Receipt::Untracked => false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use samovar_objects::{Objects, Place};
+use samovar_objects::{Objects, Place, Schemas};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{Kind, ObjectId, PeerId, Reader, Term, Time};
 
@@ -73,7 +73,7 @@ pub(crate) struct World {
 
 /// The one place where a machine is made.
 pub(crate) fn machine(me: PeerId, host: PeerId, term: u64) -> Objects {
-    Objects::new(me, host, Term(term))
+    Objects::new(me, host, Term(term), Schemas::new())
 }
 
 impl World {
@@ -276,8 +276,8 @@ impl World {
             Arrival::Letter(Letter::Object(bytes)) | Arrival::Snapshot(bytes) => {
                 (peer.objects.handle_message(from, kind(bytes), &bytes[1..]), what(bytes))
             }
-            Arrival::Datagram(packet, bytes) => {
-                (peer.objects.handle_datagram(from, *packet, &bytes[1..]), what(bytes))
+            Arrival::Datagram(_, bytes) => {
+                (peer.objects.handle_datagram(from, &bytes[1..]), what(bytes))
             }
         };
         self.tell(|| said.clone());

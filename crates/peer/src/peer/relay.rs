@@ -10,12 +10,14 @@ use super::{PathPolicy, Peer, PeerEvent, Request, Transmit};
 impl Peer {
     /// The WebSocket is open.
     pub fn handle_relay_opened(&mut self, now: Time) {
+        self.relay_backlog = 0;
         self.client.handle_opened(now);
         self.drive(now);
     }
 
     /// The WebSocket is closed, or could not be opened.
     pub fn handle_relay_closed(&mut self, now: Time) {
+        self.relay_backlog = 0;
         self.client.handle_closed(now);
         self.drive(now);
     }
@@ -77,6 +79,7 @@ impl Peer {
     fn on_entered(&mut self, now: Time, entered: Entered) {
         let Some(key) = self.client.key() else { return };
         let config = SessionConfig {
+            schemas: self.config.schemas.clone(),
             me: entered.pass.peer,
             key,
             warrant: entered.warrant,

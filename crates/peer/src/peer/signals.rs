@@ -33,7 +33,7 @@ impl Peer {
         if self.paths.get_mut(&peer).is_some_and(|path| path.on_closed(now, attempt))
             && let Some(session) = &mut self.session
         {
-            session.handle_path_changed(peer);
+            session.handle_path_changed(now, peer);
         }
         self.drive(now);
     }
@@ -48,7 +48,7 @@ impl Peer {
         self.count_in(bytes);
         if let Some(session) = &mut self.session {
             if proven {
-                session.handle_path_changed(peer);
+                session.handle_path_changed(now, peer);
             }
             session.handle_packet(now, peer, mode, bytes);
         }

@@ -3,7 +3,7 @@
 use samovar_roster::Verdict;
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::MessageKind;
-use samovar_wire::{Blame, CloseCode, PROTOCOL_VERSION, PeerId, Time};
+use samovar_wire::{Blame, CloseCode, Lane, PROTOCOL_VERSION, PeerId, Time};
 
 use super::{EndReason, Event, Phase, Session};
 
@@ -13,7 +13,7 @@ impl Session {
         let mut bytes = vec![MessageKind::Control as u8];
         encode(message, &mut bytes);
         let Some(peering) = self.links.get_mut(&to) else { return };
-        if peering.link.send(&bytes).is_err() {
+        if peering.link.send(Lane::SESSION, &bytes).is_err() {
             self.on_misbehaviour(now, to, CloseCode::LimitExceeded);
         }
     }

@@ -1,6 +1,6 @@
 //! What a session tells, and what it is asked.
 
-use samovar_wire::{CloseCode, Kind, Mode, ObjectId, PeerId, SeatId, Term, Time};
+use samovar_wire::{CloseCode, Kind, Lane, Mode, ObjectId, PeerId, SeatId, Term, Time};
 
 /// Bytes for the path to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,6 +131,8 @@ pub enum Event {
     Message {
         /// From whom.
         from: PeerId,
+        /// How it travelled.
+        lane: Lane,
         /// What.
         bytes: Vec<u8>,
     },

@@ -4,12 +4,14 @@ use samovar_link::{Fate, LinkEvent};
 use samovar_objects::ObjectEvent;
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
-use samovar_wire::{CloseCode, Duration, Mode, ObjectId, PeerId, Reader, Time};
+use samovar_wire::{CloseCode, Duration, Lane, Mode, ObjectId, PeerId, Reader, Time};
 
 use super::{Event, Phase, Session};
 
 /// Strangers that may wait for admission at a host at a time.
 const STRANGERS_MAX: usize = 16;
+/// Messages of the game that may wait until this peer is a member; the oldest are dropped beyond it.
+const EARLY_MAX: usize = 1_024;
 /// How often at most a stranger is told that it is no member.
 const REBUFF_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -51,16 +53,15 @@ impl Session {
 
     fn on_link_event(&mut self, now: Time, from: PeerId, event: LinkEvent) -> Result<(), CloseCode> {
         match event {
-            LinkEvent::Message(bytes) | LinkEvent::Bulk(bytes) => self.on_message(now, from, &bytes),
-            LinkEvent::Datagram(packet, bytes) => {
-                let mut reader = Reader::new(&bytes);
-                match MessageKind::decode(&mut reader) {
-                    Ok(MessageKind::Update) if self.takes_part(from) => {
-                        self.objects.handle_datagram(from, packet, reader.rest())
-                    }
-                    Ok(MessageKind::Update) => Ok(()),
-                    _ => Err(CloseCode::Malformed),
-                }
+            LinkEvent::Message(lane, bytes) => {
+                let result = self.on_message(now, from, lane, &bytes);
+                self.recycle(from, bytes);
+                result
+            }
+            LinkEvent::Datagram(_, bytes) => {
+                let result = self.on_datagram(from, &bytes);
+                self.recycle(from, bytes);
+                result
             }
             LinkEvent::Fate(packet, fate) => {
                 self.objects.on_fate(from, packet, fate == Fate::Delivered);
@@ -86,21 +87,57 @@ impl Session {
         admitted || (self.phase == Phase::Joining && peer == self.host())
     }
 
-    fn on_message(&mut self, now: Time, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
+    /// The link of a peer gets a buffer back.
+    fn recycle(&mut self, peer: PeerId, bytes: Vec<u8>) {
+        if let Some(peering) = self.links.get_mut(&peer) {
+            peering.link.recycle(bytes);
+        }
+    }
+
+    fn on_datagram(&mut self, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
+        let mut reader = Reader::new(bytes);
+        match MessageKind::decode(&mut reader) {
+            Ok(MessageKind::Frame) if self.takes_part(from) => {
+                self.objects.handle_datagram(from, reader.rest())
+            }
+            Ok(MessageKind::App) if self.takes_part(from) => {
+                self.on_app(from, Lane::Unreliable, reader.rest())
+            }
+            // A datagram may overtake what makes its sender a member.
+            Ok(MessageKind::Frame | MessageKind::App) => Ok(()),
+            _ => Err(CloseCode::Malformed),
+        }
+    }
+
+    /// A message of the game. In a lane of its own it may overtake what admits this peer: then it waits for that.
+    fn on_app(&mut self, from: PeerId, lane: Lane, bytes: &[u8]) -> Result<(), CloseCode> {
+        if bytes.len() > APP_MESSAGE_MAX {
+            return Err(CloseCode::TooLarge);
+        }
+        let event = Event::Message { from, lane, bytes: bytes.to_vec() };
+        if self.phase != Phase::Joining {
+            self.push_event(event);
+        } else if lane != Lane::Unreliable {
+            if self.early.len() == EARLY_MAX {
+                self.early.pop_front();
+            }
+            self.early.push_back(event);
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, now: Time, from: PeerId, lane: Lane, bytes: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(bytes);
         let kind = MessageKind::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
         match kind {
+            // Their order is that of the session's lane; no other can carry them.
+            kind if kind != MessageKind::App && lane != Lane::SESSION && lane != Lane::Bulk => {
+                Err(CloseCode::Unexpected)
+            }
             MessageKind::Control => self.handle_control(now, from, reader.rest()),
             // An honest peer can be here too: one that a former host admitted and did not live to announce.
             _ if !self.takes_part(from) => Err(CloseCode::NotAMember),
-            MessageKind::App => {
-                let bytes = reader.rest();
-                if bytes.len() > APP_MESSAGE_MAX {
-                    return Err(CloseCode::TooLarge);
-                }
-                self.push_event(Event::Message { from, bytes: bytes.to_vec() });
-                Ok(())
-            }
+            MessageKind::App => self.on_app(from, lane, reader.rest()),
             _ => {
                 self.objects.handle_message(from, kind, reader.rest())?;
                 self.after_objects(now);

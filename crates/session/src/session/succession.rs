@@ -137,6 +137,10 @@ impl Session {
             self.objects.add_peer(member.peer);
             self.push_event(Event::MemberJoined { member, resumed });
         }
+        // Behind the names of those who sent them.
+        while let Some(event) = self.early.pop_front() {
+            self.push_event(event);
+        }
         self.seats.retain(|seat| self.view.seats().any(|record| record.seat == *seat));
         self.members = members;
         let view = &self.view;

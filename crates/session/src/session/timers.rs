@@ -7,8 +7,8 @@ use super::{Phase, Session};
 
 /// How often everybody's life is looked at.
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
-/// A gap between two calls that no honest driver makes: this peer slept, and must not blame others for it.
-const SLEPT: Duration = Duration::from_millis(2_000);
+/// The silence of a member that there is no link to.
+const UNLINKED: Duration = Duration::from_millis(2_000);
 /// How long the relay's word that a connection closed counts while the peer is heard of.
 const HINT_FADES: Duration = Duration::from_millis(3_000);
 
@@ -18,7 +18,6 @@ impl Session {
         if self.phase == Phase::Over {
             return;
         }
-        self.note_time(now);
         self.links.values_mut().for_each(|peering| peering.link.handle_timeout(now));
         let peers: Vec<_> = self.links.keys().copied().collect();
         for peer in peers {
@@ -45,19 +44,9 @@ impl Session {
         }
         let links = self.links.iter().map(|(&peer, peering)| {
             let update = if self.objects.wants_datagram(peer) { peering.next_update } else { Time::FAR };
-            peering.link.poll_timeout().min(update)
+            peering.link.poll_timeout().min(update.max(peering.link.budget_at()))
         });
         Some(links.min().unwrap_or(Time::FAR).min(self.next_watch))
-    }
-
-    /// Notices that this peer slept: silence until now proves nothing about the others.
-    pub(super) fn note_time(&mut self, now: Time) {
-        if now.since(self.last_now) >= SLEPT {
-            for peering in self.links.values_mut() {
-                peering.link.forgive_silence(now);
-            }
-        }
-        self.last_now = self.last_now.max(now);
     }
 
     /// The relay says that a peer's connection to it closed: a hint, not a proof.
@@ -77,7 +66,7 @@ impl Session {
         }
         // A peer without a link is as good as missed: the rules of the game were broken on one side.
         for member in self.view.members().filter(|m| m.peer != self.config.me) {
-            lives.entry(member.peer).or_insert(Liveness { silence: SLEPT, hint: false, left: true });
+            lives.entry(member.peer).or_insert(Liveness { silence: UNLINKED, hint: false, left: true });
         }
         if self.phase == Phase::Member
             && let Some(term) = self.roster.watch(now, &self.view, &lives)

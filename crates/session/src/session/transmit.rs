@@ -1,7 +1,10 @@
 //! What goes out: to whom, in which mode, which bytes.
 
+use core::ops::Bound;
+
+use samovar_link::Source;
 use samovar_objects::Place;
-use samovar_wire::{Duration, Mode, PeerId, Time};
+use samovar_wire::{Duration, Lane, Mode, PeerId, Time};
 
 use super::{Session, Transmit};
 
@@ -11,30 +14,53 @@ const UPDATE_INTERVAL: Duration = Duration::from_micros(33_333);
 impl Session {
     /// The next bytes for a path, `None` when there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        if let Some((to, bytes)) = self.farewells.pop_front() {
-            return Some(Transmit { to, mode: Mode::Unreliable, bytes });
-        }
-        let peers: Vec<_> = self.links.keys().copied().collect();
-        peers.into_iter().find_map(|peer| self.transmit_to(now, peer))
+        let mut bytes = Vec::new();
+        let (to, mode) = self.poll_transmit_into(now, &mut bytes)?;
+        Some(Transmit { to, mode, bytes })
     }
 
-    fn transmit_to(&mut self, now: Time, to: PeerId) -> Option<Transmit> {
+    /// As [`Session::poll_transmit`], into a buffer that is used again and again; what it held before is gone.
+    pub fn poll_transmit_into(&mut self, now: Time, out: &mut Vec<u8>) -> Option<(PeerId, Mode)> {
+        out.clear();
+        if let Some((to, bytes)) = self.farewells.pop_front() {
+            out.extend_from_slice(&bytes);
+            return Some((to, Mode::Unreliable));
+        }
+        // Begins with who was served last, who may have more, and ends when nobody has had anything.
+        for _ in 0..=self.links.len() {
+            if let Some(peer) = self.serving
+                && let Some(mode) = self.transmit_to(now, peer, out)
+            {
+                return Some((peer, mode));
+            }
+            let after = self.serving.map_or(Bound::Unbounded, Bound::Excluded);
+            let next = self.links.range((after, Bound::Unbounded)).next().or(self.links.first_key_value());
+            self.serving = next.map(|(&peer, _)| peer);
+        }
+        None
+    }
+
+    fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
         self.pump(now, to);
         let session = self.clock.time(now);
         let session = if self.clock.is_known() { session } else { Time::ZERO };
         let peering = self.links.get_mut(&to)?;
-        let due = peering.admitted && peering.next_update <= now && self.objects.wants_datagram(to);
-        if due {
-            peering.next_update = now + UPDATE_INTERVAL;
-        }
+        let wanted = peering.admitted && peering.next_update <= now && self.objects.wants_datagram(to);
+        // What the budget holds back now is written when it allows, from what is true then.
+        let due = wanted && peering.link.budget_at() <= now;
+        let mut more = false;
         let (objects, deliveries) = (&mut self.objects, peering.link.deliveries());
-        let outgoing = peering.link.poll_transmit(now, session, due, &mut |packet, room, out| {
+        let mut compose = |packet, room, out: &mut Vec<u8>| {
             if due {
                 let place = Place { now: session, peer: to, packet, room };
-                objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
+                more = objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
             }
-        })?;
-        Some(Transmit { to, mode: outgoing.mode, bytes: outgoing.bytes })
+        };
+        let sent = peering.link.poll_transmit(now, session, Source { wanted, compose: &mut compose }, out);
+        if due && !more {
+            peering.next_update = now + UPDATE_INTERVAL;
+        }
+        sent
     }
 
     /// Moves what a member lacks of the objects into its reliable lane, as far as there is room.
@@ -43,22 +69,36 @@ impl Session {
         let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else { return };
         self.scratch.clear();
         if let Some(pending) = self.objects.poll_snapshot(to, &mut self.scratch)
-            && let Ok(receipt) = peering.link.send_bulk(&self.scratch)
+            && let Ok(receipt) = peering.link.send(Lane::Bulk, &self.scratch)
         {
             self.objects.on_sent(to, pending, receipt);
         }
         loop {
             self.scratch.clear();
             let Some(pending) = self.objects.poll_message(time, to, &mut self.scratch) else { break };
-            let Ok(receipt) = peering.link.send(&self.scratch) else { break };
+            let Ok(receipt) = peering.link.send(Lane::SESSION, &self.scratch) else { break };
             self.objects.on_sent(to, pending, receipt);
         }
     }
 
     /// The path to a peer changed: what was under way on the old one may be lost.
-    pub fn handle_path_changed(&mut self, peer: PeerId) {
+    pub fn handle_path_changed(&mut self, now: Time, peer: PeerId) {
         if let Some(peering) = self.links.get_mut(&peer) {
-            peering.link.on_path_changed();
+            peering.link.handle_path_changed(now);
+        }
+    }
+
+    /// Whether the path to a peer keeps order and loses nothing; see [`samovar_link::Link::set_lossless`].
+    pub fn set_lossless(&mut self, now: Time, peer: PeerId, lossless: bool) {
+        if let Some(peering) = self.links.get_mut(&peer) {
+            peering.link.set_lossless(now, lossless);
+        }
+    }
+
+    /// Bytes that the path to a peer still holds; see [`samovar_link::Link::handle_backlog`].
+    pub fn handle_backlog(&mut self, now: Time, peer: PeerId, bytes: u64) {
+        if let Some(peering) = self.links.get_mut(&peer) {
+            peering.link.handle_backlog(now, bytes);
         }
     }
 }

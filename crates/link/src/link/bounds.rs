@@ -1,0 +1,29 @@
+//! Every queue of a link, with its bound; what happens beyond it stands in the table of the crate's documentation.
+
+use samovar_wire::limits::{GAME_SEGMENT_WINDOW, SEGMENT_WINDOW};
+
+/// Segments of the session's lane that may wait or be under way.
+const SESSION_SEGMENTS: usize = 1_024;
+/// Segments of each of the game's lanes that may wait or be under way: three of the largest messages.
+const GAME_SEGMENTS: usize = 256;
+/// Unreliable messages that may wait.
+pub(super) const UNRELIABLE_MESSAGES: usize = 64;
+/// Bytes of the bulk stream that may wait or be under way.
+pub(super) const BULK_BYTES: usize = 512 * 1_024;
+/// Packets whose fate may be open at a time.
+pub(super) const OPEN_PACKETS: usize = 512;
+/// Events that may wait for the owner of the link.
+pub(super) const EVENTS: usize = 1_024;
+/// Buffers kept for reuse, and the largest that is worth keeping.
+pub(super) const SPARE_BUFFERS: usize = 32;
+pub(super) const SPARE_BYTES: usize = 4 * 1_024;
+
+/// Segments that a sender may queue in a lane.
+pub(super) const fn queue_of(lane: u8) -> usize {
+    if lane == 0 { SESSION_SEGMENTS } else { GAME_SEGMENTS }
+}
+
+/// Segments of a lane in flight; also what a receiver holds of it at most (PROTOCOL §8).
+pub(super) const fn window_of(lane: u8) -> u64 {
+    if lane == 0 { SEGMENT_WINDOW } else { GAME_SEGMENT_WINDOW }
+}

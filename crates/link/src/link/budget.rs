@@ -1,0 +1,342 @@
+//! How much may be sent: pacing by a token bucket whose rate follows what the path can take.
+//!
+//! ```text
+//!                 nothing wrong, and the sender wanted more
+//!             +--------------------------------------------+
+//!             v                                            |
+//!   rate --> bucket --> packets --> path --> acks --> a look every 100 ms or round trip
+//!             ^                                            |
+//!             +--------------------------------------------+
+//!       a queue is growing, much is lost, or the driver's buffer fills:
+//!       the rate falls below what was delivered, and the queue is waited for
+//! ```
+//!
+//! *Delay decides.* A packet's time until its ack, the least of a look's, against the least of the last ten
+//! seconds tells how long the path's queue is; that bytes are about to be dropped is known before they are. Loss alone
+//! slows nobody down below one packet in five: wireless paths lose at random, and a rate that falls for it collapses
+//! (what SCTP does to data channels, DESIGN §4). What the driver's buffer holds beyond what is under way anyway is a
+//! queue like any other, and seen sooner.
+//!
+//! A queue, or a loss, that stays whatever this link does is somebody else's: after [`STUBBORN`] looks it becomes part
+//! of the path. The rate never falls below [`FLOOR`], which carries acks, keep-alive and small reliable messages.
+
+use samovar_wire::limits::PACKET_MAX;
+use samovar_wire::{Duration, Time};
+
+/// The least rate, in bytes per second.
+const FLOOR: u64 = 8_000;
+/// The rate that a link begins with.
+const START: u64 = 64_000;
+/// The greatest rate.
+const CEILING: u64 = 8_000_000;
+/// What a path adds to a packet: IP, UDP, DTLS and SCTP, or TCP, TLS and WebSocket.
+const OVERHEAD: usize = 60;
+/// A packet with everything around it.
+const FULL_PACKET: u64 = (PACKET_MAX + OVERHEAD) as u64;
+/// The shortest time between two looks.
+const LOOK_AFTER: Duration = Duration::from_millis(100);
+/// Round trips that a look needs, so that one late ack is no queue.
+const TRIPS_MIN: u32 = 5;
+/// A queue of this length is none yet; half of that is a reason not to grow.
+const QUEUE_MIN: Duration = Duration::from_millis(30);
+/// Losses above the usual, of a thousand, that are a reason to slow down; and of how many packets at least.
+const LOSS_MAX: u32 = 200;
+const LOSS_TOLD: u32 = 20;
+/// What a path is believed to lose of its own, at most.
+const USUAL_LOSS_MAX: u32 = 500;
+/// Without news for this long there may be no path.
+const CHOKE_AFTER: Duration = Duration::from_millis(1_000);
+/// Looks in a row that find the same queue, after which it counts as part of the path.
+const STUBBORN: u32 = 4;
+/// The least round trip is that of the last one to two of these.
+const BASE_MEMORY: Duration = Duration::from_millis(5_000);
+/// Nobody waits longer than this for a queue to drain.
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// What the driver's buffer may hold besides what a round trip takes.
+const BACKLOG_MIN: u64 = 4_096;
+/// Tokens are kept in millionths of a byte, so that no time is too short to count.
+const MICRO: i64 = 1_000_000;
+
+/// What acks have told since the last look.
+#[derive(Clone, Copy, Debug, Default)]
+struct Look {
+    from: Time,
+    delivered: u64,
+    told: u32,
+    lost: u32,
+    trips: u32,
+    least: Option<Duration>,
+    /// Something waited for the budget.
+    limited: bool,
+    /// The driver's buffer was too full.
+    backlogged: bool,
+    /// Chunks of the bulk stream went out, of whose arrival nobody tells in time.
+    bulk: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Budget {
+    rate: u64,
+    /// May be negative: then something has to be waited for.
+    tokens: i64,
+    updated: Time,
+    look: Look,
+    /// The least time until an ack in this span and in the one before.
+    base: [Option<Duration>; 2],
+    base_from: Time,
+    /// Only packets from this number on tell about the present rate.
+    epoch: u64,
+    /// No limit of the path was met yet.
+    starting: bool,
+    /// Looks that found a queue, one after the other; how long the first one was, and the rate then.
+    queues: (u32, Duration, u64),
+    /// When the queue was last waited for.
+    drained: Time,
+    /// Looks that found losses in a row, and how many of a thousand the first one found.
+    losses: (u32, u32),
+    /// Losses that are the path's own, of a thousand.
+    usual_loss: u32,
+    /// When a packet was last known to have arrived, or nothing was under way.
+    heard: Time,
+    /// Nothing has arrived for so long that there may be no path at all: only the least rate is used until something
+    /// does.
+    choked: bool,
+    /// What the driver's buffer held, and when.
+    backlog: (u64, Time),
+}
+
+impl Budget {
+    pub(super) fn new(now: Time) -> Self {
+        Self {
+            rate: START,
+            tokens: 2 * FULL_PACKET as i64 * MICRO,
+            updated: now,
+            look: Look { from: now, ..Look::default() },
+            base: [None; 2],
+            base_from: now,
+            epoch: 0,
+            starting: true,
+            queues: (0, Duration::ZERO, 0),
+            drained: now,
+            losses: (0, 0),
+            usual_loss: 0,
+            heard: now,
+            choked: false,
+            backlog: (0, now),
+        }
+    }
+
+    /// Bytes per second.
+    pub(super) fn rate(&self) -> u64 {
+        if self.choked { FLOOR } else { self.rate }
+    }
+
+    /// What may go at once after a pause.
+    fn burst(&self) -> i64 {
+        (2 * FULL_PACKET + self.rate / 32) as i64 * MICRO
+    }
+
+    fn tokens_at(&self, now: Time) -> i64 {
+        let earned = (now.since(self.updated).as_micros()).min(10_000_000) as i64 * self.rate() as i64;
+        (self.tokens + earned).min(self.burst())
+    }
+
+    /// Bytes that may go now; the last packet may exceed them.
+    pub(super) fn bytes(&self, now: Time) -> usize {
+        if self.ready_at() > now { 0 } else { (self.tokens_at(now) / MICRO).max(0) as usize }
+    }
+
+    /// When a packet may go.
+    pub(super) fn ready_at(&self) -> Time {
+        let missing = (MICRO - self.tokens).max(0) as u64;
+        let paced = if missing == 0 { Time::ZERO } else { self.updated + self.time_for(missing) };
+        let (held, at) = self.backlog;
+        let excess = held.saturating_sub(self.backlog_allowed());
+        let drained = if excess == 0 {
+            Time::ZERO
+        } else {
+            at + self.time_for(excess.saturating_mul(MICRO as u64)).min(PAUSE_MAX)
+        };
+        paced.max(drained)
+    }
+
+    fn time_for(&self, micro_bytes: u64) -> Duration {
+        Duration::from_micros(micro_bytes.div_ceil(self.rate()))
+    }
+
+    fn backlog_allowed(&self) -> u64 {
+        let span = self.least_trip().unwrap_or(Duration::ZERO) + Duration::from_millis(50);
+        BACKLOG_MIN + self.rate * span.as_micros().min(1_000_000) / 1_000_000
+    }
+
+    fn least_trip(&self) -> Option<Duration> {
+        self.base.iter().flatten().min().copied()
+    }
+
+    /// A packet or chunk goes out, whether there was room for it or not.
+    pub(super) fn spend(&mut self, now: Time, bytes: usize) {
+        self.refill(now);
+        let least = -(self.rate as i64 / 2 * MICRO).max(FULL_PACKET as i64 * MICRO);
+        self.tokens = (self.tokens - (bytes + OVERHEAD) as i64 * MICRO).max(least);
+    }
+
+    fn refill(&mut self, now: Time) {
+        self.tokens = self.tokens_at(now);
+        self.updated = self.updated.max(now);
+    }
+
+    /// A chunk of the bulk stream went out.
+    pub(super) fn on_bulk(&mut self) {
+        self.look.bulk = true;
+    }
+
+    /// Something waits for the budget.
+    pub(super) fn on_limited(&mut self) {
+        self.look.limited = true;
+    }
+
+    /// What the path's buffer holds, as its driver sees it.
+    pub(super) fn on_backlog(&mut self, now: Time, bytes: u64) {
+        self.backlog = (bytes, now);
+        self.look.backlogged |= bytes > self.backlog_allowed();
+    }
+
+    /// A packet arrived at the other end.
+    pub(super) fn on_delivered(&mut self, now: Time, size: usize) {
+        if self.choked {
+            self.refill(now);
+            self.choked = false;
+        }
+        self.heard = self.heard.max(now);
+        self.look.delivered += (size + OVERHEAD) as u64;
+        self.look.told += 1;
+    }
+
+    pub(super) fn on_lost(&mut self) {
+        self.look.told += 1;
+        self.look.lost += 1;
+    }
+
+    /// The ack of the newest packet came so long after it was sent.
+    pub(super) fn on_trip(&mut self, now: Time, packet: u64, trip: Duration) {
+        if now.since(self.base_from) >= BASE_MEMORY {
+            self.base = [None, self.base[0]];
+            self.base_from = now;
+        }
+        self.base[0] = Some(self.base[0].map_or(trip, |least| least.min(trip)));
+        if packet >= self.epoch {
+            self.look.trips += 1;
+            self.look.least = Some(self.look.least.map_or(trip, |least| least.min(trip)));
+        }
+    }
+
+    /// Adapts the rate when it is time to. `next` is the number of the next packet, `variation` that of round trips.
+    pub(super) fn adapt(&mut self, now: Time, next: u64, variation: Duration) {
+        if !self.choked && now.since(self.heard) >= CHOKE_AFTER {
+            self.refill(now);
+            self.choked = true;
+        }
+        let base = self.least_trip().unwrap_or(Duration::ZERO);
+        let span = now.since(self.look.from);
+        let enough = self.look.trips >= TRIPS_MIN || self.look.backlogged || self.look.told >= LOSS_TOLD;
+        if span < LOOK_AFTER.max(base) || !enough {
+            return;
+        }
+        let look = core::mem::replace(&mut self.look, Look { from: now, ..Look::default() });
+        let delivered = look.delivered * 1_000_000 / span.as_micros();
+        // Serialising two packets takes its time on a slow path; that is no queue. Nor is the jitter of a path.
+        let tolerated =
+            (QUEUE_MIN + variation.min(QUEUE_MIN)).max(self.time_for(2 * FULL_PACKET * MICRO as u64));
+        let trip = look.least.filter(|_| look.trips >= TRIPS_MIN).unwrap_or(base);
+        let queue = Duration::from_micros(trip.as_micros().saturating_sub(base.as_micros()));
+        let loss = if look.told >= LOSS_TOLD { look.lost * 1_000 / look.told } else { 0 };
+        let lossy = loss > self.usual_loss + LOSS_MAX;
+        let busy = look.limited || delivered * 4 >= self.rate;
+        if busy && (queue > tolerated || look.backlogged) {
+            self.slow_down(now, &look, delivered, queue);
+            self.epoch = next;
+            return;
+        }
+        self.queues.0 = 0;
+        if busy && lossy {
+            self.suspect_losses(now, loss);
+            return;
+        }
+        self.losses.0 = 0;
+        if look.limited && look.trips >= TRIPS_MIN && queue.times(2) <= tolerated && !look.backlogged {
+            let step = if self.starting { self.rate / 2 } else { self.rate / 16 + 500 };
+            self.refill(now);
+            self.rate = (self.rate + step).min(CEILING);
+        }
+        if look.limited && now.since(self.drained) >= BASE_MEMORY {
+            // Who always has something to send would never again see the path without a queue.
+            self.drain(now, queue + QUEUE_MIN);
+        }
+    }
+
+    fn slow_down(&mut self, now: Time, look: &Look, delivered: u64, queue: Duration) {
+        self.refill(now);
+        self.starting = false;
+        let (count, first, rate) = self.queues;
+        self.queues = if count == 0 { (1, queue, self.rate) } else { (count + 1, first, rate) };
+        let stays = queue.times(10) >= self.queues.1.times(9) && queue > Duration::ZERO;
+        if self.queues.0 >= STUBBORN && stays && self.rate * 10 <= self.queues.2 * 6 {
+            // Whatever stands there does not go away when we send less: it is not ours.
+            self.forget_base(now);
+            self.queues.0 = 0;
+            return;
+        }
+        let target = match (look.limited, look.bulk) {
+            // Who sends less than it might did not fill the queue alone.
+            (false, _) => delivered.max(self.rate * 17 / 20),
+            (true, false) => delivered * 17 / 20,
+            (true, true) => self.rate * 7 / 10,
+        };
+        self.rate = target.clamp(FLOOR.min(self.rate), self.rate).max(FLOOR);
+        self.drain(now, queue);
+    }
+
+    /// Waits once until a queue of this length is gone.
+    fn drain(&mut self, now: Time, queue: Duration) {
+        self.refill(now);
+        self.drained = now;
+        let pause = queue.min(PAUSE_MAX).as_micros() as i64 * self.rate as i64;
+        self.tokens = self.tokens.min(FULL_PACKET as i64 * MICRO - pause);
+    }
+
+    /// Much is lost, although no queue is seen: a path that drops what is above its rate, or a bad one. Only the
+    /// former loses less when less is sent.
+    fn suspect_losses(&mut self, now: Time, loss: u32) {
+        let (count, first) = self.losses;
+        self.losses = if count == 0 { (1, loss) } else { (count + 1, first) };
+        if self.losses.0 >= STUBBORN && loss * 10 >= self.losses.1 * 7 {
+            self.usual_loss = loss.min(USUAL_LOSS_MAX);
+            self.losses.0 = 0;
+            return;
+        }
+        self.refill(now);
+        self.starting = false;
+        self.rate = (self.rate * 17 / 20).max(FLOOR);
+    }
+
+    /// The path is another one, or its least round trip is not what it was.
+    pub(super) fn forget_path(&mut self, now: Time) {
+        self.heard = now;
+        self.usual_loss = 0;
+        self.forget_base(now);
+    }
+
+    fn forget_base(&mut self, now: Time) {
+        self.base = [None; 2];
+        self.base_from = now;
+        self.look = Look { from: now, ..Look::default() };
+    }
+
+    /// We slept until now: how long acks of packets before `next` take proves nothing.
+    pub(super) fn on_slept(&mut self, now: Time, next: u64) {
+        self.epoch = next;
+        self.look = Look { from: now, ..Look::default() };
+        self.backlog = (0, now);
+        self.heard = now;
+    }
+}

@@ -1,0 +1,25 @@
+//! Buffers that are used again, so that a link at work allocates nothing.
+
+use super::bounds::{SPARE_BUFFERS, SPARE_BYTES};
+
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    spare: Vec<Vec<u8>>,
+}
+
+impl Buffers {
+    /// A buffer with these bytes.
+    pub(super) fn copy_of(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.extend_from_slice(bytes);
+        buffer
+    }
+
+    /// Takes a buffer back that nobody reads any more.
+    pub(super) fn give(&mut self, mut buffer: Vec<u8>) {
+        if self.spare.len() < SPARE_BUFFERS && (1..=SPARE_BYTES).contains(&buffer.capacity()) {
+            buffer.clear();
+            self.spare.push(buffer);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! How suspicious a silence is.
+//!
+//! Phi-accrual detectors (Hayashibara 2004) fit a distribution to the intervals between arrivals. Here that would be
+//! wrong twice a second: a peer that plays sends every 16 ms and one that rests every 100, and neither change is a
+//! sign of death. What is known instead is a promise: a living peer sends at least every keep-alive interval K
+//! (PROTOCOL §2.4). A silence of a living peer is therefore made of two parts:
+//!
+//! - *grace*: K, and what arrivals have exceeded it by, as mean and four mean deviations (so a peer whose timers are
+//!   throttled, or a path with jitter, teaches its own grace), and at least 20 ms;
+//! - *losses*: each further K means that one more packet is missing. Losses come in runs; a run of mean length g goes
+//!   on with the probability 1 − 1/g, so the number lost in a row is geometric, and the probability of a silence that
+//!   lasts s beyond the grace is (1 − 1/g)^(s/K), which is at most 10^(−s / (2.303 (g − ½) K)).
+//!
+//! That exponent is the suspicion φ: the probability that a living peer is silent for so long is at most 10^−φ for
+//! each time that a keep-alive of its is lost. g is measured by the gaps in the numbers of packets that arrive, at
+//! least 1.11 (one loss in ten brings another even where none was seen). At [`SUSPECTED`] = 6 a path without losses
+//! is suspected after 0.96 s and one whose losses come three in a row after 3.6 s.
+
+use samovar_wire::{Duration, Time};
+
+/// A peer is suspected from this suspicion on: one false alarm in a million silences.
+pub const SUSPECTED: f64 = 6.0;
+/// A gap between two calls that no honest driver makes: this peer slept itself, and must not blame others for it.
+pub(super) const SLEPT: Duration = Duration::from_millis(2_000);
+/// The least that a path is granted beyond the promise.
+const SLACK: Duration = Duration::from_millis(20);
+/// The shortest mean run of losses that is reckoned with.
+const RUN_MIN: f64 = 1.11;
+
+#[derive(Debug)]
+pub(super) struct Liveness {
+    keep_alive: Duration,
+    heard: Time,
+    /// The mean, and the mean deviation, of what an interval exceeds the promise by, in microseconds.
+    excess: f64,
+    deviation: f64,
+    /// The mean, and the mean deviation, of the interval itself, in microseconds: what is shown as jitter.
+    interval: f64,
+    jitter: f64,
+}
+
+impl Liveness {
+    pub(super) fn new(now: Time, keep_alive: Duration) -> Self {
+        Self { keep_alive, heard: now, excess: 0.0, deviation: 0.0, interval: 0.0, jitter: 0.0 }
+    }
+
+    /// Something of the other end arrived.
+    pub(super) fn on_heard(&mut self, now: Time) {
+        let interval = now.since(self.heard).as_micros() as f64;
+        let excess = (interval - self.keep_alive.as_micros() as f64).max(0.0);
+        self.deviation += ((excess - self.excess).abs() - self.deviation) / 16.0;
+        self.excess += (excess - self.excess) / 16.0;
+        self.jitter += ((interval - self.interval).abs() - self.jitter) / 16.0;
+        self.interval += (interval - self.interval) / 16.0;
+        self.heard = self.heard.max(now);
+    }
+
+    /// This peer slept until now.
+    pub(super) fn forgive(&mut self, now: Time) {
+        self.heard = self.heard.max(now);
+    }
+
+    pub(super) fn silence(&self, now: Time) -> Duration {
+        now.since(self.heard)
+    }
+
+    /// The mean deviation of the time between two arrivals.
+    pub(super) fn jitter(&self) -> Duration {
+        Duration::from_micros(self.jitter as u64)
+    }
+
+    fn grace(&self) -> f64 {
+        let excess = self.excess + 4.0 * self.deviation;
+        self.keep_alive.as_micros() as f64 + excess.max(SLACK.as_micros() as f64)
+    }
+
+    /// The time that divides the probability of life by ten.
+    fn decade(&self, run: f32) -> f64 {
+        core::f64::consts::LN_10 * (f64::from(run).max(RUN_MIN) - 0.5) * self.keep_alive.as_micros() as f64
+    }
+
+    pub(super) fn suspicion(&self, now: Time, run: f32) -> f64 {
+        let silence = self.silence(now).as_micros() as f64;
+        ((silence - self.grace()) / self.decade(run)).max(0.0)
+    }
+
+    pub(super) fn suspect_at(&self, run: f32) -> Time {
+        self.heard + Duration::from_micros((self.grace() + SUSPECTED * self.decade(run)).ceil() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    const KEEP_ALIVE: Duration = Duration::from_millis(100);
+
+    fn heard_every(ms: u64) -> (Time, Liveness) {
+        let (mut now, mut liveness) = (Time::ZERO, Liveness::new(Time::ZERO, KEEP_ALIVE));
+        for _ in 0..200 {
+            now += Duration::from_millis(ms);
+            liveness.on_heard(now);
+        }
+        (now, liveness)
+    }
+
+    #[test]
+    fn suspicion_accrues_with_silence_and_the_timer_agrees_with_it() {
+        let (now, liveness) = heard_every(16);
+        assert_eq!(liveness.suspicion(now + KEEP_ALIVE, 1.0), 0.0);
+        let at = liveness.suspect_at(1.0);
+        assert_eq!(at.since(now).as_micros() / 1_000, 962);
+        assert!(liveness.suspicion(at, 1.0) >= SUSPECTED);
+        assert!(liveness.suspicion(at - Duration::from_micros(10), 1.0) < SUSPECTED);
+    }
+
+    #[test]
+    fn a_change_of_pace_is_no_reason_for_suspicion_but_broken_promises_teach_patience() {
+        let (now, mut busy) = heard_every(8);
+        busy.on_heard(now + KEEP_ALIVE);
+        assert_eq!(busy.suspicion(now + KEEP_ALIVE + KEEP_ALIVE, 1.0), 0.0);
+        // A page in the background that sends once a second.
+        let (now, slow) = heard_every(1_000);
+        assert_eq!(slow.suspicion(now + Duration::from_millis(1_000), 1.0), 0.0);
+        assert!(slow.suspect_at(1.0) > busy.suspect_at(1.0));
+    }
+
+    #[test]
+    fn a_path_that_loses_in_runs_is_given_time_for_them() {
+        let (now, liveness) = heard_every(16);
+        let patience = |run| liveness.suspect_at(run).since(now).as_micros() / 1_000;
+        assert_eq!([patience(1.0), patience(2.0), patience(3.0)], [962, 2_192, 3_573]);
+    }
+}

@@ -1,0 +1,171 @@
+//! Packets that were received, and how much of that the other end has yet to be told (PROTOCOL §2.2, §2.3).
+//!
+//! An ack describes only what no packet has described that is known to have arrived: in the usual case that is what
+//! came during the last round trip, a byte of history. When acks are lost, the next one grows by what they said.
+
+use samovar_wire::link_frame::{ACK_HISTORY, Ack, AckHistory, expand};
+
+/// Places in the ring of arrivals: more than the newest packet and its history.
+const RING: usize = 2 * ACK_HISTORY as usize;
+/// One packet in so many weighs in the loss rate.
+const LOSS_MEMORY: f32 = 128.0;
+/// The length of a run of losses is a mean over about so many runs; longer ones than this are cut off.
+const RUN_MEMORY: f32 = 8.0;
+const RUN_MAX: u64 = 32;
+
+/// The packets that were received.
+#[derive(Debug)]
+pub(super) struct ReceivedPackets {
+    /// The newest number; `history` tells which before it were received.
+    newest: Option<u64>,
+    history: AckHistory,
+    /// How many packets have arrived.
+    arrivals: u64,
+    /// As the how manieth a packet arrived, by its number modulo [`RING`].
+    order: Vec<u64>,
+    /// The other end knows of these first arrivals.
+    described: u64,
+    /// No packet before this one has to be described.
+    oldest: u64,
+    /// The share of packets that were missing when a later one came.
+    pub(super) loss: f32,
+    /// How many packets in a row are missing when some are.
+    pub(super) run: f32,
+}
+
+impl Default for ReceivedPackets {
+    fn default() -> Self {
+        Self {
+            newest: None,
+            history: AckHistory::default(),
+            arrivals: 0,
+            order: vec![0; RING],
+            described: 0,
+            oldest: 0,
+            loss: 0.0,
+            run: 1.0,
+        }
+    }
+}
+
+impl ReceivedPackets {
+    /// Notes a packet; `None` for a duplicate, or one so old that its duplicate could not be told.
+    pub(super) fn insert(&mut self, truncated: u16) -> Option<u64> {
+        let number = expand(truncated, self.newest.unwrap_or(0));
+        match self.newest {
+            None => {
+                self.newest = Some(number);
+                self.oldest = number;
+            }
+            Some(newest) if number > newest => {
+                self.history.age(number - newest);
+                self.history.set(number - newest - 1);
+                self.newest = Some(number);
+                self.note_missing(number - newest - 1);
+                self.oldest = self.oldest.max(number.saturating_sub(ACK_HISTORY));
+            }
+            Some(newest) => {
+                let bit = newest.checked_sub(number + 1)?;
+                if bit >= ACK_HISTORY || self.history.has(bit) {
+                    return None;
+                }
+                self.history.set(bit);
+                self.oldest = self.oldest.min(number);
+                self.loss = (self.loss - 1.0 / LOSS_MEMORY).max(0.0);
+            }
+        }
+        self.arrivals += 1;
+        self.order[number as usize % RING] = self.arrivals;
+        Some(number)
+    }
+
+    fn note_missing(&mut self, missing: u64) {
+        let missing = missing.min(RUN_MAX);
+        if missing > 0 {
+            self.run += (missing as f32 - self.run) / RUN_MEMORY;
+        }
+        (0..missing).for_each(|_| self.loss += (1.0 - self.loss) / LOSS_MEMORY);
+        self.loss -= self.loss / LOSS_MEMORY;
+    }
+
+    /// What the next packet says; `None` before the first packet.
+    pub(super) fn ack(&self) -> Option<Ack> {
+        let newest = self.newest?;
+        let history = self.history.truncated(newest.saturating_sub(self.oldest));
+        Some(Ack { newest: newest as u16, history })
+    }
+
+    /// How many packets have arrived: what a packet that is sent now describes.
+    pub(super) fn arrivals(&self) -> u64 {
+        self.arrivals
+    }
+
+    /// A packet arrived that was sent when so many had arrived here: the other end knows of them.
+    pub(super) fn on_described(&mut self, arrivals: u64) {
+        self.described = self.described.max(arrivals);
+        let Some(newest) = self.newest else { return };
+        while self.oldest <= newest {
+            let received = self.oldest == newest || self.history.has(newest - 1 - self.oldest);
+            if received && self.order[self.oldest as usize % RING] > self.described {
+                return;
+            }
+            self.oldest += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn described(received: &ReceivedPackets) -> Vec<u64> {
+        let ack = received.ack().unwrap();
+        core::iter::once(0)
+            .chain(ack.history.bits().map(|bit| bit + 1))
+            .map(|b| u64::from(ack.newest) - b)
+            .collect()
+    }
+
+    #[test]
+    fn duplicates_and_ancient_packets_are_dropped() {
+        let mut received = ReceivedPackets::default();
+        assert_eq!(received.ack(), None);
+        assert_eq!(received.insert(3), Some(3));
+        assert_eq!(received.insert(1), Some(1));
+        assert_eq!(received.insert(1), None);
+        assert_eq!(received.insert(3), None);
+        assert_eq!(described(&received), [3, 1]);
+        assert_eq!(received.insert(300), Some(300));
+        assert_eq!(received.insert(2), None);
+        assert_eq!(received.insert(44), Some(44));
+        assert_eq!(received.insert(43), None);
+        assert_eq!(described(&received), [300, 44]);
+    }
+
+    #[test]
+    fn an_ack_says_only_what_the_other_end_may_not_know() {
+        let mut received = ReceivedPackets::default();
+        (0..10).for_each(|n| _ = received.insert(n));
+        let (sent, _) = (received.arrivals(), received.insert(11));
+        received.on_described(sent);
+        assert_eq!(described(&received), [11]);
+        // A packet that comes late is described, although later ones are known.
+        received.insert(10);
+        assert_eq!(described(&received), [11, 10]);
+        received.on_described(received.arrivals());
+        assert_eq!(described(&received), [11]);
+    }
+
+    #[test]
+    fn whatever_acks_are_lost_the_next_one_says_it_all() {
+        let mut received = ReceivedPackets::default();
+        (0..30).for_each(|n| _ = received.insert(n));
+        received.on_described(received.arrivals());
+        // Nothing of what is said about these arrives.
+        (30..200).filter(|n| n % 7 != 0).for_each(|n| _ = received.insert(n));
+        let expected: Vec<_> = (30..200).filter(|n| n % 7 != 0).rev().collect();
+        assert_eq!(described(&received), expected);
+    }
+}

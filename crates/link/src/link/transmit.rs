@@ -1,0 +1,204 @@
+//! What goes out, and when: packets, and chunks of the bulk stream.
+
+use samovar_wire::lane::RELIABLE_LANES;
+use samovar_wire::limits::{BULK_CHUNK_MAX, PACKET_MAX};
+use samovar_wire::link_frame::{Frame, PacketHeader};
+use samovar_wire::{Mode, Time, Writer};
+
+use super::Link;
+use super::send_lane::Page;
+use super::sent::Noted;
+
+/// Writes an unreliable message of at most the given size for the packet of the given number; writes nothing when
+/// there is nothing to say.
+pub type Compose<'a> = dyn FnMut(u64, usize, &mut Vec<u8>) + 'a;
+
+/// Where composed datagrams come from.
+pub struct Source<'a> {
+    /// A packet is to be made even when only `compose` has something to say.
+    pub wanted: bool,
+    /// Asked once for each packet that the budget allows, for what it wants to say in the room there is.
+    pub compose: &'a mut Compose<'a>,
+}
+
+impl core::fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Source").field("wanted", &self.wanted).finish_non_exhaustive()
+    }
+}
+
+/// Who comes first in a packet, by turns; `None` stands for the unreliable mode.
+const TURNS: [Option<u8>; 9] = [Some(0), None, Some(1), Some(0), None, Some(2), Some(0), None, Some(3)];
+/// Of a packet in which the unreliable mode comes first, what messages that wait may take from the composed one.
+const LOOSE_SHARE: usize = PACKET_MAX / 2;
+/// A datagram's own header, as the last frame of its packet.
+const DATAGRAM_HEAD: usize = 1;
+/// Small segments are sent this often before their loss is known, by the loss there was.
+const SENDINGS: u8 = 2;
+const SENDINGS_WITH_LOSS: u8 = 3;
+const LOSSY: f32 = 0.015;
+/// A chunk takes at least so many bytes, and as long as this to send.
+const CHUNK_MIN: usize = 1_024;
+const CHUNK_MICROS: u64 = 20_000;
+
+impl Link {
+    /// Writes the next bytes for the path into `out`, and says how the path shall carry them; `None` when there is
+    /// nothing to send now.
+    ///
+    /// `session` is the session time to answer pings with, zero when unknown.
+    pub fn poll_transmit(
+        &mut self,
+        now: Time,
+        session: Time,
+        source: Source<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Mode> {
+        self.observe(now);
+        out.clear();
+        let works = source.wanted || self.work_due() <= now;
+        let allowed = self.budget.ready_at() <= now;
+        if works && !allowed {
+            self.budget.on_limited();
+        }
+        let due = works && allowed || self.sign_due() <= now;
+        let mode = if due && self.write_packet(now, session, source, out) {
+            Mode::Unreliable
+        } else if self.write_chunk(now, out) {
+            Mode::Reliable
+        } else {
+            return None;
+        };
+        self.stats.packets_out += 1;
+        self.stats.bytes_out += out.len() as u64;
+        self.budget.spend(now, out.len());
+        Some(mode)
+    }
+
+    /// When something wants a packet that waits for the budget.
+    fn work_due(&self) -> Time {
+        let lanes = self.send_lanes.iter().map(super::SendLane::due).min().unwrap_or(Time::FAR);
+        if self.loose_out.has_work() { Time::ZERO } else { lanes }
+    }
+
+    /// When a packet has to go whatever the budget says.
+    fn sign_due(&self) -> Time {
+        let sign = (self.last_sent + self.config.keep_alive).min(self.clock.next_ping());
+        self.ack_due.map_or(sign, |due| due.min(sign))
+    }
+
+    /// Whether there was anything to write.
+    fn write_packet(&mut self, now: Time, session: Time, source: Source<'_>, bytes: &mut Vec<u8>) -> bool {
+        let must = self.sign_due() <= now;
+        let allowed = self.budget.ready_at() <= now;
+        bytes.reserve(PACKET_MAX);
+        let number = self.sent.next();
+        let mut out = Writer::new(bytes);
+        PacketHeader { number: number as u16, ack: self.received.ack() }.encode(&mut out);
+        let header = out.len();
+        self.write_clock(now, session, number, &mut out);
+        if let Some(offset) = self.bulk_in.take_ack() {
+            Frame::BulkAck(offset).encode(&mut out);
+        }
+        let composed = allowed && self.write_content(now, number, source.compose, &mut out);
+        if out.len() == header && !must {
+            bytes.clear();
+            return false;
+        }
+        if self.sent.has_unpacked() {
+            self.last_segment = now;
+        }
+        let noted = Noted { size: out.len(), composed, arrivals: self.received.arrivals() };
+        self.sent.push(now, noted);
+        self.last_sent = now;
+        self.ack_due = None;
+        true
+    }
+
+    fn write_clock(&mut self, now: Time, session: Time, number: u64, out: &mut Writer<'_>) {
+        if let Some((ping, held)) = self.clock.take_pong(now) {
+            Frame::Pong { ping, held, session: session.as_micros() }.encode(out);
+        }
+        if self.clock.take_ping(now, number) {
+            Frame::Ping.encode(out);
+        }
+    }
+
+    /// Fills the packet by turns; whether a composed datagram is in it, as its last frame.
+    fn write_content(
+        &mut self,
+        now: Time,
+        number: u64,
+        compose: &mut Compose<'_>,
+        out: &mut Writer<'_>,
+    ) -> bool {
+        let first = TURNS[self.turn];
+        self.turn = (self.turn + 1) % TURNS.len();
+        self.scratch.clear();
+        let mut end = PACKET_MAX;
+        if first.is_none() {
+            let share = (out.len() + LOOSE_SHARE).min(PACKET_MAX);
+            self.loose_out.write(share, out, &mut self.buffers);
+            end = self.compose(number, out.len(), compose);
+        }
+        let order = first.into_iter().chain((0..RELIABLE_LANES).filter(|&lane| Some(lane) != first));
+        let sendings = match (self.lossless, self.stats.loss_out > LOSSY) {
+            (true, _) => 1,
+            (false, true) => SENDINGS_WITH_LOSS,
+            (false, false) => SENDINGS,
+        };
+        for lane in order {
+            let (contents, counts) = (self.sent.contents(), &mut self.counts);
+            let mut page = Page { now, packet: number, end, sendings, contents, counts, out };
+            self.send_lanes[usize::from(lane)].write(&mut page);
+        }
+        self.loose_out.write(end, out, &mut self.buffers);
+        if first.is_some() {
+            self.compose(number, out.len(), compose);
+        }
+        if self.scratch.is_empty() {
+            return false;
+        }
+        Frame::LastDatagram(&self.scratch).encode(out);
+        true
+    }
+
+    /// Asks for the datagram of a packet of which `used` bytes are taken; where other frames must end before it.
+    fn compose(&mut self, number: u64, used: usize, compose: &mut Compose<'_>) -> usize {
+        let room = PACKET_MAX.saturating_sub(used + DATAGRAM_HEAD);
+        compose(number, room, &mut self.scratch);
+        if self.scratch.len() > room {
+            self.scratch.clear();
+        }
+        if self.scratch.is_empty() { PACKET_MAX } else { PACKET_MAX - DATAGRAM_HEAD - self.scratch.len() }
+    }
+
+    /// Writes the next chunk of the bulk stream when it may go: never more than half of the rate.
+    fn write_chunk(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        if self.chunk_due() > now {
+            return false;
+        }
+        let rate = self.budget.rate().max(1);
+        let most = (rate * CHUNK_MICROS / 1_000_000) as usize;
+        if !self.bulk_out.next_chunk(now, most.clamp(CHUNK_MIN, BULK_CHUNK_MAX), out) {
+            return false;
+        }
+        self.budget.on_bulk();
+        self.bulk_credit = now + samovar_wire::Duration::from_micros(out.len() as u64 * 2_000_000 / rate);
+        true
+    }
+
+    fn chunk_due(&self) -> Time {
+        if self.bulk_out.has_work() { self.bulk_credit.max(self.budget.ready_at()) } else { Time::FAR }
+    }
+
+    /// When [`Link::handle_timeout`] and [`Link::poll_transmit`] have something to do by themselves.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Time {
+        self.sign_due()
+            .min(self.work_due().max(self.budget.ready_at()))
+            .min(self.chunk_due())
+            .min(self.probe_due())
+            .min(self.sent.loss_due())
+            .min(self.bulk_out.stall_due())
+    }
+}
