@@ -1,6 +1,6 @@
 //! Objects with a schema: things that move and spin about as games have them, and now and then jump.
 
-use samovar_objects::{Coding, Motion, Schema, Schemas, SchemaBuilder, State};
+use samovar_objects::{Coding, Motion, Schema, SchemaBuilder, Schemas, State};
 use samovar_wire::{Kind, PeerId, Stamp};
 
 use crate::dice::Dice;
@@ -17,7 +17,7 @@ const CHOICES: i32 = 5;
 const TAG: usize = 4;
 
 fn mover() -> Schema {
-    let grid = |range, step, motion| Coding::Grid { width: 3, min: -range, max: range, step, motion };
+    let grid = |range: i32, step, motion| Coding::Grid { width: 3, min: -range, max: range, step, motion };
     let mut schema = SchemaBuilder::default();
     schema.field("tag", Coding::Exact { width: TAG as u8 });
     schema.field("place", grid(PLACE, 0.001, Motion::Rated(2)));
@@ -44,7 +44,8 @@ fn anywhere(dice: &mut Dice) -> Vec<i32> {
         };
         (0..places).map(|_| one(dice)).collect()
     };
-    let (place, speed, rotation, spin) = (within(PLACE, 3), within(SPEED, 3), within(LIMIT, 3), within(SPIN, 3));
+    let (place, speed, rotation, spin) =
+        (within(PLACE, 3), within(SPEED, 3), within(LIMIT, 3), within(SPIN, 3));
     let heading = dice.roll(TURN as u64) as i32;
     let (largest, mood) = (dice.roll(4) as i32, dice.roll(CHOICES as u64) as i32);
     [place, speed, vec![heading, largest], rotation, spin, vec![mood]].concat()
