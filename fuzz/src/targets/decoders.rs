@@ -9,7 +9,9 @@ use samovar_roster::{RelayKey, View};
 use samovar_wire::control::{Message, PeerControl, decode, encode};
 use samovar_wire::limits::RELAY_MESSAGE_MAX;
 use samovar_wire::link_frame::{BulkChunk, PacketHeader};
-use samovar_wire::object::{Announcement, Destroy, MessageKind, Update, encode_announcement};
+use samovar_wire::object::{
+    Announcement, Deaths, Destroy, FrameHead, MessageKind, Update, encode_announcement,
+};
 use samovar_wire::relay::{FromRelay, RelayFrame, ToRelay};
 use samovar_wire::view::{SeatRecord, ViewHeader};
 use samovar_wire::{PeerId, PeerPass, Reader, SessionId, Signature, Term, Time, Warrant, Writer};
@@ -49,6 +51,21 @@ pub(super) fn messages(bytes: &[u8]) {
             let base = Time::from_micros(reader.varint().unwrap_or_default());
             while let Ok(update) = Update::decode(base, &mut reader) {
                 assert!(update.fields().all(|(_, value)| value.len() <= 255));
+            }
+        }
+        MessageKind::Deaths => {
+            while let Ok(run) = Deaths::decode(&mut reader) {
+                let mut again = Vec::new();
+                run.encode(&mut Writer::new(&mut again));
+                assert_eq!(Deaths::decode(&mut Reader::new(&again)), Ok(run));
+            }
+        }
+        MessageKind::Frame => {
+            if let Ok(head) = FrameHead::decode(&mut reader) {
+                let mut again = Vec::new();
+                head.encode(&mut Writer::new(&mut again));
+                assert!(again.len() <= FrameHead::LEN_MAX);
+                assert_eq!(FrameHead::decode(&mut Reader::new(&again)), Ok(head));
             }
         }
         _ => announcement(&mut reader),

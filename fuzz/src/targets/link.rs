@@ -1,17 +1,21 @@
 //! Two links over a path that does what the script says, and that may lie.
 
-use samovar_link::{Link, LinkConfig, LinkEvent};
-use samovar_wire::{Duration, Mode, Time};
+use samovar_link::{Link, LinkConfig, LinkEvent, Source};
+use samovar_wire::{Duration, Lane, Mode, Time};
 
 use crate::script::Script;
+
+/// The lanes that keep what they are given.
+const LANES: [Lane; 3] = [Lane::SESSION, Lane::GAME, Lane::Bulk];
 
 struct Pair {
     now: Time,
     ends: [Link; 2],
     /// What is under way, by receiver.
     wire: [Vec<(Mode, Vec<u8>)>; 2],
-    sent: [[Vec<Vec<u8>>; 2]; 2],
-    heard: [[usize; 2]; 2],
+    /// By sender and lane; the bulk stream comes last.
+    sent: [[Vec<Vec<u8>>; LANES.len()]; 2],
+    heard: [[usize; LANES.len()]; 2],
     /// From the first lie on the links may close, and messages need not be those that were sent.
     is_honest: bool,
 }
@@ -86,15 +90,18 @@ impl Pair {
     }
 
     fn send(&mut self, end: usize, script: &mut Script<'_>) {
-        let (bulk, times) = (script.roll(6) == 0, script.roll(4) + 1);
+        let (lane, times) = (script.roll(LANES.len() + 2), script.roll(4) + 1);
         let length = if script.roll(4) == 0 { script.roll(65_600) } else { script.roll(64) };
         for _ in 0..times {
-            let serial = self.sent[end][usize::from(bulk)].len() as u8;
-            let message = vec![serial; length];
-            let link = &mut self.ends[end];
-            let sent = if bulk { link.send_bulk(&message) } else { link.send(&message) };
-            if sent.is_ok() {
-                self.sent[end][usize::from(bulk)].push(message);
+            let Some(queue) = self.sent[end].get_mut(lane) else {
+                let lane =
+                    if lane == LANES.len() { Lane::Unreliable } else { Lane::Sequenced(script.byte()) };
+                let _ = self.ends[end].send(lane, &vec![7; length]);
+                continue;
+            };
+            let message = vec![queue.len() as u8; length];
+            if self.ends[end].send(LANES[lane], &message).is_ok() {
+                queue.push(message);
             }
         }
     }
@@ -133,24 +140,23 @@ impl Pair {
             let (link, now) = (&mut self.ends[end], self.now);
             for packets in 0.. {
                 assert!(packets < 2_000, "there is always something to send");
-                let Some(out) = link.poll_transmit(now, Time::ZERO, false, &mut |_, _, _| {}) else { break };
+                let (mut bytes, compose) = (Vec::new(), &mut |_, _, _: &mut Vec<u8>| {});
+                let source = Source { wanted: false, compose };
+                let Some(mode) = link.poll_transmit(now, Time::ZERO, source, &mut bytes) else { break };
                 // More than this under way is lost, so that the fuzzer's own queue does not count.
                 if self.wire[1 - end].len() < 256 {
-                    self.wire[1 - end].push((out.mode, out.bytes));
+                    self.wire[1 - end].push((mode, bytes));
                 } else {
-                    self.is_honest &= out.mode == Mode::Unreliable;
+                    self.is_honest &= mode == Mode::Unreliable;
                 }
             }
             while let Some(event) = link.poll_event() {
-                let (bulk, message) = match event {
-                    LinkEvent::Message(message) => (0, message),
-                    LinkEvent::Bulk(message) => (1, message),
-                    _ => continue,
-                };
+                let LinkEvent::Message(lane, message) = event else { continue };
+                let Some(lane) = LANES.iter().position(|known| *known == lane) else { continue };
                 if self.is_honest {
-                    assert_eq!(self.sent[1 - end][bulk].get(self.heard[end][bulk]), Some(&message));
+                    assert_eq!(self.sent[1 - end][lane].get(self.heard[end][lane]), Some(&message));
                 }
-                self.heard[end][bulk] += 1;
+                self.heard[end][lane] += 1;
             }
         }
     }

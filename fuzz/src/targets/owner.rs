@@ -1,9 +1,10 @@
 //! A peer that owns objects, and had been honest until now, says whatever the script says to a member and to the host.
 
-use samovar_objects::{Objects, Place};
+use samovar_objects::{CreateError, Objects, Place};
 use samovar_wire::object::{MessageKind, Traits};
-use samovar_wire::{Kind, PeerId, Reader, Receipt, Term, Time, Writer};
+use samovar_wire::{Kind, ObjectId, PeerId, Reader, Receipt, Stamp, Term, Time, Writer};
 
+use super::{dice::Dice, typed};
 use crate::script::Script;
 
 const HOST: PeerId = PeerId(1);
@@ -13,7 +14,7 @@ const ALL: [PeerId; 3] = [HOST, LIAR, MEMBER];
 const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
 
 fn machine(me: PeerId) -> Objects {
-    let mut objects = Objects::new(me, HOST, Term(1));
+    let mut objects = Objects::new(me, HOST, Term(1), typed::schemas());
     ALL.into_iter().filter(|&peer| peer != me).for_each(|peer| objects.add_peer(peer));
     objects
 }
@@ -32,7 +33,9 @@ pub(super) fn run(bytes: &[u8]) {
     let mut script = Script::new(bytes);
     let (mut host, mut liar, mut member) = (machine(HOST), machine(LIAR), machine(MEMBER));
     let fields: [&[u8]; 4] = [b"", b"1", b"four", &[7; 40]];
-    let own = [liar.create(Time::ZERO, POT, &fields), liar.create(Time::ZERO, POT, &fields[..2])];
+    let mover = Traits { kind: typed::MOVER, ..POT };
+    let state = typed::state(&[], (LIAR, Stamp::created(Term(1)), 0), &mut Dice::new(1));
+    let own = [liar.create(Time::ZERO, POT, &fields), liar.create_state(Time::ZERO, mover, &state)];
     for (me, victim) in [(HOST, &mut host), (MEMBER, &mut member)] {
         tell((LIAR, &mut liar), (me, victim));
     }
@@ -46,39 +49,26 @@ pub(super) fn run(bytes: &[u8]) {
         let now = Time::from_micros(step * 16_000);
         let (me, victim) = if script.roll(2) == 0 { (HOST, &mut host) } else { (MEMBER, &mut member) };
         let outcome = match script.roll(8) {
-            // The truth, so that there is a past that lies can refer to.
-            0..2 => {
-                if let Ok(id) = own[script.roll(2)] {
-                    let _ = liar.set(now, id, script.roll(4), script.bytes(40));
-                }
+            // The truth, so that there is a past that lies can refer to; from 2 on, bent.
+            how @ 0..4 => {
+                change(&mut liar, own[script.roll(2)], now, &mut script);
                 let mut bytes = Vec::new();
                 liar.write_datagram(
                     Place { now, peer: me, packet: step, room: 1_000 },
                     &|_| true,
                     &mut bytes,
                 );
-                liar.on_fate(me, step, true);
-                if bytes.is_empty() { Ok(()) } else { victim.handle_datagram(LIAR, step, &bytes[1..]) }
-            }
-            // The truth, bent.
-            2..4 => {
-                if let Ok(id) = own[script.roll(2)] {
-                    let _ = liar.set(now, id, script.roll(4), script.bytes(40));
+                liar.on_fate(me, step, script.roll(4) != 0);
+                if how >= 2 {
+                    let at = script.roll(bytes.len().max(1));
+                    if let Some(byte) = bytes.get_mut(at) {
+                        *byte = script.byte();
+                    }
+                    bytes.truncate(bytes.len() - script.roll(3).min(bytes.len()));
                 }
-                let mut bytes = Vec::new();
-                liar.write_datagram(
-                    Place { now, peer: me, packet: step, room: 1_000 },
-                    &|_| true,
-                    &mut bytes,
-                );
-                let at = script.roll(bytes.len().max(1));
-                if let Some(byte) = bytes.get_mut(at) {
-                    *byte = script.byte();
-                }
-                bytes.truncate(bytes.len() - script.roll(3).min(bytes.len()));
-                if bytes.is_empty() { Ok(()) } else { victim.handle_datagram(LIAR, step, &bytes[1..]) }
+                if bytes.is_empty() { Ok(()) } else { victim.handle_datagram(LIAR, &bytes[1..]) }
             }
-            4 => victim.handle_datagram(LIAR, script.number(step), script.bytes(1_100)),
+            4 => victim.handle_datagram(LIAR, script.bytes(1_100)),
             5 => victim.handle_message(LIAR, kind(&mut script), script.bytes(1_100)),
             6 => victim.handle_message(LIAR, kind(&mut script), &message(&mut script)),
             _ => victim.handle_message(LIAR, MessageKind::Destroy, &message(&mut script)[..10]),
@@ -97,6 +87,19 @@ pub(super) fn run(bytes: &[u8]) {
     }
 }
 
+/// The liar, whose own machine is honest, sets what it owns.
+fn change(liar: &mut Objects, id: Result<ObjectId, CreateError>, now: Time, script: &mut Script<'_>) {
+    let Ok(id) = id else { return };
+    let Some(object) = liar.get(id) else { return };
+    if object.traits().kind == typed::MOVER {
+        let (before, dice) = (object.numbers().to_vec(), &mut Dice::new(script.byte().into()));
+        let state = typed::state(&before, (LIAR, object.stamp(), 1), dice);
+        let _ = liar.set_state(now, id, &state);
+    } else {
+        let _ = liar.set(now, id, script.roll(4), script.bytes(40));
+    }
+}
+
 fn kind(script: &mut Script<'_>) -> MessageKind {
     let kinds = [
         MessageKind::Create,
@@ -106,6 +109,7 @@ fn kind(script: &mut Script<'_>) -> MessageKind {
         MessageKind::Update,
         MessageKind::Snapshot,
         MessageKind::Destroy,
+        MessageKind::Deaths,
     ];
     kinds[script.roll(kinds.len())]
 }

@@ -3,7 +3,7 @@
 use samovar_roster::authority::Signatory;
 use samovar_session::{Session, SessionConfig};
 use samovar_wire::control::{Hello, PeerControl, encode};
-use samovar_wire::link_frame::{BulkChunk, Frame, PacketHeader};
+use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{Duration, Kind, Mode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Writer};
 
@@ -28,6 +28,7 @@ pub(super) fn run(bytes: &[u8]) {
     // One in four times it is the liar who hosts, and the session joins.
     let host = if script.roll(4) == 0 { LIAR } else { ME };
     let config = SessionConfig {
+        schemas: super::typed::schemas(),
         me: ME,
         key: relay.key(),
         warrant: relay.warrant(SessionId(7), Term(1), host),
@@ -91,7 +92,8 @@ impl Siege {
             }
             6 => {
                 let content = script.bytes(1_000);
-                let content = [&[MessageKind::Update as u8], content].concat();
+                let kind = if script.roll(4) == 0 { MessageKind::App } else { MessageKind::Frame };
+                let content = [&[kind as u8], content].concat();
                 let mut packet = self.header(script);
                 Frame::Datagram(&content).encode(&mut Writer::new(&mut packet));
                 self.hand(LIAR, Mode::Unreliable, &packet);
@@ -110,8 +112,9 @@ impl Siege {
             }
             _ => {
                 let mut packet = self.header(script);
-                let number = script.number(self.segments);
-                let frame = Frame::Segment { number, last: script.roll(2) == 0, bytes: script.bytes(900) };
+                let (lane, number) = (script.roll(5) as u8, script.number(self.segments) as u16);
+                let frame =
+                    Frame::Segment { lane, number, last: script.roll(2) == 0, bytes: script.bytes(900) };
                 frame.encode(&mut Writer::new(&mut packet));
                 self.hand(LIAR, Mode::Unreliable, &packet);
             }
@@ -120,21 +123,23 @@ impl Siege {
 
     /// A packet that will be listened to, or that acks what it likes.
     fn header(&mut self, script: &mut Script<'_>) -> Vec<u8> {
-        let (newest, history) =
-            if script.roll(8) == 0 { (script.byte().into(), script.number(1)) } else { (0, 0) };
-        self.packet(newest, history)
+        let ack = (script.roll(8) == 0).then(|| {
+            let words = core::array::from_fn(|_| script.number(1));
+            Ack { newest: script.byte().into(), history: AckHistory::from_words(words) }
+        });
+        self.packet(ack)
     }
 
-    fn packet(&mut self, newest: u16, history: u64) -> Vec<u8> {
+    fn packet(&mut self, ack: Option<Ack>) -> Vec<u8> {
         let mut bytes = Vec::new();
-        PacketHeader { number: self.packets, newest, history }.encode(&mut Writer::new(&mut bytes));
+        PacketHeader { number: self.packets, ack }.encode(&mut Writer::new(&mut bytes));
         self.packets = self.packets.wrapping_add(1);
         bytes
     }
 
     fn message(&mut self, message: &[u8]) {
-        let mut packet = self.packet(0, 0);
-        let frame = Frame::Segment { number: self.segments, last: true, bytes: message };
+        let mut packet = self.packet(None);
+        let frame = Frame::Segment { lane: 0, number: self.segments as u16, last: true, bytes: message };
         frame.encode(&mut Writer::new(&mut packet));
         self.segments += 1;
         self.hand(LIAR, Mode::Unreliable, &packet);

@@ -3,7 +3,7 @@
 use samovar_objects::{Coding, Motion, Schema, SchemaBuilder, Schemas, State};
 use samovar_wire::{Kind, PeerId, Stamp};
 
-use crate::dice::Dice;
+use super::dice::Dice;
 
 pub(crate) const MOVER: Kind = Kind(2);
 
