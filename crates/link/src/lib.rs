@@ -36,5 +36,6 @@ mod link;
 pub mod trial;
 
 pub use link::{
-    Compose, Deliveries, Fate, Link, LinkConfig, LinkEvent, LinkStats, SUSPECTED, SendError, Source, close_packet,
+    Compose, Deliveries, Fate, Link, LinkConfig, LinkEvent, LinkStats, SUSPECTED, SendError, Source,
+    close_packet,
 };

@@ -26,8 +26,8 @@ use buffers::Buffers;
 use bulk::{BulkReceiver, BulkSender};
 use clock::PingClock;
 pub use event::{Deliveries, Fate, LinkConfig, LinkEvent, LinkStats, SendError};
-use liveness::{Liveness, SLEPT};
 pub use liveness::SUSPECTED;
+use liveness::{Liveness, SLEPT};
 use loose::{LooseSender, SequencedReceiver};
 use receive_lane::ReceiveLane;
 use received::ReceivedPackets;
@@ -187,32 +187,33 @@ impl Link {
     fn settle(&mut self, now: Time, ack: Option<(u64, &Ack)>) {
         let Self { sent, send_lanes, received, budget, buffers, events, stats, .. } = self;
         let (mut newest, mut progress) = (None, false);
-        let mut on_fate = |packet: &sent::SentPacket, segments: std::collections::vec_deque::Iter<'_, _>, fate| {
-            progress |= fate == Fate::Delivered && segments.len() > 0;
-            for &sent::SegmentRef { lane, number } in segments {
-                let lane = &mut send_lanes[usize::from(lane)];
-                match fate {
-                    Fate::Delivered => lane.on_acked(number, buffers),
-                    Fate::Lost => lane.on_lost(number, packet.number),
+        let mut on_fate =
+            |packet: &sent::SentPacket, segments: std::collections::vec_deque::Iter<'_, _>, fate| {
+                progress |= fate == Fate::Delivered && segments.len() > 0;
+                for &sent::SegmentRef { lane, number } in segments {
+                    let lane = &mut send_lanes[usize::from(lane)];
+                    match fate {
+                        Fate::Delivered => lane.on_acked(number, buffers),
+                        Fate::Lost => lane.on_lost(number, packet.number),
+                    }
                 }
-            }
-            let lost = match fate {
-                Fate::Delivered => {
-                    received.on_described(packet.arrivals);
-                    budget.on_delivered(now, packet.size);
-                    newest = newest.max(Some((packet.number, packet.sent)));
-                    0.0
-                }
-                Fate::Lost => {
-                    budget.on_lost();
-                    1.0
+                let lost = match fate {
+                    Fate::Delivered => {
+                        received.on_described(packet.arrivals);
+                        budget.on_delivered(now, packet.size);
+                        newest = newest.max(Some((packet.number, packet.sent)));
+                        0.0
+                    }
+                    Fate::Lost => {
+                        budget.on_lost();
+                        1.0
+                    }
+                };
+                stats.loss_out += (lost - stats.loss_out) / LOSS_MEMORY;
+                if packet.composed {
+                    events.push_back(LinkEvent::Fate(packet.number, fate));
                 }
             };
-            stats.loss_out += (lost - stats.loss_out) / LOSS_MEMORY;
-            if packet.composed {
-                events.push_back(LinkEvent::Fate(packet.number, fate));
-            }
-        };
         match ack {
             Some((newest, ack)) => sent.on_acked(now, newest, &ack.history, &mut on_fate),
             None => sent.detect_losses(now, &mut on_fate),
@@ -231,9 +232,13 @@ impl Link {
             match frame {
                 Frame::Segment { lane, number, last, bytes } => {
                     let (events, buffers) = (&mut self.events, &mut self.buffers);
-                    self.receive_lanes[usize::from(lane)].handle((number, last, bytes), buffers, &mut |message| {
-                        events.push_back(LinkEvent::Message(Lane::Reliable(lane), message));
-                    })?;
+                    self.receive_lanes[usize::from(lane)].handle(
+                        (number, last, bytes),
+                        buffers,
+                        &mut |message| {
+                            events.push_back(LinkEvent::Message(Lane::Reliable(lane), message));
+                        },
+                    )?;
                 }
                 Frame::Sequenced { channel, number, bytes } => {
                     if let Some(lane) = self.sequenced_in.accept(channel, number) {

@@ -367,7 +367,8 @@ impl Peer {
         match buffer {
             Buffer::Relay => self.relay_backlog = bytes,
             Buffer::Direct(ConnectionKey { peer, attempt }) => {
-                let Some(path) = self.paths.get_mut(&peer).filter(|path| path.attempt() == Some(attempt)) else {
+                let Some(path) = self.paths.get_mut(&peer).filter(|path| path.attempt() == Some(attempt))
+                else {
                     return;
                 };
                 path.backlog = bytes;

@@ -221,7 +221,11 @@ fn messages_of_the_game_arrive_in_order_and_only_where_they_should() {
     world.run(2_000);
     let heard = |world: &World, peer| {
         let message = |e: &Event| {
-            if let Event::Message { from, bytes, lane: Lane::GAME } = e { Some((*from, bytes.clone())) } else { None }
+            if let Event::Message { from, bytes, lane: Lane::GAME } = e {
+                Some((*from, bytes.clone()))
+            } else {
+                None
+            }
         };
         world.events[&peer].iter().filter_map(message).collect::<Vec<_>>()
     };

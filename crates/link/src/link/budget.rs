@@ -245,7 +245,8 @@ impl Budget {
         let look = core::mem::replace(&mut self.look, Look { from: now, ..Look::default() });
         let delivered = look.delivered * 1_000_000 / span.as_micros();
         // Serialising two packets takes its time on a slow path; that is no queue. Nor is the jitter of a path.
-        let tolerated = (QUEUE_MIN + variation.min(QUEUE_MIN)).max(self.time_for(2 * FULL_PACKET * MICRO as u64));
+        let tolerated =
+            (QUEUE_MIN + variation.min(QUEUE_MIN)).max(self.time_for(2 * FULL_PACKET * MICRO as u64));
         let trip = look.least.filter(|_| look.trips >= TRIPS_MIN).unwrap_or(base);
         let queue = Duration::from_micros(trip.as_micros().saturating_sub(base.as_micros()));
         let loss = if look.told >= LOSS_TOLD { look.lost * 1_000 / look.told } else { 0 };

@@ -71,7 +71,9 @@ impl Deliveries {
     pub fn cover(&self, receipt: Receipt) -> bool {
         match receipt {
             Receipt::Lane(segment) => segment < self.lanes[0],
-            Receipt::Game(lane, segment) => self.lanes.get(usize::from(lane)).is_some_and(|&end| segment < end),
+            Receipt::Game(lane, segment) => {
+                self.lanes.get(usize::from(lane)).is_some_and(|&end| segment < end)
+            }
             Receipt::Bulk(end) => end <= self.bulk,
             Receipt::Untracked => false,
         }

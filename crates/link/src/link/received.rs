@@ -122,7 +122,10 @@ mod tests {
 
     fn described(received: &ReceivedPackets) -> Vec<u64> {
         let ack = received.ack().unwrap();
-        core::iter::once(0).chain(ack.history.bits().map(|bit| bit + 1)).map(|b| u64::from(ack.newest) - b).collect()
+        core::iter::once(0)
+            .chain(ack.history.bits().map(|bit| bit + 1))
+            .map(|b| u64::from(ack.newest) - b)
+            .collect()
     }
 
     #[test]

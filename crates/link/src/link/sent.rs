@@ -172,7 +172,11 @@ impl SentPackets {
     }
 }
 
-fn segments<'a>(contents: &'a VecDeque<SegmentRef>, dropped: u64, packet: &SentPacket) -> Iter<'a, SegmentRef> {
+fn segments<'a>(
+    contents: &'a VecDeque<SegmentRef>,
+    dropped: u64,
+    packet: &SentPacket,
+) -> Iter<'a, SegmentRef> {
     let start = (packet.contents - dropped) as usize;
     contents.range(start..start + packet.segments)
 }

@@ -124,7 +124,13 @@ impl Link {
     }
 
     /// Fills the packet by turns; whether a composed datagram is in it, as its last frame.
-    fn write_content(&mut self, now: Time, number: u64, compose: &mut Compose<'_>, out: &mut Writer<'_>) -> bool {
+    fn write_content(
+        &mut self,
+        now: Time,
+        number: u64,
+        compose: &mut Compose<'_>,
+        out: &mut Writer<'_>,
+    ) -> bool {
         let first = TURNS[self.turn];
         self.turn = (self.turn + 1) % TURNS.len();
         self.scratch.clear();

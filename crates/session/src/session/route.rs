@@ -100,7 +100,9 @@ impl Session {
             Ok(MessageKind::Update) if self.takes_part(from) => {
                 self.objects.handle_datagram(from, packet, reader.rest())
             }
-            Ok(MessageKind::App) if self.takes_part(from) => self.on_app(from, Lane::Unreliable, reader.rest()),
+            Ok(MessageKind::App) if self.takes_part(from) => {
+                self.on_app(from, Lane::Unreliable, reader.rest())
+            }
             // A datagram may overtake what makes its sender a member.
             Ok(MessageKind::Update | MessageKind::App) => Ok(()),
             _ => Err(CloseCode::Malformed),
@@ -133,6 +135,8 @@ impl Session {
                 Err(CloseCode::Unexpected)
             }
             MessageKind::Control => self.handle_control(now, from, reader.rest()),
+            // As with datagrams.
+            _ if matches!(lane, Lane::Sequenced(_)) && !self.takes_part(from) => Ok(()),
             // An honest peer can be here too: one that a former host admitted and did not live to announce.
             _ if !self.takes_part(from) => Err(CloseCode::NotAMember),
             MessageKind::App => self.on_app(from, lane, reader.rest()),

@@ -1,10 +1,6 @@
 //! The send budget and the bounds: what a link does to a narrow path, to a path that loses, and to its own memory.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
-mod pair;
-
-use pair::{Bottleneck, Pair};
+use crate::world::{Bottleneck, Pair};
 use samovar_link::{Link, LinkConfig, SendError, Source};
 use samovar_wire::limits::{DATAGRAM_MAX, MESSAGE_MAX};
 use samovar_wire::link_frame::{Frame, PacketHeader};
@@ -70,7 +66,11 @@ fn random_loss_does_not_slow_game_traffic_down() {
         let (before, packets) = (pair.composed, pair.bytes[0]);
         pair.run(20_000);
         let made = pair.composed - before;
-        println!("{loss} % loss: {made} of 1,200 datagrams, {} B/s, rate {}", (pair.bytes[0] - packets) / 20, pair.ends[0].stats().rate);
+        println!(
+            "{loss} % loss: {made} of 1,200 datagrams, {} B/s, rate {}",
+            (pair.bytes[0] - packets) / 20,
+            pair.ends[0].stats().rate
+        );
         assert!(made >= 1_190, "{made} of 1,200 at {loss} %");
     }
 }
@@ -142,7 +142,10 @@ fn no_lane_starves_when_all_have_more_than_fits() {
     println!("{heard:?} and {} datagrams; first after {first_heard:?} ms", pair.datagrams);
     let total: usize = heard.iter().sum::<usize>() + pair.datagrams as usize;
     assert!(heard[1..].iter().all(|&count| count * 12 > total), "{heard:?} of {total}");
-    assert!([heard[0], pair.datagrams as usize].iter().all(|&count| count * 4 > total), "{heard:?} of {total}");
+    assert!(
+        [heard[0], pair.datagrams as usize].iter().all(|&count| count * 4 > total),
+        "{heard:?} of {total}"
+    );
     assert!(first_heard.iter().all(|&ms| ms < 2_000), "{first_heard:?}");
 }
 
@@ -175,7 +178,8 @@ fn somebody_who_never_acks_gets_little_and_costs_little() {
         link.handle_timeout(now);
         while link.send(Lane::GAME, &[0; 500]).is_ok() {}
         let _ = link.send(Lane::Unreliable, &[0; 500]);
-        let source = Source { wanted: n % 16 == 0, compose: &mut |_, room, out| out.resize(room.min(300), 1) };
+        let source =
+            Source { wanted: n % 16 == 0, compose: &mut |_, room, out| out.resize(room.min(300), 1) };
         if link.poll_transmit(now, Time::ZERO, source, &mut bytes).is_some() {
             total += bytes.len();
         }
