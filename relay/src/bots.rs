@@ -117,6 +117,7 @@ fn start(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8) -> 
         name: format!("Bot {}", number + 1),
         attributes: game::attributes(glaze, true),
         params: game::params(),
+        schemas: game::schemas(),
         paths: config.paths,
         capacity: CAPACITY,
     };

@@ -86,6 +86,7 @@ impl Play {
             name: wish.name.clone(),
             attributes: game::attributes(glaze, false),
             params: game::params(),
+            schemas: game::schemas(),
             paths: wish.paths,
             capacity: CAPACITY,
         };

@@ -69,7 +69,7 @@ use crate::teapot::Controls;
 pub use self::event::DuelEvent;
 pub use self::host::ROBOTS_MAX;
 pub use self::kinds::{
-    CUBE, SCOREBOARD, TEAPOT, attributes, glaze_of, is_program, kind_name, kinematics, params,
+    CUBE, SCOREBOARD, TEAPOT, attributes, glaze_of, is_program, kind_name, kinematics, params, schemas,
 };
 pub use self::scene::{CubeView, Scene, Standing, TeapotView};
 

@@ -1,9 +1,13 @@
 //! One object as this peer sees it.
 
-use samovar_wire::{ObjectId, PeerId, Stamp, Time, object::Traits};
+use samovar_wire::object::{SAMPLE_UNIT, Traits};
+use samovar_wire::{ObjectId, PeerId, Stamp, Time};
+
+use crate::past::Past;
+use crate::state::StateReader;
 
 /// One object as this peer sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Object {
     pub(crate) id: ObjectId,
     pub(crate) owner: PeerId,
@@ -11,17 +15,28 @@ pub struct Object {
     pub(crate) traits: Traits,
     pub(crate) sampled: Time,
     pub(crate) revision: u64,
-    pub(crate) fields: Vec<Field>,
+    pub(crate) numbers: Vec<i32>,
+    pub(crate) texts: Vec<Text>,
+    /// At the owner: the frame from which on the numbers are what they are. Elsewhere: the newest frame heard of.
+    pub(crate) frame: u64,
+    /// The frame of the announcement: nothing of this ownership is older.
+    pub(crate) since: u64,
+    pub(crate) past: Past,
+    /// At the owner: changed since the last frame began.
+    pub(crate) touched: bool,
+    /// At the owner, when changes are reliable: the version of each field, counted over all its objects.
+    pub(crate) versions: Vec<u64>,
+    /// At the owner: how much it counts when there is not room for all; see `Objects::set_priority`.
+    pub(crate) priority: u8,
+    /// At the owner: the least time between two updates.
+    pub(crate) interval: samovar_wire::Duration,
 }
 
-/// One field: its value and how new it is.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Field {
+/// Bytes that travel whole, and the frame since which they are what they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Text {
     pub(crate) bytes: Vec<u8>,
-    /// At the owner: counts changes over all its objects, so that versions compare.
-    pub(crate) version: u64,
-    /// Elsewhere: the packet of this owner that brought the value, so that an older one changes nothing.
-    pub(crate) packet: u64,
+    pub(crate) frame: u64,
 }
 
 impl Object {
@@ -49,7 +64,7 @@ impl Object {
         self.traits
     }
 
-    /// Session time at which the newest value was sampled by the owner.
+    /// Session time at which the newest value was sampled by the owner; elsewhere in units of 128 µs.
     #[must_use]
     pub const fn sampled(&self) -> Time {
         self.sampled
@@ -61,15 +76,38 @@ impl Object {
         self.revision
     }
 
-    /// The value of a field, empty when the object has no such field.
+    /// The bytes of a text field, empty when the object has no such field: for a kind without a schema the field of
+    /// this index, otherwise the text of this index among its texts.
     #[must_use]
     pub fn field(&self, index: usize) -> &[u8] {
-        self.fields.get(index).map_or(&[], |field| &field.bytes)
+        self.texts.get(index).map_or(&[], |text| &text.bytes)
     }
 
-    /// How many fields it has.
+    /// How many text fields it has.
     #[must_use]
     pub const fn field_count(&self) -> usize {
-        self.fields.len()
+        self.texts.len()
+    }
+
+    /// The numbers of its schema's fields, quantised.
+    #[must_use]
+    pub fn numbers(&self) -> &[i32] {
+        &self.numbers
+    }
+
+    /// Reads its numbers and texts in the order of its schema.
+    #[must_use]
+    pub fn reader(&self) -> StateReader<'_> {
+        StateReader::of(&self.numbers, &self.texts)
+    }
+
+    /// When it was sampled, in units of the wire.
+    pub(crate) fn sample(&self) -> u64 {
+        self.sampled.as_micros() / SAMPLE_UNIT
+    }
+
+    /// Bytes of its texts together.
+    pub(crate) fn size(&self) -> usize {
+        self.texts.iter().map(|text| text.bytes.len()).sum()
     }
 }

@@ -1,5 +1,7 @@
 //! All objects: what the application does with them, and the state that the protocol needs.
 
+mod fields;
+mod frames;
 mod owner;
 mod receive;
 mod send;
@@ -8,16 +10,22 @@ use std::collections::{BTreeMap, VecDeque};
 
 use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
 use samovar_wire::object::Traits;
-use samovar_wire::{Kind, ObjectId, PeerId, Stamp, Term, Time};
+use samovar_wire::{Duration, Kind, ObjectId, PeerId, Stamp, Term, Time};
 
-use crate::object::{Field, Object};
+use crate::object::{Object, Text};
+use crate::past::Past;
 use crate::replica::Replica;
+use crate::schema::{Coding, Schema, Schemas};
+use crate::slots::Slots;
+use crate::state::State;
 use crate::tombs::Tombs;
+use frames::Scratch;
 
-pub use send::{Pending, Place};
+pub use frames::Place;
+pub use send::Pending;
 
 /// Something that happened to an object by somebody else's hand, or by a change of owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ObjectEvent {
     /// An object of another peer is here.
@@ -50,6 +58,8 @@ pub enum CreateError {
     TooLarge,
     /// The kind is reserved.
     Reserved,
+    /// The state is not what the schema of its kind says.
+    WrongShape,
 }
 
 /// Why a change to an object was refused. The caller is at fault, unless another peer was faster.
@@ -64,7 +74,8 @@ pub enum ObjectError {
     NotHost,
     /// The receiver of the grant is no member.
     NotAMember,
-    /// No such field, the value is over `FIELD_MAX` bytes, or the state would be over `STATE_MAX`.
+    /// No such field, the value is over `FIELD_MAX` bytes, the state would be over `STATE_MAX`, or it is not what the
+    /// schema of its kind says.
     BadField,
 }
 
@@ -80,13 +91,17 @@ macro_rules! display_as_debug {
 }
 display_as_debug!(CreateError, ObjectError);
 
+/// How much an object counts that nobody has set a priority for.
+const PRIORITY: u8 = 16;
+
 /// All objects of the session as this peer sees them.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Objects {
     me: PeerId,
     host: PeerId,
     term: Term,
-    objects: BTreeMap<ObjectId, Object>,
+    schemas: SchemasOf,
+    slots: Slots,
     tombs: Tombs,
     replicas: BTreeMap<PeerId, Replica>,
     /// At the host: grants whose receiver has not announced itself yet.
@@ -95,37 +110,70 @@ pub struct Objects {
     departed: VecDeque<PeerId>,
     last_number: u32,
     version: u64,
+    /// The number of the newest frame, and when it began.
+    frame: u64,
+    frame_time: Time,
+    /// Objects that changed since then.
+    touched: Vec<u32>,
     events: VecDeque<ObjectEvent>,
+    scratch: Scratch,
+}
+
+/// The schemas, which are the same at all peers and not part of what states differ in.
+#[derive(Clone, Debug, Default)]
+struct SchemasOf(Schemas);
+
+impl PartialEq for SchemasOf {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for SchemasOf {}
+
+impl core::hash::Hash for SchemasOf {
+    fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}
 }
 
 impl Objects {
-    /// The objects of a peer that knows of none yet.
+    /// The objects of a peer that knows of none yet. All peers of a session have the same schemas.
     #[must_use]
-    pub fn new(me: PeerId, host: PeerId, term: Term) -> Self {
+    pub fn new(me: PeerId, host: PeerId, term: Term, schemas: Schemas) -> Self {
         Self {
             me,
             host,
             term,
-            objects: BTreeMap::new(),
+            schemas: SchemasOf(schemas),
+            slots: Slots::default(),
             tombs: Tombs::default(),
             replicas: BTreeMap::new(),
             granted: BTreeMap::new(),
             departed: VecDeque::new(),
             last_number: 0,
             version: 0,
+            frame: 0,
+            frame_time: Time::ZERO,
+            touched: Vec::new(),
             events: VecDeque::new(),
+            scratch: Scratch::default(),
         }
     }
 
     /// All objects, by id.
     pub fn iter(&self) -> impl Iterator<Item = &Object> {
-        self.objects.values()
+        self.slots.iter()
     }
 
     /// One object.
     #[must_use]
     pub fn get(&self, id: ObjectId) -> Option<&Object> {
-        self.objects.get(&id)
+        self.slots.get(id)
+    }
+
+    /// The schema of a kind, if it has one.
+    #[must_use]
+    pub fn schema(&self, kind: Kind) -> Option<&Schema> {
+        self.schemas.0.of(kind)
     }
 
     /// The next event.
@@ -133,19 +181,37 @@ impl Objects {
         self.events.pop_front()
     }
 
-    /// Creates an object that this peer owns, sampled at session time `now`.
+    /// Creates an object of a kind without a schema that this peer owns, sampled at session time `now`.
     ///
     /// # Errors
     /// See [`CreateError`].
     pub fn create(&mut self, now: Time, traits: Traits, fields: &[&[u8]]) -> Result<ObjectId, CreateError> {
+        let mut state = State::default();
+        if fields.iter().any(|field| field.len() > FIELD_MAX) {
+            return Err(CreateError::TooLarge);
+        }
+        fields.iter().for_each(|field| state.text(field));
+        self.create_state(now, traits, &state)
+    }
+
+    /// Creates an object with this state that this peer owns, sampled at session time `now`.
+    ///
+    /// # Errors
+    /// See [`CreateError`].
+    pub fn create_state(
+        &mut self,
+        now: Time,
+        traits: Traits,
+        state: &State,
+    ) -> Result<ObjectId, CreateError> {
         if traits.kind == Kind::SESSION {
             return Err(CreateError::Reserved);
         }
-        if self.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
+        if self.slots.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
             return Err(CreateError::TooMany);
         }
         let id = ObjectId { creator: self.me, number: self.last_number + 1 };
-        self.insert_own(now, id, traits, fields)?;
+        self.insert_own(now, id, traits, state)?;
         self.last_number += 1;
         Ok(id)
     }
@@ -156,7 +222,9 @@ impl Objects {
     /// `TooLarge`.
     pub fn create_session(&mut self, now: Time, fields: &[&[u8]]) -> Result<(), CreateError> {
         let traits = Traits { kind: Kind::SESSION, reliable: true, dies_with_owner: false };
-        self.insert_own(now, ObjectId::SESSION, traits, fields)
+        let mut state = State::default();
+        fields.iter().for_each(|field| state.text(field));
+        self.insert_own(now, ObjectId::SESSION, traits, &state)
     }
 
     fn insert_own(
@@ -164,50 +232,186 @@ impl Objects {
         now: Time,
         id: ObjectId,
         traits: Traits,
-        fields: &[&[u8]],
+        state: &State,
     ) -> Result<(), CreateError> {
-        let total: usize = fields.iter().map(|f| f.len()).sum();
-        if fields.len() > FIELDS_MAX || total > STATE_MAX || fields.iter().any(|f| f.len() > FIELD_MAX) {
+        if let Some(schema) = self.schema(traits.kind)
+            && !fits(schema, state)
+        {
+            return Err(CreateError::WrongShape);
+        }
+        let total: usize = state.texts().map(<[u8]>::len).sum();
+        if state.texts().len() > FIELDS_MAX || total > STATE_MAX {
             return Err(CreateError::TooLarge);
         }
-        self.version += 1;
-        let version = self.version;
-        let fields = fields.iter().map(|f| Field { bytes: f.to_vec(), version, packet: 0 }).collect();
-        let stamp = Stamp::created(self.term);
-        let object = Object { id, owner: self.me, stamp, traits, sampled: now, revision: 0, fields };
-        self.objects.insert(id, object);
-        self.announce(id);
+        let fields = self.schema(traits.kind).map_or(state.texts().len(), |schema| schema.fields().len());
+        let texts = state.texts().map(|bytes| Text { bytes: bytes.to_vec(), frame: 0 }).collect();
+        self.slots.insert(Object {
+            id,
+            owner: self.me,
+            stamp: Stamp::created(self.term),
+            traits,
+            sampled: now,
+            revision: 0,
+            numbers: state.numbers().to_vec(),
+            texts,
+            frame: 0,
+            since: 0,
+            past: Past::default(),
+            touched: false,
+            versions: if traits.reliable { vec![0; fields] } else { Vec::new() },
+            priority: PRIORITY,
+            interval: Duration::ZERO,
+        });
+        self.own(id);
         Ok(())
     }
 
-    /// Sets a field of an object that this peer owns, sampled at session time `now`. A value that is the same as
-    /// before costs nothing.
+    /// This peer owns an object from now on: nobody has any of it by this peer's word yet.
+    fn own(&mut self, id: ObjectId) {
+        self.version += 1;
+        let (version, next) = (self.version, self.frame + 1);
+        let Some(slot) = self.slots.slot(id) else { return };
+        if let Some(object) = self.slots.at_mut(slot) {
+            object.versions.fill(version);
+            object.texts.iter_mut().for_each(|text| text.frame = next);
+            object.past.clear();
+            object.frame = next;
+            if !core::mem::replace(&mut object.touched, true) {
+                self.touched.push(slot);
+            }
+        }
+        // Everybody is to hear that this peer owns the object.
+        self.replicas.values_mut().for_each(|replica| {
+            replica.forget(Some(slot), id);
+            replica.destroys.remove(&id);
+            replica.unannounced.insert(id);
+        });
+    }
+
+    /// Sets a text field of an object that this peer owns, sampled at session time `now`. A value that is the same
+    /// as before costs nothing.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`, `BadField`.
     pub fn set(&mut self, now: Time, id: ObjectId, index: usize, value: &[u8]) -> Result<(), ObjectError> {
-        let object = self.objects.get_mut(&id).ok_or(ObjectError::Unknown)?;
-        if object.owner != self.me {
-            return Err(ObjectError::NotOwner);
-        }
-        let size: usize = object.fields.iter().map(|field| field.bytes.len()).sum();
-        let field =
-            object.fields.get_mut(index).filter(|_| value.len() <= FIELD_MAX).ok_or(ObjectError::BadField)?;
-        if field.bytes == value {
+        let slot = self.own_slot(id)?;
+        let object = self.slots.at_mut(slot).ok_or(ObjectError::Unknown)?;
+        let size = object.size();
+        let text =
+            object.texts.get_mut(index).filter(|_| value.len() <= FIELD_MAX).ok_or(ObjectError::BadField)?;
+        if text.bytes == value {
             return Ok(());
         }
-        if size - field.bytes.len() + value.len() > STATE_MAX {
+        if size - text.bytes.len() + value.len() > STATE_MAX {
             return Err(ObjectError::BadField);
         }
-        field.bytes.clear();
-        field.bytes.extend_from_slice(value);
+        text.bytes.clear();
+        text.bytes.extend_from_slice(value);
+        text.frame = self.frame + 1;
+        let kind = object.traits.kind;
+        let is_text =
+            |field: &crate::schema::Field| field.at == index && matches!(field.coding, Coding::Text { .. });
+        let field = self.schema(kind).map_or(Some(index), |schema| schema.fields().iter().position(is_text));
+        self.touch(now, slot, field.map_or(0, |field| 1 << field));
+        Ok(())
+    }
+
+    /// Sets the whole state of an object that this peer owns, sampled at session time `now`. What is the same as
+    /// before costs nothing.
+    ///
+    /// # Errors
+    /// `Unknown`, `NotOwner`, `BadField`.
+    pub fn set_state(&mut self, now: Time, id: ObjectId, state: &State) -> Result<(), ObjectError> {
+        let slot = self.own_slot(id)?;
+        let next = self.frame + 1;
+        let object = self.slots.at_mut(slot).ok_or(ObjectError::Unknown)?;
+        let schema = self.schemas.0.of(object.traits.kind).ok_or(ObjectError::BadField)?;
+        if !fits(schema, state) {
+            return Err(ObjectError::BadField);
+        }
+        let mut changed = 0_u64;
+        if object.numbers != state.numbers() {
+            for (index, field) in schema.fields().iter().enumerate() {
+                let part = field.at..field.at + field.coding.width();
+                let is_number = !matches!(field.coding, Coding::Text { .. });
+                if is_number && object.numbers[part.clone()] != state.numbers()[part] {
+                    changed |= 1 << index;
+                }
+            }
+            object.numbers.copy_from_slice(state.numbers());
+            object.frame = next;
+        }
+        if schema.texts() > 0 {
+            let texts = schema.fields().iter().enumerate();
+            let texts = texts.filter(|(_, field)| matches!(field.coding, Coding::Text { .. }));
+            for ((index, _), (text, value)) in texts.zip(object.texts.iter_mut().zip(state.texts())) {
+                if text.bytes != value {
+                    text.bytes.clear();
+                    text.bytes.extend_from_slice(value);
+                    text.frame = next;
+                    changed |= 1 << index;
+                }
+            }
+        }
+        if changed != 0 {
+            self.touch(now, slot, changed);
+        }
+        Ok(())
+    }
+
+    fn own_slot(&self, id: ObjectId) -> Result<u32, ObjectError> {
+        let slot = self.slots.slot(id).ok_or(ObjectError::Unknown)?;
+        let object = self.slots.at(slot).ok_or(ObjectError::Unknown)?;
+        if object.owner == self.me { Ok(slot) } else { Err(ObjectError::NotOwner) }
+    }
+
+    /// An object changed by this peer's hand; `fields` says by bits which fields.
+    fn touch(&mut self, now: Time, slot: u32, fields: u64) {
         self.version += 1;
-        field.version = self.version;
+        let Some(object) = self.slots.at_mut(slot) else { return };
         object.revision += 1;
         object.sampled = now;
+        for (index, version) in object.versions.iter_mut().enumerate() {
+            if fields >> index & 1 == 1 {
+                *version = self.version;
+            }
+        }
+        if !core::mem::replace(&mut object.touched, true) {
+            self.touched.push(slot);
+        }
+        let (id, is_reliable) = (object.id, object.traits.reliable);
         self.replicas.values_mut().for_each(|replica| {
-            replica.dirty.insert(id);
+            if is_reliable {
+                replica.dirty.insert(id);
+            } else {
+                replica.behind.insert(slot);
+            }
         });
+    }
+
+    /// How much an object that this peer owns counts where not all that changed fits into a packet: twice as much is
+    /// sent twice as often. 16 unless set; 0 counts as 1.
+    ///
+    /// # Errors
+    /// `Unknown`, `NotOwner`.
+    pub fn set_priority(&mut self, id: ObjectId, priority: u8) -> Result<(), ObjectError> {
+        let slot = self.own_slot(id)?;
+        if let Some(object) = self.slots.at_mut(slot) {
+            object.priority = priority.max(1);
+        }
+        Ok(())
+    }
+
+    /// The least time between two updates of an object that this peer owns, to each peer; zero, unless set, for an
+    /// update whenever there is a packet. A longer one costs fewer bytes and shows others an older state.
+    ///
+    /// # Errors
+    /// `Unknown`, `NotOwner`.
+    pub fn set_interval(&mut self, id: ObjectId, interval: Duration) -> Result<(), ObjectError> {
+        let slot = self.own_slot(id)?;
+        if let Some(object) = self.slots.at_mut(slot) {
+            object.interval = interval;
+        }
         Ok(())
     }
 
@@ -216,7 +420,7 @@ impl Objects {
     /// # Errors
     /// `Unknown`, `NotOwner`.
     pub fn destroy(&mut self, id: ObjectId) -> Result<(), ObjectError> {
-        let object = self.objects.get(&id).ok_or(ObjectError::Unknown)?;
+        let object = self.slots.get(id).ok_or(ObjectError::Unknown)?;
         if object.owner != self.me || id == ObjectId::SESSION {
             return Err(ObjectError::NotOwner);
         }
@@ -238,27 +442,19 @@ impl Objects {
         self.me == self.host
     }
 
-    fn owned_by(&self, peer: PeerId) -> usize {
-        self.objects.values().filter(|o| o.owner == peer).count()
-    }
-
     /// Whether a peer is, or was, somebody whose objects there can be.
     fn is_known(&self, peer: PeerId) -> bool {
         peer == self.me || self.replicas.contains_key(&peer) || self.departed.contains(&peer)
     }
 
-    /// Everybody is to hear that this peer owns the object.
-    fn announce(&mut self, id: ObjectId) {
-        self.replicas.values_mut().for_each(|replica| {
-            replica.forget(id);
-            replica.destroys.remove(&id);
-            replica.unannounced.insert(id);
-        });
-    }
-
     /// An object is no longer there. A grant that is under way brings it back, so it is not forgotten.
     fn end(&mut self, id: ObjectId, stamp: Stamp) {
-        self.objects.remove(&id);
+        let slot = self.slots.slot(id);
+        if let Some(object) = self.slots.remove(id)
+            && object.touched
+        {
+            self.touched.retain(|&touched| Some(touched) != slot);
+        }
         let replicas = &self.replicas;
         self.granted
             .extract_if(id..=id, |_, (promised, to)| {
@@ -267,6 +463,22 @@ impl Objects {
             })
             .for_each(drop);
         self.tombs.bury(id, stamp);
-        self.replicas.values_mut().for_each(|replica| replica.forget(id));
+        self.replicas.values_mut().for_each(|replica| replica.forget(slot, id));
     }
+}
+
+/// Whether a state is one of this schema.
+fn fits(schema: &Schema, state: &State) -> bool {
+    state.numbers().len() == schema.numbers()
+        && state.texts().len() == schema.texts()
+        && schema.fields().iter().all(|field| match field.coding {
+            Coding::Text { max } => {
+                state.texts().nth(field.at).is_some_and(|text| text.len() <= usize::from(max))
+            }
+            Coding::Exact { .. } => true,
+            _ => (0..field.coding.width()).all(|place| {
+                let (min, max) = field.coding.range(place);
+                (min..=max).contains(&state.numbers()[field.at + place])
+            }),
+        })
 }

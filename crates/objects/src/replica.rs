@@ -1,46 +1,109 @@
 //! What one peer has, and lacks, of the objects that this peer owns.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use samovar_wire::{ObjectId, Receipt, Stamp};
+use samovar_wire::{ObjectId, Receipt, Stamp, Time};
 
-/// Packets whose fate may be open; the oldest is taken for lost beyond it. A link holds no more.
+use crate::slots::SlotSet;
+
+/// Packets whose fate may be open; the oldest is forgotten beyond it. A link holds no more.
 const IN_FLIGHT_MAX: usize = 1_024;
-
-/// A field's value in a packet under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InFlight {
-    pub(crate) id: ObjectId,
-    pub(crate) field: u8,
-    pub(crate) version: u64,
-}
-
-/// How far a peer's copy of one field has come.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Progress {
-    /// The newest version sent and not known to be lost.
-    pub(crate) sent: u64,
-    /// The newest version known to have arrived.
-    pub(crate) acked: u64,
-}
+/// Acknowledged frames that are remembered to choose baselines from.
+const ACKED_MAX: usize = 64;
+/// A baseline is at most so many updates old: a receiver keeps more, whatever overtakes what (PROTOCOL §4.6).
+pub(crate) const BASELINE_AGE_MAX: u64 = 48;
 
 /// How far a peer's copy of one object has come.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Known {
     /// The announcement; updates wait until it is delivered (first seed: "wait for ack").
     pub(crate) announced: Receipt,
     pub(crate) ready: bool,
-    pub(crate) fields: Vec<Progress>,
+    /// The announcement's frame, the first baseline.
+    pub(crate) since: u64,
+    /// The newest frame that is known to have brought the object, and by bit i whether the i-th before it did.
+    pub(crate) newest: u64,
+    history: u64,
+    /// Updates sent since that frame, at most.
+    sent: u64,
+    /// When and in which frame an update was sent last.
+    pub(crate) last_frame: u64,
+    pub(crate) last_time: Time,
+    /// Of each text the newest frame that is known to have brought it, and the newest in which it was sent.
+    pub(crate) texts: Vec<(u64, u64)>,
+    /// When changes are reliable: of each field the version sent last.
+    pub(crate) versions: Vec<u64>,
+    /// Whether the object is within what the peer wants to see.
+    pub(crate) relevant: bool,
+}
+
+impl Known {
+    pub(crate) fn new(announced: Receipt, since: u64, texts: usize, versions: &[u64]) -> Self {
+        Self {
+            announced,
+            ready: false,
+            since,
+            newest: since,
+            history: 1,
+            sent: 0,
+            last_frame: since,
+            last_time: Time::ZERO,
+            texts: vec![(since, since); texts],
+            versions: versions.to_vec(),
+            relevant: true,
+        }
+    }
+
+    /// Whether the peer is known to have the object as of this frame.
+    pub(crate) const fn has(&self, frame: u64) -> bool {
+        frame <= self.newest && self.newest - frame < 64 && self.history >> (self.newest - frame) & 1 == 1
+    }
+
+    /// Whether the newest frame that the peer has still serves as a baseline.
+    pub(crate) const fn is_fresh(&self) -> bool {
+        self.sent <= BASELINE_AGE_MAX
+    }
+
+    pub(crate) fn on_sent(&mut self, frame: u64, now: Time) {
+        self.sent += 1;
+        (self.last_frame, self.last_time) = (frame, now);
+    }
+
+    fn on_delivered(&mut self, frame: u64, texts: u64) {
+        if frame > self.newest {
+            self.history = self.history.checked_shl((frame - self.newest).min(64) as u32).unwrap_or(0) | 1;
+            self.newest = frame;
+            self.sent = self.sent.min(self.last_frame.saturating_sub(frame));
+        } else if self.newest - frame < 64 {
+            self.history |= 1 << (self.newest - frame);
+        }
+        for (index, (known, _)) in self.texts.iter_mut().enumerate() {
+            if texts >> index & 1 == 1 {
+                *known = (*known).max(frame);
+            }
+        }
+    }
+}
+
+/// A frame under way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct InFlight {
+    packet: u64,
+    frame: u64,
+    /// The objects in it, and by bits their texts.
+    pub(crate) contents: Vec<(u32, u64)>,
 }
 
 /// One peer's view of what this peer owns.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Replica {
-    pub(crate) known: BTreeMap<ObjectId, Known>,
+    known: Vec<Option<Known>>,
+    /// Announced objects of which the peer may lack something that a frame can bring.
+    pub(crate) behind: SlotSet,
+    /// The same of objects whose changes are reliable.
+    pub(crate) dirty: BTreeSet<ObjectId>,
     /// Objects to announce.
     pub(crate) unannounced: BTreeSet<ObjectId>,
-    /// Announced objects with fields that the peer may lack.
-    pub(crate) dirty: BTreeSet<ObjectId>,
     /// Deaths to tell.
     pub(crate) destroys: BTreeMap<ObjectId, Stamp>,
     /// Objects to give to the peer, with the stamp it shall own them under.
@@ -49,44 +112,119 @@ pub(crate) struct Replica {
     pub(crate) orphans: BTreeSet<ObjectId>,
     /// Whether the first announcements went out, which for a newcomer may be one snapshot.
     pub(crate) greeted: bool,
-    pub(crate) in_flight: BTreeMap<u64, Vec<InFlight>>,
-    /// Where the next packet's updates begin, so that what did not fit goes first next time.
-    pub(crate) cursor: Option<ObjectId>,
+    /// By packet.
+    in_flight: VecDeque<InFlight>,
+    /// Buffers to use again.
+    spare: Vec<Vec<(u32, u64)>>,
+    /// The newest frames that arrived, in order.
+    acked: VecDeque<u64>,
+    /// Bytes that a state takes, on average, in sixteenths.
+    pub(crate) state_size: usize,
 }
 
 impl Replica {
+    /// A peer to which all these objects are to be announced.
+    pub(crate) fn of(unannounced: BTreeSet<ObjectId>) -> Self {
+        Self { unannounced, ..Self::default() }
+    }
+
+    pub(crate) fn known(&self, slot: u32) -> Option<&Known> {
+        self.known.get(slot as usize)?.as_ref()
+    }
+
+    pub(crate) fn known_mut(&mut self, slot: u32) -> Option<&mut Known> {
+        self.known.get_mut(slot as usize)?.as_mut()
+    }
+
+    pub(crate) fn learn(&mut self, slot: u32, known: Known) {
+        if self.known.len() <= slot as usize {
+            self.known.resize(slot as usize + 1, None);
+        }
+        self.known[slot as usize] = Some(known);
+    }
+
     /// Drops everything about an object that this peer no longer owns.
-    pub(crate) fn forget(&mut self, id: ObjectId) {
-        self.known.remove(&id);
-        self.unannounced.remove(&id);
+    pub(crate) fn forget(&mut self, slot: Option<u32>, id: ObjectId) {
+        if let Some(slot) = slot {
+            if let Some(known) = self.known.get_mut(slot as usize) {
+                *known = None;
+            }
+            self.behind.remove(slot);
+        }
         self.dirty.remove(&id);
+        self.unannounced.remove(&id);
         self.grants.remove(&id);
         self.orphans.remove(&id);
     }
 
-    pub(crate) fn on_packet(&mut self, packet: u64, contents: Vec<InFlight>) {
-        self.in_flight.insert(packet, contents);
+    /// The frames to build on in this one, newest first: about as far apart as the newest is old, which is what an
+    /// extrapolation errs least with.
+    pub(crate) fn baselines(&self, frame: u64) -> [u8; 3] {
+        let mut baselines = [0; 3];
+        let Some(&newest) = self.acked.back().filter(|&&acked| frame - acked <= BASELINE_AGE_MAX) else {
+            return baselines;
+        };
+        let step = frame - newest;
+        let mut at = frame;
+        for baseline in &mut baselines {
+            let wanted = at.saturating_sub(step);
+            let Some(&found) = self.acked.iter().rfind(|&&acked| acked <= wanted) else { break };
+            if frame - found > BASELINE_AGE_MAX {
+                break;
+            }
+            *baseline = (at - found) as u8;
+            at = found;
+        }
+        baselines
+    }
+
+    /// An empty list of contents.
+    pub(crate) fn blank(&mut self) -> Vec<(u32, u64)> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    pub(crate) fn on_packet(&mut self, packet: u64, frame: u64, contents: Vec<(u32, u64)>) {
+        self.in_flight.push_back(InFlight { packet, frame, contents });
         if self.in_flight.len() > IN_FLIGHT_MAX
-            && let Some((oldest, _)) = self.in_flight.first_key_value()
+            && let Some(oldest) = self.in_flight.pop_front()
         {
-            self.on_fate(*oldest, false);
+            self.reuse(oldest.contents);
         }
     }
 
-    /// A packet of updates arrived, or was lost: then its fields go again unless newer ones are under way.
-    pub(crate) fn on_fate(&mut self, packet: u64, delivered: bool) {
-        for item in self.in_flight.remove(&packet).unwrap_or_default() {
-            let Some(progress) =
-                self.known.get_mut(&item.id).and_then(|k| k.fields.get_mut(usize::from(item.field)))
-            else {
-                continue;
-            };
-            if delivered {
-                progress.acked = progress.acked.max(item.version);
-            } else if progress.sent == item.version {
-                progress.sent = progress.acked;
-                self.dirty.insert(item.id);
+    fn reuse(&mut self, mut contents: Vec<(u32, u64)>) {
+        contents.clear();
+        self.spare.push(contents);
+    }
+
+    /// A packet arrived, or was lost; of one that arrived, what it carried, to be given back to [`Replica::done`].
+    pub(crate) fn on_fate(&mut self, packet: u64, delivered: bool) -> Option<InFlight> {
+        let at = self.in_flight.binary_search_by_key(&packet, |flight| flight.packet).ok()?;
+        let flight = self.in_flight.remove(at)?;
+        if !delivered {
+            // What was in it is sent until something arrives.
+            self.reuse(flight.contents);
+            return None;
+        }
+        let at = self.acked.iter().rposition(|&acked| acked <= flight.frame).map_or(0, |before| before + 1);
+        if at == 0 || self.acked[at - 1] != flight.frame {
+            self.acked.insert(at, flight.frame);
+        }
+        if self.acked.len() > ACKED_MAX {
+            self.acked.pop_front();
+        }
+        for &(slot, texts) in &flight.contents {
+            // The slot may be another object's by now, or the ownership another one.
+            if let Some(known) = self.known.get_mut(slot as usize).and_then(Option::as_mut)
+                && flight.frame > known.since
+            {
+                known.on_delivered(flight.frame, texts);
             }
         }
+        Some(flight)
+    }
+
+    pub(crate) fn done(&mut self, flight: InFlight) {
+        self.reuse(flight.contents);
     }
 }

@@ -8,7 +8,7 @@ use samovar_wire::{ObjectId, PeerId, Stamp};
 const INTERVALS_MAX: usize = 512;
 
 /// Ids are sequential per creator, so a run of destroyed objects is one interval.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Tombs {
     graves: BTreeMap<PeerId, BTreeMap<u32, (u32, Stamp)>>,
 }

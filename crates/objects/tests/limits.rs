@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-use samovar_objects::{ObjectError, Objects, Place};
+use samovar_objects::{ObjectError, Objects, Place, Schemas};
 use samovar_wire::limits::OBJECTS_PER_PEER_MAX;
 use samovar_wire::object::{Announcement, MessageKind, Traits, encode_announcement, encode_update_head};
 use samovar_wire::{CloseCode, Duration, Kind, ObjectId, PeerId, Receipt, Stamp, Term, Time, Writer};
@@ -15,7 +15,7 @@ const B: PeerId = PeerId(3);
 const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
 
 fn peer(me: PeerId) -> Objects {
-    let mut objects = Objects::new(me, HOST, Term(1));
+    let mut objects = Objects::new(me, HOST, Term(1), Schemas::new());
     [HOST, A, B].into_iter().filter(|&peer| peer != me).for_each(|peer| objects.add_peer(peer));
     objects
 }
@@ -42,7 +42,7 @@ fn announcement(id: ObjectId, owner: PeerId, stamp: Stamp) -> Vec<u8> {
 #[test]
 fn a_state_does_not_grow_beyond_what_its_next_owner_may_announce() {
     let (mut host, mut a) = (peer(HOST), peer(A));
-    let id = a.create(Time::ZERO, POT, &[&[][..]; 64]).unwrap();
+    let id = a.create(Time::ZERO, Traits { reliable: true, ..POT }, &[&[][..]; 64]).unwrap();
     tell((A, &mut a), (HOST, &mut host)).unwrap();
     let mut bytes = Vec::new();
     let mut out = Writer::new(&mut bytes);
@@ -67,14 +67,16 @@ fn a_large_change_goes_in_as_many_datagrams_as_it_takes_and_holds_nothing_up() {
     tell((A, &mut a), (B, &mut b)).unwrap();
     (0..20).for_each(|field| a.set(Time::ZERO, large, field, &[7; 255]).unwrap());
     a.set(Time::ZERO, small, 0, b"1").unwrap();
-    for packet in 0..8 {
+    for packet in 0..12 {
         let mut bytes = Vec::new();
-        let place = Place { now: Time::ZERO, peer: B, packet, room: 1_000 };
+        let place = Place { now: Time::from_micros(packet), peer: B, packet, room: 1_000 };
         a.write_datagram(place, &|_| true, &mut bytes);
         assert!(bytes.len() <= 1_000);
         if !bytes.is_empty() {
-            b.handle_datagram(A, packet, &bytes[1..]).unwrap();
+            b.handle_datagram(A, &bytes[1..]).unwrap();
+            a.on_fate(B, packet, true);
         }
+        assert!(packet > 0 || b.get(small).unwrap().field(0) == b"1", "what is small does not wait");
     }
     assert!((0..20).all(|field| b.get(large).unwrap().field(field) == [7; 255]));
     assert_eq!(b.get(small).unwrap().field(0), b"1");
@@ -166,7 +168,7 @@ fn a_peer_that_has_enough_ignores_a_grant() {
 #[test]
 fn a_newcomer_is_not_left_with_what_ended_while_its_snapshot_was_under_way() {
     let gone = PeerId(9);
-    let (mut host, mut b) = (peer(HOST), Objects::new(B, HOST, Term(1)));
+    let (mut host, mut b) = (peer(HOST), Objects::new(B, HOST, Term(1), Schemas::new()));
     b.add_peer(HOST);
     host.remove_peer(B);
     host.add_peer(gone);

@@ -4,7 +4,7 @@
 //! relay's WebSocket, direct connections, tokio's clock. It decides nothing about the protocol.
 //!
 //! ```no_run
-//! use samovar_peer::{PathPolicy, Peer, PeerConfig, PeerEvent};
+//! use samovar_peer::{PathPolicy, Peer, PeerConfig, PeerEvent, Schemas};
 //! use samovar_peer_native::{Game, NativeConfig, NativePeer, entropy};
 //! use samovar_wire::Time;
 //! use samovar_wire::relay::Purpose;
@@ -27,6 +27,7 @@
 //!     name: "Watcher".to_owned(),
 //!     attributes: 0,
 //!     params: 0,
+//!     schemas: Schemas::new(),
 //!     paths: PathPolicy::Auto,
 //!     capacity: 8,
 //! };

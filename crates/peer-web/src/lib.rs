@@ -5,7 +5,7 @@
 //! no third party for anything.
 //!
 //! ```no_run
-//! use samovar_peer::{PathPolicy, PeerConfig};
+//! use samovar_peer::{PathPolicy, PeerConfig, Schemas};
 //! use samovar_peer_web::{WebPeer, entropy};
 //! use samovar_wire::relay::Purpose;
 //!
@@ -16,6 +16,7 @@
 //!     name: "Ann".to_owned(),
 //!     attributes: 0,
 //!     params: 0,
+//!     schemas: Schemas::new(),
 //!     paths: PathPolicy::Auto,
 //!     capacity: 8,
 //! };

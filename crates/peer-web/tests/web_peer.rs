@@ -20,6 +20,7 @@ fn config() -> PeerConfig {
         name: "Ann".to_owned(),
         attributes: 0,
         params: 3,
+        schemas: samovar_peer::Schemas::new(),
         paths: PathPolicy::Auto,
         capacity: 8,
     }

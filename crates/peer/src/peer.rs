@@ -6,7 +6,7 @@ mod signals;
 use std::collections::{BTreeMap, VecDeque};
 
 use samovar_directory::{Client, ClientConfig, Fault};
-use samovar_session::{Event, Session};
+use samovar_session::{Event, Schemas, Session};
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{Entropy, GameCode, Mode, PROTOCOL_VERSION, PeerId, Ticket, Time, Warrant};
 
@@ -44,6 +44,8 @@ pub struct PeerConfig {
     pub attributes: u32,
     /// Agreed: hash of the game's name, version and parameters.
     pub params: u64,
+    /// Agreed: what the game's objects are made of. Its hash belongs into `params`.
+    pub schemas: Schemas,
     /// Which paths to use.
     pub paths: PathPolicy,
     /// For a founder: members at most.

@@ -15,7 +15,8 @@ mod clock;
 mod session;
 
 pub use samovar_link::{LinkStats, SendError};
-pub use samovar_objects::{CreateError, Object, ObjectError};
+pub use samovar_objects as objects;
+pub use samovar_objects::{CreateError, Object, ObjectError, Schemas, State};
 pub use samovar_roster::{Role, View};
 pub use samovar_wire::Lane;
 pub use session::{

@@ -11,7 +11,7 @@ mod transmit;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samovar_link::{Link, LinkConfig, LinkStats, SendError};
-use samovar_objects::{CreateError, Object, ObjectError, Objects};
+use samovar_objects::{CreateError, Object, ObjectError, Objects, Schemas, State};
 use samovar_roster::{RelayKey, Role, Roster, View};
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::{MessageKind, Traits};
@@ -50,6 +50,8 @@ pub struct SessionConfig {
     pub capacity: u8,
     /// Seed of the tickets that this peer gives out as host; secret.
     pub entropy: [u8; 32],
+    /// Agreed: what the game's objects are made of. Its hash belongs into `params`.
+    pub schemas: Schemas,
 }
 
 /// How far this peer is.
@@ -127,7 +129,7 @@ impl Session {
         let is_founder = roster.is_host();
         let mut session = Self {
             phase: Phase::Joining,
-            objects: Objects::new(config.me, roster.host(), roster.term()),
+            objects: Objects::new(config.me, roster.host(), roster.term(), config.schemas.clone()),
             view: View::founding(config.capacity),
             view_revision: None,
             clock: if is_founder { SessionClock::founded(now) } else { SessionClock::unknown(now) },
@@ -277,7 +279,44 @@ impl Session {
         self.objects.create(self.clock.time(now), traits, fields)
     }
 
-    /// Sets a field of an object that this peer owns. Setting the value that it has costs nothing.
+    /// Creates an object of a kind with a schema that this peer owns.
+    ///
+    /// # Errors
+    /// See [`CreateError`].
+    pub fn create_state(
+        &mut self,
+        now: Time,
+        traits: Traits,
+        state: &State,
+    ) -> Result<ObjectId, CreateError> {
+        self.objects.create_state(self.clock.time(now), traits, state)
+    }
+
+    /// Sets the state of an object that this peer owns. What is as it was costs nothing.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn set_state(&mut self, now: Time, id: ObjectId, state: &State) -> Result<(), ObjectError> {
+        self.objects.set_state(self.clock.time(now), id, state)
+    }
+
+    /// How much an object counts where not all that changed fits into a packet; 16 unless set.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn set_priority(&mut self, id: ObjectId, priority: u8) -> Result<(), ObjectError> {
+        self.objects.set_priority(id, priority)
+    }
+
+    /// The least time between two updates of an object to each peer; zero unless set.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn set_interval(&mut self, id: ObjectId, interval: Duration) -> Result<(), ObjectError> {
+        self.objects.set_interval(id, interval)
+    }
+
+    /// Sets a text field of an object that this peer owns. Setting the value that it has costs nothing.
     ///
     /// # Errors
     /// See [`ObjectError`].

@@ -8,10 +8,14 @@ use std::collections::BTreeMap;
 
 use samovar_roster::View;
 use samovar_roster::authority::Signatory;
-use samovar_session::{Session, SessionConfig};
+use samovar_session::{Schemas, Session, SessionConfig};
 use samovar_wire::control::{Hello, PeerControl, Welcome, encode};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
-use samovar_wire::object::{Announcement, MessageKind, Traits, encode_announcement, encode_update_head};
+use samovar_wire::object::{
+    Announcement, FrameHead, MessageKind, Traits, encode_announcement, encode_update_head,
+};
+use samovar_wire::range_coder::RangeEncoder;
+use samovar_wire::symbol::{Model, encode_wide};
 use samovar_wire::{
     CloseCode, Duration, Entropy, Kind, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SeatId, SessionId, Stamp,
     Term, Ticket, Time, Writer,
@@ -157,6 +161,32 @@ impl Liar {
         out.prefixed(&vec![9; length]);
     }
 
+    /// A frame with the state of one object, which has one text as far as the liar says.
+    fn state_frame(&mut self, id: ObjectId, stamp: Stamp) -> Vec<u8> {
+        let (frame, base, length) = (self.number(9), self.number(9), self.roll(256) as u32);
+        let mut bytes = vec![MessageKind::Frame as u8];
+        let baselines = [self.roll(256) as u8, self.roll(256) as u8, self.roll(3) as u8];
+        FrameHead { frame, base, count: 1, baselines }.encode(&mut Writer::new(&mut bytes));
+        let start = bytes.len();
+        let age = self.number(5) as i32 & i32::MAX;
+        let mut out = RangeEncoder::new(&mut bytes);
+        // Another kind and another origin, on the frame's baselines (PROTOCOL §4.6).
+        { Model::FALLING }.encode(0b0011, &mut out);
+        out.bits(id.creator.0, 32);
+        [(stamp.term.0 >> 32) as u32, stamp.term.0 as u32, stamp.counter]
+            .into_iter()
+            .for_each(|part| encode_wide(part, &mut out));
+        Model::of_scale(0).encode_number(id.number.wrapping_sub(1).cast_signed(), &mut out);
+        out.bits(u32::from(TEAPOT.kind.0), 8);
+        out.bits(1, 7);
+        Model::of_scale(0).encode_number(age, &mut out);
+        { Model::FALLING }.encode(1, &mut out);
+        out.bits(length, 8);
+        (0..length).for_each(|_| out.bits(9, 8));
+        out.finish(start);
+        bytes
+    }
+
     /// Something about the link itself.
     fn frame(&mut self, to: PeerId) -> (Mode, Vec<u8>) {
         let bytes = match self.roll(6) {
@@ -203,9 +233,8 @@ fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]
         5 | 6 => liar.frame(target),
         7 => {
             let id = liar.id(pots);
-            let mut content = vec![MessageKind::Update as u8];
             let stamp = liar.stamp(1);
-            liar.updates(&mut content, id, stamp);
+            let content = liar.state_frame(id, stamp);
             (Mode::Unreliable, liar.packet(target, &[Frame::Datagram(&content)]))
         }
         _ => {
@@ -263,6 +292,7 @@ fn a_member_that_lies_about_everything_harms_nobody() {
 /// A session that joins a liar, which is host.
 fn victim(relay: &Signatory, liar: PeerId, seed: u8) -> Session {
     let config = SessionConfig {
+        schemas: Schemas::new(),
         me: PeerId(50),
         key: relay.key(),
         warrant: relay.warrant(SessionId(7), Term(1), liar),

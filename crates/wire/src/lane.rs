@@ -40,7 +40,7 @@ impl Lane {
 }
 
 /// What the sender keeps of a message to ask later whether it was delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Receipt {
     /// The number of the message's last segment in [`Lane::SESSION`].
     Lane(u64),

@@ -1,4 +1,5 @@
-//! Messages about objects (PROTOCOL §4): CREATE, UPDATE, DESTROY, GRANT, MIGRATE, and the orphan report.
+//! Messages about objects (PROTOCOL §4): CREATE, UPDATE, DESTROY, GRANT, MIGRATE, the orphan report, and the head of
+//! a FRAME.
 
 use crate::limits::{FIELD_MAX, FIELDS_MAX, STATE_MAX};
 use crate::{DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Time, Writer};
@@ -17,7 +18,7 @@ pub enum MessageKind {
     Grant = 4,
     /// A member shows the host an object of a peer that is gone.
     Orphan = 5,
-    /// Changed fields of objects.
+    /// Changed fields of an object whose changes are reliable.
     Update = 6,
     /// An object ends.
     Destroy = 7,
@@ -25,6 +26,8 @@ pub enum MessageKind {
     Snapshot = 8,
     /// The application's own.
     App = 9,
+    /// The numbers and texts of objects as a peer may lack them; the only datagram about objects.
+    Frame = 10,
 }
 
 impl MessageKind {
@@ -43,13 +46,14 @@ impl MessageKind {
             7 => Self::Destroy,
             8 => Self::Snapshot,
             9 => Self::App,
+            10 => Self::Frame,
             _ => return Err(DecodeError::Invalid),
         })
     }
 }
 
 /// What the creator of an object decides once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Traits {
     /// What it is.
     pub kind: Kind,
@@ -72,6 +76,9 @@ pub struct Announcement<'a> {
     pub traits: Traits,
     /// Session time at which the state was sampled.
     pub sampled: Time,
+    /// The owner's frame whose updates this is a baseline of; zero where no updates follow: in a grant, an orphan
+    /// report.
+    pub frame: u64,
     /// The fields, to be read with [`FieldList`].
     pub fields: FieldList<'a>,
 }
@@ -116,6 +123,7 @@ pub fn encode_announcement<'f>(
     out.u8(head.traits.kind.0);
     out.u8(u8::from(head.traits.reliable) | u8::from(head.traits.dies_with_owner) << 1);
     out.varint(head.sampled.as_micros());
+    out.varint(head.frame);
     out.u8(fields.len() as u8);
     fields.for_each(|field| out.prefixed(field));
 }
@@ -125,7 +133,13 @@ impl<'a> Announcement<'a> {
     #[must_use]
     pub const fn head(id: ObjectId, owner: PeerId, stamp: Stamp, traits: Traits, sampled: Time) -> Self {
         let fields = FieldList { count: 0, reader: Reader::new(&[]) };
-        Self { id, owner, stamp, traits, sampled, fields }
+        Self { id, owner, stamp, traits, sampled, frame: 0, fields }
+    }
+
+    /// The same as a baseline in a frame of its owner.
+    #[must_use]
+    pub const fn in_frame(self, frame: u64) -> Self {
+        Self { frame, ..self }
     }
 
     /// Reads the body behind the kind byte.
@@ -143,7 +157,8 @@ impl<'a> Announcement<'a> {
         }
         let traits = Traits { kind, reliable: flags & 1 != 0, dies_with_owner: flags & 2 != 0 };
         let sampled = Time::from_micros(reader.varint()?);
-        Ok(Self { id, owner, stamp, traits, sampled, fields: FieldList::decode(reader)? })
+        let frame = reader.varint()?;
+        Ok(Self { id, owner, stamp, traits, sampled, frame, fields: FieldList::decode(reader)? })
     }
 }
 
@@ -211,5 +226,53 @@ impl Destroy {
     /// Any [`DecodeError`].
     pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { id: reader.object_id()?, stamp: reader.stamp()? })
+    }
+}
+
+/// Microseconds in a unit of the sampling times of a FRAME.
+pub const SAMPLE_UNIT: u64 = 128;
+
+/// What stands in front of the coded states of a FRAME, behind its kind byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameHead {
+    /// The sender's number of it: its frames are numbered upwards, whoever gets them.
+    pub frame: u64,
+    /// Session time in units of [`SAMPLE_UNIT`], before which all that follows was sampled.
+    pub base: u64,
+    /// How many states follow.
+    pub count: u8,
+    /// Frames from this one back to the first baseline, from there to the second, and from there to the third; zero
+    /// for none.
+    pub baselines: [u8; 3],
+}
+
+impl FrameHead {
+    /// The most bytes that it takes.
+    pub const LEN_MAX: usize = 10 + 10 + 4;
+
+    /// Appends it.
+    pub fn encode(&self, out: &mut Writer<'_>) {
+        out.varint(self.frame);
+        out.varint(self.base);
+        out.u8(self.count);
+        out.bytes(&self.baselines);
+    }
+
+    /// Reads it; the coded states are what is left.
+    ///
+    /// # Errors
+    /// `Truncated`, or `Invalid`.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (frame, base, count) = (reader.varint()?, reader.varint()?, reader.u8()?);
+        Ok(Self { frame, base, count, baselines: [reader.u8()?, reader.u8()?, reader.u8()?] })
+    }
+
+    /// The frames of the baselines, newest first, as many as there are.
+    pub fn frames(&self) -> impl Iterator<Item = u64> + use<> {
+        let mut at = self.frame;
+        self.baselines.into_iter().take_while(|&back| back > 0).map(move |back| {
+            at = at.saturating_sub(u64::from(back));
+            at
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! The kinds of objects of a duel, what members must agree on, and how the objects look to a script.
 
-use samovar_session::Object;
+use samovar_session::{Object, Schemas};
 use samovar_wire::object::Traits;
 use samovar_wire::{Kind, PeerId, Time, digest};
 
@@ -31,9 +31,16 @@ pub(super) const CUBE_TRAITS: Traits = Traits { kind: CUBE, reliable: false, die
 pub(super) const SCOREBOARD_TRAITS: Traits =
     Traits { kind: SCOREBOARD, reliable: true, dies_with_owner: false };
 
-/// The agreed parameters of a session in which a duel is played: a hash of the game's name and its rules' version.
+/// What the objects of a duel are made of.
+pub fn schemas() -> Schemas {
+    Schemas::new()
+}
+
+/// The agreed parameters of a session in which a duel is played: a hash of the game's name, its rules' version and
+/// its schemas.
 pub fn params() -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = digest(&[b"duel", &RULES_VERSION.to_le_bytes()]);
+    let schemas = schemas().hash().to_le_bytes();
+    let [a, b, c, d, e, f, g, h, ..] = digest(&[b"duel", &RULES_VERSION.to_le_bytes(), &schemas]);
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 

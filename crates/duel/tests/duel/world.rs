@@ -89,6 +89,7 @@ impl World {
         let me = PeerId(self.next_peer);
         self.next_peer += 1;
         let config = SessionConfig {
+            schemas: samovar_duel::game::schemas(),
             me,
             key: self.signatory.key(),
             warrant: self.warrant,

@@ -12,8 +12,8 @@ const DEPARTED_MAX: usize = 128;
 impl Objects {
     /// A peer is linked: it is told of everything that this peer owns. Linked peers stay until removed.
     pub fn add_peer(&mut self, peer: PeerId) {
-        let owned = self.objects.values().filter(|o| o.owner == self.me).map(|o| o.id).collect();
-        self.replicas.entry(peer).or_insert_with(|| Replica { unannounced: owned, ..Replica::default() });
+        let owned = self.slots.iter().filter(|o| o.owner == self.me).map(|o| o.id).collect();
+        self.replicas.entry(peer).or_insert_with(|| Replica::of(owned));
     }
 
     /// A peer is no longer linked: nothing is sent to it.
@@ -22,11 +22,11 @@ impl Objects {
             self.departed.push_back(peer);
         }
         // Of an object that is there the host's own share-out has to know whom it was promised.
-        self.granted.retain(|id, &mut (_, to)| to != peer || self.objects.contains_key(id));
+        self.granted.retain(|id, &mut (_, to)| to != peer || self.slots.get(*id).is_some());
         // Of who left longest ago nothing is under way any more: what it created and destroyed needs no memory.
         if self.departed.len() > DEPARTED_MAX
             && let Some(creator) = self.departed.pop_front()
-            && !self.objects.keys().any(|id| id.creator == creator)
+            && self.slots.of_creator(creator).next().is_none()
         {
             self.tombs.forget(creator);
         }
@@ -88,7 +88,7 @@ impl Objects {
             return;
         }
         let mut orphans = Vec::new();
-        for object in self.objects.values() {
+        for object in self.slots.iter() {
             let heir = self.granted_to(object.id).unwrap_or(object.owner);
             if heir != self.me && is_gone(heir) {
                 orphans.push(object.id);
@@ -99,8 +99,8 @@ impl Objects {
 
     pub(super) fn adopt_one(&mut self, id: ObjectId) {
         let Ok(stamp) = self.next_stamp(id) else { return };
-        let Some(object) = self.objects.get(&id) else { return };
-        if !object.traits.dies_with_owner && self.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
+        let Some(object) = self.slots.get(id) else { return };
+        if !object.traits.dies_with_owner && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
             self.take(id, stamp);
             return;
         }
@@ -117,31 +117,27 @@ impl Objects {
         if self.is_host() {
             return;
         }
-        let orphans = self.objects.values().filter(|o| o.owner != self.me && is_gone(o.owner)).map(|o| o.id);
+        let orphans = self.slots.iter().filter(|o| o.owner != self.me && is_gone(o.owner)).map(|o| o.id);
         if let Some(replica) = self.replicas.get_mut(&self.host) {
             replica.orphans.extend(orphans.filter(|&id| id != ObjectId::SESSION));
         }
     }
 
     fn next_stamp(&self, id: ObjectId) -> Result<Stamp, ObjectError> {
-        let known = self.objects.get(&id).ok_or(ObjectError::Unknown)?.stamp;
+        let known = self.slots.get(id).ok_or(ObjectError::Unknown)?.stamp;
         let granted = self.granted.get(&id).map_or(known, |&(stamp, _)| stamp);
         Ok(known.max(granted).granted(self.term))
     }
 
     /// This peer owns the object from now on, and says so.
     pub(super) fn take(&mut self, id: ObjectId, stamp: Stamp) {
-        let Some(object) = self.objects.get_mut(&id) else { return };
-        let from = core::mem::replace(&mut object.owner, self.me);
-        object.stamp = stamp;
-        object.revision += 1;
-        self.version += 1;
-        for field in &mut object.fields {
-            field.version = self.version;
-            field.packet = 0;
+        let Some(from) = self.slots.set_owner(id, self.me) else { return };
+        if let Some(object) = self.slots.get_mut(id) {
+            object.stamp = stamp;
+            object.revision += 1;
         }
         self.granted.remove(&id);
-        self.announce(id);
+        self.own(id);
         if from != self.me {
             self.events.push_back(ObjectEvent::OwnerChanged { id, from, to: self.me });
         }

@@ -1,14 +1,23 @@
 //! What other peers say about objects, and what of it is believed (PROTOCOL §4).
 
-use samovar_wire::limits::{OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
-use samovar_wire::object::{Announcement, Destroy, MessageKind, Update};
-use samovar_wire::{CloseCode, DecodeError, ObjectId, PeerId, Reader, Stamp, Time};
+use samovar_wire::limits::{FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
+use samovar_wire::object::{Announcement, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Update};
+use samovar_wire::{CloseCode, DecodeError, Duration, ObjectId, PeerId, Reader, Stamp, Time};
 
-use super::{ObjectEvent, Objects};
-use crate::object::{Field, Object};
+use super::fields::{read_fields, read_numbers};
+use super::frames::{Last, basis, frames_of};
+use super::{ObjectEvent, Objects, PRIORITY};
+use crate::coder::{Baseline, Coded, Decoder};
+use crate::object::{Object, Text};
+use crate::past::Past;
+use crate::schema::{Coding, Schema};
+use crate::state::State;
 
 /// How many objects of a creator that this peer has not heard of others may already have seen die.
 const BURIED_AHEAD_MAX: u32 = 256;
+/// Moments that are kept of each object of others: the 48 updates that a baseline may be old, and as many as can
+/// overtake each other before the link drops them (PROTOCOL §4.6).
+const KEPT_OF_OTHERS: usize = 112;
 
 const fn malformed(error: DecodeError) -> CloseCode {
     match error {
@@ -46,22 +55,92 @@ impl Objects {
                 }
                 Ok(())
             }
-            MessageKind::Update => self.handle_updates(from, None, &mut reader),
+            MessageKind::Update => self.handle_updates(from, &mut reader),
             MessageKind::Destroy => {
                 let destroy = Destroy::decode(&mut reader).map_err(malformed)?;
                 reader.end().map_err(malformed)?;
                 self.handle_destroy(from, destroy)
             }
-            MessageKind::Control | MessageKind::App => Err(CloseCode::Unexpected),
+            MessageKind::Control | MessageKind::App | MessageKind::Frame => Err(CloseCode::Unexpected),
         }
     }
 
-    /// Takes a datagram of updates, its kind byte already read, that came in the packet of this number.
+    /// Takes a datagram, the kind byte of FRAME already read.
     ///
     /// # Errors
     /// `Malformed` or `TooLarge`.
-    pub fn handle_datagram(&mut self, from: PeerId, packet: u64, body: &[u8]) -> Result<(), CloseCode> {
-        self.handle_updates(from, Some(packet), &mut Reader::new(body))
+    pub fn handle_datagram(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
+        let mut reader = Reader::new(body);
+        let head = FrameHead::decode(&mut reader).map_err(malformed)?;
+        let mut coded = core::mem::take(&mut self.scratch.coded);
+        let mut decoder = Decoder::new(from, head.count, reader.rest(), &mut coded);
+        let mut last = None;
+        let result = loop {
+            match decoder.read(&self.schemas.0, &mut coded) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(malformed(error)),
+            }
+            if let Err(code) = self.apply_state(from, &head, &coded, &mut last) {
+                break Err(code);
+            }
+        };
+        self.scratch.coded = coded;
+        result
+    }
+
+    fn apply_state(
+        &mut self,
+        from: PeerId,
+        head: &FrameHead,
+        coded: &Coded,
+        last: &mut Last,
+    ) -> Result<(), CloseCode> {
+        let Some(object) = self.slots.get_mut(coded.id) else { return Ok(()) };
+        // Only the owner speaks, under its own stamp (DESIGN §5.3).
+        if (object.owner, object.stamp) != (from, coded.stamp) || head.frame <= object.since {
+            return Ok(());
+        }
+        if object.traits.kind != coded.kind || object.traits.reliable {
+            return Err(CloseCode::Malformed);
+        }
+        let sample = head.base.saturating_sub(coded.age);
+        let width = object.numbers.len();
+        if let Some(schema) = self.schemas.0.of(coded.kind).filter(|schema| schema.numbers() > 0) {
+            let frames = frames_of(head.frame, head.baselines, coded.baseline);
+            let basis = basis(frames, |frame| object.past.at(width, frame), sample, last);
+            if basis.is_none() && coded.baseline != Baseline::None {
+                // An honest sender builds on what this peer has.
+                return Err(CloseCode::Malformed);
+            }
+            let numbers = &mut self.scratch.numbers;
+            coded.resolve(schema, basis.as_ref(), numbers).map_err(malformed)?;
+            object.past.note(KEPT_OF_OTHERS, head.frame, sample, numbers);
+            if head.frame > object.frame {
+                object.numbers.copy_from_slice(numbers);
+            }
+        }
+        let mut size = object.size();
+        for (index, bytes) in coded.texts() {
+            let text = object.texts.get_mut(index).ok_or(CloseCode::Malformed)?;
+            if head.frame <= text.frame {
+                continue;
+            }
+            // Whoever takes the object over has to announce all of it.
+            size = size - text.bytes.len() + bytes.len();
+            if size > STATE_MAX {
+                return Err(CloseCode::TooLarge);
+            }
+            text.frame = head.frame;
+            text.bytes.clear();
+            text.bytes.extend_from_slice(bytes);
+        }
+        if head.frame > object.frame {
+            object.frame = head.frame;
+            object.sampled = object.sampled.max(Time::from_micros(sample.saturating_mul(SAMPLE_UNIT)));
+        }
+        object.revision += 1;
+        Ok(())
     }
 
     fn handle_announcement(
@@ -101,7 +180,7 @@ impl Objects {
 
     /// The host knows what it granted; what is of a former host's term it cannot know, and an older stamp is old.
     fn check_granted(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> Result<(), CloseCode> {
-        let current = self.objects.get(&id).map(|o| o.stamp).max(self.tombs.stamp(id));
+        let current = self.slots.get(id).map(|o| o.stamp).max(self.tombs.stamp(id));
         let fresh = current.is_none_or(|current| stamp > current);
         if !self.is_host()
             || !fresh
@@ -118,7 +197,7 @@ impl Objects {
         if self.tombs.stamp(new.id).is_some_and(|death| death >= new.stamp) {
             return Ok(());
         }
-        let known = self.objects.get(&new.id).map(|o| (o.stamp, o.owner));
+        let known = self.slots.get(new.id).map(|o| (o.stamp, o.owner));
         match known {
             // A counter at its end cannot grow: then the host, which checks every change of owner, is right.
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner && new.owner == self.host => {}
@@ -129,19 +208,19 @@ impl Objects {
             _ => {}
         }
         let limit = if new.owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_PER_PEER_MAX };
-        if self.owned_by(new.owner) >= limit {
+        if self.slots.owned_by(new.owner) >= limit {
             return Err(CloseCode::LimitExceeded);
         }
+        let id = new.id;
+        let object = self.read_announcement(new)?;
         self.tombs.exhume(new.id);
         if self.granted.get(&new.id).is_some_and(|&(stamp, _)| stamp <= new.stamp) {
             self.granted.remove(&new.id);
         }
-        self.replicas.values_mut().for_each(|replica| replica.forget(new.id));
-        let revision = self.objects.get(&new.id).map_or(0, |o| o.revision + 1);
-        let fields = new.fields.iter().map(|f| Field { bytes: f.to_vec(), ..Field::default() }).collect();
-        let (id, stamp, traits) = (new.id, new.stamp, new.traits);
-        let object = Object { id, owner: new.owner, stamp, traits, sampled: new.sampled, revision, fields };
-        self.objects.insert(id, object);
+        let slot = self.slots.slot(id);
+        self.touched.retain(|&touched| Some(touched) != slot);
+        self.replicas.values_mut().for_each(|replica| replica.forget(slot, id));
+        self.slots.insert(object);
         match known {
             Some((_, from)) if from != new.owner => {
                 self.events.push_back(ObjectEvent::OwnerChanged { id, from, to: new.owner });
@@ -150,6 +229,35 @@ impl Objects {
             None => self.events.push_back(ObjectEvent::Created(id)),
         }
         Ok(())
+    }
+
+    /// The object that an announcement speaks of.
+    fn read_announcement(&self, new: &Announcement<'_>) -> Result<Object, CloseCode> {
+        let mut state = State::default();
+        let schema = self.schema(new.traits.kind);
+        read_fields(schema, new.fields.iter(), &mut state)?;
+        let revision = self.slots.get(new.id).map_or(0, |object| object.revision + 1);
+        let fields = schema.map_or(state.texts().len(), |schema| schema.fields().len());
+        let (frame, sampled) = (new.frame, new.sampled);
+        let mut past = Past::default();
+        past.note(KEPT_OF_OTHERS, frame, sampled.as_micros() / SAMPLE_UNIT, state.numbers());
+        Ok(Object {
+            id: new.id,
+            owner: new.owner,
+            stamp: new.stamp,
+            traits: new.traits,
+            sampled,
+            revision,
+            numbers: state.numbers().to_vec(),
+            texts: state.texts().map(|bytes| Text { bytes: bytes.to_vec(), frame }).collect(),
+            frame,
+            since: frame,
+            past,
+            touched: false,
+            versions: if new.traits.reliable { vec![0; fields] } else { Vec::new() },
+            priority: PRIORITY,
+            interval: Duration::ZERO,
+        })
     }
 
     fn handle_grant(&mut self, from: PeerId, grant: &Announcement<'_>) -> Result<(), CloseCode> {
@@ -163,16 +271,16 @@ impl Objects {
         if grant.stamp.term < self.term {
             return Ok(());
         }
-        let newest = self.objects.get(&grant.id).map(|o| o.stamp).max(self.tombs.stamp(grant.id));
+        let newest = self.slots.get(grant.id).map(|o| o.stamp).max(self.tombs.stamp(grant.id));
         if newest.is_some_and(|newest| newest >= grant.stamp) {
             return Ok(());
         }
         // Our own copy may be newer than the host's, but the former owner's last word is not ours to judge: the
         // host's copy is used only where we have none.
-        if self.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
+        if self.slots.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
             return Ok(());
         }
-        if !self.objects.contains_key(&grant.id) {
+        if !self.slots.get(grant.id).is_some() {
             self.accept(grant)?;
         }
         self.take(grant.id, grant.stamp);
@@ -182,65 +290,45 @@ impl Objects {
     fn handle_orphan(&mut self, orphan: &Announcement<'_>) -> Result<(), CloseCode> {
         let is_orphan = self.departed.contains(&orphan.owner) && orphan.id != ObjectId::SESSION;
         // The host takes no more than the gone could have owned and it may own itself.
-        let has_room = self.owned_by(self.me) < OBJECTS_AT_HOST_MAX;
+        let has_room = self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX;
         if !self.is_host() || !is_orphan || !has_room || orphan.stamp.term > self.term {
             return Ok(());
         }
-        if self.objects.get(&orphan.id).is_none_or(|known| known.stamp < orphan.stamp) {
+        if self.slots.get(orphan.id).is_none_or(|known| known.stamp < orphan.stamp) {
             self.accept(orphan)?;
             self.adopt_one(orphan.id);
         }
         Ok(())
     }
 
-    fn handle_updates(
-        &mut self,
-        from: PeerId,
-        packet: Option<u64>,
-        reader: &mut Reader<'_>,
-    ) -> Result<(), CloseCode> {
+    fn handle_updates(&mut self, from: PeerId, reader: &mut Reader<'_>) -> Result<(), CloseCode> {
         let base = Time::from_micros(reader.varint().map_err(malformed)?);
         while !reader.is_empty() {
             let update = Update::decode(base, reader).map_err(malformed)?;
-            self.apply(from, packet, &update)?;
+            self.apply(from, &update)?;
         }
         Ok(())
     }
 
-    fn apply(&mut self, from: PeerId, packet: Option<u64>, update: &Update<'_>) -> Result<(), CloseCode> {
-        let Some(object) = self.objects.get_mut(&update.id) else { return Ok(()) };
-        // Only the owner speaks, under its own stamp (DESIGN §5.3).
-        if object.owner != from || object.stamp != update.stamp {
+    fn apply(&mut self, from: PeerId, update: &Update<'_>) -> Result<(), CloseCode> {
+        let Some(object) = self.slots.get_mut(update.id) else { return Ok(()) };
+        // Only the owner speaks, under its own stamp (DESIGN §5.3); and what frames bring is not brought by the lane.
+        if object.owner != from || object.stamp != update.stamp || !object.traits.reliable {
             return Ok(());
         }
-        let mut size: usize = object.fields.iter().map(|field| field.bytes.len()).sum();
+        let schema = self.schemas.0.of(object.traits.kind);
         for (index, value) in update.fields() {
-            let field = object.fields.get_mut(index).ok_or(CloseCode::Malformed)?;
-            if let Some(packet) = packet {
-                if packet < field.packet {
-                    continue;
-                }
-                field.packet = packet;
-            }
-            // Whoever takes the object over has to announce all of it.
-            size = size - field.bytes.len() + value.len();
-            if size > STATE_MAX {
-                return Err(CloseCode::TooLarge);
-            }
-            field.bytes.clear();
-            field.bytes.extend_from_slice(value);
+            set_field(object, schema, index, value)?;
             object.revision += 1;
-            object.sampled = object.sampled.max(update.sampled);
         }
+        object.sampled = object.sampled.max(update.sampled);
         Ok(())
     }
 
     /// Whether somebody other than its creator can know of the death of an object that this peer has not seen. A death
     /// must be remembered, or a late CREATE brings the object back; but nobody can bury what is not yet born.
     fn may_bury(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
-        let newest = self.objects.range(..=ObjectId { number: u32::MAX, ..id }).next_back();
-        let newest =
-            newest.filter(|(known, _)| known.creator == id.creator).map_or(0, |(known, _)| known.number);
+        let newest = self.slots.of_creator(id.creator).next_back().map_or(0, |object| object.id.number);
         let newest = newest.max(self.tombs.newest(id.creator));
         let is_near = id.number <= newest.saturating_add(BURIED_AHEAD_MAX);
         let is_grant_of_this_term = self.is_host() && stamp.term == self.term && from != self.host;
@@ -253,7 +341,7 @@ impl Objects {
         if id == ObjectId::SESSION {
             return Err(CloseCode::NotYours);
         }
-        match self.objects.get(&id) {
+        match self.slots.get(id) {
             Some(object) if stamp < object.stamp => return Ok(()),
             // As with an announcement, the host is right about a counter at its end.
             Some(object) if stamp == object.stamp && object.owner != from && from != self.host => {
@@ -264,11 +352,39 @@ impl Objects {
             None if from != id.creator && !self.may_bury(from, id, stamp) => return Ok(()),
             None => {}
         }
-        let kind = self.objects.get(&id).map(|o| o.traits.kind);
+        let kind = self.slots.get(id).map(|o| o.traits.kind);
         self.end(id, stamp);
         if let Some(kind) = kind {
             self.events.push_back(ObjectEvent::Destroyed { id, kind });
         }
         Ok(())
     }
+}
+
+/// Sets one field as a reliable update brings it.
+fn set_field(
+    object: &mut Object,
+    schema: Option<&Schema>,
+    index: usize,
+    value: &[u8],
+) -> Result<(), CloseCode> {
+    debug_assert!(index < FIELDS_MAX, "an update that decodes has no higher index");
+    let mut at = index;
+    if let Some(schema) = schema {
+        let field = schema.fields().get(index).ok_or(CloseCode::Malformed)?;
+        match field.coding {
+            Coding::Text { max } if value.len() > usize::from(max) => return Err(CloseCode::Malformed),
+            Coding::Text { .. } => at = field.at,
+            _ => return read_numbers(field, value, &mut object.numbers),
+        }
+    }
+    let size = object.size();
+    let text = object.texts.get_mut(at).ok_or(CloseCode::Malformed)?;
+    // Whoever takes the object over has to announce all of it.
+    if size - text.bytes.len() + value.len() > STATE_MAX {
+        return Err(CloseCode::TooLarge);
+    }
+    text.bytes.clear();
+    text.bytes.extend_from_slice(value);
+    Ok(())
 }

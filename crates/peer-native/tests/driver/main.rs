@@ -43,6 +43,7 @@ fn start(url: &str, purpose: Purpose, paths: PathPolicy) -> NativePeer<Diary> {
         name: "Robot".to_owned(),
         attributes: 0,
         params: 3,
+        schemas: samovar_peer::Schemas::new(),
         paths,
         capacity: 8,
     };

@@ -79,6 +79,7 @@ impl Peer {
     fn on_entered(&mut self, now: Time, entered: Entered) {
         let Some(key) = self.client.key() else { return };
         let config = SessionConfig {
+            schemas: self.config.schemas.clone(),
             me: entered.pass.peer,
             key,
             warrant: entered.warrant,

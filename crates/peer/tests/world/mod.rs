@@ -101,6 +101,7 @@ impl World {
             name: format!("P{}", process.0),
             attributes: 0,
             params: 3,
+            schemas: samovar_peer::Schemas::new(),
             paths,
             capacity: 8,
         };

@@ -58,8 +58,8 @@ impl Session {
                 self.recycle(from, bytes);
                 result
             }
-            LinkEvent::Datagram(packet, bytes) => {
-                let result = self.on_datagram(from, packet, &bytes);
+            LinkEvent::Datagram(_, bytes) => {
+                let result = self.on_datagram(from, &bytes);
                 self.recycle(from, bytes);
                 result
             }
@@ -94,17 +94,17 @@ impl Session {
         }
     }
 
-    fn on_datagram(&mut self, from: PeerId, packet: u64, bytes: &[u8]) -> Result<(), CloseCode> {
+    fn on_datagram(&mut self, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(bytes);
         match MessageKind::decode(&mut reader) {
-            Ok(MessageKind::Update) if self.takes_part(from) => {
-                self.objects.handle_datagram(from, packet, reader.rest())
+            Ok(MessageKind::Frame) if self.takes_part(from) => {
+                self.objects.handle_datagram(from, reader.rest())
             }
             Ok(MessageKind::App) if self.takes_part(from) => {
                 self.on_app(from, Lane::Unreliable, reader.rest())
             }
             // A datagram may overtake what makes its sender a member.
-            Ok(MessageKind::Update | MessageKind::App) => Ok(()),
+            Ok(MessageKind::Frame | MessageKind::App) => Ok(()),
             _ => Err(CloseCode::Malformed),
         }
     }

@@ -48,17 +48,19 @@ impl Session {
         let wanted = peering.admitted && peering.next_update <= now && self.objects.wants_datagram(to);
         // What the budget holds back now is written when it allows, from what is true then.
         let due = wanted && peering.link.budget_at() <= now;
-        if due {
-            peering.next_update = now + UPDATE_INTERVAL;
-        }
+        let mut more = false;
         let (objects, deliveries) = (&mut self.objects, peering.link.deliveries());
         let mut compose = |packet, room, out: &mut Vec<u8>| {
             if due {
                 let place = Place { now: session, peer: to, packet, room };
-                objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
+                more = objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
             }
         };
-        peering.link.poll_transmit(now, session, Source { wanted, compose: &mut compose }, out)
+        let sent = peering.link.poll_transmit(now, session, Source { wanted, compose: &mut compose }, out);
+        if due && !more {
+            peering.next_update = now + UPDATE_INTERVAL;
+        }
+        sent
     }
 
     /// Moves what a member lacks of the objects into its reliable lane, as far as there is room.

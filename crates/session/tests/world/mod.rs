@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
-use samovar_session::{Event, Session, SessionConfig};
+use samovar_session::{Event, Schemas, Session, SessionConfig};
 use samovar_wire::object::Traits;
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
 
@@ -54,6 +54,7 @@ impl World {
         let me = PeerId(self.next_peer);
         self.next_peer += 1;
         SessionConfig {
+            schemas: Schemas::new(),
             me,
             key: self.witness.signatory.key(),
             warrant: self.witness.warrant,

@@ -1,0 +1,109 @@
+//! The `#[replicate(…)]` attributes, as they are written.
+
+use proc_macro2::Span;
+use syn::{Attribute, Expr, Ident, LitInt, Member, Path, Result, meta::ParseNestedMeta, spanned::Spanned};
+
+/// What stands on a struct or an enum.
+#[derive(Default)]
+pub(crate) struct OfType {
+    /// The kind of its objects.
+    pub(crate) kind: Option<Expr>,
+    /// Where `samovar_objects` is found.
+    pub(crate) krate: Option<Path>,
+}
+
+impl OfType {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+        let mut all = Self::default();
+        for attribute in ours(attributes) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("kind") {
+                    once(&mut all.kind, &meta, |meta| meta.value()?.parse())
+                } else if meta.path.is_ident("crate") {
+                    once(&mut all.krate, &meta, |meta| meta.value()?.call(Path::parse_mod_style))
+                } else {
+                    Err(meta.error("a type takes `kind = …` and `crate = …`; how a value is coded is stated on its field"))
+                }
+            })?;
+        }
+        Ok(all)
+    }
+}
+
+/// What stands on a field.
+#[derive(Default)]
+pub(crate) struct OfField {
+    /// Where the first attribute is.
+    pub(crate) span: Option<Span>,
+    pub(crate) range: Option<Expr>,
+    pub(crate) min: Option<Expr>,
+    pub(crate) max: Option<Expr>,
+    pub(crate) precision: Option<Expr>,
+    pub(crate) rate: Option<Member>,
+    pub(crate) smooth: Option<Span>,
+    pub(crate) held: Option<Span>,
+    pub(crate) exact: Option<Span>,
+    pub(crate) angle: Option<Span>,
+    pub(crate) rotation: Option<Span>,
+    pub(crate) packed: Option<Span>,
+    /// For each list and string in the type, the outermost first.
+    pub(crate) bounds: Vec<Expr>,
+}
+
+impl OfField {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+        let mut all = Self::default();
+        for attribute in ours(attributes) {
+            all.span.get_or_insert(attribute.span());
+            attribute.parse_nested_meta(|meta| all.take(&meta))?;
+        }
+        Ok(all)
+    }
+
+    fn take(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
+        let value = |meta: &ParseNestedMeta<'_>| meta.value()?.parse();
+        let flag = |meta: &ParseNestedMeta<'_>| Ok(meta.path.span());
+        match meta.path.get_ident().map(ToString::to_string).as_deref() {
+            Some("range") => once(&mut self.range, meta, value),
+            Some("min") => once(&mut self.min, meta, value),
+            Some("max") => once(&mut self.max, meta, value),
+            Some("precision") => once(&mut self.precision, meta, value),
+            Some("rate") => once(&mut self.rate, meta, member),
+            Some("smooth") => once(&mut self.smooth, meta, flag),
+            Some("held") => once(&mut self.held, meta, flag),
+            Some("exact") => once(&mut self.exact, meta, flag),
+            Some("angle") => once(&mut self.angle, meta, flag),
+            Some("rotation") => once(&mut self.rotation, meta, flag),
+            Some("packed") => once(&mut self.packed, meta, flag),
+            Some("bound") => {
+                self.bounds.push(value(meta)?);
+                Ok(())
+            }
+            _ => Err(meta.error(
+                "a field takes range, min, max, precision, smooth, held, rate, exact, angle, rotation, bound and packed",
+            )),
+        }
+    }
+}
+
+fn ours(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attributes.iter().filter(|attribute| attribute.path().is_ident("replicate"))
+}
+
+fn once<'a, T>(
+    slot: &mut Option<T>,
+    meta: &ParseNestedMeta<'a>,
+    read: impl FnOnce(&ParseNestedMeta<'a>) -> Result<T>,
+) -> Result<()> {
+    let value = read(meta)?;
+    if slot.replace(value).is_some() {
+        return Err(meta.error("this is stated twice; state it once"));
+    }
+    Ok(())
+}
+
+/// The name of a field, or its number in a tuple struct.
+fn member(meta: &ParseNestedMeta<'_>) -> Result<Member> {
+    let input = meta.value()?;
+    if input.peek(LitInt) { input.parse() } else { input.parse::<Ident>().map(Member::Named) }
+}

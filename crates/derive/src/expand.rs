@@ -1,0 +1,356 @@
+//! What the derive writes.
+
+use proc_macro2::{Literal, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::{
+    Data, DataEnum, DeriveInput, Error, Fields, Ident, Member, Path, Result, parse_quote, spanned::Spanned,
+};
+
+use crate::attributes::OfType;
+use crate::plan::{Planned, Way, plan, refuse_motion};
+
+/// The implementations for one type.
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let OfType { kind, krate } = OfType::parse(&input.attrs)?;
+    let krate = krate.map_or_else(|| parse_quote!(::samovar_objects), at_call);
+    if !input.generics.params.is_empty() {
+        return Err(Error::new(
+            input.generics.span(),
+            "a type with parameters cannot derive `Replicate`; write one type for each use, \
+             or implement `Replicate` and `Pack` by hand",
+        ));
+    }
+    let name = &input.ident;
+    let own = match &input.data {
+        Data::Struct(data) => of_struct(&krate, name, &data.fields)?,
+        Data::Enum(data) => of_enum(&krate, name, data)?,
+        Data::Union(data) => {
+            return Err(Error::new(data.union_token.span, "a union cannot be replicated; use an enum"));
+        }
+    };
+    let kinded = kind.map(|kind| {
+        let span = kind.span().resolved_at(Span::call_site());
+        quote_spanned! {span=>
+            #[automatically_derived]
+            impl #krate::Kinded for #name {
+                const KIND: #krate::Kind = #krate::Kind(#kind);
+            }
+            const _: () = assert!(
+                <#name as #krate::Kinded>::KIND.0 != #krate::Kind::SESSION.0,
+                "kind 0 is the session object's; state one from 1 to 255",
+            );
+        }
+    });
+    Ok(quote!(#own #kinded))
+}
+
+/// The path as if the macro had written it: lints leave it alone, names mean what they mean at the macro's call.
+fn at_call(mut path: Path) -> Path {
+    for segment in &mut path.segments {
+        segment.ident.set_span(segment.ident.span().resolved_at(Span::call_site()));
+    }
+    path
+}
+
+fn of_struct(krate: &Path, name: &Ident, fields: &Fields) -> Result<TokenStream> {
+    let fields = plan(krate, fields)?;
+    let rated = fields.iter().any(|field| field.attributes.rate.is_some());
+    let base = rated.then(|| quote!(let base = schema.len();));
+    let describe = fields.iter().map(|field| describe(krate, field, &fields)).collect::<Result<Vec<_>>>()?;
+    let counts = fields.iter().map(|field| count(krate, field));
+    let write = fields.iter().map(|field| write(krate, field));
+    let read = fields.iter().map(|field| read(krate, field));
+    let members = fields.iter().map(|field| &field.member);
+    let pack = packs(krate, &fields, |field| {
+        let member = &field.member;
+        quote!(&self.#member)
+    });
+    let (unpack, bits) = (unpacks(krate, &fields), bits(&fields));
+    Ok(quote! {
+        #[automatically_derived]
+        impl #krate::Replicate for #name {
+            const FIELDS: usize = 0 #(+ #counts)*;
+
+            fn describe(schema: &mut #krate::SchemaBuilder, _name: &'static str) {
+                #base
+                #(#describe)*
+            }
+
+            fn write(&self, state: &mut #krate::State) {
+                #(#write)*
+            }
+
+            fn read(state: &mut #krate::StateReader<'_>) -> ::core::result::Result<Self, #krate::StateError> {
+                ::core::result::Result::Ok(Self { #(#members: #read),* })
+            }
+        }
+
+        #[automatically_derived]
+        impl #krate::pack::Pack for #name {
+            const BITS_MAX: usize = #bits;
+
+            fn pack(&self, bits: &mut #krate::pack::BitWriter) {
+                #pack
+            }
+
+            fn unpack(bits: &mut #krate::pack::BitReader<'_>) -> ::core::result::Result<Self, #krate::StateError> {
+                ::core::result::Result::Ok(Self { #unpack })
+            }
+        }
+    })
+}
+
+fn of_enum(krate: &Path, name: &Ident, data: &DataEnum) -> Result<TokenStream> {
+    if data.variants.is_empty() {
+        return Err(Error::new(name.span(), "an enum without variants has no values; give it one"));
+    }
+    if data.variants.iter().all(|variant| variant.fields.is_empty()) {
+        return Ok(of_choice(krate, name, data));
+    }
+    let last = Literal::u32_unsuffixed(data.variants.len() as u32 - 1);
+    let (mut packs_all, mut unpacks_all, mut bits_all) = (Vec::new(), Vec::new(), quote!(0));
+    for (index, variant) in data.variants.iter().enumerate() {
+        let (index, ident) = (Literal::u32_unsuffixed(index as u32), &variant.ident);
+        let fields = plan(krate, &variant.fields)?;
+        refuse_motion(&fields)?;
+        let members = fields.iter().map(|field| &field.member);
+        let values: Vec<_> = fields.iter().map(|field| binding(&field.member)).collect();
+        let pack = packs(krate, &fields, |field| {
+            let value = binding(&field.member);
+            quote!(#value)
+        });
+        packs_all.push(quote! {
+            Self::#ident { #(#members: #values),* } => {
+                bits.write(#index, #krate::pack::bits_for(#last));
+                #pack
+            }
+        });
+        let (unpack, bits) = (unpacks(krate, &fields), bits(&fields));
+        unpacks_all.push(quote!(#index => ::core::result::Result::Ok(Self::#ident { #unpack }),));
+        bits_all = quote!(#krate::pack::larger(#bits_all, #bits));
+    }
+    let own = quote!(#krate::pack::Packer::<Self>);
+    Ok(quote! {
+        #[automatically_derived]
+        impl #krate::Replicate for #name {
+            const FIELDS: usize = 1;
+
+            fn describe(schema: &mut #krate::SchemaBuilder, name: &'static str) {
+                let max = const { #krate::pack::text_max(<Self as #krate::pack::Pack>::BITS_MAX) };
+                schema.field(name, #krate::Coding::Text { max });
+            }
+
+            fn write(&self, state: &mut #krate::State) {
+                #own::write(&#krate::pack::Own, self, state);
+            }
+
+            fn read(state: &mut #krate::StateReader<'_>) -> ::core::result::Result<Self, #krate::StateError> {
+                #own::read(&#krate::pack::Own, state)
+            }
+        }
+
+        #[automatically_derived]
+        impl #krate::pack::Pack for #name {
+            const BITS_MAX: usize = #krate::pack::bits_for(#last) + #bits_all;
+
+            fn pack(&self, bits: &mut #krate::pack::BitWriter) {
+                match self { #(#packs_all)* }
+            }
+
+            fn unpack(bits: &mut #krate::pack::BitReader<'_>) -> ::core::result::Result<Self, #krate::StateError> {
+                match bits.read(#krate::pack::bits_for(#last))? {
+                    #(#unpacks_all)*
+                    _ => ::core::result::Result::Err(#krate::StateError::Invalid),
+                }
+            }
+        }
+    })
+}
+
+/// An enum without data: one number.
+fn of_choice(krate: &Path, name: &Ident, data: &DataEnum) -> TokenStream {
+    let count = Literal::i32_unsuffixed(data.variants.len() as i32);
+    let indices: Vec<_> = (0..data.variants.len() as i32).map(Literal::i32_unsuffixed).collect();
+    let variants: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
+    let (coder, as_coder) = (quote!(#krate::quantise::Choice), quote!(#krate::quantise::Quantise::<Self>));
+    quote! {
+        #[automatically_derived]
+        impl #krate::quantise::Choices for #name {
+            const COUNT: i32 = #count;
+
+            fn index(&self) -> i32 {
+                match self { #(Self::#variants { .. } => #indices,)* }
+            }
+
+            fn of_index(index: i32) -> ::core::option::Option<Self> {
+                match index {
+                    #(#indices => ::core::option::Option::Some(Self::#variants {}),)*
+                    _ => ::core::option::Option::None,
+                }
+            }
+        }
+
+        #[automatically_derived]
+        impl #krate::Replicate for #name {
+            const FIELDS: usize = 1;
+
+            fn describe(schema: &mut #krate::SchemaBuilder, name: &'static str) {
+                #as_coder::describe(&#coder, schema, name, #krate::Motion::Held);
+            }
+
+            fn write(&self, state: &mut #krate::State) {
+                #as_coder::write(&#coder, self, state);
+            }
+
+            fn read(state: &mut #krate::StateReader<'_>) -> ::core::result::Result<Self, #krate::StateError> {
+                #as_coder::read(&#coder, state)
+            }
+        }
+
+        #[automatically_derived]
+        impl #krate::pack::Pack for #name {
+            const BITS_MAX: usize = #coder::bits(<Self as #krate::quantise::Choices>::COUNT);
+
+            fn pack(&self, bits: &mut #krate::pack::BitWriter) {
+                #as_coder::pack(&#coder, self, bits);
+            }
+
+            fn unpack(bits: &mut #krate::pack::BitReader<'_>) -> ::core::result::Result<Self, #krate::StateError> {
+                #as_coder::unpack(&#coder, bits)
+            }
+        }
+    }
+}
+
+/// How many fields of the schema one takes.
+fn count(krate: &Path, field: &Planned<'_>) -> TokenStream {
+    let ty = field.ty;
+    match field.way {
+        Way::Own => quote_spanned!(field.span=> <#ty as #krate::Replicate>::FIELDS),
+        Way::Number { .. } | Way::Packed { .. } => quote!(1),
+    }
+}
+
+fn describe(krate: &Path, field: &Planned<'_>, all: &[Planned<'_>]) -> Result<TokenStream> {
+    let Planned { ty, span, .. } = *field;
+    let name = name_of(&field.member);
+    Ok(match &field.way {
+        Way::Own => quote_spanned!(span=> <#ty as #krate::Replicate>::describe(schema, #name);),
+        Way::Packed { max } => quote!(schema.field(#name, #krate::Coding::Text { max: #max });),
+        Way::Number { value, .. } => {
+            let (motion, check) = motion(krate, field, all)?;
+            quote_spanned! {span=>
+                #check
+                #krate::quantise::Quantise::<#ty>::describe(&#value, schema, #name, #motion);
+            }
+        }
+    })
+}
+
+/// How a number goes on, and what must hold for it.
+fn motion(krate: &Path, field: &Planned<'_>, all: &[Planned<'_>]) -> Result<(TokenStream, TokenStream)> {
+    let (Some(rate), Way::Number { name, .. }) = (&field.attributes.rate, &field.way) else {
+        let is_rate = all.iter().any(|other| other.attributes.rate.as_ref() == Some(&field.member));
+        let is_smooth = field.attributes.smooth.is_some() || (is_rate && field.attributes.held.is_none());
+        let motion = if is_smooth { quote!(#krate::Motion::Smooth) } else { quote!(#krate::Motion::Held) };
+        return Ok((motion, TokenStream::new()));
+    };
+    let wrong = |text| Error::new(rate.span(), text);
+    let place = all
+        .iter()
+        .position(|other| other.member == *rate)
+        .ok_or_else(|| wrong("there is no such field here; a rate is a field of the same struct"))?;
+    let target = &all[place];
+    let Way::Number { coder, name: rate_name, .. } = &target.way else {
+        return Err(wrong(
+            "a rate is a number with a stated range; add `range` and `precision` to that field",
+        ));
+    };
+    if !coder.is_quantity() {
+        return Err(wrong(
+            "a rate is stated by `range` and `precision`, not as an angle, a rotation or exact bits",
+        ));
+    }
+    if target.attributes.rate.is_some() {
+        return Err(wrong("a rate has no rate itself; drop the `rate` of that field"));
+    }
+    let before = all[..place].iter().map(|field| count(krate, field));
+    let (ty, rate_ty) = (field.ty, target.ty);
+    let check = quote_spanned! {rate.span().resolved_at(Span::call_site())=>
+        const {
+            #krate::quantise::assert_rate(
+                <#rate_name as #krate::quantise::Quantise<#rate_ty>>::WIDTH,
+                <#name as #krate::quantise::Quantise<#ty>>::RATE_WIDTH,
+            )
+        };
+    };
+    Ok((quote!(#krate::Motion::Rated((base + const { 0 #(+ #before)* }) as u8)), check))
+}
+
+fn write(krate: &Path, field: &Planned<'_>) -> TokenStream {
+    let Planned { member, ty, packing, span, .. } = field;
+    let span = *span;
+    match &field.way {
+        Way::Own => quote_spanned!(span=> <#ty as #krate::Replicate>::write(&self.#member, state);),
+        Way::Number { value, .. } => {
+            quote_spanned!(span=> #krate::quantise::Quantise::<#ty>::write(&#value, &self.#member, state);)
+        }
+        Way::Packed { .. } => {
+            let packer = &packing.packer;
+            quote_spanned!(span=> #krate::pack::Packer::<#ty>::write(&#packer, &self.#member, state);)
+        }
+    }
+}
+
+fn read(krate: &Path, field: &Planned<'_>) -> TokenStream {
+    let Planned { ty, packing, span, .. } = field;
+    let span = *span;
+    match &field.way {
+        Way::Own => quote_spanned!(span=> <#ty as #krate::Replicate>::read(state)?),
+        Way::Number { value, .. } => {
+            quote_spanned!(span=> #krate::quantise::Quantise::<#ty>::read(&#value, state)?)
+        }
+        Way::Packed { .. } => {
+            let packer = &packing.packer;
+            quote_spanned!(span=> #krate::pack::Packer::<#ty>::read(&#packer, state)?)
+        }
+    }
+}
+
+fn packs<'a>(
+    krate: &Path,
+    fields: &'a [Planned<'a>],
+    value: impl Fn(&'a Planned<'a>) -> TokenStream,
+) -> TokenStream {
+    let each = fields.iter().map(|field| {
+        let (ty, packer, value) = (field.ty, &field.packing.packer, value(field));
+        quote_spanned!(field.span=> #krate::pack::Packer::<#ty>::pack(&#packer, #value, bits);)
+    });
+    quote!(#(#each)*)
+}
+
+fn unpacks(krate: &Path, fields: &[Planned<'_>]) -> TokenStream {
+    let each = fields.iter().map(|field| {
+        let Planned { member, ty, packing, .. } = field;
+        let packer = &packing.packer;
+        quote_spanned!(field.span=> #member: #krate::pack::Packer::<#ty>::unpack(&#packer, bits)?)
+    });
+    quote!(#(#each),*)
+}
+
+fn bits(fields: &[Planned<'_>]) -> TokenStream {
+    let each = fields.iter().map(|field| &field.packing.bits);
+    quote!((0 #(+ #each)*))
+}
+
+fn name_of(member: &Member) -> String {
+    match member {
+        Member::Named(name) => name.unraw().to_string(),
+        Member::Unnamed(index) => index.index.to_string(),
+    }
+}
+
+fn binding(member: &Member) -> Ident {
+    format_ident!("value_{}", name_of(member))
+}

@@ -1,0 +1,208 @@
+//! The derive macro of `samovar-objects`; see [`macro@Replicate`].
+
+mod attributes;
+mod coder;
+mod expand;
+mod form;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+/// Makes a plain struct or enum part of replicated objects: implements `Replicate` and `Pack` for it, and `Kinded`
+/// when it states its kind.
+///
+/// ```
+/// use samovar_objects::{Kinded, Replicate, State};
+///
+/// #[derive(Replicate, Debug, PartialEq)]
+/// #[replicate(kind = 3)]
+/// struct Teapot {
+///     #[replicate(range = 64.0, precision = 0.001, rate = velocity)]
+///     place: [f32; 3],
+///     #[replicate(range = 20.0, precision = 0.01)]
+///     velocity: [f32; 3],
+///     #[replicate(bound = 20)]
+///     name: String,
+///     spout: Spout,
+/// }
+///
+/// #[derive(Replicate, Debug, PartialEq)]
+/// enum Spout { Cold, Hot }
+///
+/// let (place, velocity) = ([1.0, 2.0, 99.0], [0.0; 3]);
+/// let betty = Teapot { place, velocity, name: "Betty".to_owned(), spout: Spout::Hot };
+/// let mut state = State::default();
+/// betty.write(&mut state);
+/// assert_eq!(state.numbers(), [1_000, 2_000, 64_000, 0, 0, 0, 1]);
+/// assert_eq!(Teapot::read(&mut state.reader())?.place, [1.0, 2.0, 64.0]);
+/// assert_eq!(Teapot::schema().fields()[0].name, "place");
+/// # Ok::<(), samovar_objects::StateError>(())
+/// ```
+///
+/// # On a type
+///
+/// | attribute | meaning |
+/// |---|---|
+/// | `kind = 3` | its objects are of this kind, 1 to 255; implements `Kinded` |
+/// | `crate = path` | where `samovar_objects` is found, when not under its own name: `samovar_session::objects` |
+///
+/// # On a field
+///
+/// Values of bounds and precisions are constant expressions.
+///
+/// | type of the field | attributes | how it travels |
+/// |---|---|---|
+/// | `f32`, `f64`, arrays of 1 to 4 of them, your own `Floats` | `range = 64.0, precision = 0.001`, or `min = …, max = …, precision = …` | rounded to the nearest multiple of the precision; `range` is to both sides of zero |
+/// | the same, up to 128 bits | `exact` | all bits |
+/// | `f32`, `f64` | `angle, precision = 0.001` | radians, wrapped, read back above −π and up to π |
+/// | `[f32; 4]` | `rotation, precision = 0.0087` | a unit quaternion (x, y, z, w) by its smallest three, in radians; it is off by 0.6 of the precision on average. Other lengths are made 1; what has none becomes the identity |
+/// | `u8`, `i8`, `u16`, `i16` | | whole |
+/// | `u32`, `i32`, `u64`, `i64` | | all bits |
+/// | integers | `min = 0, max = 10`, or `range = 10` | held within the bounds |
+/// | `bool`, enums without data that derive `Replicate` | | a choice |
+/// | `PeerId`, `SeatId`, `ObjectId`, `Term`, `Time`, `Duration` | | whole |
+/// | structs that derive `Replicate` | | their fields in line |
+/// | arrays and tuples of up to four of such | | in line, one after the other |
+/// | `String` | `bound = 20` | UTF-8 of so many bytes, cut between two characters |
+/// | `Option<…>` | those of what is inside | packed |
+/// | `Vec<…>` | `bound = 8`, and those of what is inside | packed; items beyond the bound are left off |
+/// | enums with data that derive `Replicate` | theirs stand on their own fields | packed |
+/// | any of these | `packed` | packed instead of in line |
+/// | arrays and tuples of numbers | those of their numbers | packed |
+///
+/// What is *packed* is one text of at most 255 bytes, bit by bit, and travels whole when it changes. A list of lists or
+/// strings states a `bound` for each, the outermost first. `usize`, `char`, maps and references are refused.
+///
+/// # How a number goes on
+///
+/// Between two updates a number is predicted, and only what the prediction misses is sent.
+///
+/// | attribute | meaning |
+/// |---|---|
+/// | none | it stays as it is; if it is a rate, as `smooth` |
+/// | `smooth` | it goes on as it went |
+/// | `rate = velocity` | it changes by that field of the same struct each second. The rate has a range, no rate itself, and as many numbers; that of an `angle` is in radians, that of a `rotation` three numbers, the angular velocity about the axes of the world |
+/// | `held` | on a rate: it stays as it is |
+///
+/// These go with numbers of a stated range, angles and rotations that are not packed.
+///
+/// ```
+/// use samovar_objects::{Replicate, State};
+///
+/// #[derive(Replicate, Debug, PartialEq)]
+/// enum Order {
+///     Wait,
+///     Pour { #[replicate(min = 0.0, max = 1.0, precision = 0.01)] much: f32 },
+/// }
+///
+/// #[derive(Replicate, Debug, PartialEq)]
+/// struct Cup {
+///     #[replicate(angle, precision = 0.001, rate = turning)]
+///     handle: f32,
+///     #[replicate(range = 10.0, precision = 0.01, held)]
+///     turning: f32,
+///     #[replicate(exact)]
+///     volume: f64,
+///     #[replicate(min = 0, max = 3)]
+///     sugar: u32,
+///     order: Order,
+///     #[replicate(range = 1.0, precision = 0.1)]
+///     stain: Option<[f32; 2]>,
+///     #[replicate(bound = 4, bound = 12)]
+///     drinkers: Vec<String>,
+/// }
+///
+/// let cup = Cup {
+///     handle: 1.0,
+///     turning: -2.5,
+///     volume: 0.1,
+///     sugar: 2,
+///     order: Order::Pour { much: 0.5 },
+///     stain: None,
+///     drinkers: vec!["Ann".to_owned(), "Bo".to_owned()],
+/// };
+/// let mut state = State::default();
+/// cup.write(&mut state);
+/// let arrived = Cup::read(&mut state.reader())?;
+/// assert_eq!((arrived.sugar, &arrived.order, &arrived.drinkers), (2, &cup.order, &cup.drinkers));
+/// # Ok::<(), samovar_objects::StateError>(())
+/// ```
+///
+/// # What does not compile
+///
+/// A float that does not say how exact it is to be:
+/// ```compile_fail
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot { place: [f32; 3] }
+/// ```
+/// A string or a list without a bound, also in an option:
+/// ```compile_fail
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot { names: Option<Vec<u8>> }
+/// ```
+/// A rate that is not there, that is as wide as nothing it could drive, or that has no range:
+/// ```compile_fail
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot { #[replicate(range = 1.0, precision = 0.1, rate = speed)] place: f32 }
+/// ```
+/// ```compile_fail,E0080
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot {
+///     #[replicate(range = 1.0, precision = 0.1, rate = speed)]
+///     place: [f32; 2],
+///     #[replicate(range = 1.0, precision = 0.1)]
+///     speed: f32,
+/// }
+/// ```
+/// ```compile_fail
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot { #[replicate(range = 1.0, precision = 0.1, rate = speed)] place: f32, speed: u8 }
+/// ```
+/// More steps than the type can tell apart, a range without any, a list that no field can hold:
+/// ```compile_fail,E0080
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot { #[replicate(range = 1e6, precision = 0.001)] place: f32 }
+/// ```
+/// ```compile_fail,E0080
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot { #[replicate(min = 3, max = 3)] level: u8 }
+/// ```
+/// ```compile_fail,E0080
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot { #[replicate(bound = 65)] peers: Vec<u32> }
+/// ```
+/// Motion of what is packed, attributes that contradict each other, and those that nobody knows:
+/// ```compile_fail
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot { #[replicate(range = 1.0, precision = 0.1, smooth)] place: Option<f32> }
+/// ```
+/// ```compile_fail
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot { #[replicate(exact, precision = 0.1)] place: f32 }
+/// ```
+/// ```compile_fail
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot { #[replicate(accurate)] place: f32 }
+/// ```
+/// Types of no agreed size, type parameters, the session object's kind:
+/// ```compile_fail
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot { level: usize }
+/// ```
+/// ```compile_fail
+/// #[derive(samovar_objects::Replicate)]
+/// struct Pot<T> { inside: T }
+/// ```
+/// ```compile_fail,E0080
+/// #[derive(samovar_objects::Replicate)]
+/// #[replicate(kind = 0)]
+/// struct Pot { level: u8 }
+/// ```
+#[proc_macro_derive(Replicate, attributes(replicate))]
+pub fn replicate(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    expand::expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}

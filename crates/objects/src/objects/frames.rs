@@ -1,0 +1,370 @@
+//! Frames: what each peer lacks of the states of objects, coded against what it has (PROTOCOL §4.6).
+//!
+//! A state is in every frame to a peer until one of them is known to have arrived, so the loss of one costs the time
+//! until the next and no more. Peers that have the same get the same bytes, which are coded once.
+
+use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
+use samovar_wire::{Kind, PeerId, Receipt, Time, Writer};
+
+use super::Objects;
+use crate::coder::{Baseline, Encoder, Habits, Source};
+use crate::object::Object;
+use crate::past::Moment;
+use crate::predict::{Basis, Times, Weights};
+use crate::replica::{Known, Replica};
+use crate::schema::Schemas;
+use crate::slots::Slots;
+
+/// Moments that an owner keeps of each object: as many as a baseline may be old, and some.
+const KEPT_OWN: usize = 64;
+/// States in one frame at most.
+const STATES_MAX: usize = 255;
+/// What a state is taken to need until it is known, in sixteenths of a byte.
+const STATE_SIZE: usize = 16 * 8;
+/// Bytes of texts in one state at most, so that it fits a packet together with its numbers; the others go next time.
+const TEXTS_MAX: usize = 600;
+/// Encodings of one frame that are kept for peers that have the same.
+const ENCODED_MAX: usize = 8;
+
+/// Where a datagram of updates goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Session time.
+    pub now: Time,
+    /// The receiver.
+    pub peer: PeerId,
+    /// The packet that will carry it.
+    pub packet: u64,
+    /// The datagram's size at most, in bytes.
+    pub room: usize,
+}
+
+/// One state to go into a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pick {
+    slot: u32,
+    baseline: Baseline,
+    texts: u64,
+}
+
+/// A part of a frame as it was coded for somebody.
+#[derive(Clone, Debug, Default)]
+struct Encoded {
+    picks: Vec<Pick>,
+    baselines: [u8; 3],
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+/// What is used again and again, and is no part of what peers agree on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    encoder: Encoder,
+    habits: Habits,
+    picks: Vec<Pick>,
+    scores: Vec<(u64, Pick)>,
+    encoded: Vec<Encoded>,
+    /// How many of `encoded` are of this frame.
+    valid: usize,
+    pub(super) coded: crate::coder::Coded,
+    pub(super) numbers: Vec<i32>,
+}
+
+impl PartialEq for Scratch {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Scratch {}
+
+impl core::hash::Hash for Scratch {
+    fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}
+}
+
+type IsDelivered<'a> = dyn Fn(Receipt) -> bool + 'a;
+
+impl Objects {
+    /// Begins a frame, with everything as it is now.
+    pub(super) fn open_frame(&mut self) {
+        self.frame += 1;
+        self.scratch.valid = 0;
+        while let Some(slot) = self.touched.pop() {
+            let Some(object) = self.slots.at_mut(slot) else { continue };
+            object.touched = false;
+            let sample = object.sample();
+            object.past.note(KEPT_OWN, self.frame, sample, &object.numbers);
+        }
+    }
+
+    /// Whether a peer lacks something that a datagram could bring.
+    #[must_use]
+    pub fn wants_datagram(&self, peer: PeerId) -> bool {
+        self.replicas.get(&peer).is_some_and(|replica| !replica.behind.is_empty())
+    }
+
+    /// Appends a datagram with what the peer may lack of the states of objects; appends nothing when that is nothing.
+    /// Whether there was more than `room` for: it may follow in another packet of the same time.
+    pub fn write_datagram(
+        &mut self,
+        place: Place,
+        is_delivered: &IsDelivered<'_>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        if !self.replicas.get(&place.peer).is_some_and(|replica| !replica.behind.is_empty()) {
+            return false;
+        }
+        if self.frame_time != place.now || !self.touched.is_empty() {
+            self.frame_time = place.now;
+            self.open_frame();
+        }
+        let Some(replica) = self.replicas.get_mut(&place.peer) else { return false };
+        let (slots, scratch, frame) = (&self.slots, &mut self.scratch, self.frame);
+        let room = place.room.saturating_sub(1 + FrameHead::LEN_MAX);
+        let baselines = replica.baselines(frame);
+        let left_out =
+            pick(slots, replica, scratch, &Round { frame, room, baselines, now: place.now }, is_delivered);
+        if scratch.picks.is_empty() {
+            return false;
+        }
+        let base = place.now.as_micros() / SAMPLE_UNIT;
+        let context = Context { schemas: &self.schemas.0, slots, me: self.me, frame, base, baselines };
+        let encoded = scratch.encode(&context, room);
+        let (written, size) = (encoded.written, encoded.bytes.len());
+        if written > 0 {
+            let mut writer = Writer::new(out);
+            writer.u8(MessageKind::Frame as u8);
+            FrameHead { frame, base, count: written as u8, baselines }.encode(&mut writer);
+            writer.bytes(&encoded.bytes);
+            let mut contents = replica.blank();
+            for pick in &scratch.picks[..written] {
+                contents.push((pick.slot, pick.texts));
+                if let Some(known) = replica.known_mut(pick.slot) {
+                    known.on_sent(frame, place.now);
+                }
+            }
+            replica.on_packet(place.packet, frame, contents);
+            let average = size * 16 / written;
+            replica.state_size = (replica.state_size.max(16) * 7 + average) / 8;
+        }
+        // What does not fit into an empty packet waits; nothing shall make packets without end.
+        written > 0 && (left_out || written < scratch.picks.len())
+    }
+
+    /// The fate of a packet that carried a datagram to `peer`.
+    pub fn on_fate(&mut self, peer: PeerId, packet: u64, delivered: bool) {
+        let Some(replica) = self.replicas.get_mut(&peer) else { return };
+        let Some(flight) = replica.on_fate(packet, delivered) else { return };
+        for &(slot, _) in &flight.contents {
+            if let Some((object, known)) = self.slots.at(slot).zip(replica.known(slot))
+                && !is_behind(object, known)
+            {
+                replica.behind.remove(slot);
+            }
+        }
+        replica.done(flight);
+    }
+}
+
+/// Whether a peer may lack something of an object's state.
+pub(super) fn is_behind(object: &Object, known: &Known) -> bool {
+    known.newest < object.frame
+        || object.texts.iter().zip(&known.texts).any(|(text, &(has, _))| has < text.frame)
+}
+
+/// What one frame to one peer is made by.
+struct Round {
+    frame: u64,
+    room: usize,
+    baselines: [u8; 3],
+    now: Time,
+}
+
+/// Chooses what goes into a frame; whether something was left out for want of room.
+fn pick(
+    slots: &Slots,
+    replica: &mut Replica,
+    scratch: &mut Scratch,
+    round: &Round,
+    is_delivered: &IsDelivered<'_>,
+) -> bool {
+    scratch.scores.clear();
+    scratch.picks.clear();
+    let behind = core::mem::take(&mut replica.behind);
+    let mut last = (Kind::SESSION, 3);
+    for slot in behind.iter() {
+        let Some((object, known)) = slots.at(slot).zip(replica.known_mut(slot)) else { continue };
+        known.ready = known.ready || is_delivered(known.announced);
+        let is_due = known.last_time + object.interval <= round.now || known.last_frame == known.since;
+        if !known.ready || !known.relevant || !is_due || known.last_frame == round.frame {
+            continue;
+        }
+        let texts = texts(object, known, round.frame);
+        if object.traits.kind != last.0 {
+            last = (object.traits.kind, scratch.habits.moments(object.traits.kind, round.frame));
+        }
+        let pick = Pick { slot, baseline: baseline(object, known, round, last.1), texts };
+        let waited = round.frame - known.last_frame;
+        scratch.scores.push((u64::from(object.priority).saturating_mul(waited), pick));
+    }
+    replica.behind = behind;
+    let size = if replica.state_size == 0 { STATE_SIZE } else { replica.state_size };
+    let count = (round.room * 16 / size + 1).min(STATES_MAX);
+    let is_full = scratch.scores.len() > count;
+    if is_full {
+        scratch.scores.select_nth_unstable_by_key(count - 1, |&(score, _)| core::cmp::Reverse(score));
+        scratch.scores.truncate(count);
+        scratch.scores.sort_unstable_by_key(|(_, pick)| pick.slot);
+    }
+    scratch.picks.extend(scratch.scores.iter().map(|(_, pick)| pick));
+    is_full
+}
+
+/// What of an object's past a peer has that a guess can be made of.
+fn baseline(object: &Object, known: &Known, round: &Round, most: u8) -> Baseline {
+    if object.numbers.is_empty() {
+        return Baseline::Frames(3);
+    }
+    let mut at = round.frame;
+    let mut count = 0;
+    for &back in round.baselines.iter().take(usize::from(most)) {
+        at = at.saturating_sub(u64::from(back));
+        if back == 0 || !known.has(at) {
+            break;
+        }
+        count += 1;
+    }
+    if count > 0 {
+        return Baseline::Frames(count);
+    }
+    let is_kept = object.past.as_of(object.numbers.len(), known.newest).is_some();
+    match u32::try_from(round.frame - known.newest) {
+        Ok(back) if back > 0 && known.is_fresh() && is_kept => Baseline::Own(back),
+        _ => Baseline::None,
+    }
+}
+
+/// The texts that a peer may lack, as many as one packet holds; those that have not been sent yet go first.
+fn texts(object: &Object, known: &mut Known, frame: u64) -> u64 {
+    let mut chosen = 0;
+    let mut size = 0;
+    for is_repeated in [false, true] {
+        for (index, text) in object.texts.iter().enumerate() {
+            let (has, sent) = known.texts.get(index).copied().unwrap_or_default();
+            if has >= text.frame || (sent >= text.frame) != is_repeated {
+                continue;
+            }
+            size += text.bytes.len() + 2;
+            if size > TEXTS_MAX && chosen != 0 {
+                return chosen;
+            }
+            chosen |= 1 << index;
+            if let Some((_, sent)) = known.texts.get_mut(index) {
+                *sent = frame;
+            }
+        }
+    }
+    chosen
+}
+
+/// What the coding of a frame draws on.
+struct Context<'a> {
+    schemas: &'a Schemas,
+    slots: &'a Slots,
+    me: PeerId,
+    frame: u64,
+    base: u64,
+    baselines: [u8; 3],
+}
+
+impl Scratch {
+    /// Codes the picks, unless somebody got the same in this frame.
+    fn encode(&mut self, context: &Context<'_>, room: usize) -> &Encoded {
+        let found = self.encoded[..self.valid].iter().position(|encoded| {
+            encoded.baselines == context.baselines
+                && encoded.picks == self.picks
+                && encoded.written == self.picks.len()
+                && encoded.bytes.len() <= room
+        });
+        if let Some(found) = found {
+            return &self.encoded[found];
+        }
+        let place = if self.valid < ENCODED_MAX { self.valid } else { ENCODED_MAX - 1 };
+        if self.encoded.len() <= place {
+            self.encoded.push(Encoded::default());
+        }
+        self.valid = place + 1;
+        let encoded = &mut self.encoded[place];
+        encoded.baselines = context.baselines;
+        encoded.picks.clone_from(&self.picks);
+        encoded.bytes.clear();
+        self.encoder.begin(context.me);
+        let mut last = None;
+        let sources = self.picks.iter().filter_map(|pick| source(context, pick, &mut last));
+        encoded.written = self.encoder.write(&mut self.habits, room, sources, &mut encoded.bytes);
+        encoded
+    }
+}
+
+fn source<'a>(context: &Context<'a>, pick: &Pick, last: &mut Last) -> Option<Source<'a>> {
+    let object = context.slots.at(pick.slot)?;
+    Some(Source {
+        object,
+        schema: context.schemas.of(object.traits.kind),
+        baseline: pick.baseline,
+        basis: basis_of_owner(context, object, pick.baseline, last),
+        texts: pick.texts,
+        age: context.base.saturating_sub(object.sample()),
+    })
+}
+
+/// The weights that were computed last.
+pub(super) type Last = Option<(Times, Weights)>;
+
+fn basis_of_owner<'a>(
+    context: &Context<'_>,
+    object: &'a Object,
+    baseline: Baseline,
+    last: &mut Last,
+) -> Option<Basis<'a>> {
+    let width = object.numbers.len();
+    if width == 0 {
+        return None;
+    }
+    let frames = frames_of(context.frame, context.baselines, baseline);
+    basis(frames, |frame| object.past.as_of(width, frame), object.sample(), last)
+}
+
+/// The frames that a baseline names, newest first.
+pub(super) fn frames_of(frame: u64, backs: [u8; 3], baseline: Baseline) -> [Option<u64>; 3] {
+    match baseline {
+        Baseline::None => [None; 3],
+        Baseline::Own(back) => [frame.checked_sub(u64::from(back)), None, None],
+        Baseline::Frames(count) => {
+            let mut at = Some(frame);
+            let mut index = 0;
+            backs.map(|back| {
+                at = at.filter(|_| back > 0 && index < count).and_then(|at| at.checked_sub(u64::from(back)));
+                index += 1;
+                at
+            })
+        }
+    }
+}
+
+/// A basis from the moments of these frames; `None` when one of them is not there.
+pub(super) fn basis<'a>(
+    frames: [Option<u64>; 3],
+    moment: impl Fn(u64) -> Option<Moment<'a>>,
+    sampled: u64,
+    last: &mut Last,
+) -> Option<Basis<'a>> {
+    let first = moment(frames[0]?)?;
+    let mut moments = [first; 3];
+    let mut count = 0;
+    for (slot, frame) in moments.iter_mut().zip(frames.into_iter().flatten()) {
+        *slot = moment(frame)?;
+        count += 1;
+    }
+    Some(Basis::new(moments, count, sampled, last))
+}

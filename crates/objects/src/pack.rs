@@ -1,0 +1,176 @@
+//! Values of a varying form, carried whole as one text of an object: options, lists, strings, enums with data.
+//!
+//! They are packed bit by bit, each byte from its lowest bit on, and the last byte is filled up with zeros:
+//!
+//! | form | bits |
+//! |---|---|
+//! | a number of a field | what it lies above its least value, in the bits of its range; 32 if it is exact |
+//! | an option | one that says whether there is a value, then the value |
+//! | an enum | the index of the variant in the bits of the last one's, then the fields of the variant |
+//! | a list | how many items, in the bits of its bound, then the items |
+//! | a string among others | how many bytes, in the bits of its bound, then the bytes |
+//! | a struct, an array, a tuple | one part after the other |
+//!
+//! A string that is a field by itself is its own bytes. The decoder is as strict as the encoder is: it refuses lengths beyond their bounds before it allocates
+//! anything, numbers out of range, bits that are missing, and any that are left over; so a text that is accepted is
+//! the one text of its value.
+
+mod bits;
+mod packers;
+
+pub use bits::{BitReader, BitWriter, bits_for};
+pub(crate) use packers::each;
+pub use packers::{Each, List, Number, Own, Packer, Perhaps, Words};
+
+use samovar_wire::limits::FIELD_MAX;
+use samovar_wire::{Duration, ObjectId, PeerId, SeatId, Term, Time};
+
+use crate::StateError;
+use crate::quantise::{Choice, Choices, Exact, Exactly, Quantise, Whole};
+
+/// Most items of a list.
+pub const ITEMS_MAX: usize = 8 * FIELD_MAX;
+
+/// What can be packed without being told how. `#[derive(Replicate)]` implements it beside `Replicate`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be packed",
+    label = "derive `Replicate` for it, or state `range` and `precision`, `exact`, or a `bound`"
+)]
+pub trait Pack: Sized {
+    /// Most bits that a value takes.
+    const BITS_MAX: usize;
+
+    /// Appends the value.
+    fn pack(&self, bits: &mut BitWriter);
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// `Invalid` for bits that [`Pack::pack`] does not write.
+    fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError>;
+}
+
+/// The bytes that so many bits take in a field.
+///
+/// # Panics
+/// When they are more than a field can hold. In a `const` that is an error of the compiler.
+#[track_caller]
+#[must_use]
+pub const fn text_max(bits: usize) -> u8 {
+    assert!(
+        bits.div_ceil(8) <= FIELD_MAX,
+        "a field that is packed holds 255 bytes: lower its `bound` or split it into several fields"
+    );
+    bits.div_ceil(8) as u8
+}
+
+/// Checks the bound of a list.
+///
+/// # Panics
+/// When it is zero or beyond [`ITEMS_MAX`]. In a `const` that is an error of the compiler.
+#[doc(hidden)]
+#[track_caller]
+#[must_use]
+pub const fn list_bound(bound: usize) -> u32 {
+    assert!(bound >= 1 && bound <= ITEMS_MAX, "the `bound` of a list lies from 1 to 2040 items");
+    bound as u32
+}
+
+/// The larger of two, where a constant is wanted.
+#[doc(hidden)]
+#[must_use]
+pub const fn larger(a: usize, b: usize) -> usize {
+    if a > b { a } else { b }
+}
+
+macro_rules! pack_by {
+    ($($type:ty, $coder:expr, $bits:expr;)*) => {$(
+        impl Pack for $type {
+            const BITS_MAX: usize = $bits;
+
+            fn pack(&self, bits: &mut BitWriter) {
+                Quantise::<Self>::pack(&const { $coder }, self, bits);
+            }
+
+            fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError> {
+                Quantise::<Self>::unpack(&const { $coder }, bits)
+            }
+        }
+    )*};
+}
+
+pack_by! {
+    bool, Choice, Choice::bits(<Self as Choices>::COUNT);
+    u8, Whole::of(u8::MIN as i128, u8::MAX as i128), 8;
+    i8, Whole::of(i8::MIN as i128, i8::MAX as i128), 8;
+    u16, Whole::of(u16::MIN as i128, u16::MAX as i128), 16;
+    i16, Whole::of(i16::MIN as i128, i16::MAX as i128), 16;
+    u32, Exact, 32;
+    i32, Exact, 32;
+    u64, Exact, 64;
+    i64, Exact, 64;
+    PeerId, Exact, Exact.bits(<Self as Exactly>::WIDTH);
+    Term, Exact, Exact.bits(<Self as Exactly>::WIDTH);
+    ObjectId, Exact, Exact.bits(<Self as Exactly>::WIDTH);
+    Time, Exact, Exact.bits(<Self as Exactly>::WIDTH);
+    Duration, Exact, Exact.bits(<Self as Exactly>::WIDTH);
+}
+
+impl Pack for SeatId {
+    const BITS_MAX: usize = u16::BITS_MAX;
+
+    fn pack(&self, bits: &mut BitWriter) {
+        self.0.pack(bits);
+    }
+
+    fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError> {
+        u16::unpack(bits).map(Self)
+    }
+}
+
+impl<T: Pack> Pack for Option<T> {
+    const BITS_MAX: usize = 1 + T::BITS_MAX;
+
+    fn pack(&self, bits: &mut BitWriter) {
+        Perhaps(Own).pack(self, bits);
+    }
+
+    fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError> {
+        Perhaps(Own).unpack(bits)
+    }
+}
+
+impl<T: Pack, const N: usize> Pack for [T; N] {
+    const BITS_MAX: usize = N * T::BITS_MAX;
+
+    fn pack(&self, bits: &mut BitWriter) {
+        Each(Own).pack(self, bits);
+    }
+
+    fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError> {
+        Each(Own).unpack(bits)
+    }
+}
+
+macro_rules! pack_tuples {
+    ($($($type:ident $place:tt),+;)*) => {$(
+        impl<$($type: Pack),+> Pack for ($($type,)+) {
+            const BITS_MAX: usize = 0 $(+ $type::BITS_MAX)+;
+
+            fn pack(&self, bits: &mut BitWriter) {
+                $(self.$place.pack(bits);)+
+            }
+
+            fn unpack(bits: &mut BitReader<'_>) -> Result<Self, StateError> {
+                Ok(($($type::unpack(bits)?,)+))
+            }
+        }
+    )*};
+}
+
+pack_tuples! {
+    A 0;
+    A 0, B 1;
+    A 0, B 1, C 2;
+    A 0, B 1, C 2, D 3;
+}

@@ -1,0 +1,223 @@
+//! Packers: how a value of some form is packed, put together as the form is.
+
+use samovar_wire::limits::FIELD_MAX;
+
+use super::{BitReader, BitWriter, Pack, bits_for};
+use crate::quantise::Quantise;
+use crate::{State, StateError, StateReader};
+
+/// How a value of `T` is packed.
+pub trait Packer<T> {
+    /// Appends the value, cut to what the packer allows.
+    fn pack(&self, value: &T, bits: &mut BitWriter);
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// `Invalid` for bits that [`Packer::pack`] does not write.
+    fn unpack(&self, bits: &mut BitReader<'_>) -> Result<T, StateError>;
+
+    /// Appends the value to a state, as one text.
+    fn write(&self, value: &T, state: &mut State) {
+        let mut bits = BitWriter::default();
+        self.pack(value, &mut bits);
+        state.text(bits.bytes());
+    }
+
+    /// Reads the value from the next text of a state.
+    ///
+    /// # Errors
+    /// `Missing` when there is none, `Invalid` when [`Packer::write`] does not write it.
+    fn read(&self, state: &mut StateReader<'_>) -> Result<T, StateError> {
+        let mut bits = BitReader::new(state.text()?);
+        let value = self.unpack(&mut bits)?;
+        bits.finish()?;
+        Ok(value)
+    }
+}
+
+/// As the type itself says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own;
+
+impl<T: Pack> Packer<T> for Own {
+    fn pack(&self, value: &T, bits: &mut BitWriter) {
+        value.pack(bits);
+    }
+
+    fn unpack(&self, bits: &mut BitReader<'_>) -> Result<T, StateError> {
+        T::unpack(bits)
+    }
+}
+
+/// As numbers, by a coder.
+#[derive(Clone, Copy, Debug)]
+pub struct Number<Q>(pub Q);
+
+impl<T, Q: Quantise<T>> Packer<T> for Number<Q> {
+    fn pack(&self, value: &T, bits: &mut BitWriter) {
+        self.0.pack(value, bits);
+    }
+
+    fn unpack(&self, bits: &mut BitReader<'_>) -> Result<T, StateError> {
+        self.0.unpack(bits)
+    }
+}
+
+/// A value or none: one bit, and the value.
+#[derive(Clone, Copy, Debug)]
+pub struct Perhaps<P>(pub P);
+
+impl<T, P: Packer<T>> Packer<Option<T>> for Perhaps<P> {
+    fn pack(&self, value: &Option<T>, bits: &mut BitWriter) {
+        bits.write(value.is_some().into(), 1);
+        if let Some(value) = value {
+            self.0.pack(value, bits);
+        }
+    }
+
+    fn unpack(&self, bits: &mut BitReader<'_>) -> Result<Option<T>, StateError> {
+        if bits.read(1)? == 0 { Ok(None) } else { self.0.unpack(bits).map(Some) }
+    }
+}
+
+/// As many values as the array has.
+#[derive(Clone, Copy, Debug)]
+pub struct Each<P>(pub P);
+
+impl<T, P: Packer<T>, const N: usize> Packer<[T; N]> for Each<P> {
+    fn pack(&self, value: &[T; N], bits: &mut BitWriter) {
+        for item in value {
+            self.0.pack(item, bits);
+        }
+    }
+
+    fn unpack(&self, bits: &mut BitReader<'_>) -> Result<[T; N], StateError> {
+        each(|| self.0.unpack(bits))
+    }
+}
+
+/// An array of what `next` gives, until it fails.
+pub(crate) fn each<T, const N: usize>(
+    mut next: impl FnMut() -> Result<T, StateError>,
+) -> Result<[T; N], StateError> {
+    let mut items = [const { None }; N];
+    for item in &mut items {
+        *item = Some(next()?);
+    }
+    Ok(items.map(|item| item.expect("every item was read, or this line is not reached")))
+}
+
+macro_rules! packers_of_tuples {
+    ($($($packer:ident $type:ident $place:tt),+;)*) => {$(
+        impl<$($type, $packer: Packer<$type>),+> Packer<($($type,)+)> for ($($packer,)+) {
+            fn pack(&self, value: &($($type,)+), bits: &mut BitWriter) {
+                $(self.$place.pack(&value.$place, bits);)+
+            }
+
+            fn unpack(&self, bits: &mut BitReader<'_>) -> Result<($($type,)+), StateError> {
+                Ok(($(self.$place.unpack(bits)?,)+))
+            }
+        }
+    )*};
+}
+
+packers_of_tuples! {
+    P A 0;
+    P A 0, Q B 1;
+    P A 0, Q B 1, R C 2;
+    P A 0, Q B 1, R C 2, S D 3;
+}
+
+/// A list of so many items at most: their number, then each.
+#[derive(Clone, Copy, Debug)]
+pub struct List<P> {
+    bound: u32,
+    item: P,
+}
+
+impl<P> List<P> {
+    /// A list of up to `bound` items, packed by `item`; those beyond are left off.
+    pub const fn new(bound: u32, item: P) -> Self {
+        Self { bound, item }
+    }
+}
+
+impl<T, P: Packer<T>> Packer<Vec<T>> for List<P> {
+    fn pack(&self, value: &Vec<T>, bits: &mut BitWriter) {
+        let count = value.len().min(self.bound as usize);
+        bits.write(count as u32, bits_for(self.bound));
+        value[..count].iter().for_each(|item| self.item.pack(item, bits));
+    }
+
+    fn unpack(&self, bits: &mut BitReader<'_>) -> Result<Vec<T>, StateError> {
+        let count = bits.read(bits_for(self.bound))?;
+        if count > self.bound {
+            return Err(StateError::Invalid);
+        }
+        (0..count).map(|_| self.item.unpack(bits)).collect()
+    }
+}
+
+/// A string of so many bytes at most. Alone in a field it is its own bytes; among others its length goes first.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    bound: u8,
+}
+
+impl Words {
+    /// A string of up to `bound` bytes of UTF-8; what is beyond is cut off between two characters.
+    ///
+    /// # Panics
+    /// When the bound is zero or beyond 255. In a `const` that is an error of the compiler.
+    #[track_caller]
+    #[must_use]
+    pub const fn of(bound: usize) -> Self {
+        assert!(bound >= 1 && bound <= FIELD_MAX, "the `bound` of a string lies from 1 to 255 bytes");
+        Self { bound: bound as u8 }
+    }
+
+    /// How many bytes it takes at most.
+    #[must_use]
+    pub const fn bound(self) -> u8 {
+        self.bound
+    }
+
+    /// How many bits it takes at most when it is packed.
+    #[must_use]
+    pub const fn bits(self) -> usize {
+        bits_for(self.bound as u32) + 8 * self.bound as usize
+    }
+
+    fn cut(self, text: &str) -> &str {
+        &text[..text.floor_char_boundary(self.bound.into())]
+    }
+}
+
+impl Packer<String> for Words {
+    fn pack(&self, value: &String, bits: &mut BitWriter) {
+        let text = self.cut(value);
+        bits.write(text.len() as u32, bits_for(self.bound.into()));
+        text.bytes().for_each(|byte| bits.write(byte.into(), 8));
+    }
+
+    fn unpack(&self, bits: &mut BitReader<'_>) -> Result<String, StateError> {
+        let length = bits.read(bits_for(self.bound.into()))?;
+        if length > self.bound.into() {
+            return Err(StateError::Invalid);
+        }
+        let bytes =
+            (0..length).map(|_| bits.read(8).map(|byte| byte as u8)).collect::<Result<Vec<_>, _>>()?;
+        String::from_utf8(bytes).map_err(|_| StateError::Invalid)
+    }
+
+    fn write(&self, value: &String, state: &mut State) {
+        state.text(self.cut(value).as_bytes());
+    }
+
+    fn read(&self, state: &mut StateReader<'_>) -> Result<String, StateError> {
+        let bytes = state.text()?;
+        let text = core::str::from_utf8(bytes).map_err(|_| StateError::Invalid)?;
+        if bytes.len() <= self.bound.into() { Ok(text.to_owned()) } else { Err(StateError::Invalid) }
+    }
+}

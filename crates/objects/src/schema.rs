@@ -1,0 +1,342 @@
+//! What objects of a kind are made of: their fields, and how each is coded (PROTOCOL §4.6).
+//!
+//! Both ends must hold the same schemas, or they read each other's updates wrongly: a game folds [`Schemas::hash`]
+//! into its parameters, so that peers that differ refuse each other (PROTOCOL §1.1).
+//!
+//! A state is a list of *numbers*, quantised and predicted, and a list of *texts*, bytes that travel whole. A kind
+//! without a schema has texts only, as many as its objects are created with.
+
+use std::collections::BTreeMap;
+
+use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX};
+use samovar_wire::{Kind, digest};
+
+/// Most numbers that the fields of one object hold together.
+pub const NUMBERS_MAX: usize = 64;
+
+/// How the numbers of a field go on between two updates; the better the guess, the fewer bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Motion {
+    /// They stay as they are until they change.
+    Held,
+    /// They go on as they went: a velocity, a lever.
+    Smooth,
+    /// They change at the rate, per second, that another field of the same object states: a position by its
+    /// velocity, a heading by its spin. The rate is a [`Coding::Grid`] of the same width; for a
+    /// [`Coding::Rotation`] one of width 3, the angular velocity about the axes of the world.
+    Rated(u8),
+}
+
+/// How a field is coded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Coding {
+    /// One to four numbers on a grid of steps: each stands for itself times `step`.
+    Grid {
+        /// How many.
+        width: u8,
+        /// The smallest.
+        min: i32,
+        /// The largest.
+        max: i32,
+        /// What one step is, in the field's unit.
+        step: f64,
+        /// How they go on.
+        motion: Motion,
+    },
+    /// An angle: one number from 0 below `turn`, in steps of a turn through `turn`. Its rate is in radians.
+    Angle {
+        /// Steps of a whole turn, at least 4.
+        turn: i32,
+        /// How it goes on.
+        motion: Motion,
+    },
+    /// A unit quaternion by its smallest three: four numbers, of which the first says which component (x, y, z, w)
+    /// is the largest and left out, and positive; the others are the rest in order, where `limit` stands for √½.
+    Rotation {
+        /// The largest of the three.
+        limit: i32,
+        /// How it goes on.
+        motion: Motion,
+    },
+    /// One number from 0 below `count`: a variant, a flag.
+    Choice {
+        /// How many there are.
+        count: i32,
+    },
+    /// One to four numbers of 32 bits that are not to be rounded: exact floats.
+    Exact {
+        /// How many.
+        width: u8,
+    },
+    /// Bytes that travel whole when they change.
+    Text {
+        /// How many at most, up to `FIELD_MAX`.
+        max: u8,
+    },
+}
+
+impl Coding {
+    /// How many numbers the field has.
+    #[must_use]
+    pub const fn width(&self) -> usize {
+        match *self {
+            Self::Grid { width, .. } | Self::Exact { width } => width as usize,
+            Self::Angle { .. } | Self::Choice { .. } => 1,
+            Self::Rotation { .. } => 4,
+            Self::Text { .. } => 0,
+        }
+    }
+
+    /// How the field goes on.
+    #[must_use]
+    pub const fn motion(&self) -> Motion {
+        match *self {
+            Self::Grid { motion, .. } | Self::Angle { motion, .. } | Self::Rotation { motion, .. } => motion,
+            Self::Choice { .. } | Self::Exact { .. } | Self::Text { .. } => Motion::Held,
+        }
+    }
+
+    /// The smallest and the largest value of the field's number at `place`.
+    #[must_use]
+    pub const fn range(&self, place: usize) -> (i32, i32) {
+        match *self {
+            Self::Grid { min, max, .. } => (min, max),
+            Self::Angle { turn, .. } => (0, turn - 1),
+            Self::Rotation { .. } if place == 0 => (0, 3),
+            Self::Rotation { limit, .. } => (-limit, limit),
+            Self::Choice { count } => (0, count - 1),
+            Self::Exact { .. } | Self::Text { .. } => (i32::MIN, i32::MAX),
+        }
+    }
+
+    const fn is_possible(&self) -> bool {
+        match *self {
+            Self::Grid { width, min, max, step, .. } => {
+                width >= 1 && width <= 4 && min < max && step > 0.0 && step < f64::INFINITY
+            }
+            Self::Angle { turn, .. } => turn >= 4,
+            Self::Rotation { limit, .. } => limit >= 1 && limit <= 1 << 20,
+            Self::Choice { count } => count >= 1,
+            Self::Exact { width } => width >= 1 && width <= 4,
+            Self::Text { max } => max as usize <= FIELD_MAX,
+        }
+    }
+}
+
+/// One field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Field {
+    /// Its name, for people.
+    pub name: &'static str,
+    /// How it is coded.
+    pub coding: Coding,
+    /// Where its first number is among the numbers of the object, or its text among the texts.
+    pub at: usize,
+    /// Of a field that moves by another.
+    pub(crate) rate: Rate,
+}
+
+/// Where a rate is among the numbers of the object, and its step in steps of what moves by it; for a rotation in
+/// half radians.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Rate {
+    pub(crate) at: usize,
+    pub(crate) scale: f64,
+}
+
+/// What the objects of one kind are made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schema {
+    kind: Kind,
+    fields: Vec<Field>,
+    /// Indices of the fields in the order in which they are coded: a rate stands before what moves by it.
+    order: Vec<u8>,
+    numbers: usize,
+    texts: usize,
+}
+
+/// Collects the fields of a [`Schema`], in order.
+#[derive(Clone, Debug, Default)]
+pub struct SchemaBuilder {
+    fields: Vec<Field>,
+    numbers: usize,
+    texts: usize,
+}
+
+impl SchemaBuilder {
+    /// How many fields there are so far: the index of the next one.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Whether there are none yet.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Adds a field.
+    pub fn field(&mut self, name: &'static str, coding: Coding) {
+        let count = if matches!(coding, Coding::Text { .. }) { &mut self.texts } else { &mut self.numbers };
+        self.fields.push(Field { name, coding, at: *count, rate: Rate::default() });
+        *count += coding.width().max(1);
+    }
+
+    /// The schema of a kind.
+    ///
+    /// # Panics
+    /// When the game asks for what cannot be: no number or text at all, a kind that is taken, more than `FIELDS_MAX`
+    /// fields or [`NUMBERS_MAX`] numbers, a range that is empty, or a rate that is no field of the right form.
+    #[must_use]
+    pub fn build(self, kind: Kind) -> Schema {
+        let Self { mut fields, numbers, texts } = self;
+        assert!(kind != Kind::SESSION, "kind 0 is the session object's");
+        assert!(!fields.is_empty() && fields.len() <= FIELDS_MAX, "an object has 1 to {FIELDS_MAX} fields");
+        assert!(numbers <= NUMBERS_MAX, "the fields hold {numbers} numbers, more than {NUMBERS_MAX}");
+        for field in &fields {
+            assert!(field.coding.is_possible(), "field {} cannot be coded so", field.name);
+            let Motion::Rated(rate) = field.coding.motion() else { continue };
+            let wanted =
+                if matches!(field.coding, Coding::Rotation { .. }) { 3 } else { field.coding.width() };
+            let fits = fields.get(usize::from(rate)).is_some_and(|rate| {
+                matches!(rate.coding, Coding::Grid { width, motion, .. }
+                    if usize::from(width) == wanted && !matches!(motion, Motion::Rated(_)))
+            });
+            assert!(
+                fits,
+                "the rate of field {} is no field of the same width that has no rate itself",
+                field.name
+            );
+        }
+        for index in 0..fields.len() {
+            fields[index].rate = rate(&fields, &fields[index].coding);
+        }
+        let is_rated = |index: &u8| matches!(fields[usize::from(*index)].coding.motion(), Motion::Rated(_));
+        let (rated, plain): (Vec<u8>, Vec<u8>) = (0..fields.len() as u8).partition(is_rated);
+        let order = plain.into_iter().chain(rated).collect();
+        Schema { kind, fields, order, numbers, texts }
+    }
+}
+
+fn rate(fields: &[Field], coding: &Coding) -> Rate {
+    let Motion::Rated(rate) = coding.motion() else { return Rate::default() };
+    let Field { at, coding: Coding::Grid { step: steps, .. }, .. } = fields[usize::from(rate)] else {
+        return Rate::default();
+    };
+    let scale = match *coding {
+        Coding::Grid { step, .. } => steps / step,
+        Coding::Angle { turn, .. } => steps / core::f64::consts::TAU * f64::from(turn),
+        _ => steps / 2.0,
+    };
+    Rate { at, scale }
+}
+
+impl Schema {
+    /// The kind it is of.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The fields.
+    #[must_use]
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// The fields with their indices, in the order in which they are coded.
+    pub(crate) fn coded(&self) -> impl Iterator<Item = (usize, &Field)> {
+        self.order.iter().map(|&index| (usize::from(index), &self.fields[usize::from(index)]))
+    }
+
+    /// How many numbers an object has.
+    #[must_use]
+    pub const fn numbers(&self) -> usize {
+        self.numbers
+    }
+
+    /// How many texts an object has.
+    #[must_use]
+    pub const fn texts(&self) -> usize {
+        self.texts
+    }
+}
+
+/// The schemas of all kinds that have one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schemas(BTreeMap<Kind, Schema>);
+
+impl Schemas {
+    /// None: all objects are made of texts.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With this one.
+    ///
+    /// # Panics
+    /// When the kind has one already.
+    #[must_use]
+    pub fn with(mut self, schema: Schema) -> Self {
+        let former = self.0.insert(schema.kind, schema);
+        assert!(former.is_none(), "two schemas for one kind");
+        self
+    }
+
+    /// That of a kind.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> Option<&Schema> {
+        self.0.get(&kind)
+    }
+
+    /// A number to fold into a game's parameters: schemas that differ in anything that the wire depends on differ
+    /// in it.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        let mut text = String::new();
+        for schema in self.0.values() {
+            text.push_str(&format!("{}:", schema.kind.0));
+            for field in &schema.fields {
+                text.push_str(&format!("{:?};", field.coding));
+            }
+        }
+        let digest = digest(&[b"samovar schemas", text.as_bytes()]);
+        u64::from_le_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn grid(step: f64, motion: Motion) -> Coding {
+        Coding::Grid { width: 2, min: -10, max: 10, step, motion }
+    }
+
+    fn schema(step: f64) -> Schema {
+        let mut builder = SchemaBuilder::default();
+        builder.field("name", Coding::Text { max: 20 });
+        builder.field("place", grid(step, Motion::Rated(2)));
+        builder.field("velocity", grid(0.1, Motion::Smooth));
+        builder.build(Kind(3))
+    }
+
+    #[test]
+    fn a_rate_is_coded_before_what_moves_by_it() {
+        let schema = schema(0.5);
+        let order: Vec<_> = schema.coded().map(|(index, field)| (index, field.at)).collect();
+        assert_eq!(order, [(0, 0), (2, 2), (1, 0)]);
+        assert_eq!((schema.numbers(), schema.texts()), (4, 1));
+    }
+
+    #[test]
+    fn another_precision_is_another_hash() {
+        let hash = |step| Schemas::new().with(schema(step)).hash();
+        assert_eq!(hash(0.5), hash(0.5));
+        assert_ne!(hash(0.5), hash(0.25));
+    }
+}
