@@ -162,11 +162,14 @@ fn a_newcomer_is_not_left_with_what_its_new_owner_ended_before_they_met() {
     x.add_peer(newcomer);
     tell((X, &mut x), (newcomer, &mut new));
     tell((A, &mut a), (X, &mut x));
+    host.add_peer(newcomer);
     a.destroy(id).unwrap();
     tell((A, &mut a), (X, &mut x));
+    tell((A, &mut a), (HOST, &mut host));
     a.add_peer(newcomer);
     tell((A, &mut a), (newcomer, &mut new));
     tell((X, &mut x), (newcomer, &mut new));
+    tell((HOST, &mut host), (newcomer, &mut new));
     assert!(x.get(id).is_none());
     assert!(new.get(id).is_none(), "the newcomer takes it for X's for ever");
 }
