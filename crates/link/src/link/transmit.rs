@@ -176,6 +176,9 @@ impl Link {
     /// Writes the next chunk of the bulk stream when it may go: never more than half of the rate.
     fn write_chunk(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         if self.chunk_due() > now {
+            if self.bulk_out.has_work() {
+                self.budget.on_limited();
+            }
             return false;
         }
         let rate = self.budget.rate().max(1);
