@@ -28,7 +28,7 @@ pub const STATE_MAX: usize = 8 * 1_024;
 /// Most objects one peer may have alive at a time.
 pub const OBJECTS_PER_PEER_MAX: usize = 1_024;
 /// Most objects the host may have alive at a time: its own and those it took over from the gone.
-pub const OBJECTS_AT_HOST_MAX: usize = 8 * OBJECTS_PER_PEER_MAX;
+pub const OBJECTS_AT_HOST_MAX: usize = 16 * OBJECTS_PER_PEER_MAX;
 /// Most members of a session.
 pub const MEMBERS_MAX: usize = 32;
 /// Most seats of a session, the empty ones that wait for their member included.

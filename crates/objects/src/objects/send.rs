@@ -29,6 +29,9 @@ enum What {
     Deaths,
 }
 
+/// Ends that may wait to be told to one peer.
+const OVERDUE: usize = 2 * samovar_wire::limits::OBJECTS_AT_HOST_MAX;
+
 /// Runs in one DEATHS: as many as surely fit a message.
 const DEATHS_MAX: usize = samovar_wire::limits::MESSAGE_MAX / 32;
 
@@ -65,6 +68,13 @@ impl Objects {
             included.push(object.id);
         }
         (writer.len() > PACKET_MAX).then_some(Pending(What::Announced(included, self.frame)))
+    }
+
+    /// Whether a peer takes so little of what it must be told that remembering the rest has no bound: everything else
+    /// is bounded by the objects that there are, ends are not.
+    #[must_use]
+    pub fn is_overdue(&self, peer: PeerId) -> bool {
+        self.replicas.get(&peer).is_some_and(|replica| replica.destroys.len() > OVERDUE)
     }
 
     /// What is announced is the state of a frame, so that updates can build on it.
