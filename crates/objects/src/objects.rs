@@ -104,10 +104,12 @@ pub struct Objects {
     slots: Slots,
     tombs: Tombs,
     replicas: BTreeMap<PeerId, Replica>,
-    /// At the host: grants whose receiver has not announced itself yet.
-    granted: BTreeMap<ObjectId, (Stamp, PeerId)>,
+    /// At the host: grants whose receivers have not announced themselves yet.
+    granted: BTreeMap<ObjectId, Promise>,
     /// Peers that were linked and are no longer: theirs are the orphans.
     departed: VecDeque<PeerId>,
+    /// Somebody is gone, or the host is another: it is to be told of all ends that this peer knows.
+    unsettled: bool,
     last_number: u32,
     version: u64,
     /// The number of the newest frame, and when it began.
@@ -117,6 +119,24 @@ pub struct Objects {
     touched: Vec<u32>,
     events: VecDeque<ObjectEvent>,
     scratch: Scratch,
+}
+
+/// Whom the host has promised an object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Promise {
+    /// The highest stamp that was drawn for it; it is not drawn again, whoever is gone.
+    stamp: Stamp,
+    /// Who is to announce itself; nobody when that is done and only the stamp is to be remembered.
+    heir: Option<PeerId>,
+    /// Those that heirs have been told of: an honest one may announce itself.
+    told: Vec<(Stamp, PeerId)>,
+}
+
+impl Promise {
+    /// Whoever was told last is the heir.
+    fn fall_back(&mut self) {
+        self.heir = self.told.iter().max().map(|&(_, heir)| heir);
+    }
 }
 
 /// The schemas, which are the same at all peers and not part of what states differ in.
@@ -149,6 +169,7 @@ impl Objects {
             replicas: BTreeMap::new(),
             granted: BTreeMap::new(),
             departed: VecDeque::new(),
+            unsettled: false,
             last_number: 0,
             version: 0,
             frame: 0,
@@ -283,6 +304,7 @@ impl Objects {
         // Everybody is to hear that this peer owns the object.
         self.replicas.values_mut().for_each(|replica| {
             replica.forget(Some(slot), id);
+            replica.grants.remove(&id);
             replica.destroys.remove(&id);
             replica.unannounced.insert(id);
         });
@@ -442,6 +464,16 @@ impl Objects {
         self.me == self.host
     }
 
+    /// Of an object that is not there, and that nobody can bring back, only the stamp is remembered, with its death.
+    fn forget_promise(&mut self, id: ObjectId) {
+        if self.slots.get(id).is_none()
+            && let Some(promise) = self.granted.get(&id).filter(|promise| promise.heir.is_none())
+        {
+            self.tombs.bury(id, promise.stamp);
+            self.granted.remove(&id);
+        }
+    }
+
     /// Whether a peer is, or was, somebody whose objects there can be.
     fn is_known(&self, peer: PeerId) -> bool {
         peer == self.me || self.replicas.contains_key(&peer) || self.departed.contains(&peer)
@@ -455,15 +487,16 @@ impl Objects {
         {
             self.touched.retain(|&touched| Some(touched) != slot);
         }
-        let replicas = &self.replicas;
-        self.granted
-            .extract_if(id..=id, |_, (promised, to)| {
-                let told = replicas.get(to).is_some_and(|replica| !replica.grants.contains_key(&id));
-                !(told && *promised > stamp)
-            })
-            .for_each(drop);
         self.tombs.bury(id, stamp);
-        self.replicas.values_mut().for_each(|replica| replica.forget(slot, id));
+        if let Some(promise) = self.granted.get_mut(&id) {
+            promise.told.retain(|&(told, _)| told > stamp);
+            promise.fall_back();
+        }
+        self.forget_promise(id);
+        self.replicas.values_mut().for_each(|replica| {
+            replica.forget(slot, id);
+            replica.grants.remove(&id);
+        });
     }
 }
 
