@@ -21,7 +21,8 @@ pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
         _ => ("run", arguments),
     };
     let mut command = repo.cargo(subcommand);
-    command.args(["--quiet", "--locked"]).arg("--manifest-path").arg(manifest);
+    // Not `--locked`: what the game's crates depend on changes without the benches' lock file. The peers are pinned.
+    command.arg("--quiet").arg("--manifest-path").arg(manifest);
     command.arg("--target-dir").arg(target);
     // What `cargo run` says of this program is not true of the benches; their dependencies' build scripts would
     // take it for a change and run again.
