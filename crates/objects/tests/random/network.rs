@@ -60,7 +60,7 @@ pub(crate) struct Link {
 pub(crate) enum Arrival {
     Letter(Letter),
     Snapshot(Vec<u8>),
-    Datagram(u64, Vec<u8>),
+    Datagram(Vec<u8>),
 }
 
 impl Link {
@@ -133,7 +133,7 @@ impl Link {
         }
         let index = self.air.iter().position(|datagram| datagram.due <= now)?;
         let datagram = self.air.swap_remove(index);
-        Some(Arrival::Datagram(datagram.packet, datagram.bytes))
+        Some(Arrival::Datagram(datagram.bytes))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
