@@ -27,7 +27,6 @@ struct Bulk {
 #[derive(Clone, Debug)]
 struct Datagram {
     due: u64,
-    packet: u64,
     bytes: Vec<u8>,
 }
 
@@ -98,9 +97,9 @@ impl Link {
         }
         let due = now + 1 + dice.roll(weather.delay);
         if dice.chance(weather.doubled) {
-            self.air.push(Datagram { due: due + dice.roll(weather.delay), packet, bytes: bytes.clone() });
+            self.air.push(Datagram { due: due + dice.roll(weather.delay), bytes: bytes.clone() });
         }
-        self.air.push(Datagram { due, packet, bytes });
+        self.air.push(Datagram { due, bytes });
         if dice.chance(weather.loss / 2) {
             self.fates.push((told, packet, false));
         } else {
