@@ -290,7 +290,7 @@ impl Objects {
         if self.slots.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
             return Ok(());
         }
-        if !self.slots.get(grant.id).is_some() {
+        if self.slots.get(grant.id).is_none() {
             self.accept(grant)?;
         }
         self.take(grant.id, grant.stamp);
