@@ -149,8 +149,8 @@ pub(crate) struct Rate {
 pub struct Schema {
     kind: Kind,
     fields: Vec<Field>,
-    /// Indices of the fields in the order in which they are coded: a rate stands before what moves by it.
-    order: Vec<u8>,
+    /// The fields with their indices in the order in which they are coded: a rate stands before what moves by it.
+    coded: Vec<(usize, Field)>,
     numbers: usize,
     texts: usize,
 }
@@ -212,10 +212,11 @@ impl SchemaBuilder {
         for index in 0..fields.len() {
             fields[index].rate = rate(&fields, &fields[index].coding);
         }
-        let is_rated = |index: &u8| matches!(fields[usize::from(*index)].coding.motion(), Motion::Rated(_));
-        let (rated, plain): (Vec<u8>, Vec<u8>) = (0..fields.len() as u8).partition(is_rated);
-        let order = plain.into_iter().chain(rated).collect();
-        Schema { kind, fields, order, numbers, texts }
+        let indexed = fields.iter().copied().enumerate();
+        let is_rated = |(_, field): &(usize, Field)| matches!(field.coding.motion(), Motion::Rated(_));
+        let (rated, plain): (Vec<_>, Vec<_>) = indexed.partition(is_rated);
+        let coded = plain.into_iter().chain(rated).collect();
+        Schema { kind, fields, coded, numbers, texts }
     }
 }
 
@@ -247,7 +248,7 @@ impl Schema {
 
     /// The fields with their indices, in the order in which they are coded.
     pub(crate) fn coded(&self) -> impl Iterator<Item = (usize, &Field)> {
-        self.order.iter().map(|&index| (usize::from(index), &self.fields[usize::from(index)]))
+        self.coded.iter().map(|(index, field)| (*index, field))
     }
 
     /// How many numbers an object has.
