@@ -252,7 +252,7 @@ fn a_text_beyond_its_bound_is_neither_sent_nor_taken() {
     tell(&mut liar, &mut victim);
     liar.set(Time::ZERO, id, 0, &long).unwrap();
     let bytes = frame(&mut liar, 16_667, 1);
-    assert_eq!(victim.handle_datagram(OWNER, &bytes[1..]), Err(CloseCode::TooLarge));
+    assert_eq!(victim.handle_datagram(OWNER, &bytes[1..]), Err(CloseCode::Malformed));
     assert_eq!(victim.get(id).unwrap().field(0), b"pot");
 }
 
