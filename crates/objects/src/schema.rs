@@ -257,6 +257,15 @@ impl Schema {
         self.numbers
     }
 
+    /// The longest that the text of this index among the texts may be, in bytes.
+    pub(crate) fn text_max(&self, index: usize) -> usize {
+        let mut texts = self.fields.iter().filter_map(|field| match field.coding {
+            Coding::Text { max } => Some(usize::from(max)),
+            _ => None,
+        });
+        texts.nth(index).unwrap_or(0)
+    }
+
     /// How many texts an object has.
     #[must_use]
     pub const fn texts(&self) -> usize {

@@ -172,7 +172,9 @@ impl Objects {
         if scratch.picks.is_empty() {
             return false;
         }
-        let base = place.now.as_micros() / SAMPLE_UNIT;
+        // Both ends predict from one another's times: what was sampled before a clock was set back is no later than base.
+        let samples = scratch.picks.iter().filter_map(|pick| Some(slots.at(pick.slot)?.sample()));
+        let base = samples.fold(place.now.as_micros() / SAMPLE_UNIT, u64::max);
         let context = Context { schemas: &self.schemas.0, slots, me: self.me, frame, base, baselines };
         let encoded = scratch.encode(&context, room);
         let (written, size) = (encoded.written, encoded.bytes.len());
