@@ -148,7 +148,7 @@ impl Objects {
         is_delivered: &IsDelivered<'_>,
         out: &mut Vec<u8>,
     ) -> bool {
-        if !self.replicas.get(&place.peer).is_some_and(|replica| !replica.behind.is_empty()) {
+        if !self.wants_datagram(place.peer) {
             return false;
         }
         if self.frame_time != place.now || !self.touched.is_empty() {

@@ -300,7 +300,7 @@ impl World {
             Arrival::Letter(Letter::Object(bytes)) | Arrival::Snapshot(bytes) => {
                 (peer.objects.handle_message(from, kind(bytes), &bytes[1..]), what(bytes))
             }
-            Arrival::Datagram(_, bytes) => (peer.objects.handle_datagram(from, &bytes[1..]), what(bytes)),
+            Arrival::Datagram(bytes) => (peer.objects.handle_datagram(from, &bytes[1..]), what(bytes)),
         };
         self.tell(|| said.clone());
         if let Err(code) = heard {
