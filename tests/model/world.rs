@@ -35,6 +35,7 @@ impl Bounds {
         copies: 0,
     };
     /// Each stresses another part: who owns what through a departure, what the network does to updates, and both.
+    /// Together half a million states, 30 s of one core in the dev profile.
     pub(crate) const NARROW: [Self; 3] = [
         Self { grants: 2, destroys: 1, departures: 1, ..Self::NONE },
         Self { sets: 1, grants: 1, losses: 1, mistakes: 1, ..Self::NONE },
