@@ -134,9 +134,6 @@ impl Session {
             // It may have been closed to under a former host, whose admission of it the new one did not know of.
             self.closed.retain(|&peer| peer != member.peer);
             self.open_link(now, member.peer).admitted = true;
-            // It may not have heard yet of the term under which this peer speaks (PROTOCOL §4.3).
-            let warrant = *self.roster.warrant();
-            self.send_control(now, member.peer, &PeerControl::Warrant(warrant));
             self.objects.add_peer(member.peer);
             self.push_event(Event::MemberJoined { member, resumed });
         }
