@@ -11,6 +11,7 @@
 //! This crate is told who hosts and in which term, and takes the answer as given.
 
 mod coder;
+mod interest;
 mod object;
 mod objects;
 pub mod pack;
@@ -30,5 +31,6 @@ pub use pack::Pack;
 pub use replicate::{Kinded, Replicate};
 pub use samovar_derive::Replicate;
 pub use samovar_wire::Kind;
+pub use samovar_wire::sight::Focus;
 pub use schema::{Coding, Field, Motion, NUMBERS_MAX, Schema, SchemaBuilder, Schemas};
 pub use state::{State, StateError, StateReader};

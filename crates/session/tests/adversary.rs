@@ -12,7 +12,7 @@ use samovar_session::{Schemas, Session, SessionConfig};
 use samovar_wire::control::{Hello, PeerControl, Welcome, encode};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::{
-    Announcement, FrameHead, MessageKind, Traits, encode_announcement, encode_update_head,
+    Announcement, FrameHead, MessageKind, Orphan, Traits, encode_announcement, encode_update_head,
 };
 use samovar_wire::range_coder::RangeEncoder;
 use samovar_wire::symbol::{Model, encode_wide};
@@ -143,9 +143,9 @@ impl Liar {
 
     fn announcement(&mut self, bytes: &mut Vec<u8>, id: ObjectId, stamp: Stamp) {
         let session = id == ObjectId::SESSION;
-        let (flags, fields) = (self.roll(4), self.roll(65) as usize);
+        let (flags, fields) = (self.roll(64) as u8 & 0b10_1111, self.roll(65) as usize);
         let kind = if session { Kind::SESSION } else { Kind(1 + self.roll(250) as u8) };
-        let traits = Traits { kind, reliable: flags & 1 != 0, dies_with_owner: flags & 2 != 0 };
+        let traits = Traits::from_flags(kind, flags).unwrap();
         let head = Announcement::head(id, self.me, stamp, traits, Time::from_micros(self.number(9)));
         let state = [7; 12];
         encode_announcement(&head, (0..fields).map(|_| &state[..]), &mut Writer::new(bytes));
@@ -341,8 +341,8 @@ fn absurd_view(liar: &mut Liar, stamp: Stamp) -> Vec<u8> {
         next_seat: liar.number(9) as u16,
     };
     fields[0] = header.encode();
-    let traits =
-        Traits { kind: Kind::SESSION, reliable: liar.roll(8) > 0, dies_with_owner: liar.roll(8) == 0 };
+    let orphan = if liar.roll(8) == 0 { Orphan::Destroy } else { Orphan::ToHost };
+    let traits = Traits { reliable: liar.roll(8) > 0, orphan, ..Traits::of(Kind::SESSION) };
     let sampled = Time::from_micros(liar.number(0));
     let head = Announcement::head(ObjectId::SESSION, liar.me, stamp, traits, sampled);
     let mut bytes = vec![MessageKind::Migrate as u8];

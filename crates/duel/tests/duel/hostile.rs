@@ -8,7 +8,7 @@ use samovar_duel::player::{Glaze, PlayerKey, PlayerName};
 use samovar_duel::rng::Rng;
 use samovar_duel::scores::Scoreboard;
 use samovar_duel::state::{Identity, PHASE, TeapotState};
-use samovar_wire::object::Traits;
+use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{Duration, Kind, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -16,7 +16,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::world::{Hands, World};
 
 fn traits(kind: Kind) -> Traits {
-    Traits { kind, reliable: kind == SCOREBOARD, dies_with_owner: kind == CUBE }
+    let orphan = if kind == CUBE { Orphan::Destroy } else { Orphan::ToHost };
+    Traits { reliable: kind == SCOREBOARD, orphan, ..Traits::of(kind) }
 }
 
 fn create(world: &mut World, owner: PeerId, kind: Kind, fields: &[Vec<u8>]) {

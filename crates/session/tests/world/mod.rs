@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
 use samovar_session::{Event, Schemas, Session, SessionConfig};
-use samovar_wire::object::Traits;
+use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
 
 /// A relay reduced to its witness: one warrant per term, given to the first who claims it while the host is dead.
@@ -27,8 +27,8 @@ pub(crate) struct World {
     next_peer: u32,
 }
 
-pub(crate) const TEAPOT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
-pub(crate) const CUBE: Traits = Traits { kind: Kind(2), reliable: false, dies_with_owner: true };
+pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));
+pub(crate) const CUBE: Traits = Traits { orphan: Orphan::Destroy, ..Traits::of(Kind(2)) };
 
 impl World {
     pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
