@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, STATE_MAX};
 use samovar_wire::object::{
-    Announcement, Destroy, MessageKind, Orphan, Traits, Update, encode_announcement, encode_update_head,
+    Announcement, Deaths, Destroy, FrameHead, MessageKind, Orphan, Traits, Update, encode_announcement,
+    encode_update_head,
 };
 use samovar_wire::{DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Term, Time, Writer};
 
@@ -29,10 +30,10 @@ impl Announced<'_> {
     fn is_next(&self, reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
         let message = MessageKind::decode(reader)?;
         let found = Announcement::decode(reader)?;
-        let Announcement { id, owner, stamp, traits, sampled, .. } = self.head;
+        let Announcement { id, owner, stamp, traits, sampled, frame, .. } = self.head;
         Ok(message == self.message
             && (found.id, found.owner, found.stamp) == (id, owner, stamp)
-            && (found.traits, found.sampled) == (traits, sampled)
+            && (found.traits, found.sampled, found.frame) == (traits, sampled, frame)
             && found.fields.iter().eq(self.fields.iter().copied()))
     }
 }
@@ -61,7 +62,7 @@ fn announcements<'a>(twelve: &'a [u8], numbered: &'a [[u8; 1]]) -> Vec<(&'static
     let plain = traits(1, false, false);
     let dying = traits(1, false, true);
     let steady = traits(3, false, false);
-    let create = head(id(OTHER, 1), OTHER, stamp(1, 0), dying, 1_500_000);
+    let create = head(id(OTHER, 1), OTHER, stamp(1, 0), dying, 1_500_000).in_frame(300);
     let bare = head(id(OTHER, 300), OTHER, stamp(300, 0), traits(255, false, false), 0);
     let migrate = head(id(OTHER, 1), PEER, stamp(2, 3), traits(1, true, true), u64::MAX);
     let session = head(ObjectId::SESSION, PEER, stamp(2, 1), traits(0, true, false), 7);
@@ -182,6 +183,37 @@ fn check_destroy(vectors: &mut Vectors) {
     });
 }
 
+fn check_frame(vectors: &mut Vectors) {
+    let head = FrameHead { frame: 300, base: 246_912, count: 0, baselines: [5, 4, 0] };
+    let mut encoded = vec![MessageKind::Frame as u8];
+    head.encode(&mut Writer::new(&mut encoded));
+    vectors.check("frame", Form::Open, &encoded, |bytes| {
+        let mut reader = Reader::new(bytes);
+        let kind = MessageKind::decode(&mut reader)?;
+        let found = FrameHead::decode(&mut reader)?;
+        let frames: Vec<u64> = found.frames().collect();
+        Ok(kind == MessageKind::Frame && found == head && frames == [295, 291] && reader.is_empty())
+    });
+}
+
+fn check_deaths(vectors: &mut Vectors) {
+    let runs = [
+        Deaths { creator: OTHER, first: 1, last: 300, stamp: stamp(1, 0) },
+        Deaths { creator: PEER, first: u32::MAX, last: u32::MAX, stamp: stamp(300, 7) },
+    ];
+    let mut encoded = vec![MessageKind::Deaths as u8];
+    runs.iter().for_each(|run| run.encode(&mut Writer::new(&mut encoded)));
+    vectors.check("deaths", Form::Closed, &encoded, |bytes| {
+        let mut reader = Reader::new(bytes);
+        let mut equal = MessageKind::decode(&mut reader)? == MessageKind::Deaths;
+        for run in &runs {
+            equal &= Deaths::decode(&mut reader)? == *run;
+        }
+        reader.end()?;
+        Ok(equal)
+    });
+}
+
 #[test]
 fn messages_about_objects() {
     let mut vectors = Vectors::parse("objects", include_str!("objects.hex"));
@@ -189,6 +221,8 @@ fn messages_about_objects() {
     check_snapshot(&mut vectors);
     check_updates(&mut vectors);
     check_destroy(&mut vectors);
+    check_frame(&mut vectors);
+    check_deaths(&mut vectors);
     let app = [&[MessageKind::App as u8][..], b"tea"].concat();
     vectors.check("app", Form::Open, &app, |bytes| {
         let mut reader = Reader::new(bytes);
@@ -211,6 +245,7 @@ fn announcement(id: ObjectId, kind: u8, flags: u8, fields: &[Vec<u8>]) -> Vec<u8
     out.stamp(stamp(1, 0));
     out.u8(kind);
     out.u8(flags);
+    out.varint(0);
     out.varint(0);
     out.u8(fields.len() as u8);
     fields.iter().for_each(|field| out.prefixed(field));

@@ -3,14 +3,20 @@
 use std::collections::BTreeSet;
 
 use samovar_wire::limits::{BULK_CHUNK_MAX, PACKET_MAX, SEGMENT_MAX};
-use samovar_wire::link_frame::{BulkChunk, Frame, HEADER_LEN, PacketHeader};
+use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, HEADER_MIN, PacketHeader};
 use samovar_wire::{CloseCode, DecodeError, Reader, Writer};
 
 use crate::file::{Form, Vectors};
 
-/// The header of most examples.
-const HEADER: PacketHeader = PacketHeader { number: 0x1234, newest: 0xffff, history: 0b101 };
-const FIRST: PacketHeader = PacketHeader { number: 0, newest: 0, history: 0 };
+/// The bytes of the header of most examples.
+const HEADER_LEN: usize = 6;
+/// The header of most examples: 65,535 and 65,533 were received.
+const HEADER: PacketHeader = PacketHeader { number: 0x1234, ack: Some(ack(0xffff, [0b10, 0, 0, 0])) };
+const FIRST: PacketHeader = PacketHeader { number: 0, ack: None };
+
+const fn ack(newest: u16, history: [u64; 4]) -> Ack {
+    Ack { newest, history: AckHistory::from_words(history) }
+}
 
 fn packet(header: PacketHeader, frames: &[Frame<'_>]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -36,37 +42,81 @@ fn check(vectors: &mut Vectors, name: &'static str, header: PacketHeader, frames
 }
 
 #[test]
+fn headers_and_their_history() {
+    let mut vectors = Vectors::parse("headers", include_str!("headers.hex"));
+    check(&mut vectors, "first", FIRST, &[]);
+    let without = PacketHeader { number: 0xfedc, ack: None };
+    check(&mut vectors, "without_ack", without, &[]);
+    for (name, history) in [
+        ("newest_only", [0, 0, 0, 0]),
+        ("one_byte", [0x81, 0, 0, 0]),
+        ("two_bytes", [0x0100, 0, 0, 0]),
+        ("six_bytes", [1 << 47, 0, 0, 0]),
+        ("seven_bytes_take_eight", [1 << 48 | 1, 0, 0, 0]),
+        ("nine_bytes_take_ten", [0, 1, 0, 0]),
+        ("twelve_bytes", [0, 1 << 31, 0, 0]),
+        ("sixteen_bytes", [u64::MAX, u64::MAX, 0, 0]),
+        ("twenty_bytes", [0, 0, 1 << 16, 0]),
+        ("twenty_four_bytes", [0, 0, 1 << 63, 0]),
+        ("twenty_eight_bytes", [1, 0, 0, 1]),
+        ("all_of_it", [1, 0, 0, 1 << 63]),
+    ] {
+        let header = PacketHeader { number: 0x1234, ack: Some(ack(2, history)) };
+        check(&mut vectors, name, header, &[]);
+    }
+    vectors.finish();
+    // A sender need not choose the shortest history.
+    let padded = [0x64, 0x34, 0x12, 0x02, 0x00, 0x81, 0x00, 0x00];
+    let header = PacketHeader { number: 0x1234, ack: Some(ack(2, [0x81, 0, 0, 0])) };
+    assert_eq!(is_packet(&padded, header, &[]), Ok(true));
+}
+
+#[test]
 fn packets_and_their_frames() {
     let mut vectors = Vectors::parse("packets", include_str!("packets.hex"));
     check(&mut vectors, "keep_alive", HEADER, &[]);
-    check(&mut vectors, "first_packet", FIRST, &[]);
     for (name, frame) in [
-        ("segment", Frame::Segment { number: 70_000, last: false, bytes: b"Hello, " }),
-        ("segment_last", Frame::Segment { number: 70_001, last: true, bytes: b"tea" }),
-        ("segment_empty", Frame::Segment { number: 0, last: true, bytes: b"" }),
-        ("largest", Frame::Segment { number: u64::MAX, last: true, bytes: &[0x5a; SEGMENT_MAX] }),
+        ("segment", Frame::Segment { lane: 0, number: 4_464, last: false, bytes: b"Hello, " }),
+        ("segment_last", Frame::Segment { lane: 0, number: 4_465, last: true, bytes: b"tea" }),
+        ("segment_empty", Frame::Segment { lane: 0, number: 0, last: true, bytes: b"" }),
+        ("segment_of_lane_1", Frame::Segment { lane: 1, number: 1, last: false, bytes: b"a" }),
+        ("segment_of_lane_1_last", Frame::Segment { lane: 1, number: 2, last: true, bytes: b"b" }),
+        ("segment_of_lane_2", Frame::Segment { lane: 2, number: 3, last: false, bytes: b"c" }),
+        ("segment_of_lane_2_last", Frame::Segment { lane: 2, number: 4, last: true, bytes: b"d" }),
+        ("segment_of_lane_3", Frame::Segment { lane: 3, number: 5, last: false, bytes: b"e" }),
+        ("segment_of_lane_3_last", Frame::Segment { lane: 3, number: 6, last: true, bytes: b"f" }),
+        ("largest", Frame::Segment { lane: 0, number: 65_535, last: true, bytes: &[0x5a; SEGMENT_MAX] }),
+        ("sequenced_0", Frame::Sequenced { channel: 0, number: 0, bytes: b"x" }),
+        ("sequenced_1", Frame::Sequenced { channel: 1, number: 256, bytes: b"" }),
+        ("sequenced_2", Frame::Sequenced { channel: 2, number: 7, bytes: b"yz" }),
+        ("sequenced_3", Frame::Sequenced { channel: 3, number: 65_535, bytes: b"x" }),
         ("datagram", Frame::Datagram(b"x")),
-        ("ping", Frame::Ping { sent: 123_456_789 }),
-        ("pong", Frame::Pong { sent: 123_456_789, held: 250, session: u64::MAX }),
-        ("pong_before_time_is_known", Frame::Pong { sent: 1, held: 0, session: 0 }),
+        ("pong", Frame::Pong { ping: 0xabcd, held: 250, session: u64::MAX }),
+        ("pong_before_time_is_known", Frame::Pong { ping: 1, held: 0, session: 0 }),
         ("bulk_ack", Frame::BulkAck(1 << 40)),
         ("close", Frame::Close(CloseCode::Malformed)),
     ] {
         check(&mut vectors, name, HEADER, &[frame]);
     }
+    let rest = |name, vectors: &mut Vectors, frames: &[Frame<'_>]| {
+        vectors.check(name, Form::Open, &packet(HEADER, frames), |bytes| is_packet(bytes, HEADER, frames));
+    };
+    rest("ping", &mut vectors, &[Frame::Ping]);
+    rest("last_datagram", &mut vectors, &[Frame::LastDatagram(b"x")]);
+    rest("last_datagram_empty", &mut vectors, &[Frame::LastDatagram(b"")]);
     check(&mut vectors, "not_a_member", FIRST, &[Frame::Close(CloseCode::NotAMember)]);
-    let header = PacketHeader { number: 65_535, newest: 0, history: u64::MAX };
     let frames = [
-        Frame::Pong { sent: 9, held: 3, session: 1_000_000 },
-        Frame::Ping { sent: 7 },
+        Frame::Pong { ping: 9, held: 3, session: 1_000_000 },
+        Frame::Ping,
         Frame::BulkAck(128),
-        Frame::Segment { number: 0, last: false, bytes: b"a" },
-        Frame::Segment { number: 1, last: true, bytes: b"b" },
-        Frame::Datagram(&[6, 0]),
+        Frame::Segment { lane: 0, number: 0, last: false, bytes: b"a" },
+        Frame::Segment { lane: 0, number: 1, last: true, bytes: b"b" },
+        Frame::Sequenced { channel: 2, number: 5, bytes: &[9, 1] },
+        Frame::Datagram(&[9, 2]),
+        Frame::LastDatagram(&[6, 0]),
     ];
-    check(&mut vectors, "all_frames", header, &frames);
-    let first_frames = vectors.bytes_at(HEADER_LEN);
-    assert_eq!(first_frames, frame_kinds(), "each kind of frame has a vector");
+    rest("all_frames", &mut vectors, &frames);
+    assert_eq!(vectors.bytes_at(HEADER_LEN), frame_kinds(), "each kind of frame has a vector");
     vectors.finish();
 }
 
@@ -83,12 +133,12 @@ fn frame_kinds() -> BTreeSet<u8> {
 #[test]
 fn packets_of_another_version_or_above_a_limit_are_refused() {
     let mut bytes = packet(FIRST, &[]);
-    bytes[0] = 0x52;
-    assert_eq!(PacketHeader::decode(&bytes).err(), Some(DecodeError::Invalid));
     bytes[0] = 0x51;
+    assert_eq!(PacketHeader::decode(&bytes).err(), Some(DecodeError::Invalid));
+    bytes[0] = 0x60;
     bytes.resize(PACKET_MAX + 1, 0);
     assert_eq!(PacketHeader::decode(&bytes).err(), Some(DecodeError::TooLarge));
-    let segment = Frame::Segment { number: 0, last: true, bytes: &[0; SEGMENT_MAX + 1] };
+    let segment = Frame::Segment { lane: 0, number: 0, last: true, bytes: &[0; SEGMENT_MAX + 1] };
     assert_eq!(is_packet(&packet(FIRST, &[segment]), FIRST, &[]), Err(DecodeError::TooLarge));
 }
 
@@ -140,7 +190,7 @@ fn close_codes() {
         ("unknown", CloseCode::Other(4_999)),
     ];
     for (name, code) in codes {
-        let encoded = packet(FIRST, &[Frame::Close(code)]).split_off(HEADER_LEN);
+        let encoded = packet(FIRST, &[Frame::Close(code)]).split_off(HEADER_MIN);
         vectors.check(name, Form::Closed, &encoded, |bytes| {
             let mut reader = Reader::new(bytes);
             let kind = reader.u8()?;

@@ -205,7 +205,7 @@ impl Link {
                         0.0
                     }
                     Fate::Lost => {
-                        budget.on_lost();
+                        budget.on_lost(packet.size);
                         1.0
                     }
                 };

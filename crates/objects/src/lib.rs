@@ -9,6 +9,59 @@
 //! live objects and members.
 //!
 //! This crate is told who hosts and in which term, and takes the answer as given.
+//!
+//! It can be used alone, over any transport that delivers some messages reliably and in order, loses others, and says
+//! of both what arrived:
+//!
+//! ```
+//! use samovar_objects::{Kinded, Objects, Place, Replicate, Schemas, State};
+//! use samovar_wire::object::{MessageKind, Traits};
+//! use samovar_wire::{PeerId, Reader, Receipt, Term, Time};
+//!
+//! #[derive(Replicate, Debug, PartialEq)]
+//! #[replicate(kind = 1)]
+//! struct Boat {
+//!     #[replicate(range = 64.0, precision = 0.25, rate = velocity)]
+//!     position: [f32; 2],
+//!     #[replicate(range = 16.0, precision = 0.5)]
+//!     velocity: [f32; 2],
+//!     #[replicate(bound = 20)]
+//!     name: String,
+//! }
+//!
+//! let schemas = || Schemas::new().with(Boat::schema());
+//! let (ann, bob) = (PeerId(1), PeerId(2));
+//! let mut at_ann = Objects::new(ann, ann, Term(1), schemas()); // Ann hosts.
+//! let mut at_bob = Objects::new(bob, ann, Term(1), schemas());
+//! at_ann.add_peer(bob);
+//! at_bob.add_peer(ann);
+//!
+//! // Ann creates a boat; Bob is told reliably.
+//! let (mut state, mut bytes) = (State::default(), Vec::new());
+//! let boat = Boat { position: [1.0, 2.0], velocity: [0.5, 0.0], name: "Swan".to_owned() };
+//! boat.write(&mut state);
+//! let traits = Traits::of(Boat::KIND);
+//! let id = at_ann.create_state(Time::ZERO, traits, &state)?;
+//! let pending = at_ann.poll_message(Time::ZERO, bob, &mut bytes).ok_or("nothing to say")?;
+//! at_ann.on_sent(bob, pending, Receipt::Lane(0));
+//! let kind = MessageKind::decode(&mut Reader::new(&bytes))?;
+//! at_bob.handle_message(ann, kind, &bytes[1..]).map_err(|code| code.to_string())?;
+//!
+//! // It moves; what Bob lacks goes into the next packet, and costs a few bytes.
+//! state.clear();
+//! Boat { position: [1.25, 2.0], ..boat }.write(&mut state);
+//! at_ann.set_state(Time::from_micros(500_000), id, &state)?;
+//! bytes.clear();
+//! let place = Place { now: Time::from_micros(500_000), peer: bob, packet: 0, room: 1_000 };
+//! at_ann.write_datagram(place, &|_announcement| true, &mut bytes);
+//! at_bob.handle_datagram(ann, &bytes[1..]).map_err(|code| code.to_string())?;
+//! at_ann.on_fate(bob, 0, true);
+//!
+//! let seen = Boat::read(&mut at_bob.get(id).ok_or("no boat")?.reader())?;
+//! assert_eq!(seen.position, [1.25, 2.0]);
+//! assert!(!at_ann.wants_datagram(bob), "an object at rest costs nothing");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod coder;
 mod interest;

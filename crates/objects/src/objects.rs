@@ -113,10 +113,12 @@ pub struct Objects {
     slots: Slots,
     tombs: Tombs,
     replicas: BTreeMap<PeerId, Replica>,
-    /// At the host: grants whose receiver has not announced itself yet.
-    granted: BTreeMap<ObjectId, (Stamp, PeerId)>,
+    /// At the host: grants whose receivers have not announced themselves yet.
+    granted: BTreeMap<ObjectId, Promise>,
     /// Peers that were linked and are no longer: theirs are the orphans.
     departed: VecDeque<PeerId>,
+    /// Somebody is gone, or the host is another: it is to be told of all ends that this peer knows.
+    unsettled: bool,
     last_number: u32,
     version: u64,
     /// The number of the newest frame, and when it began.
@@ -128,6 +130,25 @@ pub struct Objects {
     claims: Claims,
     interest: Interest,
     scratch: Scratch,
+}
+
+/// Whom the host has promised an object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Promise {
+    /// The last promise, which counts.
+    stamp: Stamp,
+    heir: PeerId,
+    /// Those that heirs have been told of: an honest one may announce itself.
+    told: Vec<(Stamp, PeerId)>,
+}
+
+impl Promise {
+    /// Makes the last promise that somebody was told of the one that counts; whether there is one.
+    fn fall_back(&mut self) -> bool {
+        let last = self.told.iter().max().copied();
+        (self.stamp, self.heir) = last.unwrap_or((self.stamp, self.heir));
+        last.is_some()
+    }
 }
 
 /// The schemas, which are the same at all peers and not part of what states differ in.
@@ -160,6 +181,7 @@ impl Objects {
             replicas: BTreeMap::new(),
             granted: BTreeMap::new(),
             departed: VecDeque::new(),
+            unsettled: false,
             last_number: 0,
             version: 0,
             frame: 0,
@@ -298,6 +320,7 @@ impl Objects {
         // Everybody is to hear that this peer owns the object.
         self.replicas.values_mut().for_each(|replica| {
             replica.forget(Some(slot), id);
+            replica.grants.remove(&id);
             replica.destroys.remove(&id);
             replica.unannounced.insert(id);
         });
@@ -478,15 +501,17 @@ impl Objects {
         {
             self.touched.retain(|&touched| Some(touched) != slot);
         }
-        let replicas = &self.replicas;
-        self.granted
-            .extract_if(id..=id, |_, (promised, to)| {
-                let told = replicas.get(to).is_some_and(|replica| !replica.grants.contains_key(&id));
-                !(told && *promised > stamp)
-            })
-            .for_each(drop);
+        if let Some(promise) = self.granted.get_mut(&id) {
+            promise.told.retain(|&(told, _)| told > stamp);
+            if !promise.fall_back() {
+                self.granted.remove(&id);
+            }
+        }
         self.tombs.bury(id, stamp);
-        self.replicas.values_mut().for_each(|replica| replica.forget(slot, id));
+        self.replicas.values_mut().for_each(|replica| {
+            replica.forget(slot, id);
+            replica.grants.remove(&id);
+        });
     }
 }
 

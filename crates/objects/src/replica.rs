@@ -110,6 +110,10 @@ pub(crate) struct Replica {
     pub(crate) grants: BTreeMap<ObjectId, Stamp>,
     /// Objects of a peer that is gone, to show to this peer, the host.
     pub(crate) orphans: BTreeSet<ObjectId>,
+    /// Whether all ends that this peer knows of are to be told.
+    pub(crate) deaths_due: bool,
+    /// At the host: how often the peer may report ends of what is not its own. Once for each who is gone.
+    pub(crate) reports: u32,
     /// Whether the first announcements went out, which for a newcomer may be one snapshot.
     pub(crate) greeted: bool,
     /// By packet.
@@ -124,8 +128,8 @@ pub(crate) struct Replica {
 
 impl Replica {
     /// A peer to which all these objects are to be announced.
-    pub(crate) fn of(unannounced: BTreeSet<ObjectId>) -> Self {
-        Self { unannounced, ..Self::default() }
+    pub(crate) fn of(unannounced: BTreeSet<ObjectId>, deaths_due: bool) -> Self {
+        Self { unannounced, deaths_due, ..Self::default() }
     }
 
     pub(crate) fn known(&self, slot: u32) -> Option<&Known> {
@@ -158,7 +162,6 @@ impl Replica {
         }
         self.dirty.remove(&id);
         self.unannounced.remove(&id);
-        self.grants.remove(&id);
         self.orphans.remove(&id);
     }
 

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use samovar_wire::object::Deaths;
 use samovar_wire::{ObjectId, PeerId, Stamp};
 
 /// Most intervals remembered per creator. Beyond it the two oldest are merged under the higher stamp, gap included.
 const INTERVALS_MAX: usize = 512;
+
+/// Most creators remembered; beyond it nothing more is noted of those that are not.
+const CREATORS_MAX: usize = 512;
 
 /// Ids are sequential per creator, so a run of destroyed objects is one interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,9 +35,54 @@ impl Tombs {
             return;
         }
         self.exhume(id);
-        let graves = self.graves.entry(id.creator).or_default();
-        let (mut first, mut last) = (id.number, id.number);
-        if let Some((&start, &(end, before))) = graves.range(..id.number).next_back()
+        self.dig(id.creator, (id.number, id.number), stamp);
+    }
+
+    /// Remembers a run of deaths; those that are remembered under a higher stamp stay so.
+    pub(crate) fn bury_run(&mut self, run: &Deaths) {
+        let mut first = run.first;
+        while let Some(graves) = self.graves.get(&run.creator) {
+            let before = graves.range(..=first).next_back().filter(|(_, (last, _))| *last >= first);
+            let Some((&start, &(end, stamp))) = before.or_else(|| graves.range(first..=run.last).next())
+            else {
+                break;
+            };
+            if start > first {
+                self.dig(run.creator, (first, start - 1), run.stamp);
+            }
+            let (start, end) = (start.max(first), end.min(run.last));
+            if stamp < run.stamp {
+                self.clear(run.creator, start, end);
+                self.dig(run.creator, (start, end), run.stamp);
+            }
+            match end.checked_add(1).filter(|&next| next <= run.last) {
+                Some(next) => first = next,
+                None => return,
+            }
+        }
+        self.dig(run.creator, (first, run.last), run.stamp);
+    }
+
+    /// Makes room between `start` and `end`, which lie within one grave.
+    fn clear(&mut self, creator: PeerId, start: u32, end: u32) {
+        let Some(graves) = self.graves.get_mut(&creator) else { return };
+        let Some((&first, &(last, stamp))) = graves.range(..=start).next_back() else { return };
+        graves.remove(&first);
+        if first < start {
+            graves.insert(first, (start - 1, stamp));
+        }
+        if end < last {
+            graves.insert(end + 1, (last, stamp));
+        }
+    }
+
+    /// Notes deaths where none are noted.
+    fn dig(&mut self, creator: PeerId, (mut first, mut last): (u32, u32), stamp: Stamp) {
+        if self.graves.len() >= CREATORS_MAX && !self.graves.contains_key(&creator) {
+            return;
+        }
+        let graves = self.graves.entry(creator).or_default();
+        if let Some((&start, &(end, before))) = graves.range(..first).next_back()
             && end.checked_add(1) == Some(first)
             && before == stamp
         {
@@ -59,15 +108,14 @@ impl Tombs {
         if self.stamp(id).is_none() {
             return;
         }
-        let Some(graves) = self.graves.get_mut(&id.creator) else { return };
-        let Some((&first, &(last, stamp))) = graves.range(..=id.number).next_back() else { return };
-        graves.remove(&first);
-        if first < id.number {
-            graves.insert(first, (id.number - 1, stamp));
-        }
-        if id.number < last {
-            graves.insert(id.number + 1, (last, stamp));
-        }
+        self.clear(id.creator, id.number, id.number);
+    }
+
+    /// All that is remembered.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Deaths> {
+        self.graves.iter().flat_map(|(&creator, graves)| {
+            graves.iter().map(move |(&first, &(last, stamp))| Deaths { creator, first, last, stamp })
+        })
     }
 
     /// How many intervals are held, for the check that memory is bounded.
@@ -110,8 +158,16 @@ mod tests {
         let mut dice = Entropy::new([1; 32]);
         let (mut tombs, mut plain) = (Tombs::default(), BTreeMap::new());
         for _ in 0..5_000 {
-            let (number, roll) = ((dice.number() % 60) as u32, dice.number() % 4);
-            if roll == 0 {
+            let (number, roll) = ((dice.number() % 60) as u32, dice.number() % 5);
+            if roll == 4 {
+                let last = (number + (dice.number() % 30) as u32).min(59);
+                let stamp = stamp((dice.number() % 4) as u32);
+                tombs.bury_run(&Deaths { creator: PeerId(1), first: number, last, stamp });
+                for number in number..=last {
+                    let known = plain.entry(number).or_insert(stamp);
+                    *known = stamp.max(*known);
+                }
+            } else if roll == 0 {
                 tombs.exhume(id(number));
                 plain.remove(&number);
             } else {

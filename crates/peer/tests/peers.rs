@@ -4,10 +4,10 @@
 
 mod world;
 
-use samovar_peer::{Path, PathPolicy, PeerEvent};
-use samovar_session::{EndReason, Event};
-use samovar_wire::GameCode;
+use samovar_peer::{Buffer, ConnectionKey, Path, PathPolicy, PeerEvent, Transmit};
+use samovar_session::{EndReason, Event, Lane, Target};
 use samovar_wire::relay::{Purpose, Refusal};
+use samovar_wire::{Duration, GameCode};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{Process, TEAPOT, World};
@@ -59,6 +59,59 @@ fn without_udp_everything_is_relayed() {
     move_something(&mut world, &processes);
     world.assert_converged();
     assert_eq!(world.direct_packets, 0);
+}
+
+#[test]
+fn over_the_relay_only_nothing_is_sent_twice_and_over_a_direct_path_small_messages_are() {
+    for (policy, copies) in [(PathPolicy::Relayed, false), (PathPolicy::Auto, true)] {
+        let mut world = World::new(12);
+        let code = GameCode::parse("TEA").unwrap();
+        let host = world.start(Purpose::Create(Some(code.clone())), policy, None);
+        world.run(300);
+        let guest = world.start(Purpose::Join(code), policy, None);
+        world.run(2_000);
+        let to = world.session(guest).me();
+        for n in 0..50u8 {
+            world.session_mut(host).send(Target::All, Lane::GAME, &[n; 30]).unwrap();
+            world.run(20);
+        }
+        world.run(500);
+        let stats = world.session(host).link_stats(to).unwrap();
+        assert!(stats.segments >= 50 && stats.unacked == 0, "{stats:?}");
+        assert_eq!(stats.copies > 0, copies, "{stats:?}");
+        assert!(copies || stats.resends == 0, "{stats:?}");
+    }
+}
+
+#[test]
+fn while_the_drivers_buffer_is_full_nothing_is_sent_but_signs_of_life() {
+    let (mut world, processes) = game(13, 2);
+    let (now, other) = (world.now, world.session(processes[1]).me());
+    let peer = world.peers.get_mut(&processes[0]).unwrap();
+    // The attempt is told by what is sent.
+    let attempt = (0..200u64).find_map(|ms| {
+        let now = now + Duration::from_millis(ms);
+        peer.handle_timeout(now);
+        core::iter::from_fn(|| peer.poll_transmit(now)).find_map(|out| match out {
+            Transmit::Direct { attempt, .. } => Some(attempt),
+            Transmit::Relay(_) => None,
+        })
+    });
+    let key = ConnectionKey { peer: other, attempt: attempt.unwrap() };
+    let now = now + Duration::from_millis(200);
+    peer.handle_backlog(now, Buffer::Direct(key), 500_000);
+    peer.session_mut().unwrap().send(Target::All, Lane::GAME, &[1; 900]).unwrap();
+    let mut late = None;
+    for ms in 0..1_000 {
+        let now = now + Duration::from_millis(ms);
+        peer.handle_timeout(now);
+        while let Some(out) = peer.poll_transmit(now) {
+            if matches!(&out, Transmit::Direct { bytes, .. } if bytes.len() > 900) {
+                late.get_or_insert(ms);
+            }
+        }
+    }
+    assert!(late.is_some_and(|ms| (400..600).contains(&ms)), "{late:?}");
 }
 
 #[test]

@@ -125,6 +125,7 @@ pub struct Session {
     farewells: VecDeque<(PeerId, Vec<u8>)>,
     migration: Option<Migration>,
     next_watch: Time,
+    update_interval: Duration,
     /// Who was served last by [`Session::poll_transmit`].
     serving: Option<PeerId>,
     /// Messages of the game that came before this peer was a member.
@@ -168,6 +169,7 @@ impl Session {
             farewells: VecDeque::new(),
             migration: None,
             next_watch: now,
+            update_interval: transmit::UPDATE_INTERVAL,
             serving: None,
             early: VecDeque::new(),
             wishes: ownership::Wishes::default(),

@@ -172,6 +172,7 @@ impl Liar {
         let mut out = RangeEncoder::new(&mut bytes);
         // Another kind and another origin, on the frame's baselines (PROTOCOL §4.6).
         { Model::FALLING }.encode(0b0011, &mut out);
+        out.bits(1, 1);
         out.bits(id.creator.0, 32);
         [(stamp.term.0 >> 32) as u32, stamp.term.0 as u32, stamp.counter]
             .into_iter()

@@ -100,7 +100,8 @@ fn a_call_ends_by_refusal_time_cancelling_or_the_end_of_the_peer() {
     world.run(100);
     serve(&mut world, host);
     world.run(100);
-    let late = world.peer(a).call(world.now, call_of(ADD, timeout)).unwrap();
+    let now = world.now;
+    let late = world.peer(a).call(now, call_of(ADD, timeout)).unwrap();
     world.run(90);
     let waiting = world.peer(host).poll_call().unwrap();
     assert!(world.peers[&host].is_waiting(waiting.key));
@@ -130,8 +131,7 @@ fn a_call_ends_by_refusal_time_cancelling_or_the_end_of_the_peer() {
 fn open_calls_are_bounded_on_both_sides() {
     let (mut world, host, a) = two(4, 0);
     for _ in 0..CALLS_MAX {
-        call(&mut world, a, host, Lane::GAME, &[1]).unwrap();
-        world.run(2);
+        call(&mut world, a, host, Lane::SESSION, &[1]).unwrap();
     }
     assert_eq!(call(&mut world, a, host, Lane::GAME, &[1]), Err(CallError::TooMany));
     world.run(300);

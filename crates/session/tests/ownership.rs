@@ -222,7 +222,8 @@ fn wishes_are_bounded_and_an_object_that_ends_ends_them() {
     world.peer(host).destroy(cups[0]).unwrap();
     world.run(500);
     assert_eq!(outcomes(&world, a, cups[0]), [(Wish::Request, Outcome::Denied(Denial::Unknown), None)]);
-    world.peer(a).request(world.now, cups[WISHES_MAX]).unwrap();
+    let now = world.now;
+    world.peer(a).request(now, cups[WISHES_MAX]).unwrap();
 }
 
 #[test]

@@ -234,6 +234,33 @@ fn messages_of_the_game_arrive_in_order_and_only_where_they_should() {
 }
 
 #[test]
+fn a_message_that_overtakes_the_admission_of_its_receiver_waits_for_it() {
+    let mut overtaken = 0;
+    for seed in 0..30 {
+        let mut world = World::new(seed, 40);
+        let host = *world.peers.keys().next().unwrap();
+        let newcomer = world.join(None);
+        for n in 0..2_500u32 {
+            if world.peers[&host].view().has(newcomer) && n % 10 == 0 {
+                let lane = Lane::Reliable((n / 10 % 4) as u8);
+                world.peer(host).send(Target::Peer(newcomer), lane, &n.to_le_bytes()).unwrap();
+            }
+            world.step();
+        }
+        let events = &world.events[&newcomer];
+        let place = |is: &dyn Fn(&Event) -> bool| events.iter().position(is).unwrap();
+        let joined = place(&|event| *event == Event::Joined);
+        let named =
+            place(&|event| matches!(event, Event::MemberJoined { member, .. } if member.peer == host));
+        let heard = place(&|event| matches!(event, Event::Message { .. }));
+        assert!(joined < heard && named < heard, "seed {seed}: {events:?}");
+        let waiting = events[heard..].iter().take_while(|event| matches!(event, Event::Message { .. }));
+        overtaken += usize::from(heard == named + 1 && waiting.count() > 1);
+    }
+    assert!(overtaken > 0, "no message was early: the test tests nothing");
+}
+
+#[test]
 fn versions_parameters_and_full_houses_are_refused_with_the_reason() {
     let mut world = World::new(10, 0);
     let mut config = world.config(None);

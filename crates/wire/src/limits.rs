@@ -1,4 +1,5 @@
-//! Every limit of the wire, in one place (PROTOCOL §8). All are agreed: a peer that exceeds one misbehaves.
+//! Every limit of the wire, in one place (PROTOCOL §8). All but [`DATAGRAM_MAX`] are agreed: a peer
+//! that exceeds one misbehaves.
 
 /// Largest packet in bytes, header included: below the usable payload of a data channel over any common path MTU.
 pub const PACKET_MAX: usize = 1_200;
@@ -14,7 +15,7 @@ pub const SEGMENT_MAX: usize = 1_000;
 pub const SEGMENT_WINDOW: u64 = 256;
 /// The same for each of the game's lanes.
 pub const GAME_SEGMENT_WINDOW: u64 = 64;
-/// Largest unreliable or sequenced message in bytes: it shares its packet with a header and an answer or two.
+/// Largest unreliable or sequenced message that a link takes, in bytes: it shares its packet with a header and an answer or two.
 pub const DATAGRAM_MAX: usize = 1_100;
 /// Bytes of the bulk stream a sender may have in flight on one link.
 pub const BULK_WINDOW: u64 = 256 * 1_024;
@@ -27,7 +28,7 @@ pub const STATE_MAX: usize = 8 * 1_024;
 /// Most objects one peer may have alive at a time.
 pub const OBJECTS_PER_PEER_MAX: usize = 1_024;
 /// Most objects the host may have alive at a time: its own and those it took over from the gone.
-pub const OBJECTS_AT_HOST_MAX: usize = 8 * OBJECTS_PER_PEER_MAX;
+pub const OBJECTS_AT_HOST_MAX: usize = 16 * OBJECTS_PER_PEER_MAX;
 /// Most members of a session.
 pub const MEMBERS_MAX: usize = 32;
 /// Most seats of a session, the empty ones that wait for their member included.

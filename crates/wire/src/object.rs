@@ -30,6 +30,9 @@ pub enum MessageKind {
     App = 9,
     /// The numbers and texts of objects as a peer may lack them; the only datagram about objects.
     Frame = 10,
+    /// Runs of objects that have ended: what a host tells a newcomer, and members and host tell each other when
+    /// somebody is gone.
+    Deaths = 11,
     /// A member wishes that the host changes the owner of an object.
     Request = 12,
     /// The host does not.
@@ -63,6 +66,7 @@ impl MessageKind {
             8 => Self::Snapshot,
             9 => Self::App,
             10 => Self::Frame,
+            11 => Self::Deaths,
             12 => Self::Request,
             13 => Self::Answer,
             14 => Self::Call,
@@ -238,6 +242,39 @@ impl Destroy {
     /// Any [`DecodeError`].
     pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { id: reader.object_id()?, stamp: reader.stamp()? })
+    }
+}
+
+/// Objects of one creator, numbered without gaps, that have ended: one of those that DEATHS consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deaths {
+    /// Who created them.
+    pub creator: PeerId,
+    /// The lowest number.
+    pub first: u32,
+    /// The highest.
+    pub last: u32,
+    /// The stamp under which they ended, or the highest of them.
+    pub stamp: Stamp,
+}
+
+impl Deaths {
+    /// Appends it.
+    pub fn encode(&self, out: &mut Writer<'_>) {
+        out.u32(self.creator.0);
+        out.varint(u64::from(self.first));
+        out.varint(u64::from(self.last - self.first));
+        out.stamp(self.stamp);
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// `Truncated`, or `Invalid`.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (creator, first) = (PeerId(reader.u32()?), reader.varint_u32()?);
+        let last = first.checked_add(reader.varint_u32()?).ok_or(DecodeError::Invalid)?;
+        Ok(Self { creator, first, last, stamp: reader.stamp()? })
     }
 }
 

@@ -61,6 +61,8 @@ const MICRO: i64 = 1_000_000;
 #[derive(Clone, Copy, Debug, Default)]
 struct Look {
     from: Time,
+    /// Bytes that went out, and bytes that are known to have arrived.
+    spent: u64,
     delivered: u64,
     told: u32,
     lost: u32,
@@ -84,6 +86,8 @@ pub(super) struct Budget {
     /// The least time until an ack in this span and in the one before.
     base: [Option<Duration>; 2],
     base_from: Time,
+    /// Bytes of packets whose fate is open.
+    in_flight: u64,
     /// Only packets from this number on tell about the present rate.
     epoch: u64,
     /// No limit of the path was met yet.
@@ -114,6 +118,7 @@ impl Budget {
             look: Look { from: now, ..Look::default() },
             base: [None; 2],
             base_from: now,
+            in_flight: 0,
             epoch: 0,
             starting: true,
             queues: (0, Duration::ZERO, 0),
@@ -209,12 +214,23 @@ impl Budget {
         }
         self.heard = self.heard.max(now);
         self.look.delivered += (size + OVERHEAD) as u64;
-        self.look.told += 1;
+        self.settle(size);
     }
 
-    pub(super) fn on_lost(&mut self) {
-        self.look.told += 1;
+    pub(super) fn on_lost(&mut self, size: usize) {
         self.look.lost += 1;
+        self.settle(size);
+    }
+
+    fn settle(&mut self, size: usize) {
+        self.look.told += 1;
+        self.in_flight = self.in_flight.saturating_sub((size + OVERHEAD) as u64);
+    }
+
+    /// A packet goes out, on top of [`Budget::spend`]: its fate will be told.
+    pub(super) fn on_packet(&mut self, size: usize) {
+        self.look.spent += (size + OVERHEAD) as u64;
+        self.in_flight += (size + OVERHEAD) as u64;
     }
 
     /// The ack of the newest packet came so long after it was sent.
@@ -267,6 +283,8 @@ impl Budget {
             let step = if self.starting { self.rate / 2 } else { self.rate / 16 + 500 };
             self.refill(now);
             self.rate = (self.rate + step).min(CEILING);
+            // What the greater rate does is to be seen before the next step.
+            self.epoch = next;
         }
         if look.limited && now.since(self.drained) >= BASE_MEMORY {
             // Who always has something to send would never again see the path without a queue.
@@ -286,14 +304,18 @@ impl Budget {
             self.queues.0 = 0;
             return;
         }
-        let target = match (look.limited, look.bulk) {
-            // Who sends less than it might did not fill the queue alone.
+        let fills = look.limited || look.delivered * 10 < look.spent * 9;
+        let target = match (fills, look.bulk) {
+            // Who sends less than it might, and all of it arrives, did not fill the queue alone.
             (false, _) => delivered.max(self.rate * 17 / 20),
             (true, false) => delivered * 17 / 20,
             (true, true) => self.rate * 7 / 10,
         };
         self.rate = target.clamp(FLOOR.min(self.rate), self.rate).max(FLOOR);
-        self.drain(now, queue);
+        // What was sent since that look's packets is in the queue as well.
+        let base = self.least_trip().unwrap_or(Duration::ZERO).as_micros();
+        let standing = self.in_flight.saturating_sub(delivered * base / 1_000_000);
+        self.drain(now, queue.max(self.time_for(standing * MICRO as u64)));
     }
 
     /// Waits once until a queue of this length is gone.

@@ -109,6 +109,7 @@ impl Link {
         }
         let noted = Noted { size: out.len(), composed, arrivals: self.received.arrivals() };
         self.sent.push(now, noted);
+        self.budget.on_packet(noted.size);
         self.last_sent = now;
         self.ack_due = None;
         true

@@ -7,8 +7,8 @@ use samovar_wire::{DecodeError, Kind, ObjectId, PeerId, Stamp, Term};
 
 use super::Baseline;
 use super::models::{
-    BASELINE_SHIFT, COUNT_BITS, KIND_BITS, LENGTH_BITS, Models, OTHER_KIND, OTHER_ORIGIN, SCALE_BITS,
-    plain_bits,
+    BASELINE_SHIFT, COUNT_BITS, FIRST_STAMP, KIND_BITS, LENGTH_BITS, Models, OTHER_KIND, OTHER_ORIGIN,
+    SCALE_BITS, plain_bits,
 };
 use crate::predict::{Basis, fold, largest, predict, predict_rotation};
 use crate::schema::{Coding, Field, Schema, Schemas};
@@ -40,7 +40,7 @@ pub(crate) struct Coded {
 
 impl Default for Coded {
     fn default() -> Self {
-        let stamp = Stamp { term: Term(0), counter: 0 };
+        let stamp = FIRST_STAMP;
         Self {
             id: ObjectId::SESSION,
             stamp,
@@ -138,7 +138,7 @@ impl<'a> Decoder<'a> {
     pub(crate) fn new(sender: PeerId, count: u8, bytes: &'a [u8], coded: &mut Coded) -> Self {
         coded.models.clear();
         coded.id = ObjectId { creator: sender, number: 0 };
-        (coded.stamp, coded.kind) = (Stamp { term: Term(0), counter: 0 }, Kind::SESSION);
+        (coded.stamp, coded.kind) = (FIRST_STAMP, Kind::SESSION);
         Self { from: RangeDecoder::new(bytes), left: count, texts: 0 }
     }
 
@@ -196,13 +196,12 @@ impl<'a> Decoder<'a> {
             },
         };
         if head & OTHER_ORIGIN != 0 {
-            let creator = PeerId(self.from.bits(32));
+            if self.from.bits(1) == 1 {
+                coded.id = ObjectId { creator: PeerId(self.from.bits(32)), number: 0 };
+            }
             let high = decode_wide(&mut self.from);
             let term = Term(u64::from(high) << 32 | u64::from(decode_wide(&mut self.from)));
             coded.stamp = Stamp { term, counter: decode_wide(&mut self.from) };
-            if creator != coded.id.creator {
-                coded.id = ObjectId { creator, number: 0 };
-            }
         }
         let gap = coded.models.gap.decode_number(&mut self.from);
         coded.id.number = coded.id.number.wrapping_add(1).wrapping_add_signed(gap);

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use samovar_wire::range_coder::{Mark, RangeEncoder};
 use samovar_wire::symbol::{encode_wide, scale_of};
-use samovar_wire::{Kind, ObjectId, PeerId, Stamp, Term};
+use samovar_wire::{Kind, ObjectId, PeerId, Stamp};
 
 use super::Baseline;
 use super::models::{
-    BASELINE_SHIFT, COUNT_BITS, KIND_BITS, LENGTH_BITS, Models, OTHER_KIND, OTHER_ORIGIN, SCALE_BITS,
-    has_scale, plain_bits,
+    BASELINE_SHIFT, COUNT_BITS, FIRST_STAMP, KIND_BITS, LENGTH_BITS, Models, OTHER_KIND, OTHER_ORIGIN,
+    SCALE_BITS, has_scale, plain_bits,
 };
 use crate::object::Object;
 use crate::predict::{Basis, fold, largest, predict, predict_rotation, wrap};
@@ -85,7 +85,7 @@ pub(crate) struct Encoder {
 
 impl Default for Encoder {
     fn default() -> Self {
-        let stamp = Stamp { term: Term(0), counter: 0 };
+        let stamp = FIRST_STAMP;
         Self { models: Models::new(), kind: Kind::SESSION, texts: 0, creator: PeerId(0), number: 0, stamp }
     }
 }
@@ -95,7 +95,7 @@ impl Encoder {
     pub(crate) fn begin(&mut self, sender: PeerId) {
         self.models.clear();
         (self.kind, self.creator, self.number) = (Kind::SESSION, sender, 0);
-        self.stamp = Stamp { term: Term(0), counter: 0 };
+        self.stamp = FIRST_STAMP;
     }
 
     /// Writes objects until one does not fit into `room`; how many were written.
@@ -190,13 +190,15 @@ impl Encoder {
             Baseline::None => encode_wide(0, out),
         }
         if is_other_origin {
-            out.bits(creator.0, 32);
+            let is_other_creator = creator != self.creator;
+            out.bits(u32::from(is_other_creator), 1);
+            if is_other_creator {
+                out.bits(creator.0, 32);
+                self.number = 0;
+            }
             encode_wide((stamp.term.0 >> 32) as u32, out);
             encode_wide(stamp.term.0 as u32, out);
             encode_wide(stamp.counter, out);
-            if creator != self.creator {
-                self.number = 0;
-            }
         }
         let expected = self.number.wrapping_add(1);
         self.models.gap.encode_number(number.wrapping_sub(expected).cast_signed(), out);

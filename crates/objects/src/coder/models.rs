@@ -1,9 +1,12 @@
 //! The models of one frame: they begin anew in each, since any frame may be lost.
 
-use samovar_wire::Kind;
 use samovar_wire::symbol::Model;
+use samovar_wire::{Kind, Stamp, Term};
 
 use crate::schema::{Coding, Schema};
+
+/// The stamp before the first object: that of what was created in the first term.
+pub(super) const FIRST_STAMP: Stamp = Stamp::created(Term(1));
 
 /// Models of one field: of the numbers of a grid, or of a rotation's first number and its others.
 const PER_FIELD: usize = 2;

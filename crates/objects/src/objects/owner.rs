@@ -4,7 +4,7 @@ use samovar_wire::limits::OBJECTS_AT_HOST_MAX;
 use samovar_wire::object::Orphan;
 use samovar_wire::{ObjectId, PeerId, Stamp, Term};
 
-use super::{ObjectError, ObjectEvent, Objects};
+use super::{ObjectError, ObjectEvent, Objects, Promise};
 use crate::replica::Replica;
 
 /// Peers that are remembered after they left.
@@ -14,7 +14,9 @@ impl Objects {
     /// A peer is linked: it is told of everything that this peer owns. Linked peers stay until removed.
     pub fn add_peer(&mut self, peer: PeerId) {
         let owned = self.slots.iter().filter(|o| o.owner == self.me).map(|o| o.id).collect();
-        self.replicas.entry(peer).or_insert_with(|| Replica::of(owned));
+        // A newcomer may hear late of what ended before it came.
+        let deaths_due = self.is_host();
+        self.replicas.entry(peer).or_insert_with(|| Replica::of(owned, deaths_due));
     }
 
     /// A peer is no longer linked: nothing is sent to it.
@@ -23,8 +25,13 @@ impl Objects {
             self.departed.push_back(peer);
         }
         self.interest.forget(peer);
+        self.settle_anew();
         // Of an object that is there the host's own share-out has to know whom it was promised.
-        self.granted.retain(|id, &mut (_, to)| to != peer || self.slots.get(*id).is_some());
+        let slots = &self.slots;
+        self.granted.retain(|id, promise| {
+            promise.told.retain(|&(_, heir)| heir != peer);
+            promise.heir != peer || slots.get(*id).is_some() || promise.fall_back()
+        });
         // Of who left longest ago nothing is under way any more: what it created and destroyed needs no memory.
         if self.departed.len() > DEPARTED_MAX
             && let Some(creator) = self.departed.pop_front()
@@ -34,13 +41,25 @@ impl Objects {
         }
     }
 
+    /// Who is gone may have told some of an end and others not: all that members know of ends comes together at the
+    /// host (PROTOCOL §4.2 "DEATHS").
+    fn settle_anew(&mut self) {
+        self.unsettled = !self.is_host();
+        self.replicas.values_mut().for_each(|replica| replica.reports = replica.reports.saturating_add(1));
+    }
+
     /// Who hosts now, and in which term.
     pub fn set_host(&mut self, host: PeerId, term: Term) {
         self.host = host;
         self.term = term;
+        self.settle_anew();
         // What a former host granted is announced by the receivers under the former term, or never.
         self.granted.clear();
-        self.replicas.values_mut().for_each(|replica| replica.grants.clear());
+        let is_host = self.is_host();
+        self.replicas.values_mut().for_each(|replica| {
+            replica.grants.clear();
+            replica.deaths_due = is_host;
+        });
     }
 
     /// The host gives an object to a member, itself included. The member announces itself; until then the host's
@@ -60,12 +79,17 @@ impl Objects {
             self.take(id, stamp);
             return Ok(());
         }
-        let replica = self.replicas.get_mut(&to).ok_or(ObjectError::NotAMember)?;
-        replica.grants.insert(id, stamp);
-        let former = self.granted.insert(id, (stamp, to)).map(|(_, peer)| peer).filter(|&peer| peer != to);
-        if let Some(replica) = former.and_then(|peer| self.replicas.get_mut(&peer)) {
-            replica.grants.remove(&id);
+        if !self.replicas.contains_key(&to) {
+            return Err(ObjectError::NotAMember);
         }
+        for (&peer, replica) in &mut self.replicas {
+            replica.grants.remove(&id);
+            if peer == to {
+                replica.grants.insert(id, stamp);
+            }
+        }
+        let promise = self.granted.entry(id).or_insert(Promise { stamp, heir: to, told: Vec::new() });
+        (promise.stamp, promise.heir) = (stamp, to);
         Ok(())
     }
 
@@ -81,7 +105,7 @@ impl Objects {
     /// Whom the host has promised an object that has not been announced by its new owner yet.
     #[must_use]
     pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {
-        self.granted.get(&id).map(|&(_, peer)| peer)
+        self.granted.get(&id).map(|promise| promise.heir)
     }
 
     /// The host takes over, or ends, everything that belongs to peers for which `is_gone` says so.
@@ -121,14 +145,16 @@ impl Objects {
         }
         let orphans = self.slots.iter().filter(|o| o.owner != self.me && is_gone(o.owner)).map(|o| o.id);
         if let Some(replica) = self.replicas.get_mut(&self.host) {
+            replica.deaths_due |= core::mem::take(&mut self.unsettled);
             replica.orphans.extend(orphans.filter(|&id| id != ObjectId::SESSION));
         }
     }
 
     fn next_stamp(&self, id: ObjectId) -> Result<Stamp, ObjectError> {
         let known = self.slots.get(id).ok_or(ObjectError::Unknown)?.stamp;
-        let granted = self.granted.get(&id).map_or(known, |&(stamp, _)| stamp);
-        Ok(known.max(granted).granted(self.term))
+        let granted = self.granted.get(&id).map_or(known, |promise| promise.stamp);
+        let ended = self.tombs.stamp(id).unwrap_or(known);
+        Ok(known.max(granted).max(ended).granted(self.term))
     }
 
     /// This peer owns the object from now on, and says so.

@@ -1,12 +1,14 @@
 //! What other peers say about objects, and what of it is believed (PROTOCOL §4).
 
 use samovar_wire::limits::{FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
-use samovar_wire::object::{Announcement, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Traits, Update};
+use samovar_wire::object::{
+    Announcement, Deaths, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Traits, Update,
+};
 use samovar_wire::{CloseCode, DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Time};
 
 use super::fields::{read_fields, read_numbers};
 use super::frames::{Last, basis, frames_of};
-use super::{ObjectEvent, Objects, PRIORITY};
+use super::{ObjectEvent, Objects, PRIORITY, Promise};
 use crate::coder::{Baseline, Coded, Decoder};
 use crate::object::{Object, Text};
 use crate::past::Past;
@@ -40,7 +42,7 @@ impl Objects {
                 reader.end().map_err(malformed)?;
                 match kind {
                     MessageKind::Grant => self.handle_grant(from, &announcement),
-                    MessageKind::Orphan => self.handle_orphan(&announcement),
+                    MessageKind::Orphan => self.handle_orphan(from, &announcement),
                     _ => self.handle_announcement(from, kind, &announcement),
                 }
             }
@@ -61,6 +63,7 @@ impl Objects {
                 reader.end().map_err(malformed)?;
                 self.handle_destroy(from, destroy)
             }
+            MessageKind::Deaths => self.handle_deaths(from, &mut reader),
             MessageKind::Focus => self.handle_focus(from, reader.rest()),
             MessageKind::Sight => self.handle_sight(from, reader.rest()),
             _ => Err(CloseCode::Unexpected),
@@ -184,15 +187,12 @@ impl Objects {
     fn check_granted(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> Result<(), CloseCode> {
         let current = self.slots.get(id).map(|o| o.stamp).max(self.tombs.stamp(id));
         let fresh = current.is_none_or(|current| stamp > current);
-        if !self.is_host()
-            || !fresh
-            || stamp.term < self.term
-            || self.granted.get(&id) == Some(&(stamp, from))
-        {
-            return Ok(());
+        let is_told = |promise: &Promise| promise.told.contains(&(stamp, from));
+        if !self.is_host() || !fresh || stamp.term < self.term || self.granted.get(&id).is_some_and(is_told) {
+            Ok(())
+        } else {
+            Err(CloseCode::NotYours)
         }
-        let promised = self.granted.get(&id).is_some_and(|&(promised, _)| stamp < promised);
-        if promised { Ok(()) } else { Err(CloseCode::NotYours) }
     }
 
     fn accept(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
@@ -216,12 +216,18 @@ impl Objects {
         let id = new.id;
         let object = self.read_announcement(new)?;
         self.tombs.exhume(new.id);
-        if self.granted.get(&new.id).is_some_and(|&(stamp, _)| stamp <= new.stamp) {
-            self.granted.remove(&new.id);
+        if let Some(promise) = self.granted.get_mut(&new.id) {
+            promise.told.retain(|&(told, _)| told > new.stamp);
+            if promise.stamp <= new.stamp {
+                self.granted.remove(&new.id);
+            }
         }
         let slot = self.slots.slot(id);
         self.touched.retain(|&touched| Some(touched) != slot);
-        self.replicas.values_mut().for_each(|replica| replica.forget(slot, id));
+        self.replicas.values_mut().for_each(|replica| {
+            replica.forget(slot, id);
+            replica.grants.retain(|granted, stamp| *granted != id || *stamp > new.stamp);
+        });
         self.slots.insert(object);
         match known {
             Some((_, from)) if from != new.owner => {
@@ -291,16 +297,30 @@ impl Objects {
         Ok(())
     }
 
-    fn handle_orphan(&mut self, orphan: &Announcement<'_>) -> Result<(), CloseCode> {
-        let is_orphan = self.departed.contains(&orphan.owner) && orphan.id != ObjectId::SESSION;
-        // The host takes no more than the gone could have owned and it may own itself.
-        let has_room = self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX;
-        if !self.is_host() || !is_orphan || !has_room || orphan.stamp.term > self.term {
+    fn handle_orphan(&mut self, from: PeerId, orphan: &Announcement<'_>) -> Result<(), CloseCode> {
+        let (id, stamp, owner) = (orphan.id, orphan.stamp, orphan.owner);
+        if !self.is_host() || id == ObjectId::SESSION || stamp.term > self.term {
             return Ok(());
         }
-        if self.slots.get(orphan.id).is_none_or(|known| known.stamp < orphan.stamp) {
+        let known = self.slots.get(id).map(|object| object.stamp);
+        let death = self.tombs.stamp(id).filter(|&death| death >= stamp && known.is_none());
+        if known.is_some_and(|known| known >= stamp) || owner == self.me || self.replicas.contains_key(&owner)
+        {
+            // Whoever owns it tells the reporter itself.
+            return Ok(());
+        }
+        // The host takes no more than the gone could have owned and it may own itself.
+        if death.is_none()
+            && self.departed.contains(&owner)
+            && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX
+        {
             self.accept(orphan)?;
-            self.adopt_one(orphan.id);
+            self.adopt_one(id);
+        } else if let Some(replica) = self.replicas.get_mut(&from)
+            && replica.destroys.len() < OBJECTS_AT_HOST_MAX
+        {
+            // It ended, or nobody else knows of it: it shall not stay with one member for ever.
+            replica.destroys.insert(id, death.unwrap_or(stamp));
         }
         Ok(())
     }
@@ -349,19 +369,83 @@ impl Objects {
             Some(object) if stamp < object.stamp => return Ok(()),
             // As with an announcement, the host is right about a counter at its end.
             Some(object) if stamp == object.stamp && object.owner != from && from != self.host => {
-                return Err(CloseCode::NotYours);
+                // A former host may have passed it on; its successor will again.
+                return if stamp.term < self.term { Ok(()) } else { Err(CloseCode::NotYours) };
             }
             Some(object) if stamp > object.stamp => self.check_granted(from, id, stamp)?,
             Some(_) => {}
-            None if from != id.creator && !self.may_bury(from, id, stamp) => return Ok(()),
+            None if from != id.creator && from != self.host && !self.may_bury(from, id, stamp) => {
+                return Ok(());
+            }
             None => {}
         }
-        let kind = self.slots.get(id).map(|o| o.traits.kind);
+        self.end_by(from, id, stamp);
+        Ok(())
+    }
+
+    /// An object ended by somebody else's hand, or word. The host passes it on: whoever ended it may be gone before it
+    /// has told everybody, or not know of all who are here.
+    fn end_by(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) {
+        let is_news = self.tombs.stamp(id).is_none_or(|known| known < stamp);
+        let kind = self.slots.get(id).map(|object| object.traits.kind);
         self.end(id, stamp);
         if let Some(kind) = kind {
             self.events.push_back(ObjectEvent::Destroyed { id, kind });
         }
+        if self.is_host() && is_news {
+            for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| **peer != from) {
+                replica.destroys.insert(id, stamp);
+            }
+        }
+    }
+
+    fn handle_deaths(&mut self, from: PeerId, reader: &mut Reader<'_>) -> Result<(), CloseCode> {
+        let is_report = self.is_host()
+            && self.replicas.get_mut(&from).is_some_and(|replica| {
+                let is_due = replica.reports > 0;
+                replica.reports = replica.reports.saturating_sub(1);
+                is_due
+            });
+        while !reader.is_empty() {
+            let run = Deaths::decode(reader).map_err(malformed)?;
+            self.check_term(run.stamp)?;
+            if from == self.host {
+                self.believe(from, &run);
+            } else if is_report {
+                self.weigh(from, &run);
+            }
+        }
         Ok(())
+    }
+
+    /// The objects of a run that are there, and not newer than their end.
+    fn doomed(&self, run: &Deaths) -> Vec<(ObjectId, PeerId, Stamp)> {
+        let objects =
+            self.slots.of_creator(run.creator).filter(|o| (run.first..=run.last).contains(&o.id.number));
+        objects.filter(|o| o.stamp <= run.stamp).map(|o| (o.id, o.owner, o.stamp)).collect()
+    }
+
+    /// The host says so.
+    fn believe(&mut self, from: PeerId, run: &Deaths) {
+        for (id, ..) in self.doomed(run).into_iter().filter(|(id, ..)| *id != ObjectId::SESSION) {
+            self.end_by(from, id, run.stamp);
+        }
+        self.tombs.bury_run(run);
+    }
+
+    /// A member says so, after somebody is gone. Of its own and of what the gone had it is believed. What others have
+    /// lives: under a new stamp, so that it comes back where it was taken for dead.
+    fn weigh(&mut self, from: PeerId, run: &Deaths) {
+        for (id, owner, stamp) in self.doomed(run) {
+            if owner == from || (owner != self.me && !self.replicas.contains_key(&owner)) {
+                self.end_by(from, id, run.stamp);
+            } else if stamp < run.stamp && self.granted_to(id).is_none() {
+                self.tombs.bury(id, run.stamp);
+                let granted = self.grant(id, owner);
+                debug_assert!(granted.is_ok() || id == ObjectId::SESSION, "its owner is here");
+                self.tombs.exhume(id);
+            }
+        }
     }
 }
 

@@ -24,10 +24,17 @@ pub(super) enum What {
     Announced(Vec<ObjectId>, u64),
     Updated(ObjectId),
     Destroyed(ObjectId),
-    Granted(ObjectId),
+    Granted(ObjectId, Stamp),
     Orphan(ObjectId),
     Sights(Vec<ObjectId>),
+    Deaths,
 }
+
+/// Ends that may wait to be told to one peer.
+const OVERDUE: usize = 2 * samovar_wire::limits::OBJECTS_AT_HOST_MAX;
+
+/// Runs in one DEATHS: as many as surely fit a message.
+const DEATHS_MAX: usize = samovar_wire::limits::MESSAGE_MAX / 32;
 
 type IsDelivered<'a> = dyn Fn(Receipt) -> bool + 'a;
 
@@ -64,6 +71,13 @@ impl Objects {
         (writer.len() > PACKET_MAX).then_some(Pending(What::Announced(included, self.frame)))
     }
 
+    /// Whether a peer takes so little of what it must be told that remembering the rest has no bound: everything else
+    /// is bounded by the objects that there are, ends are not.
+    #[must_use]
+    pub fn is_overdue(&self, peer: PeerId) -> bool {
+        self.replicas.get(&peer).is_some_and(|replica| replica.destroys.len() > OVERDUE)
+    }
+
     /// What is announced is the state of a frame, so that updates can build on it.
     fn settle(&mut self) {
         if !self.touched.is_empty() {
@@ -73,7 +87,9 @@ impl Objects {
 
     /// Composes the next reliable message for a peer.
     pub fn poll_message(&mut self, now: Time, peer: PeerId, out: &mut Vec<u8>) -> Option<Pending> {
-        if !self.replicas.get(&peer)?.unannounced.is_empty() {
+        let replica = self.replicas.get_mut(&peer)?;
+        replica.deaths_due &= self.tombs.len() > 0;
+        if !replica.unannounced.is_empty() {
             self.settle();
         }
         let mut writer = Writer::new(out);
@@ -81,6 +97,12 @@ impl Objects {
             return Some(pending);
         }
         let replica = self.replicas.get(&peer)?;
+        if replica.deaths_due {
+            writer.u8(MessageKind::Deaths as u8);
+            // What is beyond a message is the end of memory: too many runs to remember were merged before.
+            self.tombs.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
+            return Some(Pending(What::Deaths));
+        }
         if let Some((&id, &stamp)) = replica.destroys.first_key_value() {
             writer.u8(MessageKind::Destroy as u8);
             writer.object_id(id);
@@ -96,7 +118,7 @@ impl Objects {
         {
             let as_grant = As { kind: MessageKind::Grant, owner: peer, stamp, frame: 0 };
             self.write_announcement(object, &as_grant, &mut writer);
-            return Some(Pending(What::Granted(object.id)));
+            return Some(Pending(What::Granted(object.id, stamp)));
         }
         if let Some(object) = replica.orphans.first().and_then(|&id| self.slots.get(id)) {
             let (owner, stamp) = (object.owner, object.stamp);
@@ -167,9 +189,13 @@ impl Objects {
             What::Destroyed(id) => {
                 replica.destroys.remove(&id);
             }
-            What::Granted(id) => {
+            What::Granted(id, stamp) => {
                 replica.grants.remove(&id);
+                if let Some(promise) = self.granted.get_mut(&id) {
+                    promise.told.push((stamp, peer));
+                }
             }
+            What::Deaths => replica.deaths_due = false,
             What::Orphan(id) => {
                 replica.orphans.remove(&id);
             }

@@ -23,6 +23,8 @@ const TOUCH_WINDOW: Duration = Duration::from_millis(100);
 const TOUCH_AGE_MAX: i64 = 250_000;
 /// An object that moved stays for so long.
 const HELD_FOR: Duration = Duration::from_millis(500);
+/// An object whose owner's end is heard of within this time came to the host by that end, and not by release.
+const INHERITED_FOR: Duration = Duration::from_millis(2_000);
 /// A grant that is not taken up for so long is void.
 const TAKEN_WITHIN: Duration = Duration::from_millis(5_000);
 
@@ -82,6 +84,8 @@ pub(super) struct Arbiter {
     allowance: BTreeMap<PeerId, (u64, Time)>,
     /// Objects that wait for whoever takes a seat.
     pub(super) frozen: BTreeMap<ObjectId, SeatId>,
+    /// Objects that came to the host, from whom and when: news of their owner's end may come behind.
+    inherited: BTreeMap<ObjectId, (PeerId, Time)>,
     /// Objects that the host keeps for itself although they may be balanced.
     pub(super) kept: BTreeSet<ObjectId>,
 }
@@ -103,6 +107,7 @@ impl Arbiter {
         self.moved.remove(&id);
         self.promised.remove(&id);
         self.frozen.remove(&id);
+        self.inherited.remove(&id);
         self.kept.remove(&id);
         self.queue.retain(|request| request.request.id != id);
         self.asked.retain(|&(_, asked), _| asked != id);
@@ -293,6 +298,9 @@ impl Session {
                 if to != self.host() {
                     self.arbiter.frozen.remove(&id);
                     self.arbiter.kept.remove(&id);
+                    self.arbiter.inherited.remove(&id);
+                } else if self.has_orphan(id, Orphan::Freeze) {
+                    self.arbiter.inherited.insert(id, (from, now));
                 }
                 if to == self.config.me && self.is_host() && !self.view.has(from) {
                     self.place_orphan(now, id);
@@ -309,16 +317,18 @@ impl Session {
         self.balance.pool.remove(&id);
     }
 
+    fn has_orphan(&self, id: ObjectId, orphan: Orphan) -> bool {
+        self.objects.get(id).is_some_and(|object| object.traits().orphan == orphan)
+    }
+
     /// The host took over an object of a peer that is gone: one that goes to the nearest goes on.
     fn place_orphan(&mut self, now: Time, id: ObjectId) {
-        match self.objects.get(id).map(|object| object.traits().orphan) {
-            Some(Orphan::ToNearest) => {}
-            Some(Orphan::Freeze) => {
-                // Who this peer only hears of now that it is gone has no seat that could be told.
-                self.arbiter.frozen.entry(id).or_insert(NO_SEAT);
-                return;
-            }
-            _ => return,
+        if self.has_orphan(id, Orphan::Freeze) {
+            // Who this peer only hears of now that it is gone has no seat that could be told.
+            self.arbiter.frozen.entry(id).or_insert(NO_SEAT);
+        }
+        if !self.has_orphan(id, Orphan::ToNearest) {
+            return;
         }
         let members = self.view.members().map(|member| member.peer);
         let nearest = self.objects.nearest(id, self.focus, members);
@@ -330,7 +340,10 @@ impl Session {
 
     /// A member is gone from its seat: what it froze waits for whoever sits there next.
     pub(super) fn freeze_for(&mut self, peer: PeerId, seat: SeatId) {
-        let is_left = |object: &&Object| object.owner() == peer && object.traits().orphan == Orphan::Freeze;
+        let is_left = |object: &&Object| {
+            let inherited = self.arbiter.inherited.get(&object.id()).is_some_and(|&(from, _)| from == peer);
+            (object.owner() == peer || inherited) && object.traits().orphan == Orphan::Freeze
+        };
         let left: Vec<_> = self.objects.iter().filter(is_left).map(Object::id).collect();
         left.into_iter().for_each(|id| {
             // What was frozen already waits for whom it waited for.
@@ -356,6 +369,7 @@ impl Session {
     /// Decides what time decides: touches, grants that nobody took up.
     pub(super) fn arbitrate(&mut self, now: Time) {
         self.arbiter.moved.retain(|_, at| *at + HELD_FOR > now);
+        self.arbiter.inherited.retain(|_, (_, at)| *at + INHERITED_FOR > now);
         if !self.is_host() {
             self.arbiter.contests.clear();
             self.arbiter.promised.clear();

@@ -141,6 +141,8 @@ impl Session {
                 Err(CloseCode::Unexpected)
             }
             MessageKind::Control => self.handle_control(now, from, reader.rest()),
+            // As with datagrams.
+            _ if matches!(lane, Lane::Sequenced(_)) && !self.takes_part(from) => Ok(()),
             // An honest peer can be here too: one that a former host admitted and did not live to announce.
             _ if !self.takes_part(from) => Err(CloseCode::NotAMember),
             MessageKind::App => self.on_app(from, lane, reader.rest()),

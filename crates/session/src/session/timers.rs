@@ -1,7 +1,7 @@
 //! What time brings: losses, deaths, the host's housework.
 
 use samovar_roster::Liveness;
-use samovar_wire::{Duration, PeerId, Time};
+use samovar_wire::{CloseCode, Duration, PeerId, Time};
 
 use super::{Phase, Session};
 
@@ -31,6 +31,7 @@ impl Session {
         if self.next_watch <= now {
             self.next_watch = now + WATCH_INTERVAL;
             self.watch(now);
+            self.close_to_overdue(now);
             if self.is_host() {
                 self.do_housework(now);
             }
@@ -66,6 +67,14 @@ impl Session {
     pub fn handle_hint(&mut self, now: Time, peer: PeerId) {
         if let Some(peering) = self.links.get_mut(&peer) {
             peering.hint = Some(now);
+        }
+    }
+
+    /// Who lives but does not take what it must be told is no member that could ever agree with the others.
+    fn close_to_overdue(&mut self, now: Time) {
+        let overdue = self.links.keys().copied().find(|&peer| self.objects.is_overdue(peer));
+        if let Some(peer) = overdue {
+            self.on_misbehaviour(now, peer, CloseCode::LimitExceeded);
         }
     }
 

@@ -8,10 +8,16 @@ use samovar_wire::{Duration, Lane, Mode, PeerId, Time};
 
 use super::{Session, Transmit};
 
-/// The interval of updates to a peer: 30 a second. More follow motion closer and cost bytes.
-const UPDATE_INTERVAL: Duration = Duration::from_micros(33_333);
+/// The interval of updates to a peer unless the game sets another: 30 a second.
+pub(super) const UPDATE_INTERVAL: Duration = Duration::from_micros(33_333);
 
 impl Session {
+    /// How often each peer is sent what it lacks of this peer's objects; 33 ms unless set. Shorter intervals follow
+    /// motion closer, and cost bytes in proportion. At least a millisecond.
+    pub fn set_update_interval(&mut self, interval: Duration) {
+        self.update_interval = interval.max(Duration::from_millis(1));
+    }
+
     /// The next bytes for a path, `None` when there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         let mut bytes = Vec::new();
@@ -58,7 +64,7 @@ impl Session {
         };
         let sent = peering.link.poll_transmit(now, session, Source { wanted, compose: &mut compose }, out);
         if due && !more {
-            peering.next_update = now + UPDATE_INTERVAL;
+            peering.next_update = now + self.update_interval;
         }
         sent
     }

@@ -1,10 +1,6 @@
 //! What a link promises to its owner, over a path that loses, duplicates and reorders.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
-mod pair;
-
-use pair::Pair;
+use crate::world::Pair;
 use samovar_link::{Fate, Link, LinkConfig, LinkEvent, SUSPECTED, Source, close_packet};
 use samovar_wire::{CloseCode, Duration, Entropy, Lane, Mode, Time};
 #[cfg(target_arch = "wasm32")]

@@ -1,0 +1,289 @@
+//! What the gone have left, when not everybody has heard the same of it.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+use samovar_objects::{Objects, Schemas};
+use samovar_wire::object::{MessageKind, Traits};
+use samovar_wire::{Kind, PeerId, Reader, Receipt, Term, Time};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const HOST: PeerId = PeerId(1);
+const A: PeerId = PeerId(2);
+const X: PeerId = PeerId(3);
+const POT: Traits = Traits::of(Kind(1));
+
+fn machine(me: PeerId) -> Objects {
+    let mut objects = Objects::new(me, HOST, Term(1), Schemas::new());
+    [HOST, A, X].into_iter().filter(|&peer| peer != me).for_each(|peer| objects.add_peer(peer));
+    objects
+}
+
+/// Carries everything that `from` wants to tell `to` reliably now.
+fn tell(from: (PeerId, &mut Objects), to: (PeerId, &mut Objects)) {
+    let mut bytes = Vec::new();
+    while let Some(pending) = from.1.poll_message(Time::ZERO, to.0, &mut bytes) {
+        from.1.on_sent(to.0, pending, Receipt::Lane(0));
+        let kind = MessageKind::decode(&mut Reader::new(&bytes)).unwrap();
+        to.1.handle_message(from.0, kind, &bytes[1..]).unwrap();
+        bytes.clear();
+    }
+}
+
+/// Everybody has A's object; then A ends it, and is gone before X hears of that.
+#[test]
+fn an_end_that_only_the_host_has_heard_of_reaches_the_others() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = a.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    tell((A, &mut a), (X, &mut x));
+    a.destroy(id).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    host.remove_peer(A);
+    host.adopt(|peer| peer == A);
+    x.remove_peer(A);
+    x.report_orphans(|peer| peer == A);
+    tell((X, &mut x), (HOST, &mut host));
+    tell((HOST, &mut host), (X, &mut x));
+    assert!(host.get(id).is_none());
+    assert!(x.get(id).is_none(), "an object of nobody stays for ever");
+}
+
+/// The same when it was the host that went: its successor has heard, a member has not.
+#[test]
+fn an_end_that_only_the_new_host_has_heard_of_reaches_the_others() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    tell((HOST, &mut host), (X, &mut x));
+    host.destroy(id).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    for machine in [&mut a, &mut x] {
+        machine.set_host(A, Term(2));
+        machine.remove_peer(HOST);
+        machine.adopt(|peer| peer == HOST);
+        machine.report_orphans(|peer| peer == HOST);
+    }
+    tell((X, &mut x), (A, &mut a));
+    tell((A, &mut a), (X, &mut x));
+    assert!(x.get(id).is_none(), "an object of nobody stays for ever");
+}
+
+/// The host took A's object over and ended it; of both only its successor has heard, and A still takes it for its own.
+#[test]
+fn an_end_after_a_migration_that_only_the_new_host_has_heard_of_reaches_the_former_owner() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    tell((X, &mut x), (A, &mut a));
+    host.grant(id, HOST).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    host.destroy(id).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    for machine in [&mut a, &mut x] {
+        machine.set_host(A, Term(2));
+        machine.remove_peer(HOST);
+        machine.adopt(|peer| peer == HOST);
+        machine.report_orphans(|peer| peer == HOST);
+    }
+    tell((X, &mut x), (A, &mut a));
+    tell((A, &mut a), (X, &mut x));
+    assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "X owns alone what all others saw end");
+}
+
+/// The same with a member that was granted the object, ended it and went.
+#[test]
+fn an_end_after_a_migration_that_only_the_host_has_heard_of_reaches_the_former_owner() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    tell((A, &mut a), (HOST, &mut host));
+    a.destroy(id).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    host.remove_peer(A);
+    host.adopt(|peer| peer == A);
+    x.remove_peer(A);
+    x.report_orphans(|peer| peer == A);
+    tell((X, &mut x), (HOST, &mut host));
+    tell((HOST, &mut host), (X, &mut x));
+    assert_eq!(host.get(id).is_some(), x.get(id).is_some(), "X owns alone what all others saw end");
+}
+
+/// The host took X's object over and ended it; only X has heard, and the next host still takes it for X's.
+#[test]
+fn an_end_after_a_migration_that_only_the_former_owner_has_heard_of_reaches_the_new_host() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    tell((X, &mut x), (A, &mut a));
+    host.grant(id, HOST).unwrap();
+    tell((HOST, &mut host), (X, &mut x));
+    host.destroy(id).unwrap();
+    tell((HOST, &mut host), (X, &mut x));
+    for machine in [&mut a, &mut x] {
+        machine.set_host(A, Term(2));
+        machine.remove_peer(HOST);
+        machine.adopt(|peer| peer == HOST);
+        machine.report_orphans(|peer| peer == HOST);
+    }
+    tell((X, &mut x), (A, &mut a));
+    tell((A, &mut a), (X, &mut x));
+    assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "A believes in what its owner saw end");
+}
+
+/// The host changed its mind, but had no room to say so before the object ended: the first heir was told, and is honest.
+#[test]
+fn a_second_grant_that_dies_unsent_does_not_make_the_first_heir_a_liar() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    host.grant(id, X).unwrap();
+    x.destroy(id).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    tell((A, &mut a), (HOST, &mut host));
+    assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(A));
+}
+
+/// X tells a newcomer of its object, and A, which was granted it, ends it before it knows of the newcomer.
+#[test]
+fn a_newcomer_is_not_left_with_what_its_new_owner_ended_before_they_met() {
+    let newcomer = PeerId(4);
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    let mut new = Objects::new(newcomer, HOST, Term(1), Schemas::new());
+    [HOST, A, X].into_iter().for_each(|peer| new.add_peer(peer));
+    x.add_peer(newcomer);
+    tell((X, &mut x), (newcomer, &mut new));
+    tell((A, &mut a), (X, &mut x));
+    host.add_peer(newcomer);
+    a.destroy(id).unwrap();
+    tell((A, &mut a), (X, &mut x));
+    tell((A, &mut a), (HOST, &mut host));
+    a.add_peer(newcomer);
+    tell((A, &mut a), (newcomer, &mut new));
+    tell((X, &mut x), (newcomer, &mut new));
+    tell((HOST, &mut host), (newcomer, &mut new));
+    assert!(x.get(id).is_none());
+    assert!(new.get(id).is_none(), "the newcomer takes it for X's for ever");
+}
+
+/// The former host admitted A, and only X heard of that before both were gone: nobody inherits what nobody else knows.
+#[test]
+fn an_object_of_a_member_that_the_new_host_never_knew_does_not_stay_with_one_member() {
+    let (mut a, mut x) = (machine(A), machine(X));
+    let next = PeerId(4);
+    let mut new = Objects::new(next, HOST, Term(1), Schemas::new());
+    [HOST, X].into_iter().for_each(|peer| new.add_peer(peer));
+    x.add_peer(next);
+    let id = a.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((A, &mut a), (X, &mut x));
+    for machine in [&mut new, &mut x] {
+        machine.set_host(next, Term(2));
+        [HOST, A].into_iter().for_each(|gone| machine.remove_peer(gone));
+        machine.adopt(|peer| peer == HOST || peer == A);
+        machine.report_orphans(|peer| peer == HOST || peer == A);
+    }
+    tell((X, &mut x), (next, &mut new));
+    tell((next, &mut new), (X, &mut x));
+    assert_eq!(new.get(id).is_some(), x.get(id).is_some());
+}
+
+/// The host changes its mind while the first heir's announcement is under way, and has no room to say so before it comes.
+#[test]
+fn a_grant_that_waits_is_not_lost_when_the_heir_before_announces_itself() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    host.grant(id, X).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    tell((A, &mut a), (X, &mut x));
+    tell((HOST, &mut host), (X, &mut x));
+    tell((X, &mut x), (HOST, &mut host));
+    assert_eq!(host.granted_to(id), None, "the host waits for ever for somebody whom it did not tell");
+    assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(X));
+}
+
+/// The host ended what a peer left that the newcomer never met; a former word of it is still under way to the newcomer.
+#[test]
+fn a_newcomer_believes_the_host_about_the_end_of_what_it_never_knew() {
+    let (newcomer, old) = (PeerId(4), PeerId(9));
+    let (mut host, mut a) = (machine(HOST), machine(A));
+    let mut creator = Objects::new(old, HOST, Term(1), Schemas::new());
+    creator.add_peer(HOST);
+    host.add_peer(old);
+    let id = creator.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((old, &mut creator), (HOST, &mut host));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    tell((A, &mut a), (HOST, &mut host));
+    host.remove_peer(old);
+    host.adopt(|peer| peer == old);
+    let mut new = Objects::new(newcomer, HOST, Term(1), Schemas::new());
+    [HOST, A].into_iter().for_each(|peer| new.add_peer(peer));
+    [&mut host, &mut a].into_iter().for_each(|machine| machine.add_peer(newcomer));
+    let mut late = Vec::new();
+    let pending = a.poll_message(Time::ZERO, newcomer, &mut late).unwrap();
+    a.on_sent(newcomer, pending, Receipt::Lane(0));
+    host.grant(id, HOST).unwrap();
+    host.destroy(id).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    tell((HOST, &mut host), (newcomer, &mut new));
+    new.handle_message(A, MessageKind::Migrate, &late[1..]).unwrap();
+    assert!(a.get(id).is_none() && host.get(id).is_none());
+    assert!(new.get(id).is_none(), "the newcomer keeps it for ever");
+}
+
+/// The same when it was a member that ended it, which the newcomer cannot believe at once and must not forget either.
+#[test]
+fn a_newcomer_remembers_an_end_of_what_it_never_knew_until_the_late_word_comes() {
+    let (newcomer, old) = (PeerId(4), PeerId(9));
+    let (mut host, mut a) = (machine(HOST), machine(A));
+    let mut creator = Objects::new(old, HOST, Term(1), Schemas::new());
+    creator.add_peer(HOST);
+    host.add_peer(old);
+    let id = creator.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((old, &mut creator), (HOST, &mut host));
+    host.remove_peer(old);
+    host.adopt(|peer| peer == old);
+    let mut new = Objects::new(newcomer, HOST, Term(1), Schemas::new());
+    [HOST, A].into_iter().for_each(|peer| new.add_peer(peer));
+    host.add_peer(newcomer);
+    let mut late = Vec::new();
+    let pending = host.poll_message(Time::ZERO, newcomer, &mut late).unwrap();
+    host.on_sent(newcomer, pending, Receipt::Lane(0));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    a.destroy(id).unwrap();
+    a.add_peer(newcomer);
+    tell((A, &mut a), (newcomer, &mut new));
+    tell((A, &mut a), (HOST, &mut host));
+    new.handle_message(HOST, MessageKind::Migrate, &late[1..]).unwrap();
+    tell((HOST, &mut host), (newcomer, &mut new));
+    assert!(a.get(id).is_none() && host.get(id).is_none());
+    assert!(new.get(id).is_none(), "the newcomer keeps it for ever");
+}
+
+/// Two heirs were told, one after the other; the object ended, and the second heir is gone. The first is honest still.
+#[test]
+fn a_grant_is_not_forgotten_with_a_later_heir() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    host.grant(id, X).unwrap();
+    tell((HOST, &mut host), (X, &mut x));
+    host.destroy(id).unwrap();
+    host.remove_peer(X);
+    host.adopt(|peer| peer == X);
+    tell((A, &mut a), (HOST, &mut host));
+    assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(A));
+}

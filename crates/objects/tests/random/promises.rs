@@ -1,0 +1,81 @@
+//! What every peer is held to after every step (DESIGN §5.2, §5.3).
+
+use std::collections::BTreeMap;
+
+use samovar_objects::{Object, Objects};
+use samovar_wire::{ObjectId, PeerId, Stamp};
+
+/// What a peer knew of an object.
+#[derive(Clone, Debug)]
+struct Known {
+    stamp: Stamp,
+    is_alive: bool,
+    /// The serial number of each field's value.
+    serials: Vec<u32>,
+}
+
+/// One peer's past.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Past(BTreeMap<ObjectId, Known>);
+
+/// Every owner that a stamp has named, at any peer at any time.
+pub(crate) type Ledger = BTreeMap<(ObjectId, Stamp), PeerId>;
+
+/// Says who set it, under which stamp, and which one it is of all values of this life.
+pub(crate) fn value(setter: PeerId, stamp: Stamp, serial: u32, padding: usize) -> Vec<u8> {
+    let mut bytes = setter.0.to_le_bytes().to_vec();
+    bytes.extend((stamp.term.0 as u32).to_le_bytes());
+    bytes.extend(stamp.counter.to_le_bytes());
+    bytes.extend(serial.to_le_bytes());
+    bytes.resize(bytes.len() + padding, serial as u8);
+    bytes
+}
+
+fn word(value: &[u8], index: usize) -> u32 {
+    value.as_chunks::<4>().0[index].iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
+}
+
+fn serials(object: &Object) -> Vec<u32> {
+    (0..object.field_count()).map(|index| word(object.field(index), 3)).collect()
+}
+
+impl Past {
+    /// Compares with what the peer knows now.
+    pub(crate) fn check(&mut self, me: PeerId, objects: &Objects, ledger: &mut Ledger) -> Result<(), String> {
+        for object in objects.iter() {
+            let (id, stamp, owner) = (object.id(), object.stamp(), object.owner());
+            let named = *ledger.entry((id, stamp)).or_insert(owner);
+            if named != owner {
+                return Err(format!("{id} under {stamp:?} is {named}'s, and {owner}'s at {me}"));
+            }
+            let new = Known { stamp, is_alive: true, serials: serials(object) };
+            if let Some(old) = self.0.insert(id, new.clone()) {
+                if stamp < old.stamp || stamp == old.stamp && !old.is_alive {
+                    return Err(format!("{me} goes back to {stamp:?} from {:?} of {id}", old.stamp));
+                }
+                if stamp == old.stamp && owner != me {
+                    check_values(object, &old, &new)?;
+                }
+            }
+        }
+        for (id, known) in &mut self.0 {
+            known.is_alive = known.is_alive && objects.get(*id).is_some();
+        }
+        Ok(())
+    }
+}
+
+/// Under one stamp only its owner's values come, and none that is older.
+fn check_values(object: &Object, old: &Known, new: &Known) -> Result<(), String> {
+    for (index, (before, after)) in old.serials.iter().zip(&new.serials).enumerate() {
+        let value = object.field(index);
+        let (setter, term, counter) = (word(value, 0), word(value, 1), word(value, 2));
+        let stamp = object.stamp();
+        let is_own =
+            setter == object.owner().0 && u64::from(term) == stamp.term.0 && counter == stamp.counter;
+        if after < before || after > before && !is_own {
+            return Err(format!("value {after} of {setter} replaces {before} in {object:?}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Every history of three peers within stated bounds, by a model checker: who owns an object, through a change of host.
+//!
+//! The peers run the real machine of `samovar-objects`; what surrounds them (links, the witness, the view) is reduced
+//! to what PROTOCOL §2 to §4 promise of it. The promises are those of DESIGN §5.1 to §5.3.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+mod step;
+mod world;
+
+use stateright::{Checker, Expectation, Model, Property};
+use step::Step;
+use world::{Bounds, World};
+
+/// All histories within these bounds.
+#[derive(Clone)]
+struct Ownership(Bounds);
+
+impl Model for Ownership {
+    type State = World;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World::new(self.0)]
+    }
+
+    fn actions(&self, world: &World, steps: &mut Vec<Step>) {
+        world.steps(steps);
+    }
+
+    fn next_state(&self, world: &World, step: Step) -> Option<World> {
+        let mut next = world.clone();
+        next.take(step);
+        Some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(
+                "converges: at rest all living members have the same objects",
+                |_, world: &World| !world.is_quiet() || world.is_converged(),
+            ),
+            Property::always(
+                "comes to rest: where nothing can happen, nothing is under way",
+                |_, world: &World| {
+                    let mut steps = Vec::new();
+                    world.steps(&mut steps);
+                    !steps.is_empty() || world.is_quiet()
+                },
+            ),
+            Property::always("one owner: a stamp names one owner", |_, world: &World| {
+                world.has_one_owner_each()
+            }),
+            Property::always(
+                "stamps only grow, only the owner speaks, nobody honest is blamed",
+                |_, world: &World| world.broken.is_none(),
+            ),
+            Property::sometimes(
+                "an object changes hands under a second term and lives",
+                |_, world: &World| world.is_quiet() && world.has_object_of_second_term(),
+            ),
+            Property::sometimes("an object is brought back by a higher stamp", |_, world: &World| {
+                world.revived
+            }),
+            Property::sometimes("an object ends everywhere", |_, world: &World| {
+                world.is_quiet() && world.has_only_dead()
+            }),
+        ]
+    }
+}
+
+fn check(bounds: Bounds) {
+    let checker = Ownership(bounds).checker().threads(2).spawn_bfs().join();
+    println!(
+        "{bounds:?}: {} states, {} of them unique, {} steps deep",
+        checker.state_count(),
+        checker.unique_state_count(),
+        checker.max_depth()
+    );
+    for (name, path) in checker.discoveries() {
+        let wanted = checker.model().property(name).expectation == Expectation::Sometimes;
+        if !wanted {
+            let broken = path.last_state().broken.clone();
+            let steps: Vec<_> = path.clone().into_actions().iter().map(|step| format!("{step:?}")).collect();
+            let pictures = path.last_state().pictures();
+            panic!("{name}\n  broken: {broken:?}\n  {}\n  {pictures:?}", steps.join("\n  "));
+        }
+    }
+    checker.assert_properties();
+}
+
+#[test]
+fn every_history_within_the_bounds_keeps_the_promises() {
+    let wide = std::env::var_os("SAMOVAR_MODEL").is_some_and(|bounds| bounds == "wide");
+    for bounds in if wide { Bounds::WIDE } else { Bounds::NARROW } {
+        check(bounds);
+    }
+}

@@ -1,0 +1,296 @@
+//! Three peers, the lanes and datagrams between them, and what has been promised so far.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use samovar_objects::{Objects, Place, Schemas};
+use samovar_wire::object::{MessageKind, Traits};
+use samovar_wire::{Kind, ObjectId, PeerId, Reader, Receipt, Stamp, Term, Time};
+
+/// How often each thing may happen in one history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Bounds {
+    pub(crate) creates: u8,
+    pub(crate) sets: u8,
+    pub(crate) grants: u8,
+    pub(crate) destroys: u8,
+    /// Members that go, without a word; when it is the host, another one follows under the second term.
+    pub(crate) departures: u8,
+    /// Datagrams that never arrive.
+    pub(crate) losses: u8,
+    /// Datagrams that are taken for lost and arrive all the same.
+    pub(crate) mistakes: u8,
+    /// Datagrams that arrive twice; links drop the second, the machine does not depend on it.
+    pub(crate) copies: u8,
+}
+
+impl Bounds {
+    const NONE: Self = Self {
+        creates: 1,
+        sets: 0,
+        grants: 0,
+        destroys: 0,
+        departures: 0,
+        losses: 0,
+        mistakes: 0,
+        copies: 0,
+    };
+    /// Each stresses another part, and all of them run in seconds.
+    pub(crate) const NARROW: [Self; 1] =
+        [Self { sets: 1, grants: 1, destroys: 1, departures: 1, losses: 1, ..Self::NONE }];
+    /// For a release build and minutes.
+    pub(crate) const WIDE: [Self; 1] = [Self {
+        sets: 2,
+        grants: 2,
+        destroys: 1,
+        departures: 1,
+        losses: 1,
+        mistakes: 1,
+        copies: 1,
+        ..Self::NONE
+    }];
+}
+
+pub(crate) const PEERS: usize = 3;
+/// The first host, and who follows it.
+pub(crate) const HOST: usize = 0;
+pub(crate) const SECOND: usize = 1;
+
+const TRAITS: Traits = Traits::of(Kind(1));
+
+pub(crate) const fn id(peer: usize) -> PeerId {
+    PeerId(peer as u32 + 1)
+}
+
+pub(crate) const fn index(peer: PeerId) -> usize {
+    peer.0 as usize - 1
+}
+
+/// What a lane carries in order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Letter {
+    Warrant,
+    /// The view without this peer.
+    View(usize),
+    Object(Vec<u8>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Lane {
+    pub(crate) letters: VecDeque<Letter>,
+    pub(crate) sent: u64,
+    pub(crate) delivered: u64,
+    /// Number of the next packet.
+    pub(crate) packet: u64,
+}
+
+/// A datagram on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Datagram {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) packet: u64,
+    pub(crate) bytes: Vec<u8>,
+    /// The sender has been told a fate already.
+    pub(crate) is_settled: bool,
+}
+
+/// One peer and what it has been told beside objects.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Member {
+    pub(crate) objects: Objects,
+    pub(crate) term: u64,
+    pub(crate) linked: Vec<usize>,
+    /// The highest stamp that it has had of each object, for the promise that stamps only grow.
+    highest: BTreeMap<ObjectId, (Stamp, bool)>,
+}
+
+/// One object as a member sees it: owner, stamp, value.
+pub(crate) type Seen = (ObjectId, PeerId, Stamp, Vec<u8>);
+
+/// Who has what, and what is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct World {
+    pub(crate) left: Bounds,
+    pub(crate) members: [Option<Member>; PEERS],
+    pub(crate) lanes: [[Lane; PEERS]; PEERS],
+    pub(crate) air: Vec<Datagram>,
+    /// Whether the witness has given out the second term.
+    pub(crate) is_issued: bool,
+    pub(crate) departed: Option<usize>,
+    /// Owners that stamps have named, at any peer at any time.
+    owners: BTreeMap<(ObjectId, Stamp), PeerId>,
+    is_contested: bool,
+    pub(crate) revived: bool,
+    /// What went wrong, in words.
+    pub(crate) broken: Option<String>,
+}
+
+impl World {
+    pub(crate) fn new(bounds: Bounds) -> Self {
+        let member = |me: usize| {
+            let mut objects = Objects::new(id(me), id(HOST), Term(1), Schemas::new());
+            let linked: Vec<_> = (0..PEERS).filter(|&peer| peer != me).collect();
+            linked.iter().for_each(|&peer| objects.add_peer(id(peer)));
+            Some(Member { objects, term: 1, linked, highest: BTreeMap::new() })
+        };
+        let lane = Lane { letters: VecDeque::new(), sent: 0, delivered: 0, packet: 0 };
+        Self {
+            left: bounds,
+            members: core::array::from_fn(member),
+            lanes: core::array::from_fn(|_| core::array::from_fn(|_| lane.clone())),
+            air: Vec::new(),
+            is_issued: false,
+            departed: None,
+            owners: BTreeMap::new(),
+            is_contested: false,
+            revived: false,
+            broken: None,
+        }
+    }
+
+    pub(crate) fn member(&mut self, peer: usize) -> &mut Member {
+        self.members[peer].as_mut().unwrap()
+    }
+
+    pub(crate) fn living(&self) -> impl Iterator<Item = (usize, &Member)> {
+        self.members.iter().enumerate().filter_map(|(peer, member)| Some((peer, member.as_ref()?)))
+    }
+
+    /// Time passes with the application's deeds only, so that it tells no states apart that are otherwise the same.
+    fn now(&self) -> Time {
+        Time::from_micros(u64::from(100 - self.left.creates - self.left.sets) * 1_000_000)
+    }
+
+    pub(crate) fn create(&mut self, peer: usize) {
+        let now = self.now();
+        self.member(peer).objects.create(now, TRAITS, &[b"-"]).unwrap();
+    }
+
+    /// Every value is unlike any other and says who set it under which stamp.
+    pub(crate) fn set(&mut self, peer: usize) {
+        let (now, number) = (self.now(), self.left.sets);
+        let objects = &mut self.member(peer).objects;
+        let object = objects.iter().find(|object| object.owner() == id(peer)).unwrap();
+        let (object, stamp) = (object.id(), object.stamp());
+        let value = [peer as u8, stamp.term.0 as u8, stamp.counter as u8, number];
+        objects.set(now, object, 0, &value).unwrap();
+    }
+
+    /// Every peer says what it has to say: reliable messages at once, one datagram at a time.
+    pub(crate) fn transmit(&mut self) {
+        let now = self.now();
+        let alive: Vec<_> = self.living().map(|(peer, _)| peer).collect();
+        for &from in &alive {
+            let Some(member) = self.members[from].as_mut() else { continue };
+            for &to in &member.linked {
+                let lane = &mut self.lanes[from][to];
+                let mut bytes = Vec::new();
+                while let Some(pending) = member.objects.poll_message(now, id(to), &mut bytes) {
+                    member.objects.on_sent(id(to), pending, Receipt::Lane(lane.sent));
+                    lane.sent += 1;
+                    let letter = Letter::Object(core::mem::take(&mut bytes));
+                    if alive.contains(&to) {
+                        lane.letters.push_back(letter);
+                    }
+                }
+                let delivered = lane.delivered;
+                let is_delivered = |receipt| matches!(receipt, Receipt::Lane(n) if n < delivered);
+                let place = Place { now, peer: id(to), packet: lane.packet, room: 1_000 };
+                member.objects.write_datagram(place, &is_delivered, &mut bytes);
+                if !bytes.is_empty() {
+                    let datagram = Datagram { from, to, packet: lane.packet, bytes, is_settled: false };
+                    lane.packet += 1;
+                    if alive.contains(&to) {
+                        self.air.push(datagram);
+                    }
+                }
+            }
+        }
+        self.air.sort_by_key(|d| (d.from, d.to, d.packet));
+    }
+
+    /// Hands an object message over; an honest peer that is blamed breaks a promise.
+    pub(crate) fn hand_over(&mut self, from: usize, to: usize, bytes: &[u8]) {
+        let mut reader = Reader::new(bytes);
+        let kind = MessageKind::decode(&mut reader).unwrap();
+        let heard = self.member(to).objects.handle_message(id(from), kind, &bytes[1..]);
+        if let Err(code) = heard {
+            self.broken = Some(format!("{kind:?} of {from} is {code:?} to {to}"));
+        }
+    }
+
+    /// Hands a datagram over and sees whether what it changes is its sender's to change.
+    pub(crate) fn hand_datagram(&mut self, datagram: &Datagram) {
+        let Datagram { from, to, packet, ref bytes, .. } = *datagram;
+        let before = self.member(to).objects.clone();
+        let heard = self.member(to).objects.handle_datagram(id(from), &bytes[1..]);
+        if let Err(code) = heard {
+            self.broken = Some(format!("a datagram of {from} is {code:?} to {to}"));
+        }
+        for old in before.iter() {
+            let new = self.members[to].as_ref().and_then(|member| member.objects.get(old.id()));
+            let Some(new) = new.filter(|new| new.field(0) != old.field(0)) else { continue };
+            let stamp = new.stamp();
+            let own = [from as u8, stamp.term.0 as u8, stamp.counter as u8];
+            if old.owner() != id(from) || !new.field(0).starts_with(&own) {
+                self.broken = Some(format!("{from} changed what {} owns at {to}", old.owner()));
+            }
+        }
+    }
+
+    /// After every step: what each peer knows must be newer than what it knew.
+    pub(crate) fn take_note(&mut self) {
+        for member in self.members.iter_mut().flatten() {
+            while member.objects.poll_event().is_some() {}
+            for object in member.objects.iter() {
+                let (known, stamp) = (object.id(), object.stamp());
+                let owner = *self.owners.entry((known, stamp)).or_insert(object.owner());
+                self.is_contested |= owner != object.owner();
+                let (highest, was_alive) = *member.highest.get(&known).unwrap_or(&(stamp, true));
+                if stamp < highest || stamp == highest && !was_alive {
+                    self.broken = Some(format!("{stamp:?} after {highest:?}"));
+                }
+                self.revived |= !was_alive;
+                member.highest.insert(known, (stamp, true));
+            }
+            for (known, (_, is_alive)) in &mut member.highest {
+                *is_alive = member.objects.get(*known).is_some();
+            }
+        }
+    }
+
+    /// Nothing is under way and everybody lives by the same view.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let knows = |member: &Member| self.departed.is_none_or(|gone| !member.linked.contains(&gone));
+        self.air.is_empty()
+            && self.lanes.iter().flatten().all(|lane| lane.letters.is_empty())
+            && self.living().all(|(_, member)| knows(member))
+    }
+
+    /// What each living member has: objects, owners, stamps, values.
+    pub(crate) fn pictures(&self) -> Vec<(usize, Vec<Seen>)> {
+        let picture = |member: &Member| {
+            member.objects.iter().map(|o| (o.id(), o.owner(), o.stamp(), o.field(0).to_vec())).collect()
+        };
+        self.living().map(|(peer, member)| (peer, picture(member))).collect()
+    }
+
+    pub(crate) fn is_converged(&self) -> bool {
+        let pictures = self.pictures();
+        pictures.iter().all(|(_, picture)| *picture == pictures[0].1)
+    }
+
+    pub(crate) fn has_one_owner_each(&self) -> bool {
+        !self.is_contested
+    }
+
+    pub(crate) fn has_object_of_second_term(&self) -> bool {
+        self.owners.keys().any(|(_, stamp)| stamp.term == Term(2) && stamp.counter > 0)
+            && !self.has_only_dead()
+    }
+
+    /// There were objects, and none is left.
+    pub(crate) fn has_only_dead(&self) -> bool {
+        !self.owners.is_empty() && self.living().all(|(_, member)| member.objects.iter().next().is_none())
+    }
+}
