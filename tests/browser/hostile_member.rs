@@ -42,12 +42,12 @@ window.__forward = (mode, bytes) => {
 const ATTACKS: [(&str, &str, &str); 8] = [
     ("noise on the unreliable channel", "auto", "__many(10, () => __over('unreliable', __noise(200)))"),
     ("noise on the reliable channel", "auto", "__many(100, () => __over('reliable', __noise(200)))"),
-    ("a truncated packet", "auto", "__over('unreliable', new Uint8Array([0x51, 1, 2]))"),
+    ("a truncated packet", "auto", "__over('unreliable', new Uint8Array([0x61, 1, 2]))"),
     ("an oversized packet", "auto", "__over('unreliable', __noise(60000))"),
     ("an oversized chunk", "auto", "__over('reliable', __noise(60000))"),
     ("relayed noise for the unreliable mode", "relayed", "__many(10, () => __forward(0, __noise(200)))"),
     ("relayed noise for the reliable mode", "relayed", "__many(100, () => __forward(1, __noise(200)))"),
-    ("a relayed truncated packet", "relayed", "__forward(0, new Uint8Array([0x51, 1, 2]))"),
+    ("a relayed truncated packet", "relayed", "__forward(0, new Uint8Array([0x61, 1, 2]))"),
 ];
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,7 @@
 
 use samovar_wire::Term;
 
-use crate::world::{Datagram, HOST, Letter, PEERS, SECOND, World, id, index};
+use super::world::{Datagram, HOST, Letter, PEERS, SECOND, World, id, index};
 
 /// One step of a history. Peers are numbered from 0, the first host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

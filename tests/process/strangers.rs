@@ -22,11 +22,11 @@ fn noise(length: usize, seed: u8) -> Vec<u8> {
 fn garbage() -> Vec<(Mode, Vec<u8>)> {
     let mut garbage = Vec::new();
     for mode in [Mode::Unreliable, Mode::Reliable] {
-        for length in [0, 1, 12, 13, 14, 64, 300, PACKET_MAX] {
+        for length in [0, 1, 2, 3, 5, 6, 7, 64, 300, PACKET_MAX] {
             garbage.push((mode, noise(length, 7)));
             // Begins like a packet.
             let mut packet = noise(length, 8);
-            packet.splice(0..length.min(1), [0x51].into_iter().take(length));
+            packet.splice(0..length.min(1), [0x62].into_iter().take(length));
             garbage.push((mode, packet));
         }
     }

@@ -28,7 +28,8 @@
 //!
 //! The frames of a packet are filled in by turns: one of the lanes comes first and may take the whole packet, the
 //! others share what is left in the order 0, 1, 2, 3, unreliable. Of nine packets lane 0 is first in three, the
-//! unreliable mode (sequenced and unreliable messages, then the composed datagram) in three, each other lane in one:
+//! unreliable mode (sequenced and unreliable messages, which leave the composed datagram half of the room in two of
+//! them) in three, each other lane in one:
 //! that is what each of them gets when all have more to say than fits. Bulk goes when nothing else can, and takes at
 //! most half of the rate. Acks, pings and keep-alives go at once, whatever the budget says.
 

@@ -340,7 +340,7 @@ impl Link {
     }
 
     /// What the driver still holds of what was sent, in bytes: `bufferedAmount` of the data channels, or what waits
-    /// for the relay's WebSocket. Tell it after sending; nothing but acks is sent while it is too much.
+    /// for the relay's WebSocket. Tell it before sending more; nothing but acks is sent while it is too much.
     pub fn handle_backlog(&mut self, now: Time, bytes: u64) {
         self.budget.on_backlog(now, bytes);
     }

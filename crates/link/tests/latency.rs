@@ -52,6 +52,11 @@ fn sparse_messages_arrive_within_66_ms_in_99_of_100_cases_at_5_percent_loss() {
 }
 
 #[test]
+fn order_survives_the_wrapping_of_packet_and_segment_numbers() {
+    run(70_000, 16, 50);
+}
+
+#[test]
 fn less_loss_costs_fewer_copies_and_more_loss_not_more_than_three_sendings() {
     assert!(run(MESSAGES / 4, 16, 0).sendings() <= 2.01);
     assert!(run(MESSAGES / 4, 16, 10).permille(990) <= 50.0);

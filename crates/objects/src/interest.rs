@@ -41,12 +41,21 @@ pub(crate) struct Interest {
     foci: BTreeMap<PeerId, Ball>,
     /// What each peer is to be told of what it sees now.
     untold: BTreeMap<PeerId, BTreeMap<ObjectId, bool>>,
+    /// Empty but while it is borrowed: a list of peers to be used again.
+    peers: Vec<PeerId>,
 }
 
 impl Default for Interest {
     fn default() -> Self {
         let (grid, cells) = (BTreeMap::new(), Vec::new());
-        Self { cell: CELL.to_bits(), grid, cells, foci: BTreeMap::new(), untold: BTreeMap::new() }
+        Self {
+            cell: CELL.to_bits(),
+            grid,
+            cells,
+            foci: BTreeMap::new(),
+            untold: BTreeMap::new(),
+            peers: Vec::new(),
+        }
     }
 }
 
@@ -95,8 +104,16 @@ impl Interest {
         self.foci.get(&peer).map(|ball| ball.focus())
     }
 
-    pub(crate) fn foci(&self) -> impl Iterator<Item = (PeerId, Focus)> {
-        self.foci.iter().map(|(&peer, ball)| (peer, ball.focus()))
+    /// Lends a list of all who have a focus, to be given back by [`Interest::give_back`].
+    pub(crate) fn lookers(&mut self) -> Vec<PeerId> {
+        let mut peers = core::mem::take(&mut self.peers);
+        peers.extend(self.foci.keys());
+        peers
+    }
+
+    pub(crate) fn give_back(&mut self, mut peers: Vec<PeerId>) {
+        peers.clear();
+        self.peers = peers;
     }
 
     pub(crate) fn has_foci(&self) -> bool {

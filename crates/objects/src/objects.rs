@@ -135,19 +135,18 @@ pub struct Objects {
 /// Whom the host has promised an object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Promise {
-    /// The last promise, which counts.
+    /// The highest stamp that was drawn for it; it is not drawn again, whoever is gone.
     stamp: Stamp,
-    heir: PeerId,
+    /// Who is to announce itself; nobody when that is done and only the stamp is to be remembered.
+    heir: Option<PeerId>,
     /// Those that heirs have been told of: an honest one may announce itself.
     told: Vec<(Stamp, PeerId)>,
 }
 
 impl Promise {
-    /// Makes the last promise that somebody was told of the one that counts; whether there is one.
-    fn fall_back(&mut self) -> bool {
-        let last = self.told.iter().max().copied();
-        (self.stamp, self.heir) = last.unwrap_or((self.stamp, self.heir));
-        last.is_some()
+    /// Whoever was told last is the heir.
+    fn fall_back(&mut self) {
+        self.heir = self.told.iter().max().map(|&(_, heir)| heir);
     }
 }
 
@@ -488,6 +487,16 @@ impl Objects {
         self.me == self.host
     }
 
+    /// Of an object that is not there, and that nobody can bring back, only the stamp is remembered, with its death.
+    fn forget_promise(&mut self, id: ObjectId) {
+        if self.slots.get(id).is_none()
+            && let Some(promise) = self.granted.get(&id).filter(|promise| promise.heir.is_none())
+        {
+            self.tombs.bury(id, promise.stamp);
+            self.granted.remove(&id);
+        }
+    }
+
     /// Whether a peer is, or was, somebody whose objects there can be.
     fn is_known(&self, peer: PeerId) -> bool {
         peer == self.me || self.replicas.contains_key(&peer) || self.departed.contains(&peer)
@@ -501,13 +510,12 @@ impl Objects {
         {
             self.touched.retain(|&touched| Some(touched) != slot);
         }
+        self.tombs.bury(id, stamp);
         if let Some(promise) = self.granted.get_mut(&id) {
             promise.told.retain(|&(told, _)| told > stamp);
-            if !promise.fall_back() {
-                self.granted.remove(&id);
-            }
+            promise.fall_back();
         }
-        self.tombs.bury(id, stamp);
+        self.forget_promise(id);
         self.replicas.values_mut().for_each(|replica| {
             replica.forget(slot, id);
             replica.grants.remove(&id);

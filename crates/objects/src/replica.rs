@@ -89,9 +89,11 @@ impl Known {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct InFlight {
     packet: u64,
-    frame: u64,
+    pub(crate) frame: u64,
     /// The objects in it, and by bits their texts.
     pub(crate) contents: Vec<(u32, u64)>,
+    /// Nothing of this frame had arrived before.
+    pub(crate) is_news: bool,
 }
 
 /// One peer's view of what this peer owns.
@@ -166,20 +168,22 @@ impl Replica {
     }
 
     /// The frames to build on in this one, newest first: about as far apart as the newest is old, which is what an
-    /// extrapolation errs least with.
-    pub(crate) fn baselines(&self, frame: u64) -> [u8; 3] {
+    /// extrapolation errs least with. `popular` are those that most peers have; whoever has them, too, can be sent
+    /// the same bytes.
+    pub(crate) fn baselines(&self, frame: u64, popular: [u64; 2]) -> [u8; 3] {
         let mut baselines = [0; 3];
         let Some(&newest) = self.acked.back().filter(|&&acked| frame - acked <= BASELINE_AGE_MAX) else {
             return baselines;
         };
         let step = frame - newest;
-        let mut at = frame;
-        for baseline in &mut baselines {
+        baselines[0] = step as u8;
+        let mut at = newest;
+        for (baseline, popular) in baselines[1..].iter_mut().zip(popular) {
             let wanted = at.saturating_sub(step);
-            let Some(&found) = self.acked.iter().rfind(|&&acked| acked <= wanted) else { break };
-            if frame - found > BASELINE_AGE_MAX {
-                break;
-            }
+            let is_had = popular < at && self.acked.binary_search(&popular).is_ok();
+            let found =
+                if is_had { Some(popular) } else { self.acked.iter().rfind(|&&f| f <= wanted).copied() };
+            let Some(found) = found.filter(|&found| frame - found <= BASELINE_AGE_MAX) else { break };
             *baseline = (at - found) as u8;
             at = found;
         }
@@ -192,7 +196,7 @@ impl Replica {
     }
 
     pub(crate) fn on_packet(&mut self, packet: u64, frame: u64, contents: Vec<(u32, u64)>) {
-        self.in_flight.push_back(InFlight { packet, frame, contents });
+        self.in_flight.push_back(InFlight { packet, frame, contents, is_news: false });
         if self.in_flight.len() > IN_FLIGHT_MAX
             && let Some(oldest) = self.in_flight.pop_front()
         {
@@ -208,14 +212,15 @@ impl Replica {
     /// A packet arrived, or was lost; of one that arrived, what it carried, to be given back to [`Replica::done`].
     pub(crate) fn on_fate(&mut self, packet: u64, delivered: bool) -> Option<InFlight> {
         let at = self.in_flight.binary_search_by_key(&packet, |flight| flight.packet).ok()?;
-        let flight = self.in_flight.remove(at)?;
+        let mut flight = self.in_flight.remove(at)?;
         if !delivered {
             // What was in it is sent until something arrives.
             self.reuse(flight.contents);
             return None;
         }
         let at = self.acked.iter().rposition(|&acked| acked <= flight.frame).map_or(0, |before| before + 1);
-        if at == 0 || self.acked[at - 1] != flight.frame {
+        flight.is_news = at == 0 || self.acked[at - 1] != flight.frame;
+        if flight.is_news {
             self.acked.insert(at, flight.frame);
         }
         if self.acked.len() > ACKED_MAX {

@@ -287,3 +287,33 @@ fn a_grant_is_not_forgotten_with_a_later_heir() {
     tell((A, &mut a), (HOST, &mut host));
     assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(A));
 }
+
+/// The heir was granted the object twice and is gone, and the host has forgotten it; X knows of the first grant. The
+/// host must not draw the second one's stamp again: the heir has spoken under it.
+#[test]
+fn a_stamp_that_was_granted_is_not_drawn_again_when_its_heir_is_gone() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = a.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    tell((A, &mut a), (X, &mut x));
+    a.destroy(id).unwrap();
+    tell((A, &mut a), (X, &mut x));
+    let mut late = Vec::new();
+    let pending = a.poll_message(Time::ZERO, HOST, &mut late).unwrap();
+    a.on_sent(HOST, pending, Receipt::Lane(0));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    tell((A, &mut a), (X, &mut x));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    host.handle_message(A, MessageKind::Destroy, &late[1..]).unwrap();
+    host.remove_peer(A);
+    host.adopt(|peer| peer == A);
+    x.remove_peer(A);
+    x.report_orphans(|peer| peer == A);
+    tell((X, &mut x), (HOST, &mut host));
+    tell((HOST, &mut host), (X, &mut x));
+    assert_eq!(host.get(id).is_some(), x.get(id).is_some());
+    let stamp = |objects: &Objects| objects.get(id).map(samovar_objects::Object::stamp);
+    assert!(stamp(&host).is_none() || stamp(&host) != stamp(&a), "two owners under {:?}", stamp(&a));
+}

@@ -524,6 +524,6 @@ fn a_place_is_known_to_the_schema_and_part_of_its_hash() {
     Somewhere { name: 1, at: [3.5, -8.0] }.write(&mut state);
     assert_eq!(Somewhere::schema().place_of(state.numbers()), Some([3.5, -8.0, 0.0]));
     assert_eq!(Anywhere::schema().place_of(state.numbers()), None);
-    let hash = |schema| samovar_objects::Schemas::new().with(schema).hash();
+    let hash = |schema| Schemas::new().with(schema).hash();
     assert_ne!(hash(Somewhere::schema()), hash(Anywhere::schema()));
 }

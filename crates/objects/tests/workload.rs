@@ -71,7 +71,8 @@ impl World {
                 let amplitude = [0; 3].map(|_| 10.0 + 10.0 * unit());
                 // Up to 15 m/s together.
                 let pulse = amplitude.map(|amplitude| (3.0 + 5.6 * unit()) / amplitude);
-                let (phase, axis) = ([0; 3].map(|_| 6.28 * unit()), [0; 3].map(|_| unit() - 0.5));
+                let (phase, axis) =
+                    ([0; 3].map(|_| core::f64::consts::TAU * unit()), [0; 3].map(|_| unit() - 0.5));
                 let norm = axis.iter().map(|a| a * a).sum::<f64>().sqrt();
                 Craft {
                     id: ObjectId::SESSION,

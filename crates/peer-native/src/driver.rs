@@ -253,8 +253,20 @@ impl<G: Game> Driver<G> {
         }
     }
 
+    /// Tells what still waits of what was sent before.
+    fn tell_backlogs(&mut self) {
+        let now = self.now();
+        if let Some(relay) = &self.relay {
+            self.peer.handle_backlog(now, Buffer::Relay, relay.backlog());
+        }
+        for (&key, connection) in &self.connections {
+            self.peer.handle_backlog(now, Buffer::Direct(key), connection.backlog());
+        }
+    }
+
     /// Does what the peer wants until it wants nothing.
     fn drain(&mut self) {
+        self.tell_backlogs();
         loop {
             let mut idle = true;
             // Before requests: a farewell goes out before what carries it is closed.
@@ -279,22 +291,15 @@ impl<G: Game> Driver<G> {
     fn transmit(&mut self, transmit: Transmit) {
         match transmit {
             Transmit::Relay(bytes) => {
-                let sent = self.relay.as_ref().map(|relay| (relay.send(bytes), relay.backlog()));
-                match sent {
-                    Some((Ok(()), backlog)) => self.peer.handle_backlog(self.now(), Buffer::Relay, backlog),
-                    Some((Err(_), _)) => self.lose_relay(),
-                    None => {}
+                if self.relay.as_ref().is_some_and(|relay| relay.send(bytes).is_err()) {
+                    self.lose_relay();
                 }
             }
             Transmit::Direct { peer, attempt, mode, bytes } => {
                 let key = ConnectionKey { peer, attempt };
-                let connection = self.connections.get(&key);
-                match connection.map(|connection| (connection.send(mode, bytes), connection.backlog())) {
-                    Some((Ok(()), backlog)) => {
-                        self.peer.handle_backlog(self.now(), Buffer::Direct(key), backlog);
-                    }
-                    Some((Err(_), _)) => self.lose_connection(key),
-                    None => {}
+                if self.connections.get(&key).is_some_and(|connection| connection.send(mode, bytes).is_err())
+                {
+                    self.lose_connection(key);
                 }
             }
         }

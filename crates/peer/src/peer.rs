@@ -361,23 +361,27 @@ impl Peer {
         self.drain_client(now);
     }
 
-    /// Tells what a driver's buffer holds: bytes given to a connection, or to the relay's WebSocket, that are not
-    /// on their way. To be called after sending; links hold back while it is too much. Of a connection that is not
-    /// the newest nothing is believed.
+    /// Tells what a driver's buffer still holds of what it was given before: bytes for a connection, or for the
+    /// relay's WebSocket. To be called before sending more; links hold back while it is too much. Of a connection that
+    /// is not the newest nothing is believed.
     pub fn handle_backlog(&mut self, now: Time, buffer: Buffer, bytes: usize) {
         let bytes = bytes as u64;
-        match buffer {
-            Buffer::Relay => self.relay_backlog = bytes,
+        let known = match buffer {
+            Buffer::Relay => &mut self.relay_backlog,
             Buffer::Direct(ConnectionKey { peer, attempt }) => {
-                let Some(path) = self.paths.get_mut(&peer).filter(|path| path.attempt() == Some(attempt))
-                else {
-                    return;
-                };
-                path.backlog = bytes;
+                let path = self.paths.get_mut(&peer).filter(|path| path.attempt() == Some(attempt));
+                let Some(path) = path else { return };
+                &mut path.backlog
             }
+        };
+        if core::mem::replace(known, bytes) == 0 && bytes == 0 {
+            return;
         }
-        let (relay, relay_backlog) = (self.may_relay(), self.relay_backlog);
+        let relay = self.may_relay();
         let Some(session) = &mut self.session else { return };
+        // Of the relay's buffer each link has its share.
+        let relayed = self.paths.values().filter(|path| path.ways(now, relay).relayed).count().max(1);
+        let relay_backlog = self.relay_backlog / relayed as u64;
         for (&peer, path) in &self.paths {
             let ways = path.ways(now, relay);
             let backlog = match (ways.direct.is_some(), ways.relayed, buffer) {

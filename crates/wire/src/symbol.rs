@@ -10,21 +10,21 @@ pub const SYMBOLS: usize = 16;
 
 /// Frequencies are parts of 2 to this power.
 const BITS: u32 = 15;
-const TOTAL: i16 = i16::MAX;
+const TOTAL: u16 = 1 << BITS;
 
 /// Where the cumulative frequencies would be if only this symbol ever came again.
-const TARGETS: [[i16; SYMBOLS]; SYMBOLS] = targets();
+const TARGETS: [[u16; SYMBOLS]; SYMBOLS] = targets();
 
-/// How often a symbol is to come before the next is learned from more slowly, and how slowly.
-const PACE: [(u8, u32); 3] = [(4, 3), (16, 4), (u8::MAX, 5)];
+/// How slowly the next symbol is learned from, by how many came before; then always as slowly as the last.
+const PACE: [u32; 17] = [3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5];
 
-const fn targets() -> [[i16; SYMBOLS]; SYMBOLS] {
+const fn targets() -> [[u16; SYMBOLS]; SYMBOLS] {
     let mut targets = [[0; SYMBOLS]; SYMBOLS];
     let mut symbol = 0;
     while symbol < SYMBOLS {
         let mut i = 0;
         while i < SYMBOLS {
-            targets[symbol][i] = if i <= symbol { i as i16 } else { TOTAL - (SYMBOLS - 1 - i) as i16 };
+            targets[symbol][i] = if i <= symbol { i as u16 } else { TOTAL - (SYMBOLS - i) as u16 };
             i += 1;
         }
         symbol += 1;
@@ -35,8 +35,9 @@ const fn targets() -> [[i16; SYMBOLS]; SYMBOLS] {
 /// The frequencies of sixteen symbols, as far as they are known.
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
-    /// The frequency of everything below each symbol.
-    below: [i16; SYMBOLS],
+    /// The frequency of everything below each symbol, and of all.
+    below: [u16; SYMBOLS + 1],
+    /// How many symbols came, as far as that matters.
     seen: u8,
 }
 
@@ -51,24 +52,17 @@ impl Model {
     }
 
     fn learn(&mut self, symbol: usize) {
-        let mut pace = 5;
-        for (until, slowness) in PACE {
-            if self.seen < until {
-                pace = slowness;
-                break;
-            }
-        }
-        self.seen = self.seen.saturating_add(1);
-        let target = &TARGETS[symbol];
-        for (below, target) in self.below.iter_mut().zip(target) {
-            *below += (target - *below) >> pace;
+        let pace = PACE[usize::from(self.seen)];
+        self.seen += u8::from(usize::from(self.seen) + 1 < PACE.len());
+        for (below, target) in self.below.iter_mut().zip(&TARGETS[symbol]) {
+            let step = target.wrapping_sub(*below).cast_signed() >> pace;
+            *below = below.wrapping_add_signed(step);
         }
     }
 
     const fn part(&self, symbol: usize) -> (u32, u32) {
-        let from = self.below[symbol] as u32;
-        let to = if symbol + 1 < SYMBOLS { self.below[symbol + 1] as u32 } else { 1 << BITS };
-        (from, to - from)
+        let from = self.below[symbol];
+        (from as u32, (self.below[symbol + 1] - from) as u32)
     }
 
     /// Codes a symbol, below [`SYMBOLS`].
@@ -82,7 +76,8 @@ impl Model {
     /// Reads a symbol.
     pub fn decode(&mut self, from: &mut RangeDecoder<'_>) -> usize {
         let value = from.peek(BITS);
-        let symbol = self.below.iter().filter(|&&below| below as u32 <= value).count().max(1) - 1;
+        let below = &self.below[1..SYMBOLS];
+        let symbol = below.iter().filter(|&&below| u32::from(below) <= value).count();
         let (start, size) = self.part(symbol);
         from.consume(start, size, BITS);
         self.learn(symbol);
@@ -181,10 +176,10 @@ const fn class_of(size: u32) -> usize {
 }
 
 /// The mean sizes of the scales: each is nine fifths of the one before, from a twentieth on.
-const SCALES: [[i16; SYMBOLS]; SYMBOLS] = scales();
+const SCALES: [[u16; SYMBOLS + 1]; SYMBOLS] = scales();
 
-const fn scales() -> [[i16; SYMBOLS]; SYMBOLS] {
-    let mut scales = [[0; SYMBOLS]; SYMBOLS];
+const fn scales() -> [[u16; SYMBOLS + 1]; SYMBOLS] {
+    let mut scales = [[TOTAL; SYMBOLS + 1]; SYMBOLS];
     // Means in 2^-32; a geometric distribution of mean m has the ratio m / (1 + m).
     let mut mean: u128 = (1 << 32) / 20;
     let mut scale = 0;
@@ -193,9 +188,9 @@ const fn scales() -> [[i16; SYMBOLS]; SYMBOLS] {
         let mut class = 0;
         while class < SYMBOLS {
             let above = power(ratio, CLASSES[class].0);
-            let free = (TOTAL as u128) + 1 - SYMBOLS as u128;
+            let free = TOTAL as u128 - SYMBOLS as u128;
             // Each class keeps one part of its own, so that none is impossible.
-            scales[scale][class] = ((((1 << 32) - above) * free) >> 32) as i16 + class as i16;
+            scales[scale][class] = ((((1 << 32) - above) * free) >> 32) as u16 + class as u16;
             class += 1;
         }
         mean = mean * 9 / 5;
@@ -218,13 +213,13 @@ const fn power(ratio: u128, mut exponent: u32) -> u128 {
     result
 }
 
-const fn falling() -> [i16; SYMBOLS] {
-    let mut below = [0; SYMBOLS];
+const fn falling() -> [u16; SYMBOLS + 1] {
+    let mut below = [TOTAL; SYMBOLS + 1];
     let mut left: u32 = (1 << BITS) - SYMBOLS as u32;
     let mut symbol = 0;
     let mut at = 0;
     while symbol < SYMBOLS {
-        below[symbol] = at as i16;
+        below[symbol] = at as u16;
         at += left / 2 + 1;
         left -= left / 2;
         symbol += 1;

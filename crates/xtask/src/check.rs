@@ -8,6 +8,7 @@ mod sections;
 use std::ffi::OsString;
 
 use crate::clock::Stopwatch;
+use crate::fuzz;
 use crate::page::{self, Optimised};
 use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, NATIVE, Repo, WASM};
@@ -35,7 +36,7 @@ struct Step {
     run: fn(&Context<'_>) -> Result<Outcome>,
 }
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     Step { name: "setup", about: "fetch tools, dependencies and Chromium", run: setup },
     Step { name: "fmt", about: "the formatter would change nothing", run: format },
     Step { name: "clippy", about: "no warning in native code and tests", run: clippy },
@@ -45,6 +46,7 @@ const STEPS: [Step; 13] = [
     Step { name: "sections", about: "every cited section of PROTOCOL.md exists", run: sections },
     Step { name: "deny", about: "licences, sources and advisories of dependencies", run: deny },
     Step { name: "native", about: "all tests without a browser", run: native },
+    Step { name: "fuzz", about: "ten seconds of hostile bytes for every target", run: fuzz },
     Step {
         name: "wasm",
         about: "tests of the core and of the browser's driver in a headless browser",
@@ -109,6 +111,7 @@ fn setup(context: &Context<'_>) -> Result<Outcome> {
 
 fn format(context: &Context<'_>) -> Result<Outcome> {
     process::run(context.repo.cargo("fmt").args(["--all", "--check"]))?;
+    process::run(context.repo.cargo("fmt").arg("--check").current_dir(context.repo.root.join("fuzz")))?;
     Ok(Outcome::Done)
 }
 
@@ -184,6 +187,14 @@ fn native(context: &Context<'_>) -> Result<Outcome> {
     process::run(context.repo.cargo("test").args(["--locked", "--doc", "--package", "samovar-peer-web"]))?;
     // What the page does without a browser, its meshes and its reading of addresses, is tested without one.
     process::run(context.repo.cargo("test").args(["--locked", "--package", "samovar-web", "--bins"]))?;
+    Ok(Outcome::Done)
+}
+
+fn fuzz(context: &Context<'_>) -> Result<Outcome> {
+    if let Some(obstacle) = fuzz::obstacle() {
+        return Ok(Outcome::Skipped(obstacle));
+    }
+    fuzz::fuzz(context.repo, None, 10)?;
     Ok(Outcome::Done)
 }
 

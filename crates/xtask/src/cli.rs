@@ -1,4 +1,4 @@
-//! The command line, parsed by hand: four commands and four flags need no library.
+//! The command line, parsed by hand: five commands and five flags need no library.
 
 use crate::process::{Failure, Result};
 
@@ -8,6 +8,8 @@ Usage: cargo xtask COMMAND
 
   play [--port N] [--open]   build the page and the relay, serve them on 127.0.0.1 (port 8080 unless told)
   test [--only STEP]...      run every check; --list names the steps
+  fuzz [TARGET] [--seconds N]
+                             fuzz every decoder and state machine, or one, for N seconds each (60 unless told)
   size                       print the page's download size after Brotli; fails above the budget
   tools                      fetch the build tools, print the line that puts them on PATH
   help                       this text
@@ -44,6 +46,13 @@ pub(crate) enum Task {
     },
     /// Print the names of the checks.
     ListSteps,
+    /// Fuzz decoders and state machines.
+    Fuzz {
+        /// One target; `None` means all.
+        target: Option<String>,
+        /// How long each is fuzzed.
+        seconds: u32,
+    },
     /// Measure the page.
     Size,
     /// Fetch the tools.
@@ -61,6 +70,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         Some("play") => parse_play(&mut rest)?,
         Some("announce") => parse_announce(&mut rest)?,
         Some("test") => parse_test(&mut rest)?,
+        Some("fuzz") => parse_fuzz(&mut rest)?,
         Some("size") => Task::Size,
         Some("tools") => Task::Tools,
         Some(other) => return Err(Failure::new(format!("unknown command {other:?}\n\n{HELP}"))),
@@ -109,6 +119,19 @@ fn parse_test<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
     Ok(Task::Test { only })
 }
 
+fn parse_fuzz<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
+    let (mut target, mut seconds) = (None, crate::fuzz::SECONDS);
+    while let Some(argument) = rest.next() {
+        match argument.split_once('=') {
+            Some(("--seconds", value)) => seconds = number("--seconds", Some(value))?,
+            None if argument == "--seconds" => seconds = number("--seconds", rest.next())?,
+            None if !argument.starts_with('-') && target.is_none() => target = Some(argument.to_owned()),
+            _ => return Err(Failure::new(format!("fuzz does not know {argument:?}\n\n{HELP}"))),
+        }
+    }
+    Ok(Task::Fuzz { target, seconds })
+}
+
 fn number<N: std::str::FromStr>(what: &str, value: Option<&str>) -> Result<N> {
     let value = value.ok_or_else(|| Failure::new(format!("{what} needs a number")))?;
     value.parse().map_err(|_| Failure::new(format!("{what} needs a number, {value:?} is none in range")))
@@ -137,11 +160,21 @@ mod tests {
             ("play --fast", "--fast"),
             ("test --only", "--only"),
             ("size all", "all"),
+            ("fuzz --seconds", "--seconds"),
+            ("fuzz link relay", "relay"),
             ("dance", "dance"),
         ] {
             let message = parsed(line).unwrap_err().to_string();
             assert!(message.contains(named), "{line}: {message}");
         }
+    }
+
+    #[test]
+    fn fuzz_takes_a_target_and_seconds_in_any_order() {
+        assert_eq!(parsed("fuzz").unwrap(), Task::Fuzz { target: None, seconds: 60 });
+        let link = || Task::Fuzz { target: Some("link".to_owned()), seconds: 5 };
+        assert_eq!(parsed("fuzz link --seconds 5").unwrap(), link());
+        assert_eq!(parsed("fuzz --seconds=5 link").unwrap(), link());
     }
 
     #[test]

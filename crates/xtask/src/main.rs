@@ -1,4 +1,4 @@
-//! The developer's commands: `cargo xtask play | test | size | tools`.
+//! The developer's commands: `cargo xtask play | test | fuzz | size | tools`.
 //!
 //! Every command fetches what it needs first and starts no step before the former one has succeeded. What this
 //! crate refuses: to change anything outside the build directories and its own cache of tools, and to install
@@ -9,6 +9,7 @@ mod cli;
 mod clock;
 mod compress;
 mod files;
+mod fuzz;
 mod page;
 mod play;
 mod process;
@@ -47,6 +48,7 @@ fn perform(task: Task) -> Result<()> {
             check::list();
             Ok(())
         }
+        Task::Fuzz { target, seconds } => fuzz::fuzz(&Repo::locate()?, target.as_deref(), seconds),
         Task::Size => size::size(&Repo::locate()?),
         Task::Tools => Toolbox::new(&Repo::locate()?)?.print_path(),
     }

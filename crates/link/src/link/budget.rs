@@ -202,8 +202,12 @@ impl Budget {
 
     /// What the path's buffer holds, as its driver sees it.
     pub(super) fn on_backlog(&mut self, now: Time, bytes: u64) {
-        self.backlog = (bytes, now);
-        self.look.backlogged |= bytes > self.backlog_allowed();
+        // The same figure again may be an old one: its time goes on.
+        if self.backlog.0 != bytes {
+            self.backlog = (bytes, now);
+        }
+        // A burst that is gone at the next look into the buffer was no queue.
+        self.look.backlogged = bytes > self.backlog_allowed();
     }
 
     /// A packet arrived at the other end.

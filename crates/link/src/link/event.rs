@@ -7,7 +7,8 @@ use samovar_wire::{CloseCode, Duration, Lane, Receipt, Time};
 #[derive(Clone, Copy, Debug)]
 pub struct LinkConfig {
     /// Longest time without sending anything, and the longest silence that the other end is believed to keep of its
-    /// own will. Less finds a dead peer sooner and costs packets. Default 100 ms.
+    /// own will. Less finds a dead peer sooner and costs packets; more breaks a promise (PROTOCOL §2.4). Default
+    /// 100 ms.
     pub keep_alive: Duration,
     /// Longest time an ack waits for a packet to ride in. Default 20 ms.
     pub ack_delay: Duration,

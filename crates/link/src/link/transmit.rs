@@ -29,8 +29,10 @@ impl core::fmt::Debug for Source<'_> {
 
 /// Who comes first in a packet, by turns; `None` stands for the unreliable mode.
 const TURNS: [Option<u8>; 9] = [Some(0), None, Some(1), Some(0), None, Some(2), Some(0), None, Some(3)];
-/// Of a packet in which the unreliable mode comes first, what messages that wait may take from the composed one.
+/// Of a packet in which the unreliable mode comes first, what messages that wait may take from the composed one; in
+/// one turn of three, everything, so that large ones do not wait for ever.
 const LOOSE_SHARE: usize = PACKET_MAX / 2;
+const LOOSE_TURN: usize = 4;
 /// A datagram's own header, as the last frame of its packet.
 const DATAGRAM_HEAD: usize = 1;
 /// Small segments are sent this often before their loss is known, by the loss there was.
@@ -132,12 +134,12 @@ impl Link {
         compose: &mut Compose<'_>,
         out: &mut Writer<'_>,
     ) -> bool {
-        let first = TURNS[self.turn];
+        let (turn, first) = (self.turn, TURNS[self.turn]);
         self.turn = (self.turn + 1) % TURNS.len();
         self.scratch.clear();
         let mut end = PACKET_MAX;
         if first.is_none() {
-            let share = (out.len() + LOOSE_SHARE).min(PACKET_MAX);
+            let share = if turn == LOOSE_TURN { PACKET_MAX } else { PACKET_MAX.min(out.len() + LOOSE_SHARE) };
             self.loose_out.write(share, out, &mut self.buffers);
             end = self.compose(number, out.len(), compose);
         }
@@ -176,6 +178,9 @@ impl Link {
     /// Writes the next chunk of the bulk stream when it may go: never more than half of the rate.
     fn write_chunk(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         if self.chunk_due() > now {
+            if self.bulk_out.has_work() {
+                self.budget.on_limited();
+            }
             return false;
         }
         let rate = self.budget.rate().max(1);

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
 mod budget;
+mod hostile;
 mod promises;
 mod world;

@@ -65,6 +65,23 @@ fn of_a_sequenced_channel_nothing_older_comes_after_something_newer() {
 }
 
 #[test]
+fn a_sequenced_channel_goes_on_when_its_numbers_wrap() {
+    let mut pair = Pair::new(11, 0);
+    for n in 0..66_000u32 {
+        pair.ends[0].send(Lane::Sequenced(1), &n.to_le_bytes()).unwrap();
+        pair.run(1);
+        if n % 1_000 == 0 {
+            let heard = pair
+                .heard(Lane::Sequenced(1))
+                .last()
+                .map_or(0, |m| u32::from_le_bytes((*m).try_into().unwrap()));
+            assert!(n - heard < 100, "{heard} at {n}");
+            pair.messages[1].clear();
+        }
+    }
+}
+
+#[test]
 fn the_fate_of_every_composed_packet_is_told_exactly_once_and_truly() {
     let mut pair = Pair::new(1, 20);
     pair.run(5_000);

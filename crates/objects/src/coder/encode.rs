@@ -140,7 +140,7 @@ impl Encoder {
                         self.write_changed(field, basis, &object.numbers, out);
                     }
                     (Some(basis), _) => {
-                        let miss = self.write_guessed((first, index), field, basis, &object.numbers, out);
+                        let miss = self.write_guessed((first, index), field, (basis, &object.numbers), out);
                         bits += miss.bits;
                         let known = &mut habit.misses[index];
                         *known = known
@@ -180,9 +180,9 @@ impl Encoder {
             Baseline::Frames(count) => 3 - usize::from(count.clamp(1, 3)),
             Baseline::Own(_) | Baseline::None => 3,
         };
-        let head = class << BASELINE_SHIFT
-            | usize::from(is_other_kind) * OTHER_KIND
-            | usize::from(is_other_origin) * OTHER_ORIGIN;
+        let head = (class << BASELINE_SHIFT)
+            | (usize::from(is_other_kind) * OTHER_KIND)
+            | (usize::from(is_other_origin) * OTHER_ORIGIN);
         self.models.head.encode(head, out);
         match source.baseline {
             Baseline::Frames(_) => {}
@@ -246,8 +246,7 @@ impl Encoder {
         &mut self,
         (first, index): (usize, usize),
         field: &Field,
-        basis: &Basis<'_>,
-        numbers: &[i32],
+        (basis, numbers): (&Basis<'_>, &[i32]),
         out: &mut RangeEncoder<'_>,
     ) -> Miss {
         debug_assert!(has_scale(&field.coding));

@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use samovar_wire::limits::FIELD_MAX;
-use samovar_wire::limits::STATE_MAX;
+use samovar_wire::limits::{FIELD_MAX, STATE_MAX};
 use samovar_wire::{ObjectId, PeerId, Time};
 
 use super::{ObjectError, Objects, fits};
@@ -74,6 +73,17 @@ impl Objects {
             object.sampled = object.sampled.max(changed.sampled);
             object.numbers = changed.numbers;
             object.texts = changed.texts;
+        }
+    }
+
+    /// The object was announced anew: what this peer did to it lies over another one now.
+    pub(super) fn refresh_claim(&mut self, id: ObjectId) {
+        let (Some(changed), Some(object)) = (self.claims.get_mut(&id), self.slots.get(id)) else { return };
+        if let Some(overlay) = changed {
+            (overlay.owner, overlay.stamp, overlay.current) = (object.owner, object.stamp, object.current);
+            if overlay.traits != object.traits || overlay.texts.len() != object.texts.len() {
+                *changed = None;
+            }
         }
     }
 

@@ -64,12 +64,48 @@ pub(super) struct Scratch {
     habits: Habits,
     picks: Vec<Pick>,
     scores: Vec<(u64, Pick)>,
+    popularity: Popularity,
+    /// The frames to build on behind the newest that a peer has.
+    popular: [u64; 2],
     encoded: Vec<Encoded>,
     /// How many of `encoded` are of this frame.
     valid: usize,
     pub(super) coded: crate::coder::Coded,
     pub(super) numbers: Vec<i32>,
     pub(super) state: State,
+}
+
+/// How many peers have each of the last frames.
+#[derive(Clone, Debug)]
+struct Popularity([(u64, u32); 64]);
+
+impl Default for Popularity {
+    fn default() -> Self {
+        Self([(0, 0); 64])
+    }
+}
+
+impl Popularity {
+    fn count(&mut self, frame: u64) {
+        let place = &mut self.0[(frame % 64) as usize];
+        *place = if place.0 == frame { (frame, place.1 + 1) } else { (frame, 1) };
+    }
+
+    fn of(&self, frame: u64) -> u32 {
+        let (known, count) = self.0[(frame % 64) as usize];
+        if known == frame { count } else { 0 }
+    }
+
+    /// The frames that most peers have, near where an extrapolation wants them: as far behind the newest that anybody
+    /// has as that is old, and as far again.
+    fn choose(&self, frame: u64) -> [u64; 2] {
+        let newest = self.0.iter().map(|(frame, _)| *frame).max().unwrap_or(0);
+        let step = frame.saturating_sub(newest).clamp(1, 15);
+        let near =
+            |wanted: u64| (wanted.saturating_sub(3)..=wanted).max_by_key(|&frame| (self.of(frame), frame));
+        let second = near(newest.saturating_sub(step)).unwrap_or(0);
+        [second, near(second.saturating_sub(step)).unwrap_or(0)]
+    }
 }
 
 impl PartialEq for Scratch {
@@ -91,6 +127,7 @@ impl Objects {
     pub(super) fn open_frame(&mut self) {
         self.frame += 1;
         self.scratch.valid = 0;
+        self.scratch.popular = self.scratch.popularity.choose(self.frame);
         while let Some(slot) = self.touched.pop() {
             let Some(object) = self.slots.at_mut(slot) else { continue };
             object.touched = false;
@@ -113,7 +150,7 @@ impl Objects {
         is_delivered: &IsDelivered<'_>,
         out: &mut Vec<u8>,
     ) -> bool {
-        if !self.replicas.get(&place.peer).is_some_and(|replica| !replica.behind.is_empty()) {
+        if !self.wants_datagram(place.peer) {
             return false;
         }
         if self.frame_time != place.now || !self.touched.is_empty() {
@@ -123,7 +160,7 @@ impl Objects {
         let Some(replica) = self.replicas.get_mut(&place.peer) else { return false };
         let (slots, scratch, frame) = (&self.slots, &mut self.scratch, self.frame);
         let room = place.room.saturating_sub(1 + FrameHead::LEN_MAX);
-        let baselines = replica.baselines(frame);
+        let baselines = replica.baselines(frame, scratch.popular);
         let left_out =
             pick(slots, replica, scratch, &Round { frame, room, baselines, now: place.now }, is_delivered);
         if scratch.picks.is_empty() {
@@ -157,6 +194,9 @@ impl Objects {
     pub fn on_fate(&mut self, peer: PeerId, packet: u64, delivered: bool) {
         let Some(replica) = self.replicas.get_mut(&peer) else { return };
         let Some(flight) = replica.on_fate(packet, delivered) else { return };
+        if flight.is_news {
+            self.scratch.popularity.count(flight.frame);
+        }
         for &(slot, _) in &flight.contents {
             if let Some((object, known)) = self.slots.at(slot).zip(replica.known(slot))
                 && !is_behind(object, known)
@@ -190,36 +230,41 @@ fn pick(
     round: &Round,
     is_delivered: &IsDelivered<'_>,
 ) -> bool {
-    scratch.scores.clear();
     scratch.picks.clear();
     let behind = core::mem::take(&mut replica.behind);
     let mut last = (Kind::SESSION, 3);
     for slot in behind.iter() {
         let Some((object, known)) = slots.at(slot).zip(replica.known_mut(slot)) else { continue };
         known.ready = known.ready || is_delivered(known.announced);
-        let is_due = known.last_time + object.interval <= round.now || known.last_frame == known.since;
-        if !known.ready || !known.relevant || !is_due || known.last_frame == round.frame {
+        if !known.ready || !known.relevant || known.last_frame == round.frame {
             continue;
         }
-        let texts = texts(object, known, round.frame);
+        if known.last_time + object.interval > round.now && known.last_frame != known.since {
+            continue;
+        }
         if object.traits.kind != last.0 {
             last = (object.traits.kind, scratch.habits.moments(object.traits.kind, round.frame));
         }
-        let pick = Pick { slot, baseline: baseline(object, known, round, last.1), texts };
-        let waited = round.frame - known.last_frame;
-        scratch.scores.push((u64::from(object.priority).saturating_mul(waited), pick));
+        let texts = if object.texts.is_empty() { 0 } else { texts(object, known, round.frame) };
+        scratch.picks.push(Pick { slot, baseline: baseline(object, known, round, last.1), texts });
     }
     replica.behind = behind;
     let size = if replica.state_size == 0 { STATE_SIZE } else { replica.state_size };
     let count = (round.room * 16 / size + 1).min(STATES_MAX);
-    let is_full = scratch.scores.len() > count;
-    if is_full {
-        scratch.scores.select_nth_unstable_by_key(count - 1, |&(score, _)| core::cmp::Reverse(score));
-        scratch.scores.truncate(count);
-        scratch.scores.sort_unstable_by_key(|(_, pick)| pick.slot);
+    if scratch.picks.len() <= count {
+        return false;
     }
+    // What has waited longest for what it counts goes first.
+    scratch.scores.clear();
+    scratch.scores.extend(scratch.picks.drain(..).filter_map(|pick| {
+        let (object, known) = slots.at(pick.slot).zip(replica.known(pick.slot))?;
+        Some((u64::from(object.priority).saturating_mul(round.frame - known.last_frame), pick))
+    }));
+    scratch.scores.select_nth_unstable_by_key(count - 1, |&(score, _)| core::cmp::Reverse(score));
+    scratch.scores.truncate(count);
+    scratch.scores.sort_unstable_by_key(|(_, pick)| pick.slot);
     scratch.picks.extend(scratch.scores.iter().map(|(_, pick)| pick));
-    is_full
+    true
 }
 
 /// What of an object's past a peer has that a guess can be made of.

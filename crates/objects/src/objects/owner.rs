@@ -26,12 +26,16 @@ impl Objects {
         }
         self.interest.forget(peer);
         self.settle_anew();
-        // Of an object that is there the host's own share-out has to know whom it was promised.
-        let slots = &self.slots;
-        self.granted.retain(|id, promise| {
+        let mut hopeless = Vec::new();
+        for (&id, promise) in &mut self.granted {
             promise.told.retain(|&(_, heir)| heir != peer);
-            promise.heir != peer || slots.get(*id).is_some() || promise.fall_back()
-        });
+            // Of an object that is there the host's own share-out has to know whom it was promised.
+            if promise.heir == Some(peer) && self.slots.get(id).is_none() {
+                promise.fall_back();
+                hopeless.push(id);
+            }
+        }
+        hopeless.into_iter().for_each(|id| self.forget_promise(id));
         // Of who left longest ago nothing is under way any more: what it created and destroyed needs no memory.
         if self.departed.len() > DEPARTED_MAX
             && let Some(creator) = self.departed.pop_front()
@@ -88,8 +92,8 @@ impl Objects {
                 replica.grants.insert(id, stamp);
             }
         }
-        let promise = self.granted.entry(id).or_insert(Promise { stamp, heir: to, told: Vec::new() });
-        (promise.stamp, promise.heir) = (stamp, to);
+        let promise = self.granted.entry(id).or_insert(Promise { stamp, heir: Some(to), told: Vec::new() });
+        (promise.stamp, promise.heir) = (stamp, Some(to));
         Ok(())
     }
 
@@ -105,7 +109,7 @@ impl Objects {
     /// Whom the host has promised an object that has not been announced by its new owner yet.
     #[must_use]
     pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {
-        self.granted.get(&id).map(|promise| promise.heir)
+        self.granted.get(&id)?.heir
     }
 
     /// The host takes over, or ends, everything that belongs to peers for which `is_gone` says so.

@@ -12,6 +12,7 @@ use super::{ObjectEvent, Objects, PRIORITY, Promise};
 use crate::coder::{Baseline, Coded, Decoder};
 use crate::object::{Object, Text};
 use crate::past::Past;
+use crate::replica::Replica;
 use crate::schema::{Coding, Schema};
 use crate::state::State;
 
@@ -218,8 +219,13 @@ impl Objects {
         self.tombs.exhume(new.id);
         if let Some(promise) = self.granted.get_mut(&new.id) {
             promise.told.retain(|&(told, _)| told > new.stamp);
+            let waits = |(_, replica): (&PeerId, &Replica)| {
+                replica.grants.get(&new.id).is_some_and(|s| *s > new.stamp)
+            };
             if promise.stamp <= new.stamp {
                 self.granted.remove(&new.id);
+            } else if !self.replicas.iter().any(waits) {
+                promise.fall_back();
             }
         }
         let slot = self.slots.slot(id);
@@ -229,6 +235,7 @@ impl Objects {
             replica.grants.retain(|granted, stamp| *granted != id || *stamp > new.stamp);
         });
         self.slots.insert(object);
+        self.refresh_claim(id);
         match known {
             Some((_, from)) if from != new.owner => {
                 self.events.push_back(ObjectEvent::OwnerChanged { id, from, to: new.owner });
@@ -290,7 +297,7 @@ impl Objects {
         if self.slots.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
             return Ok(());
         }
-        if !self.slots.get(grant.id).is_some() {
+        if self.slots.get(grant.id).is_none() {
             self.accept(grant)?;
         }
         self.take(grant.id, grant.stamp);

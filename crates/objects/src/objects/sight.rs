@@ -33,16 +33,16 @@ impl Objects {
         slots.into_iter().for_each(|slot| self.look(slot));
     }
 
-    /// What a peer wants to see of this peer's objects; `None` for everything. Only updates of objects that have a
+    /// What a peer wants to see of this peer's objects; `None` for everything. It may be known before the peer is
+    /// linked, and is forgotten with it. Only updates of objects that have a
     /// place and change by datagrams depend on it.
     pub fn set_focus(&mut self, peer: PeerId, focus: Option<Focus>) {
-        let Some(replica) = self.replicas.get(&peer) else { return };
         debug_assert!(focus.is_none_or(|focus| focus.is_valid()), "a decoded focus is valid");
         let mut slots = Vec::new();
         if let (Some(focus), Some(former)) = (focus, self.interest.focus(peer)) {
             self.interest.near(&focus, &mut slots);
             self.interest.near(&former, &mut slots);
-        } else {
+        } else if let Some(replica) = self.replicas.get(&peer) {
             slots.extend(replica.known_slots());
         }
         self.interest.set_focus(peer, focus);
@@ -85,8 +85,9 @@ impl Objects {
         let Some(place) = self.place_of(object) else { return };
         self.interest.put(slot, Some(place));
         if self.interest.has_foci() {
-            let peers: Vec<_> = self.interest.foci().map(|(peer, _)| peer).collect();
-            peers.into_iter().for_each(|peer| self.judge(peer, slot));
+            let peers = self.interest.lookers();
+            peers.iter().for_each(|&peer| self.judge(peer, slot));
+            self.interest.give_back(peers);
         }
     }
 

@@ -207,7 +207,7 @@ impl Hearer for Observer {
         }
         let heard = match &letter.content {
             Content::Reliable { kind, body, .. } => self.objects.handle_message(letter.from, *kind, body),
-            Content::Update { packet, body, .. } => self.objects.handle_datagram(letter.from, body),
+            Content::Update { body, .. } => self.objects.handle_datagram(letter.from, body),
             Content::Gone(peer) => {
                 self.gone.push(*peer);
                 self.objects.remove_peer(*peer);

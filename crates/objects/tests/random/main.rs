@@ -10,6 +10,7 @@ mod dice;
 mod members;
 mod network;
 mod promises;
+mod typed;
 mod world;
 
 #[cfg(target_arch = "wasm32")]

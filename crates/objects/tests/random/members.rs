@@ -16,6 +16,9 @@ impl World {
     fn link(&mut self, me: PeerId, other: PeerId) {
         if me != other && self.peer(me).linked.insert(other) {
             self.peer(me).objects.add_peer(other);
+            // The other may be a member for longer than this peer knows, and not know yet who hosts.
+            let (term, host) = (self.peers[&me].term, self.peers[&me].host);
+            self.post(me, other, Letter::Warrant(term, host));
         }
     }
 

@@ -18,8 +18,14 @@ struct Known {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Past(BTreeMap<ObjectId, Known>);
 
-/// Every owner that a stamp has named, at any peer at any time.
-pub(crate) type Ledger = BTreeMap<(ObjectId, Stamp), PeerId>;
+/// What has been said in this life, to hold all peers to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    /// Every owner that a stamp has named, at any peer at any time.
+    owners: BTreeMap<(ObjectId, Stamp), PeerId>,
+    /// Every state with a schema that was ever set, by its serial number.
+    pub(crate) states: BTreeMap<u32, Vec<i32>>,
+}
 
 /// Says who set it, under which stamp, and which one it is of all values of this life.
 pub(crate) fn value(setter: PeerId, stamp: Stamp, serial: u32, padding: usize) -> Vec<u8> {
@@ -36,6 +42,9 @@ fn word(value: &[u8], index: usize) -> u32 {
 }
 
 fn serials(object: &Object) -> Vec<u32> {
+    if let &[_, _, _, serial, ..] = object.numbers() {
+        return vec![serial as u32];
+    }
     (0..object.field_count()).map(|index| word(object.field(index), 3)).collect()
 }
 
@@ -44,9 +53,15 @@ impl Past {
     pub(crate) fn check(&mut self, me: PeerId, objects: &Objects, ledger: &mut Ledger) -> Result<(), String> {
         for object in objects.iter() {
             let (id, stamp, owner) = (object.id(), object.stamp(), object.owner());
-            let named = *ledger.entry((id, stamp)).or_insert(owner);
+            let named = *ledger.owners.entry((id, stamp)).or_insert(owner);
             if named != owner {
                 return Err(format!("{id} under {stamp:?} is {named}'s, and {owner}'s at {me}"));
+            }
+            // Whatever it was guessed from and however it was coded: a state is one that its owner has set, entire.
+            if let &[_, _, _, serial, ..] = object.numbers()
+                && ledger.states.get(&(serial as u32)).is_none_or(|set| *set != object.numbers())
+            {
+                return Err(format!("{me} has a state of {id} that was never set: {:?}", object.numbers()));
             }
             let new = Known { stamp, is_alive: true, serials: serials(object) };
             if let Some(old) = self.0.insert(id, new.clone()) {
@@ -69,7 +84,10 @@ impl Past {
 fn check_values(object: &Object, old: &Known, new: &Known) -> Result<(), String> {
     for (index, (before, after)) in old.serials.iter().zip(&new.serials).enumerate() {
         let value = object.field(index);
-        let (setter, term, counter) = (word(value, 0), word(value, 1), word(value, 2));
+        let (setter, term, counter) = match *object.numbers() {
+            [setter, term, counter, ..] => (setter as u32, term as u32, counter as u32),
+            _ => (word(value, 0), word(value, 1), word(value, 2)),
+        };
         let stamp = object.stamp();
         let is_own =
             setter == object.owner().0 && u64::from(term) == stamp.term.0 && counter == stamp.counter;

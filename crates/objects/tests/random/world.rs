@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use samovar_objects::{Objects, Place, Schemas};
+use samovar_objects::{Objects, Place, State};
 use samovar_wire::object::{MessageKind, Orphan, Traits};
-use samovar_wire::{Kind, ObjectId, PeerId, Reader, Term, Time};
+use samovar_wire::{Kind, ObjectId, PeerId, Reader, Stamp, Term, Time};
 
 use crate::dice::Dice;
 use crate::network::{Arrival, Letter, Link, Weather};
 use crate::promises::{Ledger, Past, value};
+use crate::typed;
 
 /// Ticks without any traffic after which nothing more will come.
 const QUIET: u64 = 12;
@@ -73,7 +74,7 @@ pub(crate) struct World {
 
 /// The one place where a machine is made.
 pub(crate) fn machine(me: PeerId, host: PeerId, term: u64) -> Objects {
-    Objects::new(me, host, Term(term), Schemas::new())
+    Objects::new(me, host, Term(term), typed::schemas())
 }
 
 impl World {
@@ -92,7 +93,7 @@ impl World {
             warrant: (1, founder),
             next_peer: 2,
             serial: 0,
-            ledger: Ledger::new(),
+            ledger: Ledger::default(),
             last_traffic: 0,
             tally: Tally::default(),
         };
@@ -209,10 +210,18 @@ impl World {
 
     fn create(&mut self, me: PeerId) {
         let flags = self.dice.roll(8);
+        let kind = if self.dice.chance(500) { typed::MOVER } else { Kind(1) };
         let orphan = if flags & 1 == 1 { Orphan::Destroy } else { Orphan::ToHost };
-        let traits = Traits { reliable: flags == 0, orphan, ..Traits::of(Kind(1)) };
+        let traits = Traits { reliable: flags == 0, orphan, ..Traits::of(kind) };
         let (now, fields) = (self.now(), 1 + self.dice.roll(4));
-        let stamp = samovar_wire::Stamp::created(Term(self.peers[&me].term));
+        let stamp = Stamp::created(Term(self.peers[&me].term));
+        if kind == typed::MOVER {
+            let state = self.state(&[], me, stamp);
+            let id = self.peer(me).objects.create_state(now, traits, &state).unwrap();
+            self.tell(|| format!("{me} creates {id}, which moves"));
+            self.tally.objects += 1;
+            return self.check(me);
+        }
         let values: Vec<_> = (0..fields)
             .map(|_| {
                 self.serial += 1;
@@ -226,7 +235,22 @@ impl World {
         self.check(me);
     }
 
+    /// A new state of an object that moves, noted for the check that nobody sees any other.
+    fn state(&mut self, before: &[i32], me: PeerId, stamp: Stamp) -> State {
+        self.serial += 1;
+        let state = typed::state(before, (me, stamp, self.serial), &mut self.dice);
+        self.ledger.states.insert(self.serial, state.numbers().to_vec());
+        state
+    }
+
     fn set(&mut self, me: PeerId, id: ObjectId) {
+        let object = self.peers[&me].objects.get(id).unwrap();
+        if object.traits().kind == typed::MOVER {
+            let (now, stamp, before) = (self.now(), object.stamp(), object.numbers().to_vec());
+            let state = self.state(&before, me, stamp);
+            self.peer(me).objects.set_state(now, id, &state).unwrap();
+            return self.tell(|| format!("{me} moves {id}: {:?}", state.numbers()));
+        }
         let (now, padding, serial) = (self.now(), self.padding(), self.serial + 1);
         self.serial = serial;
         let object = self.peers[&me].objects.get(id).unwrap();
@@ -277,7 +301,7 @@ impl World {
             Arrival::Letter(Letter::Object(bytes)) | Arrival::Snapshot(bytes) => {
                 (peer.objects.handle_message(from, kind(bytes), &bytes[1..]), what(bytes))
             }
-            Arrival::Datagram(_, bytes) => (peer.objects.handle_datagram(from, &bytes[1..]), what(bytes)),
+            Arrival::Datagram(bytes) => (peer.objects.handle_datagram(from, &bytes[1..]), what(bytes)),
         };
         self.tell(|| said.clone());
         if let Err(code) = heard {
@@ -324,7 +348,10 @@ impl World {
             let fields = |o: &samovar_objects::Object| {
                 (0..o.field_count()).map(|i| o.field(i).to_vec()).collect::<Vec<_>>()
             };
-            peer.objects.iter().map(|o| (o.id(), o.owner(), o.stamp(), o.traits(), fields(o))).collect()
+            peer.objects
+                .iter()
+                .map(|o| (o.id(), o.owner(), o.stamp(), o.traits(), o.numbers().to_vec(), fields(o)))
+                .collect()
         };
         let (first, one) = self.peers.first_key_value().unwrap();
         for (other, peer) in &self.peers {

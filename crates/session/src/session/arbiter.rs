@@ -3,6 +3,7 @@
 //! Nothing here outlives the host's reign but what each member sees for itself: which frozen objects wait for which
 //! seat. A new host is asked anew by whoever still wishes something.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samovar_objects::{Object, ObjectError, ObjectEvent};
@@ -213,7 +214,6 @@ impl Session {
     }
 
     fn follow(&mut self, now: Time, from: PeerId, request: &Request, verdict: Result<Verdict, Denial>) {
-        let key = (from, request.id);
         match verdict {
             Err(denial) => self.deny(from, request, denial),
             Ok(Verdict::Settled) => {}
@@ -225,17 +225,7 @@ impl Session {
                     self.arbiter.kept.insert(request.id);
                 }
             }
-            Ok(Verdict::Ask) => {
-                let asked =
-                    self.arbiter.asked.range((from, ObjectId::SESSION)..).take_while(|(k, _)| k.0 == from);
-                if self.arbiter.asked.contains_key(&key) {
-                } else if asked.count() >= WISHES_MAX {
-                    self.deny(from, request, Denial::TooMany);
-                } else {
-                    self.arbiter.asked.insert(key, *request);
-                    self.arbiter.queue.push_back(OwnershipRequest { from, request: *request });
-                }
-            }
+            Ok(Verdict::Ask) => self.ask_game(from, request),
             Ok(Verdict::Contest) => {
                 let time = self.clock.time(now);
                 let touched = request.time.clamp(time.offset(-TOUCH_AGE_MAX), time);
@@ -244,6 +234,20 @@ impl Session {
                 if !contest.touches.iter().any(|&(_, peer, _)| peer == from) {
                     contest.touches.push((touched, from, *request));
                 }
+            }
+        }
+    }
+
+    /// Puts a wish to the game, unless it has it already.
+    fn ask_game(&mut self, from: PeerId, request: &Request) {
+        let first = (from, ObjectId::SESSION);
+        let asked = self.arbiter.asked.range(first..).take_while(|&(&(peer, _), _)| peer == from).count();
+        match self.arbiter.asked.entry((from, request.id)) {
+            Entry::Occupied(_) => {}
+            Entry::Vacant(_) if asked >= WISHES_MAX => self.deny(from, request, Denial::TooMany),
+            Entry::Vacant(vacant) => {
+                vacant.insert(*request);
+                self.arbiter.queue.push_back(OwnershipRequest { from, request: *request });
             }
         }
     }

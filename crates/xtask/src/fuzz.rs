@@ -1,0 +1,171 @@
+//! `fuzz`: hostile bytes for every decoder and state machine, guided by coverage.
+//!
+//! The program in `fuzz/` is built by this very toolchain: the compiler's coverage counters, which libFuzzer reads, need
+//! no nightly. Address sanitising would, and finds nothing in code that forbids `unsafe`; the bound on memory is kept by
+//! an allocator that counts.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::process::{self, Explain, Failure, Result};
+use crate::repo::Repo;
+
+/// How long each target runs unless told otherwise.
+pub(crate) const SECONDS: u32 = 60;
+
+/// What `cargo fuzz` tells the compiler, without its sanitizer.
+const FLAGS: [&str; 6] = [
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Ccodegen-units=1",
+];
+
+/// The longest input: more than a packet, less than what only fills space.
+const LENGTH_MAX: u32 = 4_096;
+
+/// The compiler for libFuzzer itself, which is C++.
+const COMPILERS: [&str; 3] = ["c++", "g++", "clang++"];
+
+/// Whether the fuzzer can be built on this machine; the reason when it cannot.
+pub(crate) fn obstacle() -> Option<&'static str> {
+    let is_supported = cfg!(any(target_os = "linux", target_os = "macos"));
+    let has_compiler = std::env::var_os("CXX").is_some()
+        || COMPILERS.into_iter().any(|compiler| process::find(compiler).is_some());
+    match (is_supported, has_compiler) {
+        (false, _) => Some("libFuzzer is built on Linux and macOS only"),
+        (_, false) => Some("libFuzzer needs a C++ compiler, and none is on PATH"),
+        _ => None,
+    }
+}
+
+/// Runs one target, or all of them one after the other, each for so many seconds.
+///
+/// # Errors
+/// When it cannot be built, no target has this name, or a target fails: its input is kept and named.
+pub(crate) fn fuzz(repo: &Repo, target: Option<&str>, seconds: u32) -> Result<()> {
+    if let Some(obstacle) = obstacle() {
+        return Err(Failure::new(obstacle));
+    }
+    let (program, targets) = (build(repo)?, targets(repo)?);
+    let chosen: Vec<_> = targets.iter().filter(|name| target.is_none_or(|only| only == *name)).collect();
+    if chosen.is_empty() {
+        return Err(Failure::new(format!("no such target; there are {}", targets.join(", "))));
+    }
+    println!(
+        "fuzzing {} for {seconds} s each",
+        chosen.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+    );
+    // As many at once as there are processors.
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(chosen.len());
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let work = || {
+            while let Some(name) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
+                run(repo, &program, name, seconds)?;
+            }
+            Ok(())
+        };
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().try_for_each(|thread| {
+            thread.join().unwrap_or_else(|_| Err(Failure::new("a thread that ran the fuzzer panicked")))
+        })
+    })
+}
+
+/// Compiles the program and returns where it is.
+fn build(repo: &Repo) -> Result<PathBuf> {
+    let target = repo.target.join("fuzz");
+    // Named for its own sake: with it, build scripts and macros are compiled without counters.
+    let host = host()?;
+    let mut cargo = repo.cargo("build");
+    cargo.current_dir(repo.root.join("fuzz")).args(["--locked", "--target", &host]);
+    cargo
+        .env("CARGO_TARGET_DIR", &target)
+        .env("RUSTFLAGS", FLAGS.join(" "))
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    process::run(&mut cargo)?;
+    Ok(target.join(host).join("debug/samovar-fuzz"))
+}
+
+/// The machine's own target triple.
+fn host() -> Result<String> {
+    let version = process::read(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| Failure::new("rustc does not say what machine this is"))
+}
+
+/// The names that the program knows, from its own list.
+fn targets(repo: &Repo) -> Result<Vec<String>> {
+    let file = repo.root.join("fuzz/src/targets.rs");
+    let source = std::fs::read_to_string(&file).explain(file.display())?;
+    Ok(named(&source))
+}
+
+fn named(source: &str) -> Vec<String> {
+    let first = |line: &str| line.trim().strip_prefix("(\"")?.split('"').next().map(str::to_owned);
+    source.lines().filter_map(first).collect()
+}
+
+/// What was interesting is kept below the build directory, so that the next run begins where this one ended.
+fn run(repo: &Repo, program: &Path, target: &str, seconds: u32) -> Result<()> {
+    let place = |folder: &str| repo.target.join("fuzz").join(folder);
+    let (corpus, failures, log) =
+        (place("corpus").join(target), place("failures"), place("logs").join(target));
+    for directory in [&corpus, &failures, &place("logs")] {
+        std::fs::create_dir_all(directory).explain(directory.display())?;
+    }
+    let output = File::create(&log).explain(log.display())?;
+    let mut fuzzer = Command::new(program);
+    fuzzer.arg(&corpus).current_dir(&repo.root).env("SAMOVAR_FUZZ", target);
+    fuzzer.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={LENGTH_MAX}"));
+    fuzzer.args(["-timeout=10", "-print_final_stats=1"]);
+    fuzzer.arg(format!("-artifact_prefix={}/{target}-", failures.display()));
+    fuzzer.stderr(output.try_clone().explain(log.display())?).stdout(output);
+    let result = process::run(&mut fuzzer);
+    let said = String::from_utf8_lossy(&std::fs::read(&log).explain(log.display())?).into_owned();
+    if let Err(failure) = result {
+        let program = program.display();
+        return Err(failure.during(&format!(
+            "{}\n{target} failed; SAMOVAR_FUZZ={target} {program} INPUT replays it",
+            end(&said)
+        )));
+    }
+    println!("{target:9} held: {}", summary(&said));
+    Ok(())
+}
+
+/// From the panic on, or the last lines.
+fn end(log: &str) -> String {
+    let lines: Vec<_> = log.lines().filter(|line| !line.starts_with(['#', '"', '\t'])).collect();
+    let panic = lines.iter().position(|line| line.contains("panicked at"));
+    lines[panic.unwrap_or(lines.len().saturating_sub(20))..].join("\n")
+}
+
+/// How many inputs there were and how much of the code they reached: libFuzzer's last line of status.
+fn summary(log: &str) -> &str {
+    log.lines().rev().find(|line| line.contains("DONE")).map_or("no status", str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_told_from_its_panic_on() {
+        let log = "INFO: x\n#12\tDONE   cov: 3\nthread panicked at y:\n#7\twhy\nbecause\n\"\\001\" # Uses: 1";
+        assert_eq!(end(log), "thread panicked at y:\nbecause");
+        assert_eq!(summary(log), "#12\tDONE   cov: 3");
+    }
+
+    #[test]
+    fn the_targets_are_read_from_the_program_itself() {
+        let targets = targets(&Repo::locate().unwrap()).unwrap();
+        assert!(targets.len() > 8 && targets.iter().any(|name| name == "session"), "{targets:?}");
+        assert_eq!(named("x\n    (\"a\", B, c::d),\n(\"e\", F, g),"), ["a", "e"]);
+    }
+}

@@ -1,0 +1,176 @@
+//! Every decoder: no bytes make it panic or allocate without bound, and what it accepts comes back as it went.
+
+use samovar_duel::cube::Launch;
+use samovar_duel::motion::Motion;
+use samovar_duel::phase::Phase;
+use samovar_duel::scores::{Row, Scoreboard};
+use samovar_duel::state::{Identity, TeapotState};
+use samovar_roster::{RelayKey, View};
+use samovar_wire::control::{Message, PeerControl, decode, encode};
+use samovar_wire::limits::RELAY_MESSAGE_MAX;
+use samovar_wire::link_frame::{BulkChunk, PacketHeader};
+use samovar_wire::object::{
+    Announcement, Deaths, Destroy, FrameHead, MessageKind, Update, encode_announcement,
+};
+use samovar_wire::relay::{FromRelay, RelayFrame, ToRelay};
+use samovar_wire::view::{SeatRecord, ViewHeader};
+use samovar_wire::{PeerId, PeerPass, Reader, SessionId, Signature, Term, Time, Warrant, Writer};
+
+pub(super) fn packets(bytes: &[u8]) {
+    let Ok((header, mut frames)) = PacketHeader::decode(bytes) else { return };
+    let mut again = Vec::new();
+    let mut out = Writer::new(&mut again);
+    header.encode(&mut out);
+    let mut read = Vec::new();
+    while let Ok(Some(frame)) = frames.next_frame() {
+        frame.encode(&mut out);
+        read.push(frame);
+    }
+    let Ok((same, mut frames)) = PacketHeader::decode(&again) else {
+        panic!("{header:?} does not come back")
+    };
+    assert_eq!(same, header);
+    for frame in read {
+        assert_eq!(frames.next_frame(), Ok(Some(frame)));
+    }
+}
+
+pub(super) fn chunks(bytes: &[u8]) {
+    let Ok(chunk) = BulkChunk::decode(bytes) else { return };
+    let mut again = Vec::new();
+    chunk.encode(&mut again);
+    assert_eq!(BulkChunk::decode(&again), Ok(chunk));
+}
+
+pub(super) fn messages(bytes: &[u8]) {
+    let mut reader = Reader::new(bytes);
+    let Ok(kind) = MessageKind::decode(&mut reader) else { return };
+    match kind {
+        MessageKind::Destroy => drop(Destroy::decode(&mut reader)),
+        MessageKind::Update => {
+            let base = Time::from_micros(reader.varint().unwrap_or_default());
+            while let Ok(update) = Update::decode(base, &mut reader) {
+                assert!(update.fields().all(|(_, value)| value.len() <= 255));
+            }
+        }
+        MessageKind::Deaths => {
+            while let Ok(run) = Deaths::decode(&mut reader) {
+                let mut again = Vec::new();
+                run.encode(&mut Writer::new(&mut again));
+                assert_eq!(Deaths::decode(&mut Reader::new(&again)), Ok(run));
+            }
+        }
+        MessageKind::Frame => {
+            if let Ok(head) = FrameHead::decode(&mut reader) {
+                let mut again = Vec::new();
+                head.encode(&mut Writer::new(&mut again));
+                assert!(again.len() <= FrameHead::LEN_MAX);
+                assert_eq!(FrameHead::decode(&mut Reader::new(&again)), Ok(head));
+            }
+        }
+        _ => announcement(&mut reader),
+    }
+}
+
+fn announcement(reader: &mut Reader<'_>) {
+    let Ok(read) = Announcement::decode(reader) else { return };
+    let fields: Vec<_> = read.fields.iter().collect();
+    assert!(fields.len() <= 64 && fields.iter().map(|field| field.len()).sum::<usize>() <= 8_192);
+    let mut again = Vec::new();
+    encode_announcement(&read, fields.iter().copied(), &mut Writer::new(&mut again));
+    let same = Announcement::decode(&mut Reader::new(&again)).expect("what was read can be written");
+    assert_eq!((same.id, same.owner, same.stamp), (read.id, read.owner, read.stamp));
+    assert_eq!((same.traits, same.sampled), (read.traits, read.sampled));
+    assert!(same.fields.iter().eq(fields));
+}
+
+fn comes_back<T: Message + PartialEq + core::fmt::Debug>(read: &T) {
+    let mut again = Vec::new();
+    encode(read, &mut again);
+    assert_eq!(decode::<T, RELAY_MESSAGE_MAX>(&again).as_ref(), Ok(read));
+}
+
+pub(super) fn control(bytes: &[u8]) {
+    if let Ok(read) = PeerControl::decode(bytes) {
+        comes_back(&read);
+    }
+}
+
+pub(super) fn view(bytes: &[u8]) {
+    if let Ok(read) = ViewHeader::decode(bytes) {
+        comes_back(&read);
+    }
+    if let Ok(read) = SeatRecord::decode(bytes) {
+        comes_back(&read);
+    }
+    // The whole session object: its fields behind a length of one byte each.
+    let mut reader = Reader::new(bytes);
+    let fields = core::iter::from_fn(|| reader.prefixed(255).ok()).take(64);
+    if let Ok(view) = View::from_fields(fields) {
+        let fields = view.to_fields();
+        let same = View::from_fields(fields.iter().map(|field| &field[..]));
+        assert_eq!(same.as_ref(), Ok(&view));
+        assert!(view.members().count() <= 48);
+    }
+}
+
+pub(super) fn relay(bytes: &[u8]) {
+    let mut forwarded = bytes.to_vec();
+    RelayFrame::readdress(&mut forwarded, PeerId(7));
+    match RelayFrame::decode(bytes) {
+        Ok(RelayFrame::Control(body)) => {
+            if let Ok(read) = ToRelay::decode(body) {
+                comes_back(&read);
+            }
+            if let Ok(read) = FromRelay::decode(body) {
+                comes_back(&read);
+            }
+        }
+        Ok(RelayFrame::Forward { peer, mode, payload }) => {
+            assert_eq!(RelayFrame::forward(peer, mode, payload), bytes);
+            let expected = RelayFrame::Forward { peer: PeerId(7), mode, payload };
+            assert_eq!(RelayFrame::decode(&forwarded), Ok(expected));
+        }
+        Err(_) => {}
+    }
+}
+
+/// A key, then a signature: whatever they are, nobody has signed this.
+pub(super) fn warrants(bytes: &[u8]) {
+    let Some((key, rest)) = bytes.split_first_chunk::<32>() else { return };
+    let Some((signature, rest)) = rest.split_first_chunk::<64>() else { return };
+    let number = rest.iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte));
+    let Some(key) = RelayKey::from_bytes(key) else { return };
+    assert_eq!(RelayKey::from_bytes(&key.to_bytes()), Some(key));
+    let (session, signature) = (SessionId(number), Signature(*signature));
+    let warrant = Warrant { session, term: Term(number), host: PeerId(number as u32), signature };
+    assert!(!key.verifies_warrant(&warrant), "a forged warrant");
+    let pass = PeerPass { session, peer: PeerId(number as u32), signature };
+    assert!(!key.verifies_pass(&pass), "a forged pass");
+}
+
+/// The game accepts only what it writes itself, so its bytes come back, not only their meaning.
+pub(super) fn duel(bytes: &[u8]) {
+    let Some((&kind, bytes)) = bytes.split_first() else { return };
+    let again = match kind % 7 {
+        0 => Launch::decode(bytes).map(|read| read.encode()),
+        1 => Identity::decode(bytes).map(|read| read.encode()),
+        2 => Motion::decode(bytes).map(|read| read.encode()),
+        3 => Phase::decode(bytes).map(Phase::encode),
+        4 => Row::decode(bytes).map(|read| read.encode()),
+        kind => {
+            let mut reader = Reader::new(bytes);
+            let fields: Vec<_> = core::iter::from_fn(|| reader.prefixed(255).ok()).collect();
+            if kind == 5 {
+                if let Ok(read) = TeapotState::from_fields(&fields) {
+                    assert!(read.to_fields().iter().eq(fields.iter()));
+                }
+            } else if let Ok(read) = Scoreboard::from_fields(&fields) {
+                let again = read.to_fields();
+                assert!(again.iter().zip(&fields).all(|(ours, theirs)| ours == theirs));
+            }
+            return;
+        }
+    };
+    assert!(again.is_err() || again.as_deref() == Ok(bytes), "{again:?} of {bytes:?}");
+}
