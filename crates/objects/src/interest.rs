@@ -209,6 +209,16 @@ mod tests {
     }
 
     #[test]
+    fn a_small_focus_looks_at_few_of_many_objects() {
+        let mut interest = Interest::default();
+        (0..10_000)
+            .for_each(|n| interest.put(n, Some([(n % 100) as f32 * 10.0, (n / 100) as f32 * 10.0, 0.0])));
+        let mut found = Vec::new();
+        interest.near(&Focus { center: [500.0, 500.0, 0.0], radius: 20.0 }, &mut found);
+        assert!((13..=100).contains(&found.len()), "{}", found.len());
+    }
+
+    #[test]
     fn absurd_places_and_foci_break_nothing() {
         let mut interest = Interest::default();
         interest.put(3, Some([f32::MAX, f32::MIN, 0.0]));

@@ -10,6 +10,11 @@
 //!    [`Session::poll_timeout`] is due;
 //! 2. drain [`Session::poll_claim`] to the relay and [`Session::poll_transmit`] to the paths;
 //! 3. drain [`Session::poll_event`] to the game, which reads [`Session::objects`] and changes what it owns.
+//!
+//! Beside objects that it owns a game has *wishes* for those that it does not ([`Session::request`] and its like),
+//! *calls* to other games ([`Session::call`]), and a *focus*: what it wants to see ([`Session::set_focus`]). What a
+//! game must answer has queues of its own: [`Session::poll_call`], and at a host that wants to decide
+//! [`Session::poll_request`].
 
 mod clock;
 mod session;
