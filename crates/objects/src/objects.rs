@@ -11,7 +11,7 @@ mod typed;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
+use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
 use samovar_wire::object::Traits;
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, Stamp, Term, Time};
 
@@ -61,7 +61,7 @@ pub enum ObjectEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// This peer has `OBJECTS_PER_PEER_MAX` already.
+    /// This peer has `OBJECTS_PER_PEER_MAX` already, or the host `OBJECTS_AT_HOST_MAX`.
     TooMany,
     /// More than `FIELDS_MAX` fields, a field over `FIELD_MAX` bytes, or a state over `STATE_MAX`.
     TooLarge,
@@ -241,7 +241,8 @@ impl Objects {
         if traits.kind == Kind::SESSION {
             return Err(CreateError::Reserved);
         }
-        if self.slots.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
+        let most = if self.is_host() { OBJECTS_AT_HOST_MAX } else { OBJECTS_PER_PEER_MAX };
+        if self.slots.owned_by(self.me) >= most {
             return Err(CreateError::TooMany);
         }
         let id = ObjectId { creator: self.me, number: self.last_number + 1 };
