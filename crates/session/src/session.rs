@@ -476,6 +476,7 @@ impl Session {
         let peers: Vec<_> = self.links.keys().copied().collect();
         peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
         self.phase = Phase::Over;
+        self.forget_callers();
     }
 
     fn end(&mut self, reason: EndReason) {

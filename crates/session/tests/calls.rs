@@ -116,6 +116,7 @@ fn a_call_ends_by_refusal_time_cancelling_or_the_end_of_the_peer() {
     world.run(60);
     assert!(world.peer(host).poll_call().is_none(), "what was cancelled need not be answered");
     let orphaned = call(&mut world, host, a, Lane::GAME, &[4]).unwrap();
+    let own = call(&mut world, a, host, Lane::GAME, &[4]).unwrap();
     world.peer(a).leave();
     world.run(200);
     assert_eq!(outcomes(&world, host), [(orphaned, CallOutcome::PeerGone)]);
@@ -124,6 +125,7 @@ fn a_call_ends_by_refusal_time_cancelling_or_the_end_of_the_peer() {
         (unknown, CallOutcome::NoSuchMethod),
         (late, CallOutcome::TimedOut),
         (cancelled, CallOutcome::Cancelled),
+        (own, CallOutcome::PeerGone),
     ];
     assert_eq!(outcomes(&world, a), expected);
 }
