@@ -339,8 +339,8 @@ impl Objects {
         let slot = self.own_slot(id)?;
         let object = self.slots.at_mut(slot).ok_or(ObjectError::Unknown)?;
         let size = object.size();
-        let text =
-            object.texts.get_mut(index).filter(|_| value.len() <= FIELD_MAX).ok_or(ObjectError::BadField)?;
+        let max = self.schemas.0.of(object.traits.kind).map_or(FIELD_MAX, |schema| schema.text_max(index));
+        let text = object.texts.get_mut(index).filter(|_| value.len() <= max).ok_or(ObjectError::BadField)?;
         if text.bytes == value {
             return Ok(());
         }

@@ -149,8 +149,8 @@ pub(crate) struct Rate {
 pub struct Schema {
     kind: Kind,
     fields: Vec<Field>,
-    /// Indices of the fields in the order in which they are coded: a rate stands before what moves by it.
-    order: Vec<u8>,
+    /// The fields with their indices in the order in which they are coded: a rate stands before what moves by it.
+    coded: Vec<(usize, Field)>,
     numbers: usize,
     texts: usize,
     /// Index of the field that says where the object is.
@@ -230,10 +230,11 @@ impl SchemaBuilder {
         for index in 0..fields.len() {
             fields[index].rate = rate(&fields, &fields[index].coding);
         }
-        let is_rated = |index: &u8| matches!(fields[usize::from(*index)].coding.motion(), Motion::Rated(_));
-        let (rated, plain): (Vec<u8>, Vec<u8>) = (0..fields.len() as u8).partition(is_rated);
-        let order = plain.into_iter().chain(rated).collect();
-        Schema { kind, fields, order, numbers, texts, place }
+        let indexed = fields.iter().copied().enumerate();
+        let is_rated = |(_, field): &(usize, Field)| matches!(field.coding.motion(), Motion::Rated(_));
+        let (rated, plain): (Vec<_>, Vec<_>) = indexed.partition(is_rated);
+        let coded = plain.into_iter().chain(rated).collect();
+        Schema { kind, fields, coded, numbers, texts, place }
     }
 }
 
@@ -265,7 +266,7 @@ impl Schema {
 
     /// The fields with their indices, in the order in which they are coded.
     pub(crate) fn coded(&self) -> impl Iterator<Item = (usize, &Field)> {
-        self.order.iter().map(|&index| (usize::from(index), &self.fields[usize::from(index)]))
+        self.coded.iter().map(|(index, field)| (*index, field))
     }
 
     /// Where an object with these numbers is, in the field's unit, when the schema says so. The third of two numbers is
@@ -286,6 +287,15 @@ impl Schema {
     #[must_use]
     pub const fn numbers(&self) -> usize {
         self.numbers
+    }
+
+    /// The longest that the text of this index among the texts may be, in bytes.
+    pub(crate) fn text_max(&self, index: usize) -> usize {
+        let mut texts = self.fields.iter().filter_map(|field| match field.coding {
+            Coding::Text { max } => Some(usize::from(max)),
+            _ => None,
+        });
+        texts.nth(index).unwrap_or(0)
     }
 
     /// How many texts an object has.

@@ -11,7 +11,7 @@ use crate::coder::{Baseline, Encoder, Habits, Source};
 use crate::object::Object;
 use crate::past::Moment;
 use crate::predict::{Basis, Times, Weights};
-use crate::replica::{Known, Replica};
+use crate::replica::{Known, Popular, Replica};
 use crate::schema::Schemas;
 use crate::slots::Slots;
 use crate::state::State;
@@ -65,8 +65,7 @@ pub(super) struct Scratch {
     picks: Vec<Pick>,
     scores: Vec<(u64, Pick)>,
     popularity: Popularity,
-    /// The frames to build on behind the newest that a peer has.
-    popular: [u64; 2],
+    popular: Popular,
     encoded: Vec<Encoded>,
     /// How many of `encoded` are of this frame.
     valid: usize,
@@ -74,6 +73,9 @@ pub(super) struct Scratch {
     pub(super) numbers: Vec<i32>,
     pub(super) state: State,
 }
+
+/// A frame that is older than the newest that anybody has by more than this is not built on for being popular.
+const FRESH: u64 = 4;
 
 /// How many peers have each of the last frames.
 #[derive(Clone, Debug)]
@@ -96,15 +98,21 @@ impl Popularity {
         if known == frame { count } else { 0 }
     }
 
-    /// The frames that most peers have, near where an extrapolation wants them: as far behind the newest that anybody
-    /// has as that is old, and as far again.
-    fn choose(&self, frame: u64) -> [u64; 2] {
+    /// The frames that most peers have: to build on, to build on otherwise, and behind those as far as an
+    /// extrapolation wants them, each as far behind the next as that is old.
+    fn choose(&self, frame: u64) -> Popular {
         let newest = self.0.iter().map(|(frame, _)| *frame).max().unwrap_or(0);
-        let step = frame.saturating_sub(newest).clamp(1, 15);
+        let recent = newest.saturating_sub(FRESH)..=newest;
+        let most = recent.clone().map(|frame| self.of(frame)).max().unwrap_or(0);
+        // A frame that an eighth fewer have is worth it when it is newer.
+        let mut firsts = recent.rev().filter(|&frame| self.of(frame) > 0 && self.of(frame) * 8 >= most * 7);
+        let first = firsts.next().unwrap_or(newest);
+        let step = frame.saturating_sub(first).clamp(1, 15);
         let near =
             |wanted: u64| (wanted.saturating_sub(3)..=wanted).max_by_key(|&frame| (self.of(frame), frame));
-        let second = near(newest.saturating_sub(step)).unwrap_or(0);
-        [second, near(second.saturating_sub(step)).unwrap_or(0)]
+        let second = near(first.saturating_sub(step)).unwrap_or(0);
+        let third = near(second.saturating_sub(step)).unwrap_or(0);
+        Popular { firsts: [first, firsts.next().unwrap_or(first)], behind: [second, third] }
     }
 }
 
@@ -160,13 +168,15 @@ impl Objects {
         let Some(replica) = self.replicas.get_mut(&place.peer) else { return false };
         let (slots, scratch, frame) = (&self.slots, &mut self.scratch, self.frame);
         let room = place.room.saturating_sub(1 + FrameHead::LEN_MAX);
-        let baselines = replica.baselines(frame, scratch.popular);
-        let left_out =
-            pick(slots, replica, scratch, &Round { frame, room, baselines, now: place.now }, is_delivered);
+        let baselines = replica.baselines(frame, &scratch.popular);
+        let round = Round::new(frame, baselines, room, place.now);
+        let left_out = pick(slots, replica, scratch, &round, is_delivered);
         if scratch.picks.is_empty() {
             return false;
         }
-        let base = place.now.as_micros() / SAMPLE_UNIT;
+        // Both ends predict from one another's times: what was sampled before a clock was set back is no later than base.
+        let samples = scratch.picks.iter().filter_map(|pick| Some(slots.at(pick.slot)?.sample()));
+        let base = samples.fold(place.now.as_micros() / SAMPLE_UNIT, u64::max);
         let context = Context { schemas: &self.schemas.0, slots, me: self.me, frame, base, baselines };
         let encoded = scratch.encode(&context, room);
         let (written, size) = (encoded.written, encoded.bytes.len());
@@ -218,8 +228,23 @@ pub(super) fn is_behind(object: &Object, known: &Known) -> bool {
 struct Round {
     frame: u64,
     room: usize,
-    baselines: [u8; 3],
     now: Time,
+    /// The first baseline, and by bits, from it on backwards, the first one, two, three; none for as many as there
+    /// are not.
+    first: u64,
+    masks: [u64; 3],
+}
+
+impl Round {
+    fn new(frame: u64, baselines: [u8; 3], room: usize, now: Time) -> Self {
+        let (mut masks, mut mask, mut back) = ([0; 3], 1, 0);
+        for (index, &step) in baselines.iter().enumerate().take_while(|(_, step)| **step > 0) {
+            back += if index == 0 { 0 } else { u32::from(step) };
+            mask |= 1_u64.checked_shl(back).unwrap_or(0);
+            masks[index] = mask;
+        }
+        Self { frame, room, now, first: frame.saturating_sub(u64::from(baselines[0])), masks }
+    }
 }
 
 /// Chooses what goes into a frame; whether something was left out for want of room.
@@ -272,17 +297,10 @@ fn baseline(object: &Object, known: &Known, round: &Round, most: u8) -> Baseline
     if object.numbers.is_empty() {
         return Baseline::Frames(3);
     }
-    let mut at = round.frame;
-    let mut count = 0;
-    for &back in round.baselines.iter().take(usize::from(most)) {
-        at = at.saturating_sub(u64::from(back));
-        if back == 0 || !known.has(at) {
-            break;
+    for count in (1..=most).rev() {
+        if known.has_all(round.first, round.masks[usize::from(count - 1)]) {
+            return Baseline::Frames(count);
         }
-        count += 1;
-    }
-    if count > 0 {
-        return Baseline::Frames(count);
     }
     let is_kept = object.past.as_of(object.numbers.len(), known.newest).is_some();
     match u32::try_from(round.frame - known.newest) {
