@@ -14,6 +14,7 @@ use crate::predict::{Basis, Times, Weights};
 use crate::replica::{Known, Popular, Replica};
 use crate::schema::Schemas;
 use crate::slots::Slots;
+use crate::state::State;
 
 /// Moments that an owner keeps of each object: as many as a baseline may be old, and some.
 const KEPT_OWN: usize = 64;
@@ -70,6 +71,7 @@ pub(super) struct Scratch {
     valid: usize,
     pub(super) coded: crate::coder::Coded,
     pub(super) numbers: Vec<i32>,
+    pub(super) state: State,
 }
 
 /// A frame that is older than the newest that anybody has by more than this is not built on for being popular.
