@@ -75,7 +75,7 @@ pub(super) struct Scratch {
 }
 
 /// A frame that is older than the newest that anybody has by more than this is not built on for being popular.
-const FRESH: u64 = 4;
+const FRESH: u64 = 6;
 
 /// How many peers have each of the last frames.
 #[derive(Clone, Debug)]
@@ -103,16 +103,15 @@ impl Popularity {
     fn choose(&self, frame: u64) -> Popular {
         let newest = self.0.iter().map(|(frame, _)| *frame).max().unwrap_or(0);
         let recent = newest.saturating_sub(FRESH)..=newest;
-        let most = recent.clone().map(|frame| self.of(frame)).max().unwrap_or(0);
-        // A frame that an eighth fewer have is worth it when it is newer.
-        let mut firsts = recent.rev().filter(|&frame| self.of(frame) > 0 && self.of(frame) * 8 >= most * 7);
-        let first = firsts.next().unwrap_or(newest);
+        let first = recent.clone().max_by_key(|&frame| (self.of(frame), frame)).unwrap_or(newest);
+        let others = recent.filter(|&frame| frame != first);
+        let other = others.max_by_key(|&frame| (self.of(frame), frame)).unwrap_or(first);
         let step = frame.saturating_sub(first).clamp(1, 15);
         let near =
             |wanted: u64| (wanted.saturating_sub(3)..=wanted).max_by_key(|&frame| (self.of(frame), frame));
         let second = near(first.saturating_sub(step)).unwrap_or(0);
         let third = near(second.saturating_sub(step)).unwrap_or(0);
-        Popular { firsts: [first, firsts.next().unwrap_or(first)], behind: [second, third] }
+        Popular { firsts: [first, other], behind: [second, third] }
     }
 }
 
