@@ -51,6 +51,7 @@ struct Pick {
 #[derive(Clone, Debug, Default)]
 struct Encoded {
     picks: Vec<Pick>,
+    base: u64,
     baselines: [u8; 3],
     bytes: Vec<u8>,
     written: usize,
@@ -159,12 +160,13 @@ impl Objects {
         let (slots, scratch, frame) = (&self.slots, &mut self.scratch, self.frame);
         let room = place.room.saturating_sub(1 + FrameHead::LEN_MAX);
         let baselines = replica.baselines(frame, scratch.popular);
-        let left_out =
-            pick(slots, replica, scratch, &Round { frame, room, baselines, now: place.now }, is_delivered);
+        let mut round = Round { frame, room, baselines, now: place.now, newest: 0 };
+        let left_out = pick(slots, replica, scratch, &mut round, is_delivered);
         if scratch.picks.is_empty() {
             return false;
         }
-        let base = place.now.as_micros() / SAMPLE_UNIT;
+        // Whoever samples ahead of its packets is understood, too: nothing in a frame is newer than its base.
+        let base = (place.now.as_micros() / SAMPLE_UNIT).max(round.newest);
         let context = Context { schemas: &self.schemas.0, slots, me: self.me, frame, base, baselines };
         let encoded = scratch.encode(&context, room);
         let (written, size) = (encoded.written, encoded.bytes.len());
@@ -218,6 +220,8 @@ struct Round {
     room: usize,
     baselines: [u8; 3],
     now: Time,
+    /// The newest sample of what may go, in units.
+    newest: u64,
 }
 
 /// Chooses what goes into a frame; whether something was left out for want of room.
@@ -225,7 +229,7 @@ fn pick(
     slots: &Slots,
     replica: &mut Replica,
     scratch: &mut Scratch,
-    round: &Round,
+    round: &mut Round,
     is_delivered: &IsDelivered<'_>,
 ) -> bool {
     scratch.picks.clear();
@@ -243,6 +247,7 @@ fn pick(
         if object.traits.kind != last.0 {
             last = (object.traits.kind, scratch.habits.moments(object.traits.kind, round.frame));
         }
+        round.newest = round.newest.max(object.sample());
         let texts = if object.texts.is_empty() { 0 } else { texts(object, known, round.frame) };
         scratch.picks.push(Pick { slot, baseline: baseline(object, known, round, last.1), texts });
     }
@@ -326,7 +331,7 @@ impl Scratch {
     /// Codes the picks, unless somebody got the same in this frame.
     fn encode(&mut self, context: &Context<'_>, room: usize) -> &Encoded {
         let found = self.encoded[..self.valid].iter().position(|encoded| {
-            encoded.baselines == context.baselines
+            (encoded.base, encoded.baselines) == (context.base, context.baselines)
                 && encoded.picks == self.picks
                 && encoded.written == self.picks.len()
                 && encoded.bytes.len() <= room
@@ -340,7 +345,7 @@ impl Scratch {
         }
         self.valid = place + 1;
         let encoded = &mut self.encoded[place];
-        encoded.baselines = context.baselines;
+        (encoded.base, encoded.baselines) = (context.base, context.baselines);
         encoded.picks.clone_from(&self.picks);
         encoded.bytes.clear();
         self.encoder.begin(context.me);
