@@ -1,7 +1,5 @@
 //! What a review found.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use samovar_link::{Link, LinkConfig, LinkEvent};
 use samovar_wire::link_frame::{BulkChunk, Frame, PacketHeader};
 use samovar_wire::{Lane, Mode, Time, Writer};

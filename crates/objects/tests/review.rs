@@ -261,3 +261,16 @@ fn an_owner_at_its_limit_is_not_refused_for_what_it_gave_away() {
     a.poll_message(Time::ZERO, B, &mut bytes).unwrap();
     assert_eq!(b.handle_message(A, MessageKind::Create, &bytes[1..]), Ok::<(), CloseCode>(()));
 }
+
+#[test]
+fn a_clock_that_steps_back_holds_nothing_up() {
+    let (mut a, mut b) = (peer(A), peer(B));
+    let id = a.create_state(Time::ZERO, CRAFT, &craft(0, 0)).unwrap();
+    tell((A, &mut a), (B, &mut b));
+    for (packet, now) in [(1, 90_000_000), (2, 1_000_000), (3, 1_016_667)] {
+        a.set_state(Time::from_micros(now), id, &craft(packet as i32, 0)).unwrap();
+        let bytes = frame(&mut a, B, now, packet);
+        b.handle_datagram(A, &bytes[1..]).unwrap();
+        assert_eq!(b.get(id).unwrap().numbers(), [packet as i32, 0]);
+    }
+}

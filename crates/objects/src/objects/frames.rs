@@ -241,7 +241,7 @@ fn pick(
         if !known.ready || !known.relevant || known.last_frame == round.frame {
             continue;
         }
-        if known.last_time + object.interval > round.now && known.last_frame != known.since {
+        if round.now.since(known.last_time) < object.interval && known.last_frame != known.since {
             continue;
         }
         if object.traits.kind != last.0 {
