@@ -44,8 +44,17 @@ impl Slots {
 
     /// The objects from a creator's, by id, newest first.
     pub(crate) fn of_creator(&self, creator: PeerId) -> impl DoubleEndedIterator<Item = &Object> {
-        let first = ObjectId { creator, number: 0 };
-        let last = ObjectId { creator, number: u32::MAX };
+        self.between(creator, 0, u32::MAX)
+    }
+
+    /// A creator's objects with these numbers, both included, of which the first is not above the last.
+    pub(crate) fn between(
+        &self,
+        creator: PeerId,
+        first: u32,
+        last: u32,
+    ) -> impl DoubleEndedIterator<Item = &Object> {
+        let (first, last) = (ObjectId { creator, number: first }, ObjectId { creator, number: last });
         self.index.range(first..=last).filter_map(|(_, &slot)| self.at(slot))
     }
 

@@ -52,6 +52,7 @@ struct Pick {
 #[derive(Clone, Debug, Default)]
 struct Encoded {
     picks: Vec<Pick>,
+    base: u64,
     baselines: [u8; 3],
     bytes: Vec<u8>,
     written: usize,
@@ -168,14 +169,13 @@ impl Objects {
         let (slots, scratch, frame) = (&self.slots, &mut self.scratch, self.frame);
         let room = place.room.saturating_sub(1 + FrameHead::LEN_MAX);
         let baselines = replica.baselines(frame, &scratch.popular);
-        let round = Round::new(frame, baselines, room, place.now);
-        let left_out = pick(slots, replica, scratch, &round, is_delivered);
+        let mut round = Round::new(frame, baselines, room, place.now);
+        let left_out = pick(slots, replica, scratch, &mut round, is_delivered);
         if scratch.picks.is_empty() {
             return false;
         }
-        // Both ends predict from one another's times: what was sampled before a clock was set back is no later than base.
-        let samples = scratch.picks.iter().filter_map(|pick| Some(slots.at(pick.slot)?.sample()));
-        let base = samples.fold(place.now.as_micros() / SAMPLE_UNIT, u64::max);
+        // Whoever samples ahead of its packets is understood, too: nothing in a frame is newer than its base.
+        let base = (place.now.as_micros() / SAMPLE_UNIT).max(round.newest);
         let context = Context { schemas: &self.schemas.0, slots, me: self.me, frame, base, baselines };
         let encoded = scratch.encode(&context, room);
         let (written, size) = (encoded.written, encoded.bytes.len());
@@ -232,6 +232,8 @@ struct Round {
     /// are not.
     first: u64,
     masks: [u64; 3],
+    /// The newest sample of what may go, in units.
+    newest: u64,
 }
 
 impl Round {
@@ -242,7 +244,7 @@ impl Round {
             mask |= 1_u64.checked_shl(back).unwrap_or(0);
             masks[index] = mask;
         }
-        Self { frame, room, now, first: frame.saturating_sub(u64::from(baselines[0])), masks }
+        Self { frame, room, now, first: frame.saturating_sub(u64::from(baselines[0])), masks, newest: 0 }
     }
 }
 
@@ -251,7 +253,7 @@ fn pick(
     slots: &Slots,
     replica: &mut Replica,
     scratch: &mut Scratch,
-    round: &Round,
+    round: &mut Round,
     is_delivered: &IsDelivered<'_>,
 ) -> bool {
     scratch.picks.clear();
@@ -263,12 +265,13 @@ fn pick(
         if !known.ready || !known.relevant || known.last_frame == round.frame {
             continue;
         }
-        if known.last_time + object.interval > round.now && known.last_frame != known.since {
+        if round.now.since(known.last_time) < object.interval && known.last_frame != known.since {
             continue;
         }
         if object.traits.kind != last.0 {
             last = (object.traits.kind, scratch.habits.moments(object.traits.kind, round.frame));
         }
+        round.newest = round.newest.max(object.sample());
         let texts = if object.texts.is_empty() { 0 } else { texts(object, known, round.frame) };
         scratch.picks.push(Pick { slot, baseline: baseline(object, known, round, last.1), texts });
     }
@@ -345,7 +348,7 @@ impl Scratch {
     /// Codes the picks, unless somebody got the same in this frame.
     fn encode(&mut self, context: &Context<'_>, room: usize) -> &Encoded {
         let found = self.encoded[..self.valid].iter().position(|encoded| {
-            encoded.baselines == context.baselines
+            (encoded.base, encoded.baselines) == (context.base, context.baselines)
                 && encoded.picks == self.picks
                 && encoded.written == self.picks.len()
                 && encoded.bytes.len() <= room
@@ -359,7 +362,7 @@ impl Scratch {
         }
         self.valid = place + 1;
         let encoded = &mut self.encoded[place];
-        encoded.baselines = context.baselines;
+        (encoded.base, encoded.baselines) = (context.base, context.baselines);
         encoded.picks.clone_from(&self.picks);
         encoded.bytes.clear();
         self.encoder.begin(context.me);

@@ -155,10 +155,15 @@ impl Objects {
     }
 
     fn next_stamp(&self, id: ObjectId) -> Result<Stamp, ObjectError> {
-        let known = self.slots.get(id).ok_or(ObjectError::Unknown)?.stamp;
+        Ok(self.highest_stamp(id).ok_or(ObjectError::Unknown)?.granted(self.term))
+    }
+
+    /// The highest stamp known or granted of an object that is there.
+    pub(super) fn highest_stamp(&self, id: ObjectId) -> Option<Stamp> {
+        let known = self.slots.get(id)?.stamp;
         let granted = self.granted.get(&id).map_or(known, |promise| promise.stamp);
         let ended = self.tombs.stamp(id).unwrap_or(known);
-        Ok(known.max(granted).max(ended).granted(self.term))
+        Some(known.max(granted).max(ended))
     }
 
     /// This peer owns the object from now on, and says so.

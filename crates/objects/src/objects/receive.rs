@@ -18,9 +18,18 @@ use crate::state::State;
 
 /// How many objects of a creator that this peer has not heard of others may already have seen die.
 const BURIED_AHEAD_MAX: u32 = 256;
-/// Moments that are kept of each object of others: the 48 updates that a baseline may be old, and as many as can
-/// overtake each other before the link drops them (PROTOCOL §4.6).
+/// Moments that are kept of each object of others: the 48 updates that a baseline may be old, and as many as overtake
+/// each other at the worst; of a state that more have overtaken the numbers are not needed (PROTOCOL §4.6).
 const KEPT_OF_OTHERS: usize = 112;
+
+/// Ends that wait to be passed on one by one; more are told by DEATHS.
+const PASSED_ON_MAX: usize = 1_024;
+
+/// How far above the stamps that were drawn one is believed that a liar may have used.
+const LEAP_MAX: u32 = 1 << 16;
+/// Objects of one member at most. It has no more than `OBJECTS_PER_PEER_MAX`; but what it gave away since may not be
+/// known here.
+const OBJECTS_OF_OTHERS_MAX: usize = 2 * OBJECTS_PER_PEER_MAX;
 
 const fn malformed(error: DecodeError) -> CloseCode {
     match error {
@@ -115,16 +124,18 @@ impl Objects {
         if let Some(schema) = self.schemas.0.of(coded.kind).filter(|schema| schema.numbers() > 0) {
             let frames = frames_of(head.frame, head.baselines, coded.baseline);
             let basis = basis(frames, |frame| object.past.at(width, frame), sample, last);
-            if basis.is_none() && coded.baseline != Baseline::None {
+            if basis.is_some() || coded.baseline == Baseline::None {
+                let numbers = &mut self.scratch.numbers;
+                coded.resolve(schema, basis.as_ref(), numbers).map_err(malformed)?;
+                object.past.note(KEPT_OF_OTHERS, head.frame, sample, numbers);
+                if head.frame > object.frame {
+                    object.numbers.copy_from_slice(numbers);
+                }
+            } else if head.frame > object.frame {
                 // An honest sender builds on what this peer has.
                 return Err(CloseCode::Malformed);
             }
-            let numbers = &mut self.scratch.numbers;
-            coded.resolve(schema, basis.as_ref(), numbers).map_err(malformed)?;
-            object.past.note(KEPT_OF_OTHERS, head.frame, sample, numbers);
-            if head.frame > object.frame {
-                object.numbers.copy_from_slice(numbers);
-            }
+            // Otherwise so many overtook it that what it builds on is gone: its numbers are old.
         }
         let mut size = object.size();
         for (index, bytes) in coded.texts() {
@@ -202,6 +213,7 @@ impl Objects {
         }
         let known = self.slots.get(new.id).map(|o| (o.stamp, o.owner));
         match known {
+            Some((stamp, owner)) if stamp == new.stamp && owner == new.owner => return self.refresh(new),
             // A counter at its end cannot grow: then the host, which checks every change of owner, is right.
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner && new.owner == self.host => {}
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {
@@ -210,7 +222,7 @@ impl Objects {
             Some((stamp, _)) if stamp >= new.stamp => return Ok(()),
             _ => {}
         }
-        let limit = if new.owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_PER_PEER_MAX };
+        let limit = if new.owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_OF_OTHERS_MAX };
         if self.slots.owned_by(new.owner) >= limit {
             return Err(CloseCode::LimitExceeded);
         }
@@ -242,6 +254,19 @@ impl Objects {
             }
             Some(_) => {}
             None => self.events.push_back(ObjectEvent::Created(id)),
+        }
+        Ok(())
+    }
+
+    /// An owner announces again what this peer knows: it lost its link to this peer and has another one now, on which
+    /// it builds on this announcement.
+    fn refresh(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
+        let object = self.read_announcement(new)?;
+        if let Some(known) = self.slots.get_mut(new.id)
+            && new.frame > known.frame
+            && (known.traits, known.texts.len()) == (object.traits, object.texts.len())
+        {
+            *known = object;
         }
         Ok(())
     }
@@ -314,6 +339,15 @@ impl Objects {
         if known.is_some_and(|known| known >= stamp) || owner == self.me || self.replicas.contains_key(&owner)
         {
             // Whoever owns it tells the reporter itself.
+            return Ok(());
+        }
+        // Every ownership of this term was granted here: of what this peer knows, it knows better. Whoever was told
+        // otherwise hears it under a stamp above.
+        if known.is_some() && stamp.term == self.term {
+            let known_owner = self.slots.get(id).map_or(self.me, |object| object.owner);
+            if known_owner == self.me || self.is_credible(id, stamp) {
+                self.outbid(id, known_owner, stamp);
+            }
             return Ok(());
         }
         // The host takes no more than the gone could have owned and it may own itself.
@@ -401,7 +435,12 @@ impl Objects {
         }
         if self.is_host() && is_news {
             for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| **peer != from) {
-                replica.destroys.insert(id, stamp);
+                // Who ends much must not make others look slow: what is much is told in runs.
+                if replica.destroys.len() < PASSED_ON_MAX {
+                    replica.destroys.insert(id, stamp);
+                } else {
+                    replica.deaths_due = true;
+                }
             }
         }
     }
@@ -427,8 +466,7 @@ impl Objects {
 
     /// The objects of a run that are there, and not newer than their end.
     fn doomed(&self, run: &Deaths) -> Vec<(ObjectId, PeerId, Stamp)> {
-        let objects =
-            self.slots.of_creator(run.creator).filter(|o| (run.first..=run.last).contains(&o.id.number));
+        let objects = self.slots.between(run.creator, run.first, run.last);
         objects.filter(|o| o.stamp <= run.stamp).map(|o| (o.id, o.owner, o.stamp)).collect()
     }
 
@@ -440,17 +478,32 @@ impl Objects {
         self.tombs.bury_run(run);
     }
 
+    /// Whether an object that is there can have had this stamp. Those of this term were drawn here, and a liar that is
+    /// gone may have told members of somewhat higher ones; but nobody shall bring the counter to its end.
+    fn is_credible(&self, id: ObjectId, stamp: Stamp) -> bool {
+        let highest = self.highest_stamp(id).map_or(0, |highest| highest.counter);
+        stamp.term < self.term || stamp.counter <= highest.saturating_add(LEAP_MAX)
+    }
+
+    /// Its owner, who is here, shall have an object under a stamp above this one, which somebody believes in.
+    fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
+        if self.granted_to(id).is_some() {
+            return;
+        }
+        self.tombs.bury(id, stamp);
+        let granted = self.grant(id, owner);
+        debug_assert!(granted.is_ok() || id == ObjectId::SESSION, "its owner is here");
+        self.tombs.exhume(id);
+    }
+
     /// A member says so, after somebody is gone. Of its own and of what the gone had it is believed. What others have
     /// lives: under a new stamp, so that it comes back where it was taken for dead.
     fn weigh(&mut self, from: PeerId, run: &Deaths) {
         for (id, owner, stamp) in self.doomed(run) {
             if owner == from || (owner != self.me && !self.replicas.contains_key(&owner)) {
                 self.end_by(from, id, run.stamp);
-            } else if stamp < run.stamp && self.granted_to(id).is_none() {
-                self.tombs.bury(id, run.stamp);
-                let granted = self.grant(id, owner);
-                debug_assert!(granted.is_ok() || id == ObjectId::SESSION, "its owner is here");
-                self.tombs.exhume(id);
+            } else if stamp < run.stamp && self.is_credible(id, run.stamp) {
+                self.outbid(id, owner, run.stamp);
             }
         }
     }

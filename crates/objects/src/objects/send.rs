@@ -97,17 +97,17 @@ impl Objects {
             return Some(pending);
         }
         let replica = self.replicas.get(&peer)?;
-        if replica.deaths_due {
-            writer.u8(MessageKind::Deaths as u8);
-            // What is beyond a message is the end of memory: too many runs to remember were merged before.
-            self.tombs.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
-            return Some(Pending(What::Deaths));
-        }
         if let Some((&id, &stamp)) = replica.destroys.first_key_value() {
             writer.u8(MessageKind::Destroy as u8);
             writer.object_id(id);
             writer.stamp(stamp);
             return Some(Pending(What::Destroyed(id)));
+        }
+        if replica.deaths_due {
+            writer.u8(MessageKind::Deaths as u8);
+            // What is beyond a message is not told: hardly anybody can hear of those objects any more.
+            self.tombs.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
+            return Some(Pending(What::Deaths));
         }
         if let Some(object) = replica.unannounced.first().and_then(|&id| self.slots.get(id)) {
             self.write_own(object, &mut writer);

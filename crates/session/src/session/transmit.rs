@@ -48,8 +48,9 @@ impl Session {
 
     fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
         self.pump(now, to);
-        let session = self.clock.time(now);
-        let session = if self.clock.is_known() { session } else { Time::ZERO };
+        // What is sampled before the session's time is known is sampled by this peer's own, and so are its frames.
+        let time = self.clock.time(now);
+        let session = if self.clock.is_known() { time } else { Time::ZERO };
         let peering = self.links.get_mut(&to)?;
         let wanted = peering.admitted && peering.next_update <= now && self.objects.wants_datagram(to);
         // What the budget holds back now is written when it allows, from what is true then.
@@ -58,7 +59,7 @@ impl Session {
         let (objects, deliveries) = (&mut self.objects, peering.link.deliveries());
         let mut compose = |packet, room, out: &mut Vec<u8>| {
             if due {
-                let place = Place { now: session, peer: to, packet, room };
+                let place = Place { now: time, peer: to, packet, room };
                 more = objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
             }
         };
