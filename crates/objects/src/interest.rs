@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use samovar_wire::sight::Focus;
-use samovar_wire::{ObjectId, PeerId};
+use samovar_wire::{ObjectId, PeerId, SortedMap};
 
 /// The edge of a cell unless the game sets another one, in the unit of the places.
 const CELL: f32 = 16.0;
@@ -38,9 +38,9 @@ pub(crate) struct Interest {
     grid: BTreeMap<Cell, Vec<u32>>,
     /// By slot.
     cells: Vec<Option<Cell>>,
-    foci: BTreeMap<PeerId, Ball>,
+    foci: SortedMap<PeerId, Ball>,
     /// What each peer is to be told of what it sees now.
-    untold: BTreeMap<PeerId, BTreeMap<ObjectId, bool>>,
+    untold: SortedMap<PeerId, SortedMap<ObjectId, bool>>,
     /// Empty but while it is borrowed: a list of peers to be used again.
     peers: Vec<PeerId>,
 }
@@ -52,8 +52,8 @@ impl Default for Interest {
             cell: CELL.to_bits(),
             grid,
             cells,
-            foci: BTreeMap::new(),
-            untold: BTreeMap::new(),
+            foci: SortedMap::new(),
+            untold: SortedMap::new(),
             peers: Vec::new(),
         }
     }
@@ -152,7 +152,7 @@ impl Interest {
         self.untold.entry(peer).or_default().insert(id, current);
     }
 
-    pub(crate) fn untold(&self, peer: PeerId) -> Option<&BTreeMap<ObjectId, bool>> {
+    pub(crate) fn untold(&self, peer: PeerId) -> Option<&SortedMap<ObjectId, bool>> {
         self.untold.get(&peer)
     }
 

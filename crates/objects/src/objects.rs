@@ -9,11 +9,11 @@ mod send;
 mod sight;
 mod typed;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
 use samovar_wire::object::Traits;
-use samovar_wire::{Duration, Kind, ObjectId, PeerId, Stamp, Term, Time};
+use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, Stamp, Term, Time};
 
 use crate::interest::Interest;
 use crate::object::{Object, Text};
@@ -112,9 +112,9 @@ pub struct Objects {
     schemas: SchemasOf,
     slots: Slots,
     tombs: Tombs,
-    replicas: BTreeMap<PeerId, Replica>,
+    replicas: SortedMap<PeerId, Replica>,
     /// At the host: grants whose receivers have not announced themselves yet.
-    granted: BTreeMap<ObjectId, Promise>,
+    granted: SortedMap<ObjectId, Promise>,
     /// Peers that were linked and are no longer: theirs are the orphans.
     departed: VecDeque<PeerId>,
     /// Somebody is gone, or the host is another: it is to be told of all ends that this peer knows.
@@ -177,8 +177,8 @@ impl Objects {
             schemas: SchemasOf(schemas),
             slots: Slots::default(),
             tombs: Tombs::default(),
-            replicas: BTreeMap::new(),
-            granted: BTreeMap::new(),
+            replicas: SortedMap::new(),
+            granted: SortedMap::new(),
             departed: VecDeque::new(),
             unsettled: false,
             last_number: 0,

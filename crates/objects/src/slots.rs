@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use samovar_wire::{ObjectId, PeerId};
+use samovar_wire::{ObjectId, PeerId, SortedMap};
 
 use crate::object::Object;
 
@@ -12,7 +12,7 @@ pub(crate) struct Slots {
     slots: Vec<Option<Object>>,
     free: Vec<u32>,
     index: BTreeMap<ObjectId, u32>,
-    owned: BTreeMap<PeerId, usize>,
+    owned: SortedMap<PeerId, usize>,
 }
 
 impl Slots {

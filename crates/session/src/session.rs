@@ -14,7 +14,7 @@ mod timers;
 mod transmit;
 mod typed;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use samovar_link::{Link, LinkConfig, LinkStats, SendError};
 use samovar_objects::{CreateError, Focus, Object, ObjectError, Objects, Schemas, State};
@@ -24,7 +24,8 @@ use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{
-    CloseCode, Duration, Entropy, Lane, Mode, ObjectId, PeerId, SeatId, Stamp, Term, Ticket, Time, Warrant,
+    CloseCode, Duration, Entropy, Lane, Mode, ObjectId, PeerId, SeatId, SortedMap, SortedSet, Stamp, Term,
+    Ticket, Time, Warrant,
 };
 
 use crate::clock::SessionClock;
@@ -105,11 +106,11 @@ pub struct Session {
     /// The revision of the session object that `view` was read from.
     view_revision: Option<(Stamp, u64)>,
     clock: SessionClock,
-    links: BTreeMap<PeerId, Peering>,
+    links: SortedMap<PeerId, Peering>,
     /// The members that the game knows of.
-    members: BTreeMap<PeerId, MemberInfo>,
+    members: SortedMap<PeerId, MemberInfo>,
     /// Seats that somebody has sat on, to tell who comes back from who is new.
-    seats: BTreeSet<SeatId>,
+    seats: SortedSet<SeatId>,
     backup: Option<PeerId>,
     /// Where the search for a backup goes on.
     last_backup: Option<PeerId>,
@@ -137,7 +138,7 @@ pub struct Session {
     focus: Option<Focus>,
     /// What the others were told of it.
     told_focus: Option<Focus>,
-    focus_untold: BTreeSet<PeerId>,
+    focus_untold: SortedSet<PeerId>,
     scratch: Vec<u8>,
 }
 
@@ -155,9 +156,9 @@ impl Session {
             view: View::founding(config.capacity),
             view_revision: None,
             clock: if is_founder { SessionClock::founded(now) } else { SessionClock::unknown(now) },
-            links: BTreeMap::new(),
-            members: BTreeMap::new(),
-            seats: BTreeSet::new(),
+            links: SortedMap::new(),
+            members: SortedMap::new(),
+            seats: SortedSet::new(),
             backup: None,
             last_backup: None,
             closed: VecDeque::new(),
@@ -178,7 +179,7 @@ impl Session {
             calls: rpc::Calls::default(),
             focus: None,
             told_focus: None,
-            focus_untold: BTreeSet::new(),
+            focus_untold: SortedSet::new(),
             scratch: Vec::new(),
             roster,
             config,

@@ -3,10 +3,8 @@
 //! What it changes of them lies over the owner's state and is seen by nobody else. A grant makes it the state; without
 //! one it is dropped, and handed to the game, which leads what it shows from there to the truth.
 
-use std::collections::BTreeMap;
-
 use samovar_wire::limits::{FIELD_MAX, STATE_MAX};
-use samovar_wire::{ObjectId, PeerId, Time};
+use samovar_wire::{ObjectId, PeerId, SortedMap, Time};
 
 use super::{ObjectError, Objects, fits};
 use crate::object::Object;
@@ -14,7 +12,7 @@ use crate::past::Past;
 use crate::state::State;
 
 /// Objects that this peer claims, and each as this peer has changed it, if it has.
-pub(super) type Claims = BTreeMap<ObjectId, Option<Object>>;
+pub(super) type Claims = SortedMap<ObjectId, Option<Object>>;
 
 impl Objects {
     /// This peer acts on an object of another from now on, for itself alone.

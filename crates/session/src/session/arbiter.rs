@@ -3,14 +3,13 @@
 //! Nothing here outlives the host's reign but what each member sees for itself: which frozen objects wait for which
 //! seat. A new host is asked anew by whoever still wishes something.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use samovar_objects::{Object, ObjectError, ObjectEvent};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
 use samovar_wire::limits::{OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX};
 use samovar_wire::object::{Access, MessageKind, Orphan};
-use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, Reader, SeatId, Time};
+use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, Reader, SeatId, SortedMap, SortedSet, Time};
 
 use super::Session;
 use super::ownership::WISHES_MAX;
@@ -75,20 +74,20 @@ pub(super) struct Arbiter {
     policy: OwnershipPolicy,
     /// What the game has not seen yet, and what it has not answered.
     queue: VecDeque<OwnershipRequest>,
-    asked: BTreeMap<(PeerId, ObjectId), Request>,
-    contests: BTreeMap<ObjectId, Contest>,
+    asked: SortedMap<(PeerId, ObjectId), Request>,
+    contests: SortedMap<ObjectId, Contest>,
     /// When an object moved last, for a while.
-    pub(super) moved: BTreeMap<ObjectId, Time>,
+    pub(super) moved: SortedMap<ObjectId, Time>,
     /// Grants to be taken up, until when.
-    promised: BTreeMap<ObjectId, (PeerId, Time)>,
+    promised: SortedMap<ObjectId, (PeerId, Time)>,
     /// What each member may still wish now, and as of when.
-    allowance: BTreeMap<PeerId, (u64, Time)>,
+    allowance: SortedMap<PeerId, (u64, Time)>,
     /// Objects that wait for whoever takes a seat.
-    pub(super) frozen: BTreeMap<ObjectId, SeatId>,
+    pub(super) frozen: SortedMap<ObjectId, SeatId>,
     /// Objects that came to the host, from whom and when: news of their owner's end may come behind.
-    inherited: BTreeMap<ObjectId, (PeerId, Time)>,
+    inherited: SortedMap<ObjectId, (PeerId, Time)>,
     /// Objects that the host keeps for itself although they may be balanced.
-    pub(super) kept: BTreeSet<ObjectId>,
+    pub(super) kept: SortedSet<ObjectId>,
 }
 
 impl Arbiter {
@@ -241,15 +240,15 @@ impl Session {
     /// Puts a wish to the game, unless it has it already.
     fn ask_game(&mut self, from: PeerId, request: &Request) {
         let first = (from, ObjectId::SESSION);
-        let asked = self.arbiter.asked.range(first..).take_while(|&(&(peer, _), _)| peer == from).count();
-        match self.arbiter.asked.entry((from, request.id)) {
-            Entry::Occupied(_) => {}
-            Entry::Vacant(_) if asked >= WISHES_MAX => self.deny(from, request, Denial::TooMany),
-            Entry::Vacant(vacant) => {
-                vacant.insert(*request);
-                self.arbiter.queue.push_back(OwnershipRequest { from, request: *request });
-            }
+        let last = (from, ObjectId { creator: PeerId(u32::MAX), number: u32::MAX });
+        if self.arbiter.asked.contains_key(&(from, request.id)) {
+            return;
         }
+        if self.arbiter.asked.range(&first, &last).count() >= WISHES_MAX {
+            return self.deny(from, request, Denial::TooMany);
+        }
+        self.arbiter.asked.insert((from, request.id), *request);
+        self.arbiter.queue.push_back(OwnershipRequest { from, request: *request });
     }
 
     /// Says no.
@@ -381,8 +380,8 @@ impl Session {
             self.arbiter.asked.clear();
             return;
         }
-        let contests = self.arbiter.contests.extract_if(.., |_, contest| contest.until <= now);
-        for (id, mut contest) in contests.collect::<Vec<_>>() {
+        let contests = self.arbiter.contests.extract_if(|_, contest| contest.until <= now);
+        for (id, mut contest) in contests {
             contest.touches.sort_unstable_by_key(|&(time, peer, _)| (time, peer));
             let mut winner = None;
             for (_, peer, request) in contest.touches {
@@ -399,8 +398,8 @@ impl Session {
             }
             debug_assert!(!self.arbiter.contests.contains_key(&id), "a contest that ended begins no other");
         }
-        let void = self.arbiter.promised.extract_if(.., |_, &mut (_, until)| until <= now);
-        for (id, (to, _)) in void.collect::<Vec<_>>() {
+        let void = self.arbiter.promised.extract_if(|_, &mut (_, until)| until <= now);
+        for (id, (to, _)) in void {
             if self.objects.granted_to(id) == Some(to)
                 && let Some(owner) = self.objects.get(id).map(Object::owner)
             {

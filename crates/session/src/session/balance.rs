@@ -5,10 +5,8 @@
 //! the one has at least two more than the other: each move brings the numbers closer together, so moves come to an
 //! end and none is ever taken back.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use samovar_objects::Object;
-use samovar_wire::{Duration, ObjectId, PeerId, Time};
+use samovar_wire::{Duration, ObjectId, PeerId, SortedMap, SortedSet, Time};
 
 use super::Session;
 
@@ -22,7 +20,7 @@ pub(super) struct Balance {
     is_on: bool,
     next: Time,
     /// What balancing gave to other members.
-    pub(super) pool: BTreeSet<ObjectId>,
+    pub(super) pool: SortedSet<ObjectId>,
 }
 
 impl Session {
@@ -54,9 +52,9 @@ impl Session {
             peer == me || link.is_some_and(|peering| peering.link.silence(now) < ANSWERS_WITHIN)
         };
         let members = self.view.members().map(|member| member.peer);
-        let mut counts: BTreeMap<PeerId, usize> =
+        let mut counts: SortedMap<PeerId, usize> =
             members.filter(|&peer| answers(peer)).map(|peer| (peer, 0)).collect();
-        let mut movable: BTreeMap<PeerId, ObjectId> = BTreeMap::new();
+        let mut movable: SortedMap<PeerId, ObjectId> = SortedMap::new();
         for object in self.objects.iter().filter(|object| object.traits().balanced) {
             let id = object.id();
             let promised = self.objects.granted_to(id);

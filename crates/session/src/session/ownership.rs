@@ -4,12 +4,10 @@
 //! and a new one, are asked again. Whoever wishes to own an object acts on it at once, for itself alone: what comes of
 //! that is in the event that ends the wish.
 
-use std::collections::BTreeMap;
-
 use samovar_objects::{Object, ObjectEvent};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
 use samovar_wire::object::MessageKind;
-use samovar_wire::{CloseCode, Duration, Lane, ObjectId, PeerId, Reader, Time, Writer};
+use samovar_wire::{CloseCode, Duration, Lane, ObjectId, PeerId, Reader, SortedMap, Time, Writer};
 
 use super::{Event, Phase, Session};
 
@@ -76,7 +74,7 @@ struct Open {
 
 /// The wishes of this peer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wishes(BTreeMap<ObjectId, Open>);
+pub(super) struct Wishes(SortedMap<ObjectId, Open>);
 
 impl Session {
     /// Asks the host for an object. From now on this peer may change it as if it were its own; until it is, nobody else

@@ -4,7 +4,7 @@
 //! the answer comes by [`Lane::Unreliable`]. On a lane that loses messages a call is carried out at most once, and ends
 //! by its time-out when it or its answer is lost.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use samovar_link::SendError;
 use samovar_objects::StateError;
@@ -12,7 +12,7 @@ use samovar_objects::pack::{BitReader, BitWriter, Pack};
 use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
-use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, Time, Writer};
+use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, SortedSet, Time, Writer};
 
 use super::{Event, Phase, Session, Target};
 
@@ -190,11 +190,11 @@ struct Made {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
     last: u64,
-    made: BTreeMap<CallId, Made>,
+    made: SortedMap<CallId, Made>,
     /// The calls of this peer by the end of their time.
-    deadlines: BTreeSet<(Time, CallId)>,
+    deadlines: SortedSet<(Time, CallId)>,
     /// Calls of others, and by which lane they are answered.
-    open: BTreeMap<CallKey, Lane>,
+    open: SortedMap<CallKey, Lane>,
     /// Of those the ones that the game has not seen.
     queue: VecDeque<IncomingCall>,
 }
@@ -348,9 +348,8 @@ impl Session {
             return;
         }
         let lane = if let Lane::Sequenced(_) = lane { Lane::Unreliable } else { lane };
-        let first = CallKey { from, number: 0 };
-        let of_caller = self.calls.open.range(first..).take_while(|(key, _)| key.from == from);
-        if of_caller.count() >= CALLS_PER_PEER_MAX {
+        let (first, last) = (CallKey { from, number: 0 }, CallKey { from, number: u64::MAX });
+        if self.calls.open.range(&first, &last).count() >= CALLS_PER_PEER_MAX {
             // Who cannot even be told so waits until its time is over.
             let _ =
                 self.send_by(from, lane, MessageKind::Reply, |out| ReplyBody::Busy.encode(call.number, out));

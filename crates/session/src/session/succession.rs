@@ -1,10 +1,8 @@
 //! A new term, and a new view: how the session goes on under them.
 
-use std::collections::BTreeMap;
-
 use samovar_roster::Verdict;
 use samovar_wire::control::PeerControl;
-use samovar_wire::{CloseCode, ObjectId, PeerId, Time, Warrant};
+use samovar_wire::{CloseCode, ObjectId, PeerId, SortedMap, Time, Warrant};
 
 use super::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Phase, Session};
 
@@ -115,7 +113,7 @@ impl Session {
         if self.phase != Phase::Member {
             return;
         }
-        let members: BTreeMap<PeerId, MemberInfo> =
+        let members: SortedMap<PeerId, MemberInfo> =
             self.view.members().map(|m| (m.peer, member_info(&m))).collect();
         let gone: Vec<_> =
             self.members.values().filter(|m| !members.contains_key(&m.peer)).cloned().collect();

@@ -80,7 +80,7 @@ impl Session {
 
     /// Looks at everybody's life, and claims the succession when it is this peer's turn.
     pub(super) fn watch(&mut self, now: Time) {
-        let mut lives = std::collections::BTreeMap::new();
+        let mut lives = samovar_wire::SortedMap::new();
         for (&peer, peering) in &mut self.links {
             let silence = peering.link.silence(now);
             peering.hint.take_if(|since| *since + HINT_FADES <= now && silence < Duration::from_millis(500));

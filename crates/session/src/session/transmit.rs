@@ -1,7 +1,5 @@
 //! What goes out: to whom, in which mode, which bytes.
 
-use core::ops::Bound;
-
 use samovar_link::Source;
 use samovar_objects::Place;
 use samovar_wire::{Duration, Lane, Mode, PeerId, Time};
@@ -39,8 +37,10 @@ impl Session {
             {
                 return Some((peer, mode));
             }
-            let after = self.serving.map_or(Bound::Unbounded, Bound::Excluded);
-            let next = self.links.range((after, Bound::Unbounded)).next().or(self.links.first_key_value());
+            let next = match self.serving {
+                Some(peer) => self.links.next_after(&peer),
+                None => self.links.first_key_value(),
+            };
             self.serving = next.map(|(&peer, _)| peer);
         }
         None
