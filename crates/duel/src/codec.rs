@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use samovar_session::objects::StateError;
+
 /// Why the bytes of a field were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -35,6 +37,15 @@ impl fmt::Display for DecodeError {
 }
 
 impl std::error::Error for DecodeError {}
+
+impl From<StateError> for DecodeError {
+    fn from(error: StateError) -> Self {
+        match error {
+            StateError::Missing => Self::WrongLength,
+            _ => Self::OutOfRange,
+        }
+    }
+}
 
 /// What is left of a field to read.
 pub(crate) struct Reader<'a> {
@@ -85,11 +96,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How a vector is written: 16 bits a component, and a limit on its length.
+/// How a vector is written: steps of which 16 bits a component are enough, and a limit on its length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
-    /// The value that the largest quantum stands for.
-    range: f64,
+    /// What one quantum is.
+    step: f64,
     /// The longest vector, in quanta.
     limit: i64,
 }
@@ -100,15 +111,18 @@ impl Scale {
 
     /// A scale whose components span ±`range` and whose vectors are at most `limit` long.
     pub(crate) const fn new(range: f64, limit: f64) -> Self {
-        Self { range, limit: (limit / range * Self::LARGEST) as i64 }
+        Self::stepped(range / Self::LARGEST, limit)
+    }
+
+    /// A scale in steps of `step` whose vectors are at most `limit` long, which is at most 32,767 steps.
+    pub(crate) const fn stepped(step: f64, limit: f64) -> Self {
+        Self { step, limit: (limit / step) as i64 }
     }
 
     /// The nearest vector that can be written, in quanta. What is too long is shortened; what is not finite is zero.
     pub(crate) fn quantise<const N: usize>(self, vector: [f32; N]) -> [i16; N] {
         // The cast maps not-a-number to zero and saturates infinities.
-        let quanta = vector.map(|each| {
-            ((f64::from(each) / self.range * Self::LARGEST).round() as i64).clamp(-32_767, 32_767)
-        });
+        let quanta = vector.map(|each| ((f64::from(each) / self.step).round() as i64).clamp(-32_767, 32_767));
         let squared: i64 = quanta.iter().map(|each| each * each).sum();
         let shorten =
             if squared > self.limit * self.limit { self.limit as f64 / (squared as f64).sqrt() } else { 1.0 };
@@ -123,7 +137,16 @@ impl Scale {
         if squared > self.limit * self.limit {
             return Err(DecodeError::OutOfRange);
         }
-        Ok(quanta.map(|each| (f64::from(each) / Self::LARGEST * self.range) as f32))
+        Ok(self.vector(quanta))
+    }
+
+    /// The nearest vector that can be written.
+    pub(crate) fn rounded<const N: usize>(self, vector: [f32; N]) -> [f32; N] {
+        self.vector(self.quantise(vector))
+    }
+
+    fn vector<const N: usize>(self, quanta: [i16; N]) -> [f32; N] {
+        quanta.map(|each| (f64::from(each) * self.step) as f32)
     }
 
     pub(crate) fn write<const N: usize>(self, vector: [f32; N], out: &mut Vec<u8>) {

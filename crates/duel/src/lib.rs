@@ -16,6 +16,7 @@
 //! use samovar_duel::hits::{Struck, Sweep, Target};
 //! use samovar_duel::player::PlayerKey;
 //! use samovar_duel::teapot::{Controls, Surroundings, Teapot};
+//! use samovar_session::State;
 //!
 //! let (me, now, frame) = (PlayerKey::Seat(1), 5_000_000, 16_667);
 //! let mut teapot = Teapot::new(TEA_TABLE.farthest_spawn(me.preference(), &[]));
@@ -24,8 +25,9 @@
 //! // The owner: controls, one frame, what to publish.
 //! let controls = Controls { throttle: 1.0, turn: 0.0, fire: true };
 //! teapot.step(frame, controls, &Surroundings { arena: &TEA_TABLE, others: &[] });
-//! let fields = [teapot.motion().encode()];
-//! assert_eq!(fields[0].len(), 12);
+//! let mut state = State::default();
+//! teapot.motion().encode(&mut state);
+//! assert_eq!(state.numbers().len(), 6);
 //! let launch = (controls.fire && cooldown.try_fire(now)).then(|| Launch::from_spout(me, &teapot.motion(), now));
 //!
 //! // The host: what the cube struck since it looked last.

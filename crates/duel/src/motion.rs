@@ -1,18 +1,34 @@
 //! Position and velocities of a teapot at one moment: what its owner publishes and everyone else extrapolates.
 
+use samovar_session::objects::Replicate;
+
 use crate::arena::Spawn;
 use crate::plane::{Vec2, add, rotate, scale, wrap_angle};
 
+/// The step in which positions travel, in table units.
+pub(crate) const PLACE_STEP: f64 = 0.001;
+
+/// The step in which velocities travel, in table units per second.
+pub(crate) const SPEED_STEP: f64 = 0.005;
+
 /// Where a teapot is, where it points, and how both change.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+///
+/// What is derived says how it travels: rounded, and predicted from what the receiver has. The ranges are wider than
+/// what a teapot can do; [`Motion::encode`] and [`Motion::decode`] keep it possible.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Replicate)]
+#[replicate(crate = samovar_session::objects)]
 pub struct Motion {
     /// The centre of the body, in table units.
+    #[replicate(range = 20.0, precision = PLACE_STEP, rate = velocity)]
     pub position: Vec2,
     /// How the position really changes, in units per second: along the wall while the teapot slides on one.
+    #[replicate(range = 16.0, precision = SPEED_STEP, smooth)]
     pub velocity: Vec2,
     /// Where the spout points, in radians from −π to π.
+    #[replicate(angle, precision = 0.002, rate = spin)]
     pub heading: f32,
     /// How the heading changes, in radians per second.
+    #[replicate(range = 8.0, precision = 0.005, smooth)]
     pub spin: f32,
 }
 

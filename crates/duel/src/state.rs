@@ -1,53 +1,49 @@
 //! The fields of the replicated objects.
 //!
 //! Replication works by field: a field that did not change does not travel. So a field holds what changes together.
+//! What is bytes travels whole when it changes; numbers are rounded, predicted, and what the prediction misses is sent.
 //!
 //! | object | owner | field | bytes | holds |
 //! |---|---|---|---|---|
-//! | teapot | its player; the host for robots | 0 [`IDENTITY`] | 5 to 85 | key, colour, name |
-//! | | | 1 [`MOTION`] | 12 | position, velocity, heading, spin |
-//! | | | 2 [`PHASE`] | 1 or 9 | alive, hit or shielded, until when |
+//! | teapot | its player; the host for robots | identity, text 0 [`IDENTITY`] | 5 to 85 | key, colour, name |
+//! | | | position, velocity, heading, spin | numbers | see [`Motion`] |
+//! | | | phase, text 1 [`PHASE`] | 1 or 9 | alive, hit or shielded, until when |
 //! | cube | its shooter; the host for robots | 0 [`LAUNCH`] | 23 | shooter and launch, see [`Launch`](crate::cube::Launch) |
 //! | scoreboard | the host | 0 to 31 | 0 to 111 | one row each, see [`Scoreboard`](crate::scores::Scoreboard) |
 //!
-//! All numbers are little-endian. A key is a kind (0 seat, 1 robot) and 16 bits; a name is a length and UTF-8.
-//! Decoding accepts exactly the bytes that encoding writes. Whether an object's owner may speak for the player it
-//! names is for whoever knows the members to check.
+//! All numbers in bytes are little-endian. A key is a kind (0 seat, 1 robot) and 16 bits; a name is a length and UTF-8.
+//! Decoding accepts exactly what encoding writes. Whether an object's owner may speak for the player it names is for
+//! whoever knows the members to check.
 
-use std::f32::consts::TAU;
+use samovar_session::State;
+use samovar_session::objects::{Coding, Replicate, Schema, SchemaBuilder, StateReader};
+use samovar_wire::Kind;
 
 use crate::codec::{DecodeError, Reader, Scale};
-use crate::motion::Motion;
+use crate::motion::{Motion, PLACE_STEP, SPEED_STEP};
 use crate::phase::Phase;
-use crate::plane::wrap_angle;
 use crate::player::{Glaze, PlayerKey, PlayerName};
 
-/// The field of a teapot that says who drives it.
+/// The text of a teapot that says who drives it.
 pub const IDENTITY: usize = 0;
 
-/// The field of a teapot that says how it moves; the only one that changes often.
-pub const MOTION: usize = 1;
-
-/// The field of a teapot that says whether it is on the table.
-pub const PHASE: usize = 2;
-
-/// How many fields a teapot has.
-pub const TEAPOT_FIELDS: usize = 3;
+/// The text of a teapot that says whether it is on the table.
+pub const PHASE: usize = 1;
 
 /// The only field of a cube.
 pub const LAUNCH: usize = 0;
 
-/// Positions are written in steps of 0.6 mm of a unit, up to the rim.
-const PLACES: Scale = Scale::new(20.0, 16.0);
+/// Key, colour, and a name with its length: see the table.
+const IDENTITY_MAX: u8 = 85;
 
-/// Velocities are written in steps of 0.5 mm of a unit per second.
-const VELOCITIES: Scale = Scale::new(16.0, 10.0);
+/// A kind, and the time until which it lasts.
+const PHASE_MAX: u8 = 9;
 
-/// Spins are written in steps of 0.2 mrad per second.
-const SPINS: Scale = Scale::new(8.0, 8.0);
+/// Positions are within the rim.
+const PLACES: Scale = Scale::stepped(PLACE_STEP, 16.0);
 
-/// A heading is written in steps of a 65,536th of a turn.
-const HEADINGS: f32 = 65_536.0;
+/// No teapot is faster than this.
+const VELOCITIES: Scale = Scale::stepped(SPEED_STEP, 10.0);
 
 /// Who drives a teapot, and how it looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,31 +81,24 @@ impl Identity {
 }
 
 impl Motion {
-    /// The bytes of the field, 12 of them. Numbers are rounded, and vectors that are too long shortened.
-    pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(12);
-        PLACES.write(self.position, &mut out);
-        VELOCITIES.write(self.velocity, &mut out);
-        // Through i64, so that rounding up to a whole turn becomes zero; not-a-number becomes zero as well.
-        let heading = (self.heading.rem_euclid(TAU) / TAU * HEADINGS).round() as i64 as u16;
-        out.extend(heading.to_le_bytes());
-        SPINS.write([self.spin], &mut out);
-        out
+    /// Appends its numbers to a state. They are rounded, and vectors that are too long shortened.
+    pub fn encode(&self, state: &mut State) {
+        self.possible().write(state);
     }
 
-    /// The motion written in a field.
+    /// The motion whose numbers come next in a state.
     ///
     /// # Errors
-    /// A [`DecodeError`] when the bytes are not what [`encode`](Self::encode) writes: for instance a place beyond
-    /// the rim, or a speed that no teapot reaches.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let position = reader.vector(PLACES)?;
-        let velocity = reader.vector(VELOCITIES)?;
-        let heading = wrap_angle(f32::from(reader.u16()?) / HEADINGS * TAU);
-        let [spin] = reader.vector(SPINS)?;
-        reader.finish()?;
-        Ok(Self { position, velocity, heading, spin })
+    /// A [`DecodeError`] when they are not what [`encode`](Self::encode) writes: for instance a place beyond the rim,
+    /// or a speed that no teapot reaches.
+    pub fn decode(state: &mut StateReader<'_>) -> Result<Self, DecodeError> {
+        let motion = Self::read(state)?;
+        if motion == motion.possible() { Ok(motion) } else { Err(DecodeError::OutOfRange) }
+    }
+
+    /// Within the rim and not too fast; rounded, so that what is at the limit does not round to what is beyond it.
+    fn possible(&self) -> Self {
+        Self { position: PLACES.rounded(self.position), velocity: VELOCITIES.rounded(self.velocity), ..*self }
     }
 }
 
@@ -145,21 +134,31 @@ pub struct TeapotState {
 }
 
 impl TeapotState {
-    /// All fields, in the order of their indices.
-    pub fn to_fields(&self) -> [Vec<u8>; TEAPOT_FIELDS] {
-        [self.identity.encode(), self.motion.encode(), self.phase.encode()]
+    /// What the teapots of a game are made of, when they are objects of this kind.
+    pub(crate) fn schema(kind: Kind) -> Schema {
+        let mut fields = SchemaBuilder::default();
+        fields.field("identity", Coding::Text { max: IDENTITY_MAX });
+        Motion::describe(&mut fields, "motion");
+        fields.field("phase", Coding::Text { max: PHASE_MAX });
+        fields.build(kind)
     }
 
-    /// The teapot written in these fields.
+    /// Appends it to a state.
+    pub fn write(&self, state: &mut State) {
+        state.text(&self.identity.encode());
+        self.motion.encode(state);
+        state.text(&self.phase.encode());
+    }
+
+    /// The teapot that comes next in a state.
     ///
     /// # Errors
-    /// A [`DecodeError`] when there are not [`TEAPOT_FIELDS`] fields or one of them is not what an encoder writes.
-    pub fn from_fields<F: AsRef<[u8]>>(fields: &[F]) -> Result<Self, DecodeError> {
-        let [identity, motion, phase] = fields else { return Err(DecodeError::WrongLength) };
+    /// A [`DecodeError`] when something is missing, or one of its fields is not what an encoder writes.
+    pub fn read(state: &mut StateReader<'_>) -> Result<Self, DecodeError> {
         Ok(Self {
-            identity: Identity::decode(identity.as_ref())?,
-            motion: Motion::decode(motion.as_ref())?,
-            phase: Phase::decode(phase.as_ref())?,
+            identity: Identity::decode(state.text()?)?,
+            motion: Motion::decode(state)?,
+            phase: Phase::decode(state.text()?)?,
         })
     }
 }
@@ -168,7 +167,7 @@ impl TeapotState {
 mod tests {
     use super::*;
     use crate::arena::TEA_TABLE;
-    use crate::plane::{direction, distance, scale};
+    use crate::plane::{direction, scale, wrap_angle};
     use crate::rng::Rng;
     use crate::teapot::{BODY_RADIUS, TOP_SPEED, TOP_SPIN};
     #[cfg(target_arch = "wasm32")]
@@ -197,64 +196,119 @@ mod tests {
         }
     }
 
+    fn written(state: &TeapotState) -> State {
+        let mut out = State::default();
+        state.write(&mut out);
+        out
+    }
+
+    fn numbers_of(motion: &Motion) -> Vec<i32> {
+        let mut state = State::default();
+        motion.encode(&mut state);
+        state.numbers().to_vec()
+    }
+
+    fn state_of(numbers: &[i32], texts: &[Vec<u8>]) -> State {
+        let mut state = State::default();
+        numbers.iter().for_each(|&number| state.number(number));
+        texts.iter().for_each(|text| state.text(text));
+        state
+    }
+
+    fn motion_of(numbers: &[i32]) -> Result<Motion, DecodeError> {
+        Motion::decode(&mut state_of(numbers, &[]).reader())
+    }
+
     #[test]
-    fn motion_survives_within_its_steps_and_then_exactly() {
+    fn motion_survives_within_half_a_step_and_then_exactly() {
         let mut rng = Rng::new(61);
+        // What f32 adds to half a step.
+        let is_near = |one: f32, other: f32, step: f64| f64::from((one - other).abs()) < 0.5 * step + 2e-6;
         for _ in 0..20_000 {
             let exact = motion(&mut rng);
-            let bytes = exact.encode();
-            assert_eq!(bytes.len(), 12);
-            let back = Motion::decode(&bytes).unwrap();
-            assert!(distance(exact.position, back.position) < 0.000_7);
-            assert!(distance(exact.velocity, back.velocity) < 0.000_7);
-            assert!(wrap_angle(exact.heading - back.heading).abs() < 0.000_1);
-            assert!((exact.spin - back.spin).abs() < 0.000_3);
-            assert_eq!(back.encode(), bytes);
+            let numbers = numbers_of(&exact);
+            assert_eq!(numbers.len(), 6);
+            let back = motion_of(&numbers).unwrap();
+            for axis in 0..2 {
+                assert!(is_near(exact.position[axis], back.position[axis], PLACE_STEP), "{exact:?} {back:?}");
+                assert!(is_near(exact.velocity[axis], back.velocity[axis], SPEED_STEP), "{exact:?} {back:?}");
+            }
+            assert!(is_near(wrap_angle(exact.heading - back.heading), 0.0, 0.002), "{exact:?} {back:?}");
+            assert!(is_near(exact.spin, back.spin, 0.005), "{exact:?} {back:?}");
+            assert_eq!(numbers_of(&back), numbers);
         }
     }
 
     #[test]
     fn every_heading_is_written_as_itself() {
-        for heading in 0..=u16::MAX {
-            let mut bytes = Motion::default().encode();
-            bytes[8..10].copy_from_slice(&heading.to_le_bytes());
-            assert_eq!(Motion::decode(&bytes).unwrap().encode(), bytes);
+        let Some(Coding::Angle { turn, .. }) =
+            TeapotState::schema(Kind(1)).fields().iter().map(|field| field.coding).nth(3)
+        else {
+            panic!("the heading is an angle");
+        };
+        assert_eq!(turn, 3_142);
+        for heading in 0..turn {
+            let numbers = [0, 0, 0, 0, heading, 0];
+            assert_eq!(numbers_of(&motion_of(&numbers).unwrap()), numbers);
         }
+        assert_eq!(motion_of(&[0, 0, 0, 0, turn, 0]), Err(DecodeError::OutOfRange));
     }
 
     #[test]
     fn wild_motion_is_written_as_something_possible() {
-        for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -1e9, f32::MIN_POSITIVE] {
-            let wild = Motion { position: [value, 1.0], velocity: [2.0, value], heading: value, spin: value };
-            let back = Motion::decode(&wild.encode()).unwrap();
-            assert!(crate::plane::length(back.position) < 16.001);
+        let values = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -1e9, f32::MIN_POSITIVE];
+        let close = [15.9996, 16.0, 16.0004, 16.0011, 11.3138, 9.9976, 10.0, 10.0024, 7.0711];
+        for value in values.into_iter().chain(close) {
+            for other in [0.0, 1.0, value, -value] {
+                let wild = Motion {
+                    position: [value, other],
+                    velocity: [other, value],
+                    heading: value,
+                    spin: value,
+                };
+                let back = motion_of(&numbers_of(&wild)).unwrap();
+                assert!(crate::plane::length(back.position) < 16.000_01, "{wild:?} {back:?}");
+                assert!(crate::plane::length(back.velocity) < 10.000_01, "{wild:?} {back:?}");
+                assert!(back.spin.abs() <= 8.0);
+            }
         }
         let turned = Motion { heading: -1e-9, ..Motion::default() };
-        assert_eq!(Motion::decode(&turned.encode()).unwrap().heading, 0.0);
+        assert_eq!(motion_of(&numbers_of(&turned)).unwrap().heading, 0.0);
     }
 
     #[test]
     fn impossible_motion_is_refused() {
-        let with = |index: usize, value: i16| {
-            let mut bytes = Motion::default().encode();
-            bytes[index..index + 2].copy_from_slice(&value.to_le_bytes());
-            Motion::decode(&bytes)
+        let with = |index: usize, value: i32| {
+            let mut numbers = [0; 6];
+            numbers[index] = value;
+            motion_of(&numbers)
         };
-        assert_eq!(with(0, i16::MAX), Err(DecodeError::OutOfRange), "beyond the rim");
-        assert_eq!(with(4, i16::MAX), Err(DecodeError::OutOfRange), "too fast");
-        assert_eq!(with(10, i16::MIN), Err(DecodeError::OutOfRange), "no encoder writes this spin");
-        assert_eq!(Motion::decode(&[0; 11]), Err(DecodeError::WrongLength));
-        assert_eq!(Motion::decode(&[0; 13]), Err(DecodeError::WrongLength));
+        assert!(with(0, 16_000).is_ok() && with(2, -2_000).is_ok() && with(5, 1_600).is_ok());
+        assert_eq!(with(0, 16_001), Err(DecodeError::OutOfRange), "beyond the rim");
+        assert_eq!(with(1, i32::MIN), Err(DecodeError::OutOfRange), "beyond what a field can say");
+        assert_eq!(with(2, 2_001), Err(DecodeError::OutOfRange), "too fast");
+        assert_eq!(with(4, -1), Err(DecodeError::OutOfRange), "no encoder writes this heading");
+        assert_eq!(with(5, -1_601), Err(DecodeError::OutOfRange), "no encoder writes this spin");
+        assert_eq!(motion_of(&[11_400, 11_400, 0, 0, 0, 0]), Err(DecodeError::OutOfRange), "off a corner");
+        assert_eq!(motion_of(&[0; 5]), Err(DecodeError::WrongLength));
     }
 
     #[test]
     fn a_teapot_is_the_same_after_its_travels() {
         let mut rng = Rng::new(62);
         for _ in 0..5_000 {
-            let fields = teapot(&mut rng).to_fields();
-            assert!(fields.iter().all(|field| field.len() <= 85));
-            assert_eq!(TeapotState::from_fields(&fields).unwrap().to_fields(), fields);
+            let state = written(&teapot(&mut rng));
+            let sizes: Vec<_> = state.texts().map(<[u8]>::len).collect();
+            assert!(sizes[IDENTITY] <= IDENTITY_MAX.into() && sizes[PHASE] <= PHASE_MAX.into());
+            assert_eq!(written(&TeapotState::read(&mut state.reader()).unwrap()), state);
         }
+    }
+
+    #[test]
+    fn the_longest_name_fits_its_field() {
+        let name = PlayerName::new(&"🫖".repeat(40));
+        let identity = Identity { driver: PlayerKey::Seat(u16::MAX), glaze: Glaze::default(), name };
+        assert_eq!(identity.encode().len(), usize::from(IDENTITY_MAX));
     }
 
     #[test]
@@ -262,28 +316,41 @@ mod tests {
         let mut rng = Rng::new(63);
         let mut accepted = 0;
         for _ in 0..50_000 {
-            let mut fields = teapot(&mut rng).to_fields();
-            let field = &mut fields[rng.below(3) as usize];
-            match rng.below(3) {
-                0 => *field = (0..rng.below(100)).map(|_| rng.next_u64() as u8).collect(),
-                1 => field.truncate(rng.below(12) as usize),
-                _ => {
-                    let index = rng.below(field.len() as u32) as usize;
-                    field[index] = rng.next_u64() as u8;
+            let state = written(&teapot(&mut rng));
+            let mut numbers = state.numbers().to_vec();
+            let mut texts: Vec<_> = state.texts().map(<[u8]>::to_vec).collect();
+            let text = &mut texts[rng.below(2) as usize];
+            match rng.below(6) {
+                0 => *text = (0..rng.below(100)).map(|_| rng.next_u64() as u8).collect(),
+                1 => text.truncate(rng.below(12) as usize),
+                2 => {
+                    let index = rng.below(text.len() as u32) as usize;
+                    text[index] = rng.next_u64() as u8;
                 }
+                3 => numbers[rng.below(6) as usize] = rng.next_u64() as i32,
+                4 => numbers.truncate(rng.below(7) as usize),
+                _ => numbers[rng.below(6) as usize] = rng.below(50_000) as i32 - 25_000,
             }
-            if let Ok(state) = TeapotState::from_fields(&fields) {
+            let state = state_of(&numbers, &texts);
+            if let Ok(teapot) = TeapotState::read(&mut state.reader()) {
                 accepted += 1;
-                assert_eq!(state.to_fields(), fields);
+                assert_eq!(written(&teapot), state);
             }
         }
         assert!((5_000..45_000).contains(&accepted), "{accepted}");
     }
 
     #[test]
-    fn a_teapot_has_exactly_its_fields() {
-        let fields = teapot(&mut Rng::new(64)).to_fields();
-        assert_eq!(TeapotState::from_fields(&fields[..2]), Err(DecodeError::WrongLength));
+    fn a_teapot_has_its_fields() {
+        let state = written(&teapot(&mut Rng::new(64)));
+        let texts: Vec<_> = state.texts().map(<[u8]>::to_vec).collect();
+        let refused = |numbers: &[i32], texts: &[Vec<u8>]| {
+            TeapotState::read(&mut state_of(numbers, texts).reader()).unwrap_err()
+        };
+        assert_eq!(refused(state.numbers(), &texts[..1]), DecodeError::WrongLength);
+        assert_eq!(refused(&state.numbers()[..5], &texts), DecodeError::WrongLength);
+        let schema = TeapotState::schema(Kind(1));
+        assert_eq!((schema.numbers(), schema.texts()), (state.numbers().len(), texts.len()));
         assert_eq!(Phase::decode(&[1, 0]), Err(DecodeError::WrongLength));
         assert_eq!(Phase::decode(&[3]), Err(DecodeError::UnknownTag(3)));
         assert_eq!(Phase::decode(&[0, 0]), Err(DecodeError::WrongLength));

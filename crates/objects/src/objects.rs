@@ -1,17 +1,21 @@
 //! All objects: what the application does with them, and the state that the protocol needs.
 
+mod claims;
 mod fields;
 mod frames;
 mod owner;
 mod receive;
 mod send;
+mod sight;
+mod typed;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
+use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
 use samovar_wire::object::Traits;
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, Stamp, Term, Time};
 
+use crate::interest::Interest;
 use crate::object::{Object, Text};
 use crate::past::Past;
 use crate::replica::Replica;
@@ -19,6 +23,7 @@ use crate::schema::{Coding, Schema, Schemas};
 use crate::slots::Slots;
 use crate::state::State;
 use crate::tombs::Tombs;
+use claims::Claims;
 use frames::Scratch;
 
 pub use frames::Place;
@@ -46,13 +51,17 @@ pub enum ObjectEvent {
         /// What it was.
         kind: Kind,
     },
+    /// The owner of an object that this peer wants to see tells it of changes from now on.
+    Entered(ObjectId),
+    /// An object is no longer what this peer wants to see: its owner tells no changes of it.
+    Left(ObjectId),
 }
 
 /// Why an object was not created. The caller is at fault, or its appetite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// This peer has `OBJECTS_PER_PEER_MAX` already.
+    /// This peer has `OBJECTS_PER_PEER_MAX` already, or the host `OBJECTS_AT_HOST_MAX`.
     TooMany,
     /// More than `FIELDS_MAX` fields, a field over `FIELD_MAX` bytes, or a state over `STATE_MAX`.
     TooLarge,
@@ -118,6 +127,8 @@ pub struct Objects {
     /// Objects that changed since then.
     touched: Vec<u32>,
     events: VecDeque<ObjectEvent>,
+    claims: Claims,
+    interest: Interest,
     scratch: Scratch,
 }
 
@@ -176,19 +187,21 @@ impl Objects {
             frame_time: Time::ZERO,
             touched: Vec::new(),
             events: VecDeque::new(),
+            claims: Claims::default(),
+            interest: Interest::default(),
             scratch: Scratch::default(),
         }
     }
 
-    /// All objects, by id.
+    /// All objects, by id; those that this peer claims as it has changed them.
     pub fn iter(&self) -> impl Iterator<Item = &Object> {
-        self.slots.iter()
+        self.slots.iter().map(|object| self.shown(object))
     }
 
-    /// One object.
+    /// One object; one that this peer claims as it has changed it.
     #[must_use]
     pub fn get(&self, id: ObjectId) -> Option<&Object> {
-        self.slots.get(id)
+        self.slots.get(id).map(|object| self.shown(object))
     }
 
     /// The schema of a kind, if it has one.
@@ -228,7 +241,8 @@ impl Objects {
         if traits.kind == Kind::SESSION {
             return Err(CreateError::Reserved);
         }
-        if self.slots.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
+        let most = if self.is_host() { OBJECTS_AT_HOST_MAX } else { OBJECTS_PER_PEER_MAX };
+        if self.slots.owned_by(self.me) >= most {
             return Err(CreateError::TooMany);
         }
         let id = ObjectId { creator: self.me, number: self.last_number + 1 };
@@ -242,7 +256,7 @@ impl Objects {
     /// # Errors
     /// `TooLarge`.
     pub fn create_session(&mut self, now: Time, fields: &[&[u8]]) -> Result<(), CreateError> {
-        let traits = Traits { kind: Kind::SESSION, reliable: true, dies_with_owner: false };
+        let traits = Traits { reliable: true, ..Traits::of(Kind::SESSION) };
         let mut state = State::default();
         fields.iter().for_each(|field| state.text(field));
         self.insert_own(now, ObjectId::SESSION, traits, &state)
@@ -282,6 +296,8 @@ impl Objects {
             versions: if traits.reliable { vec![0; fields] } else { Vec::new() },
             priority: PRIORITY,
             interval: Duration::ZERO,
+            current: true,
+            claimed: false,
         });
         self.own(id);
         Ok(())
@@ -308,19 +324,23 @@ impl Objects {
             replica.destroys.remove(&id);
             replica.unannounced.insert(id);
         });
+        self.look(slot);
     }
 
-    /// Sets a text field of an object that this peer owns, sampled at session time `now`. A value that is the same
-    /// as before costs nothing.
+    /// Sets a text field of an object that this peer owns or claims, sampled at session time `now`. A value that is the
+    /// same as before costs nothing.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`, `BadField`.
     pub fn set(&mut self, now: Time, id: ObjectId, index: usize, value: &[u8]) -> Result<(), ObjectError> {
+        if self.is_claimed(id) {
+            return self.set_claimed(now, id, index, value);
+        }
         let slot = self.own_slot(id)?;
         let object = self.slots.at_mut(slot).ok_or(ObjectError::Unknown)?;
         let size = object.size();
-        let text =
-            object.texts.get_mut(index).filter(|_| value.len() <= FIELD_MAX).ok_or(ObjectError::BadField)?;
+        let max = self.schemas.0.of(object.traits.kind).map_or(FIELD_MAX, |schema| schema.text_max(index));
+        let text = object.texts.get_mut(index).filter(|_| value.len() <= max).ok_or(ObjectError::BadField)?;
         if text.bytes == value {
             return Ok(());
         }
@@ -339,12 +359,15 @@ impl Objects {
         Ok(())
     }
 
-    /// Sets the whole state of an object that this peer owns, sampled at session time `now`. What is the same as
-    /// before costs nothing.
+    /// Sets the whole state of an object that this peer owns or claims, sampled at session time `now`. What is the same
+    /// as before costs nothing.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`, `BadField`.
     pub fn set_state(&mut self, now: Time, id: ObjectId, state: &State) -> Result<(), ObjectError> {
+        if self.is_claimed(id) {
+            return self.set_state_claimed(now, id, state);
+        }
         let slot = self.own_slot(id)?;
         let next = self.frame + 1;
         let object = self.slots.at_mut(slot).ok_or(ObjectError::Unknown)?;
@@ -407,10 +430,11 @@ impl Objects {
         self.replicas.values_mut().for_each(|replica| {
             if is_reliable {
                 replica.dirty.insert(id);
-            } else {
+            } else if replica.known(slot).is_none_or(|known| known.relevant) {
                 replica.behind.insert(slot);
             }
         });
+        self.look(slot);
     }
 
     /// How much an object that this peer owns counts where not all that changed fits into a packet: twice as much is

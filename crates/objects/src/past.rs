@@ -57,14 +57,23 @@ impl Past {
 
     /// The moment of exactly this frame.
     pub(crate) fn at(&self, width: usize, frame: u64) -> Option<Moment<'_>> {
-        let moment = self.entries.iter().rfind(|entry| entry.frame <= frame)?;
-        (moment.frame == frame).then(|| self.moment(width, moment))
+        let moment = self.up_to(frame).filter(|entry| entry.frame == frame)?;
+        Some(self.moment(width, moment))
     }
 
     /// The newest moment up to this frame.
     pub(crate) fn as_of(&self, width: usize, frame: u64) -> Option<Moment<'_>> {
-        let moment = self.entries.iter().rfind(|entry| entry.frame <= frame)?;
-        Some(self.moment(width, moment))
+        Some(self.moment(width, self.up_to(frame)?))
+    }
+
+    fn up_to(&self, frame: u64) -> Option<&Entry> {
+        // Mostly one frame follows the other, so it is as many entries back as frames.
+        let newest = self.entries.back()?;
+        let back = usize::try_from(newest.frame.saturating_sub(frame)).ok()?;
+        let likely = self.entries.len().checked_sub(back + 1).and_then(|index| self.entries.get(index));
+        likely
+            .filter(|entry| entry.frame == frame)
+            .or_else(|| self.entries.iter().rfind(|entry| entry.frame <= frame))
     }
 
     fn moment(&self, width: usize, entry: &Entry) -> Moment<'_> {

@@ -13,7 +13,7 @@ pub(crate) const UNIT: f64 = 128e-6;
 const CARRIED_MAX: f64 = 7_812.0;
 
 /// Half a right angle's sine: what the largest of the smallest three components can be.
-const ROOT_HALF: f64 = 0.707_106_781_186_547_6;
+const ROOT_HALF: f64 = core::f64::consts::FRAC_1_SQRT_2;
 
 /// How much each of an object's past moments counts, which depends on their times alone.
 #[derive(Clone, Copy, Debug, Default)]

@@ -54,9 +54,13 @@ impl Known {
         }
     }
 
-    /// Whether the peer is known to have the object as of this frame.
-    pub(crate) const fn has(&self, frame: u64) -> bool {
-        frame <= self.newest && self.newest - frame < 64 && self.history >> (self.newest - frame) & 1 == 1
+    /// Whether the peer is known to have the object as of all frames that a mask names, by bits from `first` backwards;
+    /// an empty mask names none that it has.
+    pub(crate) const fn has_all(&self, first: u64, mask: u64) -> bool {
+        if first > self.newest || self.newest - first >= 64 || mask == 0 {
+            return false;
+        }
+        (self.history >> (self.newest - first)) & mask == mask
     }
 
     /// Whether the newest frame that the peer has still serves as a baseline.
@@ -83,6 +87,15 @@ impl Known {
             }
         }
     }
+}
+
+/// Frames that many peers have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Popular {
+    /// To build on, the better one first.
+    pub(crate) firsts: [u64; 2],
+    /// Behind them.
+    pub(crate) behind: [u64; 2],
 }
 
 /// A frame under way.
@@ -142,6 +155,11 @@ impl Replica {
         self.known.get_mut(slot as usize)?.as_mut()
     }
 
+    /// The objects that the peer was told of.
+    pub(crate) fn known_slots(&self) -> impl Iterator<Item = u32> {
+        self.known.iter().enumerate().filter(|(_, known)| known.is_some()).map(|(slot, _)| slot as u32)
+    }
+
     pub(crate) fn learn(&mut self, slot: u32, known: Known) {
         if self.known.len() <= slot as usize {
             self.known.resize(slot as usize + 1, None);
@@ -163,21 +181,22 @@ impl Replica {
     }
 
     /// The frames to build on in this one, newest first: about as far apart as the newest is old, which is what an
-    /// extrapolation errs least with. `popular` are those that most peers have; whoever has them, too, can be sent
-    /// the same bytes.
-    pub(crate) fn baselines(&self, frame: u64, popular: [u64; 2]) -> [u8; 3] {
+    /// extrapolation errs least with. Whoever has the popular ones can be sent the same bytes as others.
+    pub(crate) fn baselines(&self, frame: u64, popular: &Popular) -> [u8; 3] {
         let mut baselines = [0; 3];
-        let Some(&newest) = self.acked.back().filter(|&&acked| frame - acked <= BASELINE_AGE_MAX) else {
-            return baselines;
-        };
-        let step = frame - newest;
+        let has = |frame: u64| self.acked.binary_search(&frame).is_ok();
+        let first = popular.firsts.into_iter().find(|&first| has(first)).or(self.acked.back().copied());
+        let Some(first) = first.filter(|&first| frame - first <= BASELINE_AGE_MAX) else { return baselines };
+        let step = frame - first;
         baselines[0] = step as u8;
-        let mut at = newest;
-        for (baseline, popular) in baselines[1..].iter_mut().zip(popular) {
+        let mut at = first;
+        for (baseline, popular) in baselines[1..].iter_mut().zip(popular.behind) {
             let wanted = at.saturating_sub(step);
-            let is_had = popular < at && self.acked.binary_search(&popular).is_ok();
-            let found =
-                if is_had { Some(popular) } else { self.acked.iter().rfind(|&&f| f <= wanted).copied() };
+            let found = if popular < at && has(popular) {
+                Some(popular)
+            } else {
+                self.acked.iter().rfind(|&&acked| acked <= wanted).copied()
+            };
             let Some(found) = found.filter(|&found| frame - found <= BASELINE_AGE_MAX) else { break };
             *baseline = (at - found) as u8;
             at = found;
@@ -187,7 +206,7 @@ impl Replica {
 
     /// An empty list of contents.
     pub(crate) fn blank(&mut self) -> Vec<(u32, u64)> {
-        self.spare.pop().unwrap_or_default()
+        self.spare.pop().unwrap_or_else(|| Vec::with_capacity(64))
     }
 
     pub(crate) fn on_packet(&mut self, packet: u64, frame: u64, contents: Vec<(u32, u64)>) {

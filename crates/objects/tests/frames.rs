@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-use samovar_objects::{Coding, Motion, Objects, Place, SchemaBuilder, Schemas, State};
+use samovar_objects::{Coding, Motion, ObjectError, Objects, Place, SchemaBuilder, Schemas, State};
 use samovar_wire::object::{FrameHead, MessageKind, Traits};
 use samovar_wire::{CloseCode, Entropy, Kind, ObjectId, PeerId, Reader, Receipt, Term, Time, Writer};
 #[cfg(target_arch = "wasm32")]
@@ -10,13 +10,22 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const OWNER: PeerId = PeerId(1);
 const OTHER: PeerId = PeerId(2);
-const CRAFT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+const CRAFT: Traits = Traits::of(Kind(1));
 
 fn schemas() -> Schemas {
+    schemas_named(20)
+}
+
+/// With longer names than agreed.
+fn wider_schemas() -> Schemas {
+    schemas_named(255)
+}
+
+fn schemas_named(max: u8) -> Schemas {
     let grid =
         |width, limit: i32, step, motion| Coding::Grid { width, min: -limit, max: limit, step, motion };
     let mut builder = SchemaBuilder::default();
-    builder.field("name", Coding::Text { max: 20 });
+    builder.field("name", Coding::Text { max });
     builder.field("place", grid(2, 20_000, 0.001, Motion::Rated(2)));
     builder.field("velocity", grid(2, 2_000, 0.01, Motion::Smooth));
     builder.field("heading", Coding::Angle { turn: 4_096, motion: Motion::Rated(4) });
@@ -204,6 +213,47 @@ fn a_state_that_builds_on_what_was_never_sent_is_malformed() {
     forged.extend_from_slice(rest);
     assert_eq!(pair.other.handle_datagram(OWNER, &forged), Err(CloseCode::Malformed));
     assert_eq!(pair.other.handle_datagram(OWNER, &honest[1..]), Ok(()));
+}
+
+#[test]
+fn a_clock_that_is_not_known_yet_or_set_back_spoils_no_prediction() {
+    let mut pair = Pair::new(9);
+    let id = pair.ids[0];
+    // What is sampled by a clock that runs ahead of the one that frames are stamped with, which then leaps.
+    for tick in 1..80_u64 {
+        let (sampled, stamped) = match tick {
+            ..20 => (900_000 + tick * 16_667, 0),
+            20..40 => (tick * 16_667, tick * 16_667),
+            _ => (7_000_000 + tick * 16_667, 6_500_000 + tick * 16_667),
+        };
+        let at = tick as i32;
+        let moved = state([at * at, -40 * at, 2 * at, -40, at * 9 % 4_096, 50, 3, 0, 0, 0, 0, 0], "pot");
+        pair.owner.set_state(Time::from_micros(sampled), id, &moved).unwrap();
+        let bytes = frame(&mut pair.owner, stamped, tick);
+        pair.other.handle_datagram(OWNER, &bytes[1..]).unwrap();
+        pair.owner.on_fate(OTHER, tick, true);
+        assert_eq!(pair.other.get(id).unwrap().numbers(), moved.numbers(), "at {tick}");
+    }
+}
+
+#[test]
+fn a_text_beyond_its_bound_is_neither_sent_nor_taken() {
+    let mut pair = Pair::new(10);
+    let id = pair.ids[0];
+    let long = [b'a'; 21];
+    assert_eq!(pair.owner.set(Time::ZERO, id, 0, &long), Err(ObjectError::BadField));
+    assert_eq!(pair.owner.set(Time::ZERO, id, 1, &[]), Err(ObjectError::BadField), "it has one text");
+    // Whoever took it could not announce the object to anybody, should it be given to them.
+    let mut liar = Objects::new(OWNER, OWNER, Term(1), wider_schemas());
+    liar.add_peer(OTHER);
+    let mut victim = machine(OTHER);
+    let start = state([0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0], "pot");
+    let id = liar.create_state(Time::ZERO, CRAFT, &start).unwrap();
+    tell(&mut liar, &mut victim);
+    liar.set(Time::ZERO, id, 0, &long).unwrap();
+    let bytes = frame(&mut liar, 16_667, 1);
+    assert_eq!(victim.handle_datagram(OWNER, &bytes[1..]), Err(CloseCode::Malformed));
+    assert_eq!(victim.get(id).unwrap().field(0), b"pot");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 const HOST: PeerId = PeerId(1);
 const A: PeerId = PeerId(2);
 const B: PeerId = PeerId(3);
-const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+const POT: Traits = Traits::of(Kind(1));
 
 fn peer(me: PeerId) -> Objects {
     let mut objects = Objects::new(me, HOST, Term(1), Schemas::new());
@@ -137,7 +137,7 @@ fn a_grant_that_crosses_the_end_of_its_object_makes_nobody_a_liar() {
 
 #[test]
 fn only_the_host_writes_the_session_object_while_the_new_one_is_silent() {
-    let traits = Traits { kind: Kind::SESSION, reliable: true, dies_with_owner: false };
+    let traits = Traits { reliable: true, ..Traits::of(Kind::SESSION) };
     let announce = |owner, term, counter| {
         let mut bytes = Vec::new();
         let head = Announcement::head(

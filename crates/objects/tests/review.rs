@@ -11,8 +11,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 const HOST: PeerId = PeerId(1);
 const A: PeerId = PeerId(2);
 const B: PeerId = PeerId(3);
-const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
-const CRAFT: Traits = Traits { kind: Kind(2), reliable: false, dies_with_owner: false };
+const POT: Traits = Traits::of(Kind(1));
+const CRAFT: Traits = Traits::of(Kind(2));
 
 fn schemas() -> Schemas {
     let mut builder = SchemaBuilder::default();

@@ -11,7 +11,7 @@ use samovar_wire::{Entropy, Kind, ObjectId, PeerId, Reader, Receipt, Term, Time}
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const OWNER: PeerId = PeerId(1);
-const CRAFT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+const CRAFT: Traits = Traits::of(Kind(1));
 /// What a link adds to a datagram: its header, the acks, and the frame around it.
 const LINK_OVERHEAD: usize = 16;
 const TICK: u64 = 16_667;
@@ -71,7 +71,8 @@ impl World {
                 let amplitude = [0; 3].map(|_| 10.0 + 10.0 * unit());
                 // Up to 15 m/s together.
                 let pulse = amplitude.map(|amplitude| (3.0 + 5.6 * unit()) / amplitude);
-                let (phase, axis) = ([0; 3].map(|_| 6.28 * unit()), [0; 3].map(|_| unit() - 0.5));
+                let (phase, axis) =
+                    ([0; 3].map(|_| core::f64::consts::TAU * unit()), [0; 3].map(|_| unit() - 0.5));
                 let norm = axis.iter().map(|a| a * a).sum::<f64>().sqrt();
                 Craft {
                     id: ObjectId::SESSION,

@@ -1,18 +1,25 @@
 //! The session itself: what it is made of, and the game's API.
 
+mod arbiter;
+mod balance;
 mod control;
 mod events;
+mod focus;
 mod host;
+mod ownership;
 mod route;
+mod rpc;
 mod succession;
 mod timers;
 mod transmit;
+mod typed;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samovar_link::{Link, LinkConfig, LinkStats, SendError};
-use samovar_objects::{CreateError, Object, ObjectError, Objects, Schemas, State};
+use samovar_objects::{CreateError, Focus, Object, ObjectError, Objects, Schemas, State};
 use samovar_roster::{RelayKey, Role, Roster, View};
+use samovar_wire::claim::Denial;
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::view::SeatRecord;
@@ -21,7 +28,13 @@ use samovar_wire::{
 };
 
 use crate::clock::SessionClock;
+pub use arbiter::{OwnershipPolicy, OwnershipRequest};
 pub use events::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
+pub use ownership::{Outcome, WISHES_MAX, WishError};
+pub use rpc::{
+    CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, IncomingCall, Procedure,
+    Reply, ReplyError,
+};
 
 /// Events that may wait for the game; the oldest are dropped beyond it. A game that polls loses none.
 const EVENTS_MAX: usize = 4_096;
@@ -117,6 +130,14 @@ pub struct Session {
     serving: Option<PeerId>,
     /// Messages of the game that came before this peer was a member.
     early: VecDeque<Event>,
+    wishes: ownership::Wishes,
+    arbiter: arbiter::Arbiter,
+    balance: balance::Balance,
+    calls: rpc::Calls,
+    focus: Option<Focus>,
+    /// What the others were told of it.
+    told_focus: Option<Focus>,
+    focus_untold: BTreeSet<PeerId>,
     scratch: Vec<u8>,
 }
 
@@ -151,6 +172,13 @@ impl Session {
             update_interval: transmit::UPDATE_INTERVAL,
             serving: None,
             early: VecDeque::new(),
+            wishes: ownership::Wishes::default(),
+            arbiter: arbiter::Arbiter::default(),
+            balance: balance::Balance::default(),
+            calls: rpc::Calls::default(),
+            focus: None,
+            told_focus: None,
+            focus_untold: BTreeSet::new(),
             scratch: Vec::new(),
             roster,
             config,
@@ -334,15 +362,21 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn destroy(&mut self, id: ObjectId) -> Result<(), ObjectError> {
-        self.objects.destroy(id)
+        self.objects.destroy(id)?;
+        self.forget_object(id);
+        self.deny_wish(id, Denial::Unknown);
+        Ok(())
     }
 
     /// The host gives an object to a member. The member announces itself as the owner; until then nothing changes.
+    /// What was frozen is so no longer.
     ///
     /// # Errors
     /// See [`ObjectError`].
     pub fn grant(&mut self, id: ObjectId, to: PeerId) -> Result<(), ObjectError> {
-        self.objects.grant(id, to)
+        self.objects.grant(id, to)?;
+        self.note_grant(id, to);
+        Ok(())
     }
 
     /// Whom the host has promised an object that its new owner has not announced yet.
@@ -442,6 +476,7 @@ impl Session {
         let peers: Vec<_> = self.links.keys().copied().collect();
         peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
         self.phase = Phase::Over;
+        self.forget_callers();
     }
 
     fn end(&mut self, reason: EndReason) {
@@ -451,6 +486,7 @@ impl Session {
         let peers: Vec<_> = self.links.keys().copied().collect();
         peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
         self.phase = Phase::Over;
+        self.forget_callers();
         self.push_event(Event::Ended(reason));
     }
 

@@ -4,6 +4,8 @@
 //! Every decoder is total: any bytes give a value or a [`DecodeError`], never a panic, and no decoder allocates
 //! more than the limit of what it decodes. `PROTOCOL.md` beside this crate is the wire document; the code cites it.
 
+pub mod call;
+pub mod claim;
 pub mod close;
 pub mod codec;
 pub mod control;
@@ -15,9 +17,11 @@ pub mod link_frame;
 pub mod object;
 pub mod range_coder;
 pub mod relay;
+pub mod sight;
 pub mod stamp;
 pub mod symbol;
 pub mod time;
+pub mod traits;
 pub mod view;
 pub mod warrant;
 

@@ -112,6 +112,7 @@ fn setup(context: &Context<'_>) -> Result<Outcome> {
 fn format(context: &Context<'_>) -> Result<Outcome> {
     process::run(context.repo.cargo("fmt").args(["--all", "--check"]))?;
     process::run(context.repo.cargo("fmt").arg("--check").current_dir(context.repo.root.join("fuzz")))?;
+    crate::bench::check_format(context.repo)?;
     Ok(Outcome::Done)
 }
 

@@ -1,4 +1,4 @@
-//! The command line, parsed by hand: five commands and five flags need no library.
+//! The command line, parsed by hand: a few commands and flags need no library.
 
 use crate::process::{Failure, Result};
 
@@ -10,6 +10,8 @@ Usage: cargo xtask COMMAND
   test [--only STEP]...      run every check; --list names the steps
   fuzz [TARGET] [--seconds N]
                              fuzz every decoder and state machine, or one, for N seconds each (60 unless told)
+  bench [NAME]... [--json] [--seeds N] [--messages N] [--peer PART]
+                             measure Samovar beside its peers (docs/benchmarks.md); `bench micro` runs criterion
   size                       print the page's download size after Brotli; fails above the budget
   tools                      fetch the build tools, print the line that puts them on PATH
   help                       this text
@@ -53,6 +55,11 @@ pub(crate) enum Task {
         /// How long each is fuzzed.
         seconds: u32,
     },
+    /// Measure Samovar beside its peers.
+    Bench {
+        /// Arguments of the runner.
+        arguments: Vec<String>,
+    },
     /// Measure the page.
     Size,
     /// Fetch the tools.
@@ -71,6 +78,8 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         Some("announce") => parse_announce(&mut rest)?,
         Some("test") => parse_test(&mut rest)?,
         Some("fuzz") => parse_fuzz(&mut rest)?,
+        // The runner knows its own arguments; it is built when it is asked for, and not before.
+        Some("bench") => Task::Bench { arguments: rest.by_ref().map(str::to_owned).collect() },
         Some("size") => Task::Size,
         Some("tools") => Task::Tools,
         Some(other) => return Err(Failure::new(format!("unknown command {other:?}\n\n{HELP}"))),

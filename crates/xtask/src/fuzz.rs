@@ -123,7 +123,8 @@ fn run(repo: &Repo, program: &Path, target: &str, seconds: u32) -> Result<()> {
     let mut fuzzer = Command::new(program);
     fuzzer.arg(&corpus).current_dir(&repo.root).env("SAMOVAR_FUZZ", target);
     fuzzer.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={LENGTH_MAX}"));
-    fuzzer.args(["-timeout=10", "-print_final_stats=1"]);
+    // Scripts are worth little while they are short.
+    fuzzer.args(["-timeout=10", "-len_control=20", "-print_final_stats=1"]);
     fuzzer.arg(format!("-artifact_prefix={}/{target}-", failures.display()));
     fuzzer.stderr(output.try_clone().explain(log.display())?).stdout(output);
     let result = process::run(&mut fuzzer);

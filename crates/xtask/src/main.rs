@@ -1,9 +1,10 @@
-//! The developer's commands: `cargo xtask play | test | fuzz | size | tools`.
+//! The developer's commands: `cargo xtask play | test | fuzz | bench | size | tools`.
 //!
 //! Every command fetches what it needs first and starts no step before the former one has succeeded. What this
 //! crate refuses: to change anything outside the build directories and its own cache of tools, and to install
 //! system packages without being root.
 
+mod bench;
 mod check;
 mod cli;
 mod clock;
@@ -49,6 +50,7 @@ fn perform(task: Task) -> Result<()> {
             Ok(())
         }
         Task::Fuzz { target, seconds } => fuzz::fuzz(&Repo::locate()?, target.as_deref(), seconds),
+        Task::Bench { arguments } => bench::bench(&Repo::locate()?, &arguments),
         Task::Size => size::size(&Repo::locate()?),
         Task::Tools => Toolbox::new(&Repo::locate()?)?.print_path(),
     }

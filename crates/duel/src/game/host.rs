@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use samovar_session::Session;
+use samovar_session::{Session, State};
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{Duration, ObjectId, Term, Time};
 
 use super::board::TakeOver;
-use super::kinds::glaze_of;
-use super::pilot::{Pilot, Stretch};
+use super::kinds::{glaze_of, motion_of};
+use super::pilot::{Pilot, Stretch, refill};
 use super::{Duel, Tick, positions};
 use crate::arena::{SPAWN_POINTS, TEA_TABLE};
 use crate::cube::Launch;
@@ -20,7 +20,7 @@ use crate::motion::Motion;
 use crate::phase::Phase;
 use crate::player::{Glaze, PlayerKey, PlayerName};
 use crate::robot::{Rival, Robot, Sight, robot_name};
-use crate::state::{Identity, MOTION};
+use crate::state::{Identity, PHASE};
 use crate::teapot::{BODY_RADIUS, Controls};
 
 /// The most robots of a duel.
@@ -209,13 +209,15 @@ impl Duel {
     /// Stops a teapot that nobody drives any more, where it is shown.
     fn park(&self, tick: Tick, session: &mut Session, id: ObjectId) {
         let Some(track) = self.teapots.track(id) else { return };
-        let published = session.object(id).and_then(|object| Motion::decode(object.field(MOTION)).ok());
-        if published.is_some_and(|motion| motion.velocity == [0.0, 0.0] && motion.spin == 0.0) {
+        let Some(object) = session.object(id) else { return };
+        if motion_of(object).is_some_and(|motion| motion.velocity == [0.0, 0.0] && motion.spin == 0.0) {
             return;
         }
         let position = TEA_TABLE.push_out(track.shown.position, BODY_RADIUS);
         let parked = Motion { position, velocity: [0.0, 0.0], spin: 0.0, ..track.shown };
-        let _ = session.set(tick.now, id, MOTION, &parked.encode());
+        let mut state = State::default();
+        refill(&mut state, object, &parked, object.field(PHASE));
+        let _ = session.set_state(tick.now, id, &state);
     }
 
     /// Lets the robots play.

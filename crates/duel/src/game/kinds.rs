@@ -1,14 +1,14 @@
 //! The kinds of objects of a duel, what members must agree on, and how the objects look to a script.
 
 use samovar_session::{Object, Schemas};
-use samovar_wire::object::Traits;
+use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{Kind, PeerId, Time, digest};
 
 use crate::cube::Launch;
 use crate::motion::Motion;
 use crate::plane::Vec3;
 use crate::player::Glaze;
-use crate::state::{LAUNCH, MOTION};
+use crate::state::{LAUNCH, TeapotState};
 use crate::warp::Warp;
 
 /// A teapot: updated in datagrams; when its owner goes, the host keeps it for the seat.
@@ -21,19 +21,18 @@ pub const CUBE: Kind = Kind(2);
 pub const SCOREBOARD: Kind = Kind(3);
 
 /// Counts the versions of the rules and of the fields. Peers of different versions refuse each other.
-const RULES_VERSION: u16 = 1;
+const RULES_VERSION: u16 = 2;
 
 /// The bit of a member's attributes that says that a program plays.
 const IS_PROGRAM: u32 = 1 << 8;
 
-pub(super) const TEAPOT_TRAITS: Traits = Traits { kind: TEAPOT, reliable: false, dies_with_owner: false };
-pub(super) const CUBE_TRAITS: Traits = Traits { kind: CUBE, reliable: false, dies_with_owner: true };
-pub(super) const SCOREBOARD_TRAITS: Traits =
-    Traits { kind: SCOREBOARD, reliable: true, dies_with_owner: false };
+pub(super) const TEAPOT_TRAITS: Traits = Traits::of(TEAPOT);
+pub(super) const CUBE_TRAITS: Traits = Traits { orphan: Orphan::Destroy, ..Traits::of(CUBE) };
+pub(super) const SCOREBOARD_TRAITS: Traits = Traits { reliable: true, ..Traits::of(SCOREBOARD) };
 
-/// What the objects of a duel are made of.
+/// What the objects of a duel are made of: teapots of numbers and texts, everything else of texts.
 pub fn schemas() -> Schemas {
-    Schemas::new()
+    Schemas::new().with(TeapotState::schema(TEAPOT))
 }
 
 /// The agreed parameters of a session in which a duel is played: a hash of the game's name, its rules' version and
@@ -76,7 +75,7 @@ pub fn kinematics(object: &Object, at: Time) -> Option<(Vec3, Vec3)> {
     let time = at.as_micros();
     match object.traits().kind {
         TEAPOT => {
-            let motion = Motion::decode(object.field(MOTION)).ok()?;
+            let motion = motion_of(object)?;
             let goal = Warp::new(time, motion, object.sampled().as_micros()).advance(time);
             let flat = |[x, y]: [f32; 2]| [x, y, 0.0];
             Some((flat(goal.position), flat(goal.velocity)))
@@ -87,6 +86,12 @@ pub fn kinematics(object: &Object, at: Time) -> Option<(Vec3, Vec3)> {
         }
         _ => None,
     }
+}
+
+/// The motion of a teapot, if it is one.
+pub(super) fn motion_of(object: &Object) -> Option<Motion> {
+    // The numbers come first, whichever texts there are.
+    Motion::decode(&mut object.reader()).ok()
 }
 
 /// The seat that a peer sits on, as far as this peer knows.

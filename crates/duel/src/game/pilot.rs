@@ -1,6 +1,6 @@
 //! Driving one teapot object: this player's own, and at the host those of the robots.
 
-use samovar_session::Session;
+use samovar_session::{Object, Session, State};
 use samovar_wire::{ObjectId, Time};
 
 use super::kinds::TEAPOT_TRAITS;
@@ -10,7 +10,7 @@ use crate::motion::Motion;
 use crate::phase::Phase;
 use crate::plane::{Vec2, distance};
 use crate::player::PlayerKey;
-use crate::state::{Identity, MOTION, PHASE, TeapotState};
+use crate::state::{IDENTITY, Identity, TeapotState};
 use crate::teapot::{BODY_RADIUS, Controls, Surroundings, Teapot};
 
 /// Whoever drives a teapot object that this peer owns.
@@ -22,6 +22,9 @@ pub(super) struct Pilot {
     cooldown: Cooldown,
     /// It waits to appear again.
     pub(super) is_out: bool,
+    /// What is published and its phase, kept so that a frame allocates nothing.
+    state: State,
+    phase: Vec<u8>,
 }
 
 /// A stretch of driving.
@@ -40,7 +43,15 @@ pub(super) struct Stretch<'a> {
 impl Pilot {
     /// Goes on with an object from where it is shown.
     pub(super) fn take_up(object: ObjectId, player: PlayerKey, shown: &Motion, is_out: bool) -> Self {
-        Self { object, player, teapot: Teapot::continued(shown), cooldown: Cooldown::default(), is_out }
+        Self {
+            object,
+            player,
+            teapot: Teapot::continued(shown),
+            cooldown: Cooldown::default(),
+            is_out,
+            state: State::default(),
+            phase: Vec::new(),
+        }
     }
 
     /// Puts a new teapot on the table, away from the others; `None` when this peer has too many objects.
@@ -52,8 +63,9 @@ impl Pilot {
     ) -> Option<Self> {
         let player = identity.driver;
         let motion = Motion::at_rest(first_place(player, others));
-        let fields = TeapotState { identity, motion, phase: Phase::Alive }.to_fields();
-        let object = session.create(now, TEAPOT_TRAITS, &fields.each_ref().map(|field| &field[..])).ok()?;
+        let mut state = State::default();
+        TeapotState { identity, motion, phase: Phase::Alive }.write(&mut state);
+        let object = session.create_state(now, TEAPOT_TRAITS, &state).ok()?;
         Some(Self::take_up(object, player, &motion, false))
     }
 
@@ -79,11 +91,23 @@ impl Pilot {
     }
 
     /// Publishes where the teapot is and what can be done to it. The session decides how often that travels.
-    pub(super) fn publish(&self, now: Time, session: &mut Session, phase: Phase) {
+    pub(super) fn publish(&mut self, now: Time, session: &mut Session, phase: Phase) {
+        let motion = self.motion();
+        let Some(object) = session.object(self.object) else { return };
+        self.phase.clear();
+        phase.write(&mut self.phase);
+        refill(&mut self.state, object, &motion, &self.phase);
         // Whoever lost the object a moment ago finds out in the next step.
-        let _ = session.set(now, self.object, MOTION, &self.motion().encode());
-        let _ = session.set(now, self.object, PHASE, &phase.encode());
+        let _ = session.set_state(now, self.object, &self.state);
     }
+}
+
+/// The state of a teapot that moves on and stays who it is.
+pub(super) fn refill(state: &mut State, object: &Object, motion: &Motion, phase: &[u8]) {
+    state.clear();
+    state.text(object.field(IDENTITY));
+    motion.encode(state);
+    state.text(phase);
 }
 
 /// Where a player appears first: at a place of its own unless somebody is near it.

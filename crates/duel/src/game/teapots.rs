@@ -75,8 +75,7 @@ fn is_ghost(session: &Session, owner: PeerId, player: PlayerKey) -> bool {
 }
 
 fn read(object: &Object) -> Option<TeapotState> {
-    let fields: Vec<_> = (0..object.field_count()).map(|index| object.field(index)).collect();
-    TeapotState::from_fields(&fields).ok()
+    TeapotState::read(&mut object.reader()).ok()
 }
 
 impl Track {

@@ -6,4 +6,5 @@ mod hostile;
 mod hosts;
 mod play;
 mod seats;
+mod traffic;
 mod world;

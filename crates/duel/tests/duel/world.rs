@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use samovar_duel::arena::TEA_TABLE;
 use samovar_duel::cube::Shot;
-use samovar_duel::game::{Duel, DuelConfig, DuelEvent, TEAPOT, TeapotView, attributes, params};
+use samovar_duel::game::{Duel, DuelConfig, DuelEvent, TEAPOT, TeapotView, attributes, params, schemas};
 use samovar_duel::plane::{distance, heading_of, sub, wrap_angle};
 use samovar_duel::player::{Glaze, PlayerKey};
 use samovar_duel::robot::Robot;
@@ -12,8 +12,10 @@ use samovar_duel::scores::Scoreboard;
 use samovar_duel::state::{IDENTITY, Identity};
 use samovar_duel::teapot::Controls;
 use samovar_roster::authority::Signatory;
-use samovar_session::{Event, Session, SessionConfig};
-use samovar_wire::{Duration, Entropy, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
+use samovar_session::{Event, Schemas, Session, SessionConfig};
+use samovar_wire::{
+    CloseCode, Duration, Entropy, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant,
+};
 
 /// Who moves the controls.
 pub(crate) enum Hands {
@@ -33,6 +35,8 @@ pub(crate) struct Player {
     next_frame: Time,
     pub(crate) feed: Vec<DuelEvent>,
     pub(crate) ended: Option<Event>,
+    /// Whom this peer hung up on, or who did, and why.
+    pub(crate) closed: Vec<(PeerId, CloseCode)>,
     /// Every hit this player ever saw on its scoreboard: whom a cube hit, and when.
     pub(crate) hits: BTreeMap<Shot, (PlayerKey, u64)>,
 }
@@ -48,6 +52,9 @@ pub(crate) struct World {
     /// By arrival.
     wire: BTreeMap<(Time, u64), Parcel>,
     sent: u64,
+    /// All that the peers have sent, lost or not.
+    pub(crate) bytes: u64,
+    pub(crate) packets: u64,
     dice: Entropy,
     loss_percent: u64,
     next_peer: u32,
@@ -72,6 +79,8 @@ impl World {
             warrant,
             wire: BTreeMap::new(),
             sent: 0,
+            bytes: 0,
+            packets: 0,
             dice: Entropy::new([seed; 32]),
             loss_percent,
             next_peer: 100,
@@ -86,10 +95,15 @@ impl World {
     }
 
     pub(crate) fn enter(&mut self, ticket: Option<Ticket>, robots: u8) -> PeerId {
+        self.enter_with(schemas(), ticket, robots)
+    }
+
+    /// With schemas that need not be those it claims to have.
+    pub(crate) fn enter_with(&mut self, schemas: Schemas, ticket: Option<Ticket>, robots: u8) -> PeerId {
         let me = PeerId(self.next_peer);
         self.next_peer += 1;
         let config = SessionConfig {
-            schemas: samovar_duel::game::schemas(),
+            schemas,
             me,
             key: self.signatory.key(),
             warrant: self.warrant,
@@ -109,6 +123,7 @@ impl World {
             next_frame: self.now,
             feed: Vec::new(),
             ended: None,
+            closed: Vec::new(),
             hits: BTreeMap::new(),
         };
         self.players.insert(me, player);
@@ -144,6 +159,8 @@ impl World {
             player.draw(now);
             self.scored.extend(player.hits.keys());
             while let Some(out) = player.session.poll_transmit(now) {
+                self.packets += 1;
+                self.bytes += out.bytes.len() as u64;
                 let lost = out.mode == Mode::Unreliable && self.dice.number() % 100 < self.loss_percent;
                 let jitter = if out.mode == Mode::Unreliable { self.dice.number() % 8_000 } else { 8_000 };
                 if !lost {
@@ -262,8 +279,10 @@ impl Player {
     fn drain_events(&mut self, now: Time) {
         while let Some(event) = self.session.poll_event() {
             self.duel.on_event(now, &self.session, &event);
-            if matches!(event, Event::Ended(_)) {
-                self.ended = Some(event);
+            match event {
+                Event::LinkClosed { peer, code } => self.closed.push((peer, code)),
+                Event::Ended(_) => self.ended = Some(event),
+                _ => {}
             }
         }
     }

@@ -174,6 +174,9 @@ impl<'a> Decoder<'a> {
             }
             let len = self.from.bits(LENGTH_BITS) as usize;
             debug_assert!(len <= FIELD_MAX, "eight bits");
+            if schema.is_some_and(|schema| len > schema.text_max(index)) {
+                return Err(DecodeError::Invalid);
+            }
             for _ in 0..len {
                 coded.bytes.push(self.from.bits(8) as u8);
             }

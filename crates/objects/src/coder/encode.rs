@@ -1,7 +1,5 @@
 //! Writing the states of a frame.
 
-use std::collections::BTreeMap;
-
 use samovar_wire::range_coder::{Mark, RangeEncoder};
 use samovar_wire::symbol::{encode_wide, scale_of};
 use samovar_wire::{Kind, ObjectId, PeerId, Stamp};
@@ -17,10 +15,11 @@ use crate::schema::{Coding, Field, Schema};
 
 /// How far numbers have been off their guesses: what the next frame begins with.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Habits(BTreeMap<Kind, Habit>);
+pub(crate) struct Habits(Vec<Habit>);
 
 #[derive(Clone, Debug)]
 struct Habit {
+    kind: Kind,
     /// By field, in sixteenths.
     misses: Vec<u32>,
     /// By how many moments a guess was made of, the bits that all numbers of an object were off, in 256ths.
@@ -34,7 +33,7 @@ impl Habits {
     /// How many moments of an object's past to build on in this frame, at most: those that guess best, since what is
     /// smooth is guessed best from three, and what is noisy from two, or from one.
     pub(crate) fn moments(&self, kind: Kind, frame: u64) -> u8 {
-        let Some(habit) = self.0.get(&kind) else { return 3 };
+        let Some(habit) = self.find(kind) else { return 3 };
         match frame % TRIAL {
             0 => 3,
             5 => 2,
@@ -43,8 +42,16 @@ impl Habits {
         }
     }
 
+    fn find(&self, kind: Kind) -> Option<&Habit> {
+        self.0.iter().find(|habit| habit.kind == kind)
+    }
+
     fn of(&mut self, kind: Kind, fields: usize) -> &mut Habit {
-        self.0.entry(kind).or_insert_with(|| Habit { misses: vec![64; fields], bits: [0; 4] })
+        let place = self.0.iter().position(|habit| habit.kind == kind).unwrap_or_else(|| {
+            self.0.push(Habit { kind, misses: vec![64; fields], bits: [0; 4] });
+            self.0.len() - 1
+        });
+        &mut self.0[place]
     }
 }
 
@@ -140,7 +147,7 @@ impl Encoder {
                         self.write_changed(field, basis, &object.numbers, out);
                     }
                     (Some(basis), _) => {
-                        let miss = self.write_guessed((first, index), field, basis, &object.numbers, out);
+                        let miss = self.write_guessed((first, index), field, (basis, &object.numbers), out);
                         bits += miss.bits;
                         let known = &mut habit.misses[index];
                         *known = known
@@ -180,9 +187,9 @@ impl Encoder {
             Baseline::Frames(count) => 3 - usize::from(count.clamp(1, 3)),
             Baseline::Own(_) | Baseline::None => 3,
         };
-        let head = class << BASELINE_SHIFT
-            | usize::from(is_other_kind) * OTHER_KIND
-            | usize::from(is_other_origin) * OTHER_ORIGIN;
+        let head = (class << BASELINE_SHIFT)
+            | (usize::from(is_other_kind) * OTHER_KIND)
+            | (usize::from(is_other_origin) * OTHER_ORIGIN);
         self.models.head.encode(head, out);
         match source.baseline {
             Baseline::Frames(_) => {}
@@ -213,7 +220,7 @@ impl Encoder {
             return None;
         };
         Some(self.models.find(kind).unwrap_or_else(|| {
-            let misses = habits.0.get(&kind).map(|habit| &habit.misses);
+            let misses = habits.find(kind).map(|habit| &habit.misses);
             self.models.open(schema, |field| {
                 let scale = scale_of(misses.and_then(|m| m.get(field)).copied().unwrap_or(64));
                 out.bits(u32::from(scale), SCALE_BITS);
@@ -246,8 +253,7 @@ impl Encoder {
         &mut self,
         (first, index): (usize, usize),
         field: &Field,
-        basis: &Basis<'_>,
-        numbers: &[i32],
+        (basis, numbers): (&Basis<'_>, &[i32]),
         out: &mut RangeEncoder<'_>,
     ) -> Miss {
         debug_assert!(has_scale(&field.coding));

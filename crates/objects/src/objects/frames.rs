@@ -11,9 +11,10 @@ use crate::coder::{Baseline, Encoder, Habits, Source};
 use crate::object::Object;
 use crate::past::Moment;
 use crate::predict::{Basis, Times, Weights};
-use crate::replica::{Known, Replica};
+use crate::replica::{Known, Popular, Replica};
 use crate::schema::Schemas;
 use crate::slots::Slots;
+use crate::state::State;
 
 /// Moments that an owner keeps of each object: as many as a baseline may be old, and some.
 const KEPT_OWN: usize = 64;
@@ -65,14 +66,17 @@ pub(super) struct Scratch {
     picks: Vec<Pick>,
     scores: Vec<(u64, Pick)>,
     popularity: Popularity,
-    /// The frames to build on behind the newest that a peer has.
-    popular: [u64; 2],
+    popular: Popular,
     encoded: Vec<Encoded>,
     /// How many of `encoded` are of this frame.
     valid: usize,
     pub(super) coded: crate::coder::Coded,
     pub(super) numbers: Vec<i32>,
+    pub(super) state: State,
 }
+
+/// A frame that is older than the newest that anybody has by more than this is not built on for being popular.
+const FRESH: u64 = 6;
 
 /// How many peers have each of the last frames.
 #[derive(Clone, Debug)]
@@ -95,15 +99,20 @@ impl Popularity {
         if known == frame { count } else { 0 }
     }
 
-    /// The frames that most peers have, near where an extrapolation wants them: as far behind the newest that anybody
-    /// has as that is old, and as far again.
-    fn choose(&self, frame: u64) -> [u64; 2] {
+    /// The frames that most peers have: to build on, to build on otherwise, and behind those as far as an
+    /// extrapolation wants them, each as far behind the next as that is old.
+    fn choose(&self, frame: u64) -> Popular {
         let newest = self.0.iter().map(|(frame, _)| *frame).max().unwrap_or(0);
-        let step = frame.saturating_sub(newest).clamp(1, 15);
+        let recent = newest.saturating_sub(FRESH)..=newest;
+        let first = recent.clone().max_by_key(|&frame| (self.of(frame), frame)).unwrap_or(newest);
+        let others = recent.filter(|&frame| frame != first);
+        let other = others.max_by_key(|&frame| (self.of(frame), frame)).unwrap_or(first);
+        let step = frame.saturating_sub(first).clamp(1, 15);
         let near =
             |wanted: u64| (wanted.saturating_sub(3)..=wanted).max_by_key(|&frame| (self.of(frame), frame));
-        let second = near(newest.saturating_sub(step)).unwrap_or(0);
-        [second, near(second.saturating_sub(step)).unwrap_or(0)]
+        let second = near(first.saturating_sub(step)).unwrap_or(0);
+        let third = near(second.saturating_sub(step)).unwrap_or(0);
+        Popular { firsts: [first, other], behind: [second, third] }
     }
 }
 
@@ -149,7 +158,7 @@ impl Objects {
         is_delivered: &IsDelivered<'_>,
         out: &mut Vec<u8>,
     ) -> bool {
-        if !self.replicas.get(&place.peer).is_some_and(|replica| !replica.behind.is_empty()) {
+        if !self.wants_datagram(place.peer) {
             return false;
         }
         if self.frame_time != place.now || !self.touched.is_empty() {
@@ -159,8 +168,8 @@ impl Objects {
         let Some(replica) = self.replicas.get_mut(&place.peer) else { return false };
         let (slots, scratch, frame) = (&self.slots, &mut self.scratch, self.frame);
         let room = place.room.saturating_sub(1 + FrameHead::LEN_MAX);
-        let baselines = replica.baselines(frame, scratch.popular);
-        let mut round = Round { frame, room, baselines, now: place.now, newest: 0 };
+        let baselines = replica.baselines(frame, &scratch.popular);
+        let mut round = Round::new(frame, baselines, room, place.now);
         let left_out = pick(slots, replica, scratch, &mut round, is_delivered);
         if scratch.picks.is_empty() {
             return false;
@@ -218,10 +227,25 @@ pub(super) fn is_behind(object: &Object, known: &Known) -> bool {
 struct Round {
     frame: u64,
     room: usize,
-    baselines: [u8; 3],
     now: Time,
+    /// The first baseline, and by bits, from it on backwards, the first one, two, three; none for as many as there
+    /// are not.
+    first: u64,
+    masks: [u64; 3],
     /// The newest sample of what may go, in units.
     newest: u64,
+}
+
+impl Round {
+    fn new(frame: u64, baselines: [u8; 3], room: usize, now: Time) -> Self {
+        let (mut masks, mut mask, mut back) = ([0; 3], 1, 0);
+        for (index, &step) in baselines.iter().enumerate().take_while(|(_, step)| **step > 0) {
+            back += if index == 0 { 0 } else { u32::from(step) };
+            mask |= 1_u64.checked_shl(back).unwrap_or(0);
+            masks[index] = mask;
+        }
+        Self { frame, room, now, first: frame.saturating_sub(u64::from(baselines[0])), masks, newest: 0 }
+    }
 }
 
 /// Chooses what goes into a frame; whether something was left out for want of room.
@@ -275,17 +299,10 @@ fn baseline(object: &Object, known: &Known, round: &Round, most: u8) -> Baseline
     if object.numbers.is_empty() {
         return Baseline::Frames(3);
     }
-    let mut at = round.frame;
-    let mut count = 0;
-    for &back in round.baselines.iter().take(usize::from(most)) {
-        at = at.saturating_sub(u64::from(back));
-        if back == 0 || !known.has(at) {
-            break;
+    for count in (1..=most).rev() {
+        if known.has_all(round.first, round.masks[usize::from(count - 1)]) {
+            return Baseline::Frames(count);
         }
-        count += 1;
-    }
-    if count > 0 {
-        return Baseline::Frames(count);
     }
     let is_kept = object.past.as_of(object.numbers.len(), known.newest).is_some();
     match u32::try_from(round.frame - known.newest) {

@@ -1,8 +1,10 @@
 //! What other peers say about objects, and what of it is believed (PROTOCOL §4).
 
 use samovar_wire::limits::{FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX};
-use samovar_wire::object::{Announcement, Deaths, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Update};
-use samovar_wire::{CloseCode, DecodeError, Duration, ObjectId, PeerId, Reader, Stamp, Time};
+use samovar_wire::object::{
+    Announcement, Deaths, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Traits, Update,
+};
+use samovar_wire::{CloseCode, DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Time};
 
 use super::fields::{read_fields, read_numbers};
 use super::frames::{Last, basis, frames_of};
@@ -72,7 +74,9 @@ impl Objects {
                 self.handle_destroy(from, destroy)
             }
             MessageKind::Deaths => self.handle_deaths(from, &mut reader),
-            MessageKind::Control | MessageKind::App | MessageKind::Frame => Err(CloseCode::Unexpected),
+            MessageKind::Focus => self.handle_focus(from, reader.rest()),
+            MessageKind::Sight => self.handle_sight(from, reader.rest()),
+            _ => Err(CloseCode::Unexpected),
         }
     }
 
@@ -170,7 +174,7 @@ impl Objects {
                 return if stamp.term == self.term { Err(CloseCode::BadWarrant) } else { Ok(()) };
             }
             // Its traits outlive a host, and a view that came in pieces would be a broken one.
-            if !announcement.traits.reliable || announcement.traits.dies_with_owner {
+            if announcement.traits != (Traits { reliable: true, ..Traits::of(Kind::SESSION) }) {
                 return Err(CloseCode::Malformed);
             }
         } else if kind == MessageKind::Create && (id.creator != from || stamp.counter != 0) {
@@ -238,6 +242,7 @@ impl Objects {
             replica.grants.retain(|granted, stamp| *granted != id || *stamp > new.stamp);
         });
         self.slots.insert(object);
+        self.refresh_claim(id);
         match known {
             Some((_, from)) if from != new.owner => {
                 self.events.push_back(ObjectEvent::OwnerChanged { id, from, to: new.owner });
@@ -287,6 +292,8 @@ impl Objects {
             versions: if new.traits.reliable { vec![0; fields] } else { Vec::new() },
             priority: PRIORITY,
             interval: Duration::ZERO,
+            current: true,
+            claimed: self.is_claimed(new.id),
         })
     }
 
@@ -310,7 +317,7 @@ impl Objects {
         if self.slots.owned_by(self.me) >= OBJECTS_PER_PEER_MAX {
             return Ok(());
         }
-        if !self.slots.get(grant.id).is_some() {
+        if self.slots.get(grant.id).is_none() {
             self.accept(grant)?;
         }
         self.take(grant.id, grant.stamp);

@@ -27,7 +27,6 @@ struct Bulk {
 #[derive(Clone, Debug)]
 struct Datagram {
     due: u64,
-    packet: u64,
     bytes: Vec<u8>,
 }
 
@@ -60,7 +59,7 @@ pub(crate) struct Link {
 pub(crate) enum Arrival {
     Letter(Letter),
     Snapshot(Vec<u8>),
-    Datagram(u64, Vec<u8>),
+    Datagram(Vec<u8>),
 }
 
 impl Link {
@@ -98,9 +97,9 @@ impl Link {
         }
         let due = now + 1 + dice.roll(weather.delay);
         if dice.chance(weather.doubled) {
-            self.air.push(Datagram { due: due + dice.roll(weather.delay), packet, bytes: bytes.clone() });
+            self.air.push(Datagram { due: due + dice.roll(weather.delay), bytes: bytes.clone() });
         }
-        self.air.push(Datagram { due, packet, bytes });
+        self.air.push(Datagram { due, bytes });
         if dice.chance(weather.loss / 2) {
             self.fates.push((told, packet, false));
         } else {
@@ -133,7 +132,7 @@ impl Link {
         }
         let index = self.air.iter().position(|datagram| datagram.due <= now)?;
         let datagram = self.air.swap_remove(index);
-        Some(Arrival::Datagram(datagram.packet, datagram.bytes))
+        Some(Arrival::Datagram(datagram.bytes))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

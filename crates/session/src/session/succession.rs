@@ -47,7 +47,10 @@ impl Session {
         peers.into_iter().for_each(|peer| self.send_control(now, peer, &PeerControl::Warrant(warrant)));
         if host == self.me() {
             self.become_host(now, former);
-        } else if !self.links.contains_key(&host) {
+            self.renew_wishes(now);
+        } else if self.links.contains_key(&host) {
+            self.renew_wishes(now);
+        } else {
             // This peer had given up its successor for lost while it was asleep or cut off itself: the others went
             // on, and its ticket takes the seat back.
             self.end(EndReason::Removed);
@@ -123,6 +126,7 @@ impl Session {
             let code = if replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
             self.drop_link(member.peer, code);
             self.close_to(member.peer);
+            self.freeze_for(member.peer, member.seat);
             let departure = if replaced { Departure::Replaced } else { Departure::Gone };
             self.push_event(Event::MemberLeft { member, departure });
         }
@@ -135,7 +139,10 @@ impl Session {
             self.closed.retain(|&peer| peer != member.peer);
             self.open_link(now, member.peer).admitted = true;
             self.objects.add_peer(member.peer);
+            self.tell_focus_to(member.peer);
+            let (peer, seat) = (member.peer, member.seat);
             self.push_event(Event::MemberJoined { member, resumed });
+            self.unfreeze_for(now, peer, seat);
         }
         // Behind the names of those who sent them.
         while let Some(event) = self.early.pop_front() {

@@ -80,6 +80,8 @@ impl Session {
         {
             self.objects.on_sent(to, pending, receipt);
         }
+        let deliveries = peering.link.deliveries();
+        self.objects.settle_sights(to, &|receipt| deliveries.cover(receipt));
         loop {
             self.scratch.clear();
             let Some(pending) = self.objects.poll_message(time, to, &mut self.scratch) else { break };

@@ -1,0 +1,47 @@
+//! The goals that Samovar set itself for these benches; one table, and nowhere else in code.
+
+use crate::report::Row;
+
+/// An upper bound on one of Samovar's figures.
+#[derive(Clone, Copy, Debug)]
+pub struct Goal {
+    /// Name of the bench.
+    pub bench: &'static str,
+    /// Name of the metric.
+    pub metric: &'static str,
+    /// The figure is to be at most this.
+    pub at_most: f64,
+}
+
+const fn goal(bench: &'static str, metric: &'static str, at_most: f64) -> Goal {
+    Goal { bench, metric, at_most }
+}
+
+/// All goals.
+pub const GOALS: &[Goal] = &[
+    goal("w_smooth", "bytes_per_update", 4.0),
+    goal("w_smooth", "owner_cpu_p50", 60.0),
+    goal("w_smooth", "owner_allocations_per_tick", 0.0),
+    goal("w_smooth", "converge_p50", 50.1),
+    goal("w_smooth", "converge_p99", 66.8),
+    goal("w_noisy", "bytes_per_update", 5.5),
+    goal("w_noisy", "owner_cpu_p50", 60.0),
+    goal("w_noisy", "owner_allocations_per_tick", 0.0),
+    goal("w_noisy", "converge_p50", 50.1),
+    goal("w_noisy", "converge_p99", 66.8),
+    goal("w_over_sctp_loss5", "age_p99", 3.0),
+    goal("w_over_sctp_loss10", "age_p99", 6.0),
+    goal("reliable_dense", "latency_p99", 50.0),
+    goal("reliable_dense", "copies_per_message", 3.0),
+    goal("reliable_sparse", "latency_p99", 66.0),
+    goal("reliable_sparse", "copies_per_message", 3.0),
+    goal("rest", "bytes_per_second", 0.0),
+    goal("scale", "cpu_ratio", 1.5),
+];
+
+/// The goal that a figure is to be held against. Only Samovar has goals.
+#[must_use]
+pub fn goal_of(row: &Row) -> Option<Goal> {
+    let is_ours = row.subject.starts_with("samovar");
+    GOALS.iter().find(|goal| is_ours && goal.bench == row.bench && goal.metric == row.metric).copied()
+}

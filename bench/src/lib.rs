@@ -1,0 +1,18 @@
+//! Workloads that measure Samovar and its peers beside each other, in virtual time and over the same links.
+//!
+//! `docs/benchmarks.md` names every bench, subject and metric, and says what the figures do not show.
+
+pub mod age;
+pub mod goals;
+pub mod meter;
+pub mod motion;
+pub mod network;
+pub mod options;
+pub mod quantise;
+pub mod reliable;
+pub mod report;
+pub mod rng;
+pub mod state;
+pub mod subjects;
+pub mod suite;
+pub mod workload;

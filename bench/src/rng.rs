@@ -1,0 +1,49 @@
+//! Seeded randomness; the same seed gives the same run on every machine.
+
+/// `SplitMix64`: small, fast, and good enough for loss and jitter.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// A generator for one purpose of one run.
+    #[must_use]
+    pub fn new(seed: u64, purpose: u64) -> Self {
+        let mut rng =
+            Self(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) ^ purpose.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        rng.next_u64();
+        rng
+    }
+
+    /// 64 random bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in 0..1.
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Uniform between two bounds.
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    /// Normally distributed with mean 0 and standard deviation 1 (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.unit()).cos()
+    }
+
+    /// A direction, uniform over the sphere.
+    pub fn direction(&mut self) -> [f64; 3] {
+        let z = self.between(-1.0, 1.0);
+        let (sin, cos) = self.between(0.0, std::f64::consts::TAU).sin_cos();
+        let r = (1.0 - z * z).sqrt();
+        [r * cos, r * sin, z]
+    }
+}

@@ -1,0 +1,54 @@
+//! `bench`: the workloads of `bench/`, a workspace of its own with its own directory to build in.
+
+use std::path::PathBuf;
+
+use crate::process::{self, Result};
+use crate::repo::Repo;
+
+/// The name that stands for the micro-benchmarks, which criterion runs.
+const MICRO: &str = "micro";
+
+/// Builds the benches in release and runs them; the arguments go to the runner as they are.
+///
+/// # Errors
+/// When they do not compile or the runner does not know an argument.
+pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
+    let manifest = manifest(repo);
+    // Beside the game's own builds: what the peers depend on shares nothing with it.
+    let target = repo.target.join("bench");
+    let (subcommand, rest) = match arguments {
+        [first, rest @ ..] if first == MICRO => ("bench", rest),
+        _ => ("run", arguments),
+    };
+    let mut command = repo.cargo(subcommand);
+    // Not `--locked`: what the game's crates depend on changes without the benches' lock file. The peers are pinned.
+    command.arg("--quiet").arg("--manifest-path").arg(manifest);
+    command.arg("--target-dir").arg(target);
+    // What `cargo run` says of this program is not true of the benches; their dependencies' build scripts would
+    // take it for a change and run again.
+    for (name, _) in std::env::vars_os() {
+        if name
+            .to_str()
+            .is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+        {
+            command.env_remove(name);
+        }
+    }
+    match subcommand {
+        "bench" => command.args(["--bench", MICRO]),
+        _ => command.args(["--release", "--bin", "samovar-bench"]),
+    };
+    process::run(command.arg("--").args(rest))
+}
+
+/// Fails when the formatter would change a file of the benches.
+///
+/// # Errors
+/// When it would.
+pub(crate) fn check_format(repo: &Repo) -> Result<()> {
+    process::run(repo.cargo("fmt").arg("--manifest-path").arg(manifest(repo)).arg("--check"))
+}
+
+fn manifest(repo: &Repo) -> PathBuf {
+    repo.root.join("bench").join("Cargo.toml")
+}
