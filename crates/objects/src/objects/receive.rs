@@ -257,11 +257,14 @@ impl Objects {
     /// it builds on this announcement.
     fn refresh(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
         let object = self.read_announcement(new)?;
-        if let Some(known) = self.slots.get_mut(new.id)
-            && new.frame > known.frame
-            && (known.traits, known.texts.len()) == (object.traits, object.texts.len())
-        {
-            *known = object;
+        let Some(known) = self.slots.get_mut(new.id) else { return Ok(()) };
+        let is_same = (known.traits, known.texts.len()) == (object.traits, object.texts.len());
+        if new.frame > known.frame && is_same {
+            // What is announced counts as seen.
+            if !core::mem::replace(known, object).current {
+                self.events.push_back(ObjectEvent::Entered(new.id));
+            }
+            self.refresh_claim(new.id);
         }
         Ok(())
     }
