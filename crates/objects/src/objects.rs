@@ -344,7 +344,8 @@ impl Objects {
         if text.bytes == value {
             return Ok(());
         }
-        if size - text.bytes.len() + value.len() > STATE_MAX {
+        // A state that was taken over may be larger than what this peer may make of it.
+        if value.len() > text.bytes.len() && size - text.bytes.len() + value.len() > STATE_MAX {
             return Err(ObjectError::BadField);
         }
         text.bytes.clear();
@@ -371,7 +372,8 @@ impl Objects {
         let next = self.frame + 1;
         let object = self.slots.at_mut(slot).ok_or(ObjectError::Unknown)?;
         let schema = self.schemas.0.of(object.traits.kind).ok_or(ObjectError::BadField)?;
-        if !fits(schema, state) {
+        let size = state.texts().map(<[u8]>::len).sum::<usize>();
+        if !fits(schema, state) || size > STATE_MAX.max(object.size()) {
             return Err(ObjectError::BadField);
         }
         let mut changed = 0_u64;

@@ -274,3 +274,43 @@ fn a_clock_that_steps_back_holds_nothing_up() {
         assert_eq!(b.get(id).unwrap().numbers(), [packet as i32, 0]);
     }
 }
+
+#[test]
+fn what_grows_may_arrive_before_what_shrinks() {
+    for reliable in [false, true] {
+        let (mut a, mut b) = (peer(A), peer(B));
+        let fields: Vec<&[u8]> = (0..64).map(|i| if i < 32 { &[][..] } else { &[7; 255][..] }).collect();
+        let id = a.create(Time::ZERO, Traits { reliable, ..POT }, &fields).unwrap();
+        tell((A, &mut a), (B, &mut b));
+        (32..64).for_each(|field| a.set(Time::ZERO, id, field, &[]).unwrap());
+        (0..32).for_each(|field| a.set(Time::ZERO, id, field, &[8; 255]).unwrap());
+        tell((A, &mut a), (B, &mut b));
+        for packet in 1..60 {
+            let bytes = frame(&mut a, B, packet * 16_667, packet);
+            if !bytes.is_empty() {
+                assert_eq!(b.handle_datagram(A, &bytes[1..]), Ok(()));
+                a.on_fate(B, packet, true);
+            }
+        }
+        assert!((0..64).all(|i| a.get(id).unwrap().field(i) == b.get(id).unwrap().field(i)));
+    }
+}
+
+#[test]
+fn a_state_that_is_set_keeps_to_the_same_limit_as_one_that_is_created() {
+    let mut builder = SchemaBuilder::default();
+    builder.field("number", Coding::Exact { width: 4 });
+    (0..40).for_each(|_| builder.field("text", Coding::Text { max: 255 }));
+    let schemas = Schemas::new().with(builder.build(CRAFT.kind));
+    let (mut a, mut b) = (peer_of(A, 1, schemas.clone()), peer_of(B, 1, schemas));
+    let state = |long: usize| {
+        let mut state = State::default();
+        (0..4).for_each(|_| state.number(i32::MIN));
+        (0..40).for_each(|i| state.text(&[9; 255][..if i < long { 255 } else { 0 }]));
+        state
+    };
+    let id = a.create_state(Time::ZERO, CRAFT, &state(32)).unwrap();
+    tell((A, &mut a), (B, &mut b));
+    assert!(a.create_state(Time::ZERO, CRAFT, &state(40)).is_err());
+    assert!(a.set_state(Time::ZERO, id, &state(40)).is_err());
+}

@@ -3,7 +3,7 @@
 
 pub use crate::traits::{Access, Orphan, Traits};
 
-use crate::limits::{FIELD_MAX, FIELDS_MAX, STATE_MAX};
+use crate::limits::{FIELD_MAX, FIELDS_MAX};
 use crate::{DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Time, Writer};
 
 /// First byte of a message on the reliable lane or the bulk stream, and of a datagram (PROTOCOL §4).
@@ -113,11 +113,10 @@ impl<'a> FieldList<'a> {
             return Err(DecodeError::TooLarge);
         }
         let fields = Self { count, reader: *reader };
-        let mut total = 0;
         for _ in 0..count {
-            total += reader.prefixed(FIELD_MAX)?.len();
+            reader.prefixed(FIELD_MAX)?;
         }
-        if total > STATE_MAX { Err(DecodeError::TooLarge) } else { Ok(fields) }
+        Ok(fields)
     }
 
     /// The fields in order.

@@ -1,6 +1,6 @@
 //! What other peers say about objects, and what of it is believed (PROTOCOL §4).
 
-use samovar_wire::limits::{FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
+use samovar_wire::limits::{FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX};
 use samovar_wire::object::{
     Announcement, Deaths, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Traits, Update,
 };
@@ -26,10 +26,10 @@ const KEPT_OF_OTHERS: usize = 112;
 const PASSED_ON_MAX: usize = 1_024;
 
 /// How far above the stamps that were drawn one is believed that a liar may have used.
-const LEAP_MAX: u32 = 1 << 16;
+const LEAP_MAX: u32 = 1_024;
 /// Objects of one member at most. It has no more than `OBJECTS_PER_PEER_MAX`; but what it gave away since may not be
 /// known here.
-const OBJECTS_OF_OTHERS_MAX: usize = 2 * OBJECTS_PER_PEER_MAX;
+const OBJECTS_OF_OTHERS_MAX: usize = OBJECTS_PER_PEER_MAX + OBJECTS_PER_PEER_MAX / 4;
 
 const fn malformed(error: DecodeError) -> CloseCode {
     match error {
@@ -137,16 +137,11 @@ impl Objects {
             }
             // Otherwise so many overtook it that what it builds on is gone: its numbers are old.
         }
-        let mut size = object.size();
+        // What lies between two of the owner's states may be larger than either: that is no reason to end the link.
         for (index, bytes) in coded.texts() {
             let text = object.texts.get_mut(index).ok_or(CloseCode::Malformed)?;
             if head.frame <= text.frame {
                 continue;
-            }
-            // Whoever takes the object over has to announce all of it.
-            size = size - text.bytes.len() + bytes.len();
-            if size > STATE_MAX {
-                return Err(CloseCode::TooLarge);
             }
             text.frame = head.frame;
             text.bytes.clear();
@@ -262,11 +257,14 @@ impl Objects {
     /// it builds on this announcement.
     fn refresh(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
         let object = self.read_announcement(new)?;
-        if let Some(known) = self.slots.get_mut(new.id)
-            && new.frame > known.frame
-            && (known.traits, known.texts.len()) == (object.traits, object.texts.len())
-        {
-            *known = object;
+        let Some(known) = self.slots.get_mut(new.id) else { return Ok(()) };
+        let is_same = (known.traits, known.texts.len()) == (object.traits, object.texts.len());
+        if new.frame > known.frame && is_same {
+            // What is announced counts as seen.
+            if !core::mem::replace(known, object).current {
+                self.events.push_back(ObjectEvent::Entered(new.id));
+            }
+            self.refresh_claim(new.id);
         }
         Ok(())
     }
@@ -526,12 +524,7 @@ fn set_field(
             _ => return read_numbers(field, value, &mut object.numbers),
         }
     }
-    let size = object.size();
     let text = object.texts.get_mut(at).ok_or(CloseCode::Malformed)?;
-    // Whoever takes the object over has to announce all of it.
-    if size - text.bytes.len() + value.len() > STATE_MAX {
-        return Err(CloseCode::TooLarge);
-    }
     text.bytes.clear();
     text.bytes.extend_from_slice(value);
     Ok(())
