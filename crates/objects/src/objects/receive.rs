@@ -203,7 +203,8 @@ impl Objects {
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {
                 return Err(CloseCode::NotYours);
             }
-            Some((stamp, _)) if stamp >= new.stamp => return Ok(()),
+            Some((stamp, _)) if stamp == new.stamp => return self.refresh(new),
+            Some((stamp, _)) if stamp > new.stamp => return Ok(()),
             _ => {}
         }
         let limit = if new.owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_PER_PEER_MAX };
@@ -237,6 +238,16 @@ impl Objects {
             }
             Some(_) => {}
             None => self.events.push_back(ObjectEvent::Created(id)),
+        }
+        Ok(())
+    }
+
+    /// The owner states its object again, since a link began anew: what it sends from now on builds on that.
+    fn refresh(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
+        let is_due = |object: &Object| object.traits == new.traits && object.frame <= new.frame;
+        if self.slots.get(new.id).is_some_and(is_due) {
+            let object = self.read_announcement(new)?;
+            self.slots.insert(object);
         }
         Ok(())
     }

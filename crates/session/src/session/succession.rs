@@ -133,10 +133,9 @@ impl Session {
             }
             // It may have been closed to under a former host, whose admission of it the new one did not know of.
             self.closed.retain(|&peer| peer != member.peer);
-            self.open_link(now, member.peer).admitted = true;
-            self.objects.add_peer(member.peer);
             self.push_event(Event::MemberJoined { member, resumed });
         }
+        self.link_all_members(now);
         // Behind the names of those who sent them.
         while let Some(event) = self.early.pop_front() {
             self.push_event(event);
