@@ -435,6 +435,8 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_the_game_does_not_notice() {
                 world.peer(owner).set(now, id, 1, &value).unwrap();
             }
             if n == 50 {
+                // Said once, on the link that nobody hears any more.
+                world.peer(b).set(now, z, 0, b"under way").unwrap();
                 // For one of them the link has ended, the other goes on with all its numbers.
                 let farewell = samovar_link::close_packet(CloseCode::NotAMember);
                 world.peer(a).handle_packet(now, b, Mode::Unreliable, &farewell);
