@@ -8,13 +8,13 @@ use samovar_bench::network::Outbox;
 use samovar_bench::subjects::{Replicator, Setup, samovar};
 use samovar_link::{Link, LinkConfig, LinkEvent, Source};
 use samovar_wire::link_frame::{Frame, PacketHeader};
-use samovar_wire::{Duration, Lane, Time, Writer};
+use samovar_wire::{Duration, Generation, Generations, Lane, Time, Writer};
 
 /// The frame of a message of 64 bytes, written and read.
 fn frame(c: &mut Criterion) {
     let message = [7; 64];
     let mut bytes = Vec::with_capacity(1_200);
-    let header = PacketHeader { number: 7, ack: None };
+    let header = PacketHeader { generations: Generations::FIRST, number: 7, ack: None };
     let encode = |bytes: &mut Vec<u8>| {
         bytes.clear();
         let mut out = Writer::new(bytes);
@@ -48,7 +48,7 @@ fn exchange(now: Time, from: &mut Link, to: &mut Link, packet: &mut Vec<u8>) {
 /// A packet that carries a message of 64 bytes: written by one link, handled by another, events drained.
 fn link(c: &mut Criterion) {
     let (mut here, mut there) =
-        (Link::new(Time::ZERO, LinkConfig::default()), Link::new(Time::ZERO, LinkConfig::default()));
+        (Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST), Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST));
     let (mut now, mut packet) = (Time::ZERO, Vec::new());
     c.bench_function("link/round", |b| {
         b.iter(|| {

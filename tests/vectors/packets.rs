@@ -4,15 +4,20 @@ use std::collections::BTreeSet;
 
 use samovar_wire::limits::{BULK_CHUNK_MAX, PACKET_MAX, SEGMENT_MAX};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, HEADER_MIN, PacketHeader};
-use samovar_wire::{CloseCode, DecodeError, Reader, Writer};
+use samovar_wire::{CloseCode, DecodeError, Generation, Generations, Reader, Writer};
 
 use crate::file::{Form, Vectors};
 
 /// The bytes of the header of most examples.
-const HEADER_LEN: usize = 6;
+const HEADER_LEN: usize = 7;
 /// The header of most examples: 65,535 and 65,533 were received.
-const HEADER: PacketHeader = PacketHeader { number: 0x1234, ack: Some(ack(0xffff, [0b10, 0, 0, 0])) };
-const FIRST: PacketHeader = PacketHeader { number: 0, ack: None };
+const HEADER: PacketHeader =
+    PacketHeader { generations: BOTH, number: 0x1234, ack: Some(ack(0xffff, [0b10, 0, 0, 0])) };
+const FIRST: PacketHeader = PacketHeader { generations: Generations::FIRST, number: 0, ack: None };
+const UNLINKED: PacketHeader = PacketHeader { generations: Generations::NONE, number: 0, ack: None };
+/// The sender's third link to the receiver, of which it knows the second one.
+const BOTH: Generations =
+    Generations { sender: Some(Generation::FIRST.next().next()), receiver: Some(Generation::FIRST.next()) };
 
 const fn ack(newest: u16, history: [u64; 4]) -> Ack {
     Ack { newest, history: AckHistory::from_words(history) }
@@ -45,7 +50,7 @@ fn check(vectors: &mut Vectors, name: &'static str, header: PacketHeader, frames
 fn headers_and_their_history() {
     let mut vectors = Vectors::parse("headers", include_str!("headers.hex"));
     check(&mut vectors, "first", FIRST, &[]);
-    let without = PacketHeader { number: 0xfedc, ack: None };
+    let without = PacketHeader { generations: BOTH, number: 0xfedc, ack: None };
     check(&mut vectors, "without_ack", without, &[]);
     for (name, history) in [
         ("newest_only", [0, 0, 0, 0]),
@@ -61,13 +66,13 @@ fn headers_and_their_history() {
         ("twenty_eight_bytes", [1, 0, 0, 1]),
         ("all_of_it", [1, 0, 0, 1 << 63]),
     ] {
-        let header = PacketHeader { number: 0x1234, ack: Some(ack(2, history)) };
+        let header = PacketHeader { generations: BOTH, number: 0x1234, ack: Some(ack(2, history)) };
         check(&mut vectors, name, header, &[]);
     }
     vectors.finish();
     // A sender need not choose the shortest history.
-    let padded = [0x64, 0x34, 0x12, 0x02, 0x00, 0x81, 0x00, 0x00];
-    let header = PacketHeader { number: 0x1234, ack: Some(ack(2, [0x81, 0, 0, 0])) };
+    let padded = [0x64, 0x32, 0x34, 0x12, 0x02, 0x00, 0x81, 0x00, 0x00];
+    let header = PacketHeader { generations: BOTH, number: 0x1234, ack: Some(ack(2, [0x81, 0, 0, 0])) };
     assert_eq!(is_packet(&padded, header, &[]), Ok(true));
 }
 
@@ -104,7 +109,7 @@ fn packets_and_their_frames() {
     rest("ping", &mut vectors, &[Frame::Ping]);
     rest("last_datagram", &mut vectors, &[Frame::LastDatagram(b"x")]);
     rest("last_datagram_empty", &mut vectors, &[Frame::LastDatagram(b"")]);
-    check(&mut vectors, "not_a_member", FIRST, &[Frame::Close(CloseCode::NotAMember)]);
+    check(&mut vectors, "not_a_member", UNLINKED, &[Frame::Close(CloseCode::NotAMember)]);
     let frames = [
         Frame::Pong { ping: 9, held: 3, session: 1_000_000 },
         Frame::Ping,
@@ -136,6 +141,9 @@ fn packets_of_another_version_or_above_a_limit_are_refused() {
     bytes[0] = 0x51;
     assert_eq!(PacketHeader::decode(&bytes).err(), Some(DecodeError::Invalid));
     bytes[0] = 0x60;
+    bytes[1] = 0x01;
+    assert_eq!(PacketHeader::decode(&bytes).err(), Some(DecodeError::Invalid));
+    bytes[1] = 0x10;
     bytes.resize(PACKET_MAX + 1, 0);
     assert_eq!(PacketHeader::decode(&bytes).err(), Some(DecodeError::TooLarge));
     let segment = Frame::Segment { lane: 0, number: 0, last: true, bytes: &[0; SEGMENT_MAX + 1] };
@@ -155,9 +163,9 @@ fn chunks_of_the_bulk_stream() {
         bytes
     };
     for (name, chunk) in [
-        ("chunk", BulkChunk { offset: 262_143, bytes: b"tea" }),
-        ("chunk_empty", BulkChunk { offset: 300, bytes: b"" }),
-        ("stream", BulkChunk { offset: 0, bytes: &stream }),
+        ("chunk", BulkChunk { generations: BOTH, offset: 262_143, bytes: b"tea" }),
+        ("chunk_empty", BulkChunk { generations: BOTH, offset: 300, bytes: b"" }),
+        ("stream", BulkChunk { generations: Generations::FIRST, offset: 0, bytes: &stream }),
     ] {
         let mut encoded = Vec::new();
         chunk.encode(&mut encoded);

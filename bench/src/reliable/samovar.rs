@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use samovar_link::{Link, LinkConfig, LinkEvent, Source};
-use samovar_wire::{Duration, Lane, Mode, Time};
+use samovar_wire::{Duration, Generation, Lane, Mode, Time};
 
 use super::{Carrier, End};
 
@@ -21,7 +21,7 @@ fn time(now: u64) -> Time {
 
 impl Reliable {
     fn new() -> Self {
-        Self { link: Link::new(Time::ZERO, LinkConfig::default()), messages: VecDeque::new() }
+        Self { link: Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST), messages: VecDeque::new() }
     }
 }
 

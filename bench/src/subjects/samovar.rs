@@ -5,7 +5,7 @@ mod body;
 use samovar_link::{Fate, Link, LinkConfig, LinkEvent, Source};
 use samovar_objects::{Objects, Place};
 use samovar_wire::object::MessageKind;
-use samovar_wire::{Duration, Lane, Mode, ObjectId, PeerId, Reader, Term, Time};
+use samovar_wire::{Duration, Generation, Lane, Mode, ObjectId, PeerId, Reader, Term, Time};
 
 use super::{Replicator, Setup, Subject};
 use crate::network::Outbox;
@@ -51,10 +51,10 @@ impl Samovar {
             owner.add_peer(observer_id(observer));
             let mut objects = body::objects(observer_id(observer), OWNER, TERM);
             objects.add_peer(OWNER);
-            Observer { objects, link: Link::new(now, LinkConfig::default()), scratch: Scratch::default() }
+            Observer { objects, link: Link::new(now, LinkConfig::default(), Generation::FIRST), scratch: Scratch::default() }
         });
         let observers = observers.collect();
-        let links = (0..setup.observers).map(|_| Link::new(now, LinkConfig::default())).collect();
+        let links = (0..setup.observers).map(|_| Link::new(now, LinkConfig::default(), Generation::FIRST)).collect();
         Self {
             owner,
             links,

@@ -9,13 +9,13 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use samovar_link::{Link, LinkConfig, LinkEvent, Source};
-use samovar_wire::{Duration, Mode, Time};
+use samovar_wire::{Duration, Generation, Mode, Time};
 
 const TICKS: u64 = 300_000;
 const ROUND: usize = 1_000;
 
 fn main() {
-    let link = || Link::new(Time::ZERO, LinkConfig::default());
+    let link = || Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     let mut ends = [link(), link()];
     let mut wire: VecDeque<(u64, usize, Vec<u8>)> = VecDeque::new();
     let mut spare: Vec<Vec<u8>> = Vec::new();

@@ -1,5 +1,6 @@
 //! The association itself: what arrives, what is queued, what time brings.
 
+mod association;
 mod bounds;
 mod budget;
 mod buffers;
@@ -18,9 +19,12 @@ use std::collections::VecDeque;
 
 use samovar_wire::lane::RELIABLE_LANES;
 use samovar_wire::limits::{DATAGRAM_MAX, MESSAGE_MAX, PACKET_MAX};
-use samovar_wire::link_frame::{Ack, Frame, Frames, PacketHeader, expand};
-use samovar_wire::{CloseCode, DecodeError, Duration, Lane, Mode, Receipt, Time, Writer};
+use samovar_wire::link_frame::{Ack, BulkChunk, Frame, Frames, PacketHeader, expand};
+use samovar_wire::{
+    CloseCode, DecodeError, Duration, Generation, Generations, Lane, Mode, Receipt, Time, Writer,
+};
 
+use association::{Association, Verdict};
 use budget::Budget;
 use buffers::Buffers;
 use bulk::{BulkReceiver, BulkSender};
@@ -46,6 +50,7 @@ const PROBE_DOUBLINGS: u32 = 4;
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
+    association: Association,
     sent: SentPackets,
     received: ReceivedPackets,
     send_lanes: [SendLane; RELIABLE_LANES as usize],
@@ -76,11 +81,12 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link that begins now.
+    /// A link that begins now. The generation is the one behind that of this peer's former link to the other end.
     #[must_use]
-    pub fn new(now: Time, config: LinkConfig) -> Self {
+    pub fn new(now: Time, config: LinkConfig, generation: Generation) -> Self {
         Self {
             config,
+            association: Association::new(generation),
             sent: SentPackets::default(),
             received: ReceivedPackets::default(),
             send_lanes: core::array::from_fn(|lane| SendLane::new(lane as u8)),
@@ -119,13 +125,43 @@ impl Link {
         self.stats.bytes_in += bytes.len() as u64;
         match mode {
             Mode::Unreliable => self.handle_packet(now, bytes),
-            Mode::Reliable => {
-                self.bulk_in.handle_chunk(bytes)?;
-                self.liveness.on_heard(now);
-                self.ack_soon(now);
-                self.deliver_bulk()
-            }
+            Mode::Reliable => self.handle_chunk(now, bytes),
         }
+    }
+
+    fn handle_chunk(&mut self, now: Time, bytes: &[u8]) -> Result<(), CloseCode> {
+        let chunk = BulkChunk::decode(bytes).map_err(close_code)?;
+        let verdict = self.association.judge(chunk.generations);
+        if verdict == Verdict::Unlinked {
+            return Err(CloseCode::Malformed);
+        }
+        if !self.is_of_this_link(now, chunk.generations, verdict) {
+            return Ok(());
+        }
+        self.bulk_in.handle_chunk(&chunk)?;
+        self.liveness.on_heard(now);
+        self.ack_soon(now);
+        self.deliver_bulk()
+    }
+
+    /// Whether a packet or chunk counts; what its generations tell is taken in.
+    fn is_of_this_link(&mut self, now: Time, generations: Generations, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::Counts | Verdict::Early => {
+                if self.association.on_heard(generations, verdict) {
+                    // The other end waits to be told of it; it has dropped the chunks that did not name it.
+                    self.ack_soon(now);
+                    if generations.sender != Some(Generation::FIRST) {
+                        self.bulk_out.rewind();
+                    }
+                }
+            }
+            Verdict::Restarted if self.events.len() < bounds::EVENTS => {
+                self.events.push_back(LinkEvent::Restarted);
+            }
+            Verdict::Restarted | Verdict::Former | Verdict::Unlinked => {}
+        }
+        verdict == Verdict::Counts
     }
 
     /// Notices that this peer slept: what should have come meanwhile says nothing about the other end or the path.
@@ -141,17 +177,23 @@ impl Link {
 
     fn handle_packet(&mut self, now: Time, packet: &[u8]) -> Result<(), CloseCode> {
         let (header, frames) = PacketHeader::decode(packet).map_err(close_code)?;
+        let verdict = self.association.judge(header.generations);
         let mut ack_eliciting = false;
         let mut check = frames;
         while let Some(frame) = check.next_frame().map_err(close_code)? {
             match frame {
                 // A close is honoured whatever its packet's number: who has forgotten us cannot number packets.
                 Frame::Close(code) => {
-                    self.events.push_back(LinkEvent::Closed(code));
+                    if verdict == Verdict::Unlinked || self.is_of_this_link(now, header.generations, verdict)
+                    {
+                        self.events.push_back(LinkEvent::Closed(code));
+                    }
                     return Ok(());
                 }
                 Frame::Segment { lane, number, .. } => {
-                    self.receive_lanes[usize::from(lane)].check(number)?;
+                    if verdict == Verdict::Counts {
+                        self.receive_lanes[usize::from(lane)].check(number)?;
+                    }
                     ack_eliciting = true;
                 }
                 Frame::Datagram(_) | Frame::LastDatagram(_) | Frame::Sequenced { .. } | Frame::Ping => {
@@ -159,6 +201,12 @@ impl Link {
                 }
                 Frame::Pong { .. } | Frame::BulkAck(_) => {}
             }
+        }
+        if verdict == Verdict::Unlinked {
+            return Err(CloseCode::Malformed);
+        }
+        if !self.is_of_this_link(now, header.generations, verdict) {
+            return Ok(());
         }
         self.liveness.on_heard(now);
         if self.events.len() >= bounds::EVENTS {
@@ -383,6 +431,12 @@ impl Link {
         self.last_segment + patience.times(1 << self.probes.min(PROBE_DOUBLINGS))
     }
 
+    /// A packet that closes this link, and no later one of the two peers, however late it arrives.
+    #[must_use]
+    pub fn close_packet(&self, code: CloseCode) -> Vec<u8> {
+        close_packet_of(self.association.generations(), code)
+    }
+
     /// The next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
@@ -438,12 +492,16 @@ impl Link {
     }
 }
 
-/// A packet that closes a link whose state is gone, or is about to be.
+/// A packet that closes a link whose state is gone, whatever its generation.
 #[must_use]
 pub fn close_packet(code: CloseCode) -> Vec<u8> {
+    close_packet_of(Generations::NONE, code)
+}
+
+fn close_packet_of(generations: Generations, code: CloseCode) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(8);
     let mut out = Writer::new(&mut bytes);
-    PacketHeader { number: 0, ack: None }.encode(&mut out);
+    PacketHeader { generations, number: 0, ack: None }.encode(&mut out);
     Frame::Close(code).encode(&mut out);
     bytes
 }

@@ -2,7 +2,7 @@
 //!
 //! Public, so that the benchmark runs what the test runs. Nothing here is part of a link.
 
-use samovar_wire::{Duration, Lane, Mode, Time};
+use samovar_wire::{Duration, Generation, Lane, Mode, Time};
 
 use crate::{Link, LinkConfig, LinkEvent, LinkStats, Source};
 
@@ -70,7 +70,7 @@ impl Trial {
     /// Runs the trial to its end: until all messages are delivered, or for a minute longer than sending takes.
     #[must_use]
     pub fn run(self) -> Outcome {
-        let link = || Link::new(Time::ZERO, LinkConfig::default());
+        let link = || Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
         let mut run = Run {
             trial: self,
             now: Time::ZERO,

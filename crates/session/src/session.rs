@@ -1,6 +1,7 @@
 //! The session itself: what it is made of, and the game's API.
 
 mod arbiter;
+mod associations;
 mod balance;
 mod control;
 mod events;
@@ -16,7 +17,7 @@ mod typed;
 
 use std::collections::VecDeque;
 
-use samovar_link::{Link, LinkConfig, LinkStats, SendError};
+use samovar_link::{Link, LinkStats, SendError};
 use samovar_objects::{CreateError, Focus, Object, ObjectError, Objects, Schemas, State};
 use samovar_roster::{RelayKey, Role, Roster, View};
 use samovar_wire::claim::Denial;
@@ -30,6 +31,7 @@ use samovar_wire::{
 
 use crate::clock::SessionClock;
 pub use arbiter::{OwnershipPolicy, OwnershipRequest};
+use associations::Associations;
 pub use events::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
 pub use ownership::{Outcome, WISHES_MAX, WishError};
 pub use rpc::{
@@ -107,6 +109,7 @@ pub struct Session {
     view_revision: Option<(Stamp, u64)>,
     clock: SessionClock,
     links: SortedMap<PeerId, Peering>,
+    associations: Associations,
     /// The members that the game knows of.
     members: SortedMap<PeerId, MemberInfo>,
     /// Seats that somebody has sat on, to tell who comes back from who is new.
@@ -157,6 +160,7 @@ impl Session {
             view_revision: None,
             clock: if is_founder { SessionClock::founded(now) } else { SessionClock::unknown(now) },
             links: SortedMap::new(),
+            associations: Associations::new(),
             members: SortedMap::new(),
             seats: SortedSet::new(),
             backup: None,
@@ -432,23 +436,14 @@ impl Session {
         self.events.push_back(event);
     }
 
-    /// Makes sure there is a link to a peer.
-    fn open_link(&mut self, now: Time, peer: PeerId) -> &mut Peering {
-        self.links.entry(peer).or_insert_with(|| Peering {
-            link: Link::new(now, LinkConfig::default()),
-            admitted: false,
-            opened: now,
-            hint: None,
-            left: false,
-            greeted: false,
-            next_update: now,
-        })
-    }
-
     /// Ends the link to a peer and tells it why.
     fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
-        if self.links.remove(&peer).is_some() {
-            self.bid_farewell(peer, code);
+        if let Some(peering) = self.links.remove(&peer) {
+            // Who leaves for good may be told so by a packet of no link; others may be linked again before it arrives.
+            let is_final = code == CloseCode::Left;
+            let packet =
+                if is_final { samovar_link::close_packet(code) } else { peering.link.close_packet(code) };
+            self.bid_farewell(peer, packet);
         }
         self.objects.remove_peer(peer);
     }
@@ -464,12 +459,12 @@ impl Session {
         self.closed.push_back(peer);
     }
 
-    fn bid_farewell(&mut self, peer: PeerId, code: CloseCode) {
+    fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
         // The latest matter most; whoever misses one learns of its end by silence.
         if self.farewells.len() >= 64 {
             self.farewells.pop_front();
         }
-        self.farewells.push_back((peer, samovar_link::close_packet(code)));
+        self.farewells.push_back((peer, packet));
     }
 
     /// Leaves for good: everybody is told, and a host's successor need not wait for silence.

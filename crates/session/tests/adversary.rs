@@ -22,8 +22,8 @@ use samovar_wire::range_coder::RangeEncoder;
 use samovar_wire::sight::{Focus, Sight};
 use samovar_wire::symbol::{Model, encode_wide};
 use samovar_wire::{
-    CloseCode, Duration, Entropy, Kind, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SeatId, SessionId, Stamp,
-    Term, Ticket, Time, Writer,
+    CloseCode, Duration, Entropy, Generations, Kind, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SeatId,
+    SessionId, Stamp, Term, Ticket, Time, Writer,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -75,7 +75,7 @@ impl Liar {
             Ack { newest: self.roll(9) as u16, history: AckHistory::from_words(words) }
         });
         let said = self.said.entry(to).or_default();
-        let header = PacketHeader { number: said.packets, ack };
+        let header = PacketHeader { generations: Generations::FIRST, number: said.packets, ack };
         said.packets = said.packets.wrapping_add(1);
         let mut bytes = Vec::new();
         let mut out = Writer::new(&mut bytes);
@@ -252,7 +252,8 @@ impl Liar {
             4 if self.roll(8) == 0 => {
                 let mut bytes = Vec::new();
                 let content = self.dice.bytes();
-                BulkChunk { offset: self.number(0), bytes: &content }.encode(&mut bytes);
+                BulkChunk { generations: Generations::FIRST, offset: self.number(0), bytes: &content }
+                    .encode(&mut bytes);
                 return (Mode::Reliable, bytes);
             }
             _ => self.packet(to, &[]),

@@ -8,7 +8,10 @@ mod world;
 use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{Departure, EndReason, Event, Role, Target};
 use samovar_wire::control::{Hello, PeerControl, encode};
-use samovar_wire::{CloseCode, Entropy, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term, Time, Warrant};
+use samovar_wire::object::Traits;
+use samovar_wire::{
+    CloseCode, Entropy, Generation, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term, Time, Warrant,
+};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{CUBE, TEAPOT, World};
@@ -168,7 +171,7 @@ fn a_member_that_claims_to_be_host_without_a_warrant_is_shut_out() {
     let a = world.join(None);
     world.run(2_000);
     let mallory = PeerId(66);
-    let mut link = Link::new(world.now, LinkConfig::default());
+    let mut link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
     let hello = Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
     let forged = Warrant { term: Term(2), host: mallory, ..world.witness.warrant };
     for message in [PeerControl::Hello(hello), PeerControl::Warrant(forged)] {
@@ -366,4 +369,93 @@ fn whoever_joins_while_the_host_dies_is_a_member_of_all_or_told_that_it_is_none(
         world.assert_converged();
     }
     assert!(joined > 40, "only {joined} of 60");
+}
+
+/// Whether an event says that a link or a membership ended or began.
+fn is_about(event: &Event, about: PeerId) -> bool {
+    match event {
+        Event::LinkClosed { peer, .. } => *peer == about,
+        Event::MemberLeft { member, .. } | Event::MemberJoined { member, .. } => member.peer == about,
+        _ => false,
+    }
+}
+
+#[test]
+fn whoever_the_next_host_did_not_know_is_linked_again_once_it_is_admitted() {
+    for seed in 0..30u8 {
+        let mut world = World::new(seed, u64::from(seed % 4) * 5);
+        let host = *world.peers.keys().next().unwrap();
+        let (a, b) = (world.join(None), world.join(None));
+        world.run(2_000);
+        let backup = world.peers[&host].view().backup().unwrap();
+        let other = if backup == a { b } else { a };
+        let pot = world.create(other, TEAPOT, &[b"pot of the other", b"0"]);
+        world.run(300);
+        let late = PeerId(103);
+        world.cuts = vec![(host, backup), (host, late)];
+        assert_eq!(world.join(None), late);
+        while !world.peers[&other].view().has(late) {
+            world.step();
+        }
+        world.kill(host);
+        while world.peers[&other].view().has(late) {
+            world.step();
+        }
+        // The farewell is lost.
+        world.cuts = vec![(other, late)];
+        world.step();
+        world.cuts.clear();
+        world.run(2_000);
+        let mine = world.create(late, TEAPOT, &[b"pot of the late", b"0"]);
+        let now = world.now;
+        world.peer(other).set(now, pot, 1, b"1").unwrap();
+        world.run(2_000);
+        world.assert_converged();
+        assert_eq!(world.peers[&late].object(pot).unwrap().field(1), b"1");
+        assert!(world.peers[&other].object(mine).is_some());
+        for (peer, events) in &world.events {
+            assert!(!events.iter().any(|e| matches!(e, Event::LinkClosed { .. })), "{peer}: {events:?}");
+        }
+    }
+}
+
+#[test]
+fn a_link_that_one_end_lost_begins_anew_at_both_and_the_game_does_not_notice() {
+    for seed in 0..30u8 {
+        let mut world = World::new(seed, u64::from(seed % 4) * 5);
+        let (a, b) = (world.join(None), world.join(None));
+        world.run(2_000);
+        let (x, y) = (world.create(a, TEAPOT, &[b"a", b"0"]), world.create(b, TEAPOT, &[b"b", b"0"]));
+        let reliable = Traits { reliable: true, ..TEAPOT };
+        let z = world.create(b, reliable, &[b"reliable", b"0"]);
+        world.run(1_000);
+        let before: Vec<_> = [a, b].map(|peer| world.events[&peer].len()).into();
+        for n in 0..200u32 {
+            let (now, value) = (world.now, n.to_le_bytes());
+            for (owner, id) in [(a, x), (b, y), (b, z)] {
+                world.peer(owner).set(now, id, 1, &value).unwrap();
+            }
+            if n == 50 {
+                // Said once, on the link that nobody hears any more.
+                world.peer(b).set(now, z, 0, b"under way").unwrap();
+                // For one of them the link has ended, the other goes on with all its numbers.
+                let farewell = samovar_link::close_packet(CloseCode::NotAMember);
+                world.peer(a).handle_packet(now, b, Mode::Unreliable, &farewell);
+                assert!(world.peers[&a].link_stats(b).is_none());
+            }
+            world.run(10);
+        }
+        let now = world.now;
+        world.peer(a).send(Target::Peer(b), Lane::GAME, b"to b").unwrap();
+        world.peer(b).send(Target::Peer(a), Lane::GAME, b"to a").unwrap();
+        world.peer(b).set(now, z, 1, b"end").unwrap();
+        world.run(1_500);
+        world.assert_converged();
+        for ((peer, other), before) in [(a, b), (b, a)].into_iter().zip(before) {
+            let events = &world.events[&peer][before..];
+            assert!(!events.iter().any(|e| is_about(e, other)), "seed {seed}: {events:?}");
+            let heard = events.iter().filter(|e| matches!(e, Event::Message { from, .. } if *from == other));
+            assert_eq!(heard.count(), 1, "seed {seed}: {events:?}");
+        }
+    }
 }

@@ -2,14 +2,14 @@
 
 use crate::lane::{RELIABLE_LANES, SEQUENCED_CHANNELS};
 use crate::limits::{BULK_CHUNK_MAX, PACKET_MAX, SEGMENT_MAX};
-use crate::{CloseCode, DecodeError, Reader, Writer};
+use crate::{CloseCode, DecodeError, Generations, Reader, Writer};
 
 /// Packets before the newest one that an ack can describe, and that a receiver remembers.
 pub const ACK_HISTORY: u64 = 256;
 /// SEGMENT frames of one lane in one packet at most: what keeps truncated segment numbers unambiguous.
 pub const SEGMENTS_PER_PACKET: usize = 64;
 /// The header without an ack; an ack adds two bytes and its history.
-pub const HEADER_MIN: usize = 3;
+pub const HEADER_MIN: usize = 4;
 /// The largest header.
 pub const HEADER_MAX: usize = HEADER_MIN + 2 + HISTORY_BYTES;
 /// Bytes of a SEGMENT or SEQUENCED frame before its content, at most.
@@ -115,6 +115,8 @@ pub struct Ack {
 /// What stands in front of every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketHeader {
+    /// Which association the packet belongs to.
+    pub generations: Generations,
     /// The packet's number, truncated.
     pub number: u16,
     /// What was received; `None` before the first packet.
@@ -126,12 +128,14 @@ impl PacketHeader {
     pub fn encode(&self, out: &mut Writer<'_>) {
         let Some(ack) = self.ack else {
             out.u8(VERSION);
+            out.u8(self.generations.encode());
             out.u16(self.number);
             return;
         };
         let needed = ack.history.byte_len();
         let code = (1..16).find(|&code| HISTORY_LENGTHS[code] >= needed).unwrap_or(15);
         out.u8(VERSION | code as u8);
+        out.u8(self.generations.encode());
         out.u16(self.number);
         out.u16(ack.newest);
         let bytes = ack.history.words.iter().flat_map(|word| word.to_le_bytes());
@@ -141,7 +145,8 @@ impl PacketHeader {
     /// Reads the header of a packet.
     ///
     /// # Errors
-    /// `TooLarge` for a packet beyond [`PACKET_MAX`], `Invalid` for another version, `Truncated`.
+    /// `TooLarge` for a packet beyond [`PACKET_MAX`], `Invalid` for another version or impossible generations,
+    /// `Truncated`.
     pub fn decode(packet: &[u8]) -> Result<(Self, Frames<'_>), DecodeError> {
         if packet.len() > PACKET_MAX {
             return Err(DecodeError::TooLarge);
@@ -151,6 +156,7 @@ impl PacketHeader {
         if first & 0xf0 != VERSION {
             return Err(DecodeError::Invalid);
         }
+        let generations = Generations::decode(reader.u8()?)?;
         let number = reader.u16()?;
         let code = usize::from(first & 0x0f);
         let ack = if code == 0 {
@@ -163,7 +169,7 @@ impl PacketHeader {
             }
             Some(Ack { newest, history })
         };
-        Ok((Self { number, ack }, Frames { reader }))
+        Ok((Self { generations, number, ack }, Frames { reader }))
     }
 }
 
@@ -301,6 +307,8 @@ impl<'a> Frames<'a> {
 /// A chunk of the bulk stream (PROTOCOL §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BulkChunk<'a> {
+    /// Which association the chunk belongs to.
+    pub generations: Generations,
     /// Where in the stream the bytes begin.
     pub offset: u64,
     /// Bytes of the stream: messages, each behind its header.
@@ -311,6 +319,7 @@ impl<'a> BulkChunk<'a> {
     /// Appends the chunk.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut out = Writer::new(out);
+        out.u8(self.generations.encode());
         out.varint(self.offset);
         out.bytes(self.bytes);
     }
@@ -324,7 +333,8 @@ impl<'a> BulkChunk<'a> {
             return Err(DecodeError::TooLarge);
         }
         let mut reader = Reader::new(chunk);
-        Ok(Self { offset: reader.varint()?, bytes: reader.rest() })
+        let generations = Generations::decode(reader.u8()?)?;
+        Ok(Self { generations, offset: reader.varint()?, bytes: reader.rest() })
     }
 }
 
@@ -350,7 +360,11 @@ mod tests {
         let mut history = AckHistory::default();
         history.set(0);
         history.set(70);
-        let header = PacketHeader { number: 9, ack: Some(Ack { newest: 65_535, history }) };
+        let header = PacketHeader {
+            generations: Generations::FIRST,
+            number: 9,
+            ack: Some(Ack { newest: 65_535, history }),
+        };
         let mut packet = Vec::new();
         let mut writer = Writer::new(&mut packet);
         header.encode(&mut writer);
@@ -365,17 +379,22 @@ mod tests {
 
     #[test]
     fn an_ack_costs_what_it_has_to_say() {
-        for (bits, len) in [(0u64, 5), (1, 6), (8, 6), (9, 7), (64, 13), (65, 15), (256, 37)] {
+        for (bits, len) in [(0u64, 6), (1, 7), (8, 7), (9, 8), (64, 14), (65, 16), (256, 38)] {
             let mut history = AckHistory::default();
             (0..bits).for_each(|bit| history.set(bit));
-            let header = PacketHeader { number: 1, ack: Some(Ack { newest: 2, history }) };
+            let header = PacketHeader {
+                generations: Generations::FIRST,
+                number: 1,
+                ack: Some(Ack { newest: 2, history }),
+            };
             let mut bytes = Vec::new();
             header.encode(&mut Writer::new(&mut bytes));
             assert_eq!(bytes.len(), len, "{bits} bits");
             assert_eq!(PacketHeader::decode(&bytes).unwrap().0, header);
             assert!((0..bits).eq(history.bits()));
         }
-        let (mut first, mut bytes) = (PacketHeader { number: 1, ack: None }, Vec::new());
+        let (mut first, mut bytes) =
+            (PacketHeader { generations: Generations::NONE, number: 1, ack: None }, Vec::new());
         first.encode(&mut Writer::new(&mut bytes));
         assert_eq!(bytes.len(), HEADER_MIN);
         first = PacketHeader::decode(&bytes).unwrap().0;

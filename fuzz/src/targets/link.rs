@@ -1,7 +1,7 @@
 //! Two links over a path that does what the script says, and that may lie.
 
 use samovar_link::{Link, LinkConfig, LinkEvent, Source};
-use samovar_wire::{Duration, Lane, Mode, Time};
+use samovar_wire::{Duration, Generation, Lane, Mode, Time};
 
 use crate::script::Script;
 
@@ -22,7 +22,7 @@ struct Pair {
 
 pub(super) fn run(bytes: &[u8]) {
     let mut script = Script::new(bytes);
-    let link = || Link::new(Time::ZERO, LinkConfig::default());
+    let link = || Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     let mut pair = Pair {
         now: Time::ZERO,
         ends: [link(), link()],

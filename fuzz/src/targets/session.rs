@@ -5,7 +5,7 @@ use samovar_session::{Session, SessionConfig};
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::{MessageKind, Traits};
-use samovar_wire::{Duration, Kind, Mode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Writer};
+use samovar_wire::{Duration, Generations, Kind, Mode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Writer};
 
 use crate::script::Script;
 
@@ -101,7 +101,8 @@ impl Siege {
             7 => {
                 let bytes = script.bytes(1_000);
                 let mut chunk = Vec::new();
-                BulkChunk { offset: script.number(self.offset), bytes }.encode(&mut chunk);
+                let offset = script.number(self.offset);
+                BulkChunk { generations: Generations::FIRST, offset, bytes }.encode(&mut chunk);
                 self.offset += bytes.len() as u64;
                 self.hand(LIAR, Mode::Reliable, &chunk);
             }
@@ -132,7 +133,8 @@ impl Siege {
 
     fn packet(&mut self, ack: Option<Ack>) -> Vec<u8> {
         let mut bytes = Vec::new();
-        PacketHeader { number: self.packets, ack }.encode(&mut Writer::new(&mut bytes));
+        let header = PacketHeader { generations: Generations::FIRST, number: self.packets, ack };
+        header.encode(&mut Writer::new(&mut bytes));
         self.packets = self.packets.wrapping_add(1);
         bytes
     }

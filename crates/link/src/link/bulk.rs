@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use samovar_wire::limits::{BULK_WINDOW, MESSAGE_MAX};
 use samovar_wire::link_frame::BulkChunk;
-use samovar_wire::{CloseCode, Duration, Reader, Time, Writer};
+use samovar_wire::{CloseCode, Duration, Generations, Reader, Time, Writer};
 
 use super::bounds::BULK_BYTES;
 
@@ -13,6 +13,8 @@ use super::bounds::BULK_BYTES;
 const STALL: Duration = Duration::from_millis(1_000);
 /// Room for a chunk's offset.
 const OFFSET_LEN: usize = 10;
+/// Room for what stands before a chunk's bytes.
+const CHUNK_HEAD: usize = 1 + OFFSET_LEN;
 
 #[derive(Debug, Default)]
 pub(super) struct BulkSender {
@@ -54,8 +56,14 @@ impl BulkSender {
     }
 
     /// Appends the next chunk, if one may go.
-    pub(super) fn next_chunk(&mut self, now: Time, chunk_max: usize, out: &mut Vec<u8>) -> bool {
-        let len = self.end().saturating_sub(self.sent).min((chunk_max - OFFSET_LEN) as u64);
+    pub(super) fn next_chunk(
+        &mut self,
+        now: Time,
+        generations: Generations,
+        chunk_max: usize,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let len = self.end().saturating_sub(self.sent).min((chunk_max - CHUNK_HEAD) as u64);
         if len == 0 {
             return false;
         }
@@ -67,7 +75,7 @@ impl BulkSender {
             let start = start - front.len();
             &back[start..start + len]
         });
-        BulkChunk { offset: self.sent, bytes }.encode(out);
+        BulkChunk { generations, offset: self.sent, bytes }.encode(out);
         let len = len as u64;
         self.progress = now;
         self.sent += len;
@@ -113,8 +121,7 @@ pub(super) struct BulkReceiver {
 }
 
 impl BulkReceiver {
-    pub(super) fn handle_chunk(&mut self, chunk: &[u8]) -> Result<(), CloseCode> {
-        let chunk = BulkChunk::decode(chunk).map_err(super::close_code)?;
+    pub(super) fn handle_chunk(&mut self, chunk: &BulkChunk<'_>) -> Result<(), CloseCode> {
         let end = self.delivered + (self.buffer.len() - self.read) as u64;
         let chunk_end = chunk.offset.checked_add(chunk.bytes.len() as u64).ok_or(CloseCode::Malformed)?;
         if chunk_end > self.delivered + BULK_WINDOW {

@@ -57,6 +57,9 @@ pub enum LinkEvent {
     },
     /// The other end closed the link.
     Closed(CloseCode),
+    /// The other end began anew, as if it had never heard of this link: nothing of either end arrives any more until
+    /// this one begins anew as well, by a link of the next generation.
+    Restarted,
 }
 
 /// How far the other end is known to have got in the reliable lanes and the bulk stream.

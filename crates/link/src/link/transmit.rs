@@ -95,7 +95,8 @@ impl Link {
         bytes.reserve(PACKET_MAX);
         let number = self.sent.next();
         let mut out = Writer::new(bytes);
-        PacketHeader { number: number as u16, ack: self.received.ack() }.encode(&mut out);
+        let (generations, ack) = (self.association.generations(), self.received.ack());
+        PacketHeader { generations, number: number as u16, ack }.encode(&mut out);
         let header = out.len();
         self.write_clock(now, session, number, &mut out);
         if let Some(offset) = self.bulk_in.take_ack() {
@@ -185,7 +186,8 @@ impl Link {
         }
         let rate = self.budget.rate().max(1);
         let most = (rate * CHUNK_MICROS / 1_000_000) as usize;
-        if !self.bulk_out.next_chunk(now, most.clamp(CHUNK_MIN, BULK_CHUNK_MAX), out) {
+        let most = most.clamp(CHUNK_MIN, BULK_CHUNK_MAX);
+        if !self.bulk_out.next_chunk(now, self.association.generations(), most, out) {
             return false;
         }
         self.budget.on_bulk();
@@ -194,7 +196,8 @@ impl Link {
     }
 
     fn chunk_due(&self) -> Time {
-        if self.bulk_out.has_work() { self.bulk_credit.max(self.budget.ready_at()) } else { Time::FAR }
+        let goes = self.bulk_out.has_work() && self.association.takes_chunks();
+        if goes { self.bulk_credit.max(self.budget.ready_at()) } else { Time::FAR }
     }
 
     /// When [`Link::handle_timeout`] and [`Link::poll_transmit`] have something to do by themselves.

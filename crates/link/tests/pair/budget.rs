@@ -4,7 +4,7 @@ use crate::world::{Bottleneck, Pair};
 use samovar_link::{Link, LinkConfig, SendError, Source};
 use samovar_wire::limits::{DATAGRAM_MAX, MESSAGE_MAX};
 use samovar_wire::link_frame::{Frame, PacketHeader};
-use samovar_wire::{CloseCode, Duration, Lane, Mode, Time, Writer};
+use samovar_wire::{CloseCode, Duration, Generation, Generations, Lane, Mode, Time, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -192,7 +192,7 @@ fn no_lane_starves_when_all_have_more_than_fits() {
 
 #[test]
 fn a_sender_that_overruns_is_told_to_wait_and_memory_does_not_grow() {
-    let mut link = Link::new(Time::ZERO, LinkConfig::default());
+    let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     for (lane, most) in [(Lane::SESSION, 1_024), (Lane::GAME, 256), (Lane::Reliable(3), 256)] {
         let taken = (0..100_000).take_while(|_| link.send(lane, &[0; 500]).is_ok()).count();
         assert_eq!(taken, most);
@@ -212,7 +212,7 @@ fn a_sender_that_overruns_is_told_to_wait_and_memory_does_not_grow() {
 
 #[test]
 fn somebody_who_never_acks_gets_little_and_costs_little() {
-    let mut link = Link::new(Time::ZERO, LinkConfig::default());
+    let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     let (mut now, mut bytes, mut total) = (Time::ZERO, Vec::new(), 0);
     for n in 0..60_000u64 {
         now += Duration::from_millis(1);
@@ -235,12 +235,12 @@ fn what_a_stranger_makes_a_link_hold_is_bounded_and_beyond_it_the_link_closes() 
     let packet = |number: u16, frame: Frame<'_>| {
         let mut bytes = Vec::new();
         let mut out = Writer::new(&mut bytes);
-        PacketHeader { number, ack: None }.encode(&mut out);
+        PacketHeader { generations: Generations::FIRST, number, ack: None }.encode(&mut out);
         frame.encode(&mut out);
         bytes
     };
     for (lane, window) in [(0, 256), (1, 64)] {
-        let mut link = Link::new(Time::ZERO, LinkConfig::default());
+        let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
         for number in 1..=window {
             let frame = Frame::Segment { lane, number, last: false, bytes: &[0; 1_000] };
             let result = link.handle(Time::ZERO, Mode::Unreliable, &packet(number, frame));
@@ -249,14 +249,14 @@ fn what_a_stranger_makes_a_link_hold_is_bounded_and_beyond_it_the_link_closes() 
         }
     }
     // A message that never ends.
-    let mut link = Link::new(Time::ZERO, LinkConfig::default());
+    let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     let results = (0..100u16).map(|number| {
         let frame = Frame::Segment { lane: 2, number, last: false, bytes: &[0; 1_000] };
         link.handle(Time::ZERO, Mode::Unreliable, &packet(number, frame))
     });
     assert_eq!(results.take_while(Result::is_ok).count(), 65);
     // Events that nobody fetches: what comes on top of them is as good as lost.
-    let mut link = Link::new(Time::ZERO, LinkConfig::default());
+    let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
     for number in 0..5_000u16 {
         link.handle(Time::ZERO, Mode::Unreliable, &packet(number, Frame::Datagram(b"x"))).unwrap();
     }

@@ -2,7 +2,7 @@
 
 use samovar_link::{Link, LinkConfig, LinkEvent, Source};
 use samovar_wire::lane::{RELIABLE_LANES, SEQUENCED_CHANNELS};
-use samovar_wire::{Duration, Entropy, Lane, Mode, Time};
+use samovar_wire::{Duration, Entropy, Generation, Lane, Mode, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -17,7 +17,7 @@ struct Madness {
 
 impl Madness {
     fn new(seed: u8) -> Self {
-        let ends = [Time::ZERO; 2].map(|now| Link::new(now, LinkConfig::default()));
+        let ends = [Time::ZERO; 2].map(|now| Link::new(now, LinkConfig::default(), Generation::FIRST));
         Self { dice: Entropy::new([seed; 32]), drawn: Vec::new(), now: Time::ZERO, ends, old: Vec::new() }
     }
 
@@ -105,7 +105,7 @@ impl Madness {
                 let (mode, bytes) = self.old.swap_remove(at);
                 let bytes = self.mutated(bytes);
                 if self.ends[1 - end].handle(now, mode, &bytes).is_err() {
-                    self.ends[1 - end] = Link::new(now, LinkConfig::default());
+                    self.ends[1 - end] = Link::new(now, LinkConfig::default(), Generation::FIRST);
                 }
             }
             let link = &mut self.ends[end];

@@ -5,4 +5,5 @@
 mod budget;
 mod hostile;
 mod promises;
+mod restarts;
 mod world;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use samovar_link::{Fate, Link, LinkConfig, LinkEvent, Source};
-use samovar_wire::{Duration, Entropy, Lane, Mode, Time};
+use samovar_wire::{Duration, Entropy, Generation, Lane, Mode, Time};
 
 /// A place that passes so many bytes a second and holds so many; what finds it full is dropped.
 pub(crate) struct Bottleneck {
@@ -80,7 +80,7 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
-        let link = || Link::new(Time::ZERO, LinkConfig::default());
+        let link = || Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
         Self {
             now: Time::ZERO,
             ends: [link(), link()],

@@ -17,6 +17,23 @@ impl Objects {
         // A newcomer may hear late of what ended before it came.
         let deaths_due = self.is_host();
         self.replicas.entry(peer).or_insert_with(|| Replica::of(owned, deaths_due));
+        self.departed.retain(|&departed| departed != peer);
+    }
+
+    /// The link to a peer began anew: what was under way is lost, so the peer is told everything again.
+    pub fn restart_peer(&mut self, peer: PeerId) {
+        let Some(former) = self.replicas.remove(&peer) else { return };
+        self.add_peer(peer);
+        self.unsettled |= peer == self.host;
+        let Some(replica) = self.replicas.get_mut(&peer) else { return };
+        replica.reports = former.reports.saturating_add(1);
+        replica.grants = former.grants;
+        for (&id, promise) in self.granted.iter().filter(|(_, promise)| promise.heir == Some(peer)) {
+            let told = promise.told.iter().filter(|&&(_, heir)| heir == peer).map(|&(stamp, _)| stamp).max();
+            if let Some(stamp) = told {
+                replica.grants.entry(id).or_insert(stamp);
+            }
+        }
     }
 
     /// A peer is no longer linked: nothing is sent to it.

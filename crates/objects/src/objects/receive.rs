@@ -208,13 +208,13 @@ impl Objects {
         }
         let known = self.slots.get(new.id).map(|o| (o.stamp, o.owner));
         match known {
-            Some((stamp, owner)) if stamp == new.stamp && owner == new.owner => return self.refresh(new),
             // A counter at its end cannot grow: then the host, which checks every change of owner, is right.
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner && new.owner == self.host => {}
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {
                 return Err(CloseCode::NotYours);
             }
-            Some((stamp, _)) if stamp >= new.stamp => return Ok(()),
+            Some((stamp, _)) if stamp == new.stamp => return self.refresh(new),
+            Some((stamp, _)) if stamp > new.stamp => return Ok(()),
             _ => {}
         }
         let limit = if new.owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_OF_OTHERS_MAX };

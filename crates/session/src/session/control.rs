@@ -83,7 +83,10 @@ impl Session {
         }
         self.links.remove(&peer);
         self.objects.remove_peer(peer);
-        self.close_to(peer);
+        // A member may have read of this peer in no view yet, and will when its host is further.
+        if code != CloseCode::NotAMember || self.is_host() || !self.view.has(peer) {
+            self.close_to(peer);
+        }
         if code.blame() == Blame::Misbehaviour {
             self.push_event(Event::LinkClosed { peer, code });
         }

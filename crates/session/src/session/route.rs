@@ -34,14 +34,19 @@ impl Session {
         self.after_objects(now);
     }
 
-    /// Whether to listen to a peer that there is no link to: a host does, until it has heard a hello.
+    /// Whether to listen to a peer that there is no link to: a host does, until it has heard a hello, and so does
+    /// everybody to a member.
     fn admit_stranger(&mut self, now: Time, from: PeerId) -> bool {
         if self.closed.contains(&from) {
             if self.last_rebuff + REBUFF_INTERVAL <= now {
                 self.last_rebuff = now;
-                self.bid_farewell(from, CloseCode::NotAMember);
+                self.bid_farewell(from, samovar_link::close_packet(CloseCode::NotAMember));
             }
             return false;
+        }
+        if self.is_member_come_back(now, from) {
+            self.link_member(now, from);
+            return true;
         }
         let strangers = self.links.values().filter(|peering| !peering.admitted).count();
         if !self.is_host() || strangers >= STRANGERS_MAX {
@@ -75,6 +80,10 @@ impl Session {
             }
             LinkEvent::Closed(code) => {
                 self.on_closed(now, from, code);
+                Ok(())
+            }
+            LinkEvent::Restarted => {
+                self.on_restarted(now, from);
                 Ok(())
             }
             _ => Ok(()),

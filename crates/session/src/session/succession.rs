@@ -128,6 +128,7 @@ impl Session {
             let departure = if replaced { Departure::Replaced } else { Departure::Gone };
             self.push_event(Event::MemberLeft { member, departure });
         }
+        let mut seated = Vec::new();
         for member in came {
             let resumed = !self.seats.insert(member.seat);
             if member.peer == me {
@@ -135,13 +136,11 @@ impl Session {
             }
             // It may have been closed to under a former host, whose admission of it the new one did not know of.
             self.closed.retain(|&peer| peer != member.peer);
-            self.open_link(now, member.peer).admitted = true;
-            self.objects.add_peer(member.peer);
-            self.tell_focus_to(member.peer);
-            let (peer, seat) = (member.peer, member.seat);
+            seated.push((member.peer, member.seat));
             self.push_event(Event::MemberJoined { member, resumed });
-            self.unfreeze_for(now, peer, seat);
         }
+        self.link_all_members(now);
+        seated.into_iter().for_each(|(peer, seat)| self.unfreeze_for(now, peer, seat));
         // Behind the names of those who sent them.
         while let Some(event) = self.early.pop_front() {
             self.push_event(event);

@@ -1,0 +1,107 @@
+//! Which of the associations of two peers this is, and which packets are of it (PROTOCOL §2.2).
+
+use samovar_wire::{Generation, Generations};
+
+/// What is to be done with a packet or chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It belongs to this association.
+    Counts,
+    /// Its sender knows a former link of this end, or none yet: only its own generation is of interest.
+    Early,
+    /// Its sender began anew since something of it counted.
+    Restarted,
+    /// It is of a link that its sender has given up.
+    Former,
+    /// Its sender has no link; only a CLOSE counts.
+    Unlinked,
+}
+
+/// The generations of both ends of a link.
+#[derive(Debug)]
+pub(super) struct Association {
+    own: Generation,
+    /// The newest generation of the other end.
+    heard: Option<Generation>,
+    /// Something of that generation counted.
+    counted: bool,
+}
+
+impl Association {
+    pub(super) const fn new(own: Generation) -> Self {
+        Self { own, heard: None, counted: false }
+    }
+
+    /// What packets and chunks to the other end state.
+    pub(super) const fn generations(&self) -> Generations {
+        Generations { sender: Some(self.own), receiver: self.heard }
+    }
+
+    pub(super) fn judge(&self, generations: Generations) -> Verdict {
+        let Some(sender) = generations.sender else { return Verdict::Unlinked };
+        match self.heard {
+            Some(heard) if sender.is_newer_than(heard) && self.counted => return Verdict::Restarted,
+            Some(heard) if sender != heard && !sender.is_newer_than(heard) => return Verdict::Former,
+            _ => {}
+        }
+        // Who has not heard of this link may mean a former one, unless there was none.
+        let is_meant = generations.receiver.map_or(self.own == Generation::FIRST, |to| to == self.own);
+        if is_meant { Verdict::Counts } else { Verdict::Early }
+    }
+
+    /// Takes the sender's generation in; whether what went to it before was for another one.
+    pub(super) fn on_heard(&mut self, generations: Generations, verdict: Verdict) -> bool {
+        let is_new = self.heard != generations.sender;
+        self.heard = generations.sender;
+        self.counted |= verdict == Verdict::Counts;
+        is_new
+    }
+
+    /// Whether a chunk that is sent now can count; chunks that do not are missed for long.
+    pub(super) fn takes_chunks(&self) -> bool {
+        self.heard.is_some() || self.own == Generation::FIRST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn hear(end: &mut Association, byte: u8) -> Verdict {
+        let generations = Generations::decode(byte).unwrap();
+        let verdict = end.judge(generations);
+        if matches!(verdict, Verdict::Counts | Verdict::Early) {
+            end.on_heard(generations, verdict);
+        }
+        verdict
+    }
+
+    #[test]
+    fn a_first_link_hears_who_has_not_heard_of_it() {
+        let mut end = Association::new(Generation::FIRST);
+        assert_eq!(hear(&mut end, 0x10), Verdict::Counts);
+        assert_eq!(end.generations().encode(), 0x11);
+        assert_eq!(hear(&mut end, 0x11), Verdict::Counts);
+        assert_eq!(hear(&mut end, 0x12), Verdict::Early);
+        assert_eq!(hear(&mut end, 0x20), Verdict::Restarted);
+        assert_eq!(hear(&mut end, 0xf0), Verdict::Former);
+        assert_eq!(hear(&mut end, 0x00), Verdict::Unlinked);
+    }
+
+    #[test]
+    fn a_later_link_counts_only_what_is_meant_for_it() {
+        let mut end = Association::new(Generation::FIRST.next());
+        assert_eq!(hear(&mut end, 0x10), Verdict::Early);
+        assert_eq!(hear(&mut end, 0x11), Verdict::Early);
+        // Nothing counted yet, so that there is nothing to begin anew with.
+        assert_eq!(hear(&mut end, 0x20), Verdict::Early);
+        assert_eq!(end.generations().encode(), 0x22);
+        assert_eq!(hear(&mut end, 0x12), Verdict::Former);
+        assert_eq!(hear(&mut end, 0x22), Verdict::Counts);
+        assert_eq!(hear(&mut end, 0x30), Verdict::Restarted);
+        assert_eq!(hear(&mut end, 0x32), Verdict::Restarted);
+        assert_eq!(hear(&mut end, 0x22), Verdict::Counts);
+    }
+}

@@ -1,0 +1,102 @@
+//! The links of this peer to each other one, one after another: the generation of each, and how they begin anew.
+
+use samovar_link::{Link, LinkConfig};
+use samovar_wire::control::PeerControl;
+use samovar_wire::{Duration, Generation, PeerId, SortedMap, Time};
+
+use super::{Peering, Phase, Session};
+
+/// Peers whose generation is remembered: more than a peer can have links to.
+const REMEMBERED_MAX: usize = 256;
+/// How soon after one link to a peer the next may begin by that peer's doing. Each tells it everything anew.
+const RESTART_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The newest link to a peer: its generation, and when it began.
+pub(super) type Associations = SortedMap<PeerId, (Generation, Time)>;
+
+impl Session {
+    /// Makes sure there is a link to a peer.
+    pub(super) fn open_link(&mut self, now: Time, peer: PeerId) -> &mut Peering {
+        if !self.links.contains_key(&peer) {
+            let generation = self.next_generation(now, peer);
+            let peering = Peering {
+                link: Link::new(now, LinkConfig::default(), generation),
+                admitted: false,
+                opened: now,
+                hint: None,
+                left: false,
+                greeted: false,
+                next_update: now,
+            };
+            self.links.insert(peer, peering);
+        }
+        self.links.get_mut(&peer).expect("it is there or was put there")
+    }
+
+    fn next_generation(&mut self, now: Time, peer: PeerId) -> Generation {
+        let former = self.associations.get(&peer).map(|&(generation, _)| generation);
+        if former.is_none() && self.associations.len() >= REMEMBERED_MAX {
+            let unlinked = self.associations.iter().filter(|(peer, _)| !self.links.contains_key(peer));
+            if let Some(oldest) = unlinked.min_by_key(|(_, (_, began))| *began).map(|(&peer, _)| peer) {
+                self.associations.remove(&oldest);
+            }
+        }
+        let generation = former.map_or(Generation::FIRST, Generation::next);
+        self.associations.insert(peer, (generation, now));
+        generation
+    }
+
+    /// Opens the link to a member that has none: the other end is told everything.
+    pub(super) fn link_member(&mut self, now: Time, peer: PeerId) {
+        self.open_link(now, peer).admitted = true;
+        // It may not have heard yet of the term under which this peer speaks (PROTOCOL §4.3).
+        let warrant = *self.roster.warrant();
+        self.send_control(now, peer, &PeerControl::Warrant(warrant));
+        self.objects.add_peer(peer);
+        self.tell_focus_to(peer);
+    }
+
+    /// Opens the links to members that have none: to those that came, and to whoever closed one for a view that was
+    /// not this peer's. Who broke the rules stays closed to until the view drops it.
+    pub(super) fn link_all_members(&mut self, now: Time) {
+        let is_unlinked = |peer: &PeerId| {
+            *peer != self.config.me
+                && !self.closed.contains(peer)
+                && !self.links.get(peer).is_some_and(|peering| peering.admitted)
+        };
+        let unlinked: Vec<_> = self.view.members().map(|member| member.peer).filter(is_unlinked).collect();
+        unlinked.into_iter().for_each(|peer| self.link_member(now, peer));
+    }
+
+    /// Whether a peer may have another link by its own doing.
+    fn may_restart(&self, now: Time, peer: PeerId) -> bool {
+        self.associations.get(&peer).is_none_or(|&(_, began)| began + RESTART_INTERVAL <= now)
+    }
+
+    /// A member speaks that there is no link to, since it closed a former one: it knows better now.
+    pub(super) fn is_member_come_back(&self, now: Time, peer: PeerId) -> bool {
+        self.phase == Phase::Member
+            && self.view.has(peer)
+            && !self.closed.contains(&peer)
+            && self.may_restart(now, peer)
+    }
+
+    /// The other end of a link began anew: so does this one (PROTOCOL §2.2). Whoever is a member stays one.
+    pub(super) fn on_restarted(&mut self, now: Time, peer: PeerId) {
+        if !self.may_restart(now, peer) {
+            return;
+        }
+        let Some(former) = self.links.remove(&peer) else { return };
+        if former.admitted {
+            self.objects.restart_peer(peer);
+            self.link_member(now, peer);
+            let view = &self.view;
+            self.objects.report_orphans(|peer| !view.has(peer));
+        } else if self.phase == Phase::Joining && peer == self.host() {
+            self.seat = None;
+            self.ask_to_join(now);
+        } else {
+            self.open_link(now, peer);
+        }
+    }
+}
