@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
+use samovar_session::objects::{Coding, Motion, SchemaBuilder};
 use samovar_session::{Event, Schemas, Session, SessionConfig};
 use samovar_wire::object::Traits;
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
@@ -30,6 +31,18 @@ pub(crate) struct World {
 pub(crate) const TEAPOT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
 pub(crate) const CUBE: Traits = Traits { kind: Kind(2), reliable: false, dies_with_owner: true };
 
+/// The kind with a schema: a number that moves.
+pub(crate) const CRAFT: Traits = Traits { kind: Kind(3), reliable: false, dies_with_owner: false };
+
+fn schemas() -> Schemas {
+    let mut builder = SchemaBuilder::default();
+    builder.field(
+        "place",
+        Coding::Grid { width: 1, min: -9_999, max: 9_999, step: 1.0, motion: Motion::Smooth },
+    );
+    Schemas::new().with(builder.build(CRAFT.kind))
+}
+
 impl World {
     pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
@@ -54,7 +67,7 @@ impl World {
         let me = PeerId(self.next_peer);
         self.next_peer += 1;
         SessionConfig {
-            schemas: Schemas::new(),
+            schemas: schemas(),
             me,
             key: self.witness.signatory.key(),
             warrant: self.witness.warrant,
