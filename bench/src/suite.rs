@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use samovar_wire::limits::OBJECTS_PER_PEER_MAX;
 
 use crate::age::Ages;
 use crate::network::Traffic;
@@ -67,10 +66,6 @@ fn scale(options: &Options, report: &mut Report) {
     const MOVING: usize = 100;
     const ALL: usize = 10_000;
     for subject in subjects::SCALED.iter().filter(|subject| options.includes(subject.name)) {
-        if subject.is_ours() && ALL > OBJECTS_PER_PEER_MAX {
-            eprintln!("scale: an owner may have {OBJECTS_PER_PEER_MAX} objects at most; Samovar is left out");
-            continue;
-        }
         let cpu = |objects| {
             let plan =
                 Plan { objects, moving: MOVING, ticks: 300, freezes: 0, ..Plan::standard(1, false, 0.05) };

@@ -54,7 +54,7 @@ pub(crate) const PEERS: usize = 3;
 pub(crate) const HOST: usize = 0;
 pub(crate) const SECOND: usize = 1;
 
-const TRAITS: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+const TRAITS: Traits = Traits::of(Kind(1));
 
 pub(crate) const fn id(peer: usize) -> PeerId {
     PeerId(peer as u32 + 1)

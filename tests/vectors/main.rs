@@ -11,6 +11,7 @@ mod packets;
 mod relay;
 mod signed;
 mod view;
+mod wishes;
 
 use samovar_wire::{PROTOCOL_VERSION, PeerId, SessionId, Signature, Term, Ticket, Warrant};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, STATE_MAX};
 use samovar_wire::object::{
-    Announcement, Deaths, Destroy, FrameHead, MessageKind, Traits, Update, encode_announcement,
+    Announcement, Deaths, Destroy, FrameHead, MessageKind, Orphan, Traits, Update, encode_announcement,
     encode_update_head,
 };
 use samovar_wire::{DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Term, Time, Writer};
@@ -50,7 +50,8 @@ fn stamp(term: u64, counter: u32) -> Stamp {
 }
 
 fn traits(kind: u8, reliable: bool, dies_with_owner: bool) -> Traits {
-    Traits { kind: Kind(kind), reliable, dies_with_owner }
+    let orphan = if dies_with_owner { Orphan::Destroy } else { Orphan::ToHost };
+    Traits { reliable, orphan, ..Traits::of(Kind(kind)) }
 }
 
 fn head(id: ObjectId, owner: PeerId, stamp: Stamp, traits: Traits, sampled: u64) -> Announcement<'static> {
@@ -229,6 +230,7 @@ fn messages_about_objects() {
     });
     let mut kinds = vectors.bytes_at(0);
     kinds.insert(MessageKind::Control as u8);
+    kinds.extend(Vectors::parse("wishes", include_str!("wishes.hex")).bytes_at(0));
     let read = (0..=u8::MAX).filter(|&kind| MessageKind::decode(&mut Reader::new(&[kind])).is_ok());
     assert_eq!(kinds, read.collect::<BTreeSet<_>>(), "each kind of message has a vector");
     vectors.finish();
@@ -254,8 +256,8 @@ fn announcement(id: ObjectId, kind: u8, flags: u8, fields: &[Vec<u8>]) -> Vec<u8
 fn announcements_that_no_owner_can_send_are_refused() {
     let refusal = |bytes: Vec<u8>| Announcement::decode(&mut Reader::new(&bytes)).err();
     let plain = id(OTHER, 1);
-    assert_eq!(refusal(announcement(plain, 1, 3, &[])), None);
-    assert_eq!(refusal(announcement(plain, 1, 4, &[])), Some(DecodeError::Invalid), "an unknown trait");
+    assert_eq!(refusal(announcement(plain, 1, 0b10_1111, &[])), None);
+    assert_eq!(refusal(announcement(plain, 1, 64, &[])), Some(DecodeError::Invalid), "an unknown trait");
     assert_eq!(refusal(announcement(plain, 0, 0, &[])), Some(DecodeError::Invalid), "the session's kind");
     assert_eq!(refusal(announcement(ObjectId::SESSION, 1, 1, &[])), Some(DecodeError::Invalid), "its id");
     let too_many = vec![Vec::new(); FIELDS_MAX + 1];

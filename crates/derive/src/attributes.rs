@@ -46,6 +46,7 @@ pub(crate) struct OfField {
     pub(crate) angle: Option<Span>,
     pub(crate) rotation: Option<Span>,
     pub(crate) packed: Option<Span>,
+    pub(crate) place: Option<Span>,
     /// For each list and string in the type, the outermost first.
     pub(crate) bounds: Vec<Expr>,
 }
@@ -74,13 +75,14 @@ impl OfField {
             Some("exact") => once(&mut self.exact, meta, flag),
             Some("angle") => once(&mut self.angle, meta, flag),
             Some("rotation") => once(&mut self.rotation, meta, flag),
+            Some("place") => once(&mut self.place, meta, flag),
             Some("packed") => once(&mut self.packed, meta, flag),
             Some("bound") => {
                 self.bounds.push(value(meta)?);
                 Ok(())
             }
             _ => Err(meta.error(
-                "a field takes range, min, max, precision, smooth, held, rate, exact, angle, rotation, bound and packed",
+                "a field takes range, min, max, precision, smooth, held, rate, exact, angle, rotation, bound, packed and place",
             )),
         }
     }

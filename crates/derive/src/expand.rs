@@ -240,8 +240,10 @@ fn describe(krate: &Path, field: &Planned<'_>, all: &[Planned<'_>]) -> Result<To
         Way::Packed { max } => quote!(schema.field(#name, #krate::Coding::Text { max: #max });),
         Way::Number { value, .. } => {
             let (motion, check) = motion(krate, field, all)?;
+            let place = field.attributes.place.map(|_| quote!(schema.place(schema.len());));
             quote_spanned! {span=>
                 #check
+                #place
                 #krate::quantise::Quantise::<#ty>::describe(&#value, schema, #name, #motion);
             }
         }

@@ -89,6 +89,12 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// These go with numbers of a stated range, angles and rotations that are not packed.
 ///
+/// # Where an object is
+///
+/// `place` on a field of two or three numbers of a stated range says that this is where the object is: members can choose
+/// to be told only of what is near. A type has one place; that of a nested struct is one as well, and two are refused
+/// when the schema is made.
+///
 /// ```
 /// use samovar_objects::{Replicate, State};
 ///

@@ -77,6 +77,11 @@ fn plan_field<'a>(krate: &Path, member: Member, field: &'a syn::Field) -> Result
         _ => Way::Own,
     };
     check_motion(&attributes, &way)?;
+    if let Some(span) = attributes.place
+        && !matches!(way, Way::Number { coder: Coder::Grid { .. } | Coder::Whole { .. }, .. })
+    {
+        return Err(Error::new(span, "a place is numbers with a stated range; add `range` and `precision`"));
+    }
     Ok(Planned { member, ty: &field.ty, attributes, span, way, packing })
 }
 
@@ -111,6 +116,12 @@ fn check_motion(attributes: &OfField, way: &Way) -> Result<()> {
 pub(crate) fn refuse_motion(fields: &[Planned<'_>]) -> Result<()> {
     for field in fields {
         let rate = field.attributes.rate.as_ref().map(Spanned::span);
+        if let Some(span) = field.attributes.place {
+            return Err(Error::new(
+                span,
+                "an enum with data is packed, and what is packed is no place; drop this",
+            ));
+        }
         if let Some(span) = field.attributes.smooth.or(field.attributes.held).or(rate) {
             return Err(Error::new(
                 span,

@@ -33,6 +33,7 @@ fn a_refusal_says_what_to_write_instead() {
         ("angle, exact", "f32", "state one of"),
         ("rotation", "[f32; 4]", "state the `precision` in radians"),
         ("smooth", "u8", "add `min` and `max`"),
+        ("exact, place", "[f32; 3]", "a place is numbers with a stated range"),
         ("exact, smooth", "f32", "instead of `exact`"),
         ("range = 9, smooth", "Option<u8>", "a packed field travels whole"),
         ("range = 9, smooth, rate = b", "u8", "state one of `smooth`, `held` and `rate`"),

@@ -44,10 +44,8 @@ mod pilot;
 mod scene;
 mod teapots;
 
-use std::collections::BTreeSet;
-
 use samovar_session::{Departure, Event, Session};
-use samovar_wire::{Duration, Term, Time};
+use samovar_wire::{Duration, SortedSet, Term, Time};
 
 use self::board::Board;
 use self::cubes::{Cubes, Scenery};
@@ -115,7 +113,7 @@ pub struct Duel {
     /// The teapots that count, as of the latest step.
     picture: Vec<Seen>,
     /// Players who were off the table then.
-    out: BTreeSet<PlayerKey>,
+    out: SortedSet<PlayerKey>,
     feed: Feed,
 }
 
@@ -144,7 +142,7 @@ impl Duel {
             pilot: None,
             reign: None,
             picture: Vec::new(),
-            out: BTreeSet::new(),
+            out: SortedSet::new(),
             feed: Feed::default(),
         }
     }

@@ -40,7 +40,7 @@
 //! let (mut state, mut bytes) = (State::default(), Vec::new());
 //! let boat = Boat { position: [1.0, 2.0], velocity: [0.5, 0.0], name: "Swan".to_owned() };
 //! boat.write(&mut state);
-//! let traits = Traits { kind: Boat::KIND, reliable: false, dies_with_owner: false };
+//! let traits = Traits::of(Boat::KIND);
 //! let id = at_ann.create_state(Time::ZERO, traits, &state)?;
 //! let pending = at_ann.poll_message(Time::ZERO, bob, &mut bytes).ok_or("nothing to say")?;
 //! at_ann.on_sent(bob, pending, Receipt::Lane(0));
@@ -64,6 +64,7 @@
 //! ```
 
 mod coder;
+mod interest;
 mod object;
 mod objects;
 pub mod pack;
@@ -83,5 +84,6 @@ pub use pack::Pack;
 pub use replicate::{Kinded, Replicate};
 pub use samovar_derive::Replicate;
 pub use samovar_wire::Kind;
+pub use samovar_wire::sight::Focus;
 pub use schema::{Coding, Field, Motion, NUMBERS_MAX, Schema, SchemaBuilder, Schemas};
 pub use state::{State, StateError, StateReader};

@@ -30,6 +30,10 @@ pub struct Object {
     pub(crate) priority: u8,
     /// At the owner: the least time between two updates.
     pub(crate) interval: samovar_wire::Duration,
+    /// Whether the owner keeps this peer up to date.
+    pub(crate) current: bool,
+    /// Whether this peer has asked for it and acts on it already.
+    pub(crate) claimed: bool,
 }
 
 /// Bytes that travel whole, and the frame since which they are what they are.
@@ -99,6 +103,19 @@ impl Object {
     #[must_use]
     pub fn reader(&self) -> StateReader<'_> {
         StateReader::of(&self.numbers, &self.texts)
+    }
+
+    /// Whether its owner keeps this peer up to date about it; `false` while it lies outside of what this peer wants to
+    /// see. Always `true` at the owner.
+    #[must_use]
+    pub const fn is_current(&self) -> bool {
+        self.current
+    }
+
+    /// Whether this peer has asked the host for it and may change it already, as only this peer sees it.
+    #[must_use]
+    pub const fn is_claimed(&self) -> bool {
+        self.claimed
     }
 
     /// When it was sampled, in units of the wire.

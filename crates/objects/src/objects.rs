@@ -1,17 +1,21 @@
 //! All objects: what the application does with them, and the state that the protocol needs.
 
+mod claims;
 mod fields;
 mod frames;
 mod owner;
 mod receive;
 mod send;
+mod sight;
+mod typed;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
 use samovar_wire::object::Traits;
-use samovar_wire::{Duration, Kind, ObjectId, PeerId, Stamp, Term, Time};
+use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, Stamp, Term, Time};
 
+use crate::interest::Interest;
 use crate::object::{Object, Text};
 use crate::past::Past;
 use crate::replica::Replica;
@@ -19,6 +23,7 @@ use crate::schema::{Coding, Schema, Schemas};
 use crate::slots::Slots;
 use crate::state::State;
 use crate::tombs::Tombs;
+use claims::Claims;
 use frames::Scratch;
 
 pub use frames::Place;
@@ -46,6 +51,10 @@ pub enum ObjectEvent {
         /// What it was.
         kind: Kind,
     },
+    /// The owner of an object that this peer wants to see tells it of changes from now on.
+    Entered(ObjectId),
+    /// An object is no longer what this peer wants to see: its owner tells no changes of it.
+    Left(ObjectId),
 }
 
 /// Why an object was not created. The caller is at fault, or its appetite.
@@ -103,9 +112,9 @@ pub struct Objects {
     schemas: SchemasOf,
     slots: Slots,
     tombs: Tombs,
-    replicas: BTreeMap<PeerId, Replica>,
+    replicas: SortedMap<PeerId, Replica>,
     /// At the host: grants whose receivers have not announced themselves yet.
-    granted: BTreeMap<ObjectId, Promise>,
+    granted: SortedMap<ObjectId, Promise>,
     /// Peers that were linked and are no longer: theirs are the orphans.
     departed: VecDeque<PeerId>,
     /// Somebody is gone, or the host is another: it is to be told of all ends that this peer knows.
@@ -118,6 +127,8 @@ pub struct Objects {
     /// Objects that changed since then.
     touched: Vec<u32>,
     events: VecDeque<ObjectEvent>,
+    claims: Claims,
+    interest: Interest,
     scratch: Scratch,
 }
 
@@ -166,8 +177,8 @@ impl Objects {
             schemas: SchemasOf(schemas),
             slots: Slots::default(),
             tombs: Tombs::default(),
-            replicas: BTreeMap::new(),
-            granted: BTreeMap::new(),
+            replicas: SortedMap::new(),
+            granted: SortedMap::new(),
             departed: VecDeque::new(),
             unsettled: false,
             last_number: 0,
@@ -176,19 +187,21 @@ impl Objects {
             frame_time: Time::ZERO,
             touched: Vec::new(),
             events: VecDeque::new(),
+            claims: Claims::default(),
+            interest: Interest::default(),
             scratch: Scratch::default(),
         }
     }
 
-    /// All objects, by id.
+    /// All objects, by id; those that this peer claims as it has changed them.
     pub fn iter(&self) -> impl Iterator<Item = &Object> {
-        self.slots.iter()
+        self.slots.iter().map(|object| self.shown(object))
     }
 
-    /// One object.
+    /// One object; one that this peer claims as it has changed it.
     #[must_use]
     pub fn get(&self, id: ObjectId) -> Option<&Object> {
-        self.slots.get(id)
+        self.slots.get(id).map(|object| self.shown(object))
     }
 
     /// The schema of a kind, if it has one.
@@ -243,7 +256,7 @@ impl Objects {
     /// # Errors
     /// `TooLarge`.
     pub fn create_session(&mut self, now: Time, fields: &[&[u8]]) -> Result<(), CreateError> {
-        let traits = Traits { kind: Kind::SESSION, reliable: true, dies_with_owner: false };
+        let traits = Traits { reliable: true, ..Traits::of(Kind::SESSION) };
         let mut state = State::default();
         fields.iter().for_each(|field| state.text(field));
         self.insert_own(now, ObjectId::SESSION, traits, &state)
@@ -283,6 +296,8 @@ impl Objects {
             versions: if traits.reliable { vec![0; fields] } else { Vec::new() },
             priority: PRIORITY,
             interval: Duration::ZERO,
+            current: true,
+            claimed: false,
         });
         self.own(id);
         Ok(())
@@ -309,14 +324,18 @@ impl Objects {
             replica.destroys.remove(&id);
             replica.unannounced.insert(id);
         });
+        self.look(slot);
     }
 
-    /// Sets a text field of an object that this peer owns, sampled at session time `now`. A value that is the same
-    /// as before costs nothing.
+    /// Sets a text field of an object that this peer owns or claims, sampled at session time `now`. A value that is the
+    /// same as before costs nothing.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`, `BadField`.
     pub fn set(&mut self, now: Time, id: ObjectId, index: usize, value: &[u8]) -> Result<(), ObjectError> {
+        if self.is_claimed(id) {
+            return self.set_claimed(now, id, index, value);
+        }
         let slot = self.own_slot(id)?;
         let object = self.slots.at_mut(slot).ok_or(ObjectError::Unknown)?;
         let size = object.size();
@@ -325,7 +344,8 @@ impl Objects {
         if text.bytes == value {
             return Ok(());
         }
-        if size - text.bytes.len() + value.len() > STATE_MAX {
+        // A state that was taken over may be larger than what this peer may make of it.
+        if value.len() > text.bytes.len() && size - text.bytes.len() + value.len() > STATE_MAX {
             return Err(ObjectError::BadField);
         }
         text.bytes.clear();
@@ -339,17 +359,21 @@ impl Objects {
         Ok(())
     }
 
-    /// Sets the whole state of an object that this peer owns, sampled at session time `now`. What is the same as
-    /// before costs nothing.
+    /// Sets the whole state of an object that this peer owns or claims, sampled at session time `now`. What is the same
+    /// as before costs nothing.
     ///
     /// # Errors
     /// `Unknown`, `NotOwner`, `BadField`.
     pub fn set_state(&mut self, now: Time, id: ObjectId, state: &State) -> Result<(), ObjectError> {
+        if self.is_claimed(id) {
+            return self.set_state_claimed(now, id, state);
+        }
         let slot = self.own_slot(id)?;
         let next = self.frame + 1;
         let object = self.slots.at_mut(slot).ok_or(ObjectError::Unknown)?;
         let schema = self.schemas.0.of(object.traits.kind).ok_or(ObjectError::BadField)?;
-        if !fits(schema, state) {
+        let size = state.texts().map(<[u8]>::len).sum::<usize>();
+        if !fits(schema, state) || size > STATE_MAX.max(object.size()) {
             return Err(ObjectError::BadField);
         }
         let mut changed = 0_u64;
@@ -406,10 +430,11 @@ impl Objects {
         self.replicas.values_mut().for_each(|replica| {
             if is_reliable {
                 replica.dirty.insert(id);
-            } else {
+            } else if replica.known(slot).is_none_or(|known| known.relevant) {
                 replica.behind.insert(slot);
             }
         });
+        self.look(slot);
     }
 
     /// How much an object that this peer owns counts where not all that changed fits into a packet: twice as much is

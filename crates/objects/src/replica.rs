@@ -155,6 +155,11 @@ impl Replica {
         self.known.get_mut(slot as usize)?.as_mut()
     }
 
+    /// The objects that the peer was told of.
+    pub(crate) fn known_slots(&self) -> impl Iterator<Item = u32> {
+        self.known.iter().enumerate().filter(|(_, known)| known.is_some()).map(|(slot, _)| slot as u32)
+    }
+
     pub(crate) fn learn(&mut self, slot: u32, known: Known) {
         if self.known.len() <= slot as usize {
             self.known.resize(slot as usize + 1, None);

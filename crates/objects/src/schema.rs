@@ -153,6 +153,8 @@ pub struct Schema {
     coded: Vec<(usize, Field)>,
     numbers: usize,
     texts: usize,
+    /// Index of the field that says where the object is.
+    place: Option<u8>,
 }
 
 /// Collects the fields of a [`Schema`], in order.
@@ -161,6 +163,7 @@ pub struct SchemaBuilder {
     fields: Vec<Field>,
     numbers: usize,
     texts: usize,
+    place: Option<u8>,
 }
 
 impl SchemaBuilder {
@@ -183,14 +186,29 @@ impl SchemaBuilder {
         *count += coding.width().max(1);
     }
 
+    /// Says that the field of this index is where the object is: a [`Coding::Grid`] of two or three numbers. Members
+    /// can choose to be told only of what is near; see `Objects::set_focus`.
+    ///
+    /// # Panics
+    /// When another field is the place already.
+    pub fn place(&mut self, index: usize) {
+        let former = self.place.replace(index as u8);
+        assert!(former.is_none(), "an object is in one place: two fields say where");
+    }
+
     /// The schema of a kind.
     ///
     /// # Panics
     /// When the game asks for what cannot be: no number or text at all, a kind that is taken, more than `FIELDS_MAX`
-    /// fields or [`NUMBERS_MAX`] numbers, a range that is empty, or a rate that is no field of the right form.
+    /// fields or [`NUMBERS_MAX`] numbers, a range that is empty, a rate or a place that is no field of the right form.
     #[must_use]
     pub fn build(self, kind: Kind) -> Schema {
-        let Self { mut fields, numbers, texts } = self;
+        let Self { mut fields, numbers, texts, place } = self;
+        if let Some(place) = place {
+            let coding = fields.get(usize::from(place)).map(|field| field.coding);
+            let fits = matches!(coding, Some(Coding::Grid { width: 2 | 3, .. }));
+            assert!(fits, "the place of an object is a field with a range and two or three numbers");
+        }
         assert!(kind != Kind::SESSION, "kind 0 is the session object's");
         assert!(!fields.is_empty() && fields.len() <= FIELDS_MAX, "an object has 1 to {FIELDS_MAX} fields");
         assert!(numbers <= NUMBERS_MAX, "the fields hold {numbers} numbers, more than {NUMBERS_MAX}");
@@ -216,7 +234,7 @@ impl SchemaBuilder {
         let is_rated = |(_, field): &(usize, Field)| matches!(field.coding.motion(), Motion::Rated(_));
         let (rated, plain): (Vec<_>, Vec<_>) = indexed.partition(is_rated);
         let coded = plain.into_iter().chain(rated).collect();
-        Schema { kind, fields, coded, numbers, texts }
+        Schema { kind, fields, coded, numbers, texts, place }
     }
 }
 
@@ -249,6 +267,20 @@ impl Schema {
     /// The fields with their indices, in the order in which they are coded.
     pub(crate) fn coded(&self) -> impl Iterator<Item = (usize, &Field)> {
         self.coded.iter().map(|(index, field)| (*index, field))
+    }
+
+    /// Where an object with these numbers is, in the field's unit, when the schema says so. The third of two numbers is
+    /// zero.
+    #[must_use]
+    pub fn place_of(&self, numbers: &[i32]) -> Option<[f32; 3]> {
+        let field = self.fields.get(usize::from(self.place?))?;
+        let Coding::Grid { width, step, .. } = field.coding else { return None };
+        let mut place = [0.0; 3];
+        let numbers = numbers.get(field.at..field.at + usize::from(width))?;
+        for (axis, &number) in place.iter_mut().zip(numbers) {
+            *axis = (f64::from(number) * step) as f32;
+        }
+        Some(place)
     }
 
     /// How many numbers an object has.
@@ -310,6 +342,9 @@ impl Schemas {
             text.push_str(&format!("{}:", schema.kind.0));
             for field in &schema.fields {
                 text.push_str(&format!("{:?};", field.coding));
+            }
+            if let Some(place) = schema.place {
+                text.push_str(&format!("place {place};"));
             }
         }
         let digest = digest(&[b"samovar schemas", text.as_bytes()]);

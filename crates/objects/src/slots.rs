@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use samovar_wire::{ObjectId, PeerId};
+use samovar_wire::{ObjectId, PeerId, SortedMap};
 
 use crate::object::Object;
 
@@ -12,7 +12,7 @@ pub(crate) struct Slots {
     slots: Vec<Option<Object>>,
     free: Vec<u32>,
     index: BTreeMap<ObjectId, u32>,
-    owned: BTreeMap<PeerId, usize>,
+    owned: SortedMap<PeerId, usize>,
 }
 
 impl Slots {
@@ -44,8 +44,17 @@ impl Slots {
 
     /// The objects from a creator's, by id, newest first.
     pub(crate) fn of_creator(&self, creator: PeerId) -> impl DoubleEndedIterator<Item = &Object> {
-        let first = ObjectId { creator, number: 0 };
-        let last = ObjectId { creator, number: u32::MAX };
+        self.between(creator, 0, u32::MAX)
+    }
+
+    /// A creator's objects with these numbers, both included, of which the first is not above the last.
+    pub(crate) fn between(
+        &self,
+        creator: PeerId,
+        first: u32,
+        last: u32,
+    ) -> impl DoubleEndedIterator<Item = &Object> {
+        let (first, last) = (ObjectId { creator, number: first }, ObjectId { creator, number: last });
         self.index.range(first..=last).filter_map(|(_, &slot)| self.at(slot))
     }
 

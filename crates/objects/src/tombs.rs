@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use samovar_wire::object::Deaths;
 use samovar_wire::{ObjectId, PeerId, Stamp};
 
-/// Most intervals remembered per creator. Beyond it the two oldest are merged under the higher stamp, gap included.
-const INTERVALS_MAX: usize = 512;
+/// Most intervals remembered per creator. Beyond it the one with the lowest numbers is forgotten: who takes the living
+/// between two graves for dead is wrong for ever, while of the dead hardly anybody hears any more.
+const INTERVALS_MAX: usize = 4_096;
 
 /// Most creators remembered; beyond it nothing more is noted of those that are not.
 const CREATORS_MAX: usize = 512;
@@ -96,10 +97,9 @@ impl Tombs {
         }
         graves.insert(first, (last, stamp));
         if graves.len() > INTERVALS_MAX
-            && let Some((start, (_, one))) = graves.pop_first()
-            && let Some((_, (end, other))) = graves.pop_first()
+            && let Some(lowest) = graves.keys().copied().find(|&start| start != first)
         {
-            graves.insert(start, (end, one.max(other)));
+            graves.remove(&lowest);
         }
     }
 

@@ -11,7 +11,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 const HOST: PeerId = PeerId(1);
 const A: PeerId = PeerId(2);
 const X: PeerId = PeerId(3);
-const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+const POT: Traits = Traits::of(Kind(1));
 
 fn machine(me: PeerId) -> Objects {
     let mut objects = Objects::new(me, HOST, Term(1), Schemas::new());

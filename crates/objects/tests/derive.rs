@@ -503,3 +503,27 @@ fn tuple_structs_and_unit_structs_and_other_paths_to_the_crate_work() {
     assert_eq!(sent(&Raw::None), Raw::None);
     assert_eq!((Slide::FIELDS, Nothing::FIELDS), (2, 0));
 }
+
+#[test]
+fn a_place_is_known_to_the_schema_and_part_of_its_hash() {
+    #[derive(Replicate)]
+    #[replicate(kind = 9)]
+    struct Somewhere {
+        name: u8,
+        #[replicate(range = 64.0, precision = 0.5, place)]
+        at: [f32; 2],
+    }
+    #[derive(Replicate)]
+    #[replicate(kind = 9)]
+    struct Anywhere {
+        name: u8,
+        #[replicate(range = 64.0, precision = 0.5)]
+        at: [f32; 2],
+    }
+    let mut state = State::default();
+    Somewhere { name: 1, at: [3.5, -8.0] }.write(&mut state);
+    assert_eq!(Somewhere::schema().place_of(state.numbers()), Some([3.5, -8.0, 0.0]));
+    assert_eq!(Anywhere::schema().place_of(state.numbers()), None);
+    let hash = |schema| Schemas::new().with(schema).hash();
+    assert_ne!(hash(Somewhere::schema()), hash(Anywhere::schema()));
+}

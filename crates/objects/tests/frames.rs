@@ -10,7 +10,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const OWNER: PeerId = PeerId(1);
 const OTHER: PeerId = PeerId(2);
-const CRAFT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+const CRAFT: Traits = Traits::of(Kind(1));
 
 fn schemas() -> Schemas {
     schemas_named(20)

@@ -12,7 +12,7 @@ const HOST: PeerId = PeerId(1);
 const A: PeerId = PeerId(2);
 const B: PeerId = PeerId(3);
 const X: PeerId = PeerId(4);
-const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+const POT: Traits = Traits::of(Kind(1));
 
 fn peer(me: PeerId) -> Objects {
     let mut objects = Objects::new(me, HOST, Term(1), Schemas::new());

@@ -11,7 +11,7 @@ use samovar_wire::{Entropy, Kind, ObjectId, PeerId, Reader, Receipt, Term, Time}
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const OWNER: PeerId = PeerId(1);
-const CRAFT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+const CRAFT: Traits = Traits::of(Kind(1));
 /// What a link adds to a datagram: its header, the acks, and the frame around it.
 const LINK_OVERHEAD: usize = 16;
 const TICK: u64 = 16_667;

@@ -4,11 +4,11 @@
 //! event is queued first and taken by whoever is at work already.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
 use samovar_peer::{Buffer, Peer, PeerConfig, Request, Transmit};
-use samovar_wire::Time;
+use samovar_wire::{SortedMap, Time};
 
 use crate::alarm::{Alarm, Ring};
 use crate::clock::now;
@@ -114,7 +114,7 @@ struct Driver {
     relay: Option<RelaySocket>,
     /// Counts the relay's sockets, so that the events of a former one are recognised.
     generation: u32,
-    connections: BTreeMap<ConnectionKey, Connection>,
+    connections: SortedMap<ConnectionKey, Connection>,
     alarm: Alarm,
     shell: Weak<Shell>,
 }
@@ -128,7 +128,7 @@ impl Driver {
             relay_url,
             relay: None,
             generation: 0,
-            connections: BTreeMap::new(),
+            connections: SortedMap::new(),
             alarm: Alarm::new(Rc::new(move |ring| push(&rings, Input::Ring(ring)))),
             shell,
         }

@@ -3,12 +3,12 @@
 mod relay;
 mod signals;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use samovar_directory::{Client, ClientConfig, Fault};
 use samovar_session::{Event, Schemas, Session};
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{Entropy, GameCode, Mode, PROTOCOL_VERSION, PeerId, Ticket, Time, Warrant};
+use samovar_wire::{Entropy, GameCode, Mode, PROTOCOL_VERSION, PeerId, SortedMap, Ticket, Time, Warrant};
 
 use crate::path::{Path, PathState};
 
@@ -170,8 +170,8 @@ pub struct Peer {
     client: Client,
     session: Option<Session>,
     code: Option<GameCode>,
-    paths: BTreeMap<PeerId, PathState>,
-    shown_paths: BTreeMap<PeerId, Path>,
+    paths: SortedMap<PeerId, PathState>,
+    shown_paths: SortedMap<PeerId, Path>,
     last_attempt: u32,
     shown_warrant: Option<Warrant>,
     traffic: Traffic,
@@ -201,8 +201,8 @@ impl Peer {
             entropy,
             session: None,
             code: None,
-            paths: BTreeMap::new(),
-            shown_paths: BTreeMap::new(),
+            paths: SortedMap::new(),
+            shown_paths: SortedMap::new(),
             last_attempt: 0,
             shown_warrant: None,
             traffic: Traffic::default(),

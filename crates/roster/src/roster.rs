@@ -1,8 +1,6 @@
 //! Watches the host and decides when to claim its succession (DESIGN §4 "Election").
 
-use std::collections::BTreeMap;
-
-use samovar_wire::{Duration, PeerId, SessionId, Term, Time, Warrant};
+use samovar_wire::{Duration, PeerId, SessionId, SortedMap, Term, Time, Warrant};
 
 use crate::{RelayKey, View};
 
@@ -134,7 +132,7 @@ impl Roster {
     ///
     /// All members are watched at once, so many deaths cost one time-out and not one each: whoever is missed is
     /// skipped in the line.
-    pub fn watch(&mut self, now: Time, view: &View, lives: &BTreeMap<PeerId, Liveness>) -> Option<Term> {
+    pub fn watch(&mut self, now: Time, view: &View, lives: &SortedMap<PeerId, Liveness>) -> Option<Term> {
         let missed = |peer: PeerId| lives.get(&peer).is_some_and(Liveness::is_missed);
         if self.is_host() || !missed(self.host()) {
             self.missed_since = None;
@@ -203,7 +201,7 @@ mod tests {
         view
     }
 
-    fn lives(dead: &[u32]) -> BTreeMap<PeerId, Liveness> {
+    fn lives(dead: &[u32]) -> SortedMap<PeerId, Liveness> {
         let life = |n| {
             let silence = Duration::from_millis(if dead.contains(&n) { 5_000 } else { 10 });
             (PeerId(n), Liveness { silence, hint: false, left: false })

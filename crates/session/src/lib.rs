@@ -10,15 +10,24 @@
 //!    [`Session::poll_timeout`] is due;
 //! 2. drain [`Session::poll_claim`] to the relay and [`Session::poll_transmit`] to the paths;
 //! 3. drain [`Session::poll_event`] to the game, which reads [`Session::objects`] and changes what it owns.
+//!
+//! Beside objects that it owns a game has *wishes* for those that it does not ([`Session::request`] and its like),
+//! *calls* to other games ([`Session::call`]), and a *focus*: what it wants to see ([`Session::set_focus`]). What a
+//! game must answer has queues of its own: [`Session::poll_call`], and at a host that wants to decide
+//! [`Session::poll_request`].
 
 mod clock;
 mod session;
 
 pub use samovar_link::{LinkStats, SendError};
 pub use samovar_objects as objects;
-pub use samovar_objects::{CreateError, Object, ObjectError, Schemas, State};
+pub use samovar_objects::{CreateError, Focus, Object, ObjectError, Schemas, State};
 pub use samovar_roster::{Role, View};
 pub use samovar_wire::Lane;
+pub use samovar_wire::claim::{Denial, Request, Wish};
+pub use samovar_wire::object::{Access, Orphan, Traits};
 pub use session::{
-    Cause, Departure, EndReason, Event, MemberInfo, Migration, Session, SessionConfig, Target, Transmit,
+    CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, Cause, Departure,
+    EndReason, Event, IncomingCall, MemberInfo, Migration, Outcome, OwnershipPolicy, OwnershipRequest,
+    Procedure, Reply, ReplyError, Session, SessionConfig, Target, Transmit, WISHES_MAX, WishError,
 };

@@ -1,29 +1,43 @@
 //! The session itself: what it is made of, and the game's API.
 
+mod arbiter;
 mod associations;
+mod balance;
 mod control;
 mod events;
+mod focus;
 mod host;
+mod ownership;
 mod route;
+mod rpc;
 mod succession;
 mod timers;
 mod transmit;
+mod typed;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use samovar_link::{Link, LinkStats, SendError};
-use samovar_objects::{CreateError, Object, ObjectError, Objects, Schemas, State};
+use samovar_objects::{CreateError, Focus, Object, ObjectError, Objects, Schemas, State};
 use samovar_roster::{RelayKey, Role, Roster, View};
+use samovar_wire::claim::Denial;
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{
-    CloseCode, Duration, Entropy, Lane, Mode, ObjectId, PeerId, SeatId, Stamp, Term, Ticket, Time, Warrant,
+    CloseCode, Duration, Entropy, Lane, Mode, ObjectId, PeerId, SeatId, SortedMap, SortedSet, Stamp, Term,
+    Ticket, Time, Warrant,
 };
 
 use crate::clock::SessionClock;
+pub use arbiter::{OwnershipPolicy, OwnershipRequest};
 use associations::Associations;
 pub use events::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
+pub use ownership::{Outcome, WISHES_MAX, WishError};
+pub use rpc::{
+    CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, IncomingCall, Procedure,
+    Reply, ReplyError,
+};
 
 /// Events that may wait for the game; the oldest are dropped beyond it. A game that polls loses none.
 const EVENTS_MAX: usize = 4_096;
@@ -94,12 +108,12 @@ pub struct Session {
     /// The revision of the session object that `view` was read from.
     view_revision: Option<(Stamp, u64)>,
     clock: SessionClock,
-    links: BTreeMap<PeerId, Peering>,
+    links: SortedMap<PeerId, Peering>,
     associations: Associations,
     /// The members that the game knows of.
-    members: BTreeMap<PeerId, MemberInfo>,
+    members: SortedMap<PeerId, MemberInfo>,
     /// Seats that somebody has sat on, to tell who comes back from who is new.
-    seats: BTreeSet<SeatId>,
+    seats: SortedSet<SeatId>,
     backup: Option<PeerId>,
     /// Where the search for a backup goes on.
     last_backup: Option<PeerId>,
@@ -120,6 +134,14 @@ pub struct Session {
     serving: Option<PeerId>,
     /// Messages of the game that came before this peer was a member.
     early: VecDeque<Event>,
+    wishes: ownership::Wishes,
+    arbiter: arbiter::Arbiter,
+    balance: balance::Balance,
+    calls: rpc::Calls,
+    focus: Option<Focus>,
+    /// What the others were told of it.
+    told_focus: Option<Focus>,
+    focus_untold: SortedSet<PeerId>,
     scratch: Vec<u8>,
 }
 
@@ -137,10 +159,10 @@ impl Session {
             view: View::founding(config.capacity),
             view_revision: None,
             clock: if is_founder { SessionClock::founded(now) } else { SessionClock::unknown(now) },
-            links: BTreeMap::new(),
+            links: SortedMap::new(),
             associations: Associations::new(),
-            members: BTreeMap::new(),
-            seats: BTreeSet::new(),
+            members: SortedMap::new(),
+            seats: SortedSet::new(),
             backup: None,
             last_backup: None,
             closed: VecDeque::new(),
@@ -155,6 +177,13 @@ impl Session {
             update_interval: transmit::UPDATE_INTERVAL,
             serving: None,
             early: VecDeque::new(),
+            wishes: ownership::Wishes::default(),
+            arbiter: arbiter::Arbiter::default(),
+            balance: balance::Balance::default(),
+            calls: rpc::Calls::default(),
+            focus: None,
+            told_focus: None,
+            focus_untold: SortedSet::new(),
             scratch: Vec::new(),
             roster,
             config,
@@ -338,15 +367,21 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn destroy(&mut self, id: ObjectId) -> Result<(), ObjectError> {
-        self.objects.destroy(id)
+        self.objects.destroy(id)?;
+        self.forget_object(id);
+        self.deny_wish(id, Denial::Unknown);
+        Ok(())
     }
 
     /// The host gives an object to a member. The member announces itself as the owner; until then nothing changes.
+    /// What was frozen is so no longer.
     ///
     /// # Errors
     /// See [`ObjectError`].
     pub fn grant(&mut self, id: ObjectId, to: PeerId) -> Result<(), ObjectError> {
-        self.objects.grant(id, to)
+        self.objects.grant(id, to)?;
+        self.note_grant(id, to);
+        Ok(())
     }
 
     /// Whom the host has promised an object that its new owner has not announced yet.
@@ -437,6 +472,7 @@ impl Session {
         let peers: Vec<_> = self.links.keys().copied().collect();
         peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
         self.phase = Phase::Over;
+        self.forget_callers();
     }
 
     fn end(&mut self, reason: EndReason) {
@@ -446,6 +482,7 @@ impl Session {
         let peers: Vec<_> = self.links.keys().copied().collect();
         peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
         self.phase = Phase::Over;
+        self.forget_callers();
         self.push_event(Event::Ended(reason));
     }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
+#[expect(dead_code, reason = "not every test needs all of the world")]
 mod world;
 
 use std::collections::BTreeMap;
@@ -9,12 +10,16 @@ use std::collections::BTreeMap;
 use samovar_roster::View;
 use samovar_roster::authority::Signatory;
 use samovar_session::{Schemas, Session, SessionConfig};
+use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
+use samovar_wire::claim::{Answer, Denial, Request, Wish};
 use samovar_wire::control::{Hello, PeerControl, Welcome, encode};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
+use samovar_wire::object::Access;
 use samovar_wire::object::{
-    Announcement, FrameHead, MessageKind, Traits, encode_announcement, encode_update_head,
+    Announcement, FrameHead, MessageKind, Orphan, Traits, encode_announcement, encode_update_head,
 };
 use samovar_wire::range_coder::RangeEncoder;
+use samovar_wire::sight::{Focus, Sight};
 use samovar_wire::symbol::{Model, encode_wide};
 use samovar_wire::{
     CloseCode, Duration, Entropy, Generations, Kind, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SeatId,
@@ -143,9 +148,9 @@ impl Liar {
 
     fn announcement(&mut self, bytes: &mut Vec<u8>, id: ObjectId, stamp: Stamp) {
         let session = id == ObjectId::SESSION;
-        let (flags, fields) = (self.roll(4), self.roll(65) as usize);
+        let (flags, fields) = (self.roll(64) as u8 & 0b10_1111, self.roll(65) as usize);
         let kind = if session { Kind::SESSION } else { Kind(1 + self.roll(250) as u8) };
-        let traits = Traits { kind, reliable: flags & 1 != 0, dies_with_owner: flags & 2 != 0 };
+        let traits = Traits::from_flags(kind, flags).unwrap();
         let head = Announcement::head(id, self.me, stamp, traits, Time::from_micros(self.number(9)));
         let state = [7; 12];
         encode_announcement(&head, (0..fields).map(|_| &state[..]), &mut Writer::new(bytes));
@@ -159,6 +164,46 @@ impl Liar {
         encode_update_head(id, stamp, age, 1, &mut out);
         out.u8(index);
         out.prefixed(&vec![9; length]);
+    }
+
+    /// A wish, an answer that nobody asked for, a call, a view of the world: with numbers as they should be or not.
+    fn talk(&mut self, to: PeerId, ids: &[ObjectId]) -> Vec<u8> {
+        let (id, known, usual) = (self.id(ids), self.stamp(1), self.roll(40));
+        let (time, number) = (Time::from_micros(self.number(9)), self.number(usual));
+        let wish = [Wish::Request, Wish::Release, Wish::Transfer(PeerId(self.small(100))), Wish::Touch]
+            [self.roll(4) as usize];
+        let kind = [
+            MessageKind::Request,
+            MessageKind::Answer,
+            MessageKind::Call,
+            MessageKind::Reply,
+            MessageKind::Cancel,
+            MessageKind::Focus,
+            MessageKind::Sight,
+        ][self.roll(7) as usize];
+        let mut bytes = vec![kind as u8];
+        let mut out = Writer::new(&mut bytes);
+        match kind {
+            MessageKind::Request => Request { id, known, time, wish }.encode(&mut out),
+            MessageKind::Answer => {
+                Answer { id, wish: wish.number(), denial: Denial::LostTo(self.me) }.encode(&mut out);
+            }
+            MessageKind::Call => CallBody { number, method: 7, bytes: &[1; 30] }.encode(&mut out),
+            MessageKind::Reply => ReplyBody::Done(b"no").encode(number, &mut out),
+            MessageKind::Cancel => out.varint(number),
+            MessageKind::Focus => {
+                let center = core::array::from_fn(|_| self.number(9) as f32);
+                Focus::encode(Some(&Focus { center, radius: self.number(9) as f32 }), &mut out);
+            }
+            _ => {
+                out.u8(1);
+                Sight { id, stamp: known, current: usual % 2 == 0 }.encode(&mut out);
+            }
+        }
+        if matches!(kind, MessageKind::Call | MessageKind::Reply | MessageKind::Cancel) && self.roll(2) == 0 {
+            return self.packet(to, &[Frame::Datagram(&bytes)]);
+        }
+        self.message(to, &bytes)
     }
 
     /// A frame with the state of one object, which has one text as far as the liar says.
@@ -223,7 +268,7 @@ fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]
     // can, is lied to; what is open to doubt about the session object is for everybody.
     let mut known = if target == host { pots.to_vec() } else { Vec::new() };
     known.push(ObjectId::SESSION);
-    let (mode, bytes) = match liar.roll(12) {
+    let (mode, bytes) = match liar.roll(16) {
         0 => (Mode::Unreliable, liar.control(target, &PeerControl::Visible(now.as_micros() % 2 == 0))),
         1 => (Mode::Unreliable, liar.control(target, &PeerControl::Warrant(world.witness.warrant))),
         2 if liar.roll(20) == 0 => (Mode::Unreliable, liar.hello(target)),
@@ -233,6 +278,10 @@ fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]
             (Mode::Unreliable, liar.control(target, &PeerControl::Welcome(welcome)))
         }
         5 | 6 => liar.frame(target),
+        12..16 => {
+            let ids: Vec<_> = world.peers[&target].objects().map(samovar_session::Object::id).collect();
+            (Mode::Unreliable, liar.talk(target, &ids))
+        }
         7 => {
             let id = liar.id(pots);
             let stamp = liar.stamp(1);
@@ -257,6 +306,10 @@ fn a_member_that_lies_about_everything_harms_nobody() {
         let honest = [host, world.join(None), world.join(None)];
         world.run(700);
         let pots: Vec<_> = honest.iter().map(|&peer| world.create(peer, TEAPOT, &[b"pot", b"0"])).collect();
+        let shared = Traits { access: Access::Shared, ..TEAPOT };
+        (0..5).for_each(|_| {
+            world.create(host, shared, &[b"cup"]);
+        });
         world.run(300);
         let mut liar = Liar::new(PeerId(0), seed);
         for turn in 0..900u32 {
@@ -282,6 +335,8 @@ fn a_member_that_lies_about_everything_harms_nobody() {
             world.peer(peer).set(now, pot, 1, b"1").unwrap();
             world.create(peer, CUBE, &[b"new"]);
         }
+        // Its calls were never answered, and do not outlive it.
+        assert!(honest.iter().all(|&peer| world.peer(peer).poll_call().is_none()));
         world.run(1_000);
         world.assert_converged();
         assert_eq!(world.peers[&host].term(), Term(1));
@@ -343,8 +398,8 @@ fn absurd_view(liar: &mut Liar, stamp: Stamp) -> Vec<u8> {
         next_seat: liar.number(9) as u16,
     };
     fields[0] = header.encode();
-    let traits =
-        Traits { kind: Kind::SESSION, reliable: liar.roll(8) > 0, dies_with_owner: liar.roll(8) == 0 };
+    let orphan = if liar.roll(8) == 0 { Orphan::Destroy } else { Orphan::ToHost };
+    let traits = Traits { reliable: liar.roll(8) > 0, orphan, ..Traits::of(Kind::SESSION) };
     let sampled = Time::from_micros(liar.number(0));
     let head = Announcement::head(ObjectId::SESSION, liar.me, stamp, traits, sampled);
     let mut bytes = vec![MessageKind::Migrate as u8];

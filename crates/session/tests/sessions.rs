@@ -5,15 +5,15 @@
 mod world;
 
 use samovar_link::{Link, LinkConfig, Source};
-use samovar_session::{Departure, EndReason, Event, Role, State, Target};
+use samovar_session::{Departure, EndReason, Event, Role, Target};
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::Traits;
 use samovar_wire::{
-    CloseCode, Entropy, Generation, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term, Time, Warrant,
+    CloseCode, Entropy, Generation, Kind, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term, Time, Warrant,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-use world::{CRAFT, CUBE, TEAPOT, World};
+use world::{CUBE, Craft, TEAPOT, World};
 
 #[test]
 fn members_see_the_same_objects_and_values_under_loss() {
@@ -370,13 +370,6 @@ fn whoever_joins_while_the_host_dies_is_a_member_of_all_or_told_that_it_is_none(
     assert!(joined > 40, "only {joined} of 60");
 }
 
-/// The state of a craft.
-fn craft_at(place: i32) -> State {
-    let mut state = State::default();
-    state.number(place);
-    state
-}
-
 /// Whether an event says that a link or a membership ended or began.
 fn is_about(event: &Event, about: PeerId) -> bool {
     match event {
@@ -435,7 +428,7 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_the_game_does_not_notice() {
         let reliable = Traits { reliable: true, ..TEAPOT };
         let z = world.create(b, reliable, &[b"reliable", b"0"]);
         let now = world.now;
-        let craft = world.peer(b).create_state(now, CRAFT, &craft_at(0)).unwrap();
+        let craft = world.peer(b).create_as(now, Traits::of(Kind(7)), &Craft::at(0.0)).unwrap();
         world.run(1_000);
         let before: Vec<_> = [a, b].map(|peer| world.events[&peer].len()).into();
         for n in 0..200u32 {
@@ -443,7 +436,7 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_the_game_does_not_notice() {
             for (owner, id) in [(a, x), (b, y), (b, z)] {
                 world.peer(owner).set(now, id, 1, &value).unwrap();
             }
-            world.peer(b).set_state(now, craft, &craft_at(n as i32 * 7)).unwrap();
+            world.peer(b).write(now, craft, &Craft::at(n as f32 * 4.0)).unwrap();
             if n == 50 {
                 // Said once, on the link that nobody hears any more.
                 world.peer(b).set(now, z, 0, b"under way").unwrap();

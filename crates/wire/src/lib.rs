@@ -4,6 +4,8 @@
 //! Every decoder is total: any bytes give a value or a [`DecodeError`], never a panic, and no decoder allocates
 //! more than the limit of what it decodes. `PROTOCOL.md` beside this crate is the wire document; the code cites it.
 
+pub mod call;
+pub mod claim;
 pub mod close;
 pub mod codec;
 pub mod control;
@@ -16,9 +18,12 @@ pub mod link_frame;
 pub mod object;
 pub mod range_coder;
 pub mod relay;
+pub mod sight;
+pub mod sorted;
 pub mod stamp;
 pub mod symbol;
 pub mod time;
+pub mod traits;
 pub mod view;
 pub mod warrant;
 
@@ -28,6 +33,7 @@ pub use entropy::{Entropy, digest};
 pub use generation::{Generation, Generations};
 pub use id::{GameCode, Kind, ObjectId, PeerId, SeatId, SessionId, Term, Ticket, TicketHash};
 pub use lane::{Lane, Receipt};
+pub use sorted::{SortedMap, SortedSet};
 pub use stamp::Stamp;
 pub use time::{Duration, Time};
 pub use warrant::{PeerPass, Signature, Warrant};

@@ -23,7 +23,8 @@ pub const BULK_WINDOW: u64 = 256 * 1_024;
 pub const FIELDS_MAX: usize = 64;
 /// Largest field of an object in bytes.
 pub const FIELD_MAX: usize = 255;
-/// Largest state of an object in bytes, all fields together.
+/// Largest state of an object in bytes, all texts together: the limit of its owner. Who receives it may have more for
+/// a moment, when what grew comes before what shrank.
 pub const STATE_MAX: usize = 8 * 1_024;
 /// Most objects one peer may have alive at a time.
 pub const OBJECTS_PER_PEER_MAX: usize = 1_024;

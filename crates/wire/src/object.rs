@@ -1,7 +1,9 @@
 //! Messages about objects (PROTOCOL §4): CREATE, UPDATE, DESTROY, GRANT, MIGRATE, the orphan report, and the head of
 //! a FRAME.
 
-use crate::limits::{FIELD_MAX, FIELDS_MAX, STATE_MAX};
+pub use crate::traits::{Access, Orphan, Traits};
+
+use crate::limits::{FIELD_MAX, FIELDS_MAX};
 use crate::{DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Time, Writer};
 
 /// First byte of a message on the reliable lane or the bulk stream, and of a datagram (PROTOCOL §4).
@@ -31,6 +33,20 @@ pub enum MessageKind {
     /// Runs of objects that have ended: what a host tells a newcomer, and members and host tell each other when
     /// somebody is gone.
     Deaths = 11,
+    /// A member wishes that the host changes the owner of an object.
+    Request = 12,
+    /// The host does not.
+    Answer = 13,
+    /// Asks another peer's game for something.
+    Call = 14,
+    /// The answer.
+    Reply = 15,
+    /// The caller does not wait for the answer any more.
+    Cancel = 16,
+    /// What a member wants to see.
+    Focus = 17,
+    /// Which objects of the sender the receiver is told of.
+    Sight = 18,
 }
 
 impl MessageKind {
@@ -51,20 +67,16 @@ impl MessageKind {
             9 => Self::App,
             10 => Self::Frame,
             11 => Self::Deaths,
+            12 => Self::Request,
+            13 => Self::Answer,
+            14 => Self::Call,
+            15 => Self::Reply,
+            16 => Self::Cancel,
+            17 => Self::Focus,
+            18 => Self::Sight,
             _ => return Err(DecodeError::Invalid),
         })
     }
-}
-
-/// What the creator of an object decides once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Traits {
-    /// What it is.
-    pub kind: Kind,
-    /// Changes travel on the reliable lane, each set of them atomically, instead of in datagrams.
-    pub reliable: bool,
-    /// When its owner goes, the object goes too; otherwise the host takes it.
-    pub dies_with_owner: bool,
 }
 
 /// An object in full: the body of CREATE, MIGRATE, GRANT and of an orphan report.
@@ -101,11 +113,10 @@ impl<'a> FieldList<'a> {
             return Err(DecodeError::TooLarge);
         }
         let fields = Self { count, reader: *reader };
-        let mut total = 0;
         for _ in 0..count {
-            total += reader.prefixed(FIELD_MAX)?.len();
+            reader.prefixed(FIELD_MAX)?;
         }
-        if total > STATE_MAX { Err(DecodeError::TooLarge) } else { Ok(fields) }
+        Ok(fields)
     }
 
     /// The fields in order.
@@ -125,7 +136,7 @@ pub fn encode_announcement<'f>(
     out.u32(head.owner.0);
     out.stamp(head.stamp);
     out.u8(head.traits.kind.0);
-    out.u8(u8::from(head.traits.reliable) | u8::from(head.traits.dies_with_owner) << 1);
+    out.u8(head.traits.flags());
     out.varint(head.sampled.as_micros());
     out.varint(head.frame);
     out.u8(fields.len() as u8);
@@ -156,10 +167,10 @@ impl<'a> Announcement<'a> {
         let stamp = reader.stamp()?;
         let kind = Kind(reader.u8()?);
         let flags = reader.u8()?;
-        if flags > 3 || (kind == Kind::SESSION) != (id == ObjectId::SESSION) {
+        if (kind == Kind::SESSION) != (id == ObjectId::SESSION) {
             return Err(DecodeError::Invalid);
         }
-        let traits = Traits { kind, reliable: flags & 1 != 0, dies_with_owner: flags & 2 != 0 };
+        let traits = Traits::from_flags(kind, flags)?;
         let sampled = Time::from_micros(reader.varint()?);
         let frame = reader.varint()?;
         Ok(Self { id, owner, stamp, traits, sampled, frame, fields: FieldList::decode(reader)? })

@@ -6,6 +6,8 @@ use samovar_duel::phase::Phase;
 use samovar_duel::scores::{Row, Scoreboard};
 use samovar_duel::state::{Identity, TeapotState};
 use samovar_roster::{RelayKey, View};
+use samovar_wire::call::{Call, Reply};
+use samovar_wire::claim::{Answer, Request};
 use samovar_wire::control::{Message, PeerControl, decode, encode};
 use samovar_wire::limits::RELAY_MESSAGE_MAX;
 use samovar_wire::link_frame::{BulkChunk, PacketHeader};
@@ -13,6 +15,7 @@ use samovar_wire::object::{
     Announcement, Deaths, Destroy, FrameHead, MessageKind, Update, encode_announcement,
 };
 use samovar_wire::relay::{FromRelay, RelayFrame, ToRelay};
+use samovar_wire::sight::{Focus, Sight};
 use samovar_wire::view::{SeatRecord, ViewHeader};
 use samovar_wire::{PeerId, PeerPass, Reader, SessionId, Signature, Term, Time, Warrant, Writer};
 
@@ -68,7 +71,55 @@ pub(super) fn messages(bytes: &[u8]) {
                 assert_eq!(FrameHead::decode(&mut Reader::new(&again)), Ok(head));
             }
         }
+        MessageKind::Request | MessageKind::Answer | MessageKind::Call | MessageKind::Reply => {
+            between_members(kind, reader.rest());
+        }
+        MessageKind::Focus | MessageKind::Sight => sight(reader.rest()),
         _ => announcement(&mut reader),
+    }
+}
+
+/// Wishes and calls come back as they went.
+fn between_members(kind: MessageKind, bytes: &[u8]) {
+    let mut reader = Reader::new(bytes);
+    let mut again = Vec::new();
+    let mut out = Writer::new(&mut again);
+    match kind {
+        MessageKind::Request => {
+            let Ok(request) = Request::decode(&mut reader) else { return };
+            request.encode(&mut out);
+            assert_eq!(Request::decode(&mut Reader::new(&again)), Ok(request));
+        }
+        MessageKind::Answer => {
+            let Ok(answer) = Answer::decode(&mut reader) else { return };
+            answer.encode(&mut out);
+            assert_eq!(Answer::decode(&mut Reader::new(&again)), Ok(answer));
+        }
+        MessageKind::Call => {
+            let Ok(call) = Call::decode(&mut reader) else { return };
+            call.encode(&mut out);
+            assert_eq!(Call::decode(&mut Reader::new(&again)), Ok(call));
+        }
+        _ => {
+            let Ok((number, reply)) = Reply::decode(&mut reader) else { return };
+            reply.encode(number, &mut out);
+            assert_eq!(Reply::decode(&mut Reader::new(&again)), Ok((number, reply)));
+        }
+    }
+}
+
+/// So do what a member wants to see, and what it is told that it sees.
+fn sight(bytes: &[u8]) {
+    let mut again = Vec::new();
+    if let Ok(focus) = Focus::decode(&mut Reader::new(bytes)) {
+        assert!(focus.is_none_or(|focus| focus.is_valid()));
+        Focus::encode(focus.as_ref(), &mut Writer::new(&mut again));
+        assert_eq!(Focus::decode(&mut Reader::new(&again)), Ok(focus));
+    }
+    again.clear();
+    if let Ok(sight) = Sight::decode(&mut Reader::new(bytes)) {
+        sight.encode(&mut Writer::new(&mut again));
+        assert_eq!(Sight::decode(&mut Reader::new(&again)), Ok(sight));
     }
 }
 

@@ -11,7 +11,7 @@ const HOST: PeerId = PeerId(1);
 const LIAR: PeerId = PeerId(2);
 const MEMBER: PeerId = PeerId(3);
 const ALL: [PeerId; 3] = [HOST, LIAR, MEMBER];
-const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+const POT: Traits = Traits::of(Kind(1));
 
 fn machine(me: PeerId) -> Objects {
     let mut objects = Objects::new(me, HOST, Term(1), typed::schemas());

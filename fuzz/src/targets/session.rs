@@ -11,7 +11,7 @@ use crate::script::Script;
 
 const ME: PeerId = PeerId(1);
 const LIAR: PeerId = PeerId(2);
-const POT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+const POT: Traits = Traits::of(Kind(1));
 
 struct Siege {
     now: Time,

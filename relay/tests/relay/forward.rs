@@ -80,7 +80,12 @@ async fn a_refused_peer_hears_why_before_the_socket_closes() {
     let relay = RelayProcess::start(data.path());
     let mut peer = Peer::connect(&relay).await;
     let purpose = Purpose::Join(code("NOWHERE"));
-    peer.tell(&ToRelay::Enter(samovar_wire::relay::Enter { version: 1, params: 1, purpose })).await;
+    peer.tell(&ToRelay::Enter(samovar_wire::relay::Enter {
+        version: samovar_wire::PROTOCOL_VERSION,
+        params: 1,
+        purpose,
+    }))
+    .await;
     assert_eq!(peer.hear().await, Heard::Control(FromRelay::Refused(Refusal::UnknownGame)));
     assert_eq!(peer.hear().await, Heard::Closed(Some(1000)));
 }

@@ -23,7 +23,13 @@ async fn a_killed_relay_keeps_key_terms_and_codes() {
     let relay = RelayProcess::start(data.path());
     let mut thief = Peer::connect(&relay).await;
     let purpose = Purpose::Create(Some(code("TEA")));
-    thief.tell(&ToRelay::Enter(samovar_wire::relay::Enter { version: 1, params: 1, purpose })).await;
+    thief
+        .tell(&ToRelay::Enter(samovar_wire::relay::Enter {
+            version: samovar_wire::PROTOCOL_VERSION,
+            params: 1,
+            purpose,
+        }))
+        .await;
     assert_eq!(thief.hear().await, Heard::Control(FromRelay::Refused(Refusal::CodeTaken)));
     // The first host comes back with the warrant that it had, and learns of its successor.
     let resume = Purpose::Resume(code("TEA"), first.pass, first.warrant);

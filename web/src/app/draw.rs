@@ -1,14 +1,12 @@
 //! The picture of one frame: scene, labels, HUD, and the noises that go with it.
 
-use std::collections::BTreeMap;
-
 use samovar_duel::arena::{ObstacleKind, TEA_TABLE};
 use samovar_duel::game::{CubeView as Cube, DuelEvent, Scene, Standing, TeapotView as Pot};
 use samovar_duel::phase::Phase;
 use samovar_duel::player::PlayerKey;
 use samovar_peer::Path;
 use samovar_session::Role as SessionRole;
-use samovar_wire::{ObjectId, PeerId};
+use samovar_wire::{ObjectId, PeerId, SortedMap};
 
 use super::App;
 use crate::page::{Hud, Label, LinkKind, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic};
@@ -30,7 +28,7 @@ pub struct Meter {
     bytes: [u64; 2],
     rates: [u32; 2],
     last: f64,
-    leans: BTreeMap<ObjectId, Lean>,
+    leans: SortedMap<ObjectId, Lean>,
 }
 
 #[derive(Clone, Copy, Default)]

@@ -1,7 +1,7 @@
 //! The object that Samovar replicates, as a game states it.
 
 use samovar_objects::{Kinded, Object, Objects, Replicate, Schemas, State as Numbers};
-use samovar_wire::object::Traits;
+use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{ObjectId, PeerId, Term, Time};
 
 use crate::state::{Key, State};
@@ -33,7 +33,7 @@ pub(super) fn objects(me: PeerId, host: PeerId, term: Term) -> Objects {
 
 /// Creates an object that its owner takes with it.
 pub(super) fn create(objects: &mut Objects, now: Time, state: &State) -> ObjectId {
-    let traits = Traits { kind: Body::KIND, reliable: false, dies_with_owner: true };
+    let traits = Traits { orphan: Orphan::Destroy, ..Traits::of(Body::KIND) };
     let mut numbers = Numbers::default();
     Body::from(state).write(&mut numbers);
     objects.create_state(now, traits, &numbers).expect("there is room")

@@ -4,11 +4,9 @@
 //! Members who are away are ghosts: their teapots are parked where they were, drawn but untouchable, until they come
 //! back and are granted them, or until their seats expire and the teapots are removed.
 
-use std::collections::BTreeMap;
-
 use samovar_session::{Session, State};
 use samovar_wire::view::SeatRecord;
-use samovar_wire::{Duration, ObjectId, Term, Time};
+use samovar_wire::{Duration, ObjectId, SortedMap, Term, Time};
 
 use super::board::TakeOver;
 use super::kinds::{glaze_of, motion_of};
@@ -39,7 +37,7 @@ const ROBOT_ADVANCE_MAX: u64 = 1_200_000;
 #[derive(Debug)]
 pub(super) struct Reign {
     since: Time,
-    robots: BTreeMap<u8, Driver>,
+    robots: SortedMap<u8, Driver>,
     /// Hits before this session time were the former host's to decide.
     pub(super) hits_from: u64,
 }
@@ -52,7 +50,7 @@ struct Driver {
 
 impl Reign {
     pub(super) fn new(now: Time, hits_from: u64) -> Self {
-        Self { since: now, robots: BTreeMap::new(), hits_from }
+        Self { since: now, robots: SortedMap::new(), hits_from }
     }
 
     pub(super) fn drives(&self, id: ObjectId) -> bool {

@@ -1,7 +1,7 @@
 //! The kinds of objects of a duel, what members must agree on, and how the objects look to a script.
 
 use samovar_session::{Object, Schemas};
-use samovar_wire::object::Traits;
+use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{Kind, PeerId, Time, digest};
 
 use crate::cube::Launch;
@@ -26,10 +26,9 @@ const RULES_VERSION: u16 = 2;
 /// The bit of a member's attributes that says that a program plays.
 const IS_PROGRAM: u32 = 1 << 8;
 
-pub(super) const TEAPOT_TRAITS: Traits = Traits { kind: TEAPOT, reliable: false, dies_with_owner: false };
-pub(super) const CUBE_TRAITS: Traits = Traits { kind: CUBE, reliable: false, dies_with_owner: true };
-pub(super) const SCOREBOARD_TRAITS: Traits =
-    Traits { kind: SCOREBOARD, reliable: true, dies_with_owner: false };
+pub(super) const TEAPOT_TRAITS: Traits = Traits::of(TEAPOT);
+pub(super) const CUBE_TRAITS: Traits = Traits { orphan: Orphan::Destroy, ..Traits::of(CUBE) };
+pub(super) const SCOREBOARD_TRAITS: Traits = Traits { reliable: true, ..Traits::of(SCOREBOARD) };
 
 /// What the objects of a duel are made of: teapots of numbers and texts, everything else of texts.
 pub fn schemas() -> Schemas {

@@ -4,10 +4,8 @@
 //! members who are away. Anything else is neither shown nor touched, and of several teapots of one driver one counts,
 //! the same at every peer.
 
-use std::collections::BTreeMap;
-
 use samovar_session::{Object, Session};
-use samovar_wire::{ObjectId, PeerId, Stamp};
+use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
 
 use super::kinds::{TEAPOT, seat_number};
 use crate::hits::Target;
@@ -36,9 +34,9 @@ pub(super) struct Track {
 /// All teapot objects, bounded by the session's objects.
 #[derive(Debug, Default)]
 pub(super) struct Teapots {
-    tracks: BTreeMap<ObjectId, Track>,
+    tracks: SortedMap<ObjectId, Track>,
     /// The one that counts for each driver.
-    chosen: BTreeMap<PlayerKey, ObjectId>,
+    chosen: SortedMap<PlayerKey, ObjectId>,
 }
 
 /// A teapot that counts, at the time of the last step.

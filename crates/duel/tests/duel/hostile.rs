@@ -11,7 +11,7 @@ use samovar_duel::scores::Scoreboard;
 use samovar_duel::state::{IDENTITY, Identity, PHASE, TeapotState};
 use samovar_session::objects::{Coding, SchemaBuilder};
 use samovar_session::{CreateError, ObjectError, Schemas, State};
-use samovar_wire::object::Traits;
+use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{CloseCode, Duration, Kind, ObjectId, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -19,7 +19,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::world::{Hands, World};
 
 fn traits(kind: Kind) -> Traits {
-    Traits { kind, reliable: kind == SCOREBOARD, dies_with_owner: kind == CUBE }
+    let orphan = if kind == CUBE { Orphan::Destroy } else { Orphan::ToHost };
+    Traits { reliable: kind == SCOREBOARD, orphan, ..Traits::of(kind) }
 }
 
 fn create(world: &mut World, owner: PeerId, kind: Kind, fields: &[Vec<u8>]) {

@@ -112,15 +112,17 @@ impl BulkSender {
 
 #[derive(Debug, Default)]
 pub(super) struct BulkReceiver {
-    /// The offset of the first byte in `buffer`: everything before it is delivered.
+    /// The offset of the first byte in `buffer` that is not read: everything before it is delivered.
     delivered: u64,
     buffer: Vec<u8>,
+    /// How much of `buffer` is delivered. It is cleared once for many messages, since small ones may be many.
+    read: usize,
     ack_wanted: bool,
 }
 
 impl BulkReceiver {
     pub(super) fn handle_chunk(&mut self, chunk: &BulkChunk<'_>) -> Result<(), CloseCode> {
-        let end = self.delivered + self.buffer.len() as u64;
+        let end = self.delivered + (self.buffer.len() - self.read) as u64;
         let chunk_end = chunk.offset.checked_add(chunk.bytes.len() as u64).ok_or(CloseCode::Malformed)?;
         if chunk_end > self.delivered + BULK_WINDOW {
             return Err(CloseCode::LimitExceeded);
@@ -135,9 +137,18 @@ impl BulkReceiver {
 
     /// The next complete message whose predecessors in the lane are delivered.
     pub(super) fn next_message(&mut self, lane_next: u64) -> Result<Option<Vec<u8>>, CloseCode> {
-        let mut reader = Reader::new(&self.buffer);
+        let message = self.read_message(lane_next);
+        if !matches!(message, Ok(Some(_))) {
+            self.buffer.drain(..core::mem::take(&mut self.read));
+        }
+        message
+    }
+
+    fn read_message(&mut self, lane_next: u64) -> Result<Option<Vec<u8>>, CloseCode> {
+        let unread = &self.buffer[self.read..];
+        let mut reader = Reader::new(unread);
         let (Ok(after), Ok(len)) = (reader.varint(), reader.varint()) else {
-            return if self.buffer.len() < 2 * OFFSET_LEN { Ok(None) } else { Err(CloseCode::Malformed) };
+            return if unread.len() < 2 * OFFSET_LEN { Ok(None) } else { Err(CloseCode::Malformed) };
         };
         if len > MESSAGE_MAX as u64 {
             return Err(CloseCode::TooLarge);
@@ -146,8 +157,8 @@ impl BulkReceiver {
             return Ok(None);
         }
         let Ok(message) = reader.bytes(len as usize).map(<[u8]>::to_vec) else { return Ok(None) };
-        let used = self.buffer.len() - reader.rest().len();
-        self.buffer.drain(..used);
+        let used = unread.len() - reader.rest().len();
+        self.read += used;
         self.delivered += used as u64;
         self.ack_wanted = true;
         Ok(Some(message))

@@ -1,10 +1,8 @@
 //! The receiving half of a reliable lane: segments put in order and joined to messages (PROTOCOL §3.1).
 
-use std::collections::BTreeMap;
-
-use samovar_wire::CloseCode;
 use samovar_wire::limits::MESSAGE_MAX;
 use samovar_wire::link_frame::expand;
+use samovar_wire::{CloseCode, SortedMap};
 
 use super::bounds::window_of;
 use super::buffers::Buffers;
@@ -14,14 +12,14 @@ pub(super) struct ReceiveLane {
     window: u64,
     next: u64,
     /// Segments from `next` on that came early, at most a window of them.
-    early: BTreeMap<u64, (bool, Vec<u8>)>,
+    early: SortedMap<u64, (bool, Vec<u8>)>,
     /// The message whose last segment has not come yet.
     partial: Vec<u8>,
 }
 
 impl ReceiveLane {
     pub(super) fn new(lane: u8) -> Self {
-        Self { window: window_of(lane), next: 0, early: BTreeMap::new(), partial: Vec::new() }
+        Self { window: window_of(lane), next: 0, early: SortedMap::new(), partial: Vec::new() }
     }
 
     /// The number of the next segment to come; all before it are delivered.

@@ -89,7 +89,8 @@ impl Coded {
                     (Number::Off(off), Coding::Angle { turn, .. }) => {
                         (i64::from(guess) + i64::from(off)).rem_euclid(i64::from(turn)) as i32
                     }
-                    (Number::Off(off), _) => guess.checked_add(off).ok_or(DecodeError::Invalid)?,
+                    // A difference may go round, as it does where it is written.
+                    (Number::Off(off), _) => guess.wrapping_add(off),
                 };
                 if numbers[at] < range.0 || numbers[at] > range.1 {
                     return Err(DecodeError::Invalid);

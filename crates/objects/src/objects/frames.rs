@@ -14,6 +14,7 @@ use crate::predict::{Basis, Times, Weights};
 use crate::replica::{Known, Popular, Replica};
 use crate::schema::Schemas;
 use crate::slots::Slots;
+use crate::state::State;
 
 /// Moments that an owner keeps of each object: as many as a baseline may be old, and some.
 const KEPT_OWN: usize = 64;
@@ -51,6 +52,7 @@ struct Pick {
 #[derive(Clone, Debug, Default)]
 struct Encoded {
     picks: Vec<Pick>,
+    base: u64,
     baselines: [u8; 3],
     bytes: Vec<u8>,
     written: usize,
@@ -70,10 +72,11 @@ pub(super) struct Scratch {
     valid: usize,
     pub(super) coded: crate::coder::Coded,
     pub(super) numbers: Vec<i32>,
+    pub(super) state: State,
 }
 
 /// A frame that is older than the newest that anybody has by more than this is not built on for being popular.
-const FRESH: u64 = 4;
+const FRESH: u64 = 6;
 
 /// How many peers have each of the last frames.
 #[derive(Clone, Debug)]
@@ -101,16 +104,15 @@ impl Popularity {
     fn choose(&self, frame: u64) -> Popular {
         let newest = self.0.iter().map(|(frame, _)| *frame).max().unwrap_or(0);
         let recent = newest.saturating_sub(FRESH)..=newest;
-        let most = recent.clone().map(|frame| self.of(frame)).max().unwrap_or(0);
-        // A frame that an eighth fewer have is worth it when it is newer.
-        let mut firsts = recent.rev().filter(|&frame| self.of(frame) > 0 && self.of(frame) * 8 >= most * 7);
-        let first = firsts.next().unwrap_or(newest);
+        let first = recent.clone().max_by_key(|&frame| (self.of(frame), frame)).unwrap_or(newest);
+        let others = recent.filter(|&frame| frame != first);
+        let other = others.max_by_key(|&frame| (self.of(frame), frame)).unwrap_or(first);
         let step = frame.saturating_sub(first).clamp(1, 15);
         let near =
             |wanted: u64| (wanted.saturating_sub(3)..=wanted).max_by_key(|&frame| (self.of(frame), frame));
         let second = near(first.saturating_sub(step)).unwrap_or(0);
         let third = near(second.saturating_sub(step)).unwrap_or(0);
-        Popular { firsts: [first, firsts.next().unwrap_or(first)], behind: [second, third] }
+        Popular { firsts: [first, other], behind: [second, third] }
     }
 }
 
@@ -167,14 +169,13 @@ impl Objects {
         let (slots, scratch, frame) = (&self.slots, &mut self.scratch, self.frame);
         let room = place.room.saturating_sub(1 + FrameHead::LEN_MAX);
         let baselines = replica.baselines(frame, &scratch.popular);
-        let round = Round::new(frame, baselines, room, place.now);
-        let left_out = pick(slots, replica, scratch, &round, is_delivered);
+        let mut round = Round::new(frame, baselines, room, place.now);
+        let left_out = pick(slots, replica, scratch, &mut round, is_delivered);
         if scratch.picks.is_empty() {
             return false;
         }
-        // Both ends predict from one another's times: what was sampled before a clock was set back is no later than base.
-        let samples = scratch.picks.iter().filter_map(|pick| Some(slots.at(pick.slot)?.sample()));
-        let base = samples.fold(place.now.as_micros() / SAMPLE_UNIT, u64::max);
+        // Whoever samples ahead of its packets is understood, too: nothing in a frame is newer than its base.
+        let base = (place.now.as_micros() / SAMPLE_UNIT).max(round.newest);
         let context = Context { schemas: &self.schemas.0, slots, me: self.me, frame, base, baselines };
         let encoded = scratch.encode(&context, room);
         let (written, size) = (encoded.written, encoded.bytes.len());
@@ -231,6 +232,8 @@ struct Round {
     /// are not.
     first: u64,
     masks: [u64; 3],
+    /// The newest sample of what may go, in units.
+    newest: u64,
 }
 
 impl Round {
@@ -241,7 +244,7 @@ impl Round {
             mask |= 1_u64.checked_shl(back).unwrap_or(0);
             masks[index] = mask;
         }
-        Self { frame, room, now, first: frame.saturating_sub(u64::from(baselines[0])), masks }
+        Self { frame, room, now, first: frame.saturating_sub(u64::from(baselines[0])), masks, newest: 0 }
     }
 }
 
@@ -250,7 +253,7 @@ fn pick(
     slots: &Slots,
     replica: &mut Replica,
     scratch: &mut Scratch,
-    round: &Round,
+    round: &mut Round,
     is_delivered: &IsDelivered<'_>,
 ) -> bool {
     scratch.picks.clear();
@@ -262,12 +265,13 @@ fn pick(
         if !known.ready || !known.relevant || known.last_frame == round.frame {
             continue;
         }
-        if known.last_time + object.interval > round.now && known.last_frame != known.since {
+        if round.now.since(known.last_time) < object.interval && known.last_frame != known.since {
             continue;
         }
         if object.traits.kind != last.0 {
             last = (object.traits.kind, scratch.habits.moments(object.traits.kind, round.frame));
         }
+        round.newest = round.newest.max(object.sample());
         let texts = if object.texts.is_empty() { 0 } else { texts(object, known, round.frame) };
         scratch.picks.push(Pick { slot, baseline: baseline(object, known, round, last.1), texts });
     }
@@ -344,7 +348,7 @@ impl Scratch {
     /// Codes the picks, unless somebody got the same in this frame.
     fn encode(&mut self, context: &Context<'_>, room: usize) -> &Encoded {
         let found = self.encoded[..self.valid].iter().position(|encoded| {
-            encoded.baselines == context.baselines
+            (encoded.base, encoded.baselines) == (context.base, context.baselines)
                 && encoded.picks == self.picks
                 && encoded.written == self.picks.len()
                 && encoded.bytes.len() <= room
@@ -358,7 +362,7 @@ impl Scratch {
         }
         self.valid = place + 1;
         let encoded = &mut self.encoded[place];
-        encoded.baselines = context.baselines;
+        (encoded.base, encoded.baselines) = (context.base, context.baselines);
         encoded.picks.clone_from(&self.picks);
         encoded.bytes.clear();
         self.encoder.begin(context.me);

@@ -1,6 +1,7 @@
 //! Members and ownership: who is there, who hosts, who gets what the gone have left.
 
 use samovar_wire::limits::OBJECTS_AT_HOST_MAX;
+use samovar_wire::object::Orphan;
 use samovar_wire::{ObjectId, PeerId, Stamp, Term};
 
 use super::{ObjectError, ObjectEvent, Objects, Promise};
@@ -40,6 +41,7 @@ impl Objects {
         if self.replicas.remove(&peer).is_some() {
             self.departed.push_back(peer);
         }
+        self.interest.forget(peer);
         self.settle_anew();
         let mut hopeless = Vec::new();
         for (&id, promise) in &mut self.granted {
@@ -145,7 +147,7 @@ impl Objects {
     pub(super) fn adopt_one(&mut self, id: ObjectId) {
         let Ok(stamp) = self.next_stamp(id) else { return };
         let Some(object) = self.slots.get(id) else { return };
-        if !object.traits.dies_with_owner && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
+        if object.traits.orphan != Orphan::Destroy && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
             self.take(id, stamp);
             return;
         }
@@ -170,10 +172,15 @@ impl Objects {
     }
 
     fn next_stamp(&self, id: ObjectId) -> Result<Stamp, ObjectError> {
-        let known = self.slots.get(id).ok_or(ObjectError::Unknown)?.stamp;
+        Ok(self.highest_stamp(id).ok_or(ObjectError::Unknown)?.granted(self.term))
+    }
+
+    /// The highest stamp known or granted of an object that is there.
+    pub(super) fn highest_stamp(&self, id: ObjectId) -> Option<Stamp> {
+        let known = self.slots.get(id)?.stamp;
         let granted = self.granted.get(&id).map_or(known, |promise| promise.stamp);
         let ended = self.tombs.stamp(id).unwrap_or(known);
-        Ok(known.max(granted).max(ended).granted(self.term))
+        Some(known.max(granted).max(ended))
     }
 
     /// This peer owns the object from now on, and says so.
@@ -182,8 +189,10 @@ impl Objects {
         if let Some(object) = self.slots.get_mut(id) {
             object.stamp = stamp;
             object.revision += 1;
+            object.current = true;
         }
         self.granted.remove(&id);
+        self.settle_claim(id);
         self.own(id);
         if from != self.me {
             self.events.push_back(ObjectEvent::OwnerChanged { id, from, to: self.me });

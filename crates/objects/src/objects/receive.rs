@@ -1,8 +1,10 @@
 //! What other peers say about objects, and what of it is believed (PROTOCOL §4).
 
-use samovar_wire::limits::{FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
-use samovar_wire::object::{Announcement, Deaths, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Update};
-use samovar_wire::{CloseCode, DecodeError, Duration, ObjectId, PeerId, Reader, Stamp, Time};
+use samovar_wire::limits::{FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX};
+use samovar_wire::object::{
+    Announcement, Deaths, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Traits, Update,
+};
+use samovar_wire::{CloseCode, DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Time};
 
 use super::fields::{read_fields, read_numbers};
 use super::frames::{Last, basis, frames_of};
@@ -16,9 +18,18 @@ use crate::state::State;
 
 /// How many objects of a creator that this peer has not heard of others may already have seen die.
 const BURIED_AHEAD_MAX: u32 = 256;
-/// Moments that are kept of each object of others: the 48 updates that a baseline may be old, and as many as can
-/// overtake each other before the link drops them (PROTOCOL §4.6).
+/// Moments that are kept of each object of others: the 48 updates that a baseline may be old, and as many as overtake
+/// each other at the worst; of a state that more have overtaken the numbers are not needed (PROTOCOL §4.6).
 const KEPT_OF_OTHERS: usize = 112;
+
+/// Ends that wait to be passed on one by one; more are told by DEATHS.
+const PASSED_ON_MAX: usize = 1_024;
+
+/// How far above the stamps that were drawn one is believed that a liar may have used.
+const LEAP_MAX: u32 = 1_024;
+/// Objects of one member at most. It has no more than `OBJECTS_PER_PEER_MAX`; but what it gave away since may not be
+/// known here.
+const OBJECTS_OF_OTHERS_MAX: usize = OBJECTS_PER_PEER_MAX + OBJECTS_PER_PEER_MAX / 4;
 
 const fn malformed(error: DecodeError) -> CloseCode {
     match error {
@@ -63,7 +74,9 @@ impl Objects {
                 self.handle_destroy(from, destroy)
             }
             MessageKind::Deaths => self.handle_deaths(from, &mut reader),
-            MessageKind::Control | MessageKind::App | MessageKind::Frame => Err(CloseCode::Unexpected),
+            MessageKind::Focus => self.handle_focus(from, reader.rest()),
+            MessageKind::Sight => self.handle_sight(from, reader.rest()),
+            _ => Err(CloseCode::Unexpected),
         }
     }
 
@@ -111,27 +124,24 @@ impl Objects {
         if let Some(schema) = self.schemas.0.of(coded.kind).filter(|schema| schema.numbers() > 0) {
             let frames = frames_of(head.frame, head.baselines, coded.baseline);
             let basis = basis(frames, |frame| object.past.at(width, frame), sample, last);
-            if basis.is_none() && coded.baseline != Baseline::None {
+            if basis.is_some() || coded.baseline == Baseline::None {
+                let numbers = &mut self.scratch.numbers;
+                coded.resolve(schema, basis.as_ref(), numbers).map_err(malformed)?;
+                object.past.note(KEPT_OF_OTHERS, head.frame, sample, numbers);
+                if head.frame > object.frame {
+                    object.numbers.copy_from_slice(numbers);
+                }
+            } else if head.frame > object.frame {
                 // An honest sender builds on what this peer has.
                 return Err(CloseCode::Malformed);
             }
-            let numbers = &mut self.scratch.numbers;
-            coded.resolve(schema, basis.as_ref(), numbers).map_err(malformed)?;
-            object.past.note(KEPT_OF_OTHERS, head.frame, sample, numbers);
-            if head.frame > object.frame {
-                object.numbers.copy_from_slice(numbers);
-            }
+            // Otherwise so many overtook it that what it builds on is gone: its numbers are old.
         }
-        let mut size = object.size();
+        // What lies between two of the owner's states may be larger than either: that is no reason to end the link.
         for (index, bytes) in coded.texts() {
             let text = object.texts.get_mut(index).ok_or(CloseCode::Malformed)?;
             if head.frame <= text.frame {
                 continue;
-            }
-            // Whoever takes the object over has to announce all of it.
-            size = size - text.bytes.len() + bytes.len();
-            if size > STATE_MAX {
-                return Err(CloseCode::TooLarge);
             }
             text.frame = head.frame;
             text.bytes.clear();
@@ -164,7 +174,7 @@ impl Objects {
                 return if stamp.term == self.term { Err(CloseCode::BadWarrant) } else { Ok(()) };
             }
             // Its traits outlive a host, and a view that came in pieces would be a broken one.
-            if !announcement.traits.reliable || announcement.traits.dies_with_owner {
+            if announcement.traits != (Traits { reliable: true, ..Traits::of(Kind::SESSION) }) {
                 return Err(CloseCode::Malformed);
             }
         } else if kind == MessageKind::Create && (id.creator != from || stamp.counter != 0) {
@@ -198,16 +208,16 @@ impl Objects {
         }
         let known = self.slots.get(new.id).map(|o| (o.stamp, o.owner));
         match known {
+            Some((stamp, owner)) if stamp == new.stamp && owner == new.owner => return self.refresh(new),
             // A counter at its end cannot grow: then the host, which checks every change of owner, is right.
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner && new.owner == self.host => {}
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {
                 return Err(CloseCode::NotYours);
             }
-            Some((stamp, _)) if stamp == new.stamp => return self.refresh(new),
-            Some((stamp, _)) if stamp > new.stamp => return Ok(()),
+            Some((stamp, _)) if stamp >= new.stamp => return Ok(()),
             _ => {}
         }
-        let limit = if new.owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_PER_PEER_MAX };
+        let limit = if new.owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_OF_OTHERS_MAX };
         if self.slots.owned_by(new.owner) >= limit {
             return Err(CloseCode::LimitExceeded);
         }
@@ -232,6 +242,7 @@ impl Objects {
             replica.grants.retain(|granted, stamp| *granted != id || *stamp > new.stamp);
         });
         self.slots.insert(object);
+        self.refresh_claim(id);
         match known {
             Some((_, from)) if from != new.owner => {
                 self.events.push_back(ObjectEvent::OwnerChanged { id, from, to: new.owner });
@@ -242,12 +253,18 @@ impl Objects {
         Ok(())
     }
 
-    /// The owner states its object again, since a link began anew: what it sends from now on builds on that.
+    /// An owner announces again what this peer knows: it lost its link to this peer and has another one now, on which
+    /// it builds on this announcement.
     fn refresh(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
-        let is_due = |object: &Object| object.traits == new.traits && object.frame <= new.frame;
-        if self.slots.get(new.id).is_some_and(is_due) {
-            let object = self.read_announcement(new)?;
-            self.slots.insert(object);
+        let object = self.read_announcement(new)?;
+        let Some(known) = self.slots.get_mut(new.id) else { return Ok(()) };
+        let is_same = (known.traits, known.texts.len()) == (object.traits, object.texts.len());
+        if new.frame >= known.frame && is_same {
+            // What is announced counts as seen.
+            if !core::mem::replace(known, object).current {
+                self.events.push_back(ObjectEvent::Entered(new.id));
+            }
+            self.refresh_claim(new.id);
         }
         Ok(())
     }
@@ -278,6 +295,8 @@ impl Objects {
             versions: if new.traits.reliable { vec![0; fields] } else { Vec::new() },
             priority: PRIORITY,
             interval: Duration::ZERO,
+            current: true,
+            claimed: self.is_claimed(new.id),
         })
     }
 
@@ -318,6 +337,15 @@ impl Objects {
         if known.is_some_and(|known| known >= stamp) || owner == self.me || self.replicas.contains_key(&owner)
         {
             // Whoever owns it tells the reporter itself.
+            return Ok(());
+        }
+        // Every ownership of this term was granted here: of what this peer knows, it knows better. Whoever was told
+        // otherwise hears it under a stamp above.
+        if known.is_some() && stamp.term == self.term {
+            let known_owner = self.slots.get(id).map_or(self.me, |object| object.owner);
+            if known_owner == self.me || self.is_credible(id, stamp) {
+                self.outbid(id, known_owner, stamp);
+            }
             return Ok(());
         }
         // The host takes no more than the gone could have owned and it may own itself.
@@ -405,7 +433,12 @@ impl Objects {
         }
         if self.is_host() && is_news {
             for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| **peer != from) {
-                replica.destroys.insert(id, stamp);
+                // Who ends much must not make others look slow: what is much is told in runs.
+                if replica.destroys.len() < PASSED_ON_MAX {
+                    replica.destroys.insert(id, stamp);
+                } else {
+                    replica.deaths_due = true;
+                }
             }
         }
     }
@@ -431,8 +464,7 @@ impl Objects {
 
     /// The objects of a run that are there, and not newer than their end.
     fn doomed(&self, run: &Deaths) -> Vec<(ObjectId, PeerId, Stamp)> {
-        let objects =
-            self.slots.of_creator(run.creator).filter(|o| (run.first..=run.last).contains(&o.id.number));
+        let objects = self.slots.between(run.creator, run.first, run.last);
         objects.filter(|o| o.stamp <= run.stamp).map(|o| (o.id, o.owner, o.stamp)).collect()
     }
 
@@ -444,17 +476,32 @@ impl Objects {
         self.tombs.bury_run(run);
     }
 
+    /// Whether an object that is there can have had this stamp. Those of this term were drawn here, and a liar that is
+    /// gone may have told members of somewhat higher ones; but nobody shall bring the counter to its end.
+    fn is_credible(&self, id: ObjectId, stamp: Stamp) -> bool {
+        let highest = self.highest_stamp(id).map_or(0, |highest| highest.counter);
+        stamp.term < self.term || stamp.counter <= highest.saturating_add(LEAP_MAX)
+    }
+
+    /// Its owner, who is here, shall have an object under a stamp above this one, which somebody believes in.
+    fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
+        if self.granted_to(id).is_some() {
+            return;
+        }
+        self.tombs.bury(id, stamp);
+        let granted = self.grant(id, owner);
+        debug_assert!(granted.is_ok() || id == ObjectId::SESSION, "its owner is here");
+        self.tombs.exhume(id);
+    }
+
     /// A member says so, after somebody is gone. Of its own and of what the gone had it is believed. What others have
     /// lives: under a new stamp, so that it comes back where it was taken for dead.
     fn weigh(&mut self, from: PeerId, run: &Deaths) {
         for (id, owner, stamp) in self.doomed(run) {
             if owner == from || (owner != self.me && !self.replicas.contains_key(&owner)) {
                 self.end_by(from, id, run.stamp);
-            } else if stamp < run.stamp && self.granted_to(id).is_none() {
-                self.tombs.bury(id, run.stamp);
-                let granted = self.grant(id, owner);
-                debug_assert!(granted.is_ok() || id == ObjectId::SESSION, "its owner is here");
-                self.tombs.exhume(id);
+            } else if stamp < run.stamp && self.is_credible(id, run.stamp) {
+                self.outbid(id, owner, run.stamp);
             }
         }
     }
@@ -477,12 +524,7 @@ fn set_field(
             _ => return read_numbers(field, value, &mut object.numbers),
         }
     }
-    let size = object.size();
     let text = object.texts.get_mut(at).ok_or(CloseCode::Malformed)?;
-    // Whoever takes the object over has to announce all of it.
-    if size - text.bytes.len() + value.len() > STATE_MAX {
-        return Err(CloseCode::TooLarge);
-    }
     text.bytes.clear();
     text.bytes.extend_from_slice(value);
     Ok(())

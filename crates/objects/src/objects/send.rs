@@ -16,16 +16,17 @@ const AGE_MAX_MICROS: u64 = 60_000_000;
 
 /// A reliable message that was composed; the session says with [`Objects::on_sent`] that a link took it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pending(What);
+pub struct Pending(pub(super) What);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum What {
+pub(super) enum What {
     /// As of this frame.
     Announced(Vec<ObjectId>, u64),
     Updated(ObjectId),
     Destroyed(ObjectId),
     Granted(ObjectId, Stamp),
     Orphan(ObjectId),
+    Sights(Vec<ObjectId>),
     Deaths,
 }
 
@@ -91,19 +92,22 @@ impl Objects {
         if !replica.unannounced.is_empty() {
             self.settle();
         }
-        let replica = self.replicas.get(&peer)?;
         let mut writer = Writer::new(out);
-        if replica.deaths_due {
-            writer.u8(MessageKind::Deaths as u8);
-            // What is beyond a message is the end of memory: too many runs to remember were merged before.
-            self.tombs.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
-            return Some(Pending(What::Deaths));
+        if let Some(pending) = self.write_sights(peer, &mut writer) {
+            return Some(pending);
         }
+        let replica = self.replicas.get(&peer)?;
         if let Some((&id, &stamp)) = replica.destroys.first_key_value() {
             writer.u8(MessageKind::Destroy as u8);
             writer.object_id(id);
             writer.stamp(stamp);
             return Some(Pending(What::Destroyed(id)));
+        }
+        if replica.deaths_due {
+            writer.u8(MessageKind::Deaths as u8);
+            // What is beyond a message is not told: hardly anybody can hear of those objects any more.
+            self.tombs.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
+            return Some(Pending(What::Deaths));
         }
         if let Some(object) = replica.unannounced.first().and_then(|&id| self.slots.get(id)) {
             self.write_own(object, &mut writer);
@@ -170,6 +174,7 @@ impl Objects {
                     }
                     replica.learn(slot, known);
                 }
+                self.look_for(peer, &ids);
             }
             What::Updated(id) => {
                 if let Some(slot) = self.slots.slot(id)
@@ -194,6 +199,7 @@ impl Objects {
             What::Orphan(id) => {
                 replica.orphans.remove(&id);
             }
+            What::Sights(ids) => self.interest.told(peer, &ids),
         }
     }
 

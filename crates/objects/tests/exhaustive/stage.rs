@@ -13,7 +13,7 @@ pub(crate) const C: PeerId = PeerId(4);
 pub(crate) const X: PeerId = PeerId(5);
 const ALL: [PeerId; 5] = [HOST, A, B, C, X];
 
-pub(crate) const STAYS: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+pub(crate) const STAYS: Traits = Traits::of(Kind(1));
 
 fn machine(me: PeerId) -> Objects {
     let mut objects = Objects::new(me, HOST, Term(1), Schemas::new());

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use samovar_objects::{Objects, Place, State};
-use samovar_wire::object::{MessageKind, Traits};
+use samovar_wire::object::{MessageKind, Orphan, Traits};
 use samovar_wire::{Kind, ObjectId, PeerId, Reader, Stamp, Term, Time};
 
 use crate::dice::Dice;
@@ -211,7 +211,8 @@ impl World {
     fn create(&mut self, me: PeerId) {
         let flags = self.dice.roll(8);
         let kind = if self.dice.chance(500) { typed::MOVER } else { Kind(1) };
-        let traits = Traits { kind, reliable: flags == 0, dies_with_owner: flags & 1 == 1 };
+        let orphan = if flags & 1 == 1 { Orphan::Destroy } else { Orphan::ToHost };
+        let traits = Traits { reliable: flags == 0, orphan, ..Traits::of(kind) };
         let (now, fields) = (self.now(), 1 + self.dice.roll(4));
         let stamp = Stamp::created(Term(self.peers[&me].term));
         if kind == typed::MOVER {

@@ -11,7 +11,7 @@ use samovar_wire::object::Traits;
 use samovar_wire::relay::{Purpose, RelayFrame};
 use samovar_wire::{Duration, Entropy, GameCode, Kind, Mode, ObjectId, PeerId, SessionId, Ticket, Time};
 
-pub(crate) const TEAPOT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
+pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));
 
 /// A process: a tab or a robot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

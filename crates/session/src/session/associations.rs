@@ -1,10 +1,8 @@
 //! The links of this peer to each other one, one after another: the generation of each, and how they begin anew.
 
-use std::collections::BTreeMap;
-
 use samovar_link::{Link, LinkConfig};
 use samovar_wire::control::PeerControl;
-use samovar_wire::{Duration, Generation, PeerId, Time};
+use samovar_wire::{Duration, Generation, PeerId, SortedMap, Time};
 
 use super::{Peering, Phase, Session};
 
@@ -14,7 +12,7 @@ const REMEMBERED_MAX: usize = 256;
 const RESTART_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The newest link to a peer: its generation, and when it began.
-pub(super) type Associations = BTreeMap<PeerId, (Generation, Time)>;
+pub(super) type Associations = SortedMap<PeerId, (Generation, Time)>;
 
 impl Session {
     /// Makes sure there is a link to a peer.
@@ -55,6 +53,7 @@ impl Session {
         let warrant = *self.roster.warrant();
         self.send_control(now, peer, &PeerControl::Warrant(warrant));
         self.objects.add_peer(peer);
+        self.tell_focus_to(peer);
     }
 
     /// Opens the links to members that have none: to those that came, and to whoever closed one for a view that was

@@ -1,6 +1,10 @@
 //! What a session tells, and what it is asked.
 
+use samovar_objects::Object;
+use samovar_wire::claim::Wish;
 use samovar_wire::{CloseCode, Kind, Lane, Mode, ObjectId, PeerId, SeatId, Term, Time};
+
+use super::{CallId, CallOutcome, Outcome};
 
 /// Bytes for the path to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +130,31 @@ pub enum Event {
         id: ObjectId,
         /// What it was.
         kind: Kind,
+    },
+    /// What this peer wished for an object came to an end.
+    Ownership {
+        /// The object.
+        id: ObjectId,
+        /// What this peer wished.
+        wish: Wish,
+        /// What became of it.
+        outcome: Outcome,
+        /// When it was in vain: the object as this peer had changed it, if it had. What [`super::Session::object`] shows
+        /// now is the owner's; a game leads from the one to the other instead of jumping.
+        last: Option<Box<Object>>,
+    },
+    /// An object is within what this peer wants to see: its owner tells of changes from now on.
+    ObjectEntered(ObjectId),
+    /// An object is not within what this peer wants to see any more: it stays as it was.
+    ObjectLeft(ObjectId),
+    /// A call of this peer ended.
+    Reply {
+        /// Which.
+        call: CallId,
+        /// The peer that was called.
+        from: PeerId,
+        /// How.
+        outcome: CallOutcome,
     },
     /// A message of the game.
     Message {

@@ -112,6 +112,12 @@ impl Session {
             Ok(MessageKind::App) if self.takes_part(from) => {
                 self.on_app(from, Lane::Unreliable, reader.rest())
             }
+            Ok(kind @ (MessageKind::Call | MessageKind::Reply | MessageKind::Cancel)) => {
+                if self.takes_part(from) {
+                    self.handle_call(from, Lane::Unreliable, kind, reader.rest())?;
+                }
+                Ok(())
+            }
             // A datagram may overtake what makes its sender a member.
             Ok(MessageKind::Frame | MessageKind::App) => Ok(()),
             _ => Err(CloseCode::Malformed),
@@ -140,7 +146,7 @@ impl Session {
         let kind = MessageKind::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
         match kind {
             // Their order is that of the session's lane; no other can carry them.
-            kind if kind != MessageKind::App && lane != Lane::SESSION && lane != Lane::Bulk => {
+            kind if !has_any_lane(kind) && lane != Lane::SESSION && lane != Lane::Bulk => {
                 Err(CloseCode::Unexpected)
             }
             MessageKind::Control => self.handle_control(now, from, reader.rest()),
@@ -149,6 +155,11 @@ impl Session {
             // An honest peer can be here too: one that a former host admitted and did not live to announce.
             _ if !self.takes_part(from) => Err(CloseCode::NotAMember),
             MessageKind::App => self.on_app(from, lane, reader.rest()),
+            MessageKind::Call | MessageKind::Reply | MessageKind::Cancel => {
+                self.handle_call(from, lane, kind, reader.rest())
+            }
+            MessageKind::Request => self.handle_request(now, from, reader.rest()),
+            MessageKind::Answer => self.handle_answer(from, reader.rest()),
             _ => {
                 self.objects.handle_message(from, kind, reader.rest())?;
                 self.after_objects(now);
@@ -162,7 +173,9 @@ impl Session {
         while let Some(event) = self.objects.poll_event() {
             let (ObjectEvent::Created(id)
             | ObjectEvent::OwnerChanged { id, .. }
-            | ObjectEvent::Destroyed { id, .. }) = event
+            | ObjectEvent::Destroyed { id, .. }
+            | ObjectEvent::Entered(id)
+            | ObjectEvent::Left(id)) = event
             else {
                 continue;
             };
@@ -175,8 +188,12 @@ impl Session {
                     self.push_event(Event::OwnerChanged { id, from, to });
                 }
                 ObjectEvent::Destroyed { id, kind } => self.push_event(Event::ObjectDestroyed { id, kind }),
+                ObjectEvent::Entered(id) => self.push_event(Event::ObjectEntered(id)),
+                ObjectEvent::Left(id) => self.push_event(Event::ObjectLeft(id)),
                 _ => {}
             }
+            self.settle_wishes(&event);
+            self.note_for_arbiter(now, &event);
         }
         self.read_session_object(now);
     }
@@ -193,4 +210,9 @@ impl Session {
             self.remove_member(now, peer);
         }
     }
+}
+
+/// Whether a message of this kind may come by any lane; what concerns objects keeps the order of the session's.
+const fn has_any_lane(kind: MessageKind) -> bool {
+    matches!(kind, MessageKind::App | MessageKind::Call | MessageKind::Reply | MessageKind::Cancel)
 }

@@ -1,10 +1,8 @@
 //! A new term, and a new view: how the session goes on under them.
 
-use std::collections::BTreeMap;
-
 use samovar_roster::Verdict;
 use samovar_wire::control::PeerControl;
-use samovar_wire::{CloseCode, ObjectId, PeerId, Time, Warrant};
+use samovar_wire::{CloseCode, ObjectId, PeerId, SortedMap, Time, Warrant};
 
 use super::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Phase, Session};
 
@@ -47,7 +45,10 @@ impl Session {
         peers.into_iter().for_each(|peer| self.send_control(now, peer, &PeerControl::Warrant(warrant)));
         if host == self.me() {
             self.become_host(now, former);
-        } else if !self.links.contains_key(&host) {
+            self.renew_wishes(now);
+        } else if self.links.contains_key(&host) {
+            self.renew_wishes(now);
+        } else {
             // This peer had given up its successor for lost while it was asleep or cut off itself: the others went
             // on, and its ticket takes the seat back.
             self.end(EndReason::Removed);
@@ -112,7 +113,7 @@ impl Session {
         if self.phase != Phase::Member {
             return;
         }
-        let members: BTreeMap<PeerId, MemberInfo> =
+        let members: SortedMap<PeerId, MemberInfo> =
             self.view.members().map(|m| (m.peer, member_info(&m))).collect();
         let gone: Vec<_> =
             self.members.values().filter(|m| !members.contains_key(&m.peer)).cloned().collect();
@@ -123,19 +124,22 @@ impl Session {
             let code = if replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
             self.drop_link(member.peer, code);
             self.close_to(member.peer);
+            self.freeze_for(member.peer, member.seat);
             let departure = if replaced { Departure::Replaced } else { Departure::Gone };
             self.push_event(Event::MemberLeft { member, departure });
         }
+        // They may have been closed to under a former host, whose admission of them the new one did not know of.
+        self.closed.retain(|&peer| !came.iter().any(|member| member.peer == peer));
+        self.link_all_members(now);
         for member in came {
             let resumed = !self.seats.insert(member.seat);
             if member.peer == me {
                 continue;
             }
-            // It may have been closed to under a former host, whose admission of it the new one did not know of.
-            self.closed.retain(|&peer| peer != member.peer);
+            let (peer, seat) = (member.peer, member.seat);
             self.push_event(Event::MemberJoined { member, resumed });
+            self.unfreeze_for(now, peer, seat);
         }
-        self.link_all_members(now);
         // Behind the names of those who sent them.
         while let Some(event) = self.early.pop_front() {
             self.push_event(event);

@@ -27,6 +27,7 @@ impl Session {
                 }
             }
         }
+        self.expire_calls(now);
         if self.next_watch <= now {
             self.next_watch = now + WATCH_INTERVAL;
             self.watch(now);
@@ -34,6 +35,7 @@ impl Session {
             if self.is_host() {
                 self.do_housework(now);
             }
+            self.review(now);
         }
     }
 
@@ -47,7 +49,18 @@ impl Session {
             let update = if self.objects.wants_datagram(peer) { peering.next_update } else { Time::FAR };
             peering.link.poll_timeout().min(update.max(peering.link.budget_at()))
         });
-        Some(links.min().unwrap_or(Time::FAR).min(self.next_watch))
+        Some(links.min().unwrap_or(Time::FAR).min(self.next_watch).min(self.calls.deadline()))
+    }
+
+    /// What is open between this peer and others: wishes, calls, what was not told yet.
+    fn review(&mut self, now: Time) {
+        self.forget_callers();
+        if self.phase == Phase::Member {
+            self.review_wishes(now);
+            self.arbitrate(now);
+            self.even_out(now);
+            self.tell_focus();
+        }
     }
 
     /// The relay says that a peer's connection to it closed: a hint, not a proof.
@@ -67,7 +80,7 @@ impl Session {
 
     /// Looks at everybody's life, and claims the succession when it is this peer's turn.
     pub(super) fn watch(&mut self, now: Time) {
-        let mut lives = std::collections::BTreeMap::new();
+        let mut lives = samovar_wire::SortedMap::new();
         for (&peer, peering) in &mut self.links {
             let silence = peering.link.silence(now);
             peering.hint.take_if(|since| *since + HINT_FADES <= now && silence < Duration::from_millis(500));

@@ -1,7 +1,5 @@
 //! What goes out: to whom, in which mode, which bytes.
 
-use core::ops::Bound;
-
 use samovar_link::Source;
 use samovar_objects::Place;
 use samovar_wire::{Duration, Lane, Mode, PeerId, Time};
@@ -39,8 +37,10 @@ impl Session {
             {
                 return Some((peer, mode));
             }
-            let after = self.serving.map_or(Bound::Unbounded, Bound::Excluded);
-            let next = self.links.range((after, Bound::Unbounded)).next().or(self.links.first_key_value());
+            let next = match self.serving {
+                Some(peer) => self.links.next_after(&peer),
+                None => self.links.first_key_value(),
+            };
             self.serving = next.map(|(&peer, _)| peer);
         }
         None
@@ -48,8 +48,9 @@ impl Session {
 
     fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
         self.pump(now, to);
-        let session = self.clock.time(now);
-        let session = if self.clock.is_known() { session } else { Time::ZERO };
+        // What is sampled before the session's time is known is sampled by this peer's own, and so are its frames.
+        let time = self.clock.time(now);
+        let session = if self.clock.is_known() { time } else { Time::ZERO };
         let peering = self.links.get_mut(&to)?;
         let wanted = peering.admitted && peering.next_update <= now && self.objects.wants_datagram(to);
         // What the budget holds back now is written when it allows, from what is true then.
@@ -58,7 +59,7 @@ impl Session {
         let (objects, deliveries) = (&mut self.objects, peering.link.deliveries());
         let mut compose = |packet, room, out: &mut Vec<u8>| {
             if due {
-                let place = Place { now: session, peer: to, packet, room };
+                let place = Place { now: time, peer: to, packet, room };
                 more = objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
             }
         };
@@ -79,6 +80,8 @@ impl Session {
         {
             self.objects.on_sent(to, pending, receipt);
         }
+        let deliveries = peering.link.deliveries();
+        self.objects.settle_sights(to, &|receipt| deliveries.cover(receipt));
         loop {
             self.scratch.clear();
             let Some(pending) = self.objects.poll_message(time, to, &mut self.scratch) else { break };

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
-use samovar_session::objects::{Coding, Motion, SchemaBuilder};
+use samovar_session::objects::Kinded;
 use samovar_session::{Event, Schemas, Session, SessionConfig};
-use samovar_wire::object::Traits;
+use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
 
 /// A relay reduced to its witness: one warrant per term, given to the first who claims it while the host is dead.
@@ -23,24 +23,30 @@ pub(crate) struct World {
     wire: Vec<(Time, PeerId, PeerId, Mode, Vec<u8>)>,
     dice: Entropy,
     pub(crate) loss_percent: u64,
+    /// What a directed pair takes longer than others.
+    pub(crate) delays: BTreeMap<(PeerId, PeerId), Duration>,
     /// Directed pairs that nothing passes.
     pub(crate) cuts: Vec<(PeerId, PeerId)>,
     next_peer: u32,
 }
 
-pub(crate) const TEAPOT: Traits = Traits { kind: Kind(1), reliable: false, dies_with_owner: false };
-pub(crate) const CUBE: Traits = Traits { kind: Kind(2), reliable: false, dies_with_owner: true };
+pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));
+pub(crate) const CUBE: Traits = Traits { orphan: Orphan::Destroy, ..Traits::of(Kind(2)) };
 
-/// The kind with a schema: a number that moves.
-pub(crate) const CRAFT: Traits = Traits { kind: Kind(3), reliable: false, dies_with_owner: false };
+/// Something that is somewhere.
+#[derive(Clone, Debug, PartialEq, samovar_session::objects::Replicate)]
+#[replicate(kind = 7, crate = samovar_session::objects)]
+pub(crate) struct Craft {
+    #[replicate(range = 1024.0, precision = 0.0625, place)]
+    pub(crate) place: [f32; 3],
+    #[replicate(min = 0, max = 15)]
+    pub(crate) fuel: u8,
+}
 
-fn schemas() -> Schemas {
-    let mut builder = SchemaBuilder::default();
-    builder.field(
-        "place",
-        Coding::Grid { width: 1, min: -9_999, max: 9_999, step: 1.0, motion: Motion::Smooth },
-    );
-    Schemas::new().with(builder.build(CRAFT.kind))
+impl Craft {
+    pub(crate) fn at(x: f32) -> Self {
+        Self { place: [x, 0.0, 0.0], fuel: 3 }
+    }
 }
 
 impl World {
@@ -56,6 +62,7 @@ impl World {
             wire: Vec::new(),
             dice: Entropy::new([seed; 32]),
             loss_percent,
+            delays: BTreeMap::new(),
             cuts: Vec::new(),
             next_peer: 100,
         };
@@ -67,7 +74,7 @@ impl World {
         let me = PeerId(self.next_peer);
         self.next_peer += 1;
         SessionConfig {
-            schemas: schemas(),
+            schemas: Schemas::new().with(Craft::schema()),
             me,
             key: self.witness.signatory.key(),
             warrant: self.witness.warrant,
@@ -117,7 +124,8 @@ impl World {
                 if !lost && !self.cuts.contains(&(id, out.to)) {
                     let jitter =
                         if out.mode == Mode::Unreliable { self.dice.number() % 8_000 } else { 8_000 };
-                    let arrival = now + Duration::from_micros(25_000 + jitter);
+                    let more = self.delays.get(&(id, out.to)).copied().unwrap_or_default();
+                    let arrival = now + Duration::from_micros(25_000 + jitter) + more;
                     self.wire.push((arrival, id, out.to, out.mode, out.bytes));
                 }
             }
@@ -169,7 +177,8 @@ impl World {
 
     pub(crate) fn picture(&self, id: PeerId) -> Vec<(ObjectId, PeerId, String, Vec<Vec<u8>>)> {
         let object = |o: &samovar_session::Object| {
-            let fields = (0..o.field_count()).map(|i| o.field(i).to_vec()).collect();
+            let mut fields: Vec<_> = (0..o.field_count()).map(|i| o.field(i).to_vec()).collect();
+            fields.push(o.numbers().iter().flat_map(|number| number.to_le_bytes()).collect());
             (o.id(), o.owner(), format!("{:?}", o.stamp()), fields)
         };
         self.peers[&id].objects().map(object).collect()

@@ -1,0 +1,145 @@
+//! Claims: objects that this peer has asked for and acts on before they are its own.
+//!
+//! What it changes of them lies over the owner's state and is seen by nobody else. A grant makes it the state; without
+//! one it is dropped, and handed to the game, which leads what it shows from there to the truth.
+
+use samovar_wire::limits::{FIELD_MAX, STATE_MAX};
+use samovar_wire::{ObjectId, PeerId, SortedMap, Time};
+
+use super::{ObjectError, Objects, fits};
+use crate::object::Object;
+use crate::past::Past;
+use crate::state::State;
+
+/// Objects that this peer claims, and each as this peer has changed it, if it has.
+pub(super) type Claims = SortedMap<ObjectId, Option<Object>>;
+
+impl Objects {
+    /// This peer acts on an object of another from now on, for itself alone.
+    ///
+    /// # Errors
+    /// `Unknown`; `NotOwner` for the session object. One that this peer owns needs no claim and gets none.
+    pub fn claim(&mut self, id: ObjectId) -> Result<(), ObjectError> {
+        if id == ObjectId::SESSION {
+            return Err(ObjectError::NotOwner);
+        }
+        let me = self.me;
+        let object = self.slots.get_mut(id).ok_or(ObjectError::Unknown)?;
+        if object.owner != me {
+            object.claimed = true;
+            self.claims.entry(id).or_insert(None);
+        }
+        Ok(())
+    }
+
+    /// Whether this peer claims an object.
+    #[must_use]
+    pub fn is_claimed(&self, id: ObjectId) -> bool {
+        !self.claims.is_empty() && self.claims.contains_key(&id)
+    }
+
+    /// Ends a claim in vain; the object as this peer had changed it, if it had.
+    pub fn end_claim(&mut self, id: ObjectId) -> Option<Object> {
+        let changed = self.claims.remove(&id)?;
+        if let Some(object) = self.slots.get_mut(id) {
+            object.claimed = false;
+            // It is another picture than before, if it was shown as changed.
+            object.revision =
+                changed.as_ref().map_or(object.revision, |c| c.revision.max(object.revision) + 1);
+        }
+        changed
+    }
+
+    /// How many objects a peer owns.
+    #[must_use]
+    pub fn owned_by(&self, peer: PeerId) -> usize {
+        self.slots.owned_by(peer)
+    }
+
+    /// This peer is about to own the object: what it did to it counts.
+    pub(super) fn settle_claim(&mut self, id: ObjectId) {
+        let Some(changed) = self.claims.remove(&id) else { return };
+        let Some(object) = self.slots.get_mut(id) else { return };
+        object.claimed = false;
+        // Its owner may have made something else of it in the meantime.
+        if let Some(changed) = changed.filter(|changed| {
+            changed.traits == object.traits
+                && changed.numbers.len() == object.numbers.len()
+                && changed.texts.len() == object.texts.len()
+        }) {
+            object.revision = object.revision.max(changed.revision) + 1;
+            object.sampled = object.sampled.max(changed.sampled);
+            object.numbers = changed.numbers;
+            object.texts = changed.texts;
+        }
+    }
+
+    /// The object was announced anew: what this peer did to it lies over another one now.
+    pub(super) fn refresh_claim(&mut self, id: ObjectId) {
+        let (Some(changed), Some(object)) = (self.claims.get_mut(&id), self.slots.get(id)) else { return };
+        if let Some(overlay) = changed {
+            (overlay.owner, overlay.stamp, overlay.current) = (object.owner, object.stamp, object.current);
+            if overlay.traits != object.traits || overlay.texts.len() != object.texts.len() {
+                *changed = None;
+            }
+        }
+    }
+
+    /// An object as this peer shows it.
+    pub(super) fn shown<'a>(&'a self, object: &'a Object) -> &'a Object {
+        if !object.claimed {
+            return object;
+        }
+        self.claims.get(&object.id).and_then(Option::as_ref).unwrap_or(object)
+    }
+
+    /// The object to change for a claim.
+    fn overlay(&mut self, now: Time, id: ObjectId) -> Result<&mut Object, ObjectError> {
+        let object = self.slots.get(id).ok_or(ObjectError::Unknown)?;
+        let overlay = self.claims.get_mut(&id).ok_or(ObjectError::NotOwner)?;
+        let overlay = overlay.get_or_insert_with(|| Object { past: Past::default(), ..object.clone() });
+        overlay.sampled = now;
+        overlay.revision += 1;
+        Ok(overlay)
+    }
+
+    pub(super) fn set_claimed(
+        &mut self,
+        now: Time,
+        id: ObjectId,
+        index: usize,
+        value: &[u8],
+    ) -> Result<(), ObjectError> {
+        let object = self.get(id).ok_or(ObjectError::Unknown)?;
+        let text =
+            object.texts.get(index).filter(|_| value.len() <= FIELD_MAX).ok_or(ObjectError::BadField)?;
+        if object.size() - text.bytes.len() + value.len() > STATE_MAX {
+            return Err(ObjectError::BadField);
+        }
+        let text = &mut self.overlay(now, id)?.texts[index].bytes;
+        text.clear();
+        text.extend_from_slice(value);
+        Ok(())
+    }
+
+    pub(super) fn set_state_claimed(
+        &mut self,
+        now: Time,
+        id: ObjectId,
+        state: &State,
+    ) -> Result<(), ObjectError> {
+        let object = self.slots.get(id).ok_or(ObjectError::Unknown)?;
+        let schema = self.schema(object.traits.kind).ok_or(ObjectError::BadField)?;
+        if !fits(schema, state) {
+            return Err(ObjectError::BadField);
+        }
+        let overlay = self.overlay(now, id)?;
+        overlay.numbers.clear();
+        overlay.numbers.extend_from_slice(state.numbers());
+        for (text, value) in overlay.texts.iter_mut().zip(state.texts()) {
+            text.bytes.clear();
+            text.bytes.extend_from_slice(value);
+        }
+        Ok(())
+    }
+}

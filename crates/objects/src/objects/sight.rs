@@ -1,0 +1,196 @@
+//! What other peers see of this peer's objects, and what this peer is told that it sees (PROTOCOL §4.9).
+
+use samovar_wire::object::MessageKind;
+use samovar_wire::sight::{Focus, SIGHTS_MAX, Sight};
+use samovar_wire::{CloseCode, ObjectId, PeerId, Reader, Receipt, Writer};
+
+use super::frames::is_behind;
+use super::send::{Pending, What};
+use super::{ObjectEvent, Objects};
+use crate::interest::{distance_squared, sees};
+use crate::object::Object;
+
+impl Objects {
+    /// Where an object is, when the schema of its kind says which field that is.
+    #[must_use]
+    pub fn place(&self, id: ObjectId) -> Option<[f32; 3]> {
+        self.place_of(self.slots.get(id)?)
+    }
+
+    fn place_of(&self, object: &Object) -> Option<[f32; 3]> {
+        self.schema(object.traits.kind)?.place_of(&object.numbers)
+    }
+
+    /// The edge of the grid's cells, in the unit of the places; 16 unless set. About the radius of the members' foci
+    /// serves best: smaller cells cost memory and walking, larger ones looks at what is far. Whatever is not positive
+    /// and finite changes nothing.
+    pub fn set_cell(&mut self, edge: f32) {
+        if !edge.is_finite() || edge <= 0.0 {
+            return;
+        }
+        self.interest.set_cell(edge);
+        let slots: Vec<_> = self.slots.iter().filter_map(|object| self.slots.slot(object.id)).collect();
+        slots.into_iter().for_each(|slot| self.look(slot));
+    }
+
+    /// What a peer wants to see of this peer's objects; `None` for everything. It may be known before the peer is
+    /// linked, and is forgotten with it. Only updates of objects that have a
+    /// place and change by datagrams depend on it.
+    pub fn set_focus(&mut self, peer: PeerId, focus: Option<Focus>) {
+        debug_assert!(focus.is_none_or(|focus| focus.is_valid()), "a decoded focus is valid");
+        let mut slots = Vec::new();
+        if let (Some(focus), Some(former)) = (focus, self.interest.focus(peer)) {
+            self.interest.near(&focus, &mut slots);
+            self.interest.near(&former, &mut slots);
+        } else if let Some(replica) = self.replicas.get(&peer) {
+            slots.extend(replica.known_slots());
+        }
+        self.interest.set_focus(peer, focus);
+        slots.into_iter().for_each(|slot| self.judge(peer, slot));
+    }
+
+    /// What a peer wants to see, as far as it told.
+    #[must_use]
+    pub fn focus(&self, peer: PeerId) -> Option<Focus> {
+        self.interest.focus(peer)
+    }
+
+    /// Of these members the one that is nearest to an object: by the centre of what it wants to see, which for this
+    /// peer is `own`, or else by the nearest object that it owns. `None` when the object has no place or nobody has.
+    #[must_use]
+    pub fn nearest(
+        &self,
+        id: ObjectId,
+        own: Option<Focus>,
+        members: impl Iterator<Item = PeerId>,
+    ) -> Option<PeerId> {
+        let place = self.place(id)?;
+        let distance = |peer: PeerId| {
+            let focus = if peer == self.me { own } else { self.interest.focus(peer) };
+            if let Some(focus) = focus {
+                return Some(distance_squared(focus.center, place));
+            }
+            let owned = self.slots.iter().filter(|object| object.owner == peer && object.id != id);
+            owned
+                .filter_map(|object| Some(distance_squared(self.place_of(object)?, place)))
+                .min_by(f64::total_cmp)
+        };
+        let measured = members.filter_map(|peer| Some((distance(peer)?, peer)));
+        measured.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|(_, peer)| peer)
+    }
+
+    /// Looks where an object of this peer is by now, and who sees it.
+    pub(super) fn look(&mut self, slot: u32) {
+        let Some(object) = self.slots.at(slot).filter(|object| object.owner == self.me) else { return };
+        let Some(place) = self.place_of(object) else { return };
+        self.interest.put(slot, Some(place));
+        if self.interest.has_foci() {
+            let peers = self.interest.lookers();
+            peers.iter().for_each(|&peer| self.judge(peer, slot));
+            self.interest.give_back(peers);
+        }
+    }
+
+    /// A peer was told of objects: whether it sees them is not known yet.
+    pub(super) fn look_for(&mut self, peer: PeerId, ids: &[ObjectId]) {
+        if self.interest.focus(peer).is_some() {
+            let slots: Vec<_> = ids.iter().filter_map(|&id| self.slots.slot(id)).collect();
+            slots.into_iter().for_each(|slot| self.judge(peer, slot));
+        }
+    }
+
+    /// Whether a peer sees an object of this peer, and what follows when that is new.
+    fn judge(&mut self, peer: PeerId, slot: u32) {
+        let Some(object) = self.slots.at(slot).filter(|object| object.owner == self.me) else { return };
+        let (place, focus) = (self.place_of(object), self.interest.focus(peer));
+        let Some(replica) = self.replicas.get_mut(&peer) else { return };
+        let Some(known) = replica.known_mut(slot) else { return };
+        let is_seen = match (place, focus) {
+            (Some(place), Some(focus)) if !object.traits.reliable => sees(&focus, place, known.relevant),
+            _ => true,
+        };
+        if core::mem::replace(&mut known.relevant, is_seen) == is_seen {
+            return;
+        }
+        // It goes on from what the peer is known to have.
+        if is_seen && is_behind(object, known) {
+            replica.behind.insert(slot);
+        } else {
+            replica.behind.remove(slot);
+        }
+        self.interest.note(peer, object.id, is_seen);
+    }
+
+    /// Finds out which announcements have arrived of those objects that a peer is to be told about: one in the bulk
+    /// stream may be overtaken by what is said of it.
+    pub fn settle_sights(&mut self, peer: PeerId, is_delivered: &dyn Fn(Receipt) -> bool) {
+        let (Some(untold), Some(replica)) = (self.interest.untold(peer), self.replicas.get_mut(&peer)) else {
+            return;
+        };
+        for slot in untold.keys().filter_map(|&id| self.slots.slot(id)) {
+            if let Some(known) = replica.known_mut(slot) {
+                known.ready = known.ready || is_delivered(known.announced);
+            }
+        }
+    }
+
+    /// Tells a peer what it sees, and what it does not see any more.
+    pub(super) fn write_sights(&mut self, peer: PeerId, writer: &mut Writer<'_>) -> Option<Pending> {
+        let untold = self.interest.untold(peer)?;
+        let replica = self.replicas.get(&peer)?;
+        let (mut sights, mut void) = (Vec::new(), Vec::new());
+        for (&id, &current) in untold {
+            let known = self.slots.slot(id).and_then(|slot| self.slots.at(slot).zip(replica.known(slot)));
+            match known {
+                // Who is told of it anew is judged anew.
+                None => void.push(id),
+                Some((object, known)) if known.ready || matches!(known.announced, Receipt::Lane(_)) => {
+                    sights.push(Sight { id, stamp: object.stamp, current });
+                }
+                Some(_) => {}
+            }
+            if sights.len() == SIGHTS_MAX {
+                break;
+            }
+        }
+        self.interest.told(peer, &void);
+        if sights.is_empty() {
+            return None;
+        }
+        writer.u8(MessageKind::Sight as u8);
+        writer.u8(sights.len() as u8);
+        sights.iter().for_each(|sight| sight.encode(writer));
+        Some(Pending(What::Sights(sights.into_iter().map(|sight| sight.id).collect())))
+    }
+
+    /// A peer says what it wants to see.
+    pub(super) fn handle_focus(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
+        let mut reader = Reader::new(body);
+        let focus = Focus::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
+        reader.end().map_err(|_| CloseCode::Malformed)?;
+        self.set_focus(from, focus);
+        Ok(())
+    }
+
+    /// An owner says what this peer sees.
+    pub(super) fn handle_sight(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
+        let mut reader = Reader::new(body);
+        let count = usize::from(reader.u8().map_err(|_| CloseCode::Malformed)?);
+        if count > SIGHTS_MAX {
+            return Err(CloseCode::LimitExceeded);
+        }
+        for _ in 0..count {
+            let Sight { id, stamp, current } =
+                Sight::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
+            // Only the owner speaks, under its own stamp.
+            let Some(object) = self.slots.get_mut(id).filter(|o| (o.owner, o.stamp) == (from, stamp)) else {
+                continue;
+            };
+            if core::mem::replace(&mut object.current, current) != current {
+                let event = if current { ObjectEvent::Entered(id) } else { ObjectEvent::Left(id) };
+                self.events.push_back(event);
+            }
+        }
+        reader.end().map_err(|_| CloseCode::Malformed)
+    }
+}

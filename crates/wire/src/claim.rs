@@ -1,0 +1,157 @@
+//! What members and their host say about who shall own an object (PROTOCOL §4.7).
+
+use crate::{DecodeError, ObjectId, PeerId, Reader, Stamp, Time, Writer};
+
+/// What a member wants of the host for an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Wish {
+    /// To own it.
+    Request,
+    /// Not to own it any more: the host shall.
+    Release,
+    /// That another member owns it.
+    Transfer(PeerId),
+    /// To own it because the member touches it; of several the first wins.
+    Touch,
+}
+
+impl Wish {
+    /// Its number on the wire.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Request => 0,
+            Self::Release => 1,
+            Self::Transfer(_) => 2,
+            Self::Touch => 3,
+        }
+    }
+}
+
+/// The body of REQUEST.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The object.
+    pub id: ObjectId,
+    /// The ownership that the member knows of.
+    pub known: Stamp,
+    /// Session time at which the member wished it.
+    pub time: Time,
+    /// What it wishes.
+    pub wish: Wish,
+}
+
+impl Request {
+    /// Appends it.
+    pub fn encode(&self, out: &mut Writer<'_>) {
+        out.object_id(self.id);
+        out.stamp(self.known);
+        out.varint(self.time.as_micros());
+        out.u8(self.wish.number());
+        if let Wish::Transfer(to) = self.wish {
+            out.u32(to.0);
+        }
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Any [`DecodeError`].
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (id, known) = (reader.object_id()?, reader.stamp()?);
+        let time = Time::from_micros(reader.varint()?);
+        let wish = match reader.u8()? {
+            0 => Wish::Request,
+            1 => Wish::Release,
+            2 => Wish::Transfer(PeerId(reader.u32()?)),
+            3 => Wish::Touch,
+            _ => return Err(DecodeError::Invalid),
+        };
+        Ok(Self { id, known, time, wish })
+    }
+}
+
+/// Why a wish was not granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Denial {
+    /// Somebody owns it, and its traits do not let others ask for it then.
+    NotAvailable,
+    /// The host's game said no.
+    Refused,
+    /// The host knows no such object.
+    Unknown,
+    /// The member, or who it would go to, owns as many objects as it may; or it asks too much too fast.
+    TooMany,
+    /// Nobody may ask for it.
+    Forbidden,
+    /// It waits for its former owner.
+    Frozen,
+    /// It has moved only just now.
+    TooSoon,
+    /// Who gives it away does not own it.
+    NotOwner,
+    /// Who it shall go to is no member.
+    NotAMember,
+    /// Another member was faster.
+    LostTo(PeerId),
+    /// No host answered in time. Never on the wire.
+    NoAnswer,
+}
+
+/// The body of ANSWER: no. What is granted is answered by GRANT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The object.
+    pub id: ObjectId,
+    /// The number of the wish.
+    pub wish: u8,
+    /// Why not.
+    pub denial: Denial,
+}
+
+impl Answer {
+    /// Appends it.
+    pub fn encode(&self, out: &mut Writer<'_>) {
+        out.object_id(self.id);
+        out.u8(self.wish);
+        let number = match self.denial {
+            Denial::NotAvailable => 0,
+            Denial::Refused | Denial::NoAnswer => 1,
+            Denial::Unknown => 2,
+            Denial::TooMany => 3,
+            Denial::Forbidden => 4,
+            Denial::Frozen => 5,
+            Denial::TooSoon => 6,
+            Denial::NotOwner => 7,
+            Denial::NotAMember => 8,
+            Denial::LostTo(_) => 9,
+        };
+        out.u8(number);
+        if let Denial::LostTo(peer) = self.denial {
+            out.u32(peer.0);
+        }
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Any [`DecodeError`].
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (id, wish) = (reader.object_id()?, reader.u8()?);
+        let denial = match reader.u8()? {
+            0 => Denial::NotAvailable,
+            1 => Denial::Refused,
+            2 => Denial::Unknown,
+            3 => Denial::TooMany,
+            4 => Denial::Forbidden,
+            5 => Denial::Frozen,
+            6 => Denial::TooSoon,
+            7 => Denial::NotOwner,
+            8 => Denial::NotAMember,
+            9 => Denial::LostTo(PeerId(reader.u32()?)),
+            _ => return Err(DecodeError::Invalid),
+        };
+        if wish > 3 { Err(DecodeError::Invalid) } else { Ok(Self { id, wish, denial }) }
+    }
+}

@@ -1,0 +1,390 @@
+//! A map and a set of few entries, kept sorted in a vector: in order like the standard library's, at a tenth of its
+//! machine code for each type of entry. Tens of such types are in a page whose size counts.
+//!
+//! Inserting and removing cost in proportion to the entries behind; for thousands take a `BTreeMap`.
+
+use core::borrow::Borrow;
+use core::mem;
+
+/// A map whose entries are in the order of their keys.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SortedMap<K, V>(Vec<(K, V)>);
+
+impl<K, V> Default for SortedMap<K, V> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<K: Ord, V> SortedMap<K, V> {
+    /// An empty map.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
+    where
+        K: Borrow<Q>,
+    {
+        self.0.binary_search_by(|(known, _)| known.borrow().cmp(key))
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value of a key.
+    #[must_use]
+    pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.find(key).ok().map(|at| &self.0[at].1)
+    }
+
+    /// The value of a key, to be changed.
+    pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        self.find(key).ok().map(|at| &mut self.0[at].1)
+    }
+
+    /// Whether the key has a value.
+    #[must_use]
+    pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+    {
+        self.find(key).is_ok()
+    }
+
+    /// Gives a key a value; the one that it had.
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        match self.find(&key) {
+            Ok(at) => Some(mem::replace(&mut self.0[at].1, value)),
+            Err(at) => {
+                self.0.insert(at, (key, value));
+                None
+            }
+        }
+    }
+
+    /// Takes a key out; the value that it had.
+    pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        self.find(key).ok().map(|at| self.0.remove(at).1)
+    }
+
+    /// The entry of a key, to be made when there is none.
+    pub const fn entry(&mut self, key: K) -> Entry<'_, K, V> {
+        Entry { map: self, key }
+    }
+
+    /// Takes out the entries for which `is_out` says so.
+    pub fn extract_if(&mut self, mut is_out: impl FnMut(&K, &mut V) -> bool) -> Vec<(K, V)> {
+        self.0.extract_if(.., |(key, value)| is_out(key, value)).collect()
+    }
+
+    /// The entries.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> + ExactSizeIterator {
+        self.0.iter().map(|(key, value)| (key, value))
+    }
+
+    /// The entries, their values to be changed.
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&K, &mut V)> + ExactSizeIterator {
+        self.0.iter_mut().map(|(key, value)| (&*key, value))
+    }
+
+    /// The keys.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> + ExactSizeIterator {
+        self.0.iter().map(|(key, _)| key)
+    }
+
+    /// The values.
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + ExactSizeIterator {
+        self.0.iter().map(|(_, value)| value)
+    }
+
+    /// The values, to be changed.
+    pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> + ExactSizeIterator {
+        self.0.iter_mut().map(|(_, value)| value)
+    }
+
+    /// Keeps the entries for which `keep` says so.
+    pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
+        self.0.retain_mut(|(key, value)| keep(key, value));
+    }
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The first entry.
+    #[must_use]
+    pub fn first_key_value(&self) -> Option<(&K, &V)> {
+        self.0.first().map(|(key, value)| (key, value))
+    }
+
+    /// The first entry behind this key, and round to the first of all.
+    #[must_use]
+    pub fn next_after(&self, key: &K) -> Option<(&K, &V)> {
+        let at = self.find(key).map_or_else(|at| at, |at| at + 1);
+        self.0.get(at).or(self.0.first()).map(|(key, value)| (key, value))
+    }
+
+    /// The entries whose keys are in a range.
+    pub fn range(&self, from: &K, to: &K) -> impl DoubleEndedIterator<Item = (&K, &V)> {
+        let start = self.find(from).unwrap_or_else(|at| at);
+        let end = self.find(to).map_or_else(|at| at, |at| at + 1).max(start);
+        self.0[start..end].iter().map(|(key, value)| (key, value))
+    }
+}
+
+/// A place in a [`SortedMap`], with or without an entry.
+#[derive(Debug)]
+pub struct Entry<'a, K, V> {
+    map: &'a mut SortedMap<K, V>,
+    key: K,
+}
+
+impl<'a, K: Ord, V> Entry<'a, K, V> {
+    /// Its value, which is made when there is none.
+    pub fn or_insert_with(self, make: impl FnOnce() -> V) -> &'a mut V {
+        let entries = &mut self.map.0;
+        let at = match entries.binary_search_by(|(known, _)| known.cmp(&self.key)) {
+            Ok(at) => at,
+            Err(at) => {
+                entries.insert(at, (self.key, make()));
+                at
+            }
+        };
+        &mut entries[at].1
+    }
+
+    /// Its value, which is this one when there is none.
+    pub fn or_insert(self, value: V) -> &'a mut V {
+        self.or_insert_with(|| value)
+    }
+
+    /// Its value, which is its type's usual one when there is none.
+    pub fn or_default(self) -> &'a mut V
+    where
+        V: Default,
+    {
+        self.or_insert_with(V::default)
+    }
+}
+
+impl<K: Ord, V> FromIterator<(K, V)> for SortedMap<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        let mut map = Self::new();
+        map.extend(entries);
+        map
+    }
+}
+
+impl<K: Ord, V> Extend<(K, V)> for SortedMap<K, V> {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        for (key, value) in entries {
+            self.insert(key, value);
+        }
+    }
+}
+
+impl<K, V> IntoIterator for SortedMap<K, V> {
+    type Item = (K, V);
+    type IntoIter = std::vec::IntoIter<(K, V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a, K, V> IntoIterator for &'a SortedMap<K, V> {
+    type Item = (&'a K, &'a V);
+    type IntoIter = core::iter::Map<core::slice::Iter<'a, (K, V)>, fn(&'a (K, V)) -> (&'a K, &'a V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter().map(|(key, value)| (key, value))
+    }
+}
+
+impl<'a, K, V> IntoIterator for &'a mut SortedMap<K, V> {
+    type Item = (&'a K, &'a mut V);
+    type IntoIter =
+        core::iter::Map<core::slice::IterMut<'a, (K, V)>, fn(&'a mut (K, V)) -> (&'a K, &'a mut V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter_mut().map(|(key, value)| (&*key, value))
+    }
+}
+
+/// A set whose members are in order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SortedSet<T>(Vec<T>);
+
+impl<T> Default for SortedSet<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Ord> SortedSet<T> {
+    /// An empty set.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// How many members there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether something is a member.
+    #[must_use]
+    pub fn contains(&self, member: &T) -> bool {
+        self.0.binary_search(member).is_ok()
+    }
+
+    /// Makes something a member; whether it was none.
+    pub fn insert(&mut self, member: T) -> bool {
+        match self.0.binary_search(&member) {
+            Ok(_) => false,
+            Err(at) => {
+                self.0.insert(at, member);
+                true
+            }
+        }
+    }
+
+    /// Takes a member out; whether it was one.
+    pub fn remove(&mut self, member: &T) -> bool {
+        self.0.binary_search(member).is_ok_and(|at| {
+            self.0.remove(at);
+            true
+        })
+    }
+
+    /// The members.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
+        self.0.iter()
+    }
+
+    /// The first member.
+    #[must_use]
+    pub fn first(&self) -> Option<&T> {
+        self.0.first()
+    }
+
+    /// Takes the first member out.
+    pub fn pop_first(&mut self) -> Option<T> {
+        if self.0.is_empty() { None } else { Some(self.0.remove(0)) }
+    }
+
+    /// Keeps the members for which `keep` says so.
+    pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
+        self.0.retain(keep);
+    }
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl<T: Ord> FromIterator<T> for SortedSet<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(members: I) -> Self {
+        let mut set = Self::new();
+        set.extend(members);
+        set
+    }
+}
+
+impl<T: Ord> Extend<T> for SortedSet<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, members: I) {
+        for member in members {
+            self.insert(member);
+        }
+    }
+}
+
+impl<T> IntoIterator for SortedSet<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a SortedSet<T> {
+    type Item = &'a T;
+    type IntoIter = core::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Entropy;
+    use std::collections::{BTreeMap, BTreeSet};
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn it_is_what_the_standard_librarys_are() {
+        let mut dice = Entropy::new([5; 32]);
+        let (mut map, mut plain) = (SortedMap::new(), BTreeMap::new());
+        let (mut set, mut plain_set) = (SortedSet::new(), BTreeSet::new());
+        for step in 0..3_000_u64 {
+            let key = dice.number() % 40;
+            match dice.number() % 5 {
+                0 | 1 => {
+                    assert_eq!(map.insert(key, step), plain.insert(key, step));
+                    assert_eq!(set.insert(key), plain_set.insert(key));
+                }
+                2 => {
+                    assert_eq!(map.remove(&key), plain.remove(&key));
+                    assert_eq!(set.remove(&key), plain_set.remove(&key));
+                }
+                3 => {
+                    *map.entry(key).or_insert(7) += 1;
+                    *plain.entry(key).or_insert(7) += 1;
+                }
+                _ => {
+                    map.retain(|k, _| k % 7 != key % 7);
+                    plain.retain(|k, _| k % 7 != key % 7);
+                }
+            }
+            assert!(map.iter().eq(plain.iter()) && set.iter().eq(plain_set.iter()));
+            assert_eq!((map.get(&key), map.len()), (plain.get(&key), plain.len()));
+            assert!(map.range(&key, &(key + 9)).eq(plain.range(key..=key + 9)));
+            let next = plain.range(key + 1..).next().or(plain.first_key_value());
+            assert_eq!(map.next_after(&key), next);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What the creator of an object decides once, in one byte (PROTOCOL §4.2).
+
+use crate::{DecodeError, Kind};
+
+/// What becomes of an object when its owner goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Orphan {
+    /// The host takes it.
+    #[default]
+    ToHost,
+    /// It ends.
+    Destroy,
+    /// The host takes it and gives it to the member that is nearest to it.
+    ToNearest,
+    /// The host takes it and keeps it as it is, until the owner's seat is taken again or the game grants it.
+    Freeze,
+}
+
+/// Who may ask for an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    /// Nobody: it moves when its owner gives it away, or when the host's game grants it.
+    #[default]
+    Exclusive,
+    /// Anybody, while the host owns it.
+    Free,
+    /// Anybody at any time: a thing to be touched.
+    Shared,
+}
+
+/// What the creator of an object decides once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Traits {
+    /// What it is.
+    pub kind: Kind,
+    /// Changes travel on the reliable lane, each set of them atomically, instead of in datagrams.
+    pub reliable: bool,
+    /// What becomes of it when its owner goes.
+    pub orphan: Orphan,
+    /// Who may ask for it.
+    pub access: Access,
+    /// While nobody in particular owns it, the host may give it to whoever manages few objects.
+    pub balanced: bool,
+}
+
+impl Traits {
+    /// Of an object that changes by datagrams, goes to the host when its owner goes, and that nobody may ask for.
+    #[must_use]
+    pub const fn of(kind: Kind) -> Self {
+        Self { kind, reliable: false, orphan: Orphan::ToHost, access: Access::Exclusive, balanced: false }
+    }
+
+    /// The byte on the wire, the kind not included.
+    #[must_use]
+    pub const fn flags(self) -> u8 {
+        self.reliable as u8 | (self.orphan as u8) << 1 | (self.access as u8) << 3 | (self.balanced as u8) << 5
+    }
+
+    /// Reads the byte.
+    ///
+    /// # Errors
+    /// `Invalid` for a byte that [`Traits::flags`] does not give.
+    pub const fn from_flags(kind: Kind, flags: u8) -> Result<Self, DecodeError> {
+        let orphan = match flags >> 1 & 3 {
+            0 => Orphan::ToHost,
+            1 => Orphan::Destroy,
+            2 => Orphan::ToNearest,
+            _ => Orphan::Freeze,
+        };
+        let access = match flags >> 3 & 3 {
+            0 => Access::Exclusive,
+            1 => Access::Free,
+            2 => Access::Shared,
+            _ => return Err(DecodeError::Invalid),
+        };
+        if flags > 63 {
+            return Err(DecodeError::Invalid);
+        }
+        Ok(Self { kind, reliable: flags & 1 != 0, orphan, access, balanced: flags & 32 != 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn every_byte_is_one_set_of_traits_or_refused() {
+        let mut accepted = 0;
+        for flags in 0..=u8::MAX {
+            if let Ok(traits) = Traits::from_flags(Kind(1), flags) {
+                assert_eq!(traits.flags(), flags);
+                accepted += 1;
+            }
+        }
+        assert_eq!(accepted, 2 * 4 * 3 * 2);
+    }
+}
