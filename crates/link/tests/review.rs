@@ -3,7 +3,7 @@
 use samovar_link::{Link, LinkConfig, LinkEvent};
 use samovar_wire::generation::{Generation, Generations};
 use samovar_wire::link_frame::{BulkChunk, Frame, PacketHeader};
-use samovar_wire::{Lane, Mode, Time, Writer};
+use samovar_wire::{Generation, Generations, Lane, Mode, Time, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 

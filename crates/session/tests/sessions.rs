@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-#[expect(dead_code, reason = "not every test needs all of the world")]
 mod world;
 
 use samovar_link::{Link, LinkConfig, Source};
@@ -10,11 +9,11 @@ use samovar_session::{Departure, EndReason, Event, Role, Target};
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::Traits;
 use samovar_wire::{
-    CloseCode, Entropy, Generation, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term, Time, Warrant,
+    CloseCode, Entropy, Generation, Kind, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term, Time, Warrant,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-use world::{CUBE, TEAPOT, World};
+use world::{CUBE, Craft, TEAPOT, World};
 
 #[test]
 fn members_see_the_same_objects_and_values_under_loss() {
@@ -428,6 +427,8 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_the_game_does_not_notice() {
         let (x, y) = (world.create(a, TEAPOT, &[b"a", b"0"]), world.create(b, TEAPOT, &[b"b", b"0"]));
         let reliable = Traits { reliable: true, ..TEAPOT };
         let z = world.create(b, reliable, &[b"reliable", b"0"]);
+        let now = world.now;
+        let craft = world.peer(b).create_as(now, Traits::of(Kind(7)), &Craft::at(0.0)).unwrap();
         world.run(1_000);
         let before: Vec<_> = [a, b].map(|peer| world.events[&peer].len()).into();
         for n in 0..200u32 {
@@ -435,6 +436,7 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_the_game_does_not_notice() {
             for (owner, id) in [(a, x), (b, y), (b, z)] {
                 world.peer(owner).set(now, id, 1, &value).unwrap();
             }
+            world.peer(b).write(now, craft, &Craft::at(n as f32 * 4.0)).unwrap();
             if n == 50 {
                 // Said once, on the link that nobody hears any more.
                 world.peer(b).set(now, z, 0, b"under way").unwrap();

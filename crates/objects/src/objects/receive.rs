@@ -213,8 +213,7 @@ impl Objects {
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {
                 return Err(CloseCode::NotYours);
             }
-            Some((stamp, _)) if stamp == new.stamp => return self.refresh(new),
-            Some((stamp, _)) if stamp > new.stamp => return Ok(()),
+            Some((stamp, _)) if stamp >= new.stamp => return Ok(()),
             _ => {}
         }
         let limit = if new.owner == self.host { OBJECTS_AT_HOST_MAX } else { OBJECTS_OF_OTHERS_MAX };
@@ -259,7 +258,7 @@ impl Objects {
         let object = self.read_announcement(new)?;
         let Some(known) = self.slots.get_mut(new.id) else { return Ok(()) };
         let is_same = (known.traits, known.texts.len()) == (object.traits, object.texts.len());
-        if new.frame > known.frame && is_same {
+        if new.frame >= known.frame && is_same {
             // What is announced counts as seen.
             if !core::mem::replace(known, object).current {
                 self.events.push_back(ObjectEvent::Entered(new.id));

@@ -128,19 +128,17 @@ impl Session {
             let departure = if replaced { Departure::Replaced } else { Departure::Gone };
             self.push_event(Event::MemberLeft { member, departure });
         }
-        let mut seated = Vec::new();
+        // They may have been closed to under a former host, whose admission of them the new one did not know of.
+        self.closed.retain(|&peer| !came.iter().any(|member| member.peer == peer));
+        self.link_all_members(now);
         for member in came {
             let resumed = !self.seats.insert(member.seat);
             if member.peer == me {
                 continue;
             }
-            // It may have been closed to under a former host, whose admission of it the new one did not know of.
-            self.closed.retain(|&peer| peer != member.peer);
-            seated.push((member.peer, member.seat));
+            let (peer, seat) = (member.peer, member.seat);
             self.push_event(Event::MemberJoined { member, resumed });
         }
-        self.link_all_members(now);
-        seated.into_iter().for_each(|(peer, seat)| self.unfreeze_for(now, peer, seat));
         // Behind the names of those who sent them.
         while let Some(event) = self.early.pop_front() {
             self.push_event(event);
