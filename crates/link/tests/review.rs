@@ -1,7 +1,6 @@
 //! What a review found.
 
 use samovar_link::{Link, LinkConfig, LinkEvent};
-use samovar_wire::generation::{Generation, Generations};
 use samovar_wire::link_frame::{BulkChunk, Frame, PacketHeader};
 use samovar_wire::{Generation, Generations, Lane, Mode, Time, Writer};
 #[cfg(target_arch = "wasm32")]

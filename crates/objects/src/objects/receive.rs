@@ -208,6 +208,7 @@ impl Objects {
         }
         let known = self.slots.get(new.id).map(|o| (o.stamp, o.owner));
         match known {
+            Some((stamp, owner)) if stamp == new.stamp && owner == new.owner => return self.refresh(new),
             // A counter at its end cannot grow: then the host, which checks every change of owner, is right.
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner && new.owner == self.host => {}
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {

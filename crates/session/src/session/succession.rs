@@ -138,6 +138,7 @@ impl Session {
             }
             let (peer, seat) = (member.peer, member.seat);
             self.push_event(Event::MemberJoined { member, resumed });
+            self.unfreeze_for(now, peer, seat);
         }
         // Behind the names of those who sent them.
         while let Some(event) = self.early.pop_front() {
