@@ -47,8 +47,10 @@ fn exchange(now: Time, from: &mut Link, to: &mut Link, packet: &mut Vec<u8>) {
 
 /// A packet that carries a message of 64 bytes: written by one link, handled by another, events drained.
 fn link(c: &mut Criterion) {
-    let (mut here, mut there) =
-        (Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST), Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST));
+    let (mut here, mut there) = (
+        Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST),
+        Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST),
+    );
     let (mut now, mut packet) = (Time::ZERO, Vec::new());
     c.bench_function("link/round", |b| {
         b.iter(|| {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-
 use crate::age::Ages;
 use crate::network::Traffic;
 use crate::options::Options;

@@ -21,7 +21,10 @@ fn time(now: u64) -> Time {
 
 impl Reliable {
     fn new() -> Self {
-        Self { link: Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST), messages: VecDeque::new() }
+        Self {
+            link: Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST),
+            messages: VecDeque::new(),
+        }
     }
 }
 

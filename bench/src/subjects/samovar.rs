@@ -51,10 +51,15 @@ impl Samovar {
             owner.add_peer(observer_id(observer));
             let mut objects = body::objects(observer_id(observer), OWNER, TERM);
             objects.add_peer(OWNER);
-            Observer { objects, link: Link::new(now, LinkConfig::default(), Generation::FIRST), scratch: Scratch::default() }
+            Observer {
+                objects,
+                link: Link::new(now, LinkConfig::default(), Generation::FIRST),
+                scratch: Scratch::default(),
+            }
         });
         let observers = observers.collect();
-        let links = (0..setup.observers).map(|_| Link::new(now, LinkConfig::default(), Generation::FIRST)).collect();
+        let links =
+            (0..setup.observers).map(|_| Link::new(now, LinkConfig::default(), Generation::FIRST)).collect();
         Self {
             owner,
             links,

@@ -8,6 +8,41 @@
 //! Invariants: a packet's fate is reported once; a message of a reliable lane is delivered once and in order; nothing
 //! is delivered from a packet that does not parse to its end; every queue has a bound.
 //!
+//! It can be used alone, over anything that carries datagrams:
+//!
+//! ```
+//! use samovar_link::{Link, LinkConfig, LinkEvent, Source};
+//! use samovar_wire::{Duration, Generation, Lane, Time};
+//!
+//! let mut now = Time::from_micros(1);
+//! let mut ann = Link::new(now, LinkConfig::default(), Generation::FIRST);
+//! let mut bob = Link::new(now, LinkConfig::default(), Generation::FIRST);
+//! ann.send(Lane::GAME, b"hello")?;
+//! let mut packet = Vec::new();
+//! let mut heard = Vec::new();
+//! for millisecond in 0..100 {
+//!     ann.handle_timeout(now);
+//!     loop {
+//!         // Nothing but the lanes has anything to say.
+//!         let source = Source { wanted: false, compose: &mut |_number, _room, _out| {} };
+//!         let Some(mode) = ann.poll_transmit(now, Time::ZERO, source, &mut packet) else { break };
+//!         // The first packet is lost; the message rides again before anybody can know that.
+//!         if millisecond > 0 {
+//!             bob.handle(now, mode, &packet).map_err(|code| code.to_string())?;
+//!         }
+//!     }
+//!     while let Some(event) = bob.poll_event() {
+//!         if let LinkEvent::Message(Lane::GAME, message) = event {
+//!             heard.push((millisecond, message));
+//!         }
+//!     }
+//!     now += Duration::from_millis(1);
+//! }
+//! assert_eq!(heard.len(), 1);
+//! assert_eq!(heard[0].1, b"hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Queues, their bounds, and what happens beyond
 //!
 //! | queue | bound | beyond |

@@ -5,7 +5,9 @@ use samovar_session::{Session, SessionConfig};
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::{MessageKind, Traits};
-use samovar_wire::{Duration, Generations, Kind, Mode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Writer};
+use samovar_wire::{
+    Duration, Generations, Kind, Mode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Writer,
+};
 
 use crate::script::Script;
 
