@@ -39,6 +39,8 @@ pub(crate) struct Interest {
     /// By slot.
     cells: Vec<Option<Cell>>,
     foci: SortedMap<PeerId, Ball>,
+    /// The newest wish of a peer that has not been acted on yet.
+    asked: SortedMap<PeerId, Option<Ball>>,
     /// What each peer is to be told of what it sees now.
     untold: SortedMap<PeerId, SortedMap<ObjectId, bool>>,
     /// Empty but while it is borrowed: a list of peers to be used again.
@@ -53,6 +55,7 @@ impl Default for Interest {
             grid,
             cells,
             foci: SortedMap::new(),
+            asked: SortedMap::new(),
             untold: SortedMap::new(),
             peers: Vec::new(),
         }
@@ -60,6 +63,17 @@ impl Default for Interest {
 }
 
 impl Interest {
+    /// A peer wishes to see something else. Acting on it takes looking at many objects, which is done once for all wishes
+    /// that came in one go.
+    pub(crate) fn ask(&mut self, peer: PeerId, focus: Option<Focus>) {
+        self.asked.insert(peer, focus.map(Ball::of));
+    }
+
+    /// What a peer wishes and has not got yet.
+    pub(crate) fn take_asked(&mut self, peer: PeerId) -> Option<Option<Focus>> {
+        Some(self.asked.remove(&peer)?.map(Ball::focus))
+    }
+
     /// Another edge of the cells; everything has to be put in anew.
     pub(crate) fn set_cell(&mut self, edge: f32) {
         self.cell = edge.to_bits();
@@ -143,6 +157,7 @@ impl Interest {
 
     /// Forgets a peer.
     pub(crate) fn forget(&mut self, peer: PeerId) {
+        self.asked.remove(&peer);
         self.foci.remove(&peer);
         self.untold.remove(&peer);
     }

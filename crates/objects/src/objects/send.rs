@@ -87,6 +87,7 @@ impl Objects {
 
     /// Composes the next reliable message for a peer.
     pub fn poll_message(&mut self, now: Time, peer: PeerId, out: &mut Vec<u8>) -> Option<Pending> {
+        self.grant_sight(peer);
         let replica = self.replicas.get_mut(&peer)?;
         replica.deaths_due &= self.tombs.len() > 0;
         if !replica.unannounced.is_empty() {

@@ -49,6 +49,13 @@ impl Objects {
         slots.into_iter().for_each(|slot| self.judge(peer, slot));
     }
 
+    /// Acts on the newest wish of a peer.
+    pub(super) fn grant_sight(&mut self, peer: PeerId) {
+        if let Some(focus) = self.interest.take_asked(peer) {
+            self.set_focus(peer, focus);
+        }
+    }
+
     /// What a peer wants to see, as far as it told.
     #[must_use]
     pub fn focus(&self, peer: PeerId) -> Option<Focus> {
@@ -168,7 +175,7 @@ impl Objects {
         let mut reader = Reader::new(body);
         let focus = Focus::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
         reader.end().map_err(|_| CloseCode::Malformed)?;
-        self.set_focus(from, focus);
+        self.interest.ask(from, focus);
         Ok(())
     }
 
