@@ -1,8 +1,9 @@
 //! Those who cannot play are told why.
 
 use samovar_tests::bots::Bots;
-use samovar_tests::player::{JOIN_WITHIN, Player, Visit};
+use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
+use samovar_tests::wait;
 
 /// Makes the first message of each WebSocket name another protocol version (PROTOCOL §5).
 const OTHER_VERSION: &str = r"
@@ -51,7 +52,11 @@ async fn a_refused_visitor_can_start_the_game_that_is_not_there() {
     visitor.tab().evaluate("document.querySelector('#curtain-buttons button').click()").await;
     let status = visitor.joined().await;
     assert!(status.is_host(), "{status}");
-    assert!(relay.listed("TEAROOM").is_some());
+    // The host tells the relay what to list once it has founded the session.
+    wait::until("the game is listed", SETTLE_WITHIN, async || {
+        relay.listed("TEAROOM").map(|_| ()).ok_or_else(|| "it is not".to_owned())
+    })
+    .await;
     visitor.finish().await;
 }
 
