@@ -87,8 +87,8 @@ impl<'a> RelayFrame<'a> {
 pub enum ToRelay {
     /// The first message: who the sender wants to be.
     Enter(Enter),
-    /// Claims the next term; the host is missed.
-    Claim(Term),
+    /// Claims the next witnessed term for a member: the host is missed, or says so itself (PROTOCOL §5.5).
+    Claim(Term, PeerId),
     /// For another member: how to reach the sender directly.
     Signal(PeerId, Signal),
     /// Answers a probe.

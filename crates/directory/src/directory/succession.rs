@@ -21,7 +21,7 @@ impl Directory {
     pub(super) fn on_claim(&mut self, now: Time, session: SessionId, peer: PeerId, term: Term) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let Some(warrant) = game.warrant else { return };
-        if term != warrant.term.next() {
+        if term != warrant.term.next_witnessed() {
             self.tell(session, peer, &FromRelay::Issued(warrant));
             self.deny(session, peer, term, Denial::Stale);
         } else if peer == warrant.host {
@@ -64,7 +64,7 @@ impl Directory {
     }
 
     fn grant(&mut self, session: SessionId, peer: PeerId) {
-        if let Some(term) = self.games.get(&session).and_then(|game| game.warrant).map(|w| w.term.next()) {
+        if let Some(term) = self.games.get(&session).and_then(|game| game.warrant).map(|w| w.term.next_witnessed()) {
             self.persist(session, term, peer);
         }
     }

@@ -45,7 +45,7 @@ fn act(world: &mut World, number: u64) {
             // Two or three of them miss the host.
             for seat in world.seats.iter_mut().filter(|seat| !seat.frozen).skip(i % 3).take(3) {
                 if let Some(warrant) = seat.client.warrant() {
-                    seat.client.claim(warrant.term.next());
+                    seat.client.claim(warrant.term.next_witnessed());
                 }
             }
         }

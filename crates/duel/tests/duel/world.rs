@@ -177,7 +177,7 @@ impl World {
     }
 
     fn claim(&mut self, by: PeerId, term: Term) {
-        if term != self.warrant.term.next() || self.players.contains_key(&self.warrant.host) {
+        if term != self.warrant.term.next_witnessed() || self.players.contains_key(&self.warrant.host) {
             return;
         }
         self.warrant = self.signatory.warrant(self.warrant.session, term, by);

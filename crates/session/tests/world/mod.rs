@@ -143,7 +143,7 @@ impl World {
 
     fn claim(&mut self, by: PeerId, term: Term) {
         let warrant = self.witness.warrant;
-        if !self.witness_alive || term != warrant.term.next() || self.peers.contains_key(&warrant.host) {
+        if !self.witness_alive || term != warrant.term.next_witnessed() || self.peers.contains_key(&warrant.host) {
             return;
         }
         self.witness.warrant = self.witness.signatory.warrant(warrant.session, term, by);
