@@ -174,6 +174,9 @@ impl Objects {
         if scratch.picks.is_empty() {
             return false;
         }
+        // It begins where room ended in the last one, or always the same would be left out.
+        let first = scratch.picks.partition_point(|pick| pick.slot < replica.begin);
+        scratch.picks.rotate_left(first);
         // Whoever samples ahead of its packets is understood, too: nothing in a frame is newer than its base.
         let base = (place.now.as_micros() / SAMPLE_UNIT).max(round.newest);
         let context = Context { schemas: &self.schemas.0, slots, me: self.me, frame, base, baselines };
@@ -195,6 +198,8 @@ impl Objects {
             let average = size * 16 / written;
             replica.state_size = (replica.state_size.max(16) * 7 + average) / 8;
         }
+        // What does not even fit alone is passed over next time.
+        replica.begin = scratch.picks.get(written.max(1)).map_or(0, |pick| pick.slot);
         // What does not fit into an empty packet waits; nothing shall make packets without end.
         written > 0 && (left_out || written < scratch.picks.len())
     }
