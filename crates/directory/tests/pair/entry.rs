@@ -3,17 +3,17 @@
 use samovar_directory::limits::{CONNECTIONS_PER_GAME_MAX, ENTER_WITHIN};
 use samovar_directory::{ClientEvent, CloseReason};
 use samovar_wire::relay::{FromRelay, Listing, Purpose, Refusal, Signal, ToRelay};
-use samovar_wire::{Mode, PROTOCOL_VERSION, PeerId, Term};
+use samovar_wire::{Mode, PROTOCOL_VERSION, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{PARAMS, World, code, listing, millis, seconds};
+use crate::world::{PARAMS, World, code, listing, millis, seconds, term};
 
 #[test]
 fn the_founder_is_host_of_term_one_and_a_newcomer_is_told_so() {
     let mut world = World::with_members(2);
     let founder = world.peer(0);
-    assert_eq!((world.warrant(0).term, world.warrant(0).host), (Term(1), founder));
+    assert_eq!((world.warrant(0).term, world.warrant(0).host), (term(1), founder));
     assert_eq!(world.warrant(1), world.warrant(0));
     assert_ne!(world.peer(1), founder);
     let events = world.events(1);
