@@ -47,7 +47,7 @@ pub fn encode<T: Message>(message: &T, out: &mut Vec<u8>) {
 }
 
 /// Session control between two peers, on the reliable lane (PROTOCOL §4).
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum PeerControl {
     /// The first message of a peer that wants to be a member, to the host.
     Hello(Hello),
@@ -68,7 +68,7 @@ pub enum PeerControl {
 }
 
 /// Asks for admission.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Hello {
     /// [`crate::PROTOCOL_VERSION`] of the sender.
     pub version: u16,
@@ -83,7 +83,7 @@ pub struct Hello {
 }
 
 /// Admits a peer.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Welcome {
     /// The session, so that a stale answer is recognised.
     pub session: SessionId,

@@ -100,7 +100,7 @@ impl Kind {
 }
 
 /// The secret that takes a seat back. Whoever shows it sits; it is replaced each time it is used.
-#[derive(Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Ticket(pub [u8; 16]);
 
 impl fmt::Debug for Ticket {
@@ -110,7 +110,7 @@ impl fmt::Debug for Ticket {
 }
 
 /// What the view holds of a ticket: any later host can check one, no member can make one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct TicketHash(pub [u8; 16]);
 
 impl Ticket {
