@@ -5,8 +5,8 @@ use samovar_wire::limits::{FIELD_MAX, MEMBERS_MAX};
 use samovar_wire::view::{Electorate, SeatRecord, ViewHeader};
 use samovar_wire::{DecodeError, PeerId, SeatId, TicketHash};
 
-use crate::{OTHER, PEER};
 use crate::file::{Form, Vectors};
+use crate::{OTHER, PEER};
 
 fn seat(seat: u16, peer: Option<PeerId>, name: &str) -> SeatRecord {
     let ticket = TicketHash(std::array::from_fn(|index| 0xc0 + index as u8));
@@ -27,13 +27,7 @@ fn headers_and_seats() {
         ("header_founding", founding()),
         (
             "header",
-            ViewHeader {
-                number: 70_000,
-                backups: vec![PEER],
-                capacity: 32,
-                next_seat: 300,
-                electorate: two,
-            },
+            ViewHeader { number: 70_000, backups: vec![PEER], capacity: 32, next_seat: 300, electorate: two },
         ),
         (
             "header_largest",
@@ -50,7 +44,11 @@ fn headers_and_seats() {
         let is_value = |bytes: &[u8]| Ok(ViewHeader::decode(bytes)? == header);
         vectors.check(name, Form::Closed, &header.encode(), is_value);
     }
-    let away = SeatRecord { standing: Standing { visible: false, reach: 31 }, since: 600_000_000, ..seat(65_535, None, "Ünal 🫖") };
+    let away = SeatRecord {
+        standing: Standing { visible: false, reach: 31 },
+        since: 600_000_000,
+        ..seat(65_535, None, "Ünal 🫖")
+    };
     let largest = SeatRecord {
         attributes: u32::MAX,
         since: u64::MAX,

@@ -135,6 +135,27 @@ fn a_code_is_free_again_when_the_last_connection_closed() {
 }
 
 #[test]
+fn a_game_is_withdrawn_when_its_last_member_leaves() {
+    let mut world = World::with_members(2);
+    let now = world.now;
+    for i in 0..2 {
+        world.seats[i].client.set_listing(now, listing(2));
+    }
+    world.settle();
+    world.seats[0].client.leave(now);
+    world.settle();
+    assert_eq!(world.directory.games().count(), 1, "the other goes on");
+    world.seats[1].client.leave(now);
+    world.settle();
+    assert_eq!(world.directory.games().count(), 0);
+    let stranger = world.join("TEA");
+    assert_eq!(world.events(stranger), [ClientEvent::Refused(Refusal::UnknownGame)]);
+    let founder = world.create("TEA");
+    assert!(matches!(world.events(founder)[..], [ClientEvent::Entered(_)]));
+    assert_eq!(world.directory.games().count(), 0, "the next game of that name lists itself");
+}
+
+#[test]
 fn members_hear_who_is_gone_and_who_left() {
     let mut world = World::with_members(3);
     world.events(2);

@@ -33,6 +33,22 @@ fn the_host_registers_again_and_a_newcomer_joins_the_same_code() {
 }
 
 #[test]
+fn a_relay_that_restarted_is_told_again_who_is_a_member() {
+    let mut world = World::with_members(3);
+    world.name_members(0, &[0, 1, 2]);
+    world.kill_relay();
+    world.start_relay();
+    world.run_for(seconds(6));
+    let strangers: Vec<_> = (0..3).map(|_| world.join("TEA")).collect();
+    world.claim_for(1, 2, 1);
+    world.claim_for(strangers[0], 2, strangers[0]);
+    assert_eq!(world.events(strangers[0]).last(), Some(&denied(2, Denial::NotAMember)));
+    assert!(world.issued(2).is_empty(), "one of three");
+    world.claim_for(2, 2, 1);
+    assert_eq!(world.warrant(0).host, world.peer(1), "two of three");
+}
+
+#[test]
 fn a_newcomer_to_a_restored_game_that_stays_away_is_told_after_a_while() {
     let mut world = World::with_members(1);
     world.kill_relay();
