@@ -90,7 +90,7 @@ impl Session {
     pub(super) fn link_all_members(&mut self, now: Time) {
         let is_unlinked = |peer: &PeerId| {
             *peer != self.config.me
-                && !self.is_closed_to(*peer)
+                && !self.closed.contains(peer)
                 && !self.links.get(peer).is_some_and(|peering| peering.admitted)
         };
         let unlinked: Vec<_> = self.view.members().map(|member| member.peer).filter(is_unlinked).collect();
@@ -106,7 +106,7 @@ impl Session {
     pub(super) fn is_member_come_back(&self, now: Time, peer: PeerId) -> bool {
         self.phase == Phase::Member
             && self.view.has(peer)
-            && !self.is_closed_to(peer)
+            && !self.closed.contains(&peer)
             && self.may_restart(now, peer)
     }
 
