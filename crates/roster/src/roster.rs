@@ -240,11 +240,13 @@ impl Roster {
     }
 
     /// Whether the relay can be reached now.
-    pub fn set_relay(&mut self, reached: bool) {
+    pub fn set_relay(&mut self, now: Time, reached: bool) {
         self.relay = reached;
         self.hear_relay();
         if reached {
-            self.claim_after = Time::ZERO;
+            // A host whose majority is gone lets that come first, if it went on without it.
+            let gives_way = self.is_host() && self.waking_until.is_none();
+            self.claim_after = if gives_way { now + LEASE } else { Time::ZERO };
         }
     }
 
@@ -564,7 +566,7 @@ mod tests {
     /// Those of 1 to 4 that live miss the host and tell each other what they want, until nobody has news.
     fn elect(living: &[u32], gone: &[u32]) -> Vec<(u64, u32)> {
         let mut rosters: Vec<_> = living.iter().map(|&n| roster(n)).collect();
-        rosters.iter_mut().for_each(|roster| roster.set_relay(false));
+        rosters.iter_mut().for_each(|roster| roster.set_relay(at(0), false));
         for ms in 0..20 {
             let all: Vec<_> = rosters.iter_mut().map(|roster| look(roster, ms, gone)).collect();
             for (n, act) in
@@ -611,7 +613,7 @@ mod tests {
     #[test]
     fn nobody_votes_while_a_member_that_lives_reaches_the_relay() {
         let mut roster = roster(2);
-        roster.set_relay(false);
+        roster.set_relay(at(0), false);
         for (peer, relay) in [(3, false), (4, true)] {
             let missing = Missing { term: Term::FIRST, missed: true, relay };
             roster.handle_missing(PeerId(peer), missing);
@@ -624,7 +626,7 @@ mod tests {
     #[test]
     fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
         let mut roster = roster(2);
-        roster.set_relay(false);
+        roster.set_relay(at(0), false);
         for peer in [3, 4] {
             let missing = Missing { term: Term::FIRST, missed: true, relay: false };
             roster.handle_missing(PeerId(peer), missing);
@@ -645,19 +647,17 @@ mod tests {
     #[test]
     fn a_host_without_relay_and_majority_is_suspended_when_its_lease_ends() {
         let mut host = roster(1);
-        host.set_relay(false);
+        host.set_relay(at(0), false);
         look(&mut host, 0, &[2, 3]);
         assert_eq!(host.suspension(at(999)), None);
         look(&mut host, 1_000, &[2, 3]);
         assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
         look(&mut host, 1_001, &[2]);
         assert_eq!(host.suspension(at(1_001)), None, "three of four");
-        host.set_relay(true);
-        assert_eq!(
-            claims(&look(&mut host, 1_002, &[2, 3])),
-            [(512, 1)],
-            "a fresh term has a fresh electorate"
-        );
+        host.set_relay(at(1_002), true);
+        assert_eq!(claims(&look(&mut host, 2_001, &[2, 3])), [], "those who went on come first");
+        let renewal = claims(&look(&mut host, 2_002, &[2, 3]));
+        assert_eq!(renewal, [(512, 1)], "a fresh term has a fresh electorate");
         assert_eq!(host.suspension(at(5_000)), None);
     }
 
@@ -669,7 +669,7 @@ mod tests {
         assert_eq!(claims(&look(&mut host, 0, &[])), [(512, 1)]);
         assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
         assert_eq!(host.suspension(at(10)), None);
-        host.set_relay(false);
+        host.set_relay(at(0), false);
         host.handle_wake(at(100));
         look(&mut host, 200, &[]);
         assert_eq!(host.suspension(at(200)), Some(Suspension::Slept));
@@ -705,13 +705,13 @@ mod tests {
     #[test]
     fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
         let mut voter = roster(2);
-        voter.set_relay(false);
+        voter.set_relay(at(0), false);
         for peer in [3, 4] {
             voter.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
         }
         voter.handle_vote(PeerId(2), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
         assert_eq!(voter.count(&view()), Some((VOTED, PeerId(2))));
-        voter.set_relay(true);
+        voter.set_relay(at(0), true);
         assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
         voter.handle_denial(true);
         assert_eq!(voter.poll_act(), Some(Act::Yield));

@@ -27,7 +27,7 @@ impl Session {
 
     /// Whether the relay can be reached. What it grants beats what members vote for, so it is asked while it can be.
     pub fn set_relay(&mut self, now: Time, is_reached: bool) {
-        self.roster.set_relay(is_reached);
+        self.roster.set_relay(now, is_reached);
         self.watch(now);
     }
 
