@@ -245,7 +245,7 @@ impl Roster {
         self.hear_relay();
         if reached {
             // A host whose majority is gone lets that come first, if it went on without it.
-            let gives_way = self.is_host() && self.waking_until.is_none();
+            let gives_way = self.is_host() && self.term.is_witnessed() && self.waking_until.is_none();
             self.claim_after = if gives_way { now + LEASE } else { Time::ZERO };
         }
     }
