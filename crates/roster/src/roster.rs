@@ -16,6 +16,8 @@ use crate::{RelayKey, View};
 const CLAIM_AGAIN: Duration = Duration::from_millis(250);
 /// A relay that leaves claims unanswered for so long is taken for away.
 const RELAY_ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
+/// How long a resignation may travel to the members until the relay is asked.
+const RESIGNATION_TRAVELS: Duration = Duration::from_millis(40);
 /// A vote that has come to nothing for so long is followed by one in the next term.
 const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
 /// How long a host reigns on that reaches neither the relay nor a majority of the electorate.
@@ -94,8 +96,10 @@ pub struct Roster {
     host: PeerId,
     /// Whether a lost host is succeeded at all.
     migrates: bool,
-    /// Whether the relay can be reached.
+    /// Whether there is a connection to the relay.
     relay: bool,
+    /// The relay leaves claims unanswered.
+    is_relay_silent: bool,
     election: Election,
     said: Option<Missing>,
     ballot: Option<(Vote, Time)>,
@@ -103,6 +107,7 @@ pub struct Roster {
     heir: Option<PeerId>,
     missed_since: Option<Time>,
     alone_since: Option<Time>,
+    is_lease_over: bool,
     waking_until: Option<Time>,
     claim_after: Time,
     /// The first claim that the relay has not answered.
@@ -122,12 +127,14 @@ impl Roster {
             host: warrant.host,
             migrates: true,
             relay: true,
+            is_relay_silent: false,
             election: Election::default(),
             said: None,
             ballot: None,
             heir: None,
             missed_since: None,
             alone_since: None,
+            is_lease_over: false,
             waking_until: None,
             claim_after: Time::ZERO,
             unanswered_since: None,
@@ -179,7 +186,7 @@ impl Roster {
         if self.is_host() {
             if self.waking_until.is_some() {
                 Some(Suspension::Slept)
-            } else if self.ballot.is_some() || self.is_lease_over(now) {
+            } else if self.ballot.is_some() || self.is_lease_over {
                 Some(Suspension::NoMajority)
             } else {
                 None
@@ -189,8 +196,16 @@ impl Roster {
         }
     }
 
-    fn is_lease_over(&self, now: Time) -> bool {
-        self.alone_since.is_some_and(|since| since + LEASE <= now)
+    /// Whether this peer may act as host now: it is, and has no reason to doubt that it still is.
+    #[must_use]
+    pub fn acts_as_host(&self) -> bool {
+        self.is_host() && self.waking_until.is_none() && self.ballot.is_none() && !self.is_lease_over
+    }
+
+    /// Whom the host wants to be its successor.
+    #[must_use]
+    pub const fn heir(&self) -> Option<PeerId> {
+        self.heir
     }
 
     /// Whether this peer listens to another: not to a host that it voted against, since what it acknowledges must not
@@ -227,10 +242,19 @@ impl Roster {
     /// Whether the relay can be reached now.
     pub fn set_relay(&mut self, reached: bool) {
         self.relay = reached;
-        self.unanswered_since = None;
+        self.hear_relay();
         if reached {
             self.claim_after = Time::ZERO;
         }
+    }
+
+    fn hear_relay(&mut self) {
+        self.unanswered_since = None;
+        self.is_relay_silent = false;
+    }
+
+    fn reaches_relay(&self) -> bool {
+        self.relay && !self.is_relay_silent
     }
 
     /// Takes a warrant from the relay or from a member, and adopts it when it is newer.
@@ -257,6 +281,7 @@ impl Roster {
         self.election = Election::default();
         (self.said, self.ballot, self.heir) = (None, None, None);
         (self.missed_since, self.alone_since, self.waking_until) = (None, None, None);
+        self.is_lease_over = false;
         self.claim_after = Time::ZERO;
         self.unanswered_since = None;
         self.acts.clear();
@@ -264,7 +289,7 @@ impl Roster {
 
     /// The relay gave somebody's claim no effect: for a side that voted while it could not be reached, the end.
     pub fn handle_denial(&mut self, is_host_alive: bool) {
-        self.unanswered_since = None;
+        self.hear_relay();
         if is_host_alive && !self.term.is_witnessed() {
             self.acts.push_back(Act::Yield);
         }
@@ -299,18 +324,18 @@ impl Roster {
     }
 
     /// This host wants a member to succeed it: the relay is asked, and so are all members when it is away.
-    pub fn resign(&mut self, heir: PeerId) {
-        if self.is_host() && self.waking_until.is_none() && heir != self.me {
+    pub fn resign(&mut self, now: Time, heir: PeerId) {
+        if self.is_host() && self.waking_until.is_none() && heir != self.me && self.heir.is_none() {
             self.heir = Some(heir);
-            self.claim_after = Time::ZERO;
+            // The heir should know that this peer stays before it learns that it is host.
+            self.claim_after = now + RESIGNATION_TRAVELS;
             self.acts.push_back(Act::Tell(PeerControl::Resign(heir)));
         }
     }
 
     /// This peer slept until now, and does not know what it missed.
     pub fn handle_wake(&mut self, now: Time) {
-        self.alone_since = None;
-        self.missed_since = None;
+        (self.missed_since, self.alone_since) = (None, None);
         if self.is_host() {
             self.waking_until = Some(now + WAKING);
             self.claim_after = Time::ZERO;
@@ -362,12 +387,13 @@ impl Roster {
         let voters = &view.electorate().peers;
         let reached = voters.iter().filter(|&&peer| peer == self.me || !lives.missed.contains(&peer)).count();
         let has_majority = reached * 2 > voters.len();
-        if has_majority || self.relay {
+        if has_majority || self.reaches_relay() {
             self.alone_since = None;
         } else {
             self.alone_since.get_or_insert(now);
         }
-        if self.waking_until.is_some_and(|until| until <= now) && !self.relay && has_majority {
+        self.is_lease_over = self.alone_since.is_some_and(|since| since + LEASE <= now);
+        if self.waking_until.is_some_and(|until| until <= now) && !self.reaches_relay() && has_majority {
             self.waking_until = None;
         }
         let wants_new_term = self.waking_until.is_some() || !has_majority;
@@ -379,7 +405,7 @@ impl Roster {
     /// Whether the host is missed: silent, resigned, or, when it is this peer, without a right to reign on.
     fn note_missed(&mut self, now: Time, lives: Lives<'_>) -> bool {
         let missed = if self.is_host() {
-            self.is_lease_over(now) || self.heir.is_some()
+            self.is_lease_over || self.heir.is_some()
         } else {
             lives.missed.contains(&self.host) || self.heir.is_some()
         };
@@ -393,7 +419,7 @@ impl Roster {
     }
 
     fn tell_missing(&mut self, missed: bool) {
-        let news = Missing { term: self.term, missed, relay: self.relay };
+        let news = Missing { term: self.term, missed, relay: self.reaches_relay() };
         let is_news = match self.said {
             None => missed,
             Some(said) => said != news && (missed || said.missed),
@@ -418,8 +444,8 @@ impl Roster {
 
     fn claim(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         if self.unanswered_since.is_some_and(|since| since + RELAY_ANSWERS_WITHIN <= now) {
-            // It comes back by its next word, or by a new connection.
-            self.relay = false;
+            // It is asked on, but not waited for.
+            self.is_relay_silent = true;
         }
         if self.relay && self.claim_after <= now {
             let candidate = self.candidate(view, lives);
@@ -436,7 +462,7 @@ impl Roster {
     /// Votes when most of the electorate misses the host and nobody can ask the relay.
     fn vote(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         let Electorate { number, peers } = view.electorate();
-        if self.relay || !peers.contains(&self.me) {
+        if self.reaches_relay() || !peers.contains(&self.me) {
             return;
         }
         let agree = |peer: &&PeerId| **peer == self.me || self.election.misses(**peer, self.term);
@@ -654,8 +680,9 @@ mod tests {
     #[test]
     fn a_host_that_goes_names_its_heir() {
         let mut host = roster(1);
-        host.resign(PeerId(3));
-        assert_eq!(claims(&look(&mut host, 0, &[])), [(512, 3)]);
+        host.resign(at(0), PeerId(3));
+        assert_eq!(claims(&look(&mut host, 39, &[])), []);
+        assert_eq!(claims(&look(&mut host, 40, &[])), [(512, 3)]);
         let mut other = roster(4);
         other.handle_resignation(PeerId(2), PeerId(3));
         assert_eq!(claims(&look(&mut other, 0, &[])), [], "only the host resigns");
