@@ -6,7 +6,7 @@ use samovar_directory::ConnId;
 use samovar_peer::{Buffer, ConnectionKey, Peer, PeerEvent, Request, Transmit};
 use samovar_session::{EndReason, Event as SessionEvent};
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{CloseCode, Duration, Mode, PeerId, SeatId, SortedMap, Ticket, Time};
+use samovar_wire::{CloseCode, Duration, Mode, SeatId, SortedMap, Ticket, Time};
 
 use super::direct::Channel;
 use super::{Event, World};

@@ -1,22 +1,20 @@
 //! x
 fn main() {
-    for seed in 0..20 {
-        let mut plan = samovar_sim::Plan::calm(seed, 5);
-        plan.strike(
-            1000,
-            samovar_sim::Fault::Crash {
-                who: samovar_sim::Who::Host,
-                back: Some(samovar_wire::Duration::from_millis(2000)),
-            },
-        );
+    let name = std::env::args().nth(1).unwrap();
+    let n: u64 = std::env::args().nth(2).unwrap().parse().unwrap();
+    let s = samovar_sim::Scenario::named(&name).unwrap();
+    let mut total = 0.0;
+    let mut bad = 0;
+    for seed in 0..n {
+        let plan = s.plan(seed);
         let o = samovar_sim::run(plan, samovar_sim::Toy::new(), false);
-        println!(
-            "{seed} {:?} {:?} {:?} {:?} {:x}",
-            o.violation,
-            o.simulated,
-            o.recoveries,
-            o.figures,
-            o.trace.hash()
-        );
+        total += o.simulated.as_millis_f64() / 1000.0;
+        if let Some(v) = o.violation {
+            bad += 1;
+            println!("{seed} {:?}", v);
+        } else if n < 5 {
+            println!("{seed} {:?} {:?}", o.recoveries, o.figures);
+        }
     }
+    println!("{name}: {bad} of {n} bad, {total} s");
 }
