@@ -18,6 +18,7 @@
 //! assert_eq!(outcome.figures.faults["crash"], 1);
 //! ```
 
+mod chart;
 mod check;
 mod clock;
 mod dice;
@@ -26,18 +27,21 @@ mod game;
 mod network;
 mod plan;
 mod queue;
+mod report;
 mod run;
 mod scenario;
 mod toy;
 mod trace;
 mod world;
 
+pub use chart::chart;
 pub use check::{Broken, Promise, Violation};
 pub use dice::Dice;
 pub use fault::{Beyond, Direction, Fault, Group, Who};
 pub use game::{Game, ProcessId, Turn};
 pub use network::{Loss, Place, Side, Weather};
 pub use plan::Plan;
+pub use report::{Failure, Spans, Summary};
 pub use run::{FaultCounts, Figures, Outcome, run, shrink};
 pub use scenario::{SCENARIOS, Scenario};
 pub use toy::Toy;

@@ -56,6 +56,13 @@ pub struct Trace {
     entries: Option<std::collections::VecDeque<Entry>>,
 }
 
+impl Default for Trace {
+    /// Of a run in which nothing happened yet.
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
 impl Trace {
     pub(crate) fn new(is_full: bool) -> Self {
         Self { hash: 0xcbf2_9ce4_8422_2325, entries: is_full.then(std::collections::VecDeque::new) }

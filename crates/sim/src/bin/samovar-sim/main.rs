@@ -1,20 +1,69 @@
-//! x
-fn main() {
-    let name = std::env::args().nth(1).unwrap();
-    let n: u64 = std::env::args().nth(2).unwrap().parse().unwrap();
-    let s = samovar_sim::Scenario::named(&name).unwrap();
-    let mut total = 0.0;
-    let mut bad = 0;
-    for seed in 0..n {
-        let plan = s.plan(seed);
-        let o = samovar_sim::run(plan, samovar_sim::Toy::new(), false);
-        total += o.simulated.as_millis_f64() / 1000.0;
-        if let Some(v) = o.violation {
-            bad += 1;
-            println!("{seed} {:?}", v);
-        } else if n < 5 {
-            println!("{seed} {:?} {:?}", o.recoveries, o.figures);
+//! Runs the simulated world: many seeds at once, one seed to read, one seed made small.
+
+mod arguments;
+mod clock;
+mod recovery;
+mod soak;
+mod workers;
+
+use std::process::ExitCode;
+
+use arguments::Command;
+use samovar_sim::{Plan, Scenario, Toy, chart, run, shrink};
+use samovar_wire::Duration;
+
+/// What a picture shows of the time before a violation.
+const LAST_MOMENTS: Duration = Duration::from_millis(4_000);
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match arguments::parse(&arguments) {
+        Ok(Command::Help) => {
+            println!("{}", arguments::help());
+            ExitCode::SUCCESS
+        }
+        Ok(Command::Soak(order)) => soak::soak(&order),
+        Ok(Command::Replay { scenario, seed }) => replay(scenario, seed),
+        Ok(Command::Shrink { scenario, seed }) => shrink_seed(scenario, seed),
+        Ok(Command::Recovery { runs }) => recovery::measure(runs),
+        Err(what) => {
+            eprintln!("{what}\n\n{}", arguments::help());
+            ExitCode::from(2)
         }
     }
-    println!("{name}: {bad} of {n} bad, {total} s");
+}
+
+/// Runs a seed and prints everything that happens.
+fn replay(scenario: &Scenario, seed: u64) -> ExitCode {
+    let outcome = run(scenario.plan(seed), Toy::new(), true);
+    for entry in outcome.trace.entries() {
+        println!("{entry}");
+    }
+    println!("trace {:016x}", outcome.trace.hash());
+    let Some(violation) = outcome.violation else { return ExitCode::SUCCESS };
+    println!("{}: {}", violation.promise.name(), violation.what);
+    ExitCode::FAILURE
+}
+
+/// Leaves out what is not needed to break the same promise, and shows what is left.
+fn shrink_seed(scenario: &Scenario, seed: u64) -> ExitCode {
+    let plan = shrink(&scenario.plan(seed), Toy::new);
+    let is_broken = print_failure(&plan);
+    println!("faults that are needed: {}", plan.faults.len());
+    for (at, fault) in &plan.faults {
+        println!("  {:9.3} s  {fault:?}", at.as_micros() as f64 / 1e6);
+    }
+    if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Runs a plan again with a full trace and shows its last moments; whether a promise is broken.
+fn print_failure(plan: &Plan) -> bool {
+    let outcome = run(plan.clone(), Toy::new(), true);
+    let Some(violation) = outcome.violation else {
+        println!("no promise is broken");
+        return false;
+    };
+    println!("{}", chart(&outcome.trace, violation.at, LAST_MOMENTS));
+    println!("{}: {}", violation.promise.name(), violation.what);
+    true
 }
