@@ -187,7 +187,7 @@ impl Toy {
         let members: Vec<_> = turn.session.view().members().map(|member| member.peer).collect();
         for to in members.into_iter().filter(|&to| to != me) {
             let message = self.ledger.next_message(me, to);
-            if turn.session.send(Target::Peer(to), Lane::GAME, &message.to_le_bytes()).is_ok() {
+            if turn.session.send(Target::Peer(to), Lane::GAME, &message).is_ok() {
                 self.ledger.note_sent(me, to);
             }
         }
@@ -222,9 +222,11 @@ impl Game for Toy {
     }
 
     fn event(&mut self, turn: &mut Turn<'_>, event: &Event) {
-        if let Event::Message { from, bytes, .. } = event {
-            let me = turn.session.me();
-            self.ledger.note_heard(*from, me, bytes);
+        let me = turn.session.me();
+        match event {
+            Event::Message { from, bytes, .. } => self.ledger.note_heard(*from, me, bytes),
+            Event::MemberJoined { member, .. } => self.ledger.note_joined(me, member.peer),
+            _ => {}
         }
     }
 

@@ -36,12 +36,15 @@ impl<M> Stream<M> {
         self.free_at = self.free_at.max(now) + weather.serialisation(bytes);
         let mut at = self.free_at + weather.delay(dice);
         let mut wait = FAST + weather.latency.times(2);
+        let mut is_lost = weather.loss.strikes(&mut self.is_bad, dice);
         for _ in 0..LOSSES_MAX {
-            if !weather.loss.strikes(&mut self.is_bad, dice) {
+            if !is_lost {
                 break;
             }
             at += wait;
             wait = wait.times(2).max(TIMEOUT);
+            // A burst is over by the time that the message is sent again.
+            is_lost = dice.chance(weather.loss.mean());
         }
         self.last = at.max(self.last);
         self.last

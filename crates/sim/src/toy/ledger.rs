@@ -17,6 +17,25 @@ struct Shown {
     count: i32,
 }
 
+/// What one peer tells another while it takes it for a member. Who was told that a member left, and then that it joined
+/// again, begins anew: what was under way is lost with the old membership, and both know that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Talk {
+    episode: u32,
+    count: u32,
+}
+
+impl Talk {
+    fn to_bytes(self) -> [u8; 8] {
+        (u64::from(self.episode) << 32 | u64::from(self.count)).to_le_bytes()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let number = u64::from_le_bytes(bytes.try_into().ok()?);
+        Some(Self { episode: (number >> 32) as u32, count: number as u32 })
+    }
+}
+
 /// The record of a world.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
@@ -25,8 +44,8 @@ pub(super) struct Ledger {
     /// What each process shows of each object.
     shown: BTreeMap<(ProcessId, PeerId, ObjectId), Shown>,
     /// Messages from one peer to another: sent, and heard.
-    sent: BTreeMap<(PeerId, PeerId), u32>,
-    heard: BTreeMap<(PeerId, PeerId), u32>,
+    sent: BTreeMap<(PeerId, PeerId), Talk>,
+    heard: BTreeMap<(PeerId, PeerId), Talk>,
     complaint: Option<Broken>,
 }
 
@@ -36,22 +55,33 @@ impl Ledger {
         *highest = count.max(*highest);
     }
 
-    pub(super) fn next_message(&self, from: PeerId, to: PeerId) -> u32 {
-        self.sent.get(&(from, to)).copied().unwrap_or(0)
+    /// A member joined, as another sees it.
+    pub(super) fn note_joined(&mut self, at: PeerId, member: PeerId) {
+        let talk = self.sent.entry((at, member)).or_default();
+        *talk = Talk { episode: talk.episode + 1, count: 0 };
+    }
+
+    pub(super) fn next_message(&self, from: PeerId, to: PeerId) -> [u8; 8] {
+        self.sent.get(&(from, to)).copied().unwrap_or_default().to_bytes()
     }
 
     pub(super) fn note_sent(&mut self, from: PeerId, to: PeerId) {
-        *self.sent.entry((from, to)).or_default() += 1;
+        self.sent.entry((from, to)).or_default().count += 1;
     }
 
     pub(super) fn note_heard(&mut self, from: PeerId, to: PeerId, bytes: &[u8]) {
         let expected = self.heard.entry((from, to)).or_default();
-        let number = bytes.try_into().ok().map(u32::from_le_bytes);
-        if number != Some(*expected) {
-            let what = format!("{to} expected number {expected} of {from} and heard {number:?}");
+        let heard = Talk::from_bytes(bytes);
+        let is_next = heard.is_some_and(|heard| {
+            heard == *expected || (heard.episode > expected.episode && heard.count == 0)
+        });
+        if !is_next {
+            let what = format!("{to} expected {expected:?} of {from} and heard {heard:?}");
             self.complaint.get_or_insert(Broken::new(Promise::Reliable, what));
         }
-        *expected += 1;
+        if let Some(heard) = heard {
+            *expected = Talk { count: heard.count + 1, ..heard };
+        }
     }
 
     pub(super) fn take_complaint(&mut self) -> Result<(), Broken> {
@@ -97,9 +127,9 @@ impl Ledger {
     pub(super) fn look_settled(&self, members: &[PeerId]) -> Result<(), Broken> {
         for (&(from, to), &sent) in &self.sent {
             if members.contains(&from) && members.contains(&to) {
-                let heard = self.heard.get(&(from, to)).copied().unwrap_or(0);
-                if heard != sent {
-                    let what = format!("{from} told {to} {sent} numbers, {heard} arrived");
+                let heard = self.heard.get(&(from, to)).copied().unwrap_or_default();
+                if heard != sent && sent.count > 0 {
+                    let what = format!("{from} told {to} {sent:?}, {heard:?} arrived");
                     return Err(Broken::new(Promise::Reliable, what));
                 }
             }

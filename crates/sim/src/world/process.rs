@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use samovar_directory::ConnId;
 use samovar_peer::{Buffer, ConnectionKey, Peer, PeerEvent, Request, Transmit};
-use samovar_session::{EndReason, Event as SessionEvent};
+use samovar_session::{EndReason, Event as SessionEvent, Session};
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{CloseCode, Duration, Mode, SeatId, SortedMap, Ticket, Time};
+use samovar_wire::{CloseCode, Duration, Mode, PeerId, SeatId, SortedMap, Ticket, Time};
 
 use super::direct::Channel;
 use super::{Event, World};
@@ -71,6 +71,8 @@ pub(super) struct Process {
     pub(super) leaving: Option<Time>,
     told_backlog: bool,
     is_tuned: bool,
+    /// The peer that it is, or was last.
+    pub(super) known_as: Option<PeerId>,
     /// The seat that its ticket must not open.
     pub(super) forbidden_seat: Option<SeatId>,
 }
@@ -133,6 +135,7 @@ impl<G: Game> World<G> {
             leaving: None,
             told_backlog: false,
             is_tuned: false,
+            known_as: None,
             forbidden_seat: None,
         });
         id
@@ -390,15 +393,19 @@ impl<G: Game> World<G> {
         let process = &self.processes[id];
         let Some(peer) = &process.peer else { return };
         let number = process.player;
+        let is_over = peer.is_over();
         let ticket = peer.session().and_then(|session| session.seat()).map(|seat| seat.1);
+        let known_as = peer.session().map(Session::me);
+        self.processes[id].known_as = known_as;
         let player = &mut self.players[number];
         if ticket.is_some() && ticket != player.ticket {
             player.founds = false;
             player.old_ticket = std::mem::replace(&mut player.ticket, ticket);
         }
+        let process = &self.processes[id];
         let is_late = process.leaving.is_some_and(|since| since + LEAVE_WITHIN <= self.now);
         let is_done = process.socket.is_none() && process.channels.is_empty();
-        if is_late || (peer.is_over() && is_done) {
+        if is_late || (is_over && is_done) {
             self.end_process(id);
             self.reload_later(number, RELOAD_AFTER);
         }

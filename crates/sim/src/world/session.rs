@@ -20,11 +20,17 @@ impl<G: Game> World<G> {
     /// Runs the plan to its end, or to the first broken promise.
     pub(crate) fn play(&mut self) {
         self.gather();
+        if self.violation.is_some() {
+            return;
+        }
         let start = self.now();
         for (index, &(at, _)) in self.plan.faults.iter().enumerate() {
             self.queue.push(start + at.since(Time::ZERO), Event::Fault(index));
         }
         self.run_until(start + self.plan.lasts);
+        if self.violation.is_some() {
+            return;
+        }
         self.heal();
         self.settle();
     }

@@ -13,9 +13,37 @@ use crate::game::{Game, ProcessId};
 use crate::network::Place;
 
 /// Longer texts are cut off.
-const TEXT_MAX: usize = 110;
+const TEXT_MAX: usize = 150;
 
 impl<G: Game> World<G> {
+    /// What is said of peers names the players that they are, and what only machines read is left out.
+    fn readable(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (id, process) in self.processes.iter().enumerate() {
+            let Some(peer) = process.known_as else { continue };
+            let name = format!("P{}.{id}", process.player);
+            text = text.replace(&format!("PeerId({})", peer.0), &name).replace(&peer.to_string(), &name);
+        }
+        while let Some(start) = text.find("session: SessionId(") {
+            let end = text[start..].find(", ").map_or(text.len(), |end| start + end + 2);
+            text.replace_range(start..end, "");
+        }
+        for (long, brief) in [
+            (", signature: Signature", " Signature"),
+            ("ObjectId { creator: ", "{"),
+            (", number: ", ":"),
+            ("Session(", "("),
+            ("Warrant(Warrant {", "Warrant({"),
+        ] {
+            text = text.replace(long, brief);
+        }
+        while let Some(start) = text.find(" Signature(") {
+            let end = text[start..].find(')').map_or(text.len(), |end| start + end + 1);
+            text.replace_range(start..end, "");
+        }
+        short(&text)
+    }
+
     /// A peer said something.
     pub(super) fn tell_event(&mut self, id: ProcessId, event: &PeerEvent) {
         if !self.trace.is_full() {
@@ -28,8 +56,14 @@ impl<G: Game> World<G> {
                 | Event::ObjectCreated(_)
                 | Event::ObjectDestroyed { .. }
                 | Event::Ownership { .. },
-            ) => self.trace.packet(self.now, place, place, || short(&format!("{event:?}"))),
-            _ => self.trace.note(self.now, place, || short(&format!("{event:?}"))),
+            ) => {
+                let what = self.readable(&format!("{event:?}"));
+                self.trace.packet(self.now, place, place, || what);
+            }
+            _ => {
+                let what = self.readable(&format!("{event:?}"));
+                self.trace.note(self.now, place, || what);
+            }
         }
     }
 
@@ -45,7 +79,7 @@ impl<G: Game> World<G> {
                 } else {
                     FromRelay::decode(body).map(|message| format!("{message:?}"))
                 };
-                let what = short(&what.unwrap_or_else(|error| format!("{error:?}")));
+                let what = self.readable(&what.unwrap_or_else(|error| format!("{error:?}")));
                 let is_noise = ["Pulse", "Signal", "Listing"].iter().any(|noise| what.starts_with(noise));
                 if is_noise {
                     self.trace.packet(self.now, from, to, || what);
@@ -53,7 +87,9 @@ impl<G: Game> World<G> {
                     self.trace.message(self.now, from, to, || what);
                 }
             }
-            Ok(RelayFrame::Forward { mode, payload, .. }) if to == Place::Relay => {
+            Ok(RelayFrame::Forward { mode, payload, peer }) if to == Place::Relay => {
+                let receiver = self.processes.iter().position(|process| process.known_as == Some(peer));
+                let to = receiver.map_or(to, |process| self.place(process));
                 self.tell_content(from, to, mode, payload);
             }
             _ => {}
@@ -97,7 +133,10 @@ fn content(bytes: &[u8]) -> (String, bool) {
                     Ok(MessageKind::Control) => {
                         let control = PeerControl::decode(&bytes[1..]);
                         is_control = true;
-                        text.push_str(&format!(" {}", short(&format!("{control:?}"))));
+                        match control {
+                            Ok(control) => text.push_str(&format!(" {control:?}")),
+                            Err(error) => text.push_str(&format!(" {error:?}")),
+                        }
                     }
                     Ok(kind) => text.push_str(&format!(" {kind:?}")),
                     Err(_) => text.push_str(" segment"),

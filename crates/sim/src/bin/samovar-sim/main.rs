@@ -35,7 +35,9 @@ fn main() -> ExitCode {
 
 /// Runs a seed and prints everything that happens.
 fn replay(scenario: &Scenario, seed: u64) -> ExitCode {
-    let outcome = run(scenario.plan(seed), Toy::new(), true);
+    let plan = scenario.plan(seed);
+    println!("{plan:#?}");
+    let outcome = run(plan, Toy::new(), true);
     for entry in outcome.trace.entries() {
         println!("{entry}");
     }
