@@ -440,6 +440,7 @@ impl Roster {
         let wants_new_term = self.waking_until.is_some() || !has_majority;
         if self.relay && wants_new_term && self.heir.is_none() && self.claim_after <= now {
             self.push_claim(now, self.me);
+            self.claim_after = now + LEASE;
         }
     }
 
