@@ -220,6 +220,7 @@ impl World {
         if !view.has(member.peer) {
             return self.end(slot);
         }
+        member.roster().into_iter().for_each(Roster::handle_view);
         member.view = Arc::clone(view);
         member.missed.retain(|peer| view.has(*peer));
         let number = view.number();

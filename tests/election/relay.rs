@@ -215,8 +215,9 @@ impl World {
     }
 
     fn note_relay(&mut self, slot: usize, is_reached: bool) {
+        let now = self.now;
         if let Some(roster) = self.member_mut(slot).and_then(Member::roster) {
-            roster.set_relay(is_reached);
+            roster.set_relay(now, is_reached);
         }
     }
 
