@@ -106,11 +106,11 @@ impl World {
     /// Takes the session object. The former host stays a member until it is removed.
     fn become_host(&mut self, slot: usize) {
         let Some(member) = self.member_mut(slot) else { return };
-        let (peer, term) = (member.peer, member.term());
+        let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
         let view = Arc::make_mut(&mut member.view);
         view.dismiss_backup(peer);
         if term.is_witnessed() {
-            view.begin_electorate();
+            view.begin_electorate(|other| !missed.contains(&other));
         }
         member.holding = SortedMap::new();
         self.publish(slot);

@@ -79,7 +79,7 @@ impl World {
             view.admit(Time::ZERO, peer, &hello(), &mut entropy).unwrap();
         }
         view.name_backup(founders[0], None, |_| true);
-        view.begin_electorate();
+        view.begin_electorate(|_| true);
         let view = Arc::new(view);
         for (slot, entered) in entered.into_iter().enumerate() {
             let peer = founders[slot];

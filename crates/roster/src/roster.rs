@@ -14,8 +14,6 @@ use crate::{RelayKey, View};
 
 /// How often a claim is repeated while the host is missed.
 const CLAIM_AGAIN: Duration = Duration::from_millis(250);
-/// How long a host that has renewed its term waits until it does so again.
-const RENEWS_AFTER: Duration = Duration::from_millis(1_000);
 /// A relay that leaves claims unanswered for so long is taken for away.
 const RELAY_ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
 /// How long a resignation may travel to the members until the relay is asked.
@@ -311,8 +309,8 @@ impl Roster {
         (self.said, self.ballot, self.heir) = (None, None, None);
         (self.missed_since, self.alone_since, self.waking_until) = (None, None, None);
         self.is_lease_over = false;
-        // While those who are missed are members, a new term helps no more than the one before.
-        self.claim_after = if is_renewal { self.claim_after + RENEWS_AFTER } else { Time::ZERO };
+        // A renewed term may help no more than the one before: the pause goes on.
+        self.claim_after = if is_renewal { self.claim_after } else { Time::ZERO };
         self.unanswered_since = None;
         self.acts.clear();
     }
@@ -455,6 +453,7 @@ impl Roster {
         let wants_new_term = self.waking_until.is_some() || !has_majority;
         if self.relay && wants_new_term && self.heir.is_none() && self.claim_after <= now {
             self.push_claim(now, self.me);
+            self.claim_after = now + LEASE;
         }
     }
 

@@ -29,7 +29,7 @@ fn view() -> View {
         view.admit(Time::ZERO, PeerId(n), &hello, &mut entropy).unwrap();
     }
     view.name_backup(PeerId(1), None, |_| true);
-    view.begin_electorate();
+    view.begin_electorate(|_| true);
     view
 }
 
