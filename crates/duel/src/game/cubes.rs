@@ -181,8 +181,7 @@ impl Cubes {
         if session.suspension(now).is_some() {
             return;
         }
-        let is_over =
-            |track: &Track| time > track.ends_at.max(self.judged_since).saturating_add(KEPT_FOR);
+        let is_over = |track: &Track| time > track.ends_at.max(self.judged_since).saturating_add(KEPT_FOR);
         let me = session.me();
         let own = session.objects().filter(|object| object.owner() == me && object.traits().kind == CUBE);
         let over = own.map(samovar_session::Object::id);

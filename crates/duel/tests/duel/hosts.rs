@@ -233,7 +233,8 @@ fn a_host_that_hands_over_plays_on_and_nothing_stands_still() {
             assert!(after.score >= row.score && after.lost >= row.lost, "{:?} lost points", row.player);
         }
         let host = world.host();
-        let kept = host.session.objects().filter(|object| matches!(object.traits().kind, SCOREBOARD | TEAPOT));
+        let kept =
+            host.session.objects().filter(|object| matches!(object.traits().kind, SCOREBOARD | TEAPOT));
         let owners: Vec<_> = kept.filter(|object| object.owner() == former).collect();
         assert_eq!(owners.len(), 1, "the former host drives its own teapot and no other: {owners:?}");
         let ghosts = host.duel.scene(world.now, &host.session).teapots;
