@@ -28,6 +28,8 @@ pub(crate) struct World {
     /// Directed pairs that nothing passes.
     pub(crate) cuts: Vec<(PeerId, PeerId)>,
     next_peer: u32,
+    /// Of all who join.
+    pub(crate) rules: Rules,
 }
 
 pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));
@@ -51,6 +53,10 @@ impl Craft {
 
 impl World {
     pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
+        Self::with_rules(seed, loss_percent, Rules::default())
+    }
+
+    pub(crate) fn with_rules(seed: u8, loss_percent: u64, rules: Rules) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
         let warrant = signatory.warrant(SessionId(7), Term::FIRST, PeerId(100));
         let mut world = Self {
@@ -65,6 +71,7 @@ impl World {
             delays: BTreeMap::new(),
             cuts: Vec::new(),
             next_peer: 100,
+            rules,
         };
         world.join(None);
         world
@@ -84,7 +91,7 @@ impl World {
             ticket,
             capacity: 8,
             entropy: self.dice.bytes(),
-            rules: Rules::default(),
+            rules: self.rules,
         }
     }
 
