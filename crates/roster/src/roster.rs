@@ -58,7 +58,7 @@ pub enum Role {
 pub enum Suspension {
     /// The host is missed, and nobody could succeed it yet.
     HostLost,
-    /// This host reaches neither the relay nor most of those who could replace it: others may have.
+    /// The host reaches neither the relay nor most of those who could replace it: others may have.
     NoMajority,
     /// This host slept, and asks whether it was replaced.
     Slept,
@@ -192,7 +192,14 @@ impl Roster {
                 None
             }
         } else {
-            self.missed_since.filter(|&since| since + SUSPENDED_AFTER <= now).map(|_| Suspension::HostLost)
+            let is_lost = self.missed_since.is_some_and(|since| since + SUSPENDED_AFTER <= now);
+            // A host that only goes names an heir.
+            let says_so = self.heir.is_none() && self.election.misses(self.host, self.term);
+            match (is_lost, says_so) {
+                (true, _) => Some(Suspension::HostLost),
+                (false, true) => Some(Suspension::NoMajority),
+                (false, false) => None,
+            }
         }
     }
 
@@ -240,11 +247,13 @@ impl Roster {
     }
 
     /// Whether the relay can be reached now.
-    pub fn set_relay(&mut self, reached: bool) {
+    pub fn set_relay(&mut self, now: Time, reached: bool) {
         self.relay = reached;
         self.hear_relay();
         if reached {
-            self.claim_after = Time::ZERO;
+            // A host whose majority is gone lets that come first, if it went on without it.
+            let gives_way = self.is_host() && self.term.is_witnessed() && self.waking_until.is_none();
+            self.claim_after = if gives_way { now + LEASE } else { Time::ZERO };
         }
     }
 
@@ -385,14 +394,19 @@ impl Roster {
             return;
         }
         let voters = &view.electorate().peers;
-        let reached = voters.iter().filter(|&&peer| peer == self.me || !lives.missed.contains(&peer)).count();
+        // Who was removed for its silence may vote for another all the same.
+        let is_heard = |peer: PeerId| view.has(peer) && !lives.missed.contains(&peer);
+        let reached = voters.iter().filter(|&&peer| peer == self.me || is_heard(peer)).count();
         let has_majority = reached * 2 > voters.len();
+        self.note_silence(now);
         if has_majority || self.reaches_relay() {
             self.alone_since = None;
         } else {
             self.alone_since.get_or_insert(now);
         }
-        self.is_lease_over = self.alone_since.is_some_and(|since| since + LEASE <= now);
+        // That there is a relay again does not say what it granted meanwhile: its answer does, which begins a term.
+        let was_over = self.is_lease_over && !has_majority;
+        self.is_lease_over = was_over || self.alone_since.is_some_and(|since| since + LEASE <= now);
         if self.waking_until.is_some_and(|until| until <= now) && !self.reaches_relay() && has_majority {
             self.waking_until = None;
         }
@@ -443,14 +457,17 @@ impl Roster {
     }
 
     fn claim(&mut self, now: Time, view: &View, lives: Lives<'_>) {
-        if self.unanswered_since.is_some_and(|since| since + RELAY_ANSWERS_WITHIN <= now) {
-            // It is asked on, but not waited for.
-            self.is_relay_silent = true;
-        }
+        self.note_silence(now);
         if self.relay && self.claim_after <= now {
             let candidate = self.candidate(view, lives);
             self.push_claim(now, candidate);
         }
+    }
+
+    /// A relay that is silent is asked on, but not waited for.
+    fn note_silence(&mut self, now: Time) {
+        self.is_relay_silent |=
+            self.unanswered_since.is_some_and(|since| since + RELAY_ANSWERS_WITHIN <= now);
     }
 
     fn push_claim(&mut self, now: Time, candidate: PeerId) {
@@ -564,7 +581,7 @@ mod tests {
     /// Those of 1 to 4 that live miss the host and tell each other what they want, until nobody has news.
     fn elect(living: &[u32], gone: &[u32]) -> Vec<(u64, u32)> {
         let mut rosters: Vec<_> = living.iter().map(|&n| roster(n)).collect();
-        rosters.iter_mut().for_each(|roster| roster.set_relay(false));
+        rosters.iter_mut().for_each(|roster| roster.set_relay(at(0), false));
         for ms in 0..20 {
             let all: Vec<_> = rosters.iter_mut().map(|roster| look(roster, ms, gone)).collect();
             for (n, act) in
@@ -611,7 +628,7 @@ mod tests {
     #[test]
     fn nobody_votes_while_a_member_that_lives_reaches_the_relay() {
         let mut roster = roster(2);
-        roster.set_relay(false);
+        roster.set_relay(at(0), false);
         for (peer, relay) in [(3, false), (4, true)] {
             let missing = Missing { term: Term::FIRST, missed: true, relay };
             roster.handle_missing(PeerId(peer), missing);
@@ -624,7 +641,7 @@ mod tests {
     #[test]
     fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
         let mut roster = roster(2);
-        roster.set_relay(false);
+        roster.set_relay(at(0), false);
         for peer in [3, 4] {
             let missing = Missing { term: Term::FIRST, missed: true, relay: false };
             roster.handle_missing(PeerId(peer), missing);
@@ -645,20 +662,63 @@ mod tests {
     #[test]
     fn a_host_without_relay_and_majority_is_suspended_when_its_lease_ends() {
         let mut host = roster(1);
-        host.set_relay(false);
+        host.set_relay(at(0), false);
         look(&mut host, 0, &[2, 3]);
         assert_eq!(host.suspension(at(999)), None);
         look(&mut host, 1_000, &[2, 3]);
         assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
         look(&mut host, 1_001, &[2]);
         assert_eq!(host.suspension(at(1_001)), None, "three of four");
-        host.set_relay(true);
-        assert_eq!(
-            claims(&look(&mut host, 1_002, &[2, 3])),
-            [(512, 1)],
-            "a fresh term has a fresh electorate"
-        );
-        assert_eq!(host.suspension(at(5_000)), None);
+        host.set_relay(at(1_002), true);
+        assert_eq!(claims(&look(&mut host, 2_001, &[2, 3])), [], "those who went on come first");
+        let renewal = claims(&look(&mut host, 2_002, &[2, 3]));
+        assert_eq!(renewal, [(512, 1)], "a fresh term has a fresh electorate");
+        assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
+        assert_eq!(host.suspension(at(2_003)), None);
+    }
+
+    #[test]
+    fn a_host_whose_relay_does_not_answer_is_suspended_as_if_it_had_none() {
+        let mut host = roster(1);
+        for ms in [0, 500, 1_000, 1_999] {
+            look(&mut host, ms, &[2, 3]);
+            assert_eq!(host.suspension(at(ms)), None, "{ms}");
+        }
+        look(&mut host, 2_000, &[2, 3]);
+        assert_eq!(host.suspension(at(2_000)), Some(Suspension::NoMajority));
+    }
+
+    #[test]
+    fn a_suspended_host_that_reaches_the_relay_again_waits_for_its_word() {
+        let mut host = roster(1);
+        host.set_relay(at(0), false);
+        [0, 1_000].map(|ms| look(&mut host, ms, &[2, 3]));
+        host.set_relay(at(1_000), true);
+        assert_eq!(claims(&look(&mut host, 2_000, &[2, 3])), [(512, 1)]);
+        assert_eq!(host.suspension(at(2_000)), Some(Suspension::NoMajority));
+        assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
+        assert_eq!(host.suspension(at(2_010)), None);
+    }
+
+    #[test]
+    fn who_was_removed_for_its_silence_is_not_with_the_host() {
+        let mut host = roster(1);
+        host.set_relay(at(0), false);
+        let mut view = view();
+        [2, 3].map(|n| view.vacate(at(0), PeerId(n)));
+        let nobody = SortedSet::new();
+        [0, 1_000].map(|ms| host.watch(at(ms), &view, Lives { missed: &nobody, doubted: &nobody }));
+        assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
+    }
+
+    #[test]
+    fn who_hears_that_its_host_is_suspended_is_so_itself() {
+        let mut member = roster(4);
+        let missing = |missed| Missing { term: Term::FIRST, missed, relay: false };
+        member.handle_missing(PeerId(1), missing(true));
+        assert_eq!(member.suspension(at(0)), Some(Suspension::NoMajority));
+        member.handle_missing(PeerId(1), missing(false));
+        assert_eq!(member.suspension(at(1)), None);
     }
 
     #[test]
@@ -669,7 +729,7 @@ mod tests {
         assert_eq!(claims(&look(&mut host, 0, &[])), [(512, 1)]);
         assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
         assert_eq!(host.suspension(at(10)), None);
-        host.set_relay(false);
+        host.set_relay(at(0), false);
         host.handle_wake(at(100));
         look(&mut host, 200, &[]);
         assert_eq!(host.suspension(at(200)), Some(Suspension::Slept));
@@ -705,13 +765,13 @@ mod tests {
     #[test]
     fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
         let mut voter = roster(2);
-        voter.set_relay(false);
+        voter.set_relay(at(0), false);
         for peer in [3, 4] {
             voter.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
         }
         voter.handle_vote(PeerId(2), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
         assert_eq!(voter.count(&view()), Some((VOTED, PeerId(2))));
-        voter.set_relay(true);
+        voter.set_relay(at(0), true);
         assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
         voter.handle_denial(true);
         assert_eq!(voter.poll_act(), Some(Act::Yield));

@@ -143,9 +143,10 @@ pub struct Session {
     backup: Option<PeerId>,
     /// Where the search for a backup goes on.
     last_backup: Option<PeerId>,
-    /// Peers that were members, or broke the rules, and when they were last heard: not linked again, and told so when
-    /// they speak.
-    closed: VecDeque<(PeerId, Time)>,
+    /// Peers that were members, or broke the rules: not linked again, and told so when they speak.
+    closed: VecDeque<PeerId>,
+    /// When peers that are linked no longer were last heard.
+    parted: SortedMap<PeerId, Time>,
     /// When a stranger was last told that it is no member.
     last_rebuff: Time,
     entropy: Entropy,
@@ -158,8 +159,9 @@ pub struct Session {
     leavers: SortedSet<PeerId>,
     /// When the view was last published, by this peer.
     published: Time,
-    /// Session time at which those who this peer voted with went on without the relay; zero when they did not.
-    split_at: Time,
+    /// Session time from which on others may have gone on without this peer: it lost its host, or its majority, or
+    /// lives under a host that was voted for.
+    split_at: Option<Time>,
     /// What the host of which term was told of this peer's fitness.
     told_standing: Option<(Term, Standing)>,
     /// When time last passed here.
@@ -210,6 +212,7 @@ impl Session {
             backup: None,
             last_backup: None,
             closed: VecDeque::new(),
+            parted: SortedMap::new(),
             last_rebuff: Time::ZERO,
             entropy: Entropy::new(config.entropy),
             seat: None,
@@ -218,7 +221,7 @@ impl Session {
             knocks: VecDeque::new(),
             leavers: SortedSet::new(),
             published: now,
-            split_at: Time::ZERO,
+            split_at: None,
             told_standing: None,
             last_now: now,
             is_put_off: false,
@@ -507,7 +510,7 @@ impl Session {
 
     /// Ends the link to a peer and tells it why.
     fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
-        if let Some(peering) = self.links.remove(&peer) {
+        if let Some(peering) = self.remove_link(peer) {
             // Who leaves for good may be told so by a packet of no link; others may be linked again before it arrives.
             let is_final = code == CloseCode::Left;
             let packet =
@@ -518,18 +521,26 @@ impl Session {
     }
 
     /// Not to be linked again. Who fell off the end of the list is told nothing, which costs it a time-out.
-    fn close_to(&mut self, now: Time, peer: PeerId) {
-        if self.is_closed_to(peer) {
+    fn close_to(&mut self, peer: PeerId) {
+        if self.closed.contains(&peer) {
             return;
         }
         if self.closed.len() == CLOSED_MAX {
             self.closed.pop_front();
         }
-        self.closed.push_back((peer, now));
+        self.closed.push_back(peer);
     }
 
-    fn is_closed_to(&self, peer: PeerId) -> bool {
-        self.closed.iter().any(|&(closed, _)| closed == peer)
+    /// The state of a link goes.
+    fn remove_link(&mut self, peer: PeerId) -> Option<Peering> {
+        let peering = self.links.remove(&peer)?;
+        if self.parted.len() == CLOSED_MAX
+            && let Some((&oldest, _)) = self.parted.iter().min_by_key(|(_, at)| **at)
+        {
+            self.parted.remove(&oldest);
+        }
+        self.parted.insert(peer, peering.link.heard_at());
+        Some(peering)
     }
 
     fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
@@ -556,6 +567,9 @@ impl Session {
         peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
         self.phase = Phase::Over;
         self.forget_callers();
+        if reason == EndReason::Removed {
+            self.report_divergence();
+        }
         self.push_event(Event::Ended(reason));
     }
 

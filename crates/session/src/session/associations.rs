@@ -81,8 +81,9 @@ impl Session {
         }
     }
 
+    /// Half as long again as the pace of updates, so that a host that plays needs no packet of its own for it.
     pub(super) fn host_pace(&self) -> Duration {
-        self.update_interval.clamp(HOST_PACE_MIN, LinkConfig::default().keep_alive)
+        self.update_interval.times(3).half().clamp(HOST_PACE_MIN, LinkConfig::default().keep_alive)
     }
 
     /// Opens the links to members that have none: to those that came, and to whoever closed one for a view that was
@@ -90,7 +91,7 @@ impl Session {
     pub(super) fn link_all_members(&mut self, now: Time) {
         let is_unlinked = |peer: &PeerId| {
             *peer != self.config.me
-                && !self.is_closed_to(*peer)
+                && !self.closed.contains(peer)
                 && !self.links.get(peer).is_some_and(|peering| peering.admitted)
         };
         let unlinked: Vec<_> = self.view.members().map(|member| member.peer).filter(is_unlinked).collect();
@@ -106,7 +107,7 @@ impl Session {
     pub(super) fn is_member_come_back(&self, now: Time, peer: PeerId) -> bool {
         self.phase == Phase::Member
             && self.view.has(peer)
-            && !self.is_closed_to(peer)
+            && !self.closed.contains(&peer)
             && self.may_restart(now, peer)
     }
 

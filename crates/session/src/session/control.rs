@@ -111,14 +111,14 @@ impl Session {
             }
             return;
         }
-        self.links.remove(&peer);
+        self.remove_link(peer);
         self.objects.remove_peer(peer);
         if code == CloseCode::Left && self.view.has(peer) {
             self.leavers.insert(peer);
         }
         // A member may have read of this peer in no view yet, and will when its host is further.
         if code != CloseCode::NotAMember || self.is_host() || !self.view.has(peer) {
-            self.close_to(now, peer);
+            self.close_to(peer);
         }
         if code.blame() == Blame::Misbehaviour {
             self.push_event(Event::LinkClosed { peer, code });
