@@ -107,9 +107,28 @@ impl Life {
             );
         }
         for (peer, session) in &self.world.peers {
-            eprintln!("{peer} host {} term {} member {}", session.host(), session.term().0, session.is_member());
-            for n in 100..110 { if let Some(s) = session.silence(self.world.now, PeerId(n)) { eprintln!("   {} silent {:?}", PeerId(n), s); } }
-            for e in &self.world.events[peer] { if !matches!(e, Event::Accepted{..} | Event::Input{..} | Event::ObjectCreated(_) | Event::OwnerChanged{..}) { eprintln!("   {e:?}"); } }
+            eprintln!(
+                "{peer} host {} term {} member {}",
+                session.host(),
+                session.term().0,
+                session.is_member()
+            );
+            for n in 100..110 {
+                if let Some(s) = session.silence(self.world.now, PeerId(n)) {
+                    eprintln!("   {} silent {:?}", PeerId(n), s);
+                }
+            }
+            for e in &self.world.events[peer] {
+                if !matches!(
+                    e,
+                    Event::Accepted { .. }
+                        | Event::Input { .. }
+                        | Event::ObjectCreated(_)
+                        | Event::OwnerChanged { .. }
+                ) {
+                    eprintln!("   {e:?}");
+                }
+            }
         }
         panic!("{}: nobody is backed up, {} hosts", self.name, self.host());
     }

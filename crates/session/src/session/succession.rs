@@ -142,7 +142,12 @@ impl Session {
         if self.term().is_witnessed() {
             self.view.begin_electorate();
         }
+        let published = self.published;
         self.publish_view(now);
+        if former == self.me() {
+            // A fresh term of the same host is no change to wait for: it may need many while those it lost are members.
+            self.published = published;
+        }
         self.on_resumed(now);
     }
 

@@ -27,14 +27,9 @@ pub(crate) struct World {
     pub(crate) delays: BTreeMap<(PeerId, PeerId), Duration>,
     /// Directed pairs that nothing passes.
     pub(crate) cuts: Vec<(PeerId, PeerId)>,
-<<<<<<< HEAD
-    next_peer: u32,
-    /// Of all who join.
-=======
     pub(crate) next_peer: u32,
     /// When each peer last claimed.
     claims: BTreeMap<PeerId, Time>,
->>>>>>> core4
     pub(crate) rules: Rules,
 }
 

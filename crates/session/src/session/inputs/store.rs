@@ -59,11 +59,6 @@ impl Store {
         Ok(())
     }
 
-    /// Whether an input is there.
-    pub(super) fn has(&self, (seat, number): (SeatId, u64)) -> bool {
-        self.shelves.get(&seat).is_some_and(|shelf| shelf.inputs.contains_key(&number))
-    }
-
     /// An input, and until when it is kept.
     pub(super) fn get(&self, (seat, number): (SeatId, u64)) -> Option<(&[u8], Time)> {
         let kept = self.shelves.get(&seat)?.inputs.get(&number)?;
@@ -163,7 +158,7 @@ mod tests {
         store.expire(SOON + Duration::from_millis(1), |_| false);
         assert_eq!(drain(&mut store), [1]);
         store.expire(SOON, |_| true);
-        assert!(!store.has((SEAT, 1)));
+        assert!(store.get((SEAT, 1)).is_none());
         store.keep((SEAT, 1), b"x", SOON).unwrap();
         store.give();
         assert_eq!(drain(&mut store), [0; 0], "the game has seen it");
