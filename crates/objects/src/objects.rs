@@ -118,6 +118,8 @@ pub struct Objects {
     replicas: SortedMap<PeerId, Replica>,
     /// Members of a star to whom this one does not speak.
     aside: SortedSet<PeerId>,
+    /// At the host of a star: ends that members reported of what this peer did not know.
+    reported: Tombs,
     /// At the host: grants whose receivers have not announced themselves yet.
     granted: SortedMap<ObjectId, Promise>,
     /// Peers that were linked and are no longer: theirs are the orphans.
@@ -185,6 +187,7 @@ impl Objects {
             tombs: Tombs::default(),
             replicas: SortedMap::new(),
             aside: SortedSet::new(),
+            reported: Tombs::default(),
             granted: SortedMap::new(),
             departed: VecDeque::new(),
             unsettled: false,

@@ -187,7 +187,7 @@ impl Objects {
     pub(super) fn highest_stamp(&self, id: ObjectId) -> Option<Stamp> {
         let known = self.slots.get(id)?.stamp;
         let granted = self.granted.get(&id).map_or(known, |promise| promise.stamp);
-        let ended = self.tombs.stamp(id).unwrap_or(known);
+        let ended = self.tombs.stamp(id).max(self.reported.stamp(id)).unwrap_or(known);
         Some(known.max(granted).max(ended))
     }
 

@@ -197,7 +197,9 @@ impl Objects {
         let (id, stamp) = (announcement.id, announcement.stamp);
         let owner = announcement.owner;
         if !self.may_tell(from, owner) || (owner != from && id == ObjectId::SESSION) {
-            return Err(CloseCode::NotYours);
+            // Who hosted a star may not know yet that this peer does.
+            let is_late = self.star && self.is_host() && stamp.term < self.term;
+            return if is_late { Ok(()) } else { Err(CloseCode::NotYours) };
         }
         self.check_term(stamp)?;
         if id == ObjectId::SESSION {
@@ -237,7 +239,8 @@ impl Objects {
     }
 
     fn accept(&mut self, from: PeerId, new: &Announcement<'_>) -> Result<(), CloseCode> {
-        if self.tombs.stamp(new.id).is_some_and(|death| death >= new.stamp) {
+        let contested = self.contested(new);
+        if contested.is_none() && self.tombs.stamp(new.id).is_some_and(|death| death >= new.stamp) {
             return Ok(());
         }
         let known = self.slots.get(new.id).map(|o| (o.stamp, o.owner));
@@ -281,6 +284,9 @@ impl Objects {
         self.slots.insert(object);
         if self.is_center() {
             self.pass_on(id);
+            if let Some(end) = contested {
+                self.defend(id, new.owner, end);
+            }
         }
         self.refresh_claim(id);
         match known {
@@ -540,7 +546,7 @@ impl Objects {
     }
 
     /// Its owner, who is here, shall have an object under a stamp above this one, which somebody believes in.
-    fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
+    pub(super) fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
         if self.granted_to(id).is_some() {
             return;
         }
@@ -553,6 +559,9 @@ impl Objects {
     /// A member says so, after somebody is gone. Of its own and of what the gone had it is believed. What others have
     /// lives: under a new stamp, so that it comes back where it was taken for dead.
     fn weigh(&mut self, from: PeerId, run: &Deaths) {
+        if self.star {
+            self.note_report(from, run);
+        }
         for (id, owner, stamp) in self.doomed(run) {
             if owner == from || (owner != self.me && !self.replicas.contains_key(&owner)) {
                 self.end_by(from, id, run.stamp);
