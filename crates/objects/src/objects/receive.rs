@@ -404,10 +404,8 @@ impl Objects {
             return Ok(());
         }
         // The host takes no more than the gone could have owned and it may own itself.
-        if death.is_none()
-            && self.departed.contains(&owner)
-            && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX
-        {
+        let may_be = self.departed.contains(&owner) || (self.star && known.is_some());
+        if death.is_none() && may_be && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
             self.accept(from, orphan)?;
             self.adopt_one(id);
         } else if let Some(replica) = self.replicas.get_mut(&from)
@@ -415,6 +413,10 @@ impl Objects {
         {
             // It ended, or nobody else knows of it: it shall not stay with one member for ever.
             replica.destroys.insert(id, death.unwrap_or(stamp));
+            if self.star {
+                let ObjectId { creator, number } = id;
+                self.note_report(from, &Deaths { creator, first: number, last: number, stamp });
+            }
         }
         Ok(())
     }
