@@ -120,6 +120,7 @@ fn start(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8) -> 
         schemas: game::schemas(),
         paths: config.paths,
         capacity: CAPACITY,
+        rules: samovar_peer::Rules::default(),
     };
     let bot = Bot {
         duel: Duel::new(DuelConfig { seed, robots: 0, is_resuming: false }),

@@ -220,11 +220,11 @@ impl Directory {
         let Some((_, host)) = game.pending.take_if(|pending| pending.0 == term) else { return };
         let warrant = self.signatory.warrant(session, term, host);
         game.warrant = Some(warrant);
-        let waiting = game.claims.take_waiting();
+        let waiting = game.claims.answer();
         game.claims.forget();
         self.timers.stop(Timer::Probe(session));
         self.broadcast(session, None, &FromRelay::Issued(warrant));
-        self.deny_losers(warrant, waiting);
+        self.deny_losers(warrant, &waiting);
         self.admit_entrants(now, session);
     }
 

@@ -139,6 +139,8 @@ pub(crate) struct Replica {
     acked: VecDeque<u64>,
     /// Bytes that a state takes, on average, in sixteenths.
     pub(crate) state_size: usize,
+    /// The slot that the next frame begins with, or with the first above it: where room ended in the last one.
+    pub(crate) begin: u32,
 }
 
 impl Replica {

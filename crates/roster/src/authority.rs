@@ -4,7 +4,7 @@ use ed25519_dalek::{Signature as Ed25519Signature, Signer as _, SigningKey, Veri
 use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Term, Warrant};
 
 /// The key that verifies what the relay signs. A peer takes it from the relay it enters by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RelayKey(VerifyingKey);
 
 impl RelayKey {

@@ -1,39 +1,31 @@
-//! Watches the host and decides when to claim its succession (DESIGN §4 "Election").
+//! Watches the host, and finds its successor with the relay or without it (DESIGN §4 "Election", PROTOCOL §4.10).
+//!
+//! Everybody watches at once and names at once whom it wants, so many deaths cost one time-out, and there is no turn
+//! to wait for: the relay takes the first word, and without it a majority decides.
 
-use samovar_wire::{Duration, PeerId, SessionId, SortedMap, Term, Time, Warrant};
+use std::collections::VecDeque;
 
+use samovar_wire::control::{Missing, PeerControl, Vote};
+use samovar_wire::view::Electorate;
+use samovar_wire::{Duration, PeerId, SessionId, SortedSet, Term, Time, Warrant};
+
+use crate::election::Election;
 use crate::{RelayKey, View};
 
-/// Silence after which a peer is missed. Ten keep-alives: a page that draws slowly is not dead.
-pub const MISSED_AFTER: Duration = Duration::from_millis(1_000);
-/// The same when the relay says that the peer's connection closed: then three keep-alives are enough.
-pub const MISSED_AFTER_HINT: Duration = Duration::from_millis(300);
-/// How much longer each further member in the line of succession waits, so that the first is not raced.
-const SUCCESSION_STEP: Duration = Duration::from_millis(250);
-/// How long a claim waits for its answer, or after a denial, before it is repeated.
-const CLAIM_AGAIN: Duration = Duration::from_millis(1_000);
+/// How often a claim is repeated while the host is missed.
+const CLAIM_AGAIN: Duration = Duration::from_millis(250);
+/// A relay that leaves claims unanswered for so long is taken for away.
+const RELAY_ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
+/// How long a resignation may travel to the members until the relay is asked.
+const RESIGNATION_TRAVELS: Duration = Duration::from_millis(40);
+/// A vote that has come to nothing for so long is followed by one in the next term.
+const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
+/// How long a host reigns on that reaches neither the relay nor a majority of the electorate.
+pub const LEASE: Duration = Duration::from_millis(1_000);
 /// With the host missed for so long and no successor, the session is suspended here.
-const SUSPENDED_AFTER: Duration = Duration::from_millis(3_000);
-
-/// What is known of a peer's life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Liveness {
-    /// How long nothing was heard of it.
-    pub silence: Duration,
-    /// The relay says that its connection closed.
-    pub hint: bool,
-    /// It said that it leaves.
-    pub left: bool,
-}
-
-impl Liveness {
-    /// Whether the peer is missed.
-    #[must_use]
-    pub fn is_missed(&self) -> bool {
-        let patience = if self.hint { MISSED_AFTER_HINT } else { MISSED_AFTER };
-        self.left || self.silence >= patience
-    }
-}
+const SUSPENDED_AFTER: Duration = Duration::from_millis(1_000);
+/// How long a host that slept waits for news of what it missed, when the relay is away.
+const WAKING: Duration = Duration::from_millis(1_000);
 
 /// What a warrant turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +38,7 @@ pub enum Verdict {
     Forged,
 }
 
-/// The second seed's server roles (§2.1), and `Suspended` for a member without a host.
+/// The second seed's server roles (§2.1), and `Suspended`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A member.
@@ -57,26 +49,105 @@ pub enum Role {
     ActiveAlone,
     /// Host with a synced backup.
     ActiveBackedUp,
-    /// The host is missed and nobody could succeed it yet.
-    Suspended,
+    /// Nobody decides here at present.
+    Suspended(Suspension),
+}
+
+/// Why nobody decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suspension {
+    /// The host is missed, and nobody could succeed it yet.
+    HostLost,
+    /// This host reaches neither the relay nor most of those who could replace it: others may have.
+    NoMajority,
+    /// This host slept, and asks whether it was replaced.
+    Slept,
+}
+
+/// What a roster wants done.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Act {
+    /// Tell every member.
+    Tell(PeerControl),
+    /// Claim this term for this peer, from the relay.
+    Claim(Term, PeerId),
+    /// The relay's host lives: this side, which voted, has lost. Whoever is on it comes back by its ticket.
+    Yield,
+}
+
+/// What is known of the others' lives at a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Lives<'a> {
+    /// Who is missed: gone, or silent for longer than a living peer is.
+    pub missed: &'a SortedSet<PeerId>,
+    /// Who has been silent for long enough not to be preferred as a successor; all that are missed, too.
+    pub doubted: &'a SortedSet<PeerId>,
 }
 
 /// One peer's judgement of who hosts and who should.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Roster {
     me: PeerId,
     key: RelayKey,
+    /// The highest that the relay gave, as far as this peer knows.
     warrant: Warrant,
+    /// The present term, that of the warrant or one that was voted since.
+    term: Term,
+    host: PeerId,
+    /// Whether a lost host is succeeded at all.
+    migrates: bool,
+    /// Whether there is a connection to the relay.
+    relay: bool,
+    /// The relay leaves claims unanswered.
+    is_relay_silent: bool,
+    election: Election,
+    said: Option<Missing>,
+    ballot: Option<(Vote, Time)>,
+    /// Whom the host wants to be its successor.
+    heir: Option<PeerId>,
     missed_since: Option<Time>,
+    alone_since: Option<Time>,
+    is_lease_over: bool,
+    waking_until: Option<Time>,
     claim_after: Time,
+    /// The first claim that the relay has not answered.
+    unanswered_since: Option<Time>,
+    acts: VecDeque<Act>,
 }
 
 impl Roster {
-    /// A roster under its first warrant, or the reason why there is none: the warrant is forged.
+    /// A roster under its first warrant; `None` when that is forged.
     #[must_use]
     pub fn new(me: PeerId, key: RelayKey, warrant: Warrant) -> Option<Self> {
-        let roster = Self { me, key, warrant, missed_since: None, claim_after: Time::ZERO };
-        key.verifies_warrant(&warrant).then_some(roster)
+        let roster = Self {
+            me,
+            key,
+            warrant,
+            term: warrant.term,
+            host: warrant.host,
+            migrates: true,
+            relay: true,
+            is_relay_silent: false,
+            election: Election::default(),
+            said: None,
+            ballot: None,
+            heir: None,
+            missed_since: None,
+            alone_since: None,
+            is_lease_over: false,
+            waking_until: None,
+            claim_after: Time::ZERO,
+            unanswered_since: None,
+            acts: VecDeque::new(),
+        };
+        (key.verifies_warrant(&warrant) && warrant.term.is_witnessed()).then_some(roster)
+    }
+
+    /// Says whether a lost host is succeeded; it is unless set.
+    #[must_use]
+    pub fn with_migration(mut self, migrates: bool) -> Self {
+        self.migrates = migrates;
+        self
     }
 
     /// The session it is about.
@@ -85,33 +156,110 @@ impl Roster {
         self.warrant.session
     }
 
-    /// The highest warrant known.
+    /// The highest warrant known. The present term may be a later one, by vote.
     #[must_use]
     pub const fn warrant(&self) -> &Warrant {
         &self.warrant
     }
 
-    /// The host by that warrant.
+    /// The host of the present term.
     #[must_use]
     pub const fn host(&self) -> PeerId {
-        self.warrant.host
+        self.host
     }
 
-    /// The term of that warrant.
+    /// The present term.
     #[must_use]
     pub const fn term(&self) -> Term {
-        self.warrant.term
+        self.term
     }
 
-    /// Whether this peer hosts.
+    /// Whether this peer is host of the present term.
     #[must_use]
     pub fn is_host(&self) -> bool {
-        self.warrant.host == self.me
+        self.host == self.me
+    }
+
+    /// Why nothing is decided here now, if so.
+    #[must_use]
+    pub fn suspension(&self, now: Time) -> Option<Suspension> {
+        if self.is_host() {
+            if self.waking_until.is_some() {
+                Some(Suspension::Slept)
+            } else if self.ballot.is_some() || self.is_lease_over {
+                Some(Suspension::NoMajority)
+            } else {
+                None
+            }
+        } else {
+            self.missed_since.filter(|&since| since + SUSPENDED_AFTER <= now).map(|_| Suspension::HostLost)
+        }
+    }
+
+    /// Whether this peer may act as host now: it is, and has no reason to doubt that it still is.
+    #[must_use]
+    pub fn acts_as_host(&self) -> bool {
+        self.is_host() && self.waking_until.is_none() && self.ballot.is_none() && !self.is_lease_over
+    }
+
+    /// Whom the host wants to be its successor.
+    #[must_use]
+    pub const fn heir(&self) -> Option<PeerId> {
+        self.heir
+    }
+
+    /// Whether this peer listens to another: not to a host that it voted against, since what it acknowledges must not
+    /// count on that host's side any more.
+    #[must_use]
+    pub fn listens_to(&self, peer: PeerId) -> bool {
+        self.ballot.is_none() || peer != self.host
+    }
+
+    /// When this peer first missed the host of the present term.
+    #[must_use]
+    pub const fn missed_since(&self) -> Option<Time> {
+        self.missed_since
+    }
+
+    /// The next thing to do.
+    pub fn poll_act(&mut self) -> Option<Act> {
+        self.acts.pop_front()
+    }
+
+    /// What a peer must hear of this one before anything is said under the present term, behind the warrant.
+    #[must_use]
+    pub fn greeting(&self) -> Vec<PeerControl> {
+        let mut greeting = Vec::new();
+        if self.term != self.warrant.term {
+            let electorate = self.ballot.map_or(0, |(vote, _)| vote.electorate);
+            greeting.push(PeerControl::Reign(Vote { term: self.term, candidate: self.host, electorate }));
+        }
+        greeting.extend(self.said.filter(|said| said.missed).map(PeerControl::Missing));
+        greeting.extend(self.ballot.map(|(vote, _)| PeerControl::Vote(vote)));
+        greeting
+    }
+
+    /// Whether the relay can be reached now.
+    pub fn set_relay(&mut self, reached: bool) {
+        self.relay = reached;
+        self.hear_relay();
+        if reached {
+            self.claim_after = Time::ZERO;
+        }
+    }
+
+    fn hear_relay(&mut self) {
+        self.unanswered_since = None;
+        self.is_relay_silent = false;
+    }
+
+    fn reaches_relay(&self) -> bool {
+        self.relay && !self.is_relay_silent
     }
 
     /// Takes a warrant from the relay or from a member, and adopts it when it is newer.
     pub fn handle_warrant(&mut self, warrant: &Warrant) -> Verdict {
-        if warrant.session != self.warrant.session {
+        if warrant.session != self.warrant.session || !warrant.term.is_witnessed() {
             return Verdict::Forged;
         }
         if warrant.term <= self.warrant.term {
@@ -123,51 +271,241 @@ impl Roster {
             return Verdict::Forged;
         }
         self.warrant = *warrant;
-        self.missed_since = None;
-        self.claim_after = Time::ZERO;
+        self.begin(warrant.term, warrant.host);
         Verdict::Newer
     }
 
-    /// Looks at everybody's life; the term to claim, if it is this peer's turn.
-    ///
-    /// All members are watched at once, so many deaths cost one time-out and not one each: whoever is missed is
-    /// skipped in the line.
-    pub fn watch(&mut self, now: Time, view: &View, lives: &SortedMap<PeerId, Liveness>) -> Option<Term> {
-        let missed = |peer: PeerId| lives.get(&peer).is_some_and(Liveness::is_missed);
-        if self.is_host() || !missed(self.host()) {
+    fn begin(&mut self, term: Term, host: PeerId) {
+        self.term = term;
+        self.host = host;
+        self.election = Election::default();
+        (self.said, self.ballot, self.heir) = (None, None, None);
+        (self.missed_since, self.alone_since, self.waking_until) = (None, None, None);
+        self.is_lease_over = false;
+        self.claim_after = Time::ZERO;
+        self.unanswered_since = None;
+        self.acts.clear();
+    }
+
+    /// The relay gave somebody's claim no effect: for a side that voted while it could not be reached, the end.
+    pub fn handle_denial(&mut self, is_host_alive: bool) {
+        self.hear_relay();
+        if is_host_alive && !self.term.is_witnessed() {
+            self.acts.push_back(Act::Yield);
+        }
+    }
+
+    /// A member says whether it misses the host.
+    pub fn handle_missing(&mut self, from: PeerId, missing: Missing) {
+        if missing.term == self.term {
+            self.election.on_missing(from, missing);
+        }
+    }
+
+    /// A member votes.
+    pub fn handle_vote(&mut self, from: PeerId, vote: Vote) {
+        if vote.term > self.term && vote.term.base() == self.term.base() {
+            self.election.on_vote(from, vote);
+        }
+    }
+
+    /// A member lives under a host that was voted for.
+    pub fn handle_reign(&mut self, from: PeerId, vote: Vote) {
+        if vote.term > self.term && vote.term.base() == self.term.base() {
+            self.election.on_reign(from, vote);
+        }
+    }
+
+    /// The host wants a member to succeed it.
+    pub fn handle_resignation(&mut self, from: PeerId, heir: PeerId) {
+        if from == self.host && heir != self.host {
+            self.heir = Some(heir);
+        }
+    }
+
+    /// This host wants a member to succeed it: the relay is asked, and so are all members when it is away.
+    pub fn resign(&mut self, now: Time, heir: PeerId) {
+        if self.is_host() && self.waking_until.is_none() && heir != self.me && self.heir.is_none() {
+            self.heir = Some(heir);
+            // The heir should know that this peer stays before it learns that it is host.
+            self.claim_after = now + RESIGNATION_TRAVELS;
+            self.acts.push_back(Act::Tell(PeerControl::Resign(heir)));
+        }
+    }
+
+    /// This peer slept until now, and does not know what it missed.
+    pub fn handle_wake(&mut self, now: Time) {
+        (self.missed_since, self.alone_since) = (None, None);
+        if self.is_host() {
+            self.waking_until = Some(now + WAKING);
+            self.claim_after = Time::ZERO;
+        }
+    }
+
+    /// Looks at everybody's life; what follows from it is for [`Roster::poll_act`]. The term and host that won an
+    /// election, if one came to its end: they are the present ones from now on.
+    pub fn watch(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
+        if let Some(won) = self.count(view) {
+            return Some(won);
+        }
+        self.watch_lease(now, view, lives);
+        if !self.migrates {
+            self.note_missed(now, lives);
+            return None;
+        }
+        if self.note_missed(now, lives) {
+            self.tell_missing(true);
+            self.claim(now, view, lives);
+            self.vote(now, view, lives);
+            return self.count(view);
+        }
+        self.tell_missing(false);
+        if !self.term.is_witnessed() && self.relay && self.claim_after <= now {
+            // Whom members made host, the relay shall know as such.
+            self.push_claim(now, self.host);
+        }
+        None
+    }
+
+    /// Counts what was heard, at once when there is news.
+    pub fn count(&mut self, view: &View) -> Option<(Term, PeerId)> {
+        let (term, host) = self.election.winner(view.electorate())?;
+        if term <= self.term || !view.has(host) {
+            return None;
+        }
+        self.begin(term, host);
+        let electorate = view.electorate().number;
+        self.acts.push_back(Act::Tell(PeerControl::Reign(Vote { term, candidate: host, electorate })));
+        Some((term, host))
+    }
+
+    /// A host's claim to reign, and what it does to keep it.
+    fn watch_lease(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        if !self.is_host() {
+            return;
+        }
+        let voters = &view.electorate().peers;
+        let reached = voters.iter().filter(|&&peer| peer == self.me || !lives.missed.contains(&peer)).count();
+        let has_majority = reached * 2 > voters.len();
+        if has_majority || self.reaches_relay() {
+            self.alone_since = None;
+        } else {
+            self.alone_since.get_or_insert(now);
+        }
+        self.is_lease_over = self.alone_since.is_some_and(|since| since + LEASE <= now);
+        if self.waking_until.is_some_and(|until| until <= now) && !self.reaches_relay() && has_majority {
+            self.waking_until = None;
+        }
+        let wants_new_term = self.waking_until.is_some() || !has_majority;
+        if self.relay && wants_new_term && self.heir.is_none() && self.claim_after <= now {
+            self.push_claim(now, self.me);
+        }
+    }
+
+    /// Whether the host is missed: silent, resigned, or, when it is this peer, without a right to reign on.
+    fn note_missed(&mut self, now: Time, lives: Lives<'_>) -> bool {
+        let missed = if self.is_host() {
+            self.is_lease_over || self.heir.is_some()
+        } else {
+            lives.missed.contains(&self.host) || self.heir.is_some()
+        };
+        // Who has voted cannot go back.
+        if missed || self.ballot.is_some() {
+            self.missed_since.get_or_insert(now);
+        } else {
             self.missed_since = None;
-            return None;
         }
-        let since = *self.missed_since.get_or_insert(now);
-        let line = view.succession(self.host());
-        let place = line
-            .iter()
-            .filter(|&&peer| peer == self.me || !missed(peer))
-            .position(|&peer| peer == self.me)?;
-        let turn = since + SUCCESSION_STEP.times(place as u64);
-        if now < turn.max(self.claim_after) {
-            return None;
+        self.missed_since.is_some()
+    }
+
+    fn tell_missing(&mut self, missed: bool) {
+        let news = Missing { term: self.term, missed, relay: self.reaches_relay() };
+        let is_news = match self.said {
+            None => missed,
+            Some(said) => said != news && (missed || said.missed),
+        };
+        if is_news {
+            self.said = Some(news);
+            self.acts.push_back(Act::Tell(PeerControl::Missing(news)));
         }
+    }
+
+    /// Whom this peer wants: the host's heir, or the first in line that it hears (DESIGN §4).
+    fn candidate(&self, view: &View, lives: Lives<'_>) -> PeerId {
+        if let Some(heir) = self.heir.filter(|&heir| view.has(heir)) {
+            return heir;
+        }
+        let line = view.succession(self.host);
+        let first = |silent: &SortedSet<PeerId>| {
+            line.iter().copied().find(|&peer| peer == self.me || !silent.contains(&peer))
+        };
+        first(lives.doubted).or_else(|| first(lives.missed)).unwrap_or(self.me)
+    }
+
+    fn claim(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        if self.unanswered_since.is_some_and(|since| since + RELAY_ANSWERS_WITHIN <= now) {
+            // It is asked on, but not waited for.
+            self.is_relay_silent = true;
+        }
+        if self.relay && self.claim_after <= now {
+            let candidate = self.candidate(view, lives);
+            self.push_claim(now, candidate);
+        }
+    }
+
+    fn push_claim(&mut self, now: Time, candidate: PeerId) {
         self.claim_after = now + CLAIM_AGAIN;
-        Some(self.term().next())
+        self.unanswered_since.get_or_insert(now);
+        self.acts.push_back(Act::Claim(self.term.next_witnessed(), candidate));
     }
 
-    /// When this peer first missed the host of the present term.
-    #[must_use]
-    pub const fn missed_since(&self) -> Option<Time> {
-        self.missed_since
+    /// Votes when most of the electorate misses the host and nobody can ask the relay.
+    fn vote(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        let Electorate { number, peers } = view.electorate();
+        if self.reaches_relay() || !peers.contains(&self.me) {
+            return;
+        }
+        let agree = |peer: &&PeerId| **peer == self.me || self.election.misses(**peer, self.term);
+        if peers.iter().filter(agree).count() * 2 <= peers.len() {
+            return;
+        }
+        let asks_relay = |peer: &&PeerId| self.election.reaches_relay(**peer) && !lives.missed.contains(peer);
+        if peers.iter().any(|peer| asks_relay(&peer)) {
+            return;
+        }
+        // Others may have gone on to a later election. After 255 of them only the relay helps.
+        let highest = self.election.highest();
+        let term = match self.ballot {
+            None => highest.or(self.term.next_voted()),
+            Some((vote, _)) if highest > Some(vote.term) => highest,
+            Some((_, at)) if at + VOTE_AGAIN > now => None,
+            Some((vote, _)) => vote.term.next_voted(),
+        };
+        let Some(term) = term else { return };
+        let vote = Vote { term, candidate: self.candidate(view, lives), electorate: *number };
+        self.ballot = Some((vote, now));
+        self.election.on_vote(self.me, vote);
+        self.acts.push_back(Act::Tell(PeerControl::Vote(vote)));
     }
 
-    /// This peer's role; `is_backed_up` says whether a backup holds the session object.
+    /// This peer's role; `is_backed_up` says whether the backups hold the session object.
     #[must_use]
     pub fn role(&self, now: Time, view: &View, is_backed_up: bool) -> Role {
+        if let Some(suspension) = self.suspension(now) {
+            return Role::Suspended(suspension);
+        }
         if self.is_host() {
             return if is_backed_up { Role::ActiveBackedUp } else { Role::ActiveAlone };
         }
-        if self.missed_since.is_some_and(|since| since + SUSPENDED_AFTER <= now) {
-            return Role::Suspended;
-        }
-        if view.backup() == Some(self.me) { Role::Backup } else { Role::Idle }
+        if view.backups().contains(&self.me) { Role::Backup } else { Role::Idle }
+    }
+
+    /// When to look again by itself, at the latest.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Time {
+        let lease = self.alone_since.map_or(Time::FAR, |since| since + LEASE);
+        let vote = self.ballot.map_or(Time::FAR, |(_, at)| at + VOTE_AGAIN);
+        lease.min(vote).min(self.waking_until.unwrap_or(Time::FAR))
     }
 }
 
@@ -175,21 +513,23 @@ impl Roster {
 mod tests {
     use super::*;
     use crate::authority::Signatory;
+    use samovar_wire::Entropy;
     use samovar_wire::control::Hello;
-    use samovar_wire::{Entropy, SessionId};
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     const RELAY: [u8; 32] = [5; 32];
+    const VOTED: Term = Term(257);
 
     fn warrant(term: u64, host: u32) -> Warrant {
-        Signatory::new(&RELAY).warrant(SessionId(1), Term(term), PeerId(host))
+        Signatory::new(&RELAY).warrant(SessionId(1), Term(term << 8), PeerId(host))
     }
 
     fn roster(me: u32) -> Roster {
         Roster::new(PeerId(me), Signatory::new(&RELAY).key(), warrant(1, 1)).unwrap()
     }
 
+    /// Members 1 to 4; 1 hosts, 2 is its backup.
     fn view() -> View {
         let mut view = View::founding(8);
         let mut entropy = Entropy::new([1; 32]);
@@ -198,38 +538,156 @@ mod tests {
             view.admit(Time::ZERO, PeerId(n), &hello, &mut entropy).unwrap();
         }
         view.name_backup(PeerId(1), None, |_| true);
+        view.begin_electorate();
         view
     }
 
-    fn lives(dead: &[u32]) -> SortedMap<PeerId, Liveness> {
-        let life = |n| {
-            let silence = Duration::from_millis(if dead.contains(&n) { 5_000 } else { 10 });
-            (PeerId(n), Liveness { silence, hint: false, left: false })
+    fn at(ms: u64) -> Time {
+        Time::from_micros(ms * 1_000)
+    }
+
+    /// Lets a peer look around at a time, with these peers gone; what it wants done.
+    fn look(roster: &mut Roster, ms: u64, gone: &[u32]) -> Vec<Act> {
+        let missed: SortedSet<_> = gone.iter().copied().map(PeerId).collect();
+        roster.watch(at(ms), &view(), Lives { missed: &missed, doubted: &missed });
+        core::iter::from_fn(|| roster.poll_act()).collect()
+    }
+
+    fn claims(acts: &[Act]) -> Vec<(u64, u32)> {
+        let claim = |act: &Act| match act {
+            Act::Claim(term, peer) => Some((term.0, peer.0)),
+            _ => None,
         };
-        (1..=4).map(life).collect()
+        acts.iter().filter_map(claim).collect()
     }
 
-    fn first_claim(me: u32, dead: &[u32]) -> Option<u64> {
-        let (mut roster, view, lives) = (roster(me), view(), lives(dead));
-        (0..3_000).find(|&ms| {
-            let claimed = roster.watch(Time::from_micros(ms * 1_000), &view, &lives);
-            assert!(claimed.is_none() || claimed == Some(Term(2)));
-            claimed.is_some()
-        })
+    /// Those of 1 to 4 that live miss the host and tell each other what they want, until nobody has news.
+    fn elect(living: &[u32], gone: &[u32]) -> Vec<(u64, u32)> {
+        let mut rosters: Vec<_> = living.iter().map(|&n| roster(n)).collect();
+        rosters.iter_mut().for_each(|roster| roster.set_relay(false));
+        for ms in 0..20 {
+            let all: Vec<_> = rosters.iter_mut().map(|roster| look(roster, ms, gone)).collect();
+            for (n, act) in
+                living.iter().zip(all).flat_map(|(&n, acts)| acts.into_iter().map(move |a| (n, a)))
+            {
+                let Act::Tell(news) = act else { continue };
+                for (_, roster) in living.iter().zip(&mut rosters).filter(|(m, _)| **m != n) {
+                    match news.clone() {
+                        PeerControl::Missing(missing) => roster.handle_missing(PeerId(n), missing),
+                        PeerControl::Vote(vote) => roster.handle_vote(PeerId(n), vote),
+                        PeerControl::Reign(vote) => roster.handle_reign(PeerId(n), vote),
+                        other => panic!("{other:?}"),
+                    }
+                }
+            }
+        }
+        rosters.iter().map(|roster| (roster.term().0, roster.host().0)).collect()
     }
 
     #[test]
-    fn the_backup_claims_at_once_and_the_others_wait_their_turn() {
-        assert_eq!(first_claim(2, &[1]), Some(0));
-        assert_eq!(first_claim(3, &[1]), Some(250));
-        assert_eq!(first_claim(4, &[1]), Some(500));
-        assert_eq!(first_claim(2, &[]), None);
+    fn all_claim_at_once_and_for_the_same() {
+        for me in 2..=4 {
+            assert_eq!(claims(&look(&mut roster(me), 0, &[1])), [(512, 2)]);
+            assert_eq!(claims(&look(&mut roster(me), 0, &[])), []);
+        }
+        assert_eq!(claims(&look(&mut roster(4), 0, &[1, 2])), [(512, 3)], "many deaths cost one time-out");
     }
 
     #[test]
-    fn many_deaths_cost_one_time_out() {
-        assert_eq!(first_claim(3, &[1, 2]), Some(0));
-        assert_eq!(first_claim(4, &[1, 2, 3]), Some(0));
+    fn claims_are_repeated_while_the_host_is_missed() {
+        let mut roster = roster(3);
+        let at = [0, 100, 249, 250, 499, 500];
+        let claimed = at.map(|ms| claims(&look(&mut roster, ms, &[1])).len());
+        assert_eq!(claimed, [1, 0, 0, 1, 0, 1]);
+        assert_eq!(look(&mut roster, 501, &[]).len(), 1, "the others hear that it is back");
+    }
+
+    #[test]
+    fn a_majority_elects_without_the_relay_and_a_minority_does_not() {
+        assert_eq!(elect(&[2, 3, 4], &[1]), [(VOTED.0, 2); 3]);
+        assert_eq!(elect(&[3, 4], &[1, 2]), [(256, 1); 2], "two of four");
+    }
+
+    #[test]
+    fn nobody_votes_while_a_member_that_lives_reaches_the_relay() {
+        let mut roster = roster(2);
+        roster.set_relay(false);
+        for (peer, relay) in [(3, false), (4, true)] {
+            let missing = Missing { term: Term::FIRST, missed: true, relay };
+            roster.handle_missing(PeerId(peer), missing);
+        }
+        assert!(look(&mut roster, 0, &[1]).iter().all(|act| !matches!(act, Act::Tell(PeerControl::Vote(_)))));
+        let alone = look(&mut roster, 1, &[1, 4]);
+        assert!(alone.iter().any(|act| matches!(act, Act::Tell(PeerControl::Vote(_)))), "it is gone, too");
+    }
+
+    #[test]
+    fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
+        let mut roster = roster(2);
+        roster.set_relay(false);
+        for peer in [3, 4] {
+            let missing = Missing { term: Term::FIRST, missed: true, relay: false };
+            roster.handle_missing(PeerId(peer), missing);
+        }
+        let votes = |acts: Vec<Act>| {
+            let vote = |act: &Act| match act {
+                Act::Tell(PeerControl::Vote(vote)) => Some(vote.term.0),
+                _ => None,
+            };
+            acts.iter().filter_map(vote).collect::<Vec<_>>()
+        };
+        assert_eq!(votes(look(&mut roster, 0, &[1])), [257]);
+        assert!(!roster.listens_to(PeerId(1)) && roster.listens_to(PeerId(3)));
+        assert_eq!(votes(look(&mut roster, 500, &[])), [0; 0]);
+        assert_eq!(votes(look(&mut roster, 1_000, &[])), [258]);
+    }
+
+    #[test]
+    fn a_host_without_relay_and_majority_is_suspended_when_its_lease_ends() {
+        let mut host = roster(1);
+        host.set_relay(false);
+        look(&mut host, 0, &[2, 3]);
+        assert_eq!(host.suspension(at(999)), None);
+        look(&mut host, 1_000, &[2, 3]);
+        assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
+        look(&mut host, 1_001, &[2]);
+        assert_eq!(host.suspension(at(1_001)), None, "three of four");
+        host.set_relay(true);
+        assert_eq!(
+            claims(&look(&mut host, 1_002, &[2, 3])),
+            [(512, 1)],
+            "a fresh term has a fresh electorate"
+        );
+        assert_eq!(host.suspension(at(5_000)), None);
+    }
+
+    #[test]
+    fn a_host_that_slept_asks_before_it_acts() {
+        let mut host = roster(1);
+        host.handle_wake(at(0));
+        assert_eq!(host.suspension(at(0)), Some(Suspension::Slept));
+        assert_eq!(claims(&look(&mut host, 0, &[])), [(512, 1)]);
+        assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
+        assert_eq!(host.suspension(at(10)), None);
+        host.set_relay(false);
+        host.handle_wake(at(100));
+        look(&mut host, 200, &[]);
+        assert_eq!(host.suspension(at(200)), Some(Suspension::Slept));
+        look(&mut host, 1_100, &[]);
+        assert_eq!(host.suspension(at(1_100)), None, "most of the others have been heard since");
+    }
+
+    #[test]
+    fn a_host_that_goes_names_its_heir() {
+        let mut host = roster(1);
+        host.resign(at(0), PeerId(3));
+        assert_eq!(claims(&look(&mut host, 39, &[])), []);
+        assert_eq!(claims(&look(&mut host, 40, &[])), [(512, 3)]);
+        let mut other = roster(4);
+        other.handle_resignation(PeerId(2), PeerId(3));
+        assert_eq!(claims(&look(&mut other, 0, &[])), [], "only the host resigns");
+        other.handle_resignation(PeerId(1), PeerId(3));
+        assert_eq!(claims(&look(&mut other, 0, &[])), [(512, 3)]);
     }
 
     #[test]
@@ -239,10 +697,23 @@ mod tests {
         assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Newer);
         assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Known);
         assert_eq!(roster.handle_warrant(&warrant(1, 1)), Verdict::Known);
-        assert_eq!(
-            roster.handle_warrant(&Warrant { session: SessionId(2), ..warrant(3, 2) }),
-            Verdict::Forged
-        );
+        let foreign = Warrant { session: SessionId(2), ..warrant(3, 2) };
+        assert_eq!(roster.handle_warrant(&foreign), Verdict::Forged);
         assert_eq!(roster.host(), PeerId(3));
+    }
+
+    #[test]
+    fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
+        let mut voter = roster(2);
+        voter.set_relay(false);
+        for peer in [3, 4] {
+            voter.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+        }
+        voter.handle_vote(PeerId(2), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+        assert_eq!(voter.count(&view()), Some((VOTED, PeerId(2))));
+        voter.set_relay(true);
+        assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
+        voter.handle_denial(true);
+        assert_eq!(voter.poll_act(), Some(Act::Yield));
     }
 }

@@ -3,6 +3,8 @@
 //! A state is in every frame to a peer until one of them is known to have arrived, so the loss of one costs the time
 //! until the next and no more. Peers that have the same get the same bytes, which are coded once.
 
+use core::cmp::Ordering;
+
 use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
 use samovar_wire::{Kind, PeerId, Receipt, Time, Writer};
 
@@ -91,7 +93,12 @@ impl Default for Popularity {
 impl Popularity {
     fn count(&mut self, frame: u64) {
         let place = &mut self.0[(frame % 64) as usize];
-        *place = if place.0 == frame { (frame, place.1 + 1) } else { (frame, 1) };
+        match frame.cmp(&place.0) {
+            // An ack may be so late that the place is a newer frame's.
+            Ordering::Less => {}
+            Ordering::Equal => place.1 += 1,
+            Ordering::Greater => *place = (frame, 1),
+        }
     }
 
     fn of(&self, frame: u64) -> u32 {
@@ -174,6 +181,9 @@ impl Objects {
         if scratch.picks.is_empty() {
             return false;
         }
+        // It begins where room ended in the last one, or always the same would be left out.
+        let first = scratch.picks.partition_point(|pick| pick.slot < replica.begin);
+        scratch.picks.rotate_left(first);
         // Whoever samples ahead of its packets is understood, too: nothing in a frame is newer than its base.
         let base = (place.now.as_micros() / SAMPLE_UNIT).max(round.newest);
         let context = Context { schemas: &self.schemas.0, slots, me: self.me, frame, base, baselines };
@@ -195,6 +205,8 @@ impl Objects {
             let average = size * 16 / written;
             replica.state_size = (replica.state_size.max(16) * 7 + average) / 8;
         }
+        // What does not even fit alone is passed over next time.
+        replica.begin = scratch.picks.get(written.max(1)).map_or(0, |pick| pick.slot);
         // What does not fit into an empty packet waits; nothing shall make packets without end.
         written > 0 && (left_out || written < scratch.picks.len())
     }
@@ -434,4 +446,22 @@ pub(super) fn basis<'a>(
         count += 1;
     }
     Some(Basis::new(moments, count, sampled, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn a_late_ack_of_an_old_frame_does_not_make_a_new_one_less_popular() {
+        let mut popularity = Popularity::default();
+        [70, 70, 70, 69].into_iter().for_each(|frame| popularity.count(frame));
+        popularity.count(6);
+        assert_eq!((popularity.of(70), popularity.of(69), popularity.of(6)), (3, 1, 0));
+        assert_eq!(popularity.choose(72).firsts, [70, 69]);
+        popularity.count(134);
+        assert_eq!((popularity.of(134), popularity.of(70)), (1, 0));
+    }
 }

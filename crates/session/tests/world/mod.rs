@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
 use samovar_session::objects::Kinded;
-use samovar_session::{Event, Schemas, Session, SessionConfig};
+use samovar_session::{Event, Rules, Schemas, Session, SessionConfig};
 use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
 
@@ -52,7 +52,7 @@ impl Craft {
 impl World {
     pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
-        let warrant = signatory.warrant(SessionId(7), Term(1), PeerId(100));
+        let warrant = signatory.warrant(SessionId(7), Term::FIRST, PeerId(100));
         let mut world = Self {
             now: Time::from_micros(1_000_000),
             peers: BTreeMap::new(),
@@ -84,6 +84,7 @@ impl World {
             ticket,
             capacity: 8,
             entropy: self.dice.bytes(),
+            rules: Rules::default(),
         }
     }
 
@@ -134,19 +135,22 @@ impl World {
             while let Some(event) = session.poll_event() {
                 self.events.get_mut(&id).unwrap().push(event);
             }
-            if let Some(term) = claim {
-                self.claim(id, term);
+            if let Some((term, candidate)) = claim {
+                self.claim(id, term, candidate);
             }
         }
         self.check_promises();
     }
 
-    fn claim(&mut self, by: PeerId, term: Term) {
+    /// The witness knows who lives; what a host claims itself, it gets.
+    fn claim(&mut self, by: PeerId, term: Term, candidate: PeerId) {
         let warrant = self.witness.warrant;
-        if !self.witness_alive || term != warrant.term.next() || self.peers.contains_key(&warrant.host) {
+        let is_up = self.witness_alive && self.peers.contains_key(&candidate);
+        let is_gone = !self.peers.contains_key(&warrant.host) || by == warrant.host;
+        if !is_up || !is_gone || term != warrant.term.next_witnessed() {
             return;
         }
-        self.witness.warrant = self.witness.signatory.warrant(warrant.session, term, by);
+        self.witness.warrant = self.witness.signatory.warrant(warrant.session, term, candidate);
         let warrant = self.witness.warrant;
         for session in self.peers.values_mut() {
             session.handle_warrant(self.now, &warrant);
