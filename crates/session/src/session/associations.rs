@@ -80,8 +80,9 @@ impl Session {
         }
     }
 
+    /// Half as long again as the pace of updates, so that a host that plays needs no packet of its own for it.
     pub(super) fn host_pace(&self) -> Duration {
-        self.update_interval.clamp(HOST_PACE_MIN, LinkConfig::default().keep_alive)
+        self.update_interval.times(3).half().clamp(HOST_PACE_MIN, LinkConfig::default().keep_alive)
     }
 
     /// Opens the links to members that have none: to those that came, and to whoever closed one for a view that was

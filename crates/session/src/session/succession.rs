@@ -82,7 +82,6 @@ impl Session {
             (false, false) => Cause::Lost,
         };
         self.claim = None;
-        self.knocks.clear();
         self.objects.set_host(host, term);
         self.set_paces();
         if host != former {
@@ -95,14 +94,15 @@ impl Session {
                 return;
             }
             // A seat that the former host gave may have died with it: the new one says which it is.
-            self.seat = None;
             if host != former {
+                self.seat = None;
                 self.drop_link(former, CloseCode::Left);
+                self.ask_to_join(now);
             }
-            self.ask_to_join(now);
             return;
         }
         if host != former {
+            self.knocks.clear();
             self.migration =
                 Some(Migration { term, from: former, to: host, cause, detected, resumed: detected });
         }
