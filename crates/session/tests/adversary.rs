@@ -356,7 +356,7 @@ fn a_member_that_lies_about_everything_harms_nobody() {
 /// A session that joins a liar, which is host.
 fn victim(relay: &Signatory, liar: PeerId, seed: u8) -> Session {
     let config = SessionConfig {
-        rules: samovar_session::Rules::default(),
+        rules: samovar_session::Rules { topology: world::topology(), ..samovar_session::Rules::default() },
         schemas: Schemas::new(),
         me: PeerId(50),
         key: relay.key(),

@@ -47,6 +47,10 @@ pub enum MessageKind {
     Focus = 17,
     /// Which objects of the sender the receiver is told of.
     Sight = 18,
+    /// A message between members of a star, on its way through the host.
+    Via = 19,
+    /// A member's messages have reached all whom they were for.
+    Passed = 23,
 }
 
 impl MessageKind {
@@ -74,6 +78,8 @@ impl MessageKind {
             16 => Self::Cancel,
             17 => Self::Focus,
             18 => Self::Sight,
+            19 => Self::Via,
+            23 => Self::Passed,
             _ => return Err(DecodeError::Invalid),
         })
     }

@@ -112,7 +112,7 @@ impl Session {
             return;
         }
         self.links.remove(&peer);
-        self.objects.remove_peer(peer);
+        self.part_from(peer);
         if code == CloseCode::Left && self.view.has(peer) {
             self.leavers.insert(peer);
         }

@@ -117,6 +117,7 @@ impl Session {
                 self.split_at = detected;
             }
         }
+        self.turn_to_host(now, former);
         if host == self.me() {
             self.become_host(now, former, cause);
             self.renew_wishes(now);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
 use samovar_session::objects::Kinded;
-use samovar_session::{Event, Rules, Schemas, Session, SessionConfig};
+use samovar_session::{Event, Rules, Schemas, Session, SessionConfig, Topology};
 use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
 
@@ -49,6 +49,11 @@ impl Craft {
     }
 }
 
+/// The topology under test: the tests that are modules of `star.rs` run in a star.
+pub(crate) fn topology() -> Topology {
+    if module_path!().starts_with("star::") { Topology::Star } else { Topology::Mesh }
+}
+
 impl World {
     pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
@@ -84,7 +89,7 @@ impl World {
             ticket,
             capacity: 8,
             entropy: self.dice.bytes(),
-            rules: Rules::default(),
+            rules: Rules { topology: topology(), ..Rules::default() },
         }
     }
 
