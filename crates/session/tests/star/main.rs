@@ -3,13 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-#[path = "adversary.rs"]
+#[path = "../adversary.rs"]
 mod adversary;
-#[path = "calls.rs"]
+#[path = "../calls.rs"]
 mod calls;
-#[path = "interest.rs"]
+#[path = "../interest.rs"]
 mod interest;
-#[path = "ownership.rs"]
+#[path = "../ownership.rs"]
 mod ownership;
-#[path = "sessions.rs"]
+#[path = "../sessions.rs"]
 mod sessions;
+
+mod ways;
