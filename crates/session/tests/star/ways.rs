@@ -240,9 +240,19 @@ impl Mallory {
         let mut bytes = vec![MessageKind::Control as u8];
         encode(&PeerControl::Hello(hello), &mut bytes);
         mallory.says(world, host, Lane::SESSION, &bytes);
-        world.run(400);
+        for _ in 0..400 {
+            world.run(1);
+            mallory.hears(world, host);
+        }
         assert!(world.peers[&host].view().has(MALLORY));
         mallory
+    }
+
+    fn hears(&mut self, world: &World, host: PeerId) {
+        for (_, _, mode, bytes) in world.strays.iter().filter(|stray| (stray.0, stray.1) == (host, MALLORY)) {
+            self.link.handle(world.now, *mode, bytes).unwrap();
+            while self.link.poll_event().is_some() {}
+        }
     }
 
     fn says(&mut self, world: &mut World, host: PeerId, lane: Lane, message: &[u8]) {
@@ -322,8 +332,9 @@ fn who_has_more_under_way_than_allowed_is_shut_out() {
     for number in 1..=513 {
         let small = via(Way::To(members[0]), Lane::Bulk, number, &app(&[0; 4]));
         mallory.says(&mut world, host, Lane::Bulk, &small);
+        world.run(1);
+        mallory.hears(&world, host);
     }
-    world.run(5);
     let code = CloseCode::LimitExceeded;
     assert!(world.events[&host].contains(&Event::LinkClosed { peer: MALLORY, code }));
 }

@@ -21,6 +21,8 @@ pub(crate) struct World {
     pub(crate) witness: Witness,
     pub(crate) witness_alive: bool,
     wire: Vec<(Time, PeerId, PeerId, Mode, Vec<u8>)>,
+    /// What came in this step for somebody who is no session.
+    pub(crate) strays: Vec<(PeerId, PeerId, Mode, Vec<u8>)>,
     dice: Entropy,
     pub(crate) loss_percent: u64,
     /// What a directed pair takes longer than others.
@@ -65,6 +67,7 @@ impl World {
             witness: Witness { signatory, warrant },
             witness_alive: true,
             wire: Vec::new(),
+            strays: Vec::new(),
             dice: Entropy::new([seed; 32]),
             loss_percent,
             delays: BTreeMap::new(),
@@ -116,9 +119,11 @@ impl World {
         let (due, later): (Vec<_>, Vec<_>) =
             core::mem::take(&mut self.wire).into_iter().partition(|p| p.0 <= now);
         self.wire = later;
+        self.strays.clear();
         for (_, from, to, mode, bytes) in due {
-            if let Some(session) = self.peers.get_mut(&to) {
-                session.handle_packet(now, from, mode, &bytes);
+            match self.peers.get_mut(&to) {
+                Some(session) => session.handle_packet(now, from, mode, &bytes),
+                None => self.strays.push((from, to, mode, bytes)),
             }
         }
         let ids: Vec<_> = self.peers.keys().copied().collect();
