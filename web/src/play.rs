@@ -262,6 +262,8 @@ fn ended(reason: EndReason, wish: &Wish, peer: &Peer) -> Ending {
         EndReason::Refused(reason) | EndReason::Misbehaviour(reason) => {
             return broken(format!("the host ended the link: {reason}"));
         }
-        EndReason::HostLost => return broken("the host is gone, and this game goes on with no other".to_owned()),
+        EndReason::HostLost => {
+            return broken("the host is gone, and this game goes on with no other".to_owned());
+        }
     })
 }

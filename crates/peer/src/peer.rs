@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use samovar_directory::{Client, ClientConfig, Fault};
 use samovar_session::{Event, Rules, Schemas, Session};
-use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::control::Standing;
+use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{
     Entropy, GameCode, Mode, PROTOCOL_VERSION, PeerId, SortedMap, Term, Ticket, Time, Warrant,
 };

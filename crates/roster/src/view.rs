@@ -12,7 +12,7 @@ pub const GRACE: Duration = Duration::from_millis(10 * 60 * 1_000);
 pub const VIEW_FIELDS: usize = 1 + SEATS_MAX;
 
 /// The agreed member list of a term. The host changes it; everybody else reads it from the session object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     header: ViewHeader,
     /// In the order of their fields; a seat keeps its field.

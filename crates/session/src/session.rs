@@ -86,12 +86,15 @@ pub struct Rules {
     pub backups: u8,
     /// Who has a link to whom.
     pub topology: Topology,
+    /// Whether each side of a partition goes on by itself, until they meet again and one is kept: for games where
+    /// play counts for more than its outcome. Otherwise the side without the relay and without a majority waits.
+    pub forks: bool,
 }
 
 impl Default for Rules {
-    /// A host is succeeded and has one backup, in a mesh.
+    /// A host is succeeded, has one backup, in a mesh, and a partition has one side that goes on.
     fn default() -> Self {
-        Self { migrates: true, backups: 1, topology: Topology::Mesh }
+        Self { migrates: true, backups: 1, topology: Topology::Mesh, forks: false }
     }
 }
 
@@ -151,9 +154,10 @@ pub struct Session {
     backup: Option<PeerId>,
     /// Where the search for a backup goes on.
     last_backup: Option<PeerId>,
-    /// Peers that were members, or broke the rules, and when they were last heard: not linked again, and told so when
-    /// they speak.
-    closed: VecDeque<(PeerId, Time)>,
+    /// Peers that were members, or broke the rules: not linked again, and told so when they speak.
+    closed: VecDeque<PeerId>,
+    /// When peers that are linked no longer were last heard.
+    parted: SortedMap<PeerId, Time>,
     /// When a stranger was last told that it is no member.
     last_rebuff: Time,
     entropy: Entropy,
@@ -166,8 +170,9 @@ pub struct Session {
     leavers: SortedSet<PeerId>,
     /// When the view was last published, by this peer.
     published: Time,
-    /// Session time at which those who this peer voted with went on without the relay; zero when they did not.
-    split_at: Time,
+    /// Session time from which on others may have gone on without this peer: it lost its host, or its majority, or
+    /// lives under a host that was voted for.
+    split_at: Option<Time>,
     /// What the host of which term was told of this peer's fitness.
     told_standing: Option<(Term, Standing)>,
     /// When time last passed here.
@@ -202,8 +207,9 @@ impl Session {
     /// `None` when the warrant is not the relay's.
     #[must_use]
     pub fn new(now: Time, config: SessionConfig) -> Option<Self> {
-        let roster =
-            Roster::new(config.me, config.key, config.warrant)?.with_migration(config.rules.migrates);
+        let roster = Roster::new(config.me, config.key, config.warrant)?
+            .with_migration(config.rules.migrates)
+            .with_forks(config.rules.forks);
         let is_founder = roster.is_host();
         let mut session = Self {
             phase: Phase::Joining,
@@ -218,6 +224,7 @@ impl Session {
             backup: None,
             last_backup: None,
             closed: VecDeque::new(),
+            parted: SortedMap::new(),
             last_rebuff: Time::ZERO,
             entropy: Entropy::new(config.entropy),
             seat: None,
@@ -226,7 +233,7 @@ impl Session {
             knocks: VecDeque::new(),
             leavers: SortedSet::new(),
             published: now,
-            split_at: Time::ZERO,
+            split_at: None,
             told_standing: None,
             last_now: now,
             is_put_off: false,
@@ -523,7 +530,7 @@ impl Session {
 
     /// Ends the link to a peer and tells it why.
     fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
-        if let Some(peering) = self.links.remove(&peer) {
+        if let Some(peering) = self.remove_link(peer) {
             // Who leaves for good may be told so by a packet of no link; others may be linked again before it arrives.
             let is_final = code == CloseCode::Left;
             let packet =
@@ -534,18 +541,26 @@ impl Session {
     }
 
     /// Not to be linked again. Who fell off the end of the list is told nothing, which costs it a time-out.
-    fn close_to(&mut self, now: Time, peer: PeerId) {
-        if self.is_closed_to(peer) {
+    fn close_to(&mut self, peer: PeerId) {
+        if self.closed.contains(&peer) {
             return;
         }
         if self.closed.len() == CLOSED_MAX {
             self.closed.pop_front();
         }
-        self.closed.push_back((peer, now));
+        self.closed.push_back(peer);
     }
 
-    fn is_closed_to(&self, peer: PeerId) -> bool {
-        self.closed.iter().any(|&(closed, _)| closed == peer)
+    /// The state of a link goes.
+    fn remove_link(&mut self, peer: PeerId) -> Option<Peering> {
+        let peering = self.links.remove(&peer)?;
+        if self.parted.len() == CLOSED_MAX
+            && let Some((&oldest, _)) = self.parted.iter().min_by_key(|(_, at)| **at)
+        {
+            self.parted.remove(&oldest);
+        }
+        self.parted.insert(peer, peering.link.heard_at());
+        Some(peering)
     }
 
     fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
@@ -572,6 +587,9 @@ impl Session {
         peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
         self.phase = Phase::Over;
         self.forget_callers();
+        if reason == EndReason::Removed {
+            self.report_divergence();
+        }
         self.push_event(Event::Ended(reason));
     }
 

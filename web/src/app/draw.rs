@@ -101,7 +101,8 @@ impl App {
                 .view()
                 .members()
                 .all(|m| m.peer == session.me() || peer.path(now, m.peer) == Path::None);
-            let cut_off = matches!(role, SessionRole::Suspended(_)) || (alone && session.view().members().count() > 1);
+            let cut_off =
+                matches!(role, SessionRole::Suspended(_)) || (alone && session.view().members().count() > 1);
             (Some(hud), cut_off)
         });
         let Some(hud) = hud else { return };

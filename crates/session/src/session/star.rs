@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use samovar_link::SendError;
 use samovar_wire::call::{Call, Reply};
+use samovar_wire::control::PeerControl;
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
 use samovar_wire::via::{Passed, Via, Way};
@@ -68,6 +69,11 @@ fn framed(way: Way, lane: Lane, number: u64, message: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Whether it is what members decide by who takes over.
+const fn is_about_the_host(news: &PeerControl) -> bool {
+    matches!(news, PeerControl::Missing(_) | PeerControl::Vote(_) | PeerControl::Reign(_))
+}
+
 /// Whether a message is one that the game of a member could have sent to another.
 fn check(message: &[u8]) -> Result<(), CloseCode> {
     let mut reader = Reader::new(message);
@@ -126,7 +132,7 @@ impl Session {
         self.focus_untold.clear();
         if self.roster.is_host() {
             self.link_all_members(now);
-        } else if self.view.has(host) && !self.is_closed_to(host) && !self.links.contains_key(&host) {
+        } else if self.view.has(host) && !self.closed.contains(&host) && !self.links.contains_key(&host) {
             self.link_member(now, host);
         } else {
             self.tell_focus_to(host);
@@ -316,6 +322,9 @@ impl Session {
             return Err(CloseCode::Unexpected);
         }
         let via = Via::decode(&mut Reader::new(body)).map_err(|_| CloseCode::Malformed)?;
+        if let (Way::From(sender), Lane::SESSION, 0) = (via.way, via.lane, via.number) {
+            return self.hear_of(now, from, sender, via.message);
+        }
         if carrying(via.lane) != carrier || (via.number == 0) == is_counted(via.lane) {
             return Err(CloseCode::Malformed);
         }
@@ -329,6 +338,49 @@ impl Session {
             // not heard.
             _ => Ok(()),
         }
+    }
+
+    /// A backup passes on to the others what a member says about the host: without the relay only they decide who
+    /// takes over, and have no links to each other.
+    pub(super) fn pass_on_news(&mut self, from: PeerId, news: &PeerControl, body: &[u8]) {
+        let is_backup = self.is_star() && self.view.backups().contains(&self.config.me);
+        let is_by_member = self.takes_part(from) && self.view.has(from) && from != self.host();
+        if !is_backup || self.roster.is_host() || !is_by_member || !is_about_the_host(news) {
+            return;
+        }
+        let message = [&[MessageKind::Control as u8], body].concat();
+        let bytes = framed(Way::From(from), Lane::SESSION, 0, &message);
+        let (view, host) = (&self.view, self.roster.host());
+        let has_link_to_sender = |peer: PeerId| peer == host || view.backups().contains(&peer);
+        for (&peer, peering) in self.links.iter_mut().filter(|(_, peering)| peering.admitted) {
+            if peer != from && !has_link_to_sender(peer) {
+                // Who has no room hears it again when the vote is repeated.
+                let _ = peering.link.send(Lane::SESSION, &bytes);
+            }
+        }
+    }
+
+    /// A backup tells what another member said about the host.
+    fn hear_of(&mut self, now: Time, from: PeerId, sender: PeerId, message: &[u8]) -> Result<(), CloseCode> {
+        let [kind, body @ ..] = message else { return Err(CloseCode::Malformed) };
+        if *kind != MessageKind::Control as u8 {
+            return Err(CloseCode::Unexpected);
+        }
+        let news = PeerControl::decode(body).map_err(|_| CloseCode::Malformed)?;
+        let is_backup = self.view.backups().contains(&from);
+        if !is_about_the_host(&news) {
+            return Err(CloseCode::Unexpected);
+        }
+        if is_backup && self.view.has(sender) && sender != self.config.me && sender != self.host() {
+            match news {
+                PeerControl::Missing(missing) => self.roster.handle_missing(sender, missing),
+                PeerControl::Vote(vote) => self.roster.handle_vote(sender, vote),
+                PeerControl::Reign(vote) => self.roster.handle_reign(sender, vote),
+                _ => {}
+            }
+            self.watch(now);
+        }
+        Ok(())
     }
 
     /// Whether a peer is the host, or was a moment ago.

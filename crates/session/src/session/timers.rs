@@ -1,7 +1,7 @@
 //! What time brings: losses, deaths, elections, the host's housework.
 
 use samovar_link::LinkEvent;
-use samovar_roster::Lives;
+use samovar_roster::{LEASE, Lives};
 use samovar_wire::{CloseCode, Duration, PeerId, SortedSet, Time};
 
 use super::{EndReason, Peering, Phase, Session};
@@ -154,6 +154,20 @@ impl Session {
         self.next_watch = self.next_watch.min(now);
     }
 
+    /// Notes since when others may go on without this peer.
+    fn note_split(&mut self, now: Time) {
+        if self.roster.is_host() {
+            if !self.roster.acts_as_host() {
+                self.split_at.get_or_insert(self.clock.time(now - LEASE));
+            } else if self.term().is_witnessed() {
+                self.split_at = None;
+            }
+        } else if self.roster.missed_since().is_some() {
+            let heard = self.links.get(&self.host()).map_or(now, |host| host.link.heard_at());
+            self.split_at.get_or_insert(self.clock.time(heard));
+        }
+    }
+
     /// Looks at everybody's life, and does what follows for the host of the session.
     pub(super) fn watch(&mut self, now: Time) {
         for peering in self.links.values_mut() {
@@ -165,9 +179,11 @@ impl Session {
         }
         let (missed, doubted) = self.lives(now);
         let (former, missed_since) = (self.host(), self.roster.missed_since());
+        let is_handed_over = self.roster.heir().is_some();
         let won = self.roster.watch(now, &self.view, Lives { missed: &missed, doubted: &doubted });
+        self.note_split(now);
         if won.is_some() {
-            self.on_new_term(now, former, missed_since.unwrap_or(now), false);
+            self.on_new_term(now, former, missed_since.unwrap_or(now), is_handed_over);
         }
         self.act(now);
         let is_lost = self.roster.missed_since().is_some_and(|since| since + ENDS_AFTER <= now);

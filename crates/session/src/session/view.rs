@@ -21,6 +21,9 @@ impl Session {
         }
         if is_current {
             self.on_resumed(now);
+            if self.view.has(self.me()) && self.term().is_witnessed() {
+                self.split_at = None;
+            }
         }
         self.live_by_view(now);
     }
@@ -54,15 +57,14 @@ impl Session {
         for member in gone {
             let replaced = members.values().any(|m| m.seat == member.seat);
             let code = if replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
-            let last_heard = self.links.get(&member.peer).map_or(now, |peering| peering.link.heard_at());
             self.drop_link(member.peer, code);
-            self.close_to(last_heard, member.peer);
+            self.close_to(member.peer);
             self.freeze_for(member.peer, member.seat);
             let departure = if replaced { Departure::Replaced } else { Departure::Gone };
             self.push_event(Event::MemberLeft { member, departure });
         }
         // They may have been closed to under a former host, whose admission of them the new one did not know of.
-        self.closed.retain(|&(peer, _)| !came.iter().any(|member| member.peer == peer));
+        self.closed.retain(|&peer| !came.iter().any(|member| member.peer == peer));
         self.link_all_members(now);
         for member in came {
             let resumed = !self.seats.insert(member.seat);

@@ -7,6 +7,8 @@
 mod adversary;
 #[path = "../calls.rs"]
 mod calls;
+#[path = "../elections.rs"]
+mod elections;
 #[path = "../interest.rs"]
 mod interest;
 #[path = "../ownership.rs"]

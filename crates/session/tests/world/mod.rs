@@ -29,7 +29,10 @@ pub(crate) struct World {
     pub(crate) delays: BTreeMap<(PeerId, PeerId), Duration>,
     /// Directed pairs that nothing passes.
     pub(crate) cuts: Vec<(PeerId, PeerId)>,
-    next_peer: u32,
+    pub(crate) next_peer: u32,
+    /// When each peer last claimed.
+    claims: BTreeMap<PeerId, Time>,
+    pub(crate) rules: Rules,
 }
 
 pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));
@@ -73,6 +76,8 @@ impl World {
             delays: BTreeMap::new(),
             cuts: Vec::new(),
             next_peer: 100,
+            claims: BTreeMap::new(),
+            rules: Rules { topology: topology(), ..Rules::default() },
         };
         world.join(None);
         world
@@ -92,7 +97,7 @@ impl World {
             ticket,
             capacity: 8,
             entropy: self.dice.bytes(),
-            rules: Rules { topology: topology(), ..Rules::default() },
+            rules: self.rules,
         }
     }
 
@@ -152,14 +157,30 @@ impl World {
         self.check_promises();
     }
 
-    /// The witness knows who lives; what a host claims itself, it gets.
+    /// The witness knows who lives; what a host claims itself, it gets; and so does who most claim for (PROTOCOL §5.5).
     fn claim(&mut self, by: PeerId, term: Term, candidate: PeerId) {
         let warrant = self.witness.warrant;
         let is_up = self.witness_alive && self.peers.contains_key(&candidate);
-        let is_gone = !self.peers.contains_key(&warrant.host) || by == warrant.host;
-        if !is_up || !is_gone || term != warrant.term.next_witnessed() {
+        let now = self.now;
+        if !self.witness_alive {
             return;
         }
+        if term != warrant.term.next_witnessed() {
+            self.peers.get_mut(&by).unwrap().handle_warrant(now, &warrant);
+        }
+        if !is_up || term != warrant.term.next_witnessed() {
+            return;
+        }
+        self.claims.retain(|_, at| now.since(*at) <= Duration::from_millis(500));
+        let is_repeated = self.claims.insert(by, now).is_some();
+        let is_gone = !self.peers.contains_key(&warrant.host) || by == warrant.host;
+        if !is_gone && self.claims.len() * 2 <= self.peers.len() {
+            if is_repeated {
+                self.peers.get_mut(&by).unwrap().handle_denial(now, true);
+            }
+            return;
+        }
+        self.claims.clear();
         self.witness.warrant = self.witness.signatory.warrant(warrant.session, term, candidate);
         let warrant = self.witness.warrant;
         for session in self.peers.values_mut() {
@@ -198,12 +219,19 @@ impl World {
         self.peers[&id].objects().map(object).collect()
     }
 
-    /// DESIGN §5.1: when changes stop, all live members have the same objects, owners and values.
+    /// As [`World::assert_agreed`], and their host is the witness's.
     pub(crate) fn assert_converged(&self) {
+        self.assert_agreed();
+        for (id, session) in &self.peers {
+            assert_eq!(session.host(), self.witness.warrant.host, "host at {id}");
+        }
+    }
+
+    /// DESIGN §5.1: when changes stop, all live members have the same objects, owners and values.
+    pub(crate) fn assert_agreed(&self) {
         let ids: Vec<_> = self.peers.keys().copied().collect();
         for &id in &ids {
             assert!(self.peers[&id].is_member(), "{id} is no member: {:?}", self.events[&id].last());
-            assert_eq!(self.peers[&id].host(), self.witness.warrant.host, "host at {id}");
             assert_eq!(self.picture(id), self.picture(ids[0]), "{id} against {}", ids[0]);
             assert_eq!(self.peers[&id].view(), self.peers[&ids[0]].view());
         }
