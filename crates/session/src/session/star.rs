@@ -47,6 +47,8 @@ pub(super) struct Star {
     unnamed: VecDeque<(PeerId, Lane, Vec<u8>)>,
     /// Who hosted before, and until when what it passed on may still arrive.
     former: Option<(PeerId, Time)>,
+    /// The host and all backups are missed: whoever is left looks for the others.
+    is_adrift: bool,
 }
 
 const fn is_counted(lane: Lane) -> bool {
@@ -106,7 +108,7 @@ impl Session {
     pub(super) fn wants_link(&self, peer: PeerId) -> bool {
         let backups = self.view.backups();
         let is_central = |peer: PeerId| peer == self.host() || backups.contains(&peer);
-        !self.is_star() || is_central(self.config.me) || is_central(peer)
+        !self.is_star() || self.star.is_adrift || is_central(self.config.me) || is_central(peer)
     }
 
     /// Whether this peer tells another what it wants to see.
@@ -168,6 +170,7 @@ impl Session {
         if !self.is_star() {
             return;
         }
+        self.look_for_others(now);
         if self.roster.missed_since().is_none() {
             let is_old = |peer| self.associations.get(peer).is_none_or(|&(_, at)| at + PRUNED_AFTER <= now);
             let useless = self.links.iter().filter(|&(peer, peering)| {
@@ -183,6 +186,18 @@ impl Session {
             }
         }
         self.confirm_passed();
+    }
+
+    /// Who misses the host and all who could take over at once opens links to everybody, to find out who is left.
+    fn look_for_others(&mut self, now: Time) {
+        let is_missed = self.roster.missed_since().is_some();
+        let (missed, _) = if is_missed { self.lives(now) } else { Default::default() };
+        let me = self.config.me;
+        self.star.is_adrift =
+            is_missed && self.view.backups().iter().all(|backup| *backup != me && missed.contains(backup));
+        if self.star.is_adrift {
+            self.link_all_members(now);
+        }
     }
 
     fn confirm_passed(&mut self) {
