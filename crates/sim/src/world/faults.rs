@@ -265,8 +265,8 @@ impl<G: Game> World<G> {
             return;
         }
         let now = process.clock.local(self.now);
-        if let Some(session) = process.peer.as_mut().and_then(|peer| peer.session_mut()) {
-            session.set_visible(now, visible);
+        if let Some(peer) = &mut process.peer {
+            peer.set_visible(now, visible);
         }
         self.turn(id);
     }
