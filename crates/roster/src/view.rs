@@ -259,9 +259,9 @@ impl View {
         is_dismissed
     }
 
-    /// The relay witnessed a new term: its electorate are its members.
-    pub fn begin_electorate(&mut self) {
-        let mut peers: Vec<_> = self.members().map(|m| m.peer).collect();
+    /// The relay witnessed a new term: its electorate are those members for which `is_heard` says so.
+    pub fn begin_electorate(&mut self, is_heard: impl Fn(PeerId) -> bool) {
+        let mut peers: Vec<_> = self.members().map(|m| m.peer).filter(|&peer| is_heard(peer)).collect();
         peers.sort_unstable();
         let number = self.header.electorate.number.wrapping_add(1);
         self.header.electorate = Electorate { number, peers };
@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn the_electorate_follows_the_members_one_at_a_time_and_only_when_most_of_it_knows() {
         let (mut view, _) = view(3);
-        view.begin_electorate();
+        view.begin_electorate(|_| true);
         view.admit(Time::ZERO, PeerId(9), &hello("new", None), &mut Entropy::new([4; 32])).unwrap();
         view.vacate(Time::ZERO, PeerId(2));
         assert!(!view.step_electorate(|peer| peer == PeerId(1)), "one of three holds it");

@@ -81,12 +81,15 @@ pub struct Rules {
     pub migrates: bool,
     /// How many members keep what the host accepted, besides the host: 1 or 2.
     pub backups: u8,
+    /// Whether each side of a partition goes on by itself, until they meet again and one is kept: for games where
+    /// play counts for more than its outcome. Otherwise the side without the relay and without a majority waits.
+    pub forks: bool,
 }
 
 impl Default for Rules {
-    /// A host is succeeded and has one backup.
+    /// A host is succeeded, has one backup, and a partition has one side that goes on.
     fn default() -> Self {
-        Self { migrates: true, backups: 1 }
+        Self { migrates: true, backups: 1, forks: false }
     }
 }
 
@@ -193,8 +196,9 @@ impl Session {
     /// `None` when the warrant is not the relay's.
     #[must_use]
     pub fn new(now: Time, config: SessionConfig) -> Option<Self> {
-        let roster =
-            Roster::new(config.me, config.key, config.warrant)?.with_migration(config.rules.migrates);
+        let roster = Roster::new(config.me, config.key, config.warrant)?
+            .with_migration(config.rules.migrates)
+            .with_forks(config.rules.forks);
         let is_founder = roster.is_host();
         let mut session = Self {
             phase: Phase::Joining,

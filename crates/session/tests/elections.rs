@@ -243,3 +243,29 @@ fn where_migration_is_forbidden_a_lost_host_ends_the_session_for_all() {
         assert_eq!(world.events[&other].last(), Some(&Event::Ended(EndReason::HostLost)));
     }
 }
+
+#[test]
+fn where_sides_may_fork_both_go_on_and_one_is_kept() {
+    let mut world = World::new(90, 0);
+    world.rules = Rules { forks: true, ..Rules::default() };
+    world.peers.clear();
+    world.next_peer = 100;
+    let host = world.join(None);
+    let others: Vec<_> = (0..3).map(|_| world.join(None)).collect();
+    world.run(3_000);
+    relay_goes(&mut world);
+    let (here, there) = ([host, others[0]], [others[1], others[2]]);
+    part(&mut world, &here, &there);
+    world.run(8_000);
+    assert!(world.peers[&host].is_host(), "two of four are no majority, and go on");
+    let heir = world.peers[&there[0]].host();
+    assert!(there.contains(&heir) && world.peers[&heir].is_host());
+    world.cuts.clear();
+    relay_comes(&mut world);
+    world.run(4_000);
+    let members = world.peers.values().filter(|session| session.is_member());
+    let mut hosts: Vec<_> = members.map(samovar_session::Session::host).collect();
+    hosts.dedup();
+    assert_eq!(hosts.len(), 1, "one is kept");
+    assert!(world.peers.values().filter(|session| session.is_host()).count() == 1);
+}

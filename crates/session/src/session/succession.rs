@@ -139,7 +139,8 @@ impl Session {
             self.last_backup = Some(self.me());
         }
         if self.term().is_witnessed() {
-            self.view.begin_electorate();
+            let (missed, _) = self.lives(now);
+            self.view.begin_electorate(|peer| !missed.contains(&peer));
         }
         self.publish_view(now);
         self.on_resumed(now);
