@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io::Write as _;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use samovar_duel::game::{self, Duel, DuelConfig};
@@ -38,6 +39,8 @@ pub struct BotsConfig {
     pub seconds: u64,
     /// Which paths they use.
     pub paths: PathPolicy,
+    /// Local addresses that direct links are made from and to; with none, loopback alone.
+    pub bind: Vec<IpAddr>,
 }
 
 /// Why robots do not play.
@@ -120,6 +123,7 @@ fn start(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8) -> 
         schemas: game::schemas(),
         paths: config.paths,
         capacity: CAPACITY,
+        rules: samovar_peer::Rules::default(),
     };
     let bot = Bot {
         duel: Duel::new(DuelConfig { seed, robots: 0, is_resuming: false }),
@@ -129,7 +133,11 @@ fn start(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8) -> 
         ticks: 0,
         refused: None,
     };
-    NativePeer::start(url.to_owned(), peer, NativeConfig::default(), bot)
+    let mut native = NativeConfig::default();
+    if !config.bind.is_empty() {
+        native.bind.clone_from(&config.bind);
+    }
+    NativePeer::start(url.to_owned(), peer, native, bot)
 }
 
 /// Waits until the founder's game has a code.

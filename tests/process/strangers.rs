@@ -113,12 +113,13 @@ async fn a_stranger_cannot_make_itself_host() {
     };
     let before = robots.wait("two robots play", JOIN_WITHIN, two).await.remove(0);
     let (mut stranger, entered) = Stranger::enter(&relay, join(&code)).await.expect("let in");
-    for term in [before.term + 1, before.term + 2, u64::MAX] {
-        stranger.send(RelayFrame::control(&samovar_wire::relay::ToRelay::Claim(Term(term)))).await;
+    let me = entered.pass.peer;
+    for term in [entered.warrant.term.next_witnessed(), Term(before.term + 1), Term(u64::MAX)] {
+        stranger.send(RelayFrame::control(&samovar_wire::relay::ToRelay::Claim(term, me))).await;
     }
     // A warrant that somebody has made up, and one that is real but names another.
     let mut forged = entered.warrant;
-    forged.term = Term(99);
+    forged.term = Term(99 << 8);
     forged.host = entered.pass.peer;
     let code = GameCode::parse(&code).expect("a code");
     let refused = Stranger::enter(&relay, Purpose::Resume(code, entered.pass, forged)).await;

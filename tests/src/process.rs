@@ -43,13 +43,38 @@ impl Process {
         }
     }
 
+    /// `SIGSTOP` to the whole group: it stands still, with its sockets open, until [`resume`](Self::resume).
+    ///
+    /// # Panics
+    /// When the signal reaches nobody.
+    pub fn pause(&mut self) {
+        self.signal(Signal::SIGSTOP);
+    }
+
+    /// `SIGCONT` to the whole group: it goes on as if no time had passed.
+    ///
+    /// # Panics
+    /// When the signal reaches nobody.
+    pub fn resume(&mut self) {
+        self.signal(Signal::SIGCONT);
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        self.assert_running();
+        let sent = killpg(self.group(), signal);
+        sent.unwrap_or_else(|error| panic!("{signal} did not reach the group of {}: {error}", self.name));
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).expect("process ids are small"))
+    }
+
     /// `SIGKILL` to the whole group at once; nothing is tidied up.
     pub fn kill(&mut self) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        let leader = i32::try_from(self.child.id()).expect("process ids are small");
-        if let Err(error) = killpg(Pid::from_raw(leader), Signal::SIGKILL) {
+        if let Err(error) = killpg(self.group(), Signal::SIGKILL) {
             eprintln!("SIGKILL did not reach the group of {}: {error}", self.name);
         }
         // Whatever went wrong with the signal, the leader must not outlive the test.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use samovar_wire::control::{Hello, PeerControl, Welcome, encode};
+use samovar_wire::control::{Hello, Missing, PeerControl, Standing, Vote, Welcome, encode};
 use samovar_wire::object::MessageKind;
-use samovar_wire::{DecodeError, Reader, SeatId};
+use samovar_wire::{DecodeError, PeerId, Reader, SeatId, Term};
 
 use crate::file::{Form, Vectors};
-use crate::{SESSION, ticket, warrant};
+use crate::{PEER, SESSION, THIRD, ticket, warrant};
 
 /// The variant's number on the wire. A new variant does not compile until it is here, and so below.
 const fn variant(message: &PeerControl) -> u8 {
@@ -15,10 +15,14 @@ const fn variant(message: &PeerControl) -> u8 {
         PeerControl::Hello(_) => 0,
         PeerControl::Welcome(_) => 1,
         PeerControl::Warrant(_) => 2,
-        PeerControl::Visible(_) => 3,
+        PeerControl::Standing(_) => 3,
+        PeerControl::Missing(_) => 4,
+        PeerControl::Vote(_) => 5,
+        PeerControl::Reign(_) => 6,
+        PeerControl::Resign(_) => 7,
     }
 }
-const VARIANTS: u8 = 4;
+const VARIANTS: u8 = 8;
 
 fn messages() -> Vec<(&'static str, PeerControl)> {
     let hello =
@@ -33,10 +37,20 @@ fn messages() -> Vec<(&'static str, PeerControl)> {
         ("hello_without_a_name", PeerControl::Hello(hello(""))),
         ("welcome", PeerControl::Welcome(Welcome { session: SESSION, seat: SeatId(300), ticket: ticket() })),
         ("warrant", PeerControl::Warrant(warrant())),
-        ("visible", PeerControl::Visible(true)),
-        ("hidden", PeerControl::Visible(false)),
+        ("standing", PeerControl::Standing(Standing { visible: true, reach: 31 })),
+        ("standing_hidden", PeerControl::Standing(Standing { visible: false, reach: 0 })),
+        ("missing", PeerControl::Missing(Missing { term: THIRD, missed: true, relay: false })),
+        ("missing_no_longer", PeerControl::Missing(Missing { term: FIRST_VOTE, missed: false, relay: true })),
+        ("vote", PeerControl::Vote(Vote { term: FIRST_VOTE, candidate: PEER, electorate: 1 })),
+        ("vote_late", PeerControl::Vote(LATE)),
+        ("reign", PeerControl::Reign(Vote { term: FIRST_VOTE, candidate: PEER, electorate: 300 })),
+        ("resign", PeerControl::Resign(PEER)),
     ]
 }
+
+/// The first vote behind the third term of the relay.
+const FIRST_VOTE: Term = Term(0x301);
+const LATE: Vote = Vote { term: Term(u64::MAX), candidate: PeerId(7), electorate: u64::MAX };
 
 #[test]
 fn control_messages() {
@@ -56,12 +70,16 @@ fn control_messages() {
 }
 
 #[test]
-fn what_no_version_1_peer_says_is_refused() {
+fn what_no_peer_says_is_refused() {
     let refused =
         |bytes: &[u8]| assert_eq!(PeerControl::decode(bytes), Err(DecodeError::Invalid), "{bytes:02x?}");
     refused(&[VARIANTS]);
-    // A page is hidden or shown.
-    refused(&[3, 2]);
+    // A page is hidden or shown, and reaches 31 others at most.
+    refused(&[3, 2, 0]);
+    refused(&[3, 1, 32]);
+    // Terms that the relay gives out are not voted for.
+    refused(&[5, 0xfb, 0, 3, 7, 1]);
+    refused(&[6, 0, 7, 1]);
     // HELLO whose version is written in four bytes.
     refused(&[0, 0xfc, 1, 0, 0, 0, 0, 0, 0, 0]);
     // HELLO whose name begins with white space, and one whose name is not UTF-8.

@@ -22,6 +22,9 @@ const PEER: PeerId = PeerId(0x0102_0304);
 /// Another.
 const OTHER: PeerId = PeerId(0x0a0b_0c0d);
 
+/// The third term that the relay gives out.
+const THIRD: Term = Term(0x300);
+
 fn ticket() -> Ticket {
     Ticket(std::array::from_fn(|index| 0xa0 + index as u8))
 }
@@ -31,7 +34,7 @@ fn signature() -> Signature {
 }
 
 fn warrant() -> Warrant {
-    Warrant { session: SESSION, term: Term(3), host: PEER, signature: signature() }
+    Warrant { session: SESSION, term: THIRD, host: PEER, signature: signature() }
 }
 
 #[test]

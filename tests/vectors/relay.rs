@@ -9,21 +9,22 @@ use samovar_wire::relay::{
 use samovar_wire::{DecodeError, GameCode, Mode, PeerId, PeerPass, Term, Warrant};
 
 use crate::file::{Form, Vectors};
-use crate::{PEER, SESSION, signature, warrant};
+use crate::{OTHER, PEER, SESSION, THIRD, signature, warrant};
 
 /// The variant's number on the wire. A new variant does not compile until it is here, and so below; the same holds
 /// for the functions that follow.
 const fn to_relay_variant(message: &ToRelay) -> u8 {
     match message {
         ToRelay::Enter(_) => 0,
-        ToRelay::Claim(_) => 1,
+        ToRelay::Claim(..) => 1,
         ToRelay::Signal(..) => 2,
         ToRelay::Alive(_) => 3,
         ToRelay::Listing(_) => 4,
         ToRelay::Leave => 5,
+        ToRelay::Members(_) => 6,
     }
 }
-const TO_RELAY_VARIANTS: u8 = 6;
+const TO_RELAY_VARIANTS: u8 = 7;
 
 const fn from_relay_variant(message: &FromRelay) -> u8 {
     match message {
@@ -90,7 +91,7 @@ fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
         ("enter_create_code", enter(Purpose::Create(Some(code("TEA-4"))))),
         ("enter_join", enter(Purpose::Join(code("TEA-4")))),
         ("enter_resume", enter(resume)),
-        ("claim", ToRelay::Claim(Term(4))),
+        ("claim", ToRelay::Claim(THIRD, PEER)),
         ("signal_offer", ToRelay::Signal(PEER, Signal::Offer(1, description()))),
         ("signal_answer", ToRelay::Signal(PeerId(7), Signal::Answer(70_000, description()))),
         ("signal_long", ToRelay::Signal(PeerId(7), Signal::Offer(251, "x".repeat(251)))),
@@ -98,6 +99,8 @@ fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
         ("listing", ToRelay::Listing(listing)),
         ("listing_full", ToRelay::Listing(full)),
         ("leave", ToRelay::Leave),
+        ("members", ToRelay::Members(vec![PeerId(7), PeerId(300), PEER])),
+        ("members_none", ToRelay::Members(vec![])),
     ]
 }
 
@@ -110,8 +113,9 @@ fn messages_from_relay() -> Vec<(&'static str, FromRelay)> {
         ("signal_offer", FromRelay::Signal(PEER, Signal::Offer(1, description()))),
         ("signal_answer", FromRelay::Signal(PEER, Signal::Answer(1, description()))),
         ("issued", FromRelay::Issued(issued)),
-        ("denied_host_is_alive", FromRelay::Denied(Term(4), Denial::HostIsAlive)),
-        ("denied_stale", FromRelay::Denied(Term(4), Denial::Stale)),
+        ("denied_host_is_alive", FromRelay::Denied(THIRD, Denial::HostIsAlive)),
+        ("denied_stale", FromRelay::Denied(THIRD, Denial::Stale)),
+        ("denied_not_a_member", FromRelay::Denied(Term(u64::MAX), Denial::NotAMember)),
         ("probe", FromRelay::Probe(SESSION.0)),
         ("gone", FromRelay::Gone(PeerId(65_536))),
         ("pulse", FromRelay::Pulse),
@@ -156,7 +160,7 @@ fn messages_from_the_relay() {
     assert!(REFUSALS.iter().map(|&(_, refusal)| refusal_variant(refusal)).eq(0..REFUSALS.len()));
     assert_eq!(FromRelay::decode(&[FROM_RELAY_VARIANTS]), Err(DecodeError::Invalid));
     assert_eq!(FromRelay::decode(&[1, REFUSALS.len() as u8]), Err(DecodeError::Invalid));
-    assert_eq!(FromRelay::decode(&[4, 4, 2]), Err(DecodeError::Invalid), "a third denial");
+    assert_eq!(FromRelay::decode(&[4, 4, 3]), Err(DecodeError::Invalid), "a fourth denial");
 }
 
 #[test]
@@ -197,6 +201,13 @@ fn what_breaks_the_relays_protocol_is_refused() {
     assert_eq!(refusal(&ToRelay::Listing(listing.clone())), Err(DecodeError::TooLarge));
     let unclean = Listing { capacity: 8, host_name: "a\nb".to_owned(), ..listing };
     assert_eq!(refusal(&ToRelay::Listing(unclean)), Err(DecodeError::Invalid));
+    for (members, error) in [
+        (vec![OTHER, PEER], DecodeError::Invalid),
+        (vec![PEER, PEER], DecodeError::Invalid),
+        ((0..33).map(PeerId).collect(), DecodeError::TooLarge),
+    ] {
+        assert_eq!(refusal(&ToRelay::Members(members)), Err(error));
+    }
     // Codes in lower case, too short, too long, of hyphens alone.
     for text in ["tea", "AB", "ABCDEFGHIJKLM", "---"] {
         let mut bytes = vec![0, 1, 0, 1, text.len() as u8];

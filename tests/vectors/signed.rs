@@ -1,14 +1,14 @@
 //! What the relay signs, and what tickets hash to (PROTOCOL §6).
 
-use samovar_wire::{PeerId, PeerPass, Term, Warrant, digest};
+use samovar_wire::{PeerId, PeerPass, Warrant, digest};
 
 use crate::file::Vectors;
-use crate::{PEER, SESSION, ticket};
+use crate::{PEER, SESSION, THIRD, ticket};
 
 #[test]
 fn signed_bytes_and_hashes() {
     let mut vectors = Vectors::parse("signed", include_str!("signed.hex"));
-    vectors.check_encoding("warrant", &Warrant::signed_bytes(SESSION, Term(3), PEER));
+    vectors.check_encoding("warrant", &Warrant::signed_bytes(SESSION, THIRD, PEER));
     vectors.check_encoding("pass", &PeerPass::signed_bytes(SESSION, PeerId(300)));
     vectors.check_encoding("digest_of_nothing", &digest(&[]));
     vectors.check_encoding("digest", &digest(&[b"one", b"", b"two"]));

@@ -1,29 +1,54 @@
 //! The fields of the session object (PROTOCOL §4.4).
 
+use samovar_wire::control::Standing;
 use samovar_wire::limits::{FIELD_MAX, MEMBERS_MAX};
-use samovar_wire::view::{SeatRecord, ViewHeader};
+use samovar_wire::view::{Electorate, SeatRecord, ViewHeader};
 use samovar_wire::{DecodeError, PeerId, SeatId, TicketHash};
 
-use crate::PEER;
 use crate::file::{Form, Vectors};
+use crate::{OTHER, PEER};
 
 fn seat(seat: u16, peer: Option<PeerId>, name: &str) -> SeatRecord {
     let ticket = TicketHash(std::array::from_fn(|index| 0xc0 + index as u8));
-    let name = name.to_owned();
-    SeatRecord { seat: SeatId(seat), peer, name, attributes: 0, visible: true, ticket, since: 0 }
+    let (name, standing) = (name.to_owned(), Standing { visible: true, reach: 0 });
+    SeatRecord { seat: SeatId(seat), peer, name, attributes: 0, standing, ticket, since: 0 }
+}
+
+fn founding() -> ViewHeader {
+    ViewHeader { number: 0, backups: vec![], capacity: 8, next_seat: 1, electorate: Electorate::default() }
 }
 
 #[test]
 fn headers_and_seats() {
     let mut vectors = Vectors::parse("view", include_str!("view.hex"));
+    let two = Electorate { number: 300, peers: vec![PEER, OTHER] };
+    let all = Electorate { number: u64::MAX, peers: (0..32).map(|n| PeerId(u32::MAX - 31 + n)).collect() };
     for (name, header) in [
-        ("header_founding", ViewHeader { number: 0, backup: None, capacity: 8, next_seat: 1 }),
-        ("header", ViewHeader { number: 70_000, backup: Some(PEER), capacity: 32, next_seat: 300 }),
+        ("header_founding", founding()),
+        (
+            "header",
+            ViewHeader { number: 70_000, backups: vec![PEER], capacity: 32, next_seat: 300, electorate: two },
+        ),
+        (
+            "header_largest",
+            ViewHeader {
+                number: u64::MAX,
+                backups: vec![PeerId(u32::MAX), OTHER],
+                capacity: 32,
+                next_seat: u16::MAX,
+                electorate: all,
+            },
+        ),
     ] {
+        assert!(header.encode().len() <= FIELD_MAX);
         let is_value = |bytes: &[u8]| Ok(ViewHeader::decode(bytes)? == header);
         vectors.check(name, Form::Closed, &header.encode(), is_value);
     }
-    let away = SeatRecord { visible: false, since: 600_000_000, ..seat(65_535, None, "Ünal 🫖") };
+    let away = SeatRecord {
+        standing: Standing { visible: false, reach: 31 },
+        since: 600_000_000,
+        ..seat(65_535, None, "Ünal 🫖")
+    };
     let largest = SeatRecord {
         attributes: u32::MAX,
         since: u64::MAX,
@@ -42,9 +67,16 @@ fn headers_and_seats() {
 }
 
 #[test]
-fn a_capacity_above_the_limit_and_a_name_that_is_not_clean_are_refused() {
-    let header = ViewHeader { number: 0, backup: None, capacity: MEMBERS_MAX as u8 + 1, next_seat: 1 };
-    assert_eq!(ViewHeader::decode(&header.encode()), Err(DecodeError::TooLarge));
+fn headers_above_their_limits_or_out_of_order_and_names_that_are_not_clean_are_refused() {
+    let refused = |header: &ViewHeader| ViewHeader::decode(&header.encode()).unwrap_err();
+    let crowded = ViewHeader { capacity: MEMBERS_MAX as u8 + 1, ..founding() };
+    let backed_up = ViewHeader { backups: vec![PEER, OTHER, PeerId(1)], ..founding() };
+    let voted = |peers| ViewHeader { electorate: Electorate { number: 1, peers }, ..founding() };
+    assert_eq!(refused(&crowded), DecodeError::TooLarge);
+    assert_eq!(refused(&backed_up), DecodeError::TooLarge);
+    assert_eq!(refused(&voted((0..33).map(PeerId).collect())), DecodeError::TooLarge);
+    assert_eq!(refused(&voted(vec![OTHER, PEER])), DecodeError::Invalid);
+    assert_eq!(refused(&voted(vec![PEER, PEER])), DecodeError::Invalid);
     for name in ["a\u{202e}b", "a  b", "a\u{a0}b", "a\tb", &"x".repeat(21)] {
         assert_eq!(SeatRecord::decode(&seat(1, None, name).encode()), Err(DecodeError::Invalid), "{name:?}");
     }

@@ -215,7 +215,7 @@ impl App {
             self.trouble = None;
             return;
         };
-        let (is_member, is_suspended) = (play.is_member(), play.role() == Some(Role::Suspended));
+        let (is_member, is_suspended) = (play.is_member(), matches!(play.role(), Some(Role::Suspended(_))));
         let is_stuck = if is_member { is_suspended } else { self.relay == RelayState::Lost };
         let code = play.wish().code.as_ref().map(|code| code.as_str().to_owned()).unwrap_or_default();
         match self.trouble {

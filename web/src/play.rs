@@ -89,6 +89,7 @@ impl Play {
             schemas: game::schemas(),
             paths: wish.paths,
             capacity: CAPACITY,
+            rules: samovar_peer::Rules::default(),
         };
         let peer = WebPeer::start(relay_url, config, on_wake);
         let [a, b, c, d, e, f, g, h, ..] = entropy();
@@ -150,11 +151,7 @@ impl Play {
 
     /// The page was hidden or shown.
     pub fn set_visible(&self, visible: bool) {
-        self.peer.with(|peer, now| {
-            if let Some(session) = peer.session_mut() {
-                session.set_visible(now, visible);
-            }
-        });
+        self.peer.with(|peer, now| peer.set_visible(now, visible));
     }
 
     /// Leaves the game and says so.
@@ -264,6 +261,9 @@ fn ended(reason: EndReason, wish: &Wish, peer: &Peer) -> Ending {
         EndReason::Refused(reason) if reason.blame() == Blame::Incompatible => Problem::VersionMismatch,
         EndReason::Refused(reason) | EndReason::Misbehaviour(reason) => {
             return broken(format!("the host ended the link: {reason}"));
+        }
+        EndReason::HostLost => {
+            return broken("the host is gone, and this game goes on with no other".to_owned());
         }
     })
 }

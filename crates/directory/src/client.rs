@@ -17,10 +17,10 @@
 mod event;
 mod outbox;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use samovar_roster::RelayKey;
-use samovar_wire::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, PACKET_MAX};
+use samovar_wire::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_MAX};
 use samovar_wire::relay::{
     Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
 };
@@ -71,8 +71,6 @@ pub struct Client {
     lost: bool,
     identity: Option<Identity>,
     warrant: Option<Warrant>,
-    /// A claim that is not answered yet.
-    claimed: Option<Term>,
     outbox: Outbox,
     requests: VecDeque<ClientRequest>,
     events: VecDeque<ClientEvent>,
@@ -91,7 +89,6 @@ impl Client {
             lost: false,
             identity: None,
             warrant: None,
-            claimed: None,
             outbox: Outbox::new(),
             requests: VecDeque::from([ClientRequest::Open]),
             events: VecDeque::new(),
@@ -161,18 +158,19 @@ impl Client {
         self.flush(now);
     }
 
-    /// Claims a term: the host is missed. Answered by [`ClientEvent::Issued`] or [`ClientEvent::Denied`] while the
-    /// relay is reachable; `false` when it is not, and nothing was claimed. A claim that waits for its answer is not
-    /// sent twice.
-    pub fn claim(&mut self, term: Term) -> bool {
-        if self.phase != Phase::Entered {
-            return false;
+    /// Claims a term for a member: the host is missed, or this is the host and wants to renew its term or to hand
+    /// over. Answered by [`ClientEvent::Issued`] or [`ClientEvent::Denied`] while the relay is reachable; `false` when
+    /// it is not, and nothing was claimed.
+    ///
+    /// A claim counts for [`CLAIM_COUNTS_FOR`](crate::limits::CLAIM_COUNTS_FOR): who still misses the host claims
+    /// again, every 250 ms, and who hears it again does not. Repetitions are sent, at most ten a second in the long
+    /// run.
+    pub fn claim(&mut self, now: Time, term: Term, candidate: PeerId) -> bool {
+        let is_entered = self.phase == Phase::Entered;
+        if is_entered {
+            self.outbox.claim(now, term, candidate);
         }
-        if self.claimed != Some(term) {
-            self.claimed = Some(term);
-            self.outbox.push(&ToRelay::Claim(term));
-        }
-        true
+        is_entered
     }
 
     /// Sends a member the means to reach us directly. Dropped while the relay is lost.
@@ -188,7 +186,16 @@ impl Client {
     /// What the directory shall show of the game. It is sent while we are its host by the highest warrant known,
     /// when it changed, twice a second at most, and again after a reconnection.
     pub fn set_listing(&mut self, now: Time, listing: Listing) {
-        self.outbox.set_listing(listing);
+        self.outbox.set_listing(ToRelay::Listing(listing));
+        self.flush(now);
+    }
+
+    /// Who is a member, the host included, in any order: only they count when the relay decides about claims. To be
+    /// told with each view, [`MEMBERS_MAX`] of them at most. Sent like the listing, but at once.
+    pub fn set_members(&mut self, now: Time, members: impl IntoIterator<Item = PeerId>) {
+        let members: BTreeSet<_> = members.into_iter().collect();
+        let members = members.into_iter().take(MEMBERS_MAX).collect();
+        self.outbox.set_members(ToRelay::Members(members));
         self.flush(now);
     }
 
@@ -297,7 +304,6 @@ impl Client {
                 self.events.push_back(ClientEvent::Signal(from, signal));
             }
             (Phase::Entered, FromRelay::Denied(term, denial)) => {
-                self.claimed = self.claimed.filter(|&claimed| claimed != term);
                 self.events.push_back(ClientEvent::Denied(term, denial));
             }
             (Phase::Entered, FromRelay::Gone(peer)) => self.events.push_back(ClientEvent::Gone(peer)),
@@ -328,7 +334,7 @@ impl Client {
         self.deadline = now + SILENCE_MAX;
         self.pause = RETRY_FIRST;
         self.lost = false;
-        self.outbox.forget_listing_sent();
+        self.outbox.forget_sent();
         let warrant = entered.warrant;
         if self.identity.is_some() {
             self.events.push_back(ClientEvent::Restored);
@@ -348,7 +354,6 @@ impl Client {
         if !self.verifies(&warrant) {
             return Err(Fault::BadSignature);
         }
-        self.claimed = self.claimed.filter(|&claimed| claimed > warrant.term);
         if self.adopt(warrant) {
             self.events.push_back(ClientEvent::Issued(warrant));
             self.flush(now);
@@ -372,7 +377,6 @@ impl Client {
         let jitter = self.entropy.number() % (self.pause.as_micros() / 4 + 1);
         self.deadline = now + self.pause + Duration::from_micros(jitter);
         self.pause = self.pause.times(2).min(RETRY_MAX);
-        self.claimed = None;
         self.outbox.clear();
         // A socket that was never opened needs no opening any more.
         self.requests.retain(|request| *request != ClientRequest::Open);
@@ -414,7 +418,7 @@ impl Client {
         let newer = self.warrant.is_none_or(|known| warrant.term > known.term);
         if newer {
             self.warrant = Some(warrant);
-            self.outbox.forget_listing_sent();
+            self.outbox.forget_sent();
         }
         newer
     }

@@ -18,14 +18,14 @@ pub const PEERS_REMEMBERED: usize = 256;
 /// How long a connection may take to send its `Enter`.
 pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
 /// How long a host may take to answer a probe.
-pub const PROBE_WITHIN: Duration = Duration::from_millis(700);
+pub const PROBE_WITHIN: Duration = Duration::from_millis(250);
 /// How long a host's answer to a probe answers further claims too. It keeps those who claim without end from
 /// making the host exceed its own limits.
 pub const PROBE_HOLDS: Duration = Duration::from_millis(100);
-/// How long a claim counts towards a majority.
-pub const CLAIM_COUNTS_FOR: Duration = Duration::from_millis(3_000);
-/// How long a host that is not back yet is not taken for gone, from the moment its game is listed again. It covers
-/// the longest pause of a client between two attempts.
+/// How long a claim counts. Claimants repeat theirs twice as often while they miss the host.
+pub const CLAIM_COUNTS_FOR: Duration = Duration::from_millis(500);
+/// How long a host that is not back yet is not taken for gone, from the moment its game is listed again, unless most
+/// of the members miss it. It covers the longest pause of a client between two attempts.
 pub const HOST_GRACE: Duration = Duration::from_millis(6_000);
 /// How long the code of a session is kept for it after the relay restarted.
 pub const CODE_RESERVED_FOR: Duration = Duration::from_millis(60_000);
@@ -57,6 +57,14 @@ pub const ANSWER_WITHIN: Duration = Duration::from_millis(15_000);
 pub const SILENCE_MAX: Duration = Duration::from_millis(8_000);
 /// Between two listings of one client.
 pub const LISTING_INTERVAL: Duration = Duration::from_millis(500);
+/// Between two claims of a client, on average.
+pub const CLIENT_CLAIM_INTERVAL: Duration = Duration::from_millis(100);
+/// Claims of a client at once; one that comes faster is left out, its repetition is not.
+pub const CLIENT_CLAIM_BURST: u64 = 8;
+/// Between two lists of members of one client, on average.
+pub const MEMBERS_INTERVAL: Duration = Duration::from_millis(100);
+/// Lists of members of one client at once.
+pub const MEMBERS_BURST: u64 = 8;
 /// Between two signals of a client, on average. Rate and burst leave the relay room for a network that holds two
 /// seconds of them back and then delivers all at once.
 pub const CLIENT_SIGNAL_INTERVAL: Duration = Duration::from_millis(100);

@@ -251,7 +251,7 @@ impl Duel {
         if !session.is_host() {
             self.reign = None;
         } else if self.reign.is_none() {
-            let is_founder = session.term() == Term(1);
+            let is_founder = session.term() == Term::FIRST;
             let hits_from = if is_founder { 0 } else { tick.time.saturating_sub(UNHEARD) };
             self.reign = Some(Reign::new(tick.now, hits_from));
         }
@@ -296,7 +296,7 @@ impl Duel {
             FORSAKEN
         } else if self.config.is_resuming {
             MISSING
-        } else if session.is_host() && session.term() == Term(1) {
+        } else if session.is_host() && session.term() == Term::FIRST {
             Duration::ZERO
         } else {
             LISTENING

@@ -46,6 +46,7 @@ pub(crate) const fn cause_word(cause: Cause) -> &'static str {
     match cause {
         Cause::Lost => "lost",
         Cause::Left => "left",
+        Cause::HandedOver => "handover",
     }
 }
 

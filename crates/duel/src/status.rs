@@ -169,7 +169,7 @@ fn members(session: &Session, duel: &Duel, outside: &Outside<'_>) -> Vec<MemberS
             is_robot: is_program(member.record.attributes),
             path: (outside.path)(member.peer),
             rtt_ms: session.round_trip(member.peer).map(|rtt| rtt.as_millis_f64()),
-            visible: member.record.visible,
+            visible: member.record.standing.visible,
         })
         .collect();
     let host = session.host();
@@ -228,6 +228,6 @@ const fn role_word(role: Role) -> &'static str {
         Role::Backup => "Backup",
         Role::ActiveAlone => "ActiveAlone",
         Role::ActiveBackedUp => "ActiveBackedUp",
-        Role::Suspended => "Suspended",
+        Role::Suspended(_) => "Suspended",
     }
 }

@@ -447,10 +447,23 @@ impl Link {
         self.buffers.give(buffer);
     }
 
+    /// When the other end was last heard; later when this peer slept since.
+    #[must_use]
+    pub fn heard_at(&self) -> Time {
+        self.liveness.heard_at()
+    }
+
     /// How long nothing has been heard, while this peer was awake.
     #[must_use]
     pub fn silence(&self, now: Time) -> Duration {
         if now.since(self.last_now) >= SLEPT { Duration::ZERO } else { self.liveness.silence(now) }
+    }
+
+    /// Whether the other end has been silent for longer than it usually is: four times the time between two arrivals.
+    /// That is no reason to miss it, but one to prefer another who is heard.
+    #[must_use]
+    pub fn is_quiet(&self, now: Time) -> bool {
+        now.since(self.last_now) < SLEPT && self.liveness.is_quiet(now)
     }
 
     /// How improbable it is that the other end lives, as a power of ten: 3 says that a living peer is silent for
@@ -460,10 +473,17 @@ impl Link {
         if now.since(self.last_now) >= SLEPT { 0.0 } else { self.liveness.suspicion(now, self.received.run) }
     }
 
-    /// When the suspicion reaches [`SUSPECTED`] if nothing is heard until then.
+    /// When the suspicion reaches this much if nothing is heard until then.
     #[must_use]
-    pub fn suspect_at(&self) -> Time {
-        self.liveness.suspect_at(self.received.run)
+    pub fn suspect_at(&self, suspicion: f64) -> Time {
+        self.liveness.suspect_at(suspicion, self.received.run)
+    }
+
+    /// How often this end gives a sign of life at least, and how often the other end promises one: the keep-alive
+    /// interval of either direction (PROTOCOL §2.4). Both are [`LinkConfig::keep_alive`] unless set.
+    pub fn set_pace(&mut self, own: Duration, promised: Duration) {
+        self.config.keep_alive = own;
+        self.liveness.set_keep_alive(promised);
     }
 
     /// The smoothed round trip, `None` before the first measurement.

@@ -31,8 +31,8 @@
 //!
 //! let schemas = || Schemas::new().with(Boat::schema());
 //! let (ann, bob) = (PeerId(1), PeerId(2));
-//! let mut at_ann = Objects::new(ann, ann, Term(1), schemas()); // Ann hosts.
-//! let mut at_bob = Objects::new(bob, ann, Term(1), schemas());
+//! let mut at_ann = Objects::new(ann, ann, Term::FIRST, schemas()); // Ann hosts.
+//! let mut at_bob = Objects::new(bob, ann, Term::FIRST, schemas());
 //! at_ann.add_peer(bob);
 //! at_bob.add_peer(ann);
 //!

@@ -378,7 +378,10 @@ impl Objects {
         }
         let mut changed = 0_u64;
         if object.numbers != state.numbers() {
-            for (index, field) in schema.fields().iter().enumerate() {
+            // Which fields they are matters to reliable updates alone.
+            let versioned = if object.versions.is_empty() { &[] } else { schema.fields() };
+            changed = u64::from(versioned.is_empty());
+            for (index, field) in versioned.iter().enumerate() {
                 let part = field.at..field.at + field.coding.width();
                 let is_number = !matches!(field.coding, Coding::Text { .. });
                 if is_number && object.numbers[part.clone()] != state.numbers()[part] {
@@ -535,9 +538,14 @@ fn fits(schema: &Schema, state: &State) -> bool {
                 state.texts().nth(field.at).is_some_and(|text| text.len() <= usize::from(max))
             }
             Coding::Exact { .. } => true,
-            _ => (0..field.coding.width()).all(|place| {
+            Coding::Rotation { .. } => (0..4).all(|place| {
                 let (min, max) = field.coding.range(place);
                 (min..=max).contains(&state.numbers()[field.at + place])
             }),
+            _ => {
+                let (min, max) = field.coding.range(0);
+                let numbers = &state.numbers()[field.at..field.at + field.coding.width()];
+                numbers.iter().all(|number| (min..=max).contains(number))
+            }
         })
 }

@@ -68,9 +68,13 @@ impl Known {
         self.sent <= BASELINE_AGE_MAX
     }
 
-    pub(crate) fn on_sent(&mut self, frame: u64, now: Time) {
+    /// An update went out, with these texts by bits.
+    pub(crate) fn on_sent(&mut self, frame: u64, now: Time, texts: u64) {
         self.sent += 1;
         (self.last_frame, self.last_time) = (frame, now);
+        for (_, (_, sent)) in self.texts.iter_mut().enumerate().filter(|(index, _)| texts >> index & 1 == 1) {
+            *sent = frame;
+        }
     }
 
     fn on_delivered(&mut self, frame: u64, texts: u64) {
@@ -139,6 +143,8 @@ pub(crate) struct Replica {
     acked: VecDeque<u64>,
     /// Bytes that a state takes, on average, in sixteenths.
     pub(crate) state_size: usize,
+    /// The slot that the next frame begins with, or with the first above it: where room ended in the last one.
+    pub(crate) begin: u32,
 }
 
 impl Replica {

@@ -141,7 +141,7 @@ mod tests {
     }
 
     fn stamp(counter: u32) -> Stamp {
-        Stamp { term: Term(1), counter }
+        Stamp { term: Term::FIRST, counter }
     }
 
     #[test]

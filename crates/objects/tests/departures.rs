@@ -30,6 +30,33 @@ fn tell(from: (PeerId, &mut Objects), to: (PeerId, &mut Objects)) {
     }
 }
 
+/// The host takes over what a member has left that is gone.
+fn adopt_from(host: &mut Objects, gone: PeerId) {
+    host.remove_peer(gone);
+    host.adopt(|peer| peer == gone);
+}
+
+/// A member is gone; the host and another member hear of it, and then of each other.
+fn member_is_gone(gone: PeerId, host: (PeerId, &mut Objects), other: (PeerId, &mut Objects)) {
+    adopt_from(host.1, gone);
+    other.1.remove_peer(gone);
+    other.1.report_orphans(|peer| peer == gone);
+    tell((other.0, &mut *other.1), (host.0, &mut *host.1));
+    tell(host, other);
+}
+
+/// The host is gone, perhaps with others; who is host now and another member hear of it, and then of each other.
+fn host_is_gone(gone: &[PeerId], host: (PeerId, &mut Objects), other: (PeerId, &mut Objects)) {
+    for machine in [&mut *host.1, &mut *other.1] {
+        machine.set_host(host.0, Term(2));
+        gone.iter().for_each(|&peer| machine.remove_peer(peer));
+        machine.adopt(|peer| gone.contains(&peer));
+        machine.report_orphans(|peer| gone.contains(&peer));
+    }
+    tell((other.0, &mut *other.1), (host.0, &mut *host.1));
+    tell(host, other);
+}
+
 /// Everybody has A's object; then A ends it, and is gone before X hears of that.
 #[test]
 fn an_end_that_only_the_host_has_heard_of_reaches_the_others() {
@@ -39,12 +66,7 @@ fn an_end_that_only_the_host_has_heard_of_reaches_the_others() {
     tell((A, &mut a), (X, &mut x));
     a.destroy(id).unwrap();
     tell((A, &mut a), (HOST, &mut host));
-    host.remove_peer(A);
-    host.adopt(|peer| peer == A);
-    x.remove_peer(A);
-    x.report_orphans(|peer| peer == A);
-    tell((X, &mut x), (HOST, &mut host));
-    tell((HOST, &mut host), (X, &mut x));
+    member_is_gone(A, (HOST, &mut host), (X, &mut x));
     assert!(host.get(id).is_none());
     assert!(x.get(id).is_none(), "an object of nobody stays for ever");
 }
@@ -58,14 +80,7 @@ fn an_end_that_only_the_new_host_has_heard_of_reaches_the_others() {
     tell((HOST, &mut host), (X, &mut x));
     host.destroy(id).unwrap();
     tell((HOST, &mut host), (A, &mut a));
-    for machine in [&mut a, &mut x] {
-        machine.set_host(A, Term(2));
-        machine.remove_peer(HOST);
-        machine.adopt(|peer| peer == HOST);
-        machine.report_orphans(|peer| peer == HOST);
-    }
-    tell((X, &mut x), (A, &mut a));
-    tell((A, &mut a), (X, &mut x));
+    host_is_gone(&[HOST], (A, &mut a), (X, &mut x));
     assert!(x.get(id).is_none(), "an object of nobody stays for ever");
 }
 
@@ -80,14 +95,7 @@ fn an_end_after_a_migration_that_only_the_new_host_has_heard_of_reaches_the_form
     tell((HOST, &mut host), (A, &mut a));
     host.destroy(id).unwrap();
     tell((HOST, &mut host), (A, &mut a));
-    for machine in [&mut a, &mut x] {
-        machine.set_host(A, Term(2));
-        machine.remove_peer(HOST);
-        machine.adopt(|peer| peer == HOST);
-        machine.report_orphans(|peer| peer == HOST);
-    }
-    tell((X, &mut x), (A, &mut a));
-    tell((A, &mut a), (X, &mut x));
+    host_is_gone(&[HOST], (A, &mut a), (X, &mut x));
     assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "X owns alone what all others saw end");
 }
 
@@ -102,12 +110,7 @@ fn an_end_after_a_migration_that_only_the_host_has_heard_of_reaches_the_former_o
     tell((A, &mut a), (HOST, &mut host));
     a.destroy(id).unwrap();
     tell((A, &mut a), (HOST, &mut host));
-    host.remove_peer(A);
-    host.adopt(|peer| peer == A);
-    x.remove_peer(A);
-    x.report_orphans(|peer| peer == A);
-    tell((X, &mut x), (HOST, &mut host));
-    tell((HOST, &mut host), (X, &mut x));
+    member_is_gone(A, (HOST, &mut host), (X, &mut x));
     assert_eq!(host.get(id).is_some(), x.get(id).is_some(), "X owns alone what all others saw end");
 }
 
@@ -122,14 +125,7 @@ fn an_end_after_a_migration_that_only_the_former_owner_has_heard_of_reaches_the_
     tell((HOST, &mut host), (X, &mut x));
     host.destroy(id).unwrap();
     tell((HOST, &mut host), (X, &mut x));
-    for machine in [&mut a, &mut x] {
-        machine.set_host(A, Term(2));
-        machine.remove_peer(HOST);
-        machine.adopt(|peer| peer == HOST);
-        machine.report_orphans(|peer| peer == HOST);
-    }
-    tell((X, &mut x), (A, &mut a));
-    tell((A, &mut a), (X, &mut x));
+    host_is_gone(&[HOST], (A, &mut a), (X, &mut x));
     assert_eq!(a.get(id).is_some(), x.get(id).is_some(), "A believes in what its owner saw end");
 }
 
@@ -184,14 +180,7 @@ fn an_object_of_a_member_that_the_new_host_never_knew_does_not_stay_with_one_mem
     x.add_peer(next);
     let id = a.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((A, &mut a), (X, &mut x));
-    for machine in [&mut new, &mut x] {
-        machine.set_host(next, Term(2));
-        [HOST, A].into_iter().for_each(|gone| machine.remove_peer(gone));
-        machine.adopt(|peer| peer == HOST || peer == A);
-        machine.report_orphans(|peer| peer == HOST || peer == A);
-    }
-    tell((X, &mut x), (next, &mut new));
-    tell((next, &mut new), (X, &mut x));
+    host_is_gone(&[HOST, A], (next, &mut new), (X, &mut x));
     assert_eq!(new.get(id).is_some(), x.get(id).is_some());
 }
 
@@ -225,8 +214,7 @@ fn a_newcomer_believes_the_host_about_the_end_of_what_it_never_knew() {
     host.grant(id, A).unwrap();
     tell((HOST, &mut host), (A, &mut a));
     tell((A, &mut a), (HOST, &mut host));
-    host.remove_peer(old);
-    host.adopt(|peer| peer == old);
+    adopt_from(&mut host, old);
     let mut new = Objects::new(newcomer, HOST, Term(1), Schemas::new());
     [HOST, A].into_iter().for_each(|peer| new.add_peer(peer));
     [&mut host, &mut a].into_iter().for_each(|machine| machine.add_peer(newcomer));
@@ -252,8 +240,7 @@ fn a_newcomer_remembers_an_end_of_what_it_never_knew_until_the_late_word_comes()
     host.add_peer(old);
     let id = creator.create(Time::ZERO, POT, &[b"pot"]).unwrap();
     tell((old, &mut creator), (HOST, &mut host));
-    host.remove_peer(old);
-    host.adopt(|peer| peer == old);
+    adopt_from(&mut host, old);
     let mut new = Objects::new(newcomer, HOST, Term(1), Schemas::new());
     [HOST, A].into_iter().for_each(|peer| new.add_peer(peer));
     host.add_peer(newcomer);
@@ -282,8 +269,7 @@ fn a_grant_is_not_forgotten_with_a_later_heir() {
     host.grant(id, X).unwrap();
     tell((HOST, &mut host), (X, &mut x));
     host.destroy(id).unwrap();
-    host.remove_peer(X);
-    host.adopt(|peer| peer == X);
+    adopt_from(&mut host, X);
     tell((A, &mut a), (HOST, &mut host));
     assert_eq!(host.get(id).map(samovar_objects::Object::owner), Some(A));
 }
@@ -307,12 +293,7 @@ fn a_stamp_that_was_granted_is_not_drawn_again_when_its_heir_is_gone() {
     host.grant(id, A).unwrap();
     tell((HOST, &mut host), (A, &mut a));
     host.handle_message(A, MessageKind::Destroy, &late[1..]).unwrap();
-    host.remove_peer(A);
-    host.adopt(|peer| peer == A);
-    x.remove_peer(A);
-    x.report_orphans(|peer| peer == A);
-    tell((X, &mut x), (HOST, &mut host));
-    tell((HOST, &mut host), (X, &mut x));
+    member_is_gone(A, (HOST, &mut host), (X, &mut x));
     assert_eq!(host.get(id).is_some(), x.get(id).is_some());
     let stamp = |objects: &Objects| objects.get(id).map(samovar_objects::Object::stamp);
     assert!(stamp(&host).is_none() || stamp(&host) != stamp(&a), "two owners under {:?}", stamp(&a));

@@ -37,7 +37,7 @@ fn schemas_named(max: u8) -> Schemas {
 }
 
 fn machine(me: PeerId) -> Objects {
-    let mut objects = Objects::new(me, OWNER, Term(1), schemas());
+    let mut objects = Objects::new(me, OWNER, Term::FIRST, schemas());
     [OWNER, OTHER].into_iter().filter(|&peer| peer != me).for_each(|peer| objects.add_peer(peer));
     objects
 }
@@ -244,7 +244,7 @@ fn a_text_beyond_its_bound_is_neither_sent_nor_taken() {
     assert_eq!(pair.owner.set(Time::ZERO, id, 0, &long), Err(ObjectError::BadField));
     assert_eq!(pair.owner.set(Time::ZERO, id, 1, &[]), Err(ObjectError::BadField), "it has one text");
     // Whoever took it could not announce the object to anybody, should it be given to them.
-    let mut liar = Objects::new(OWNER, OWNER, Term(1), wider_schemas());
+    let mut liar = Objects::new(OWNER, OWNER, Term::FIRST, wider_schemas());
     liar.add_peer(OTHER);
     let mut victim = machine(OTHER);
     let start = state([0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0], "pot");

@@ -30,6 +30,7 @@
 //!     schemas: Schemas::new(),
 //!     paths: PathPolicy::Auto,
 //!     capacity: 8,
+//!     rules: samovar_peer::Rules::default(),
 //! };
 //! let url = "ws://127.0.0.1:8080/ws".to_owned();
 //! let watcher = NativePeer::start(url, config, NativeConfig::default(), Watcher);

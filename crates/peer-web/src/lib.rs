@@ -19,6 +19,7 @@
 //!     schemas: Schemas::new(),
 //!     paths: PathPolicy::Auto,
 //!     capacity: 8,
+//!     rules: samovar_peer::Rules::default(),
 //! };
 //! let peer = WebPeer::start("ws://127.0.0.1:8080/ws", config, || ());
 //! // In every frame, and whenever the closure above is called:

@@ -23,6 +23,7 @@ fn config() -> PeerConfig {
         schemas: samovar_peer::Schemas::new(),
         paths: PathPolicy::Auto,
         capacity: 8,
+        rules: samovar_peer::Rules::default(),
     }
 }
 

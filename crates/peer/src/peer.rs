@@ -6,9 +6,12 @@ mod signals;
 use std::collections::VecDeque;
 
 use samovar_directory::{Client, ClientConfig, Fault};
-use samovar_session::{Event, Schemas, Session};
+use samovar_session::{Event, Rules, Schemas, Session};
+use samovar_wire::control::Standing;
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{Entropy, GameCode, Mode, PROTOCOL_VERSION, PeerId, SortedMap, Ticket, Time, Warrant};
+use samovar_wire::{
+    Entropy, GameCode, Mode, PROTOCOL_VERSION, PeerId, SortedMap, Term, Ticket, Time, Warrant,
+};
 
 use crate::path::{Path, PathState};
 
@@ -50,6 +53,8 @@ pub struct PeerConfig {
     pub paths: PathPolicy,
     /// For a founder: members at most.
     pub capacity: u8,
+    /// Agreed: how the session is kept alive. They belong into `params`.
+    pub rules: Rules,
 }
 
 /// Bytes for the driver to send.
@@ -174,6 +179,9 @@ pub struct Peer {
     shown_paths: SortedMap<PeerId, Path>,
     last_attempt: u32,
     shown_warrant: Option<Warrant>,
+    /// The term and the number of the view whose members the relay was told.
+    shown_view: Option<(Term, u64)>,
+    is_visible: bool,
     traffic: Traffic,
     /// What waits for the relay's WebSocket, in bytes.
     relay_backlog: u64,
@@ -207,6 +215,8 @@ impl Peer {
             shown_paths: SortedMap::new(),
             last_attempt: 0,
             shown_warrant: None,
+            shown_view: None,
+            is_visible: true,
             traffic: Traffic::default(),
             relay_backlog: 0,
             transmits: VecDeque::new(),
@@ -241,6 +251,18 @@ impl Peer {
     #[must_use]
     pub fn is_relay_connected(&self) -> bool {
         self.client.is_entered()
+    }
+
+    /// Whether people can see what this peer shows: a page that is hidden runs slowly. It is a worse host then, and
+    /// hands over if it is one.
+    pub fn set_visible(&mut self, now: Time, is_visible: bool) {
+        let is_hidden_now = core::mem::replace(&mut self.is_visible, is_visible) && !is_visible;
+        if let Some(session) = &mut self.session
+            && is_hidden_now
+        {
+            session.hand_over(now);
+        }
+        self.drive(now);
     }
 
     /// Whether the peer is over: it left, was refused, or its session ended.
@@ -361,10 +383,19 @@ impl Peer {
         self.drain_session(now);
         if !self.over {
             self.tend_paths(now);
+            self.tell_standing(now);
         }
         self.route_session(now);
         self.drain_client(now);
         self.settled = self.transmits.is_empty().then_some(now);
+    }
+
+    fn tell_standing(&mut self, now: Time) {
+        let direct = self.shown_paths.values().filter(|&&path| path == Path::Direct).count();
+        let standing = Standing { visible: self.is_visible, reach: direct.min(31) as u8 };
+        if let Some(session) = self.session.as_mut().filter(|session| session.is_member()) {
+            session.set_standing(now, standing);
+        }
     }
 
     /// Tells what a driver's buffer still holds of what it was given before: bytes for a connection, or for the

@@ -155,7 +155,7 @@ fn the_host_dies_and_the_duel_goes_on_under_one_new_host() {
         move_something(&mut world, &processes);
         world.kill(processes[0]);
         let died = world.now;
-        while !world.peers.values().all(|p| p.session().unwrap().term().0 == 2) {
+        while !world.peers.values().all(|p| p.session().unwrap().term().0 == 512) {
             world.step();
             assert!(world.now.since(died).as_micros() < 1_000_000, "no successor in a second");
         }
@@ -181,7 +181,7 @@ fn a_host_that_hangs_is_replaced_and_learns_of_it_when_it_wakes() {
     // The process stops: its sockets stay open, nothing is answered.
     let frozen = world.peers.remove(&processes[0]).unwrap();
     let stopped = world.now;
-    while !world.peers.values().all(|p| p.session().unwrap().term().0 == 2) {
+    while !world.peers.values().all(|p| p.session().unwrap().term().0 == 512) {
         world.step();
         assert!(world.now.since(stopped).as_micros() < 3_500_000, "no successor");
     }
@@ -216,7 +216,7 @@ fn a_direct_duel_survives_the_relay_and_a_newcomer_joins_when_it_is_back() {
     world.kill(processes[0]);
     world.run(3_000);
     world.assert_converged();
-    assert_eq!(world.session(late).term().0, 2);
+    assert_eq!(world.session(late).term().0, 512);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use ed25519_dalek::{Signature as Ed25519Signature, Signer as _, SigningKey, Veri
 use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Term, Warrant};
 
 /// The key that verifies what the relay signs. A peer takes it from the relay it enters by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RelayKey(VerifyingKey);
 
 impl RelayKey {
@@ -39,7 +39,15 @@ impl RelayKey {
 }
 
 /// The relay's signing half. Signatures are deterministic: the same warrant is signed the same way after a restart.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Signatory(SigningKey);
+
+/// Two halves of one key are as good as each other.
+impl core::hash::Hash for Signatory {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
 
 impl core::fmt::Debug for Signatory {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -1,13 +1,14 @@
 //! Who is in the session, who hosts it, and by what right.
 //!
 //! Members and their seats ([`View`]), the relay's signatures ([`authority`]), and the machine that watches the
-//! host and decides when to claim its succession ([`Roster`]). Knows nothing of objects' data or of packets: it is
-//! told how long each link has been silent, and says what to do.
+//! host and finds its successor ([`Roster`]). Knows nothing of objects' data or of packets: it is told who is missed,
+//! and says what to do.
 
 pub mod authority;
+mod election;
 mod roster;
 mod view;
 
 pub use authority::RelayKey;
-pub use roster::{Liveness, MISSED_AFTER, MISSED_AFTER_HINT, Role, Roster, Verdict};
+pub use roster::{Act, LEASE, Lives, Role, Roster, Suspension, Verdict};
 pub use view::{Admission, GRACE, Member, VIEW_FIELDS, View};

@@ -1,39 +1,31 @@
-//! Watches the host and decides when to claim its succession (DESIGN §4 "Election").
+//! Watches the host, and finds its successor with the relay or without it (DESIGN §4 "Election", PROTOCOL §4.10).
+//!
+//! Everybody watches at once and names at once whom it wants, so many deaths cost one time-out, and there is no turn
+//! to wait for: the relay takes the first word, and without it a majority decides.
 
-use samovar_wire::{Duration, PeerId, SessionId, SortedMap, Term, Time, Warrant};
+use std::collections::VecDeque;
 
+use samovar_wire::control::{Missing, PeerControl, Vote};
+use samovar_wire::view::Electorate;
+use samovar_wire::{Duration, PeerId, SessionId, SortedSet, Term, Time, Warrant};
+
+use crate::election::Election;
 use crate::{RelayKey, View};
 
-/// Silence after which a peer is missed. Ten keep-alives: a page that draws slowly is not dead.
-pub const MISSED_AFTER: Duration = Duration::from_millis(1_000);
-/// The same when the relay says that the peer's connection closed: then three keep-alives are enough.
-pub const MISSED_AFTER_HINT: Duration = Duration::from_millis(300);
-/// How much longer each further member in the line of succession waits, so that the first is not raced.
-const SUCCESSION_STEP: Duration = Duration::from_millis(250);
-/// How long a claim waits for its answer, or after a denial, before it is repeated.
-const CLAIM_AGAIN: Duration = Duration::from_millis(1_000);
+/// How often a claim is repeated while the host is missed.
+const CLAIM_AGAIN: Duration = Duration::from_millis(250);
+/// A relay that leaves claims unanswered for so long is taken for away.
+const RELAY_ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
+/// How long a resignation may travel to the members until the relay is asked.
+const RESIGNATION_TRAVELS: Duration = Duration::from_millis(40);
+/// A vote that has come to nothing for so long is followed by one in the next term.
+const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
+/// How long a host reigns on that reaches neither the relay nor a majority of the electorate.
+pub const LEASE: Duration = Duration::from_millis(1_000);
 /// With the host missed for so long and no successor, the session is suspended here.
-const SUSPENDED_AFTER: Duration = Duration::from_millis(3_000);
-
-/// What is known of a peer's life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Liveness {
-    /// How long nothing was heard of it.
-    pub silence: Duration,
-    /// The relay says that its connection closed.
-    pub hint: bool,
-    /// It said that it leaves.
-    pub left: bool,
-}
-
-impl Liveness {
-    /// Whether the peer is missed.
-    #[must_use]
-    pub fn is_missed(&self) -> bool {
-        let patience = if self.hint { MISSED_AFTER_HINT } else { MISSED_AFTER };
-        self.left || self.silence >= patience
-    }
-}
+const SUSPENDED_AFTER: Duration = Duration::from_millis(1_000);
+/// How long a host that slept waits for news of what it missed, when the relay is away.
+const WAKING: Duration = Duration::from_millis(1_000);
 
 /// What a warrant turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +38,7 @@ pub enum Verdict {
     Forged,
 }
 
-/// The second seed's server roles (§2.1), and `Suspended` for a member without a host.
+/// The second seed's server roles (§2.1), and `Suspended`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A member.
@@ -57,26 +49,116 @@ pub enum Role {
     ActiveAlone,
     /// Host with a synced backup.
     ActiveBackedUp,
-    /// The host is missed and nobody could succeed it yet.
-    Suspended,
+    /// Nobody decides here at present.
+    Suspended(Suspension),
+}
+
+/// Why nobody decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suspension {
+    /// The host is missed, and nobody could succeed it yet.
+    HostLost,
+    /// The host reaches neither the relay nor most of those who could replace it: others may have.
+    NoMajority,
+    /// This host slept, and asks whether it was replaced.
+    Slept,
+}
+
+/// What a roster wants done.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Act {
+    /// Tell every member.
+    Tell(PeerControl),
+    /// Claim this term for this peer, from the relay.
+    Claim(Term, PeerId),
+    /// The relay's host lives: this side, which voted, has lost. Whoever is on it comes back by its ticket.
+    Yield,
+}
+
+/// What is known of the others' lives at a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Lives<'a> {
+    /// Who is missed: gone, or silent for longer than a living peer is.
+    pub missed: &'a SortedSet<PeerId>,
+    /// Who has been silent for long enough not to be preferred as a successor; all that are missed, too.
+    pub doubted: &'a SortedSet<PeerId>,
 }
 
 /// One peer's judgement of who hosts and who should.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Roster {
     me: PeerId,
     key: RelayKey,
+    /// The highest that the relay gave, as far as this peer knows.
     warrant: Warrant,
+    /// The present term, that of the warrant or one that was voted since.
+    term: Term,
+    host: PeerId,
+    /// Whether a lost host is succeeded at all.
+    migrates: bool,
+    /// Whether each side of a partition goes on.
+    forks: bool,
+    /// Whether there is a connection to the relay.
+    relay: bool,
+    /// The relay leaves claims unanswered.
+    is_relay_silent: bool,
+    election: Election,
+    said: Option<Missing>,
+    ballot: Option<(Vote, Time)>,
+    /// Whom the host wants to be its successor.
+    heir: Option<PeerId>,
     missed_since: Option<Time>,
+    alone_since: Option<Time>,
+    is_lease_over: bool,
+    waking_until: Option<Time>,
     claim_after: Time,
+    /// The first claim that the relay has not answered.
+    unanswered_since: Option<Time>,
+    acts: VecDeque<Act>,
 }
 
 impl Roster {
-    /// A roster under its first warrant, or the reason why there is none: the warrant is forged.
+    /// A roster under its first warrant; `None` when that is forged.
     #[must_use]
     pub fn new(me: PeerId, key: RelayKey, warrant: Warrant) -> Option<Self> {
-        let roster = Self { me, key, warrant, missed_since: None, claim_after: Time::ZERO };
-        key.verifies_warrant(&warrant).then_some(roster)
+        let roster = Self {
+            me,
+            key,
+            warrant,
+            term: warrant.term,
+            host: warrant.host,
+            migrates: true,
+            forks: false,
+            relay: true,
+            is_relay_silent: false,
+            election: Election::default(),
+            said: None,
+            ballot: None,
+            heir: None,
+            missed_since: None,
+            alone_since: None,
+            is_lease_over: false,
+            waking_until: None,
+            claim_after: Time::ZERO,
+            unanswered_since: None,
+            acts: VecDeque::new(),
+        };
+        (key.verifies_warrant(&warrant) && warrant.term.is_witnessed()).then_some(roster)
+    }
+
+    /// Says whether a lost host is succeeded; it is unless set.
+    #[must_use]
+    pub fn with_migration(mut self, migrates: bool) -> Self {
+        self.migrates = migrates;
+        self
+    }
+
+    /// Says whether each side of a partition goes on by itself; only the greater does unless set. Then members vote
+    /// among those whom they hear, no lease ends, and of two hosts in one voted term the higher id gives way.
+    #[must_use]
+    pub fn with_forks(mut self, forks: bool) -> Self {
+        self.forks = forks;
+        self
     }
 
     /// The session it is about.
@@ -85,33 +167,119 @@ impl Roster {
         self.warrant.session
     }
 
-    /// The highest warrant known.
+    /// The highest warrant known. The present term may be a later one, by vote.
     #[must_use]
     pub const fn warrant(&self) -> &Warrant {
         &self.warrant
     }
 
-    /// The host by that warrant.
+    /// The host of the present term.
     #[must_use]
     pub const fn host(&self) -> PeerId {
-        self.warrant.host
+        self.host
     }
 
-    /// The term of that warrant.
+    /// The present term.
     #[must_use]
     pub const fn term(&self) -> Term {
-        self.warrant.term
+        self.term
     }
 
-    /// Whether this peer hosts.
+    /// Whether this peer is host of the present term.
     #[must_use]
     pub fn is_host(&self) -> bool {
-        self.warrant.host == self.me
+        self.host == self.me
+    }
+
+    /// Why nothing is decided here now, if so.
+    #[must_use]
+    pub fn suspension(&self, now: Time) -> Option<Suspension> {
+        if self.is_host() {
+            if self.waking_until.is_some() {
+                Some(Suspension::Slept)
+            } else if self.ballot.is_some() || self.is_lease_over {
+                Some(Suspension::NoMajority)
+            } else {
+                None
+            }
+        } else {
+            let is_lost = self.missed_since.is_some_and(|since| since + SUSPENDED_AFTER <= now);
+            // A host that only goes names an heir.
+            let says_so = self.heir.is_none() && self.election.misses(self.host, self.term);
+            match (is_lost, says_so) {
+                (true, _) => Some(Suspension::HostLost),
+                (false, true) => Some(Suspension::NoMajority),
+                (false, false) => None,
+            }
+        }
+    }
+
+    /// Whether this peer may act as host now: it is, and has no reason to doubt that it still is.
+    #[must_use]
+    pub fn acts_as_host(&self) -> bool {
+        self.is_host() && self.waking_until.is_none() && self.ballot.is_none() && !self.is_lease_over
+    }
+
+    /// Whom the host wants to be its successor.
+    #[must_use]
+    pub const fn heir(&self) -> Option<PeerId> {
+        self.heir
+    }
+
+    /// Whether this peer listens to another: not to a host that it voted against, since what it acknowledges must not
+    /// count on that host's side any more.
+    #[must_use]
+    pub fn listens_to(&self, peer: PeerId) -> bool {
+        self.ballot.is_none() || peer != self.host
+    }
+
+    /// When this peer first missed the host of the present term.
+    #[must_use]
+    pub const fn missed_since(&self) -> Option<Time> {
+        self.missed_since
+    }
+
+    /// The next thing to do.
+    pub fn poll_act(&mut self) -> Option<Act> {
+        self.acts.pop_front()
+    }
+
+    /// What a peer must hear of this one before anything is said under the present term, behind the warrant.
+    #[must_use]
+    pub fn greeting(&self) -> Vec<PeerControl> {
+        let mut greeting = Vec::new();
+        if self.term != self.warrant.term {
+            let electorate = self.ballot.map_or(0, |(vote, _)| vote.electorate);
+            greeting.push(PeerControl::Reign(Vote { term: self.term, candidate: self.host, electorate }));
+        }
+        greeting.extend(self.said.filter(|said| said.missed).map(PeerControl::Missing));
+        greeting.extend(self.ballot.map(|(vote, _)| PeerControl::Vote(vote)));
+        greeting
+    }
+
+    /// Whether the relay can be reached now.
+    pub fn set_relay(&mut self, now: Time, reached: bool) {
+        self.relay = reached;
+        self.hear_relay();
+        if reached {
+            // A host whose majority is gone lets that come first, if it went on without it.
+            let gives_way = self.is_host() && self.term.is_witnessed() && self.waking_until.is_none();
+            self.claim_after = if gives_way { now + LEASE } else { Time::ZERO };
+        }
+    }
+
+    fn hear_relay(&mut self) {
+        self.unanswered_since = None;
+        self.is_relay_silent = false;
+    }
+
+    fn reaches_relay(&self) -> bool {
+        self.relay && !self.is_relay_silent
     }
 
     /// Takes a warrant from the relay or from a member, and adopts it when it is newer.
     pub fn handle_warrant(&mut self, warrant: &Warrant) -> Verdict {
-        if warrant.session != self.warrant.session {
+        if warrant.session != self.warrant.session || !warrant.term.is_witnessed() {
             return Verdict::Forged;
         }
         if warrant.term <= self.warrant.term {
@@ -123,126 +291,264 @@ impl Roster {
             return Verdict::Forged;
         }
         self.warrant = *warrant;
-        self.missed_since = None;
-        self.claim_after = Time::ZERO;
+        self.begin(warrant.term, warrant.host);
         Verdict::Newer
     }
 
-    /// Looks at everybody's life; the term to claim, if it is this peer's turn.
-    ///
-    /// All members are watched at once, so many deaths cost one time-out and not one each: whoever is missed is
-    /// skipped in the line.
-    pub fn watch(&mut self, now: Time, view: &View, lives: &SortedMap<PeerId, Liveness>) -> Option<Term> {
-        let missed = |peer: PeerId| lives.get(&peer).is_some_and(Liveness::is_missed);
-        if self.is_host() || !missed(self.host()) {
+    fn begin(&mut self, term: Term, host: PeerId) {
+        self.term = term;
+        self.host = host;
+        self.election = Election::default();
+        (self.said, self.ballot, self.heir) = (None, None, None);
+        (self.missed_since, self.alone_since, self.waking_until) = (None, None, None);
+        self.is_lease_over = false;
+        self.claim_after = Time::ZERO;
+        self.unanswered_since = None;
+        self.acts.clear();
+    }
+
+    /// The relay gave somebody's claim no effect: for a side that voted while it could not be reached, the end.
+    pub fn handle_denial(&mut self, is_host_alive: bool) {
+        self.hear_relay();
+        if is_host_alive && !self.term.is_witnessed() {
+            self.acts.push_back(Act::Yield);
+        }
+    }
+
+    /// A member says whether it misses the host.
+    pub fn handle_missing(&mut self, from: PeerId, missing: Missing) {
+        if missing.term == self.term {
+            self.election.on_missing(from, missing);
+        }
+    }
+
+    /// A member votes.
+    pub fn handle_vote(&mut self, from: PeerId, vote: Vote) {
+        if vote.term > self.term && vote.term.base() == self.term.base() {
+            self.election.on_vote(from, vote);
+        }
+    }
+
+    /// A member lives under a host that was voted for.
+    pub fn handle_reign(&mut self, from: PeerId, vote: Vote) {
+        if vote.term.base() != self.term.base() {
+            return;
+        }
+        if vote.term > self.term {
+            self.election.on_reign(from, vote);
+        }
+        let beats = (vote.term, self.host) > (self.term, vote.candidate);
+        if self.forks && self.host != vote.candidate && beats && !self.term.is_witnessed() {
+            self.acts.push_back(Act::Yield);
+        }
+    }
+
+    /// The host wants a member to succeed it.
+    pub fn handle_resignation(&mut self, from: PeerId, heir: PeerId) {
+        if from == self.host && heir != self.host {
+            self.heir = Some(heir);
+        }
+    }
+
+    /// This host wants a member to succeed it: the relay is asked, and so are all members when it is away.
+    pub fn resign(&mut self, now: Time, heir: PeerId) {
+        if self.is_host() && self.waking_until.is_none() && heir != self.me && self.heir.is_none() {
+            self.heir = Some(heir);
+            // The heir should know that this peer stays before it learns that it is host.
+            self.claim_after = now + RESIGNATION_TRAVELS;
+            self.acts.push_back(Act::Tell(PeerControl::Resign(heir)));
+        }
+    }
+
+    /// This peer slept until now, and does not know what it missed.
+    pub fn handle_wake(&mut self, now: Time) {
+        (self.missed_since, self.alone_since) = (None, None);
+        if self.is_host() {
+            self.waking_until = Some(now + WAKING);
+            self.claim_after = Time::ZERO;
+        }
+    }
+
+    /// Looks at everybody's life; what follows from it is for [`Roster::poll_act`]. The term and host that won an
+    /// election, if one came to its end: they are the present ones from now on.
+    pub fn watch(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
+        if let Some(won) = self.count(view, lives) {
+            return Some(won);
+        }
+        self.watch_lease(now, view, lives);
+        if !self.migrates {
+            self.note_missed(now, lives);
+            return None;
+        }
+        if self.note_missed(now, lives) {
+            self.tell_missing(true);
+            self.claim(now, view, lives);
+            self.vote(now, view, lives);
+            return self.count(view, lives);
+        }
+        self.tell_missing(false);
+        if !self.term.is_witnessed() && self.relay && self.claim_after <= now {
+            // Whom members made host, the relay shall know as such.
+            self.push_claim(now, self.host);
+        }
+        None
+    }
+
+    /// Whose votes count: where each side goes on, those of this one.
+    fn electorate(&self, view: &View, lives: Lives<'_>) -> Electorate {
+        let mut electorate = view.electorate().clone();
+        if self.forks {
+            electorate.peers.retain(|peer| *peer == self.me || !lives.missed.contains(peer));
+        }
+        electorate
+    }
+
+    /// Counts what was heard, at once when there is news.
+    fn count(&mut self, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
+        let (term, host) = self.election.winner(&self.electorate(view, lives))?;
+        if term <= self.term || !view.has(host) {
+            return None;
+        }
+        self.begin(term, host);
+        let electorate = view.electorate().number;
+        self.acts.push_back(Act::Tell(PeerControl::Reign(Vote { term, candidate: host, electorate })));
+        Some((term, host))
+    }
+
+    /// A host's claim to reign, and what it does to keep it.
+    fn watch_lease(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        if !self.is_host() {
+            return;
+        }
+        let voters = &view.electorate().peers;
+        // Who was removed for its silence may vote for another all the same.
+        let is_heard = |peer: PeerId| view.has(peer) && !lives.missed.contains(&peer);
+        let reached = voters.iter().filter(|&&peer| peer == self.me || is_heard(peer)).count();
+        let has_majority = reached * 2 > voters.len();
+        self.note_silence(now);
+        if has_majority || self.reaches_relay() || self.forks {
+            self.alone_since = None;
+        } else {
+            self.alone_since.get_or_insert(now);
+        }
+        // That there is a relay again does not say what it granted meanwhile: its answer does, which begins a term.
+        let was_over = self.is_lease_over && !has_majority;
+        self.is_lease_over = was_over || self.alone_since.is_some_and(|since| since + LEASE <= now);
+        if self.waking_until.is_some_and(|until| until <= now) && !self.reaches_relay() && has_majority {
+            self.waking_until = None;
+        }
+        let wants_new_term = self.waking_until.is_some() || !has_majority;
+        if self.relay && wants_new_term && self.heir.is_none() && self.claim_after <= now {
+            self.push_claim(now, self.me);
+        }
+    }
+
+    /// Whether the host is missed: silent, resigned, or, when it is this peer, without a right to reign on.
+    fn note_missed(&mut self, now: Time, lives: Lives<'_>) -> bool {
+        let missed = if self.is_host() {
+            self.is_lease_over || self.heir.is_some()
+        } else {
+            lives.missed.contains(&self.host) || self.heir.is_some()
+        };
+        // Who has voted cannot go back.
+        if missed || self.ballot.is_some() {
+            self.missed_since.get_or_insert(now);
+        } else {
             self.missed_since = None;
-            return None;
         }
-        let since = *self.missed_since.get_or_insert(now);
-        let line = view.succession(self.host());
-        let place = line
-            .iter()
-            .filter(|&&peer| peer == self.me || !missed(peer))
-            .position(|&peer| peer == self.me)?;
-        let turn = since + SUCCESSION_STEP.times(place as u64);
-        if now < turn.max(self.claim_after) {
-            return None;
+        self.missed_since.is_some()
+    }
+
+    fn tell_missing(&mut self, missed: bool) {
+        let news = Missing { term: self.term, missed, relay: self.reaches_relay() };
+        let is_news = match self.said {
+            None => missed,
+            Some(said) => said != news && (missed || said.missed),
+        };
+        if is_news {
+            self.said = Some(news);
+            self.acts.push_back(Act::Tell(PeerControl::Missing(news)));
         }
+    }
+
+    /// Whom this peer wants: the host's heir, or the first in line that it hears (DESIGN §4).
+    fn candidate(&self, view: &View, lives: Lives<'_>) -> PeerId {
+        if let Some(heir) = self.heir.filter(|&heir| view.has(heir)) {
+            return heir;
+        }
+        let line = view.succession(self.host);
+        let first = |silent: &SortedSet<PeerId>| {
+            line.iter().copied().find(|&peer| peer == self.me || !silent.contains(&peer))
+        };
+        first(lives.doubted).or_else(|| first(lives.missed)).unwrap_or(self.me)
+    }
+
+    fn claim(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        self.note_silence(now);
+        if self.relay && self.claim_after <= now {
+            let candidate = self.candidate(view, lives);
+            self.push_claim(now, candidate);
+        }
+    }
+
+    /// A relay that is silent is asked on, but not waited for.
+    fn note_silence(&mut self, now: Time) {
+        self.is_relay_silent |=
+            self.unanswered_since.is_some_and(|since| since + RELAY_ANSWERS_WITHIN <= now);
+    }
+
+    fn push_claim(&mut self, now: Time, candidate: PeerId) {
         self.claim_after = now + CLAIM_AGAIN;
-        Some(self.term().next())
+        self.unanswered_since.get_or_insert(now);
+        self.acts.push_back(Act::Claim(self.term.next_witnessed(), candidate));
     }
 
-    /// When this peer first missed the host of the present term.
-    #[must_use]
-    pub const fn missed_since(&self) -> Option<Time> {
-        self.missed_since
+    /// Votes when most of the electorate misses the host and nobody can ask the relay.
+    fn vote(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        let Electorate { number, peers } = &self.electorate(view, lives);
+        if self.reaches_relay() || !peers.contains(&self.me) {
+            return;
+        }
+        let agree = |peer: &&PeerId| **peer == self.me || self.election.misses(**peer, self.term);
+        if peers.iter().filter(agree).count() * 2 <= peers.len() {
+            return;
+        }
+        let asks_relay = |peer: &&PeerId| self.election.reaches_relay(**peer) && !lives.missed.contains(peer);
+        if peers.iter().any(|peer| asks_relay(&peer)) {
+            return;
+        }
+        // Others may have gone on to a later election. After 255 of them only the relay helps.
+        let highest = self.election.highest();
+        let term = match self.ballot {
+            None => highest.or(self.term.next_voted()),
+            Some((vote, _)) if highest > Some(vote.term) => highest,
+            Some((_, at)) if at + VOTE_AGAIN > now => None,
+            Some((vote, _)) => vote.term.next_voted(),
+        };
+        let Some(term) = term else { return };
+        let vote = Vote { term, candidate: self.candidate(view, lives), electorate: *number };
+        self.ballot = Some((vote, now));
+        self.election.on_vote(self.me, vote);
+        self.acts.push_back(Act::Tell(PeerControl::Vote(vote)));
     }
 
-    /// This peer's role; `is_backed_up` says whether a backup holds the session object.
+    /// This peer's role; `is_backed_up` says whether the backups hold the session object.
     #[must_use]
     pub fn role(&self, now: Time, view: &View, is_backed_up: bool) -> Role {
+        if let Some(suspension) = self.suspension(now) {
+            return Role::Suspended(suspension);
+        }
         if self.is_host() {
             return if is_backed_up { Role::ActiveBackedUp } else { Role::ActiveAlone };
         }
-        if self.missed_since.is_some_and(|since| since + SUSPENDED_AFTER <= now) {
-            return Role::Suspended;
-        }
-        if view.backup() == Some(self.me) { Role::Backup } else { Role::Idle }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::authority::Signatory;
-    use samovar_wire::control::Hello;
-    use samovar_wire::{Entropy, SessionId};
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    const RELAY: [u8; 32] = [5; 32];
-
-    fn warrant(term: u64, host: u32) -> Warrant {
-        Signatory::new(&RELAY).warrant(SessionId(1), Term(term), PeerId(host))
+        if view.backups().contains(&self.me) { Role::Backup } else { Role::Idle }
     }
 
-    fn roster(me: u32) -> Roster {
-        Roster::new(PeerId(me), Signatory::new(&RELAY).key(), warrant(1, 1)).unwrap()
-    }
-
-    fn view() -> View {
-        let mut view = View::founding(8);
-        let mut entropy = Entropy::new([1; 32]);
-        for n in 1..=4 {
-            let hello = Hello { version: 1, params: 0, name: String::new(), attributes: 0, resume: None };
-            view.admit(Time::ZERO, PeerId(n), &hello, &mut entropy).unwrap();
-        }
-        view.name_backup(PeerId(1), None, |_| true);
-        view
-    }
-
-    fn lives(dead: &[u32]) -> SortedMap<PeerId, Liveness> {
-        let life = |n| {
-            let silence = Duration::from_millis(if dead.contains(&n) { 5_000 } else { 10 });
-            (PeerId(n), Liveness { silence, hint: false, left: false })
-        };
-        (1..=4).map(life).collect()
-    }
-
-    fn first_claim(me: u32, dead: &[u32]) -> Option<u64> {
-        let (mut roster, view, lives) = (roster(me), view(), lives(dead));
-        (0..3_000).find(|&ms| {
-            let claimed = roster.watch(Time::from_micros(ms * 1_000), &view, &lives);
-            assert!(claimed.is_none() || claimed == Some(Term(2)));
-            claimed.is_some()
-        })
-    }
-
-    #[test]
-    fn the_backup_claims_at_once_and_the_others_wait_their_turn() {
-        assert_eq!(first_claim(2, &[1]), Some(0));
-        assert_eq!(first_claim(3, &[1]), Some(250));
-        assert_eq!(first_claim(4, &[1]), Some(500));
-        assert_eq!(first_claim(2, &[]), None);
-    }
-
-    #[test]
-    fn many_deaths_cost_one_time_out() {
-        assert_eq!(first_claim(3, &[1, 2]), Some(0));
-        assert_eq!(first_claim(4, &[1, 2, 3]), Some(0));
-    }
-
-    #[test]
-    fn only_the_relays_word_makes_a_host() {
-        let mut roster = roster(2);
-        assert_eq!(roster.handle_warrant(&Warrant { host: PeerId(3), ..warrant(2, 2) }), Verdict::Forged);
-        assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Newer);
-        assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Known);
-        assert_eq!(roster.handle_warrant(&warrant(1, 1)), Verdict::Known);
-        assert_eq!(
-            roster.handle_warrant(&Warrant { session: SessionId(2), ..warrant(3, 2) }),
-            Verdict::Forged
-        );
-        assert_eq!(roster.host(), PeerId(3));
+    /// When to look again by itself, at the latest.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Time {
+        let lease = self.alone_since.map_or(Time::FAR, |since| since + LEASE);
+        let vote = self.ballot.map_or(Time::FAR, |(_, at)| at + VOTE_AGAIN);
+        lease.min(vote).min(self.waking_until.unwrap_or(Time::FAR))
     }
 }

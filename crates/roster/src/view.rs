@@ -1,8 +1,8 @@
 //! The agreed member list: seats and who sits on them.
 
-use samovar_wire::control::Hello;
-use samovar_wire::limits::{MEMBERS_MAX, SEATS_MAX};
-use samovar_wire::view::{SeatRecord, ViewHeader};
+use samovar_wire::control::{Hello, Standing};
+use samovar_wire::limits::{BACKUPS_MAX, MEMBERS_MAX, SEATS_MAX};
+use samovar_wire::view::{Electorate, SeatRecord, ViewHeader};
 use samovar_wire::{CloseCode, DecodeError, Duration, Entropy, PeerId, SeatId, Ticket, Time};
 
 /// How long a seat waits for its member (DESIGN §4 "Seats").
@@ -12,7 +12,7 @@ pub const GRACE: Duration = Duration::from_millis(10 * 60 * 1_000);
 pub const VIEW_FIELDS: usize = 1 + SEATS_MAX;
 
 /// The agreed member list of a term. The host changes it; everybody else reads it from the session object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     header: ViewHeader,
     /// In the order of their fields; a seat keeps its field.
@@ -35,7 +35,8 @@ impl View {
     #[must_use]
     pub fn founding(capacity: u8) -> Self {
         let capacity = capacity.clamp(1, MEMBERS_MAX as u8);
-        let header = ViewHeader { number: 0, backup: None, capacity, next_seat: 1 };
+        let electorate = Electorate::default();
+        let header = ViewHeader { number: 0, backups: Vec::new(), capacity, next_seat: 1, electorate };
         Self { header, seats: vec![None; SEATS_MAX] }
     }
 
@@ -71,8 +72,20 @@ impl View {
 
     /// Who takes over first.
     #[must_use]
-    pub const fn backup(&self) -> Option<PeerId> {
-        self.header.backup
+    pub fn backup(&self) -> Option<PeerId> {
+        self.header.backups.first().copied()
+    }
+
+    /// Who takes over first, and who next.
+    #[must_use]
+    pub fn backups(&self) -> &[PeerId] {
+        &self.header.backups
+    }
+
+    /// Whose votes make a host when the relay is away.
+    #[must_use]
+    pub const fn electorate(&self) -> &Electorate {
+        &self.header.electorate
     }
 
     /// Members at most.
@@ -103,11 +116,17 @@ impl View {
         self.member(peer).is_some()
     }
 
-    /// The order in which members succeed the host: the backup, then visible pages, then the lowest id (DESIGN §4).
+    /// The order in which members succeed the host: backups, visible pages, who reaches the most, the lowest id
+    /// (DESIGN §4).
     #[must_use]
     pub fn succession(&self, host: PeerId) -> Vec<PeerId> {
         let mut line: Vec<_> = self.members().filter(|m| m.peer != host).collect();
-        line.sort_by_key(|m| (Some(m.peer) != self.header.backup, !m.record.visible, m.peer));
+        let backups = &self.header.backups;
+        line.sort_by_key(|m| {
+            let place = backups.iter().position(|&backup| backup == m.peer).unwrap_or(backups.len());
+            let Standing { visible, reach } = m.record.standing;
+            (place, !visible, u8::MAX - reach, m.peer)
+        });
         line.into_iter().map(|m| m.peer).collect()
     }
 
@@ -136,7 +155,7 @@ impl View {
         if let Some(record) = place.and_then(|place| self.seats[place].as_mut()) {
             let yields = record.peer.replace(peer).filter(|&former| former != peer);
             record.ticket = ticket.hash();
-            record.visible = true;
+            record.standing.visible = true;
             record.since = now.as_micros();
             let seat = record.seat;
             self.note_change();
@@ -152,7 +171,7 @@ impl View {
             peer: Some(peer),
             name: hello.name.clone(),
             attributes: hello.attributes,
-            visible: true,
+            standing: Standing { visible: true, reach: 0 },
             ticket: ticket.hash(),
             since: now.as_micros(),
         });
@@ -178,7 +197,7 @@ impl View {
         record.peer = None;
         record.since = now.as_micros();
         self.note_change();
-        self.header.backup.take_if(|backup| *backup == peer);
+        self.header.backups.retain(|&backup| backup != peer);
         true
     }
 
@@ -200,42 +219,77 @@ impl View {
         changed
     }
 
-    /// A member's page was hidden or shown.
-    pub fn set_visible(&mut self, peer: PeerId, visible: bool) -> bool {
+    /// A member is more or less fit to host than before.
+    pub fn set_standing(&mut self, peer: PeerId, standing: Standing) -> bool {
         let record = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer));
-        let Some(record) = record.filter(|record| record.visible != visible) else { return false };
-        record.visible = visible;
+        let Some(record) = record.filter(|record| record.standing != standing) else { return false };
+        record.standing = standing;
         self.note_change();
         true
     }
 
-    /// Names a backup if there is none: the next eligible member round the list behind the one that failed, as the
-    /// second seed does (§3.2), so that an unresponsive member is not asked again and again.
+    /// Names backups until there are as many as wanted: the next eligible members round the list behind the one that
+    /// was named last, as the second seed does (§3.2), so that an unresponsive one is not asked again and again.
     pub fn name_backup(
         &mut self,
         host: PeerId,
         after: Option<PeerId>,
         is_eligible: impl Fn(PeerId) -> bool,
-    ) -> bool {
-        if self.header.backup.is_some() {
-            return false;
-        }
-        let members: Vec<_> = self.members().map(|m| (m.peer, m.record.visible)).collect();
+    ) -> Option<PeerId> {
+        let members: Vec<_> = self.members().map(|m| (m.peer, m.record.standing.visible)).collect();
         let start = after.and_then(|after| members.iter().position(|m| m.0 > after)).unwrap_or(0);
         let round = || members[start..].iter().chain(&members[..start]);
-        let fits = |peer: PeerId| peer != host && is_eligible(peer);
+        let backups = &self.header.backups;
+        let fits = |peer: PeerId| peer != host && !backups.contains(&peer) && is_eligible(peer);
         let chosen = round().find(|m| m.1 && fits(m.0)).or_else(|| round().find(|m| fits(m.0)));
-        let Some(&(backup, _)) = chosen else { return false };
-        self.header.backup = Some(backup);
+        let &(backup, _) = chosen.filter(|_| backups.len() < BACKUPS_MAX)?;
+        self.header.backups.push(backup);
         self.note_change();
-        true
+        Some(backup)
     }
 
-    /// The backup does not answer: somebody else shall be.
-    pub fn dismiss_backup(&mut self) -> Option<PeerId> {
-        let former = self.header.backup.take()?;
+    /// This backup does not answer: somebody else shall be.
+    pub fn dismiss_backup(&mut self, backup: PeerId) -> bool {
+        let before = self.header.backups.len();
+        self.header.backups.retain(|&known| known != backup);
+        let is_dismissed = self.header.backups.len() != before;
+        if is_dismissed {
+            self.note_change();
+        }
+        is_dismissed
+    }
+
+    /// The relay witnessed a new term: its electorate are its members.
+    pub fn begin_electorate(&mut self) {
+        let mut peers: Vec<_> = self.members().map(|m| m.peer).collect();
+        peers.sort_unstable();
+        let number = self.header.electorate.number.wrapping_add(1);
+        self.header.electorate = Electorate { number, peers };
         self.note_change();
-        Some(former)
+    }
+
+    /// Brings the electorate one peer closer to the members, if most of it holds the present one; `holds` says of a
+    /// peer whether it does, or will never vote again. See [`Electorate`].
+    pub fn step_electorate(&mut self, holds: impl Fn(PeerId) -> bool) -> bool {
+        let Electorate { number, peers } = &self.header.electorate;
+        let holding = peers.iter().filter(|&&peer| holds(peer)).count();
+        if holding * 2 <= peers.len() && !peers.is_empty() {
+            return false;
+        }
+        let newcomer = self.members().map(|m| m.peer).find(|peer| !peers.contains(peer) && holds(*peer));
+        let gone = peers.iter().position(|&peer| !self.has(peer));
+        let (number, mut peers) = (number.wrapping_add(1), peers.clone());
+        match (gone, newcomer) {
+            (Some(place), _) => drop(peers.remove(place)),
+            (None, Some(peer)) if peers.len() < MEMBERS_MAX => {
+                let place = peers.partition_point(|&known| known < peer);
+                peers.insert(place, peer);
+            }
+            _ => return false,
+        }
+        self.header.electorate = Electorate { number, peers };
+        self.note_change();
+        true
     }
 }
 
@@ -306,11 +360,11 @@ mod tests {
     #[test]
     fn backups_go_round_the_list() {
         let (mut view, _) = view(4);
-        assert!(view.name_backup(PeerId(1), None, |_| true));
-        assert_eq!(view.backup(), Some(PeerId(2)));
+        assert_eq!(view.name_backup(PeerId(1), None, |_| true), Some(PeerId(2)));
         for expected in [3, 4, 2, 3] {
-            let former = view.dismiss_backup();
-            assert!(view.name_backup(PeerId(1), former, |p| Some(p) != former));
+            let former = view.backup().unwrap();
+            assert!(view.dismiss_backup(former));
+            assert!(view.name_backup(PeerId(1), Some(former), |p| p != former).is_some());
             assert_eq!(view.backup(), Some(PeerId(expected)));
         }
     }
@@ -318,9 +372,27 @@ mod tests {
     #[test]
     fn the_backup_is_first_in_line_then_visible_pages() {
         let (mut view, _) = view(4);
-        view.set_visible(PeerId(2), false);
+        view.set_standing(PeerId(2), Standing { visible: false, reach: 3 });
         view.name_backup(PeerId(1), Some(PeerId(3)), |_| true);
         assert_eq!(view.succession(PeerId(1)), [PeerId(4), PeerId(3), PeerId(2)]);
+        view.name_backup(PeerId(1), Some(PeerId(1)), |p| p == PeerId(2));
+        assert_eq!(view.succession(PeerId(1)), [PeerId(4), PeerId(2), PeerId(3)]);
+    }
+
+    #[test]
+    fn the_electorate_follows_the_members_one_at_a_time_and_only_when_most_of_it_knows() {
+        let (mut view, _) = view(3);
+        view.begin_electorate();
+        view.admit(Time::ZERO, PeerId(9), &hello("new", None), &mut Entropy::new([4; 32])).unwrap();
+        view.vacate(Time::ZERO, PeerId(2));
+        assert!(!view.step_electorate(|peer| peer == PeerId(1)), "one of three holds it");
+        assert!(view.step_electorate(|peer| peer != PeerId(2)));
+        assert_eq!(view.electorate().peers, [PeerId(1), PeerId(3)]);
+        assert!(!view.step_electorate(|peer| peer == PeerId(1)), "one of two is no majority");
+        assert!(view.step_electorate(|_| true));
+        assert_eq!(view.electorate().peers, [PeerId(1), PeerId(3), PeerId(9)]);
+        assert!(!view.step_electorate(|_| true), "it is as the members are");
+        assert_eq!(view.electorate().number, 3);
     }
 
     #[test]

@@ -22,12 +22,12 @@ mod session;
 pub use samovar_link::{LinkStats, SendError};
 pub use samovar_objects as objects;
 pub use samovar_objects::{CreateError, Focus, Object, ObjectError, Schemas, State};
-pub use samovar_roster::{Role, View};
+pub use samovar_roster::{Role, Suspension, View};
 pub use samovar_wire::Lane;
 pub use samovar_wire::claim::{Denial, Request, Wish};
 pub use samovar_wire::object::{Access, Orphan, Traits};
 pub use session::{
     CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, Cause, Departure,
     EndReason, Event, IncomingCall, MemberInfo, Migration, Outcome, OwnershipPolicy, OwnershipRequest,
-    Procedure, Reply, ReplyError, Session, SessionConfig, Target, Transmit, WISHES_MAX, WishError,
+    Procedure, Reply, ReplyError, Rules, Session, SessionConfig, Target, Transmit, WISHES_MAX, WishError,
 };

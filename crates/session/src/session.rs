@@ -14,13 +14,15 @@ mod succession;
 mod timers;
 mod transmit;
 mod typed;
+mod view;
 
 use std::collections::VecDeque;
 
-use samovar_link::{Link, LinkStats, SendError};
+use samovar_link::{Link, LinkEvent, LinkStats, SendError};
 use samovar_objects::{CreateError, Focus, Object, ObjectError, Objects, Schemas, State};
-use samovar_roster::{RelayKey, Role, Roster, View};
+use samovar_roster::{RelayKey, Role, Roster, Suspension, View};
 use samovar_wire::claim::Denial;
+use samovar_wire::control::{Hello, Standing};
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::view::SeatRecord;
@@ -68,6 +70,27 @@ pub struct SessionConfig {
     pub entropy: [u8; 32],
     /// Agreed: what the game's objects are made of. Its hash belongs into `params`.
     pub schemas: Schemas,
+    /// Agreed: how the session is kept alive. They belong into `params`.
+    pub rules: Rules,
+}
+
+/// How a session is kept alive; the same for all its members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rules {
+    /// Whether a lost host is succeeded. If not, its loss ends the session for everybody, with that reason.
+    pub migrates: bool,
+    /// How many members keep what the host accepted, besides the host: 1 or 2.
+    pub backups: u8,
+    /// Whether each side of a partition goes on by itself, until they meet again and one is kept: for games where
+    /// play counts for more than its outcome. Otherwise the side without the relay and without a majority waits.
+    pub forks: bool,
+}
+
+impl Default for Rules {
+    /// A host is succeeded, has one backup, and a partition has one side that goes on.
+    fn default() -> Self {
+        Self { migrates: true, backups: 1, forks: false }
+    }
 }
 
 /// How far this peer is.
@@ -95,6 +118,10 @@ struct Peering {
     /// The peer asked for admission on this link.
     greeted: bool,
     next_update: Time,
+    /// The peer speaks under this term already, which this peer has not counted to its end.
+    ahead: Option<Term>,
+    /// What it said under it.
+    held: VecDeque<LinkEvent>,
 }
 
 /// One peer's session.
@@ -119,16 +146,34 @@ pub struct Session {
     last_backup: Option<PeerId>,
     /// Peers that were members, or broke the rules: not linked again, and told so when they speak.
     closed: VecDeque<PeerId>,
+    /// When peers that are linked no longer were last heard.
+    parted: SortedMap<PeerId, Time>,
     /// When a stranger was last told that it is no member.
     last_rebuff: Time,
     entropy: Entropy,
     seat: Option<(SeatId, Ticket)>,
     events: VecDeque<Event>,
-    claim: Option<Term>,
+    claim: Option<(Term, PeerId)>,
+    /// Newcomers whose admission waits for the view to settle.
+    knocks: VecDeque<(PeerId, Hello)>,
+    /// Members that said that they leave: they will never vote again.
+    leavers: SortedSet<PeerId>,
+    /// When the view was last published, by this peer.
+    published: Time,
+    /// Session time from which on others may have gone on without this peer: it lost its host, or its majority, or
+    /// lives under a host that was voted for.
+    split_at: Option<Time>,
+    /// What the host of which term was told of this peer's fitness.
+    told_standing: Option<(Term, Standing)>,
+    /// When time last passed here.
+    last_now: Time,
+    /// The last look at others was put off since this peer had been away.
+    is_put_off: bool,
     /// Packets that close links whose state is gone.
     farewells: VecDeque<(PeerId, Vec<u8>)>,
     migration: Option<Migration>,
     next_watch: Time,
+    no_watch_before: Time,
     update_interval: Duration,
     /// Who was served last by [`Session::poll_transmit`].
     serving: Option<PeerId>,
@@ -151,7 +196,9 @@ impl Session {
     /// `None` when the warrant is not the relay's.
     #[must_use]
     pub fn new(now: Time, config: SessionConfig) -> Option<Self> {
-        let roster = Roster::new(config.me, config.key, config.warrant)?;
+        let roster = Roster::new(config.me, config.key, config.warrant)?
+            .with_migration(config.rules.migrates)
+            .with_forks(config.rules.forks);
         let is_founder = roster.is_host();
         let mut session = Self {
             phase: Phase::Joining,
@@ -166,14 +213,23 @@ impl Session {
             backup: None,
             last_backup: None,
             closed: VecDeque::new(),
+            parted: SortedMap::new(),
             last_rebuff: Time::ZERO,
             entropy: Entropy::new(config.entropy),
             seat: None,
             events: VecDeque::new(),
             claim: None,
+            knocks: VecDeque::new(),
+            leavers: SortedSet::new(),
+            published: now,
+            split_at: None,
+            told_standing: None,
+            last_now: now,
+            is_put_off: false,
             farewells: VecDeque::new(),
             migration: None,
             next_watch: now,
+            no_watch_before: now,
             update_interval: transmit::UPDATE_INTERVAL,
             serving: None,
             early: VecDeque::new(),
@@ -202,28 +258,34 @@ impl Session {
         self.config.me
     }
 
-    /// The host by the highest warrant known.
+    /// The host of the present term.
     #[must_use]
     pub const fn host(&self) -> PeerId {
         self.roster.host()
     }
 
-    /// The term of that warrant.
+    /// The present term.
     #[must_use]
     pub const fn term(&self) -> Term {
         self.roster.term()
     }
 
-    /// The warrant itself; the relay asks for it when this peer comes back.
+    /// The highest warrant known; the relay asks for it when this peer comes back.
     #[must_use]
     pub const fn warrant(&self) -> &Warrant {
         self.roster.warrant()
     }
 
-    /// Whether this peer hosts.
+    /// Whether this peer hosts, and may act as the host now; see [`Session::suspension`].
     #[must_use]
     pub fn is_host(&self) -> bool {
-        self.roster.is_host() && self.phase == Phase::Member
+        self.roster.acts_as_host() && self.phase == Phase::Member
+    }
+
+    /// Why nobody decides here now, if so: nobody is admitted, granted anything, or told that its input is accepted.
+    #[must_use]
+    pub fn suspension(&self, now: Time) -> Option<Suspension> {
+        self.roster.suspension(now).filter(|_| self.phase == Phase::Member)
     }
 
     /// Whether this peer is a member.
@@ -257,12 +319,17 @@ impl Session {
     }
 
     fn is_backed_up(&self) -> bool {
-        self.view.backup().is_some_and(|backup| {
-            self.links.get(&backup).is_some_and(|peering| {
+        let backups = self.view.backups();
+        !backups.is_empty() && backups.iter().all(|&backup| self.holds_view(backup))
+    }
+
+    /// Whether a member is known to have the session object as it is now.
+    fn holds_view(&self, peer: PeerId) -> bool {
+        peer == self.config.me
+            || self.links.get(&peer).is_some_and(|peering| {
                 let deliveries = peering.link.deliveries();
-                self.objects.is_synced(backup, ObjectId::SESSION, &|receipt| deliveries.cover(receipt))
+                self.objects.is_synced(peer, ObjectId::SESSION, &|receipt| deliveries.cover(receipt))
             })
-        })
     }
 
     /// Session time: the host's clock, the same at every member but for the error of its estimate; never backwards.
@@ -379,6 +446,9 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn grant(&mut self, id: ObjectId, to: PeerId) -> Result<(), ObjectError> {
+        if self.roster.is_host() && !self.is_host() {
+            return Err(ObjectError::NotHost);
+        }
         self.objects.grant(id, to)?;
         self.note_grant(id, to);
         Ok(())
@@ -424,8 +494,8 @@ impl Session {
         self.events.pop_front()
     }
 
-    /// The term that this peer claims; the driver takes it to the relay.
-    pub fn poll_claim(&mut self) -> Option<Term> {
+    /// The term that this peer claims, and for whom; the driver takes it to the relay.
+    pub fn poll_claim(&mut self) -> Option<(Term, PeerId)> {
         self.claim.take()
     }
 
@@ -438,7 +508,7 @@ impl Session {
 
     /// Ends the link to a peer and tells it why.
     fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
-        if let Some(peering) = self.links.remove(&peer) {
+        if let Some(peering) = self.remove_link(peer) {
             // Who leaves for good may be told so by a packet of no link; others may be linked again before it arrives.
             let is_final = code == CloseCode::Left;
             let packet =
@@ -457,6 +527,18 @@ impl Session {
             self.closed.pop_front();
         }
         self.closed.push_back(peer);
+    }
+
+    /// The state of a link goes.
+    fn remove_link(&mut self, peer: PeerId) -> Option<Peering> {
+        let peering = self.links.remove(&peer)?;
+        if self.parted.len() == CLOSED_MAX
+            && let Some((&oldest, _)) = self.parted.iter().min_by_key(|(_, at)| **at)
+        {
+            self.parted.remove(&oldest);
+        }
+        self.parted.insert(peer, peering.link.heard_at());
+        Some(peering)
     }
 
     fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
@@ -483,12 +565,17 @@ impl Session {
         peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
         self.phase = Phase::Over;
         self.forget_callers();
+        if reason == EndReason::Removed {
+            self.report_divergence();
+        }
         self.push_event(Event::Ended(reason));
     }
 
     /// Bytes for this peer came on `mode` of the path to `from`.
     pub fn handle_packet(&mut self, now: Time, from: PeerId, mode: Mode, bytes: &[u8]) {
-        if self.phase != Phase::Over && from != self.config.me {
+        self.note_time(now);
+        // What a host says that this peer voted against shall not be acknowledged (PROTOCOL §4.10).
+        if self.phase != Phase::Over && from != self.config.me && self.roster.listens_to(from) {
             self.route(now, from, mode, bytes);
         }
     }

@@ -12,7 +12,7 @@ use samovar_roster::authority::Signatory;
 use samovar_session::{Schemas, Session, SessionConfig};
 use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
-use samovar_wire::control::{Hello, PeerControl, Welcome, encode};
+use samovar_wire::control::{Hello, PeerControl, Standing, Welcome, encode};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::Access;
 use samovar_wire::object::{
@@ -21,6 +21,7 @@ use samovar_wire::object::{
 use samovar_wire::range_coder::RangeEncoder;
 use samovar_wire::sight::{Focus, Sight};
 use samovar_wire::symbol::{Model, encode_wide};
+use samovar_wire::view::Electorate;
 use samovar_wire::{
     CloseCode, Duration, Entropy, Generations, Kind, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SeatId,
     SessionId, Stamp, Term, Ticket, Time, Writer,
@@ -168,7 +169,7 @@ impl Liar {
 
     /// A wish, an answer that nobody asked for, a call, a view of the world: with numbers as they should be or not.
     fn talk(&mut self, to: PeerId, ids: &[ObjectId]) -> Vec<u8> {
-        let (id, known, usual) = (self.id(ids), self.stamp(1), self.roll(40));
+        let (id, known, usual) = (self.id(ids), self.stamp(256), self.roll(40));
         let (time, number) = (Time::from_micros(self.number(9)), self.number(usual));
         let wish = [Wish::Request, Wish::Release, Wish::Transfer(PeerId(self.small(100))), Wish::Touch]
             [self.roll(4) as usize];
@@ -269,7 +270,13 @@ fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]
     let mut known = if target == host { pots.to_vec() } else { Vec::new() };
     known.push(ObjectId::SESSION);
     let (mode, bytes) = match liar.roll(16) {
-        0 => (Mode::Unreliable, liar.control(target, &PeerControl::Visible(now.as_micros() % 2 == 0))),
+        0 => (
+            Mode::Unreliable,
+            liar.control(
+                target,
+                &PeerControl::Standing(Standing { visible: now.as_micros() % 2 == 0, reach: 1 }),
+            ),
+        ),
         1 => (Mode::Unreliable, liar.control(target, &PeerControl::Warrant(world.witness.warrant))),
         2 if liar.roll(20) == 0 => (Mode::Unreliable, liar.hello(target)),
         3 if liar.roll(20) == 0 => (Mode::Unreliable, samovar_link::close_packet(CloseCode::Left)),
@@ -284,13 +291,13 @@ fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]
         }
         7 => {
             let id = liar.id(pots);
-            let stamp = liar.stamp(1);
+            let stamp = liar.stamp(256);
             let content = liar.state_frame(id, stamp);
             (Mode::Unreliable, liar.packet(target, &[Frame::Datagram(&content)]))
         }
         _ => {
             let id = liar.id(&known);
-            let message = liar.object_message(id, 1);
+            let message = liar.object_message(id, 256);
             let message = if message.len() > 1_000 { vec![MessageKind::App as u8] } else { message };
             (Mode::Unreliable, liar.message(target, &message))
         }
@@ -339,7 +346,7 @@ fn a_member_that_lies_about_everything_harms_nobody() {
         assert!(honest.iter().all(|&peer| world.peer(peer).poll_call().is_none()));
         world.run(1_000);
         world.assert_converged();
-        assert_eq!(world.peers[&host].term(), Term(1));
+        assert_eq!(world.peers[&host].term(), Term::FIRST);
         world.kill(host);
         world.run(2_500);
         world.assert_converged();
@@ -349,10 +356,11 @@ fn a_member_that_lies_about_everything_harms_nobody() {
 /// A session that joins a liar, which is host.
 fn victim(relay: &Signatory, liar: PeerId, seed: u8) -> Session {
     let config = SessionConfig {
+        rules: samovar_session::Rules::default(),
         schemas: Schemas::new(),
         me: PeerId(50),
         key: relay.key(),
-        warrant: relay.warrant(SessionId(7), Term(1), liar),
+        warrant: relay.warrant(SessionId(7), Term::FIRST, liar),
         params: 1,
         name: "V".into(),
         attributes: 0,
@@ -393,9 +401,10 @@ fn absurd_view(liar: &mut Liar, stamp: Stamp) -> Vec<u8> {
     let mut fields = view.to_fields();
     let header = samovar_wire::view::ViewHeader {
         number: liar.number(3),
-        backup: [None, Some(PeerId(50)), Some(PeerId(77))][liar.roll(3) as usize],
+        backups: [vec![], vec![PeerId(50)], vec![PeerId(77), PeerId(50)]][liar.roll(3) as usize].clone(),
         capacity: liar.roll(33) as u8,
         next_seat: liar.number(9) as u16,
+        electorate: Electorate { number: liar.number(4), peers: vec![PeerId(50), PeerId(liar.small(60))] },
     };
     fields[0] = header.encode();
     let orphan = if liar.roll(8) == 0 { Orphan::Destroy } else { Orphan::ToHost };
@@ -417,12 +426,12 @@ fn a_host_that_lies_about_everything_breaks_nothing_that_its_successor_needs() {
         let (mut now, mut last, mut pings) = (Time::from_micros(5), Time::ZERO, Vec::new());
         let welcome = Welcome { session: SessionId(7), seat: SeatId(2), ticket: Ticket([1; 16]) };
         let mut script = vec![liar.control(PeerId(50), &PeerControl::Welcome(welcome))];
-        let stamp = Stamp { term: Term(1), counter: liar.small(0) };
+        let stamp = Stamp { term: Term::FIRST, counter: liar.small(0) };
         let view = absurd_view(&mut liar, stamp);
         script.push(liar.message(PeerId(50), &view));
         for _ in 0..liar.roll(5) {
             let id = liar.id(&[ObjectId { creator: PeerId(60), number: 1 }]);
-            let message = liar.object_message(id, 1);
+            let message = liar.object_message(id, 256);
             if message.len() <= 1_000 {
                 script.push(liar.message(PeerId(50), &message));
             }
@@ -440,7 +449,7 @@ fn a_host_that_lies_about_everything_breaks_nothing_that_its_successor_needs() {
             assert!(session.session_time(now) >= last, "time runs backwards");
             last = if session.is_member() { session.session_time(now) } else { last };
         }
-        session.handle_warrant(now, &relay.warrant(SessionId(7), Term(2), PeerId(50)));
+        session.handle_warrant(now, &relay.warrant(SessionId(7), Term(512), PeerId(50)));
         successions += u32::from(session.is_host());
         for _ in 0..200 {
             now += Duration::from_millis(50);

@@ -5,7 +5,7 @@
 mod world;
 
 use samovar_link::{Link, LinkConfig, Source};
-use samovar_session::{Departure, EndReason, Event, Role, Target};
+use samovar_session::{Departure, EndReason, Event, Role, Suspension, Target};
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::Traits;
 use samovar_wire::{
@@ -51,7 +51,7 @@ fn the_backup_takes_over_and_nothing_is_forgotten() {
         let backup = world.peers[&a].view().backup().unwrap();
         world.kill(host);
         let died = world.now;
-        while !world.peers.values().all(|s| s.term().0 == 2 && s.object(score).unwrap().owner() == backup) {
+        while !world.peers.values().all(|s| s.term().0 == 512 && s.object(score).unwrap().owner() == backup) {
             world.step();
             assert!(world.now.since(died).as_micros() < 1_000_000, "seed {seed}: no successor in a second");
         }
@@ -140,7 +140,7 @@ fn a_leaving_host_is_succeeded_without_waiting() {
     world.step();
     world.peers.remove(&host);
     let left = world.now;
-    while world.peers[&a].term().0 == 1 {
+    while world.peers[&a].term() == Term::FIRST {
         world.step();
         assert!(world.now.since(left).as_micros() < 200_000);
     }
@@ -157,7 +157,7 @@ fn without_a_relay_nobody_makes_itself_host() {
     world.witness_alive = false;
     world.kill(host);
     world.run(6_000);
-    assert_eq!(world.peers[&a].role(world.now), Role::Suspended);
+    assert_eq!(world.peers[&a].role(world.now), Role::Suspended(Suspension::HostLost));
     world.witness_alive = true;
     world.run(1_500);
     assert!(world.peers[&a].is_host());
@@ -172,7 +172,7 @@ fn a_member_that_claims_to_be_host_without_a_warrant_is_shut_out() {
     let mallory = PeerId(66);
     let mut link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
     let hello = Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
-    let forged = Warrant { term: Term(2), host: mallory, ..world.witness.warrant };
+    let forged = Warrant { term: Term(512), host: mallory, ..world.witness.warrant };
     for message in [PeerControl::Hello(hello), PeerControl::Warrant(forged)] {
         let mut bytes = vec![1];
         encode(&message, &mut bytes);
@@ -313,7 +313,7 @@ fn a_member_joining_while_the_host_dies_gets_in_with_the_successor() {
     world.run(4_000);
     world.assert_converged();
     assert!(world.peers[&late].is_member());
-    assert_eq!(world.peers[&late].object(ObjectId::SESSION).unwrap().stamp().term.0, 2);
+    assert_eq!(world.peers[&late].object(ObjectId::SESSION).unwrap().stamp().term.0, 512);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use bincode::{Decode, Encode};
 
 use crate::id::is_clean_name;
-use crate::limits::CONTROL_MAX;
-use crate::{DecodeError, SeatId, SessionId, Ticket, Warrant};
+use crate::limits::{CONTROL_MAX, MEMBERS_MAX};
+use crate::{DecodeError, PeerId, SeatId, SessionId, Term, Ticket, Warrant};
 
 /// What bincode may encode: message types of this crate, never somebody's internal struct.
 ///
@@ -47,7 +47,7 @@ pub fn encode<T: Message>(message: &T, out: &mut Vec<u8>) {
 }
 
 /// Session control between two peers, on the reliable lane (PROTOCOL §4).
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum PeerControl {
     /// The first message of a peer that wants to be a member, to the host.
     Hello(Hello),
@@ -55,12 +55,20 @@ pub enum PeerControl {
     Welcome(Welcome),
     /// Passed on by every peer that adopts it, on each of its links, before anything said under it.
     Warrant(Warrant),
-    /// The sender's page was hidden or shown.
-    Visible(bool),
+    /// To the host: how fit the sender is to host.
+    Standing(Standing),
+    /// To everybody: the sender misses the host, or does so no longer (PROTOCOL §4.10).
+    Missing(Missing),
+    /// To everybody: the sender's one vote in this term.
+    Vote(Vote),
+    /// To everybody: the sender lives under this host, whom enough votes made one.
+    Reign(Vote),
+    /// From the host: it wants this member to be host, and will vote for it.
+    Resign(PeerId),
 }
 
 /// Asks for admission.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Hello {
     /// [`crate::PROTOCOL_VERSION`] of the sender.
     pub version: u16,
@@ -75,7 +83,7 @@ pub struct Hello {
 }
 
 /// Admits a peer.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Welcome {
     /// The session, so that a stale answer is recognised.
     pub session: SessionId,
@@ -85,10 +93,43 @@ pub struct Welcome {
     pub ticket: Ticket,
 }
 
+/// How fit a member is to host. The host publishes it, and everybody ranks by it (DESIGN §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct Standing {
+    /// Its page is visible; always for programs.
+    pub visible: bool,
+    /// How many members it reaches directly, at most 31.
+    pub reach: u8,
+}
+
+/// What a member says about the host of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
+pub struct Missing {
+    /// The host's term.
+    pub term: Term,
+    /// Whether the sender misses it now.
+    pub missed: bool,
+    /// Whether the sender reaches the relay, as far as it knows.
+    pub relay: bool,
+}
+
+/// A vote, or the witness of an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
+pub struct Vote {
+    /// The term that the candidate shall host.
+    pub term: Term,
+    /// Who.
+    pub candidate: PeerId,
+    /// The number of the newest electorate that the sender knows.
+    pub electorate: u64,
+}
+
 impl Message for PeerControl {
     fn check(&self) -> Result<(), DecodeError> {
         match self {
             Self::Hello(hello) if !is_clean_name(&hello.name) => Err(DecodeError::Invalid),
+            Self::Standing(standing) if standing.reach >= MEMBERS_MAX as u8 => Err(DecodeError::Invalid),
+            Self::Vote(vote) | Self::Reign(vote) if vote.term.is_witnessed() => Err(DecodeError::Invalid),
             _ => Ok(()),
         }
     }

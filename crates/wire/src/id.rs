@@ -23,15 +23,50 @@ pub struct SeatId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct SessionId(pub u64);
 
-/// A host's reign number. The founder's is 1; it grows at each host change.
+/// A host's reign number; it grows at each host change (PROTOCOL §4.10).
+///
+/// The relay gives out *witnessed* terms: multiples of 256, the founder's is 256. Members who vote because they cannot
+/// reach it count on from there, so that a witnessed term beats every voted one before it, and so that votes of sides
+/// that know different witnessed terms never meet in one term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Term(pub u64);
 
 impl Term {
-    /// The reign after this one.
+    /// The founder's.
+    pub const FIRST: Self = Self(256);
+
+    /// The next term that the relay can give out.
     #[must_use]
-    pub const fn next(self) -> Self {
-        Self(self.0.saturating_add(1))
+    pub const fn next_witnessed(self) -> Self {
+        Self((self.0 | 255).saturating_add(1))
+    }
+
+    /// The next term that members can vote for; `None` after 255 of them without the relay.
+    #[must_use]
+    pub const fn next_voted(self) -> Option<Self> {
+        if self.0 & 255 == 255 { None } else { Some(Self(self.0 + 1)) }
+    }
+
+    /// Whether the relay gives out this term.
+    #[must_use]
+    pub const fn is_witnessed(self) -> bool {
+        self.0 & 255 == 0
+    }
+
+    /// The witnessed term that this one counts on from, itself when it is one.
+    #[must_use]
+    pub const fn base(self) -> Self {
+        Self(self.0 & !255)
+    }
+}
+
+impl fmt::Display for Term {
+    /// `3` for the third witnessed term, `3.1` for the first vote after it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0 >> 8, self.0 & 255) {
+            (witnessed, 0) => write!(f, "{witnessed}"),
+            (witnessed, voted) => write!(f, "{witnessed}.{voted}"),
+        }
     }
 }
 
@@ -65,7 +100,7 @@ impl Kind {
 }
 
 /// The secret that takes a seat back. Whoever shows it sits; it is replaced each time it is used.
-#[derive(Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Ticket(pub [u8; 16]);
 
 impl fmt::Debug for Ticket {
@@ -75,7 +110,7 @@ impl fmt::Debug for Ticket {
 }
 
 /// What the view holds of a ticket: any later host can check one, no member can make one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct TicketHash(pub [u8; 16]);
 
 impl Ticket {

@@ -32,6 +32,8 @@ pub const OBJECTS_PER_PEER_MAX: usize = 1_024;
 pub const OBJECTS_AT_HOST_MAX: usize = 16 * OBJECTS_PER_PEER_MAX;
 /// Most members of a session.
 pub const MEMBERS_MAX: usize = 32;
+/// Backups of a host.
+pub const BACKUPS_MAX: usize = 2;
 /// Most seats of a session, the empty ones that wait for their member included.
 pub const SEATS_MAX: usize = 48;
 /// Longest name of a member, in bytes of UTF-8.

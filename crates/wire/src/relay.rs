@@ -87,8 +87,8 @@ impl<'a> RelayFrame<'a> {
 pub enum ToRelay {
     /// The first message: who the sender wants to be.
     Enter(Enter),
-    /// Claims the next term; the host is missed.
-    Claim(Term),
+    /// Claims the next witnessed term for a member: the host is missed, or says so itself (PROTOCOL §5.5).
+    Claim(Term, PeerId),
     /// For another member: how to reach the sender directly.
     Signal(PeerId, Signal),
     /// Answers a probe.
@@ -97,6 +97,8 @@ pub enum ToRelay {
     Listing(Listing),
     /// The sender leaves for good.
     Leave,
+    /// From the host: who is a member, in ascending order. Only they count when the relay decides about claims.
+    Members(Vec<PeerId>),
 }
 
 /// The first message on a WebSocket.
@@ -131,7 +133,7 @@ pub enum Signal {
 }
 
 /// What the directory shows of a game.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Listing {
     /// Members now.
     pub players: u8,
@@ -180,7 +182,7 @@ pub struct Entered {
 }
 
 /// Why the relay does not let a peer in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum Refusal {
     /// No game has this code.
     UnknownGame,
@@ -209,6 +211,8 @@ pub enum Denial {
     HostIsAlive,
     /// Somebody else has the term already; its warrant was sent before this.
     Stale,
+    /// The claimant is no member by the host's word, or the host's heir is none or not connected.
+    NotAMember,
 }
 
 impl Message for ToRelay {
@@ -223,6 +227,8 @@ impl Message for ToRelay {
             Self::Listing(listing) if usize::from(listing.capacity) > MEMBERS_MAX => {
                 Err(DecodeError::TooLarge)
             }
+            Self::Members(members) if members.len() > MEMBERS_MAX => Err(DecodeError::TooLarge),
+            Self::Members(members) if !members.is_sorted_by(|a, b| a < b) => Err(DecodeError::Invalid),
             _ => Ok(()),
         }
     }

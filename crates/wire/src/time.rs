@@ -76,6 +76,12 @@ impl Duration {
     pub const fn times(self, n: u64) -> Self {
         Self(self.0.saturating_mul(n))
     }
+
+    /// One half of it, rounded down.
+    #[must_use]
+    pub const fn half(self) -> Self {
+        Self(self.0 / 2)
+    }
 }
 
 impl Add<Duration> for Time {

@@ -2,26 +2,38 @@
 
 use bincode::{Decode, Encode};
 
-use crate::control::{Message, decode, encode};
+use crate::control::{Message, Standing, decode, encode};
 use crate::id::is_clean_name;
-use crate::limits::{FIELD_MAX, MEMBERS_MAX};
+use crate::limits::{BACKUPS_MAX, FIELD_MAX, MEMBERS_MAX};
 use crate::{DecodeError, PeerId, SeatId, TicketHash};
 
 /// Field 0 of the session object.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct ViewHeader {
     /// Grows with every change of the view.
     pub number: u64,
-    /// Who takes over first.
-    pub backup: Option<PeerId>,
+    /// Who takes over first, and who next; both hold what was accepted.
+    pub backups: Vec<PeerId>,
     /// Members at most.
     pub capacity: u8,
     /// The number of the next new seat.
     pub next_seat: u16,
+    /// Whose votes make a host when the relay is away (PROTOCOL §4.10).
+    pub electorate: Electorate,
+}
+
+/// Those whose votes count. It changes by one peer at a time, and only when most of those before know of it, so that
+/// any two majorities of what members may know have a voter in common; at a witnessed term it begins anew.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Encode, Decode)]
+pub struct Electorate {
+    /// Grows with each change.
+    pub number: u64,
+    /// In ascending order.
+    pub peers: Vec<PeerId>,
 }
 
 /// A further field of the session object: one seat. An empty field is no seat.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct SeatRecord {
     /// Which seat.
     pub seat: SeatId,
@@ -31,8 +43,8 @@ pub struct SeatRecord {
     pub name: String,
     /// The application's own bits.
     pub attributes: u32,
-    /// Whether the member's page is visible.
-    pub visible: bool,
+    /// How fit it is to host.
+    pub standing: Standing,
     /// What its ticket must hash to.
     pub ticket: TicketHash,
     /// Session time in microseconds at which the member was lost or came.
@@ -41,7 +53,14 @@ pub struct SeatRecord {
 
 impl Message for ViewHeader {
     fn check(&self) -> Result<(), DecodeError> {
-        if usize::from(self.capacity) > MEMBERS_MAX { Err(DecodeError::TooLarge) } else { Ok(()) }
+        let voters = &self.electorate.peers;
+        if usize::from(self.capacity) > MEMBERS_MAX
+            || self.backups.len() > BACKUPS_MAX
+            || voters.len() > MEMBERS_MAX
+        {
+            return Err(DecodeError::TooLarge);
+        }
+        if voters.is_sorted_by(|a, b| a < b) { Ok(()) } else { Err(DecodeError::Invalid) }
     }
 }
 

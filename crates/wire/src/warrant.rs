@@ -5,7 +5,7 @@ use bincode::{Decode, Encode};
 use crate::{PeerId, SessionId, Term};
 
 /// An ed25519 signature of the relay.
-#[derive(Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Signature(pub [u8; 64]);
 
 impl core::fmt::Debug for Signature {
@@ -16,7 +16,7 @@ impl core::fmt::Debug for Signature {
 
 /// The proof that entitles a peer to be host of a term (DESIGN §4): the relay gives it to the first claim of that
 /// term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Warrant {
     /// The session it is about.
     pub session: SessionId,
@@ -41,7 +41,7 @@ impl Warrant {
 }
 
 /// The relay's word that a connection is this peer; with it a peer is itself again after the relay restarted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct PeerPass {
     /// The session it is about.
     pub session: SessionId,

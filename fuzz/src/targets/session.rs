@@ -39,6 +39,7 @@ pub(super) fn run(bytes: &[u8]) {
         attributes: 0,
         ticket: None,
         capacity: 8,
+        rules: samovar_session::Rules::default(),
         entropy: [7; 32],
     };
     let now = Time::from_micros(1_000_000);

@@ -7,6 +7,8 @@ use samovar_wire::relay::{Denial, FromRelay, Purpose, Refusal, ToRelay};
 use crate::peer::{Heard, Peer, code};
 use crate::process::{RelayProcess, Scratch};
 
+const SECOND: Term = Term::FIRST.next_witnessed();
+
 #[tokio::test]
 async fn a_killed_relay_keeps_key_terms_and_codes() {
     let data = Scratch::new();
@@ -15,9 +17,9 @@ async fn a_killed_relay_keeps_key_terms_and_codes() {
     let (mut bob, second) = Peer::join(&relay, "TEA").await;
     drop(host);
     assert_eq!(bob.hear().await, Heard::Control(FromRelay::Gone(first.pass.peer)));
-    bob.tell(&ToRelay::Claim(Term(2))).await;
+    bob.tell(&ToRelay::Claim(SECOND, second.pass.peer)).await;
     let Heard::Control(FromRelay::Issued(warrant)) = bob.hear().await else { panic!("not issued") };
-    assert_eq!((warrant.term, warrant.host), (Term(2), second.pass.peer));
+    assert_eq!((warrant.term, warrant.host), (SECOND, second.pass.peer));
     relay.kill();
 
     let relay = RelayProcess::start(data.path());
@@ -36,9 +38,9 @@ async fn a_killed_relay_keeps_key_terms_and_codes() {
     let (mut host, back) = Peer::enter(&relay, resume).await;
     assert_eq!((back.pass, back.key, back.warrant), (first.pass, first.key, warrant));
     assert!(RelayKey::from_bytes(&back.key).is_some_and(|key| key.verifies_warrant(&warrant)));
-    host.tell(&ToRelay::Claim(Term(2))).await;
+    host.tell(&ToRelay::Claim(SECOND, first.pass.peer)).await;
     assert_eq!(host.hear().await, Heard::Control(FromRelay::Issued(warrant)));
-    assert_eq!(host.hear().await, Heard::Control(FromRelay::Denied(Term(2), Denial::Stale)));
+    assert_eq!(host.hear().await, Heard::Control(FromRelay::Denied(SECOND, Denial::Stale)));
     let (_, newcomer) = Peer::join(&relay, "TEA").await;
     assert_eq!((newcomer.session, newcomer.warrant), (first.session, warrant));
 }

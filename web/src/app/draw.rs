@@ -101,7 +101,8 @@ impl App {
                 .view()
                 .members()
                 .all(|m| m.peer == session.me() || peer.path(now, m.peer) == Path::None);
-            let cut_off = role == SessionRole::Suspended || (alone && session.view().members().count() > 1);
+            let cut_off =
+                matches!(role, SessionRole::Suspended(_)) || (alone && session.view().members().count() > 1);
             (Some(hud), cut_off)
         });
         let Some(hud) = hud else { return };
@@ -262,7 +263,7 @@ fn player_row(
         is_backup: member.is_some_and(|m| Some(m.peer) == session.view().backup()),
         ping_ms: ping.map(|ping| ping.as_millis_f64().round() as u32),
         link,
-        away: standing.is_away || member.is_some_and(|m| !m.record.visible),
+        away: standing.is_away || member.is_some_and(|m| !m.record.standing.visible),
     }
 }
 
@@ -272,7 +273,7 @@ const fn role_of(role: SessionRole) -> Role {
         SessionRole::Backup => Role::Backup,
         SessionRole::ActiveAlone => Role::ActiveAlone,
         SessionRole::ActiveBackedUp => Role::ActiveBackedUp,
-        SessionRole::Suspended => Role::Suspended,
+        SessionRole::Suspended(_) => Role::Suspended,
     }
 }
 

@@ -45,6 +45,7 @@ impl App {
         let went = match migration.cause {
             Cause::Lost => "The host was lost.",
             Cause::Left => "The host left.",
+            Cause::HandedOver => "The host handed over.",
         };
         let heir =
             heir.map_or_else(|| "You are the host now".to_owned(), |name| format!("{name} is the host now"));

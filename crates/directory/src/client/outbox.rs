@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 
-use samovar_wire::relay::{Listing, RelayFrame, Signal, ToRelay};
-use samovar_wire::{PeerId, Time};
+use samovar_wire::relay::{RelayFrame, Signal, ToRelay};
+use samovar_wire::{PeerId, Term, Time};
 
 use crate::bucket::Bucket;
-use crate::limits::{CLIENT_SIGNAL_BURST, CLIENT_SIGNAL_INTERVAL, CLIENT_SIGNALS_MAX, LISTING_INTERVAL};
+use crate::limits::{
+    CLIENT_CLAIM_BURST, CLIENT_CLAIM_INTERVAL, CLIENT_SIGNAL_BURST, CLIENT_SIGNAL_INTERVAL,
+    CLIENT_SIGNALS_MAX, LISTING_INTERVAL, MEMBERS_BURST, MEMBERS_INTERVAL,
+};
 
 /// Messages in the order they go, and what waits for its turn.
 #[derive(Debug)]
@@ -14,10 +17,9 @@ pub(super) struct Outbox {
     ready: VecDeque<Vec<u8>>,
     signals: VecDeque<(PeerId, Signal)>,
     pace: Bucket,
-    listing: Option<Listing>,
-    /// The relay has `listing` from this connection, under this term.
-    listing_sent: bool,
-    listing_pace: Bucket,
+    claims: Bucket,
+    members: Statement,
+    listing: Statement,
     /// The socket shall close behind the last message.
     closing: bool,
 }
@@ -28,9 +30,9 @@ impl Outbox {
             ready: VecDeque::new(),
             signals: VecDeque::new(),
             pace: Bucket::new(CLIENT_SIGNAL_INTERVAL, CLIENT_SIGNAL_BURST),
-            listing: None,
-            listing_sent: false,
-            listing_pace: Bucket::new(LISTING_INTERVAL, 1),
+            claims: Bucket::new(CLIENT_CLAIM_INTERVAL, CLIENT_CLAIM_BURST),
+            members: Statement::new(Bucket::new(MEMBERS_INTERVAL, MEMBERS_BURST)),
+            listing: Statement::new(Bucket::new(LISTING_INTERVAL, 1)),
             closing: false,
         }
     }
@@ -46,15 +48,24 @@ impl Outbox {
         self.signals.push_back((to, signal));
     }
 
-    pub(super) fn set_listing(&mut self, listing: Listing) {
-        if self.listing.as_ref() != Some(&listing) {
-            self.listing = Some(listing);
-            self.listing_sent = false;
+    /// One claim too many is left out: it would be repeated anyway.
+    pub(super) fn claim(&mut self, now: Time, term: Term, candidate: PeerId) {
+        if self.claims.take(now) {
+            self.push(&ToRelay::Claim(term, candidate));
         }
     }
 
-    pub(super) const fn forget_listing_sent(&mut self) {
-        self.listing_sent = false;
+    pub(super) fn set_listing(&mut self, listing: ToRelay) {
+        self.listing.set(listing);
+    }
+
+    pub(super) fn set_members(&mut self, members: ToRelay) {
+        self.members.set(members);
+    }
+
+    pub(super) const fn forget_sent(&mut self) {
+        self.members.is_sent = false;
+        self.listing.is_sent = false;
     }
 
     /// Moves to the ready what the pace allows.
@@ -64,29 +75,23 @@ impl Outbox {
                 self.push(&ToRelay::Signal(to, signal));
             }
         }
-        if is_host
-            && !self.listing_sent
-            && let Some(listing) = self.listing.clone()
-            && self.listing_pace.take(now)
-        {
-            self.push(&ToRelay::Listing(listing));
-            self.listing_sent = true;
+        if is_host {
+            let due = [self.members.take(now), self.listing.take(now)];
+            self.ready.extend(due.into_iter().flatten());
         }
     }
 
     /// When [`Outbox::flush`] has something to do.
     pub(super) fn ready_at(&self, is_host: bool) -> Time {
         let signal = if self.signals.is_empty() { Time::FAR } else { self.pace.ready_at() };
-        let listed = !is_host || self.listing_sent || self.listing.is_none();
-        let listing = if listed { Time::FAR } else { self.listing_pace.ready_at() };
-        signal.min(listing)
+        if is_host { signal.min(self.members.due()).min(self.listing.due()) } else { signal }
     }
 
-    /// Forgets what was meant for a connection that is no more; the listing stays, for the next one.
+    /// Forgets what was meant for a connection that is no more; the host's statements stay, for the next one.
     pub(super) fn clear(&mut self) {
         self.ready.clear();
         self.signals.clear();
-        self.listing_sent = false;
+        self.forget_sent();
     }
 
     pub(super) const fn close_when_empty(&mut self) {
@@ -102,5 +107,37 @@ impl Outbox {
 
     pub(super) fn pop(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
+    }
+}
+
+/// What the relay shall know of a host: sent when it changed, and on each connection and under each term anew.
+#[derive(Debug)]
+struct Statement {
+    message: Option<ToRelay>,
+    is_sent: bool,
+    pace: Bucket,
+}
+
+impl Statement {
+    const fn new(pace: Bucket) -> Self {
+        Self { message: None, is_sent: false, pace }
+    }
+
+    fn set(&mut self, message: ToRelay) {
+        if self.message.as_ref() != Some(&message) {
+            self.message = Some(message);
+            self.is_sent = false;
+        }
+    }
+
+    /// The bytes to send now.
+    fn take(&mut self, now: Time) -> Option<Vec<u8>> {
+        let message = self.message.as_ref().filter(|_| !self.is_sent)?;
+        self.is_sent = self.pace.take(now);
+        self.is_sent.then(|| RelayFrame::control(message))
+    }
+
+    fn due(&self) -> Time {
+        if self.is_sent || self.message.is_none() { Time::FAR } else { self.pace.ready_at() }
     }
 }

@@ -54,7 +54,7 @@ impl Directory {
         };
         let session = self.draw_session();
         let host = PeerId((self.entropy.number() >> 32).max(1) as u32);
-        self.list(TermRecord { session, code, params, term: Term(1), host, serial: self.next_serial });
+        self.list(TermRecord { session, code, params, term: Term::FIRST, host, serial: self.next_serial });
         self.become_entrant(now, conn, session, host);
         Ok(())
     }

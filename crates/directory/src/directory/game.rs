@@ -9,7 +9,7 @@ use super::{ConnId, TermRecord};
 use crate::limits::{CLAIM_COUNTS_FOR, PEERS_REMEMBERED};
 
 /// A game with at least one connection.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Game {
     pub(super) code: GameCode,
     pub(super) params: u64,
@@ -22,6 +22,8 @@ pub(super) struct Game {
     /// They become members as soon as there is a warrant to send them.
     pub(super) entrants: BTreeMap<PeerId, ConnId>,
     pub(super) listing: Option<Listing>,
+    /// Who is a member, as a host said last; nobody before.
+    pub(super) named: Vec<PeerId>,
     /// The game was listed again without its host, which may still be on its way.
     pub(super) awaits_host: bool,
     pub(super) claims: Claims,
@@ -40,6 +42,7 @@ impl Game {
             members: BTreeMap::new(),
             entrants: BTreeMap::new(),
             listing: None,
+            named: Vec::new(),
             awaits_host: false,
             claims: Claims::default(),
             recent: VecDeque::from([record.host]),
@@ -97,55 +100,110 @@ impl Game {
         self.recent.push_back(peer);
     }
 
-    /// Whether more than half of the members that the relay reaches, the host among them, miss it.
+    /// Whether a peer counts as a member. Until a host has said who does, and when none of those it named is
+    /// connected but itself, everybody who is connected does: a game must not end because its host died early.
+    pub(super) fn counts(&self, peer: PeerId) -> bool {
+        let host = self.host();
+        let is_reached = |named: &PeerId| Some(*named) != host && self.members.contains_key(named);
+        Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)
+    }
+
+    /// Whether a peer could host: it counts, and hears at once that it does.
+    pub(super) fn is_eligible(&self, peer: PeerId) -> bool {
+        self.members.contains_key(&peer) && self.counts(peer)
+    }
+
+    /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
+    /// it is awaited, too.
     pub(super) fn is_host_missed(&self, now: Time) -> bool {
-        self.claims.count(now) * 2 > self.members.len()
+        let reached = self.members.keys().filter(|&&peer| self.counts(peer)).count();
+        let missing = self.claims.fresh(now).filter(|claim| self.counts(claim.peer)).count();
+        missing * 2 > reached + usize::from(self.awaits_host)
+    }
+
+    /// The candidate of the first claim that waits, of those whose candidate could host.
+    pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
+        let mut candidates = self.claims.waiting(now).map(|claim| claim.candidate);
+        candidates.find(|&candidate| self.is_eligible(candidate))
     }
 }
 
+/// A member misses the host and wants another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Claim {
+    pub(super) peer: PeerId,
+    pub(super) term: Term,
+    pub(super) candidate: PeerId,
+}
+
 /// Who misses the host, and what is being done about it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Claims {
-    /// Claimants without an answer, first come first, each with the term it claimed.
-    waiting: Vec<(PeerId, Term)>,
-    /// When each member last claimed the next term.
-    missed: BTreeMap<PeerId, Time>,
+    /// One of each claimant at most, who began first comes first.
+    noted: Vec<Noted>,
     /// The number that the host must answer with.
     pub(super) probe: Option<u64>,
     /// When the host last answered one.
     pub(super) alive_at: Option<Time>,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Noted {
+    claim: Claim,
+    at: Time,
+    is_answered: bool,
+}
+
+impl Noted {
+    /// Whoever does not repeat a claim has heard the host again.
+    fn is_fresh(&self, now: Time) -> bool {
+        now.since(self.at) <= CLAIM_COUNTS_FOR
+    }
+}
+
 impl Claims {
-    /// Notes a claim; each claimant waits once.
-    pub(super) fn add(&mut self, now: Time, peer: PeerId, term: Term) {
-        self.missed.insert(peer, now);
-        if !self.waiting.iter().any(|&(waiting, _)| waiting == peer) {
-            self.waiting.push((peer, term));
+    /// Notes a claim, or that a claimant still misses the host.
+    pub(super) fn note(&mut self, now: Time, claim: Claim) {
+        let noted = Noted { claim, at: now, is_answered: false };
+        match self.noted.iter().position(|before| before.claim.peer == claim.peer) {
+            Some(place) if self.noted[place].is_fresh(now) => self.noted[place] = noted,
+            place => {
+                place.map(|place| self.noted.remove(place));
+                self.noted.push(noted);
+            }
         }
     }
 
-    pub(super) fn first(&self) -> Option<PeerId> {
-        self.waiting.first().map(|&(peer, _)| peer)
+    /// The claims that count now.
+    fn fresh(&self, now: Time) -> impl Iterator<Item = &Claim> {
+        self.noted.iter().filter(move |noted| noted.is_fresh(now)).map(|noted| &noted.claim)
     }
 
-    pub(super) fn take_waiting(&mut self) -> Vec<(PeerId, Term)> {
-        std::mem::take(&mut self.waiting)
+    /// Those of them without an answer.
+    pub(super) fn waiting(&self, now: Time) -> impl Iterator<Item = &Claim> {
+        let waits = move |noted: &&Noted| noted.is_fresh(now) && !noted.is_answered;
+        self.noted.iter().filter(waits).map(|noted| &noted.claim)
+    }
+
+    /// All claims without an answer, however long ago: they are answered now.
+    pub(super) fn answer(&mut self) -> Vec<Claim> {
+        let waiting = self.noted.iter_mut().filter(|noted| !noted.is_answered);
+        waiting
+            .map(|noted| {
+                noted.is_answered = true;
+                noted.claim
+            })
+            .collect()
     }
 
     /// A member is not connected any more: what it missed counts no longer.
     pub(super) fn remove(&mut self, peer: PeerId) {
-        self.missed.remove(&peer);
-        self.waiting.retain(|&(waiting, _)| waiting != peer);
+        self.noted.retain(|noted| noted.claim.peer != peer);
     }
 
     /// A new term: nobody misses its host yet.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
-    }
-
-    fn count(&self, now: Time) -> usize {
-        self.missed.values().filter(|&&at| now.since(at) <= CLAIM_COUNTS_FOR).count()
     }
 }
 
@@ -158,8 +216,14 @@ mod tests {
     #[test]
     fn a_thousand_peers_of_a_game_have_a_thousand_ids_and_few_are_remembered() {
         let code = GameCode::parse("TEA").unwrap();
-        let record =
-            TermRecord { session: SessionId(1), code, params: 0, term: Term(1), host: PeerId(7), serial: 1 };
+        let record = TermRecord {
+            session: SessionId(1),
+            code,
+            params: 0,
+            term: Term::FIRST,
+            host: PeerId(7),
+            serial: 1,
+        };
         let mut game = Game::new(&record);
         let mut entropy = Entropy::new([1; 32]);
         let drawn: std::collections::BTreeSet<_> = (0..1_000).map(|_| game.draw_peer(&mut entropy)).collect();

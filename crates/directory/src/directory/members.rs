@@ -4,6 +4,7 @@ use samovar_wire::relay::{FromRelay, Refusal, RelayFrame, ToRelay};
 use samovar_wire::{PeerId, SessionId, Time};
 
 use super::connection::Phase;
+use super::game::Claim;
 use super::timers::Timer;
 use super::{ConnId, Directory, Output};
 
@@ -16,7 +17,9 @@ impl Directory {
         message: ToRelay,
     ) {
         match message {
-            ToRelay::Claim(term) => self.on_claim(now, session, peer, term),
+            ToRelay::Claim(term, candidate) => {
+                self.on_claim(now, session, Claim { peer, term, candidate });
+            }
             ToRelay::Alive(nonce) => self.on_alive(now, session, peer, nonce),
             ToRelay::Signal(to, signal) => {
                 if !self.connections.get_mut(&conn).is_some_and(|connection| connection.takes_signal(now)) {
@@ -32,7 +35,18 @@ impl Directory {
                     game.listing = Some(listing);
                 }
             }
+            ToRelay::Members(members) => self.on_members(now, session, peer, members),
             ToRelay::Leave | ToRelay::Enter(_) => self.refuse(now, conn, Refusal::Misbehaved),
+        }
+    }
+
+    /// The host says who is a member; that may make a majority of the claims that wait.
+    fn on_members(&mut self, now: Time, session: SessionId, peer: PeerId, members: Vec<PeerId>) {
+        if let Some(game) = self.games.get_mut(&session)
+            && game.host() == Some(peer)
+        {
+            game.named = members;
+            self.consider_claims(now, session);
         }
     }
 

@@ -1,15 +1,20 @@
-//! The witness: who gets the next term, and when (DESIGN §4 "Election").
+//! The witness: who gets the next term, and when (DESIGN §4 "Election", PROTOCOL §5.5).
+//!
+//! Every member that misses the host claims the next term, all normally for the same candidate, and goes on claiming
+//! while it does. So a claim says two things: that its sender misses the host, and whom it wants instead. The host's
+//! own claim is its word: it renews its term, or hands over.
 
 use samovar_wire::relay::{Denial, FromRelay};
 use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
 
+use super::game::Claim;
 use super::timers::Timer;
 use super::{Directory, Request};
 use crate::limits::{PROBE_HOLDS, PROBE_WITHIN};
 
-/// What a claim comes to.
+/// What the claims come to.
 enum Verdict {
-    /// The host is gone for the relay as well.
+    /// The host is gone for the relay as well, or most of the members miss it.
     Grant(PeerId),
     /// The host must show whether it lives.
     Probe,
@@ -18,19 +23,23 @@ enum Verdict {
 }
 
 impl Directory {
-    pub(super) fn on_claim(&mut self, now: Time, session: SessionId, peer: PeerId, term: Term) {
+    pub(super) fn on_claim(&mut self, now: Time, session: SessionId, claim: Claim) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let Some(warrant) = game.warrant else { return };
-        if term != warrant.term.next() {
-            self.tell(session, peer, &FromRelay::Issued(warrant));
-            self.deny(session, peer, term, Denial::Stale);
-        } else if peer == warrant.host {
-            // Whoever claims, lives.
-            self.deny(session, peer, term, Denial::HostIsAlive);
+        if claim.term != warrant.term.next_witnessed() {
+            self.tell(session, claim.peer, &FromRelay::Issued(warrant));
+            self.deny(session, claim, Denial::Stale);
+        } else if game.pending.is_some() {
+            // Whatever it wants, it is answered when that term is on disk.
+            game.claims.note(now, claim);
+        } else if claim.peer == warrant.host {
+            self.on_hosts_claim(session, claim);
+        } else if !game.counts(claim.peer) {
+            self.deny(session, claim, Denial::NotAMember);
         } else {
-            game.claims.add(now, peer, term);
-            let fresh = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
-            if fresh && game.host_conn().is_some() && !game.is_host_missed(now) {
+            game.claims.note(now, claim);
+            let answered = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
+            if answered && game.host_conn().is_some() && !game.is_host_missed(now) {
                 self.deny_waiting(session);
             } else {
                 self.consider_claims(now, session);
@@ -38,10 +47,19 @@ impl Directory {
         }
     }
 
+    /// The host wants a fresh term, or that another member hosts: nobody can know better.
+    fn on_hosts_claim(&mut self, session: SessionId, claim: Claim) {
+        if self.games.get(&session).is_some_and(|game| game.is_eligible(claim.candidate)) {
+            self.persist(session, claim.term, claim.candidate);
+        } else {
+            self.deny(session, claim, Denial::NotAMember);
+        }
+    }
+
     /// Decides the claims that wait, whenever something that they hang on changed.
     pub(super) fn consider_claims(&mut self, now: Time, session: SessionId) {
         match self.verdict(now, session) {
-            Verdict::Grant(peer) => self.grant(session, peer),
+            Verdict::Grant(heir) => self.grant(session, heir),
             Verdict::Probe => self.probe(now, session),
             Verdict::Wait => {}
         }
@@ -49,23 +67,19 @@ impl Directory {
 
     fn verdict(&self, now: Time, session: SessionId) -> Verdict {
         let Some(game) = self.games.get(&session) else { return Verdict::Wait };
-        let Some(first) = game.claims.first() else { return Verdict::Wait };
-        if game.pending.is_some() {
+        if game.pending.is_some() || game.claims.waiting(now).next().is_none() {
             return Verdict::Wait;
         }
-        if game.host_conn().is_none() {
-            return if game.awaits_host { Verdict::Wait } else { Verdict::Grant(first) };
+        let has_host = game.host_conn().is_some();
+        if game.is_host_missed(now) || !has_host && !game.awaits_host {
+            return game.heir(now).map_or(Verdict::Wait, Verdict::Grant);
         }
-        match game.claims.probe {
-            _ if game.is_host_missed(now) => Verdict::Grant(first),
-            None => Verdict::Probe,
-            Some(_) => Verdict::Wait,
-        }
+        if has_host && game.claims.probe.is_none() { Verdict::Probe } else { Verdict::Wait }
     }
 
-    fn grant(&mut self, session: SessionId, peer: PeerId) {
-        if let Some(term) = self.games.get(&session).and_then(|game| game.warrant).map(|w| w.term.next()) {
-            self.persist(session, term, peer);
+    fn grant(&mut self, session: SessionId, host: PeerId) {
+        if let Some(warrant) = self.games.get(&session).and_then(|game| game.warrant) {
+            self.persist(session, warrant.term.next_witnessed(), host);
         }
     }
 
@@ -103,9 +117,10 @@ impl Directory {
     pub(super) fn on_probe_timeout(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         if game.claims.probe.take().is_some()
-            && let Some(first) = game.claims.first()
+            && game.pending.is_none()
+            && let Some(heir) = game.heir(now)
         {
-            self.grant(session, first);
+            self.grant(session, heir);
         }
         self.consider_claims(now, session);
     }
@@ -129,22 +144,22 @@ impl Directory {
 
     fn deny_waiting(&mut self, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        for (peer, term) in game.claims.take_waiting() {
-            self.deny(session, peer, term, Denial::HostIsAlive);
+        for claim in game.claims.answer() {
+            self.deny(session, claim, Denial::HostIsAlive);
         }
     }
 
     /// Answers those who claimed what another got. They heard of the warrant before, like every member.
-    pub(super) fn deny_losers(&mut self, warrant: Warrant, claims: Vec<(PeerId, Term)>) {
-        for (peer, term) in claims {
-            if peer != warrant.host || term != warrant.term {
-                self.deny(warrant.session, peer, term, Denial::Stale);
+    pub(super) fn deny_losers(&mut self, warrant: Warrant, claims: &[Claim]) {
+        for &claim in claims {
+            if claim.candidate != warrant.host || claim.term != warrant.term {
+                self.deny(warrant.session, claim, Denial::Stale);
             }
         }
     }
 
-    fn deny(&mut self, session: SessionId, peer: PeerId, term: Term, denial: Denial) {
-        self.tell(session, peer, &FromRelay::Denied(term, denial));
+    fn deny(&mut self, session: SessionId, claim: Claim, denial: Denial) {
+        self.tell(session, claim.peer, &FromRelay::Denied(claim.term, denial));
     }
 
     fn tell(&mut self, session: SessionId, peer: PeerId, message: &FromRelay) {

@@ -3,11 +3,11 @@
 use samovar_directory::limits::{DORMANT_FOR, SIGNAL_BURST};
 use samovar_directory::{CloseReason, ConnId, Usage};
 use samovar_wire::relay::{Enter, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
-use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Term};
+use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{PARAMS, World, code, seconds};
+use crate::world::{PARAMS, World, code, seconds, term};
 
 fn enter(purpose: Purpose) -> ToRelay {
     ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: PARAMS, purpose })
@@ -55,7 +55,8 @@ fn mutated_messages_never_disturb_the_game() {
     let originals = [
         enter(Purpose::Create(None)),
         enter(Purpose::Resume(code("TEA"), pass, world.warrant(0))),
-        ToRelay::Claim(Term(2)),
+        ToRelay::Claim(term(2), peer),
+        ToRelay::Members(vec![PeerId(1), peer]),
         ToRelay::Signal(peer, Signal::Offer(1, "v=0".to_owned())),
         ToRelay::Listing(crate::world::listing(2)),
     ];
@@ -71,7 +72,7 @@ fn mutated_messages_never_disturb_the_game() {
         world.directory.handle_closed(now, conn);
         world.settle();
     }
-    assert_eq!(world.warrant(0).term, Term(1));
+    assert_eq!(world.warrant(0).term, term(1));
     assert!(world.seats[0].client.is_entered());
     assert_eq!(world.directory.usage().connections, 2);
 }
@@ -83,7 +84,7 @@ fn whoever_enters_twice_or_speaks_first_of_something_else_misbehaves() {
     world.raw_send(twice, &enter(Purpose::Join(code("TEA"))));
     assert_misbehaved(&world, twice);
     let early = world.raw();
-    world.raw_send(early, &ToRelay::Claim(Term(2)));
+    world.raw_send(early, &ToRelay::Claim(term(2), PeerId(1)));
     assert_misbehaved(&world, early);
     let packet = world.raw();
     world.raw_bytes(packet, &RelayFrame::forward(world.peer(0), Mode::Unreliable, b"x"));
@@ -137,7 +138,7 @@ fn nothing_is_left_of_games_that_ended() {
             panic!("not entered")
         };
         let member = world.raw_enter(Purpose::Join(entered.code.clone()));
-        world.raw_send(member, &ToRelay::Claim(Term(2)));
+        world.raw_send(member, &ToRelay::Claim(term(2), PeerId(1)));
         world.run_for(seconds(round % 3));
         for conn in [founder, member] {
             let now = world.now;

@@ -4,11 +4,11 @@ use samovar_directory::limits::{CLIENT_SIGNAL_BURST, RETRY_MAX, SILENCE_MAX};
 use samovar_directory::{Client, ClientConfig, ClientEvent, ClientRequest, Fault};
 use samovar_roster::authority::Signatory;
 use samovar_wire::relay::{Entered, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
-use samovar_wire::{Duration, PROTOCOL_VERSION, PeerId, SessionId, Term, Time};
+use samovar_wire::{Duration, PROTOCOL_VERSION, PeerId, SessionId, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{PARAMS, World, code, listing, millis, seconds};
+use crate::world::{PARAMS, World, code, listing, millis, seconds, term};
 
 const SESSION: SessionId = SessionId(5);
 const ME: PeerId = PeerId(8);
@@ -19,12 +19,12 @@ fn client(seed: u8) -> Client {
     Client::new(Time::ZERO, config)
 }
 
-fn entered(signatory: &Signatory, peer: PeerId, term: u64, host: PeerId) -> Entered {
+fn entered(signatory: &Signatory, peer: PeerId, n: u64, host: PeerId) -> Entered {
     Entered {
         code: code("TEA"),
         pass: signatory.pass(SESSION, peer),
         key: signatory.key().to_bytes(),
-        warrant: signatory.warrant(SESSION, Term(term), host),
+        warrant: signatory.warrant(SESSION, term(n), host),
         session: SESSION,
     }
 }
@@ -116,11 +116,11 @@ fn a_relay_that_falls_silent_is_lost_and_its_pulse_keeps_it() {
 fn it_comes_back_as_itself_with_the_highest_warrant_it_knows() {
     let signatory = Signatory::new(&[1; 32]);
     let mut client = in_game(&signatory, PeerId(2));
-    let learnt = signatory.warrant(SESSION, Term(4), PeerId(3));
+    let learnt = signatory.warrant(SESSION, term(4), PeerId(3));
     assert!(client.set_warrant(Time::ZERO, learnt));
-    assert!(client.set_warrant(Time::ZERO, signatory.warrant(SESSION, Term(3), PeerId(2))));
-    assert!(!client.set_warrant(Time::ZERO, Signatory::new(&[2; 32]).warrant(SESSION, Term(9), ME)));
-    assert!(!client.set_warrant(Time::ZERO, signatory.warrant(SessionId(6), Term(9), ME)));
+    assert!(client.set_warrant(Time::ZERO, signatory.warrant(SESSION, term(3), PeerId(2))));
+    assert!(!client.set_warrant(Time::ZERO, Signatory::new(&[2; 32]).warrant(SESSION, term(9), ME)));
+    assert!(!client.set_warrant(Time::ZERO, signatory.warrant(SessionId(6), term(9), ME)));
     reopen(&mut client);
     let [ToRelay::Enter(enter)] = &said(&mut client)[..] else { panic!("one message") };
     assert_eq!(enter.purpose, Purpose::Resume(code("TEA"), signatory.pass(SESSION, ME), learnt));
@@ -134,7 +134,7 @@ fn a_relay_with_another_key_or_another_name_for_us_is_left() {
         (entered(&signatory, PeerId(9), 1, ME), Fault::IdentityChanged),
         (Entered { code: code("MILK"), ..entered(&signatory, ME, 1, ME) }, Fault::IdentityChanged),
         (
-            Entered { warrant: other.warrant(SESSION, Term(2), ME), ..entered(&signatory, ME, 1, ME) },
+            Entered { warrant: other.warrant(SESSION, term(2), ME), ..entered(&signatory, ME, 1, ME) },
             Fault::BadSignature,
         ),
     ];
@@ -152,7 +152,7 @@ fn a_relay_with_another_key_or_another_name_for_us_is_left() {
 #[test]
 fn a_forged_warrant_or_a_broken_message_ends_the_relay_not_the_process() {
     let signatory = Signatory::new(&[1; 32]);
-    let forged = Signatory::new(&[2; 32]).warrant(SESSION, Term(2), ME);
+    let forged = Signatory::new(&[2; 32]).warrant(SESSION, term(2), ME);
     let mut unexpected = in_game(&signatory, ME);
     hear(&mut unexpected, Time::ZERO, &FromRelay::Entered(entered(&signatory, ME, 1, ME)));
     assert_eq!(unexpected.poll_event(), Some(ClientEvent::Failed(Fault::Unexpected)));
@@ -204,19 +204,65 @@ fn a_probe_is_answered_at_once() {
 }
 
 #[test]
-fn a_claim_waits_for_its_answer_and_is_forgotten_with_the_connection() {
+fn a_claim_is_sent_as_often_as_it_is_repeated_and_forgotten_with_the_connection() {
     let signatory = Signatory::new(&[1; 32]);
     let mut client = in_game(&signatory, PeerId(2));
-    assert!(client.claim(Term(2)) && client.claim(Term(2)));
-    assert_eq!(said(&mut client), [ToRelay::Claim(Term(2))]);
-    hear(&mut client, Time::ZERO, &FromRelay::Denied(Term(2), samovar_wire::relay::Denial::HostIsAlive));
-    assert!(client.claim(Term(2)), "queued, and lost with the connection before it was sent");
-    let now = reopen(&mut client);
-    assert!(!client.claim(Term(2)));
+    assert!(client.claim(Time::ZERO, term(2), ME), "queued, and lost with the connection before it was sent");
+    let mut now = reopen(&mut client);
+    assert!(!client.claim(now, term(2), ME));
     assert!(matches!(said(&mut client)[..], [ToRelay::Enter(_)]));
     hear(&mut client, now, &FromRelay::Entered(entered(&signatory, ME, 1, PeerId(2))));
-    assert!(client.claim(Term(2)));
-    assert_eq!(said(&mut client), [ToRelay::Claim(Term(2))]);
+    for _ in 0..20 {
+        assert!(client.claim(now, term(2), PeerId(9)));
+        assert_eq!(said(&mut client), [ToRelay::Claim(term(2), PeerId(9))]);
+        now += millis(250);
+    }
+}
+
+#[test]
+fn claims_without_pause_keep_within_what_the_relay_takes() {
+    let mut world = World::with_members(3);
+    for _ in 0..2_000 {
+        let (now, me) = (world.now, world.peer(1));
+        assert!(world.seats[1].client.claim(now, term(2), me));
+        world.settle();
+        world.run_for(millis(2));
+    }
+    assert!(world.closed.is_empty() && world.seats[1].client.is_entered());
+}
+
+#[test]
+fn who_is_a_member_is_sent_by_the_host_alone_when_it_changed_and_on_every_connection_anew() {
+    let signatory = Signatory::new(&[1; 32]);
+    let mut client = in_game(&signatory, PeerId(2));
+    let members = |ids: &[u32]| ToRelay::Members(ids.iter().map(|&id| PeerId(id)).collect());
+    client.set_members(Time::ZERO, [ME, PeerId(2), ME]);
+    assert_eq!(said(&mut client), []);
+    hear(&mut client, Time::ZERO, &FromRelay::Issued(signatory.warrant(SESSION, term(2), ME)));
+    assert_eq!(said(&mut client), [members(&[2, 8])]);
+    client.set_members(Time::ZERO, [PeerId(2), ME]);
+    assert_eq!(said(&mut client), []);
+    client.set_members(Time::ZERO, [ME]);
+    assert_eq!(said(&mut client), [members(&[8])]);
+    let now = reopen(&mut client);
+    said(&mut client);
+    hear(&mut client, now, &FromRelay::Entered(entered(&signatory, ME, 2, ME)));
+    assert_eq!(said(&mut client), [members(&[8])]);
+    client.set_members(now, (1..100).map(PeerId));
+    let [ToRelay::Members(most)] = &said(&mut client)[..] else { panic!("not members") };
+    assert_eq!(most.len(), 32);
+}
+
+#[test]
+fn lists_of_members_without_pause_keep_within_what_the_relay_takes() {
+    let mut world = World::with_members(1);
+    for n in 0..1_000 {
+        let (now, me) = (world.now, world.peer(0));
+        world.seats[0].client.set_members(now, [me, PeerId(n)]);
+        world.settle();
+        world.run_for(millis(2));
+    }
+    assert!(world.closed.is_empty() && world.seats[0].client.is_entered());
 }
 
 #[test]
@@ -241,7 +287,7 @@ fn the_listing_is_sent_by_the_host_alone_when_it_changed_and_twice_a_second_at_m
     let mut member = in_game(&signatory, PeerId(2));
     member.set_listing(Time::ZERO, listing(1));
     assert_eq!(said(&mut member), []);
-    hear(&mut member, Time::ZERO, &FromRelay::Issued(signatory.warrant(SESSION, Term(2), ME)));
+    hear(&mut member, Time::ZERO, &FromRelay::Issued(signatory.warrant(SESSION, term(2), ME)));
     assert_eq!(said(&mut member), [ToRelay::Listing(listing(1))]);
     member.set_listing(Time::ZERO, listing(1));
     let mut sent = Vec::new();

@@ -3,17 +3,17 @@
 use samovar_directory::limits::{CONNECTIONS_PER_GAME_MAX, ENTER_WITHIN};
 use samovar_directory::{ClientEvent, CloseReason};
 use samovar_wire::relay::{FromRelay, Listing, Purpose, Refusal, Signal, ToRelay};
-use samovar_wire::{Mode, PROTOCOL_VERSION, PeerId, Term};
+use samovar_wire::{Mode, PROTOCOL_VERSION, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{PARAMS, World, code, listing, millis, seconds};
+use crate::world::{PARAMS, World, code, listing, millis, seconds, term};
 
 #[test]
 fn the_founder_is_host_of_term_one_and_a_newcomer_is_told_so() {
     let mut world = World::with_members(2);
     let founder = world.peer(0);
-    assert_eq!((world.warrant(0).term, world.warrant(0).host), (Term(1), founder));
+    assert_eq!((world.warrant(0).term, world.warrant(0).host), (term(1), founder));
     assert_eq!(world.warrant(1), world.warrant(0));
     assert_ne!(world.peer(1), founder);
     let events = world.events(1);
@@ -132,6 +132,27 @@ fn a_code_is_free_again_when_the_last_connection_closed() {
     let founder = world.create("TEA");
     assert_ne!(world.warrant(founder).session, first);
     assert!(world.disk.contains_key(&first), "the ended session's term is remembered");
+}
+
+#[test]
+fn a_game_is_withdrawn_when_its_last_member_leaves() {
+    let mut world = World::with_members(2);
+    let now = world.now;
+    for i in 0..2 {
+        world.seats[i].client.set_listing(now, listing(2));
+    }
+    world.settle();
+    world.seats[0].client.leave(now);
+    world.settle();
+    assert_eq!(world.directory.games().count(), 1, "the other goes on");
+    world.seats[1].client.leave(now);
+    world.settle();
+    assert_eq!(world.directory.games().count(), 0);
+    let stranger = world.join("TEA");
+    assert_eq!(world.events(stranger), [ClientEvent::Refused(Refusal::UnknownGame)]);
+    let founder = world.create("TEA");
+    assert!(matches!(world.events(founder)[..], [ClientEvent::Entered(_)]));
+    assert_eq!(world.directory.games().count(), 0, "the next game of that name lists itself");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 mod abuse;
 mod client;
 mod entry;
+mod hosts_word;
+mod majority;
 mod restart;
 mod soak;
 mod succession;

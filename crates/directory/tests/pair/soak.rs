@@ -42,11 +42,13 @@ fn act(world: &mut World, number: u64) {
         6 if world.relay_up && number >> 16 & 3 == 0 => world.kill_relay(),
         6 | 7 if !world.relay_up => world.start_relay(),
         _ => {
-            // Two or three of them miss the host.
+            // Two or three of them miss the host, and most want the same in its place; or the host says so itself.
+            let wanted = world.seats[(number >> 24) as usize % SEATS].client.peer();
+            let now = world.now;
             for seat in world.seats.iter_mut().filter(|seat| !seat.frozen).skip(i % 3).take(3) {
-                if let Some(warrant) = seat.client.warrant() {
-                    seat.client.claim(warrant.term.next());
-                }
+                let (Some(warrant), Some(me)) = (seat.client.warrant(), seat.client.peer()) else { continue };
+                let candidate = wanted.filter(|_| number >> 32 & 3 != 0).unwrap_or(me);
+                seat.client.claim(now, warrant.term.next_witnessed(), candidate);
             }
         }
     }

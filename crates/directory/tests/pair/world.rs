@@ -6,7 +6,7 @@ use samovar_directory::{
     Client, ClientConfig, ClientEvent, ClientRequest, CloseReason, ConnId, Directory, DirectoryConfig,
     Output, Request, TermRecord,
 };
-use samovar_wire::relay::{Enter, FromRelay, Listing, Purpose, RelayFrame, ToRelay};
+use samovar_wire::relay::{Denial, Enter, FromRelay, Listing, Purpose, RelayFrame, ToRelay};
 use samovar_wire::{Duration, GameCode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Warrant};
 
 /// Hash of the parameters that everybody agrees on unless a test says otherwise.
@@ -14,6 +14,15 @@ pub(crate) const PARAMS: u64 = 77;
 
 pub(crate) fn code(text: &str) -> GameCode {
     GameCode::parse(text).expect("the test's code")
+}
+
+/// The n-th witnessed term.
+pub(crate) const fn term(n: u64) -> Term {
+    Term(n * Term::FIRST.0)
+}
+
+pub(crate) const fn denied(n: u64, denial: Denial) -> ClientEvent {
+    ClientEvent::Denied(term(n), denial)
 }
 
 pub(crate) fn seconds(n: u64) -> Duration {
@@ -38,7 +47,15 @@ pub(crate) struct Seat {
     pub(crate) frozen: bool,
     /// Its sockets cannot be opened.
     pub(crate) cut: bool,
+    /// It misses its host and goes on saying so.
+    missing: Option<Missing>,
     unread: Vec<Vec<u8>>,
+}
+
+struct Missing {
+    host: PeerId,
+    candidate: PeerId,
+    next_claim: Time,
 }
 
 pub(crate) struct World {
@@ -59,6 +76,17 @@ pub(crate) struct World {
     pub(crate) said: Vec<(ConnId, FromRelay)>,
     next_conn: u64,
     starts: u8,
+}
+
+impl Seat {
+    fn claim_again(&mut self, now: Time) {
+        let Some(warrant) = self.client.warrant() else { return };
+        self.missing.take_if(|missing| missing.host != warrant.host);
+        if let Some(missing) = self.missing.as_mut().filter(|missing| missing.next_claim <= now) {
+            missing.next_claim = now + millis(250);
+            self.client.claim(now, warrant.term.next_witnessed(), missing.candidate);
+        }
+    }
 }
 
 impl World {
@@ -110,6 +138,7 @@ impl World {
             over: false,
             frozen: false,
             cut: false,
+            missing: None,
             unread: Vec::new(),
         });
         self.settle();
@@ -151,6 +180,7 @@ impl World {
             }
             for seat in self.seats.iter_mut().filter(|seat| !seat.frozen) {
                 seat.client.handle_timeout(self.now);
+                seat.claim_again(self.now);
             }
             self.settle();
             let later = self.next_timer().is_none_or(|next| next > self.now);
@@ -195,8 +225,34 @@ impl World {
         }
     }
 
-    pub(crate) fn claim(&mut self, i: usize, term: u64) {
-        assert!(self.seats[i].client.claim(Term(term)));
+    /// One claim of the n-th witnessed term by a seat for itself.
+    pub(crate) fn claim(&mut self, i: usize, n: u64) {
+        self.claim_for(i, n, i);
+    }
+
+    /// One claim for another.
+    pub(crate) fn claim_for(&mut self, i: usize, n: u64, candidate: usize) {
+        let candidate = self.peer(candidate);
+        assert!(self.seats[i].client.claim(self.now, term(n), candidate));
+        self.settle();
+    }
+
+    /// A seat misses its host from now on, until there is another.
+    pub(crate) fn miss(&mut self, i: usize, candidate: usize) {
+        let (host, candidate) = (self.warrant(i).host, self.peer(candidate));
+        self.seats[i].missing = Some(Missing { host, candidate, next_claim: self.now });
+        self.run_for(Duration::from_micros(0));
+    }
+
+    /// It hears it again.
+    pub(crate) fn hear_host(&mut self, i: usize) {
+        self.seats[i].missing = None;
+    }
+
+    /// Says as the host who is a member.
+    pub(crate) fn name_members(&mut self, host: usize, members: &[usize]) {
+        let members: Vec<_> = members.iter().map(|&i| self.peer(i)).collect();
+        self.seats[host].client.set_members(self.now, members);
         self.settle();
     }
 
@@ -213,14 +269,14 @@ impl World {
         std::mem::take(&mut self.seats[i].events)
     }
 
-    /// The wanted warrants that anybody was sent of a term.
-    pub(crate) fn issued(&self, term: u64) -> Vec<Warrant> {
+    /// The warrants of the n-th witnessed term that anybody was sent.
+    pub(crate) fn issued(&self, n: u64) -> Vec<Warrant> {
         let warrants = self.said.iter().filter_map(|(_, message)| match message {
             FromRelay::Issued(warrant) => Some(*warrant),
             FromRelay::Entered(entered) => Some(entered.warrant),
             _ => None,
         });
-        warrants.filter(|warrant| warrant.term == Term(term)).collect()
+        warrants.filter(|warrant| warrant.term == term(n)).collect()
     }
 
     /// Lets the writes that wait reach the disk.
@@ -240,8 +296,10 @@ impl World {
 
     fn next_timer(&self) -> Option<Time> {
         let relay = self.directory.poll_timeout().filter(|_| self.relay_up);
-        let awake = self.seats.iter().filter(|seat| !seat.frozen);
-        relay.into_iter().chain(awake.filter_map(|seat| seat.client.poll_timeout())).min()
+        let awake = || self.seats.iter().filter(|seat| !seat.frozen);
+        let clients = awake().filter_map(|seat| seat.client.poll_timeout());
+        let claims = awake().filter_map(|seat| Some(seat.missing.as_ref()?.next_claim));
+        relay.into_iter().chain(clients).chain(claims).min()
     }
 
     fn move_clients(&mut self) -> bool {

@@ -73,7 +73,7 @@ impl Duel {
     /// The host's housework.
     pub(super) fn keep_house(&mut self, tick: Tick, session: &mut Session) {
         let Some(reign) = &self.reign else { return };
-        let is_founder = session.term() == Term(1);
+        let is_founder = session.term() == Term::FIRST;
         let is_settled = is_founder || tick.now.since(reign.since) >= SETTLING;
         match self.board.take_over(session) {
             TakeOver::Done => {}

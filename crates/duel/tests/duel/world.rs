@@ -71,7 +71,7 @@ impl World {
     /// A world with a founder.
     pub(crate) fn new(seed: u8, loss_percent: u64, robots: u8) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
-        let warrant = signatory.warrant(SessionId(7), Term(1), PeerId(100));
+        let warrant = signatory.warrant(SessionId(7), Term::FIRST, PeerId(100));
         let mut world = Self {
             now: Time::from_micros(1_000_000),
             players: BTreeMap::new(),
@@ -112,6 +112,7 @@ impl World {
             attributes: attributes(Glaze::new(me.0 as usize), false),
             ticket,
             capacity: 8,
+            rules: samovar_session::Rules::default(),
             entropy: self.dice.bytes(),
         };
         let seed = self.dice.number();
@@ -169,18 +170,20 @@ impl World {
                     self.wire.insert((arrival, self.sent), (id, out.to, out.mode, out.bytes));
                 }
             }
-            claims.extend(player.session.poll_claim().map(|term| (id, term)));
+            claims.extend(player.session.poll_claim().map(|claim| (id, claim)));
         }
-        for (by, term) in claims {
-            self.claim(by, term);
+        for (by, (term, candidate)) in claims {
+            self.claim(by, term, candidate);
         }
     }
 
-    fn claim(&mut self, by: PeerId, term: Term) {
-        if term != self.warrant.term.next() || self.players.contains_key(&self.warrant.host) {
+    fn claim(&mut self, by: PeerId, term: Term, candidate: PeerId) {
+        let is_gone = !self.players.contains_key(&self.warrant.host) || by == self.warrant.host;
+        let is_up = self.players.contains_key(&candidate);
+        if term != self.warrant.term.next_witnessed() || !is_gone || !is_up {
             return;
         }
-        self.warrant = self.signatory.warrant(self.warrant.session, term, by);
+        self.warrant = self.signatory.warrant(self.warrant.session, term, candidate);
         for player in self.players.values_mut() {
             player.session.handle_warrant(self.now, &self.warrant);
         }

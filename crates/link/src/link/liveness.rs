@@ -24,6 +24,8 @@ pub const SUSPECTED: f64 = 6.0;
 pub(super) const SLEPT: Duration = Duration::from_millis(2_000);
 /// The least that a path is granted beyond the promise.
 const SLACK: Duration = Duration::from_millis(20);
+/// No shorter silence is remarkable.
+const QUIET_MIN: Duration = Duration::from_millis(60);
 /// The shortest mean run of losses that is reckoned with.
 const RUN_MIN: f64 = 1.11;
 
@@ -55,13 +57,28 @@ impl Liveness {
         self.heard = self.heard.max(now);
     }
 
+    /// The other end promises a sign of life this often from now on.
+    pub(super) fn set_keep_alive(&mut self, keep_alive: Duration) {
+        self.keep_alive = keep_alive;
+    }
+
     /// This peer slept until now.
     pub(super) fn forgive(&mut self, now: Time) {
         self.heard = self.heard.max(now);
     }
 
+    pub(super) fn heard_at(&self) -> Time {
+        self.heard
+    }
+
     pub(super) fn silence(&self, now: Time) -> Duration {
         now.since(self.heard)
+    }
+
+    /// Whether a silence is longer than this path's arrivals let expect, much sooner than it is suspicious.
+    pub(super) fn is_quiet(&self, now: Time) -> bool {
+        let usual = 4.0 * (self.interval + self.jitter);
+        self.silence(now).as_micros() as f64 > usual.max(QUIET_MIN.as_micros() as f64)
     }
 
     /// The mean deviation of the time between two arrivals.
@@ -84,8 +101,9 @@ impl Liveness {
         ((silence - self.grace()) / self.decade(run)).max(0.0)
     }
 
-    pub(super) fn suspect_at(&self, run: f32) -> Time {
-        self.heard + Duration::from_micros((self.grace() + SUSPECTED * self.decade(run)).ceil() as u64)
+    /// When a silence from now on makes for that much suspicion.
+    pub(super) fn suspect_at(&self, suspicion: f64, run: f32) -> Time {
+        self.heard + Duration::from_micros((self.grace() + suspicion * self.decade(run)).ceil() as u64)
     }
 }
 
@@ -110,7 +128,7 @@ mod tests {
     fn suspicion_accrues_with_silence_and_the_timer_agrees_with_it() {
         let (now, liveness) = heard_every(16);
         assert_eq!(liveness.suspicion(now + KEEP_ALIVE, 1.0), 0.0);
-        let at = liveness.suspect_at(1.0);
+        let at = liveness.suspect_at(SUSPECTED, 1.0);
         assert_eq!(at.since(now).as_micros() / 1_000, 962);
         assert!(liveness.suspicion(at, 1.0) >= SUSPECTED);
         assert!(liveness.suspicion(at - Duration::from_micros(10), 1.0) < SUSPECTED);
@@ -124,13 +142,13 @@ mod tests {
         // A page in the background that sends once a second.
         let (now, slow) = heard_every(1_000);
         assert_eq!(slow.suspicion(now + Duration::from_millis(1_000), 1.0), 0.0);
-        assert!(slow.suspect_at(1.0) > busy.suspect_at(1.0));
+        assert!(slow.suspect_at(SUSPECTED, 1.0) > busy.suspect_at(SUSPECTED, 1.0));
     }
 
     #[test]
     fn a_path_that_loses_in_runs_is_given_time_for_them() {
         let (now, liveness) = heard_every(16);
-        let patience = |run| liveness.suspect_at(run).since(now).as_micros() / 1_000;
+        let patience = |run| liveness.suspect_at(SUSPECTED, run).since(now).as_micros() / 1_000;
         assert_eq!([patience(1.0), patience(2.0), patience(3.0)], [962, 2_192, 3_573]);
     }
 }

@@ -113,7 +113,7 @@ impl Madness {
                 core::iter::from_fn(|| link.poll_event()).filter(|e| !matches!(e, LinkEvent::Fate(..)));
             assert!(events.count() < 2_000);
             assert!(link.stats().unacked <= 1_024 + 3 * 256);
-            assert!(link.suspicion(now) >= 0.0 && link.suspect_at() >= Time::ZERO);
+            assert!(link.suspicion(now) >= 0.0 && link.suspect_at(samovar_link::SUSPECTED) >= Time::ZERO);
         }
     }
 }

@@ -172,7 +172,7 @@ fn a_peer_that_falls_silent_is_suspected_when_the_timer_says_and_a_sleeper_blame
     let mut pair = Pair::new(9, 5);
     pair.run(3_000);
     assert!(pair.ends[0].suspicion(pair.now) < 1.0);
-    let at = pair.ends[0].suspect_at();
+    let at = pair.ends[0].suspect_at(SUSPECTED);
     let wait = at.since(pair.now).as_micros();
     assert!((600_000..2_000_000).contains(&wait), "{wait} µs");
     assert!(pair.ends[0].suspicion(at) >= SUSPECTED);
@@ -182,7 +182,7 @@ fn a_peer_that_falls_silent_is_suspected_when_the_timer_says_and_a_sleeper_blame
     assert_eq!(pair.ends[0].silence(woken), Duration::ZERO);
     pair.ends[0].handle_timeout(woken);
     assert_eq!(pair.ends[0].suspicion(woken), 0.0);
-    assert!(pair.ends[0].suspect_at() > woken);
+    assert!(pair.ends[0].suspect_at(SUSPECTED) > woken);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use samovar_wire::{Kind, Stamp, Term};
 use crate::schema::{Coding, Schema};
 
 /// The stamp before the first object: that of what was created in the first term.
-pub(super) const FIRST_STAMP: Stamp = Stamp::created(Term(1));
+pub(super) const FIRST_STAMP: Stamp = Stamp::created(Term::FIRST);
 
 /// Models of one field: of the numbers of a grid, or of a rotation's first number and its others.
 const PER_FIELD: usize = 2;

@@ -3,12 +3,14 @@
 //! A state is in every frame to a peer until one of them is known to have arrived, so the loss of one costs the time
 //! until the next and no more. Peers that have the same get the same bytes, which are coded once.
 
+use core::cmp::Ordering;
+
 use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
 use samovar_wire::{Kind, PeerId, Receipt, Time, Writer};
 
 use super::Objects;
 use crate::coder::{Baseline, Encoder, Habits, Source};
-use crate::object::Object;
+use crate::object::{Object, Text};
 use crate::past::Moment;
 use crate::predict::{Basis, Times, Weights};
 use crate::replica::{Known, Popular, Replica};
@@ -91,7 +93,12 @@ impl Default for Popularity {
 impl Popularity {
     fn count(&mut self, frame: u64) {
         let place = &mut self.0[(frame % 64) as usize];
-        *place = if place.0 == frame { (frame, place.1 + 1) } else { (frame, 1) };
+        match frame.cmp(&place.0) {
+            // An ack may be so late that the place is a newer frame's.
+            Ordering::Less => {}
+            Ordering::Equal => place.1 += 1,
+            Ordering::Greater => *place = (frame, 1),
+        }
     }
 
     fn of(&self, frame: u64) -> u32 {
@@ -174,6 +181,9 @@ impl Objects {
         if scratch.picks.is_empty() {
             return false;
         }
+        // It begins where room ended in the last one, or always the same would be left out.
+        let first = scratch.picks.partition_point(|pick| pick.slot < replica.begin);
+        scratch.picks.rotate_left(first);
         // Whoever samples ahead of its packets is understood, too: nothing in a frame is newer than its base.
         let base = (place.now.as_micros() / SAMPLE_UNIT).max(round.newest);
         let context = Context { schemas: &self.schemas.0, slots, me: self.me, frame, base, baselines };
@@ -188,13 +198,15 @@ impl Objects {
             for pick in &scratch.picks[..written] {
                 contents.push((pick.slot, pick.texts));
                 if let Some(known) = replica.known_mut(pick.slot) {
-                    known.on_sent(frame, place.now);
+                    known.on_sent(frame, place.now, pick.texts);
                 }
             }
             replica.on_packet(place.packet, frame, contents);
             let average = size * 16 / written;
             replica.state_size = (replica.state_size.max(16) * 7 + average) / 8;
         }
+        // What does not even fit alone is passed over next time.
+        replica.begin = scratch.picks.get(written.max(1)).map_or(0, |pick| pick.slot);
         // What does not fit into an empty packet waits; nothing shall make packets without end.
         written > 0 && (left_out || written < scratch.picks.len())
     }
@@ -272,7 +284,7 @@ fn pick(
             last = (object.traits.kind, scratch.habits.moments(object.traits.kind, round.frame));
         }
         round.newest = round.newest.max(object.sample());
-        let texts = if object.texts.is_empty() { 0 } else { texts(object, known, round.frame) };
+        let texts = if object.texts.is_empty() { 0 } else { texts(object, known) };
         scratch.picks.push(Pick { slot, baseline: baseline(object, known, round, last.1), texts });
     }
     replica.behind = behind;
@@ -311,27 +323,34 @@ fn baseline(object: &Object, known: &Known, round: &Round, most: u8) -> Baseline
     }
 }
 
-/// The texts that a peer may lack, as many as one packet holds; those that have not been sent yet go first.
-fn texts(object: &Object, known: &mut Known, frame: u64) -> u64 {
-    let mut chosen = 0;
-    let mut size = 0;
-    for is_repeated in [false, true] {
-        for (index, text) in object.texts.iter().enumerate() {
-            let (has, sent) = known.texts.get(index).copied().unwrap_or_default();
-            if has >= text.frame || (sent >= text.frame) != is_repeated {
-                continue;
-            }
-            size += text.bytes.len() + 2;
-            if size > TEXTS_MAX && chosen != 0 {
-                return chosen;
-            }
-            chosen |= 1 << index;
-            if let Some((_, sent)) = known.texts.get_mut(index) {
-                *sent = frame;
-            }
+/// The texts that a peer may lack, as many as one packet holds, and whichever have not been sent for longest.
+fn texts(object: &Object, known: &Known) -> u64 {
+    let lacking = |chosen: u64| {
+        let texts = object.texts.iter().zip(&known.texts).enumerate();
+        texts.filter(move |(index, (text, (has, _)))| chosen >> index & 1 == 0 && *has < text.frame)
+    };
+    let (mut all, mut size) = (0, 0);
+    for (index, (text, _)) in lacking(0) {
+        all |= 1 << index;
+        size += text_size(text);
+    }
+    if size <= TEXTS_MAX {
+        return all;
+    }
+    let (mut chosen, mut size) = (0, 0);
+    while let Some((index, (text, _))) = lacking(chosen).min_by_key(|(_, (_, (_, sent)))| *sent) {
+        size += text_size(text);
+        if size > TEXTS_MAX && chosen != 0 {
+            break;
         }
+        chosen |= 1 << index;
     }
     chosen
+}
+
+/// The bytes that a text takes at most.
+const fn text_size(text: &Text) -> usize {
+    text.bytes.len() + 2
 }
 
 /// What the coding of a frame draws on.
@@ -434,4 +453,22 @@ pub(super) fn basis<'a>(
         count += 1;
     }
     Some(Basis::new(moments, count, sampled, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn a_late_ack_of_an_old_frame_does_not_make_a_new_one_less_popular() {
+        let mut popularity = Popularity::default();
+        [70, 70, 70, 69].into_iter().for_each(|frame| popularity.count(frame));
+        popularity.count(6);
+        assert_eq!((popularity.of(70), popularity.of(69), popularity.of(6)), (3, 1, 0));
+        assert_eq!(popularity.choose(72).firsts, [70, 69]);
+        popularity.count(134);
+        assert_eq!((popularity.of(134), popularity.of(70)), (1, 0));
+    }
 }

@@ -2,7 +2,7 @@
 
 use samovar_directory::{ClientEvent, ClientRequest};
 use samovar_session::{Event, Session, SessionConfig};
-use samovar_wire::relay::{Entered, Listing};
+use samovar_wire::relay::{Denial, Entered, Listing};
 use samovar_wire::{Mode, PeerId, Time};
 
 use super::{PathPolicy, Peer, PeerEvent, Request, Transmit};
@@ -54,8 +54,16 @@ impl Peer {
                 self.push_event(PeerEvent::Failed(fault));
                 self.over = self.session.is_none();
             }
-            ClientEvent::Lost => self.push_event(PeerEvent::RelayLost),
+            ClientEvent::Lost => {
+                if let Some(session) = &mut self.session {
+                    session.set_relay(now, false);
+                }
+                self.push_event(PeerEvent::RelayLost);
+            }
             ClientEvent::Restored => {
+                if let Some(session) = &mut self.session {
+                    session.set_relay(now, true);
+                }
                 self.push_event(PeerEvent::RelayRestored);
             }
             ClientEvent::Forwarded { from, mode, payload } => self.on_relayed(now, from, mode, &payload),
@@ -65,8 +73,11 @@ impl Peer {
                     session.handle_warrant(now, &warrant);
                 }
             }
-            // The session asks again while it misses the host.
-            ClientEvent::Denied(..) => {}
+            ClientEvent::Denied(_, denial) => {
+                if let Some(session) = &mut self.session {
+                    session.handle_denial(now, denial == Denial::HostIsAlive);
+                }
+            }
             ClientEvent::Gone(peer) => {
                 if let Some(session) = &mut self.session {
                     session.handle_hint(now, peer);
@@ -89,6 +100,7 @@ impl Peer {
             ticket: self.config.ticket,
             capacity: self.config.capacity,
             entropy: self.entropy.bytes(),
+            rules: self.config.rules,
         };
         self.session = Session::new(now, config);
         self.code = Some(entered.code.clone());
@@ -107,9 +119,9 @@ impl Peer {
 
     pub(super) fn drain_session(&mut self, now: Time) {
         let Some(session) = &mut self.session else { return };
-        if let Some(term) = session.poll_claim() {
-            // Without the relay nobody can witness; the session claims again while it misses the host.
-            self.client.claim(term);
+        if let Some((term, candidate)) = session.poll_claim() {
+            // The session claims again while it misses the host.
+            self.client.claim(now, term, candidate);
         }
         if self.shown_warrant.as_ref() != Some(session.warrant()) {
             let warrant = *session.warrant();
@@ -122,6 +134,10 @@ impl Peer {
             let host_name = session.seat_of(session.me()).map(|seat| seat.name.clone()).unwrap_or_default();
             let listing = Listing { players, capacity: view.capacity(), open: true, host_name };
             self.client.set_listing(now, listing);
+            let view = (session.term(), session.view().number());
+            if self.shown_view.replace(view) != Some(view) {
+                self.client.set_members(now, session.view().members().map(|m| m.peer));
+            }
         }
         let mut ended = false;
         while let Some(event) = self.session.as_mut().and_then(Session::poll_event) {

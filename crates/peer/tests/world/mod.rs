@@ -104,6 +104,7 @@ impl World {
             schemas: samovar_peer::Schemas::new(),
             paths,
             capacity: 8,
+            rules: samovar_peer::Rules::default(),
         };
         self.peers.insert(process, Peer::new(self.now, config));
         self.events.insert(process, Vec::new());

@@ -8,6 +8,8 @@ use super::{Peering, Phase, Session};
 
 /// Peers whose generation is remembered: more than a peer can have links to.
 const REMEMBERED_MAX: usize = 256;
+/// The shortest time between two signs of life of a host.
+const HOST_PACE_MIN: Duration = Duration::from_millis(20);
 /// How soon after one link to a peer the next may begin by that peer's doing. Each tells it everything anew.
 const RESTART_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -27,8 +29,11 @@ impl Session {
                 left: false,
                 greeted: false,
                 next_update: now,
+                ahead: None,
+                held: std::collections::VecDeque::new(),
             };
             self.links.insert(peer, peering);
+            self.set_paces();
         }
         self.links.get_mut(&peer).expect("it is there or was put there")
     }
@@ -49,11 +54,35 @@ impl Session {
     /// Opens the link to a member that has none: the other end is told everything.
     pub(super) fn link_member(&mut self, now: Time, peer: PeerId) {
         self.open_link(now, peer).admitted = true;
-        // It may not have heard yet of the term under which this peer speaks (PROTOCOL §4.3).
-        let warrant = *self.roster.warrant();
-        self.send_control(now, peer, &PeerControl::Warrant(warrant));
+        self.greet(now, peer);
         self.objects.add_peer(peer);
         self.tell_focus_to(peer);
+    }
+
+    /// Tells a peer by what right this one speaks, before anything is said under the present term (PROTOCOL §4.3).
+    pub(super) fn greet(&mut self, now: Time, peer: PeerId) {
+        self.send_control(now, peer, &PeerControl::Warrant(*self.roster.warrant()));
+        for news in self.roster.greeting() {
+            self.send_control(now, peer, &news);
+        }
+    }
+
+    /// A host gives signs of life as often as it tells of its objects, so that its death is noticed soon; others do so
+    /// when they must (PROTOCOL §2.4).
+    pub(super) fn set_paces(&mut self) {
+        let usual = LinkConfig::default().keep_alive;
+        let host_pace = self.host_pace();
+        let (host, is_host) = (self.host(), self.roster.is_host());
+        for (&peer, peering) in &mut self.links {
+            let own = if is_host { host_pace } else { usual };
+            let promised = if peer == host { host_pace } else { usual };
+            peering.link.set_pace(own, promised);
+        }
+    }
+
+    /// Half as long again as the pace of updates, so that a host that plays needs no packet of its own for it.
+    pub(super) fn host_pace(&self) -> Duration {
+        self.update_interval.times(3).half().clamp(HOST_PACE_MIN, LinkConfig::default().keep_alive)
     }
 
     /// Opens the links to members that have none: to those that came, and to whoever closed one for a view that was

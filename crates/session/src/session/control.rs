@@ -1,7 +1,8 @@
 //! Control messages between peers, and closed links.
 
 use samovar_roster::Verdict;
-use samovar_wire::control::{Hello, PeerControl, encode};
+use samovar_wire::control::{Hello, PeerControl, Standing, encode};
+use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::object::MessageKind;
 use samovar_wire::{Blame, CloseCode, Lane, PROTOCOL_VERSION, PeerId, Time};
 
@@ -50,9 +51,38 @@ impl Session {
                 Verdict::Forged => Err(CloseCode::BadWarrant),
                 Verdict::Newer | Verdict::Known => Ok(()),
             },
-            PeerControl::Visible(visible) => {
-                if self.is_host() && self.view.set_visible(from, visible) {
+            PeerControl::Standing(standing) => {
+                if self.is_host() && self.view.set_standing(from, standing) {
                     self.publish_view(now);
+                }
+                Ok(())
+            }
+            // What a stranger thinks of the host concerns nobody.
+            _ if !self.takes_part(from) => Err(CloseCode::NotAMember),
+            PeerControl::Missing(missing) => {
+                self.roster.handle_missing(from, missing);
+                self.watch_soon(now);
+                Ok(())
+            }
+            PeerControl::Vote(vote) => {
+                self.roster.handle_vote(from, vote);
+                self.watch(now);
+                Ok(())
+            }
+            PeerControl::Reign(vote) => {
+                self.roster.handle_reign(from, vote);
+                self.watch(now);
+                if vote.term > self.term()
+                    && let Some(peering) = self.links.get_mut(&from)
+                {
+                    peering.ahead = Some(vote.term);
+                }
+                Ok(())
+            }
+            PeerControl::Resign(heir) => {
+                if self.view.has(heir) {
+                    self.roster.handle_resignation(from, heir);
+                    self.watch(now);
                 }
                 Ok(())
             }
@@ -81,8 +111,11 @@ impl Session {
             }
             return;
         }
-        self.links.remove(&peer);
+        self.remove_link(peer);
         self.objects.remove_peer(peer);
+        if code == CloseCode::Left && self.view.has(peer) {
+            self.leavers.insert(peer);
+        }
         // A member may have read of this peer in no view yet, and will when its host is further.
         if code != CloseCode::NotAMember || self.is_host() || !self.view.has(peer) {
             self.close_to(peer);
@@ -95,14 +128,20 @@ impl Session {
         }
     }
 
-    /// Tells the session whether this peer's page is visible; the host ranks by it.
-    pub fn set_visible(&mut self, now: Time, visible: bool) {
+    /// Tells the session how fit this peer is to host: whether its page is visible, and how many members it reaches
+    /// directly. The host publishes it, and everybody ranks by it.
+    pub fn set_standing(&mut self, now: Time, standing: Standing) {
+        let reach = standing.reach.min(MEMBERS_MAX as u8 - 1);
+        let standing = Standing { reach, ..standing };
+        if self.told_standing.replace((self.term(), standing)) == Some((self.term(), standing)) {
+            return;
+        }
         if self.is_host() {
-            if self.view.set_visible(self.config.me, visible) {
+            if self.view.set_standing(self.config.me, standing) {
                 self.publish_view(now);
             }
         } else {
-            self.send_control(now, self.host(), &PeerControl::Visible(visible));
+            self.send_control(now, self.host(), &PeerControl::Standing(standing));
         }
     }
 }

@@ -57,6 +57,8 @@ pub enum Cause {
     Lost,
     /// It left of its own will.
     Left,
+    /// It handed over, and may have stayed.
+    HandedOver,
 }
 
 /// A change of host as this peer saw it. Times are session time.
@@ -87,6 +89,8 @@ pub enum EndReason {
     SeatTaken,
     /// The host broke the rules, or says that this peer did.
     Misbehaviour(CloseCode),
+    /// The host is lost, and the rules of this session let nobody succeed it.
+    HostLost,
 }
 
 /// What happened.
@@ -171,6 +175,13 @@ pub enum Event {
         peer: PeerId,
         /// Why.
         code: CloseCode,
+    },
+    /// Others went on under another host while this peer, alone or with some, did not hear of it: what changed here
+    /// since then is not what they have. The session ends behind this event with [`EndReason::Removed`], and what
+    /// counts is theirs when the ticket takes the seat back.
+    Diverged {
+        /// The objects that changed here since this peer last heard of those who went on, or were created.
+        objects: Vec<ObjectId>,
     },
     /// This peer's session is over.
     Ended(EndReason),

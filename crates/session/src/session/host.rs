@@ -2,9 +2,9 @@
 
 use samovar_roster::{GRACE, VIEW_FIELDS, View};
 use samovar_wire::control::{Hello, PeerControl, Welcome};
-use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, Time};
+use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, SortedSet, Time};
 
-use super::{Event, Phase, Session};
+use super::{Event, Peering, Phase, Session};
 
 /// A member that has been silent for so long is removed; its seat waits for it.
 const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
@@ -12,8 +12,8 @@ const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
 const REMOVED_AFTER_HINT: Duration = Duration::from_millis(1_000);
 /// A stranger that has not said hello for so long is forgotten.
 const HELLO_WITHIN: Duration = Duration::from_millis(5_000);
-/// A backup that has been silent for so long is replaced, though it stays a member.
-const BACKUP_MISSED_AFTER: Duration = Duration::from_millis(1_500);
+/// How long a view waits at most until everybody who answers has it.
+const SETTLES_WITHIN: Duration = Duration::from_millis(250);
 
 impl Session {
     /// Founds the session: this peer takes the first seat and creates the session object.
@@ -27,6 +27,7 @@ impl Session {
         };
         let admission = self.view.admit(Time::ZERO, self.config.me, &hello, &mut self.entropy);
         let admission = admission.expect("the first seat of a new session is free");
+        self.view.begin_electorate();
         self.seat = Some((admission.seat, admission.ticket));
         let fields = self.view.to_fields();
         let fields: Vec<_> = fields.iter().map(|f| &f[..]).collect();
@@ -41,7 +42,7 @@ impl Session {
     pub(super) fn on_hello(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
         // A newcomer that a former host admitted, and died before it heard of it, asks the next host again.
         let greeted = self.links.get_mut(&from).is_some_and(|p| core::mem::replace(&mut p.greeted, true));
-        if !self.is_host() || (greeted && self.view.has(from)) {
+        if !self.roster.is_host() || self.phase != Phase::Member || (greeted && self.view.has(from)) {
             return Err(CloseCode::Unexpected);
         }
         if hello.version != PROTOCOL_VERSION {
@@ -50,6 +51,27 @@ impl Session {
         if hello.params != self.config.params {
             return Err(CloseCode::ParameterMismatch);
         }
+        if !self.knocks.iter().any(|(peer, _)| *peer == from) {
+            self.knocks.push_back((from, hello.clone()));
+        }
+        if self.is_host() && self.is_settled(now) {
+            self.next_view(now);
+        }
+        Ok(())
+    }
+
+    /// Whether everybody who answers has the view as it is. Views come one after another: the next begins when the
+    /// one before is settled (DESIGN §4), or when somebody has taken too long.
+    fn is_settled(&self, now: Time) -> bool {
+        if self.published + SETTLES_WITHIN <= now {
+            return true;
+        }
+        let (_, doubted) = self.lives(now);
+        let mut answering = self.view.members().map(|m| m.peer).filter(|peer| !doubted.contains(peer));
+        answering.all(|peer| self.holds_view(peer))
+    }
+
+    fn admit(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
         let admission = self.view.admit(self.clock.time(now), from, hello, &mut self.entropy)?;
         if let Some(yields) = admission.yields {
             self.drop_link(yields, CloseCode::SeatTaken);
@@ -57,22 +79,23 @@ impl Session {
         }
         let session = self.roster.session();
         let welcome = Welcome { session, seat: admission.seat, ticket: admission.ticket };
-        self.send_control(now, from, &PeerControl::Warrant(*self.roster.warrant()));
+        self.greet(now, from);
         self.send_control(now, from, &PeerControl::Welcome(welcome));
-        self.publish_view(now);
         Ok(())
     }
 
     /// A member is gone: its seat waits, its objects are the host's.
     pub(super) fn remove_member(&mut self, now: Time, peer: PeerId) {
-        if self.view.vacate(self.clock.time(now), peer) {
+        // Otherwise the next view will be without it, since it has no link.
+        if self.is_settled(now) && self.view.vacate(self.clock.time(now), peer) {
             self.publish_view(now);
         }
     }
 
     /// The view changed by this peer's hand: writes it to the session object and lives by it.
     pub(super) fn publish_view(&mut self, now: Time) {
-        self.name_backup(now);
+        self.name_backups(now);
+        self.published = now;
         let time = self.clock.time(now);
         for (index, field) in self.view.to_fields().iter().enumerate() {
             let written = self.objects.set(time, ObjectId::SESSION, index, field);
@@ -85,46 +108,77 @@ impl Session {
         self.after_objects(now);
     }
 
-    fn name_backup(&mut self, now: Time) {
-        let links = &self.links;
-        let answers = |peer: PeerId| {
-            links.get(&peer).is_none_or(|peering| peering.link.silence(now) < BACKUP_MISSED_AFTER)
-        };
-        let silent = self.view.backup().filter(|&backup| !answers(backup));
-        let alternatives = self.view.members().any(|m| m.peer != self.config.me && answers(m.peer));
-        if silent.is_some() && alternatives {
-            self.last_backup = self.view.dismiss_backup();
+    /// As many backups as the rules want, of those who answer.
+    fn name_backups(&mut self, now: Time) {
+        let (missed, doubted) = self.lives(now);
+        let silent: Vec<_> =
+            self.view.backups().iter().copied().filter(|peer| missed.contains(peer)).collect();
+        for backup in silent {
+            if self.view.dismiss_backup(backup) {
+                self.last_backup = Some(backup);
+            }
         }
-        if self.view.name_backup(self.config.me, self.last_backup, answers) {
-            self.last_backup = self.view.backup();
+        while self.view.backups().len() < usize::from(self.config.rules.backups) {
+            let answers = |peer: PeerId| !doubted.contains(&peer);
+            let Some(backup) = self.view.name_backup(self.config.me, self.last_backup, answers) else {
+                break;
+            };
+            self.last_backup = Some(backup);
         }
     }
 
-    /// Removes who is gone, replaces a silent backup, and gives up old seats.
+    /// The electorate follows the members, one at a time.
+    fn step_electorate(&mut self) -> bool {
+        let holding: SortedSet<_> = {
+            let voters = self.view.electorate().peers.iter().copied();
+            let everybody = voters.chain(self.view.members().map(|m| m.peer));
+            everybody.filter(|&peer| self.holds_view(peer) || self.leavers.contains(&peer)).collect()
+        };
+        let has_changed = self.view.step_electorate(|peer| holding.contains(&peer));
+        let voters = self.view.electorate();
+        self.leavers.retain(|peer| voters.peers.contains(peer));
+        has_changed
+    }
+
+    /// Removes who is gone, replaces a silent backup, gives up old seats, admits who knocks.
     pub(super) fn do_housework(&mut self, now: Time) {
-        let mut gone = Vec::new();
-        let mut strangers = Vec::new();
-        for (&peer, peering) in &self.links {
-            let patience = if peering.hint.is_some() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };
-            if peering.admitted && (peering.left || peering.link.silence(now) >= patience) {
-                gone.push(peer);
-            } else if !peering.admitted && peering.opened + HELLO_WITHIN <= now {
-                strangers.push(peer);
-            }
-        }
+        let is_overdue = |p: &Peering| !p.admitted && p.opened + HELLO_WITHIN <= now;
+        let strangers = self.links.iter().filter(|(_, peering)| is_overdue(peering));
+        let strangers: Vec<_> = strangers.map(|(&peer, _)| peer).collect();
         strangers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Silent));
+        if self.is_settled(now) {
+            self.next_view(now);
+        }
+    }
+
+    /// Changes the view by all that happened since the last.
+    fn next_view(&mut self, now: Time) {
+        let before = self.view.number();
+        let is_gone = |p: &Peering| {
+            let patience = if p.hint.is_some() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };
+            p.admitted && (p.left || p.link.silence(now) >= patience)
+        };
+        let mut gone: Vec<_> = self.links.iter().filter(|(_, p)| is_gone(p)).map(|(&peer, _)| peer).collect();
         // A former host may have missed the farewell of a member that closed its link to this peer.
         let unlinked = self.view.members().map(|m| m.peer).filter(|peer| !self.links.contains_key(peer));
         gone.extend(unlinked.filter(|&peer| peer != self.config.me));
         let time = self.clock.time(now);
-        let mut changed = false;
         for peer in gone {
-            changed |= self.view.vacate(time, peer);
+            self.view.vacate(time, peer);
         }
-        changed |= self.view.expire(time);
-        let before = self.view.number();
-        self.name_backup(now);
-        if changed || self.view.number() != before {
+        self.view.expire(time);
+        while let Some((peer, hello)) = self.knocks.pop_front() {
+            if self.links.contains_key(&peer)
+                && let Err(code) = self.admit(now, peer, &hello)
+            {
+                self.drop_link(peer, code);
+                self.close_to(peer);
+                self.push_event(Event::LinkClosed { peer, code });
+            }
+        }
+        self.step_electorate();
+        self.name_backups(now);
+        if self.view.number() != before {
             self.publish_view(now);
         }
     }

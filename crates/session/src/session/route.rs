@@ -12,6 +12,8 @@ use super::{Event, Phase, Session};
 const STRANGERS_MAX: usize = 16;
 /// Messages of the game that may wait until this peer is a member; the oldest are dropped beyond it.
 const EARLY_MAX: usize = 1_024;
+/// Messages and datagrams of one peer that may wait until this peer knows the term they were said under.
+const HELD_MAX: usize = 1_024;
 /// How often at most a stranger is told that it is no member.
 const REBUFF_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -29,6 +31,45 @@ impl Session {
             if let Err(code) = self.on_link_event(now, from, event) {
                 self.on_misbehaviour(now, from, code);
                 return;
+            }
+        }
+        self.after_objects(now);
+    }
+
+    /// Who speaks under a term that this peer has not counted to its end waits to be heard (PROTOCOL §4.10), but for
+    /// its control messages: these bring the end about.
+    fn hold(&mut self, from: PeerId, event: LinkEvent) -> Result<Option<LinkEvent>, CloseCode> {
+        let Some(peering) = self.links.get_mut(&from).filter(|peering| peering.ahead.is_some()) else {
+            return Ok(Some(event));
+        };
+        let waits = match &event {
+            LinkEvent::Message(_, bytes) => bytes.first() != Some(&(MessageKind::Control as u8)),
+            LinkEvent::Datagram(..) => true,
+            _ => false,
+        };
+        if !waits {
+            return Ok(Some(event));
+        }
+        if peering.held.len() >= HELD_MAX {
+            return Err(CloseCode::NotAMember);
+        }
+        peering.held.push_back(event);
+        Ok(None)
+    }
+
+    /// The present term is a newer one: hears those who were waiting under it.
+    pub(super) fn release_held(&mut self, now: Time) {
+        let term = self.term();
+        let waiting =
+            self.links.iter().filter(|(_, peering)| peering.ahead.is_some_and(|ahead| ahead <= term));
+        for peer in waiting.map(|(&peer, _)| peer).collect::<Vec<_>>() {
+            let Some(peering) = self.links.get_mut(&peer) else { continue };
+            peering.ahead = None;
+            for event in core::mem::take(&mut peering.held) {
+                if let Err(code) = self.on_link_event(now, peer, event) {
+                    self.on_misbehaviour(now, peer, code);
+                    break;
+                }
             }
         }
         self.after_objects(now);
@@ -57,6 +98,7 @@ impl Session {
     }
 
     fn on_link_event(&mut self, now: Time, from: PeerId, event: LinkEvent) -> Result<(), CloseCode> {
+        let Some(event) = self.hold(from, event)? else { return Ok(()) };
         match event {
             LinkEvent::Message(lane, bytes) => {
                 let result = self.on_message(now, from, lane, &bytes);
@@ -91,7 +133,7 @@ impl Session {
     }
 
     /// Whether a peer's word about objects counts: a member's does, and to a joiner its host's.
-    fn takes_part(&self, peer: PeerId) -> bool {
+    pub(super) fn takes_part(&self, peer: PeerId) -> bool {
         let admitted = self.links.get(&peer).is_some_and(|peering| peering.admitted);
         admitted || (self.phase == Phase::Joining && peer == self.host())
     }

@@ -1,30 +1,89 @@
-//! A new term, and a new view: how the session goes on under them.
+//! A new term: how the session goes on under it (PROTOCOL §4.10).
 
-use samovar_roster::Verdict;
+use samovar_roster::{Act, Verdict};
 use samovar_wire::control::PeerControl;
-use samovar_wire::{CloseCode, ObjectId, PeerId, SortedMap, Time, Warrant};
+use samovar_wire::{CloseCode, PeerId, Time, Warrant};
 
-use super::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Phase, Session};
+use super::{Cause, EndReason, Event, Migration, Phase, Session};
 
 impl Session {
     /// Takes a warrant from the relay or a member, and lives under it when it opens a newer term.
     pub fn handle_warrant(&mut self, now: Time, warrant: &Warrant) -> Verdict {
         let (former, missed_since) = (self.host(), self.roster.missed_since());
+        let is_handed_over = self.roster.heir().is_some();
+        let before = self.term();
         let verdict = self.roster.handle_warrant(warrant);
-        if verdict == Verdict::Newer && self.phase != Phase::Over {
-            self.on_new_term(now, former, missed_since.unwrap_or(now));
+        if self.term() != before && self.phase != Phase::Over {
+            self.on_new_term(now, former, missed_since.unwrap_or(now), is_handed_over);
         }
         verdict
     }
 
-    fn on_new_term(&mut self, now: Time, former: PeerId, missed_since: Time) {
+    /// The relay did not grant what was claimed; `is_host_alive` says that it has a host that lives.
+    pub fn handle_denial(&mut self, now: Time, is_host_alive: bool) {
+        self.roster.handle_denial(is_host_alive);
+        self.act(now);
+    }
+
+    /// Whether the relay can be reached. What it grants beats what members vote for, so it is asked while it can be.
+    pub fn set_relay(&mut self, now: Time, is_reached: bool) {
+        self.roster.set_relay(now, is_reached);
+        self.watch(now);
+    }
+
+    /// This host wants somebody else to go on: it will be closed, hidden, or powerless soon. Its first backup takes over,
+    /// or else whoever is next; this peer is host until then, and a member afterwards. `false` when it is not the
+    /// host, or nobody is there to go on.
+    pub fn hand_over(&mut self, now: Time) -> bool {
+        if !self.is_host() || !self.config.rules.migrates {
+            return false;
+        }
+        let (_, doubted) = self.lives(now);
+        let line = self.view.succession(self.me());
+        let Some(&heir) = line.iter().find(|peer| !doubted.contains(peer)) else { return false };
+        self.roster.resign(now, heir);
+        self.watch(now);
+        true
+    }
+
+    /// Does what the roster wants done.
+    pub(super) fn act(&mut self, now: Time) {
+        while let Some(act) = self.roster.poll_act() {
+            match act {
+                Act::Tell(news) => self.tell_all(now, &news),
+                Act::Claim(term, candidate) => self.claim = Some((term, candidate)),
+                Act::Yield => self.end(EndReason::Removed),
+            }
+        }
+    }
+
+    fn tell_all(&mut self, now: Time, news: &PeerControl) {
+        let peers: Vec<_> = self.links.iter().filter(|(_, p)| p.admitted).map(|(&peer, _)| peer).collect();
+        peers.into_iter().for_each(|peer| self.send_control(now, peer, news));
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what was known before the new term began")]
+    pub(super) fn on_new_term(
+        &mut self,
+        now: Time,
+        former: PeerId,
+        missed_since: Time,
+        is_handed_over: bool,
+    ) {
         let (host, term) = (self.host(), self.term());
         let left = self.links.get(&former).is_some_and(|peering| peering.left);
         let detected = self.clock.time(missed_since);
-        let cause = if left { Cause::Left } else { Cause::Lost };
+        let cause = match (is_handed_over, left) {
+            (_, true) => Cause::Left,
+            (true, _) => Cause::HandedOver,
+            (false, false) => Cause::Lost,
+        };
         self.claim = None;
         self.objects.set_host(host, term);
-        self.clock.on_host_changed(now);
+        self.set_paces();
+        if host != former {
+            self.clock.on_host_changed(now);
+        }
         if self.phase == Phase::Joining {
             if host == self.me() {
                 // Nobody claims for a peer that is no member.
@@ -32,134 +91,75 @@ impl Session {
                 return;
             }
             // A seat that the former host gave may have died with it: the new one says which it is.
-            self.seat = None;
-            self.drop_link(former, CloseCode::Left);
-            self.ask_to_join(now);
+            if host != former {
+                self.seat = None;
+                self.drop_link(former, CloseCode::Left);
+                self.ask_to_join(now);
+            }
             return;
         }
-        self.migration = Some(Migration { term, from: former, to: host, cause, detected, resumed: detected });
+        if host != former {
+            self.knocks.clear();
+            self.migration =
+                Some(Migration { term, from: former, to: host, cause, detected, resumed: detected });
+        }
         // Passed on before anything is said under it, so that nobody sees a stamp of a term it cannot know
         // (PROTOCOL §4.3).
-        let warrant = *self.roster.warrant();
-        let peers: Vec<_> = self.links.iter().filter(|(_, p)| p.admitted).map(|(&peer, _)| peer).collect();
-        peers.into_iter().for_each(|peer| self.send_control(now, peer, &PeerControl::Warrant(warrant)));
+        if term.is_witnessed() {
+            self.tell_all(now, &PeerControl::Warrant(*self.roster.warrant()));
+        } else {
+            self.act(now);
+            self.split_at.get_or_insert(detected);
+        }
         if host == self.me() {
-            self.become_host(now, former);
+            self.become_host(now, former, cause);
             self.renew_wishes(now);
         } else if self.links.contains_key(&host) {
             self.renew_wishes(now);
         } else {
             // This peer had given up its successor for lost while it was asleep or cut off itself: the others went
             // on, and its ticket takes the seat back.
+            if let Some(&at) = self.parted.get(&host) {
+                self.split_at.get_or_insert(self.clock.time(at));
+            }
             self.end(EndReason::Removed);
+            return;
         }
+        self.release_held(now);
     }
 
     /// The session object is this peer's now, and with it everything that the former host has left.
-    fn become_host(&mut self, now: Time, former: PeerId) {
+    fn become_host(&mut self, now: Time, former: PeerId, cause: Cause) {
         self.objects.take_session();
-        self.view.vacate(self.clock.time(now), former);
-        if self.view.backup() == Some(self.me()) {
-            self.last_backup = self.view.dismiss_backup();
+        // One that lives after all finds out at once, and its ticket takes the seat back.
+        if former != self.me() && cause != Cause::HandedOver {
+            self.view.vacate(self.clock.time(now), former);
+        }
+        if self.view.dismiss_backup(self.me()) {
+            self.last_backup = Some(self.me());
+        }
+        if self.term().is_witnessed() {
+            self.view.begin_electorate();
         }
         self.publish_view(now);
         self.on_resumed(now);
     }
 
-    fn on_resumed(&mut self, now: Time) {
+    pub(super) fn on_resumed(&mut self, now: Time) {
         if let Some(mut migration) = self.migration.take() {
             migration.resumed = self.clock.time(now);
             self.push_event(Event::HostChanged(migration));
         }
     }
 
-    /// Lives by the session object when somebody else wrote it anew.
-    pub(super) fn read_session_object(&mut self, now: Time) {
-        let Some(object) = self.objects.get(ObjectId::SESSION) else { return };
-        let revision = (object.stamp(), object.revision());
-        if self.view_revision == Some(revision) || object.owner() == self.me() {
-            return;
+    /// Tells the game what changed here since this peer last heard of those who went on.
+    pub(super) fn report_divergence(&mut self) {
+        let Some(since) = self.split_at else { return };
+        let changed = self.objects.iter().filter(|object| object.sampled() >= since);
+        let objects: Vec<_> =
+            changed.map(|object| object.id()).filter(|&id| id != samovar_wire::ObjectId::SESSION).collect();
+        if !objects.is_empty() {
+            self.push_event(Event::Diverged { objects });
         }
-        let (owner, is_current) = (object.owner(), object.stamp().term == self.term());
-        self.view_revision = Some(revision);
-        match self.decode_view() {
-            Some(Ok(view)) => self.view = view,
-            Some(Err(code)) => return self.on_misbehaviour(now, owner, code),
-            None => return,
-        }
-        if is_current {
-            self.on_resumed(now);
-        }
-        self.live_by_view(now);
-    }
-
-    /// This peer wrote the session object itself.
-    pub(super) fn note_view(&mut self) {
-        let object = self.objects.get(ObjectId::SESSION);
-        self.view_revision = object.map(|object| (object.stamp(), object.revision()));
-    }
-
-    /// Opens and ends links, and tells the game, as the view says.
-    pub(super) fn live_by_view(&mut self, now: Time) {
-        let me = self.me();
-        if self.view.has(me) {
-            if self.phase == Phase::Joining && self.seat.is_some() {
-                self.phase = Phase::Member;
-                self.push_event(Event::Joined);
-            }
-        } else if self.phase == Phase::Member {
-            return self.end(EndReason::Removed);
-        }
-        if self.phase != Phase::Member {
-            return;
-        }
-        let members: SortedMap<PeerId, MemberInfo> =
-            self.view.members().map(|m| (m.peer, member_info(&m))).collect();
-        let gone: Vec<_> =
-            self.members.values().filter(|m| !members.contains_key(&m.peer)).cloned().collect();
-        let came: Vec<_> =
-            members.values().filter(|m| !self.members.contains_key(&m.peer)).cloned().collect();
-        for member in gone {
-            let replaced = members.values().any(|m| m.seat == member.seat);
-            let code = if replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
-            self.drop_link(member.peer, code);
-            self.close_to(member.peer);
-            self.freeze_for(member.peer, member.seat);
-            let departure = if replaced { Departure::Replaced } else { Departure::Gone };
-            self.push_event(Event::MemberLeft { member, departure });
-        }
-        // They may have been closed to under a former host, whose admission of them the new one did not know of.
-        self.closed.retain(|&peer| !came.iter().any(|member| member.peer == peer));
-        self.link_all_members(now);
-        for member in came {
-            let resumed = !self.seats.insert(member.seat);
-            if member.peer == me {
-                continue;
-            }
-            let (peer, seat) = (member.peer, member.seat);
-            self.push_event(Event::MemberJoined { member, resumed });
-            self.unfreeze_for(now, peer, seat);
-        }
-        // Behind the names of those who sent them.
-        while let Some(event) = self.early.pop_front() {
-            self.push_event(event);
-        }
-        self.seats.retain(|seat| self.view.seats().any(|record| record.seat == *seat));
-        self.members = members;
-        let view = &self.view;
-        self.objects.report_orphans(|peer| !view.has(peer));
-        if self.backup != self.view.backup() {
-            self.backup = self.view.backup();
-            self.push_event(Event::BackupChanged(self.backup));
-        }
-    }
-}
-
-fn member_info(member: &samovar_roster::Member<'_>) -> MemberInfo {
-    MemberInfo {
-        peer: member.peer,
-        seat: member.record.seat,
-        name: member.record.name.clone(),
-        attributes: member.record.attributes,
     }
 }

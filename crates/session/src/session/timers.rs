@@ -1,20 +1,31 @@
-//! What time brings: losses, deaths, the host's housework.
+//! What time brings: losses, deaths, elections, the host's housework.
 
-use samovar_roster::Liveness;
-use samovar_wire::{CloseCode, Duration, PeerId, Time};
+use samovar_link::LinkEvent;
+use samovar_roster::{LEASE, Lives};
+use samovar_wire::{CloseCode, Duration, PeerId, SortedSet, Time};
 
-use super::{Phase, Session};
+use super::{EndReason, Peering, Phase, Session};
 
-/// How often everybody's life is looked at.
+/// How often everybody's life is looked at, besides the moments at which somebody begins to be missed.
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
-/// The silence of a member that there is no link to.
-const UNLINKED: Duration = Duration::from_millis(2_000);
+/// The least time between two looks.
+const WATCH_PAUSE: Duration = Duration::from_millis(5);
+/// Whose silence is this suspicious is missed: one false alarm in a thousand silences, and no single one has
+/// consequences (PROTOCOL §4.10).
+const MISSED: f64 = 3.0;
 /// How long the relay's word that a connection closed counts while the peer is heard of.
 const HINT_FADES: Duration = Duration::from_millis(3_000);
+/// Who passes no time for so long was away itself, and hears the others before it judges them.
+const AWAY: Duration = Duration::from_millis(100);
+/// Who passes no time for so long slept: it may have been replaced (DESIGN §4).
+const SLEPT: Duration = Duration::from_millis(2_000);
+/// Where a lost host is not succeeded, the session ends with it.
+const ENDS_AFTER: Duration = Duration::from_millis(5_000);
 
 impl Session {
     /// Lets time pass. A driver hands over what has arrived before it calls this.
     pub fn handle_timeout(&mut self, now: Time) {
+        self.note_time(now);
         if self.phase == Phase::Over {
             return;
         }
@@ -22,14 +33,15 @@ impl Session {
         let peers: Vec<_> = self.links.keys().copied().collect();
         for peer in peers {
             while let Some(event) = self.links.get_mut(&peer).and_then(|p| p.link.poll_event()) {
-                if let samovar_link::LinkEvent::Fate(packet, fate) = event {
+                if let LinkEvent::Fate(packet, fate) = event {
                     self.objects.on_fate(peer, packet, fate == samovar_link::Fate::Delivered);
                 }
             }
         }
         self.expire_calls(now);
-        if self.next_watch <= now {
+        if self.watch_at() <= now {
             self.next_watch = now + WATCH_INTERVAL;
+            self.no_watch_before = now + WATCH_PAUSE;
             self.watch(now);
             self.close_to_overdue(now);
             if self.is_host() {
@@ -49,7 +61,43 @@ impl Session {
             let update = if self.objects.wants_datagram(peer) { peering.next_update } else { Time::FAR };
             peering.link.poll_timeout().min(update.max(peering.link.budget_at()))
         });
-        Some(links.min().unwrap_or(Time::FAR).min(self.next_watch).min(self.calls.deadline()))
+        Some(links.min().unwrap_or(Time::FAR).min(self.watch_at()).min(self.calls.deadline()))
+    }
+
+    /// When to look at everybody's life: now and then, and when the host begins to be missed.
+    fn watch_at(&self) -> Time {
+        let missed_at = match self.links.get(&self.host()) {
+            Some(peering) if self.phase == Phase::Member && self.roster.missed_since().is_none() => {
+                self.missed_at(peering)
+            }
+            _ => Time::FAR,
+        };
+        missed_at.min(self.next_watch).max(self.no_watch_before)
+    }
+
+    /// When a peer that says nothing more begins to be missed.
+    fn missed_at(&self, peering: &Peering) -> Time {
+        let silent = peering.link.suspect_at(MISSED);
+        match peering.hint {
+            // The relay lost it, too: two signs of life and a half are enough.
+            Some(_) => silent.min(peering.link.heard_at() + self.host_pace().times(5).half()),
+            None => silent,
+        }
+    }
+
+    /// Notes how much time passed since this peer last looked: it may have slept.
+    pub(super) fn note_time(&mut self, now: Time) {
+        let gap = now.since(self.last_now);
+        self.last_now = self.last_now.max(now);
+        if gap >= SLEPT && self.phase == Phase::Member {
+            self.roster.handle_wake(now);
+        }
+        if gap >= AWAY && !self.is_put_off {
+            self.is_put_off = true;
+            self.no_watch_before = now + WATCH_INTERVAL.half();
+        } else {
+            self.is_put_off = false;
+        }
     }
 
     /// What is open between this peer and others: wishes, calls, what was not told yet.
@@ -78,22 +126,64 @@ impl Session {
         }
     }
 
-    /// Looks at everybody's life, and claims the succession when it is this peer's turn.
+    /// The members that are missed, and those that are silent enough not to be a successor of choice.
+    pub(super) fn lives(&self, now: Time) -> (SortedSet<PeerId>, SortedSet<PeerId>) {
+        let (mut missed, mut doubted) = (SortedSet::new(), SortedSet::new());
+        for member in self.view.members().map(|member| member.peer).filter(|&peer| peer != self.config.me) {
+            // Who has no link is as good as missed: the rules of the game were broken on one side.
+            let peering = self.links.get(&member);
+            let is_missed = peering.is_none_or(|peering| peering.left || self.missed_at(peering) <= now);
+            if is_missed {
+                missed.insert(member);
+            }
+            if is_missed || peering.is_none_or(|peering| peering.link.is_quiet(now)) {
+                doubted.insert(member);
+            }
+        }
+        (missed, doubted)
+    }
+
+    /// There is news that a look at everybody's life may make something of, as soon as one is due.
+    pub(super) fn watch_soon(&mut self, now: Time) {
+        self.next_watch = self.next_watch.min(now);
+    }
+
+    /// Notes since when others may go on without this peer.
+    fn note_split(&mut self, now: Time) {
+        if self.roster.is_host() {
+            if !self.roster.acts_as_host() {
+                self.split_at.get_or_insert(self.clock.time(now - LEASE));
+            } else if self.term().is_witnessed() {
+                self.split_at = None;
+            }
+        } else if self.roster.missed_since().is_some() {
+            let heard = self.links.get(&self.host()).map_or(now, |host| host.link.heard_at());
+            self.split_at.get_or_insert(self.clock.time(heard));
+        }
+    }
+
+    /// Looks at everybody's life, and does what follows for the host of the session.
     pub(super) fn watch(&mut self, now: Time) {
-        let mut lives = samovar_wire::SortedMap::new();
-        for (&peer, peering) in &mut self.links {
+        for peering in self.links.values_mut() {
             let silence = peering.link.silence(now);
             peering.hint.take_if(|since| *since + HINT_FADES <= now && silence < Duration::from_millis(500));
-            lives.insert(peer, Liveness { silence, hint: peering.hint.is_some(), left: peering.left });
         }
-        // A peer without a link is as good as missed: the rules of the game were broken on one side.
-        for member in self.view.members().filter(|m| m.peer != self.config.me) {
-            lives.entry(member.peer).or_insert(Liveness { silence: UNLINKED, hint: false, left: true });
+        if self.phase != Phase::Member {
+            return;
         }
-        if self.phase == Phase::Member
-            && let Some(term) = self.roster.watch(now, &self.view, &lives)
-        {
-            self.claim = Some(term);
+        let (missed, doubted) = self.lives(now);
+        let (former, missed_since) = (self.host(), self.roster.missed_since());
+        let is_handed_over = self.roster.heir().is_some();
+        let won = self.roster.watch(now, &self.view, Lives { missed: &missed, doubted: &doubted });
+        self.note_split(now);
+        if won.is_some() {
+            self.on_new_term(now, former, missed_since.unwrap_or(now), is_handed_over);
+        }
+        self.act(now);
+        let is_lost = self.roster.missed_since().is_some_and(|since| since + ENDS_AFTER <= now);
+        let is_gone = self.links.get(&self.host()).is_some_and(|host| host.left);
+        if !self.config.rules.migrates && !self.roster.is_host() && (is_lost || is_gone) {
+            self.end(EndReason::HostLost);
         }
     }
 }

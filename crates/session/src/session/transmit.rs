@@ -14,6 +14,7 @@ impl Session {
     /// motion closer, and cost bytes in proportion. At least a millisecond.
     pub fn set_update_interval(&mut self, interval: Duration) {
         self.update_interval = interval.max(Duration::from_millis(1));
+        self.set_paces();
     }
 
     /// The next bytes for a path, `None` when there is nothing to send now.

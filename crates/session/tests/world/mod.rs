@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
 use samovar_session::objects::Kinded;
-use samovar_session::{Event, Schemas, Session, SessionConfig};
+use samovar_session::{Event, Rules, Schemas, Session, SessionConfig};
 use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
 
@@ -27,7 +27,10 @@ pub(crate) struct World {
     pub(crate) delays: BTreeMap<(PeerId, PeerId), Duration>,
     /// Directed pairs that nothing passes.
     pub(crate) cuts: Vec<(PeerId, PeerId)>,
-    next_peer: u32,
+    pub(crate) next_peer: u32,
+    /// When each peer last claimed.
+    claims: BTreeMap<PeerId, Time>,
+    pub(crate) rules: Rules,
 }
 
 pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));
@@ -52,7 +55,7 @@ impl Craft {
 impl World {
     pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
-        let warrant = signatory.warrant(SessionId(7), Term(1), PeerId(100));
+        let warrant = signatory.warrant(SessionId(7), Term::FIRST, PeerId(100));
         let mut world = Self {
             now: Time::from_micros(1_000_000),
             peers: BTreeMap::new(),
@@ -65,6 +68,8 @@ impl World {
             delays: BTreeMap::new(),
             cuts: Vec::new(),
             next_peer: 100,
+            claims: BTreeMap::new(),
+            rules: Rules::default(),
         };
         world.join(None);
         world
@@ -84,6 +89,7 @@ impl World {
             ticket,
             capacity: 8,
             entropy: self.dice.bytes(),
+            rules: self.rules,
         }
     }
 
@@ -134,19 +140,38 @@ impl World {
             while let Some(event) = session.poll_event() {
                 self.events.get_mut(&id).unwrap().push(event);
             }
-            if let Some(term) = claim {
-                self.claim(id, term);
+            if let Some((term, candidate)) = claim {
+                self.claim(id, term, candidate);
             }
         }
         self.check_promises();
     }
 
-    fn claim(&mut self, by: PeerId, term: Term) {
+    /// The witness knows who lives; what a host claims itself, it gets; and so does who most claim for (PROTOCOL §5.5).
+    fn claim(&mut self, by: PeerId, term: Term, candidate: PeerId) {
         let warrant = self.witness.warrant;
-        if !self.witness_alive || term != warrant.term.next() || self.peers.contains_key(&warrant.host) {
+        let is_up = self.witness_alive && self.peers.contains_key(&candidate);
+        let now = self.now;
+        if !self.witness_alive {
             return;
         }
-        self.witness.warrant = self.witness.signatory.warrant(warrant.session, term, by);
+        if term != warrant.term.next_witnessed() {
+            self.peers.get_mut(&by).unwrap().handle_warrant(now, &warrant);
+        }
+        if !is_up || term != warrant.term.next_witnessed() {
+            return;
+        }
+        self.claims.retain(|_, at| now.since(*at) <= Duration::from_millis(500));
+        let is_repeated = self.claims.insert(by, now).is_some();
+        let is_gone = !self.peers.contains_key(&warrant.host) || by == warrant.host;
+        if !is_gone && self.claims.len() * 2 <= self.peers.len() {
+            if is_repeated {
+                self.peers.get_mut(&by).unwrap().handle_denial(now, true);
+            }
+            return;
+        }
+        self.claims.clear();
+        self.witness.warrant = self.witness.signatory.warrant(warrant.session, term, candidate);
         let warrant = self.witness.warrant;
         for session in self.peers.values_mut() {
             session.handle_warrant(self.now, &warrant);
@@ -184,12 +209,19 @@ impl World {
         self.peers[&id].objects().map(object).collect()
     }
 
-    /// DESIGN §5.1: when changes stop, all live members have the same objects, owners and values.
+    /// As [`World::assert_agreed`], and their host is the witness's.
     pub(crate) fn assert_converged(&self) {
+        self.assert_agreed();
+        for (id, session) in &self.peers {
+            assert_eq!(session.host(), self.witness.warrant.host, "host at {id}");
+        }
+    }
+
+    /// DESIGN §5.1: when changes stop, all live members have the same objects, owners and values.
+    pub(crate) fn assert_agreed(&self) {
         let ids: Vec<_> = self.peers.keys().copied().collect();
         for &id in &ids {
             assert!(self.peers[&id].is_member(), "{id} is no member: {:?}", self.events[&id].last());
-            assert_eq!(self.peers[&id].host(), self.witness.warrant.host, "host at {id}");
             assert_eq!(self.picture(id), self.picture(ids[0]), "{id} against {}", ids[0]);
             assert_eq!(self.peers[&id].view(), self.peers[&ids[0]].view());
         }

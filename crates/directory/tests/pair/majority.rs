@@ -1,0 +1,199 @@
+//! Most of the members miss the host: it goes, whatever it answers the relay. Who is a member the host says.
+
+use samovar_directory::limits::{CLAIM_COUNTS_FOR, HOST_GRACE};
+use samovar_wire::relay::{Denial, ToRelay};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{World, denied, millis, seconds, term};
+
+#[test]
+fn a_majority_deposes_a_host_that_still_answers_the_relay() {
+    let mut world = World::with_members(4);
+    world.claim_for(1, 2, 2);
+    world.run_for(millis(200));
+    world.claim_for(2, 2, 2);
+    assert!(world.issued(2).is_empty(), "two of four are no majority");
+    world.run_for(millis(200));
+    world.claim_for(3, 2, 2);
+    assert_eq!(world.warrant(0).host, world.peer(2));
+}
+
+#[test]
+fn a_majority_does_not_wait_for_a_probe() {
+    let mut world = World::with_members(3);
+    world.seats[0].frozen = true;
+    world.claim_for(1, 2, 1);
+    world.claim_for(2, 2, 1);
+    assert_eq!(world.warrant(2).host, world.peer(1));
+}
+
+#[test]
+fn claims_that_are_long_ago_make_no_majority_and_repeated_ones_do() {
+    let mut world = World::with_members(4);
+    for i in 1..4 {
+        world.claim(i, 2);
+        world.run_for(CLAIM_COUNTS_FOR + millis(1));
+    }
+    assert!(world.issued(2).is_empty());
+    world.miss(1, 2);
+    world.run_for(seconds(5));
+    world.miss(2, 2);
+    world.run_for(seconds(5));
+    assert!(world.issued(2).is_empty());
+    world.miss(3, 2);
+    assert_eq!(world.warrant(0).host, world.peer(2));
+}
+
+#[test]
+fn who_hears_the_host_again_counts_no_longer() {
+    let mut world = World::with_members(4);
+    world.miss(1, 2);
+    world.miss(2, 2);
+    world.run_for(seconds(2));
+    world.hear_host(1);
+    world.run_for(CLAIM_COUNTS_FOR + millis(1));
+    world.miss(3, 2);
+    world.run_for(seconds(2));
+    assert!(world.issued(2).is_empty(), "never more than two of four at a time");
+}
+
+#[test]
+fn who_is_gone_misses_nobody() {
+    let mut world = World::with_members(4);
+    world.claim(1, 2);
+    world.kill(1);
+    world.claim(2, 2);
+    assert!(world.issued(2).is_empty(), "one of three is no majority");
+}
+
+#[test]
+fn one_member_that_claims_often_is_one_member() {
+    let mut world = World::with_members(4);
+    for _ in 0..20 {
+        world.claim(1, 2);
+        world.run_for(millis(20));
+    }
+    assert!(world.issued(2).is_empty());
+}
+
+#[test]
+fn a_new_host_is_not_deposed_by_the_claims_against_the_former() {
+    let mut world = World::with_members(4);
+    (1..4).for_each(|i| world.claim_for(i, 2, 3));
+    assert_eq!(world.warrant(0).host, world.peer(3));
+    world.events(1);
+    world.claim(1, 3);
+    assert!(world.issued(3).is_empty());
+    assert_eq!(world.events(1), [denied(3, Denial::HostIsAlive)]);
+}
+
+#[test]
+fn joiners_who_are_no_members_are_not_counted() {
+    let mut world = World::with_members(3);
+    for name in ["first", "second", "third", "fourth"] {
+        let joiner = world.join("TEA");
+        assert!(world.seats[joiner].client.is_entered(), "{name}");
+    }
+    world.name_members(0, &[0, 1, 2]);
+    world.claim_for(1, 2, 1);
+    assert!(world.issued(2).is_empty(), "one of three");
+    world.claim_for(2, 2, 1);
+    assert_eq!(world.warrant(0).host, world.peer(1), "two of three, with four more at the door");
+}
+
+#[test]
+fn members_that_are_named_late_make_a_majority_of_claims_that_wait() {
+    let mut world = World::with_members(3);
+    let joiner = world.join("TEA");
+    assert!(world.seats[joiner].client.is_entered());
+    // Two of four who are connected; the host does not answer, but its list of members was on its way.
+    let named = (0..3).map(|i| world.peer(i)).collect::<std::collections::BTreeSet<_>>();
+    let host = world.seats[0].conn.expect("connected");
+    world.seats[0].frozen = true;
+    world.claim_for(1, 2, 1);
+    world.claim_for(2, 2, 1);
+    assert!(world.issued(2).is_empty());
+    world.raw_send(host, &ToRelay::Members(named.into_iter().collect()));
+    assert_eq!(world.warrant(2).host, world.peer(1));
+}
+
+#[test]
+fn a_strangers_claim_is_denied_and_none_can_be_made_host() {
+    let mut world = World::with_members(3);
+    let stranger = world.join("TEA");
+    world.name_members(0, &[0, 1, 2]);
+    world.kill(0);
+    world.events(stranger);
+    world.claim(stranger, 2);
+    assert_eq!(world.events(stranger), [denied(2, Denial::NotAMember)]);
+    world.claim_for(1, 2, stranger);
+    assert!(world.issued(2).is_empty(), "it is no candidate either");
+    world.claim_for(1, 2, 2);
+    assert_eq!(world.warrant(stranger).host, world.peer(2));
+}
+
+#[test]
+fn where_no_member_is_left_a_newcomer_may_go_on() {
+    let mut world = World::with_members(2);
+    world.name_members(0, &[0, 1]);
+    let newcomer = world.join("TEA");
+    world.kill(0);
+    world.kill(1);
+    world.claim(newcomer, 2);
+    assert_eq!(world.warrant(newcomer).host, world.peer(newcomer));
+}
+
+#[test]
+fn only_the_host_says_who_is_a_member() {
+    let mut world = World::with_members(4);
+    world.name_members(0, &[0, 1, 2, 3]);
+    let (own, conn) = (world.peer(1), world.seats[1].conn.expect("connected"));
+    world.raw_send(conn, &ToRelay::Members(vec![own]));
+    world.claim(1, 2);
+    assert!(world.issued(2).is_empty(), "it does not become a majority of one");
+    assert!(world.closed.is_empty(), "a former host may say so late: no offence");
+}
+
+#[test]
+fn the_next_host_says_who_is_a_member_from_then_on() {
+    let mut world = World::with_members(4);
+    world.name_members(0, &[0, 1, 2, 3]);
+    world.name_members(2, &[1, 2]);
+    world.claim_for(0, 2, 2);
+    assert_eq!(world.warrant(1).host, world.peer(2));
+    world.events(3);
+    world.claim(3, 3);
+    assert_eq!(world.events(3), [denied(3, Denial::NotAMember)]);
+}
+
+#[test]
+fn a_majority_need_not_wait_for_a_host_that_is_not_back_after_a_restart() {
+    let mut world = World::with_members(4);
+    world.kill_relay();
+    world.seats[0].cut = true;
+    world.start_relay();
+    world.run_for(seconds(1));
+    (1..4).for_each(|i| assert!(world.seats[i].client.is_entered()));
+    world.claim_for(1, 2, 3);
+    assert!(world.issued(2).is_empty(), "one of four: the host counts although it is away");
+    world.claim_for(2, 2, 3);
+    assert!(world.issued(2).is_empty(), "two of four");
+    world.claim_for(3, 2, 3);
+    assert_eq!(world.warrant(1).host, world.peer(3));
+}
+
+#[test]
+fn who_misses_a_host_that_is_awaited_goes_on_saying_so_until_its_grace_is_over() {
+    let mut world = World::with_members(3);
+    world.kill_relay();
+    world.kill(0);
+    world.kill(2);
+    world.start_relay();
+    world.run_for(seconds(1));
+    world.miss(1, 1);
+    world.run_for(seconds(4));
+    assert!(world.issued(2).is_empty());
+    world.run_for(HOST_GRACE);
+    assert_eq!((world.warrant(1).term, world.warrant(1).host), (term(2), world.peer(1)));
+}
