@@ -267,6 +267,7 @@ impl<G: Game> World<G> {
             schemas,
             paths: samovar_peer::PathPolicy::Auto,
             capacity: 16,
+            rules: self.plan.rules,
         }
     }
 
