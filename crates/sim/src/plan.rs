@@ -49,7 +49,7 @@ impl Plan {
             disk: Duration::from_millis(2),
             drift: 50,
             has_direct: true,
-            rules: Rules { migrates: true, backups: 1, forks: false },
+            rules: Rules::default(),
             lasts: Duration::from_millis(5_000),
             faults: Vec::new(),
         }
