@@ -1,7 +1,7 @@
 //! `samovar-relay bots`: native robot players, each a full peer that can become host.
 //!
 //! Each prints its status as one line of JSON a second on the standard output, in the shape of the page's
-//! `samovar.status()` (docs/automation.md).
+//! `samovar.status()` (docs/automation.md). One without which the others went on takes its seat back by its ticket.
 
 use std::fmt;
 use std::io::Write as _;
@@ -15,8 +15,10 @@ use samovar_duel::robot::Robot;
 use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
 use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
 use samovar_peer_native::{Game, NativeConfig, NativePeer, entropy};
-use samovar_wire::relay::Purpose;
-use samovar_wire::{GameCode, PeerId, Time};
+use samovar_session::{EndReason, Event};
+use samovar_wire::relay::{Purpose, Refusal};
+use samovar_wire::{GameCode, PeerId, Ticket, Time};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 
 /// Robots in one process at most: one game's members.
@@ -25,6 +27,10 @@ pub const BOTS_MAX: u8 = 8;
 const CAPACITY: u8 = 8;
 /// How long the founder may take to found its game.
 const FOUNDED_WITHIN: Duration = Duration::from_secs(10);
+/// How soon a robot that was removed asks for its seat.
+const COMES_BACK_AFTER: Duration = Duration::from_millis(250);
+/// The same when the relay does not know the game, which its host may be about to tell it.
+const ASKS_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// What robots are to do.
 #[derive(Clone, Debug)]
@@ -75,10 +81,13 @@ impl std::error::Error for BotsError {}
 /// See [`BotsError`].
 pub async fn run(config: BotsConfig) -> Result<(), BotsError> {
     let url = web_socket_url(&config.relay).ok_or_else(|| BotsError::Address(config.relay.clone()))?;
+    let (returns, mut returning) = unbounded_channel();
+    let entrance = Entrance { url, config, returns };
+    let config = &entrance.config;
     let mut bots = Vec::new();
     let mut code = config.game.clone();
     for number in 0..config.count {
-        let bot = start(&url, &config, code.clone(), number);
+        let bot = entrance.start(number, code.clone(), None);
         if code.is_none() {
             let founded = founded_code(&bot).await?;
             eprintln!("playing in {founded}");
@@ -91,7 +100,15 @@ pub async fn run(config: BotsConfig) -> Result<(), BotsError> {
     lines.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut refusal = None;
     while Instant::now() < end && refusal.is_none() {
-        lines.tick().await;
+        tokio::select! {
+            Some(number) = returning.recv() => {
+                if let Some(bot) = bots.get_mut(usize::from(number)) {
+                    entrance.come_back(number, bot).await;
+                }
+                continue;
+            }
+            _ = lines.tick() => {}
+        }
         for bot in &bots {
             let Some((line, refused)) =
                 bot.with(|now, peer, bot| (bot.status(now, peer), bot.refused.clone())).await
@@ -109,35 +126,70 @@ pub async fn run(config: BotsConfig) -> Result<(), BotsError> {
     refusal.map_or(Ok(()), |why| Err(BotsError::NotIn(why)))
 }
 
-fn start(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8) -> NativePeer<Bot> {
-    let [a, b, c, d, e, f, g, h, ..] = entropy();
-    let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-    let glaze = Glaze::new(usize::from(number) + (seed % 3) as usize);
-    let peer = PeerConfig {
-        entropy: entropy(),
-        purpose: code.map_or(Purpose::Create(None), Purpose::Join),
-        ticket: None,
-        name: format!("Bot {}", number + 1),
-        attributes: game::attributes(glaze, true),
-        params: game::params(),
-        schemas: game::schemas(),
-        paths: config.paths,
-        capacity: CAPACITY,
-        rules: samovar_peer::Rules::default(),
-    };
-    let bot = Bot {
-        duel: Duel::new(DuelConfig { seed, robots: 0, is_resuming: false }),
-        mind: Robot::new(seed),
-        journal: Journal::default(),
-        name: peer.name.clone(),
-        ticks: 0,
-        refused: None,
-    };
-    let mut native = NativeConfig::default();
-    if !config.bind.is_empty() {
-        native.bind.clone_from(&config.bind);
+/// How robots get into their game.
+struct Entrance {
+    url: String,
+    config: BotsConfig,
+    /// Takes the numbers of those who are to come back.
+    returns: UnboundedSender<u8>,
+}
+
+/// What a robot brings along that comes back.
+struct Return {
+    ticket: Ticket,
+    journal: Journal,
+}
+
+impl Entrance {
+    fn start(&self, number: u8, code: Option<GameCode>, returning: Option<Return>) -> NativePeer<Bot> {
+        let config = &self.config;
+        let [a, b, c, d, e, f, g, h, ..] = entropy();
+        let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        let glaze = Glaze::new(usize::from(number) + (seed % 3) as usize);
+        let ticket = returning.as_ref().map(|returning| returning.ticket);
+        let peer = PeerConfig {
+            entropy: entropy(),
+            purpose: code.clone().map_or(Purpose::Create(None), Purpose::Join),
+            ticket,
+            name: format!("Bot {}", number + 1),
+            attributes: game::attributes(glaze, true),
+            params: game::params(),
+            schemas: game::schemas(),
+            paths: config.paths,
+            capacity: CAPACITY,
+            rules: samovar_peer::Rules::default(),
+        };
+        let bot = Bot {
+            number,
+            duel: Duel::new(DuelConfig { seed, robots: 0, is_resuming: ticket.is_some() }),
+            mind: Robot::new(seed),
+            journal: returning.map(|returning| returning.journal).unwrap_or_default(),
+            name: peer.name.clone(),
+            ticks: 0,
+            code,
+            ticket,
+            returns: self.returns.clone(),
+            refused: None,
+        };
+        let mut native = NativeConfig::default();
+        if !config.bind.is_empty() {
+            native.bind.clone_from(&config.bind);
+        }
+        NativePeer::start(self.url.clone(), peer, native, bot)
     }
-    NativePeer::start(url.to_owned(), peer, native, bot)
+
+    /// Lets a robot that was removed enter again, as a peer that shows its ticket and has everything to learn.
+    async fn come_back(&self, number: u8, bot: &mut NativePeer<Bot>) {
+        let kept = bot.with(|_, _, bot| {
+            let journal = std::mem::take(&mut bot.journal);
+            (bot.code.clone(), bot.ticket.map(|ticket| Return { ticket, journal }))
+        });
+        if let Some((code @ Some(_), returning @ Some(_))) = kept.await {
+            let former = std::mem::replace(bot, self.start(number, code, returning));
+            // It is over and has nothing to say; its sockets close meanwhile.
+            tokio::spawn(former.stop());
+        }
+    }
 }
 
 /// Waits until the founder's game has a code.
@@ -170,25 +222,39 @@ fn web_socket_url(relay: &str) -> Option<String> {
 
 /// One robot player.
 struct Bot {
+    number: u8,
     duel: Duel,
     mind: Robot,
     journal: Journal,
     name: String,
     ticks: u64,
+    /// The game that it is in, and what takes its seat there back.
+    code: Option<GameCode>,
+    ticket: Option<Ticket>,
+    returns: UnboundedSender<u8>,
     refused: Option<String>,
 }
 
 impl Game for Bot {
     fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent) {
         match event {
+            PeerEvent::Entered(code) => self.code = Some(code),
             PeerEvent::Session(event) => {
                 self.journal.on_event(&event);
                 if let Some(session) = peer.session() {
                     self.duel.on_event(now, session, &event);
+                    self.ticket = session.seat().map(|(_, ticket)| ticket).or(self.ticket);
                 }
-                if let samovar_session::Event::Ended(reason) = event {
-                    self.refused = Some(format!("{reason:?}"));
+                match event {
+                    Event::Ended(EndReason::Removed) if self.ticket.is_some() => {
+                        self.come_back_after(COMES_BACK_AFTER);
+                    }
+                    Event::Ended(reason) => self.refused = Some(format!("{reason:?}")),
+                    _ => {}
                 }
+            }
+            PeerEvent::Refused(Refusal::UnknownGame) if self.ticket.is_some() => {
+                self.come_back_after(ASKS_AGAIN_AFTER);
             }
             PeerEvent::Refused(refusal) if peer.session().is_none() => {
                 self.refused = Some(format!("the relay refused: {refusal:?}"));
@@ -211,6 +277,15 @@ impl Game for Bot {
 }
 
 impl Bot {
+    fn come_back_after(&self, delay: Duration) {
+        let (returns, number) = (self.returns.clone(), self.number);
+        tokio::spawn(async move {
+            sleep(delay).await;
+            // Nobody waits for it any more when the time is over.
+            let _ = returns.send(number);
+        });
+    }
+
     fn status(&self, now: Time, peer: &Peer) -> String {
         let relay_connected = peer.is_relay_connected();
         let Some(session) = peer.session() else {
