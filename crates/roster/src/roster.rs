@@ -296,17 +296,13 @@ impl Roster {
     }
 
     fn begin(&mut self, term: Term, host: PeerId) {
-        // A host that has no majority is given a fresh term as often as it claims one.
-        let is_renewal = self.host == host && host == self.me;
         self.term = term;
         self.host = host;
         self.election = Election::default();
         (self.said, self.ballot, self.heir) = (None, None, None);
         (self.missed_since, self.alone_since, self.waking_until) = (None, None, None);
         self.is_lease_over = false;
-        if !is_renewal {
-            self.claim_after = Time::ZERO;
-        }
+        self.claim_after = Time::ZERO;
         self.unanswered_since = None;
         self.acts.clear();
     }
