@@ -129,19 +129,30 @@ impl Objects {
         self.granted.get(&id)?.heir
     }
 
-    /// The host takes over, or ends, everything that belongs to peers for which `is_gone` says so.
+    /// The host takes over, or ends, everything that belongs to peers for which `is_gone` says so, and takes over what
+    /// goes with the host whoever owns it.
     pub fn adopt(&mut self, is_gone: impl Fn(PeerId) -> bool) {
         if !self.is_host() {
             return;
         }
-        let mut orphans = Vec::new();
+        let (mut orphans, mut regalia) = (Vec::new(), Vec::new());
         for object in self.slots.iter() {
             let heir = self.granted_to(object.id).unwrap_or(object.owner);
             if heir != self.me && is_gone(heir) {
                 orphans.push(object.id);
+            } else if heir != self.me && object.traits.with_host {
+                regalia.push(object.id);
             }
         }
         orphans.into_iter().for_each(|id| self.adopt_one(id));
+        for id in regalia {
+            // What exceeds the host's share stays where it is.
+            if self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX
+                && let Ok(stamp) = self.next_stamp(id)
+            {
+                self.take(id, stamp);
+            }
+        }
     }
 
     pub(super) fn adopt_one(&mut self, id: ObjectId) {

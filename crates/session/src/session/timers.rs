@@ -10,9 +10,9 @@ use super::{EndReason, Peering, Phase, Session};
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// The least time between two looks.
 const WATCH_PAUSE: Duration = Duration::from_millis(5);
-/// Whose silence is this suspicious is missed: one false alarm in a thousand silences, and no single one has
-/// consequences (PROTOCOL §4.10).
-const MISSED: f64 = 3.0;
+/// Whose silence is this suspicious is missed: one false alarm in a hundred losses of a sign of life, and none has
+/// consequences by itself (PROTOCOL §4.10).
+const MISSED: f64 = 2.0;
 /// How long the relay's word that a connection closed counts while the peer is heard of.
 const HINT_FADES: Duration = Duration::from_millis(3_000);
 /// Who passes no time for so long was away itself, and hears the others before it judges them.
@@ -79,8 +79,8 @@ impl Session {
     fn missed_at(&self, peering: &Peering) -> Time {
         let silent = peering.link.suspect_at(MISSED);
         match peering.hint {
-            // The relay lost it, too: two signs of life and a half are enough.
-            Some(_) => silent.min(peering.link.heard_at() + self.host_pace().times(5).half()),
+            // The relay lost it, too: a sign of life and a half are enough.
+            Some(_) => silent.min(peering.link.heard_at() + self.host_pace().times(3).half()),
             None => silent,
         }
     }

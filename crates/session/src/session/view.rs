@@ -20,6 +20,7 @@ impl Session {
             None => return,
         }
         if is_current {
+            self.roster.handle_view();
             self.on_resumed(now);
             if self.view.has(self.me()) && self.term().is_witnessed() {
                 self.split_at = None;
