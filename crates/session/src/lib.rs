@@ -32,6 +32,6 @@ pub use samovar_wire::object::{Access, Orphan, Traits};
 pub use session::{
     CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, Cause, Departure,
     EndReason, Event, IncomingCall, MemberInfo, Migration, Outcome, OwnershipPolicy, OwnershipRequest,
-    Procedure, Reply, ReplyError, Rules, Session, SessionConfig, SubmitError, Target, Transmit, WISHES_MAX,
-    WishError,
+    Procedure, Reply, ReplyError, Rules, Session, SessionConfig, SubmitError, Target, Topology, Transmit,
+    WISHES_MAX, WishError,
 };

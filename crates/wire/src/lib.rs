@@ -25,6 +25,7 @@ pub mod stamp;
 pub mod symbol;
 pub mod time;
 pub mod traits;
+pub mod via;
 pub mod view;
 pub mod warrant;
 

@@ -111,6 +111,7 @@ impl Session {
             self.act(now);
             self.split_at.get_or_insert(detected);
         }
+        self.turn_to_host(now, former);
         self.begin_inputs(now, former);
         if host == self.me() {
             self.become_host(now, former, cause);

@@ -109,6 +109,7 @@ impl Session {
             self.arbitrate(now);
             self.even_out(now);
             self.tell_focus();
+            self.tend_star(now);
         }
     }
 
@@ -131,8 +132,13 @@ impl Session {
     pub(super) fn lives(&self, now: Time) -> (SortedSet<PeerId>, SortedSet<PeerId>) {
         let (mut missed, mut doubted) = (SortedSet::new(), SortedSet::new());
         for member in self.view.members().map(|member| member.peer).filter(|&peer| peer != self.config.me) {
-            // Who has no link is as good as missed: the rules of the game were broken on one side.
             let peering = self.links.get(&member);
+            if peering.is_none() && !self.wants_link(member) {
+                // Nobody knows, which is no reason to miss it, nor to prefer it.
+                doubted.insert(member);
+                continue;
+            }
+            // Who has no link is as good as missed: the rules of the game were broken on one side.
             let is_missed = peering.is_none_or(|peering| peering.left || self.missed_at(peering) <= now);
             if is_missed {
                 missed.insert(member);
