@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
+#[expect(dead_code, reason = "it is the world of all tests, and no test needs all of it")]
 mod world;
 
 use std::collections::BTreeMap;
