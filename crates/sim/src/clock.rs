@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn jumps_and_standstills_never_go_back() {
         let mut clock = LocalClock::new(Time::ZERO, Time::from_micros(5), 100);
-        let at = |ms| Time::from_micros(ms * 1_000);
+        let at = |ms: u64| Time::from_micros(ms * 1_000);
         clock.jump(at(10), Duration::from_millis(3_000));
         assert!(clock.local(at(10)) >= Time::from_micros(3_010_000));
         let before = clock.local(at(20));

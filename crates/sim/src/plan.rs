@@ -27,6 +27,8 @@ pub struct Plan {
     pub drift: u64,
     /// Whether direct connections can be opened at all.
     pub has_direct: bool,
+    /// Percent of the stated bound that the memory of a peer may reach.
+    pub memory: usize,
     /// How the session is kept alive.
     pub rules: Rules,
     /// When everything is healed, from the moment at which all players are members.
@@ -49,6 +51,7 @@ impl Plan {
             disk: Duration::from_millis(2),
             drift: 50,
             has_direct: true,
+            memory: 100,
             rules: Rules { migrates: true, backups: 1, forks: false },
             lasts: Duration::from_millis(5_000),
             faults: Vec::new(),

@@ -159,12 +159,8 @@ impl Toy {
                 let _ = turn.session.destroy(id);
             }
             (2 | 3, Some(id), _) => self.move_on(turn, id),
-            (4, _, Some(id)) => {
-                // Who asked may act at once, for itself alone.
-                if turn.session.request(turn.now, id).is_ok() {
-                    self.move_on(turn, id);
-                }
-            }
+            // Who asked may act at once, for itself alone.
+            (4, _, Some(id)) if turn.session.request(turn.now, id).is_ok() => self.move_on(turn, id),
             (5, _, Some(id)) => {
                 let _ = turn.session.touch(turn.now, id);
             }
