@@ -30,6 +30,18 @@ impl Tombs {
         self.graves.get(&creator).and_then(|graves| graves.last_key_value()).map_or(0, |(_, &(last, _))| last)
     }
 
+    /// Of how many creators there are any.
+    pub(crate) fn creators(&self) -> usize {
+        self.graves.len()
+    }
+
+    /// Whether a run is remembered as one, under its stamp or a higher one.
+    pub(crate) fn holds(&self, run: &Deaths) -> bool {
+        let graves = self.graves.get(&run.creator);
+        let grave = graves.and_then(|graves| graves.range(..=run.first).next_back());
+        grave.is_some_and(|(_, &(last, stamp))| last >= run.last && stamp >= run.stamp)
+    }
+
     /// Remembers a death.
     pub(crate) fn bury(&mut self, id: ObjectId, stamp: Stamp) {
         if self.stamp(id).is_some_and(|known| known >= stamp) {

@@ -102,6 +102,8 @@ pub struct Roster {
     relay: bool,
     /// The relay leaves claims unanswered.
     is_relay_silent: bool,
+    /// Whether the view was read under the base of the present term: each witnessed term has an electorate of its own.
+    knows_electorate: bool,
     election: Election,
     said: Option<Missing>,
     ballot: Option<(Vote, Time)>,
@@ -131,6 +133,7 @@ impl Roster {
             forks: false,
             relay: true,
             is_relay_silent: false,
+            knows_electorate: true,
             election: Election::default(),
             said: None,
             ballot: None,
@@ -296,15 +299,25 @@ impl Roster {
     }
 
     fn begin(&mut self, term: Term, host: PeerId) {
+        let is_renewal = self.is_host() && host == self.me;
         self.term = term;
         self.host = host;
+        if term.is_witnessed() {
+            self.knows_electorate = host == self.me;
+        }
         self.election = Election::default();
         (self.said, self.ballot, self.heir) = (None, None, None);
         (self.missed_since, self.alone_since, self.waking_until) = (None, None, None);
         self.is_lease_over = false;
-        self.claim_after = Time::ZERO;
+        // A renewed term may help no more than the one before: the pause goes on.
+        self.claim_after = if is_renewal { self.claim_after } else { Time::ZERO };
         self.unanswered_since = None;
         self.acts.clear();
+    }
+
+    /// The session object was read as the host of the present term wrote it.
+    pub const fn handle_view(&mut self) {
+        self.knows_electorate = true;
     }
 
     /// The relay gave somebody's claim no effect: for a side that voted while it could not be reached, the end.
@@ -405,7 +418,7 @@ impl Roster {
 
     /// Counts what was heard, at once when there is news.
     fn count(&mut self, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
-        let (term, host) = self.election.winner(&self.electorate(view, lives))?;
+        let (term, host) = self.election.winner(&self.electorate(view, lives), self.knows_electorate)?;
         if term <= self.term || !view.has(host) {
             return None;
         }
@@ -440,6 +453,7 @@ impl Roster {
         let wants_new_term = self.waking_until.is_some() || !has_majority;
         if self.relay && wants_new_term && self.heir.is_none() && self.claim_after <= now {
             self.push_claim(now, self.me);
+            self.claim_after = now + LEASE;
         }
     }
 
@@ -506,7 +520,7 @@ impl Roster {
     /// Votes when most of the electorate misses the host and nobody can ask the relay.
     fn vote(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         let Electorate { number, peers } = &self.electorate(view, lives);
-        if self.reaches_relay() || !peers.contains(&self.me) {
+        if self.reaches_relay() || !self.knows_electorate || !peers.contains(&self.me) {
             return;
         }
         let agree = |peer: &&PeerId| **peer == self.me || self.election.misses(**peer, self.term);

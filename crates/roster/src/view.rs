@@ -159,6 +159,7 @@ impl View {
             record.since = now.as_micros();
             let seat = record.seat;
             self.note_change();
+            self.header.backups.retain(|&backup| Some(backup) != yields);
             return Ok(Admission { seat, ticket, yields });
         }
         if self.members().count() >= usize::from(self.header.capacity) {
@@ -259,9 +260,9 @@ impl View {
         is_dismissed
     }
 
-    /// The relay witnessed a new term: its electorate are its members.
-    pub fn begin_electorate(&mut self) {
-        let mut peers: Vec<_> = self.members().map(|m| m.peer).collect();
+    /// The relay witnessed a new term: its electorate are those members for which `is_heard` says so.
+    pub fn begin_electorate(&mut self, is_heard: impl Fn(PeerId) -> bool) {
+        let mut peers: Vec<_> = self.members().map(|m| m.peer).filter(|&peer| is_heard(peer)).collect();
         peers.sort_unstable();
         let number = self.header.electorate.number.wrapping_add(1);
         self.header.electorate = Electorate { number, peers };
@@ -331,10 +332,12 @@ mod tests {
     #[test]
     fn a_ticket_takes_its_seat_back_once_and_the_old_peer_yields() {
         let (mut view, admissions) = view(3);
+        view.name_backup(PeerId(1), None, |_| true);
         let mut entropy = Entropy::new([2; 32]);
         let again = hello("", Some(admissions[1].ticket));
         let back = view.admit(Time::ZERO, PeerId(9), &again, &mut entropy).unwrap();
         assert_eq!((back.seat, back.yields), (admissions[1].seat, Some(PeerId(2))));
+        assert_eq!(view.backup(), None, "who yields is a backup no longer");
         let thief = view.admit(Time::ZERO, PeerId(10), &again, &mut entropy).unwrap();
         assert_ne!(thief.seat, back.seat, "a ticket works once");
     }
@@ -382,7 +385,7 @@ mod tests {
     #[test]
     fn the_electorate_follows_the_members_one_at_a_time_and_only_when_most_of_it_knows() {
         let (mut view, _) = view(3);
-        view.begin_electorate();
+        view.begin_electorate(|_| true);
         view.admit(Time::ZERO, PeerId(9), &hello("new", None), &mut Entropy::new([4; 32])).unwrap();
         view.vacate(Time::ZERO, PeerId(2));
         assert!(!view.step_electorate(|peer| peer == PeerId(1)), "one of three holds it");

@@ -29,7 +29,7 @@ fn view() -> View {
         view.admit(Time::ZERO, PeerId(n), &hello, &mut entropy).unwrap();
     }
     view.name_backup(PeerId(1), None, |_| true);
-    view.begin_electorate();
+    view.begin_electorate(|_| true);
     view
 }
 
@@ -197,6 +197,45 @@ fn who_hears_that_its_host_is_suspended_is_so_itself() {
     assert_eq!(member.suspension(at(0)), Some(Suspension::NoMajority));
     member.handle_missing(PeerId(1), missing(false));
     assert_eq!(member.suspension(at(1)), None);
+}
+
+#[test]
+fn a_host_without_its_majority_renews_its_term_once_a_second_and_not_at_each_answer() {
+    let mut host = roster(1);
+    let mut given = 1;
+    for ms in 0..3_000 {
+        for (term, peer) in claims(&look(&mut host, ms, &[2, 3])) {
+            given += 1;
+            assert_eq!((term, peer), (given << 8, 1));
+            assert_eq!(host.handle_warrant(&warrant(given, 1)), Verdict::Newer);
+        }
+    }
+    assert_eq!(given, 4);
+}
+
+#[test]
+fn who_has_not_read_the_electorate_of_a_witnessed_term_neither_votes_nor_counts_votes() {
+    let mut voter = roster(4);
+    assert_eq!(voter.handle_warrant(&warrant(2, 2)), Verdict::Newer);
+    voter.set_relay(at(0), false);
+    let term = Term(513);
+    let vote = Vote { term, candidate: PeerId(1), electorate: 1 };
+    for peer in [1, 3] {
+        voter.handle_missing(PeerId(peer), Missing { term: Term(512), missed: true, relay: false });
+        voter.handle_vote(PeerId(peer), vote);
+    }
+    let votes = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Tell(PeerControl::Vote(_))));
+    assert!(!votes(&look(&mut voter, 0, &[2])), "the host may have another electorate behind it");
+    let mut reader = voter.clone();
+    reader.handle_view();
+    look(&mut reader, 1, &[2]);
+    assert_eq!((reader.term(), reader.host()), (term, PeerId(1)));
+    assert_eq!(voter.term(), Term(512));
+    for peer in [1, 2, 3] {
+        voter.handle_reign(PeerId(peer), vote);
+    }
+    look(&mut voter, 2, &[2]);
+    assert_eq!((voter.term(), voter.host()), (term, PeerId(1)), "those who counted know");
 }
 
 #[test]

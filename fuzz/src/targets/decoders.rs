@@ -16,6 +16,7 @@ use samovar_wire::object::{
 };
 use samovar_wire::relay::{FromRelay, RelayFrame, ToRelay};
 use samovar_wire::sight::{Focus, Sight};
+use samovar_wire::via::{Passed, Via};
 use samovar_wire::view::{SeatRecord, ViewHeader};
 use samovar_wire::{PeerId, PeerPass, Reader, SessionId, Signature, Term, Time, Warrant, Writer};
 
@@ -75,6 +76,7 @@ pub(super) fn messages(bytes: &[u8]) {
             between_members(kind, reader.rest());
         }
         MessageKind::Focus | MessageKind::Sight => sight(reader.rest()),
+        MessageKind::Via | MessageKind::Passed => via(reader.rest()),
         _ => announcement(&mut reader),
     }
 }
@@ -120,6 +122,20 @@ fn sight(bytes: &[u8]) {
     if let Ok(sight) = Sight::decode(&mut Reader::new(bytes)) {
         sight.encode(&mut Writer::new(&mut again));
         assert_eq!(Sight::decode(&mut Reader::new(&again)), Ok(sight));
+    }
+}
+
+/// And so do messages through the host of a star.
+fn via(bytes: &[u8]) {
+    let mut again = Vec::new();
+    if let Ok(via) = Via::decode(&mut Reader::new(bytes)) {
+        via.encode(&mut Writer::new(&mut again));
+        assert_eq!(Via::decode(&mut Reader::new(&again)), Ok(via));
+    }
+    again.clear();
+    if let Ok(passed) = Passed::decode(&mut Reader::new(bytes)) {
+        passed.encode(&mut Writer::new(&mut again));
+        assert_eq!(Passed::decode(&mut Reader::new(&again)), Ok(passed));
     }
 }
 

@@ -1,14 +1,16 @@
 //! The cube objects as this peer sees them: which of them fly, and what each of them struck.
 //!
 //! Every peer sweeps every cube, so that a cube ends on each screen where it meets something there. Only the host's
-//! sweep counts. A cube is its shooter's object, so only the shooter destroys it: some time after its flight has
-//! ended, so that the host has surely swept it, or at once when the scoreboard says that it hit.
+//! sweep counts. A cube is its shooter's object, so only the shooter destroys it, and not before its time: the verdict
+//! on it may be lost with the host that gave it, when that host had told the shooter and nobody else. So a cube stays
+//! until it has been over for some time under one host, whatever the scoreboard says, and the next host can judge it
+//! again.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use samovar_session::Session;
-use samovar_wire::ObjectId;
+use samovar_wire::{ObjectId, Time};
 
 use super::event::{DuelEvent, Feed};
 use super::kinds::CUBE;
@@ -23,9 +25,10 @@ use crate::scores::Scoreboard;
 use crate::state::LAUNCH;
 use crate::teapot::TOP_SPEED;
 
-/// How long a shooter keeps a cube whose flight has ended, in microseconds: a host that steps once a second, and
-/// heard of the cube late, has swept it by then.
-const KEPT_FOR: u64 = 1_500_000;
+/// How long a shooter keeps a cube whose flight has ended, and at least under each host, in microseconds: a host that
+/// steps once a second, and heard of the cube late, has swept it by then; one that died is missed, and suspends the
+/// session when nobody succeeds it.
+const KEPT_FOR: u64 = 2_000_000;
 
 /// How much earlier than the trigger's lock allows a shot may be, in microseconds.
 const COOLDOWN_TOLERANCE: u64 = 30_000;
@@ -79,6 +82,8 @@ pub(super) struct Cubes {
     /// Accepted shots, for as long as another one can come too soon after or before them. The trigger's lock bounds
     /// them to a dozen for each shooter.
     shots: Vec<(PlayerKey, u64)>,
+    /// Since when the present host judges, in session time.
+    pub(super) judged_since: u64,
 }
 
 /// What the duel looks like when cubes are judged.
@@ -171,20 +176,16 @@ impl Cubes {
         strikes
     }
 
-    /// Destroys this peer's cubes whose time is up. The host has judged its own as soon as it has swept them.
-    pub(super) fn tidy(&self, session: &mut Session, time: u64, board: &Scoreboard) {
-        let (me, is_host) = (session.me(), session.is_host());
+    /// Destroys this peer's cubes whose time is up; none while nobody decides.
+    pub(super) fn tidy(&self, now: Time, session: &mut Session, time: u64) {
+        if session.suspension(now).is_some() {
+            return;
+        }
+        let is_over = |track: &Track| time > track.ends_at.max(self.judged_since).saturating_add(KEPT_FOR);
+        let me = session.me();
         let own = session.objects().filter(|object| object.owner() == me && object.traits().kind == CUBE);
-        let over: Vec<_> = own
-            .map(samovar_session::Object::id)
-            .filter(|id| {
-                self.tracks.get(id).is_none_or(|track| {
-                    (is_host && track.impact.is_some())
-                        || time > track.ends_at.saturating_add(KEPT_FOR)
-                        || board.hit_by(track.launch.shot()).is_some()
-                })
-            })
-            .collect();
+        let over = own.map(samovar_session::Object::id);
+        let over: Vec<_> = over.filter(|id| self.tracks.get(id).is_none_or(is_over)).collect();
         for id in over {
             // It is this peer's, or was a moment ago; whoever owns it now will tidy up.
             let _ = session.destroy(id);

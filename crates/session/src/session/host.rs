@@ -27,7 +27,7 @@ impl Session {
         };
         let admission = self.view.admit(Time::ZERO, self.config.me, &hello, &mut self.entropy);
         let admission = admission.expect("the first seat of a new session is free");
-        self.view.begin_electorate();
+        self.view.begin_electorate(|_| true);
         self.seat = Some((admission.seat, admission.ticket));
         let fields = self.view.to_fields();
         let fields: Vec<_> = fields.iter().map(|f| &f[..]).collect();

@@ -20,6 +20,7 @@ impl Session {
             None => return,
         }
         if is_current {
+            self.roster.handle_view();
             self.on_resumed(now);
             if self.view.has(self.me()) && self.term().is_witnessed() {
                 self.split_at = None;
@@ -81,12 +82,14 @@ impl Session {
         }
         self.seats.retain(|seat| self.view.seats().any(|record| record.seat == *seat));
         self.members = members;
+        self.meet_members(now);
         let view = &self.view;
         self.objects.report_orphans(|peer| !view.has(peer));
         if self.backup != self.view.backup() {
             self.backup = self.view.backup();
             self.push_event(Event::BackupChanged(self.backup));
         }
+        self.settle_inputs(now);
     }
 }
 
