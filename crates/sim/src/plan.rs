@@ -1,6 +1,6 @@
 //! What a run is made of: who plays, under which conditions, and what happens to them.
 
-use samovar_session::Rules;
+use samovar_session::{Rules, Topology};
 use samovar_wire::{Duration, Time};
 
 use crate::fault::Fault;
@@ -29,6 +29,8 @@ pub struct Plan {
     pub has_direct: bool,
     /// Percent of the stated bound that the memory of a peer may reach.
     pub memory: usize,
+    /// Whether what happens is one failure at a time, so that nothing accepted may be lost.
+    pub is_single: bool,
     /// How the session is kept alive.
     pub rules: Rules,
     /// When everything is healed, from the moment at which all players are members.
@@ -52,7 +54,8 @@ impl Plan {
             drift: 50,
             has_direct: true,
             memory: 100,
-            rules: Rules { migrates: true, backups: 1, forks: false },
+            is_single: false,
+            rules: Rules { migrates: true, backups: 1, topology: Topology::Mesh, forks: false },
             lasts: Duration::from_millis(5_000),
             faults: Vec::new(),
         }

@@ -4,13 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use samovar_sim::{Figures, Outcome, Plan, Promise, Summary, Toy, Trace, Violation, run};
+use samovar_sim::{Figures, Outcome, Plan, Promise, Summary, Topology, Toy, Trace, Violation, run};
 use samovar_wire::{Duration, Time};
 
 /// One run to do.
 pub(crate) struct Job {
     pub(crate) scenario: &'static str,
     pub(crate) seed: u64,
+    pub(crate) topology: Topology,
     pub(crate) plan: fn(&Self) -> Plan,
 }
 
@@ -78,7 +79,8 @@ mod tests {
     #[test]
     fn jobs_are_done_once_each_and_summed_up() {
         let plan = |job: &Job| Plan { lasts: Duration::from_millis(10), ..Plan::calm(job.seed, 2) };
-        let jobs: Vec<_> = (0..3).map(|seed| Job { scenario: "calm", seed, plan }).collect();
+        let jobs: Vec<_> =
+            (0..3).map(|seed| Job { scenario: "calm", seed, topology: Topology::Mesh, plan }).collect();
         let summary = work(&jobs, || false, |_, _| {});
         assert_eq!((summary.runs, summary.failures.len()), (3, 0));
     }
