@@ -62,7 +62,6 @@ impl Session {
         peers.into_iter().for_each(|peer| self.send_control(now, peer, news));
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what was known before the new term began")]
     pub(super) fn on_new_term(
         &mut self,
         now: Time,
