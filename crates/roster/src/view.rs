@@ -159,6 +159,7 @@ impl View {
             record.since = now.as_micros();
             let seat = record.seat;
             self.note_change();
+            self.header.backups.retain(|&backup| Some(backup) != yields);
             return Ok(Admission { seat, ticket, yields });
         }
         if self.members().count() >= usize::from(self.header.capacity) {
@@ -331,10 +332,12 @@ mod tests {
     #[test]
     fn a_ticket_takes_its_seat_back_once_and_the_old_peer_yields() {
         let (mut view, admissions) = view(3);
+        view.name_backup(PeerId(1), None, |_| true);
         let mut entropy = Entropy::new([2; 32]);
         let again = hello("", Some(admissions[1].ticket));
         let back = view.admit(Time::ZERO, PeerId(9), &again, &mut entropy).unwrap();
         assert_eq!((back.seat, back.yields), (admissions[1].seat, Some(PeerId(2))));
+        assert_eq!(view.backup(), None, "who yields is a backup no longer");
         let thief = view.admit(Time::ZERO, PeerId(10), &again, &mut entropy).unwrap();
         assert_ne!(thief.seat, back.seat, "a ticket works once");
     }

@@ -7,6 +7,7 @@ mod control;
 mod events;
 mod focus;
 mod host;
+mod inputs;
 mod ownership;
 mod route;
 mod rpc;
@@ -37,6 +38,7 @@ use crate::clock::SessionClock;
 pub use arbiter::{OwnershipPolicy, OwnershipRequest};
 use associations::Associations;
 pub use events::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
+pub use inputs::SubmitError;
 pub use ownership::{Outcome, WISHES_MAX, WishError};
 pub use rpc::{
     CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, IncomingCall, Procedure,
@@ -193,6 +195,7 @@ pub struct Session {
     arbiter: arbiter::Arbiter,
     balance: balance::Balance,
     calls: rpc::Calls,
+    inputs: inputs::Inputs,
     focus: Option<Focus>,
     /// What the others were told of it.
     told_focus: Option<Focus>,
@@ -248,6 +251,7 @@ impl Session {
             arbiter: arbiter::Arbiter::default(),
             balance: balance::Balance::default(),
             calls: rpc::Calls::default(),
+            inputs: inputs::Inputs::default(),
             focus: None,
             told_focus: None,
             focus_untold: SortedSet::new(),
@@ -332,7 +336,9 @@ impl Session {
 
     fn is_backed_up(&self) -> bool {
         let backups = self.view.backups();
-        !backups.is_empty() && backups.iter().all(|&backup| self.holds_view(backup))
+        !backups.is_empty()
+            && backups.iter().all(|&backup| self.holds_view(backup))
+            && self.are_inputs_backed_up()
     }
 
     /// Whether a member is known to have the session object as it is now.
@@ -511,9 +517,9 @@ impl Session {
         Ok(())
     }
 
-    /// The next event.
+    /// The next event. What a host's game is asked to do comes behind all else that happened.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.pop_front().or_else(|| self.poll_input())
     }
 
     /// The term that this peer claims, and for whom; the driver takes it to the relay.

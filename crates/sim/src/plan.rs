@@ -1,5 +1,6 @@
 //! What a run is made of: who plays, under which conditions, and what happens to them.
 
+use samovar_session::Rules;
 use samovar_wire::{Duration, Time};
 
 use crate::fault::Fault;
@@ -26,6 +27,8 @@ pub struct Plan {
     pub drift: u64,
     /// Whether direct connections can be opened at all.
     pub has_direct: bool,
+    /// How the session is kept alive.
+    pub rules: Rules,
     /// When everything is healed, from the moment at which all players are members.
     pub lasts: Duration,
     /// What happens when, counted from the same moment, in any order.
@@ -46,6 +49,7 @@ impl Plan {
             disk: Duration::from_millis(2),
             drift: 50,
             has_direct: true,
+            rules: Rules::default(),
             lasts: Duration::from_millis(5_000),
             faults: Vec::new(),
         }

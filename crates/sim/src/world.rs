@@ -267,7 +267,7 @@ impl<G: Game> World<G> {
             schemas,
             paths: samovar_peer::PathPolicy::Auto,
             capacity: 16,
-            rules: samovar_peer::Rules::default(),
+            rules: self.plan.rules,
         }
     }
 

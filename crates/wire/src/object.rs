@@ -51,6 +51,12 @@ pub enum MessageKind {
     Via = 19,
     /// A member's messages have reached all whom they were for.
     Passed = 23,
+    /// What members want the host's game to do.
+    Input = 20,
+    /// Inputs of the receiver are held.
+    Held = 21,
+    /// A member has sent a new host all inputs that it holds.
+    Told = 22,
 }
 
 impl MessageKind {
@@ -80,6 +86,9 @@ impl MessageKind {
             18 => Self::Sight,
             19 => Self::Via,
             23 => Self::Passed,
+            20 => Self::Input,
+            21 => Self::Held,
+            22 => Self::Told,
             _ => return Err(DecodeError::Invalid),
         })
     }

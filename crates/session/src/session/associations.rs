@@ -57,6 +57,7 @@ impl Session {
         self.open_link(now, peer).admitted = true;
         self.greet(now, peer);
         self.objects.add_peer(peer);
+        self.inputs.on_linked(peer);
         self.tell_focus_to(peer);
     }
 

@@ -207,6 +207,9 @@ impl Session {
             MessageKind::Passed => self.handle_passed(now, from, reader.rest()),
             MessageKind::Request => self.handle_request(now, from, reader.rest()),
             MessageKind::Answer => self.handle_answer(from, reader.rest()),
+            MessageKind::Input => self.handle_inputs(now, from, reader.rest()),
+            MessageKind::Held => self.handle_held(now, from, reader.rest()),
+            MessageKind::Told => self.handle_told(now, from, reader.rest()),
             _ => {
                 self.objects.handle_message(from, kind, reader.rest())?;
                 self.after_objects(now);

@@ -111,6 +111,7 @@ impl Session {
             self.split_at.get_or_insert(detected);
         }
         self.turn_to_host(now, former);
+        self.begin_inputs(now, former);
         if host == self.me() {
             self.become_host(now, former, cause);
             self.renew_wishes(now);
@@ -142,7 +143,12 @@ impl Session {
             let (missed, _) = self.lives(now);
             self.view.begin_electorate(|peer| !missed.contains(&peer));
         }
+        let published = self.published;
         self.publish_view(now);
+        if former == self.me() {
+            // A fresh term of the same host is no change to wait for: it may need many while those it lost are members.
+            self.published = published;
+        }
         self.on_resumed(now);
     }
 

@@ -105,6 +105,7 @@ impl Session {
         self.forget_callers();
         if self.phase == Phase::Member {
             self.review_wishes(now);
+            self.review_inputs(now);
             self.arbitrate(now);
             self.even_out(now);
             self.tell_focus();

@@ -73,6 +73,7 @@ impl Session {
 
     /// Moves what a member lacks of the objects into its reliable lane, as far as there is room.
     fn pump(&mut self, now: Time, to: PeerId) {
+        self.pump_inputs(now, to);
         let time = self.clock.time(now);
         let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else { return };
         self.scratch.clear();

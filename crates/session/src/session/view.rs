@@ -89,6 +89,7 @@ impl Session {
             self.backup = self.view.backup();
             self.push_event(Event::BackupChanged(self.backup));
         }
+        self.settle_inputs(now);
     }
 }
 

@@ -61,6 +61,10 @@ pub(crate) fn topology() -> Topology {
 
 impl World {
     pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
+        Self::with_rules(seed, loss_percent, Rules::default())
+    }
+
+    pub(crate) fn with_rules(seed: u8, loss_percent: u64, rules: Rules) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
         let warrant = signatory.warrant(SessionId(7), Term::FIRST, PeerId(100));
         let mut world = Self {
@@ -77,7 +81,7 @@ impl World {
             cuts: Vec::new(),
             next_peer: 100,
             claims: BTreeMap::new(),
-            rules: Rules { topology: topology(), ..Rules::default() },
+            rules: Rules { topology: topology(), ..rules },
         };
         world.join(None);
         world

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use samovar_sim::{Promise, SCENARIOS, Scenario};
 
 use crate::arguments::Soak;
-use crate::clock::Stopwatch;
+use crate::clock::{Stopwatch, core_seconds};
 use crate::workers::{Job, work};
 
 /// Violations that are drawn; the others are only listed.
@@ -32,8 +32,7 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
     if order.json {
         println!("{}", summary.json());
     } else {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let core_hours = watch.elapsed().as_secs_f64() / 3_600.0 * cores as f64;
+        let core_hours = core_seconds(watch) / 3_600.0;
         print!("{summary}");
         println!("simulated hours per core-hour {:.0}", summary.simulated_hours() / core_hours.max(1e-9));
         for failure in
