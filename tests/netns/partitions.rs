@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use crate::table::{HEALED_WITHIN, RELAY, Table, agree};
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "robots do not come back by their tickets yet"]
 async fn the_majority_goes_on_without_its_host_and_takes_the_others_back_when_the_cut_heals() {
     let Some(mut table) = Table::set(5).await else { return };
     let minority = vec![table.host, table.all_but(&[table.host, table.backup])[0]];
@@ -19,7 +18,6 @@ async fn the_majority_goes_on_without_its_host_and_takes_the_others_back_when_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "robots do not come back by their tickets yet"]
 async fn a_majority_that_does_not_reach_the_relay_either_elects_by_itself() {
     let Some(mut table) = Table::set(5).await else { return };
     let minority = vec![table.host, table.all_but(&[table.host, table.backup])[0]];
@@ -37,7 +35,6 @@ async fn a_majority_that_does_not_reach_the_relay_either_elects_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "robots do not come back by their tickets yet"]
 async fn a_host_that_hears_everybody_and_is_heard_by_nobody_is_succeeded() {
     let Some(mut table) = Table::set(4).await else { return };
     let host = table.host;

@@ -8,7 +8,6 @@ use crate::table::Table;
 const NAP: Duration = Duration::from_secs(6);
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "robots do not come back by their tickets yet"]
 async fn a_host_that_slept_finds_out_that_it_was_succeeded_and_comes_back_as_a_member() {
     let Some(mut table) = Table::set(4).await else { return };
     let (host, backup) = (table.host, table.backup);
@@ -23,7 +22,6 @@ async fn a_host_that_slept_finds_out_that_it_was_succeeded_and_comes_back_as_a_m
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "robots do not come back by their tickets yet"]
 async fn a_member_that_slept_comes_back_and_has_blamed_nobody() {
     let Some(mut table) = Table::set(4).await else { return };
     let (host, term) = (table.host, table.term);

@@ -52,13 +52,15 @@ impl core::error::Error for SubmitError {}
 /// A new host hears what others hold.
 #[derive(Clone, Debug)]
 struct Collection {
+    /// Its game has to wait. Afterwards it takes what comes late as long as that is of use.
+    is_open: bool,
     /// Who has not told everything yet.
     awaited: SortedSet<PeerId>,
     /// Who has.
     told: SortedSet<PeerId>,
     /// Who may hold inputs of others: the former host and its backups.
     sources: SortedSet<PeerId>,
-    /// What these passed on of others' inputs.
+    /// What these passed on of others' inputs and is not looked at yet.
     passed: Store,
     until: Time,
 }
@@ -78,6 +80,10 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
+    fn is_collecting(&self) -> bool {
+        self.collection.as_ref().is_some_and(|collection| collection.is_open)
+    }
+
     /// A link begins anew: what was under way on the former one may be lost.
     pub(super) fn on_linked(&mut self, peer: PeerId) {
         self.feeds.remove(&peer);
@@ -148,6 +154,7 @@ impl Session {
         let mut sources: SortedSet<_> = self.view.backups().iter().copied().collect();
         sources.insert(former);
         self.inputs.collection = Some(Collection {
+            is_open: true,
             awaited: others.filter(|peer| !missed.contains(peer)).collect(),
             told: SortedSet::new(),
             sources,
@@ -208,8 +215,8 @@ impl Session {
         let told = Told::decode(&mut Reader::new(body)).map_err(|_| CloseCode::Malformed)?;
         if told.term == self.term()
             && let Some(collection) = &mut self.inputs.collection
-            && collection.awaited.remove(&from)
         {
+            collection.awaited.remove(&from);
             collection.told.insert(from);
             self.settle_inputs(now);
         }
@@ -221,8 +228,8 @@ impl Session {
         if self.phase != Phase::Member {
             return;
         }
-        self.end_collection(now);
-        if self.is_host() && self.inputs.collection.is_none() {
+        self.collect(now);
+        if self.is_host() && !self.inputs.is_collecting() {
             self.inputs.store.give();
         }
         let accepted = self.accepted_up_to();
@@ -251,32 +258,44 @@ impl Session {
         by_backups.min().unwrap_or(u64::MAX).min(by_host)
     }
 
-    /// Everybody who lives has passed on what it holds, or has taken too long.
-    fn end_collection(&mut self, now: Time) {
+    /// Takes what others passed on, when everybody who lives has done so or has taken too long.
+    fn collect(&mut self, now: Time) {
         let Some(mut collection) = self.inputs.collection.take() else { return };
-        let (missed, _) = self.lives(now);
-        let view = &self.view;
-        collection.awaited.retain(|peer| !missed.contains(peer) && view.has(*peer));
-        if !collection.awaited.is_empty() && now < collection.until {
-            self.inputs.collection = Some(collection);
-            return;
+        let was_open = collection.is_open;
+        if was_open {
+            let (missed, _) = self.lives(now);
+            collection.awaited.retain(|peer| !missed.contains(peer) && self.view.has(*peer));
+            collection.is_open = !collection.awaited.is_empty() && now < collection.until;
         }
+        if !collection.is_open {
+            let passed = core::mem::take(&mut collection.passed);
+            let is_news = self.take_passed(now, &collection, &passed);
+            // The backups hold all of it, too, before this host counts as backed up.
+            if was_open || is_news {
+                let keys: Vec<_> = self.inputs.store.keys().collect();
+                let backups = self.view.backups();
+                for (_, feed) in self.inputs.feeds.iter_mut().filter(|(peer, _)| backups.contains(peer)) {
+                    feed.pass(keys.iter().copied());
+                }
+            }
+        }
+        self.inputs.collection = Some(collection);
+    }
+
+    /// Takes of what was passed on what may be so; whether there was any.
+    fn take_passed(&mut self, now: Time, collection: &Collection, passed: &Store) -> bool {
         let latest = (self.clock.time(now) + AHEAD_MAX).as_micros();
-        for key in collection.passed.keys() {
-            if key.1 > latest || self.has_told(&collection, key) {
+        let mut is_any = false;
+        for key in passed.keys() {
+            if key.1 > latest || self.has_told(collection, key) {
                 continue;
             }
-            if let Some((bytes, until)) = collection.passed.get(key) {
+            if let Some((bytes, until)) = passed.get(key) {
                 // What does not fit is not what an honest member submitted.
-                let _ = self.inputs.store.keep(key, bytes, until);
+                is_any |= self.inputs.store.keep(key, bytes, until).is_ok();
             }
         }
-        // The backups hold all of it, too, before this host counts as backed up.
-        let keys: Vec<_> = self.inputs.store.keys().collect();
-        let backups = self.view.backups();
-        for (_, feed) in self.inputs.feeds.iter_mut().filter(|(peer, _)| backups.contains(peer)) {
-            feed.pass(keys.iter().copied());
-        }
+        is_any
     }
 
     /// Whether whoever sits on a seat has told all its inputs up to this one itself: what others say of these is of
@@ -296,7 +315,7 @@ impl Session {
                 feed.held >= self.inputs.own.accepted && feed.has_passed(&peering.link.deliveries())
             })
         };
-        self.inputs.collection.is_none() && self.view.backups().iter().all(|&peer| holds(peer))
+        !self.inputs.is_collecting() && self.view.backups().iter().all(|&peer| holds(peer))
     }
 
     /// Drops what is held for long enough.

@@ -143,12 +143,7 @@ impl Session {
             let (missed, _) = self.lives(now);
             self.view.begin_electorate(|peer| !missed.contains(&peer));
         }
-        let published = self.published;
         self.publish_view(now);
-        if former == self.me() {
-            // A fresh term of the same host is no change to wait for: it may need many while those it lost are members.
-            self.published = published;
-        }
         self.on_resumed(now);
     }
 

@@ -185,7 +185,13 @@ impl World {
             return;
         }
         self.claims.clear();
-        self.witness.warrant = self.witness.signatory.warrant(warrant.session, term, candidate);
+        self.grant(term, candidate);
+    }
+
+    /// The witness makes a peer host, whatever anybody claims.
+    pub(crate) fn grant(&mut self, term: Term, host: PeerId) {
+        let session = self.witness.warrant.session;
+        self.witness.warrant = self.witness.signatory.warrant(session, term, host);
         let warrant = self.witness.warrant;
         for session in self.peers.values_mut() {
             session.handle_warrant(self.now, &warrant);
