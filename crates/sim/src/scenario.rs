@@ -4,6 +4,7 @@ mod chaos;
 mod crashes;
 mod joins;
 mod partitions;
+mod recoveries;
 mod relays;
 mod sleepers;
 
@@ -21,6 +22,8 @@ pub struct Scenario {
     pub name: &'static str,
     /// What it shows.
     pub about: &'static str,
+    /// Whether it belongs to every soak; the others are run by their names.
+    pub is_soaked: bool,
     make: fn(u64) -> Plan,
 }
 
@@ -47,12 +50,17 @@ impl Scenario {
 }
 
 const fn scenario(name: &'static str, about: &'static str, make: fn(u64) -> Plan) -> Scenario {
-    Scenario { name, about, make }
+    Scenario { name, about, is_soaked: true, make }
+}
+
+/// A row of the table of recoveries.
+const fn recovery(name: &'static str, about: &'static str, make: fn(u64) -> Plan) -> Scenario {
+    Scenario { name, about, is_soaked: false, make }
 }
 
 /// All scenarios; the last is `chaos`.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario("calm", "nothing happens: what the simulator's speed is measured by", joins::calm),
+    recovery("calm", "nothing happens: what the simulator's speed is measured by", joins::calm),
     scenario("host-crash", "the host's process ends, its sockets close", crashes::host_crash),
     scenario("silent-death", "the host's cable is cut", crashes::silent_death),
     scenario(
@@ -94,6 +102,13 @@ pub const SCENARIOS: &[Scenario] = &[
     ),
     scenario("old-ticket-replayed", "somebody shows a ticket that was used", joins::old_ticket),
     scenario("chaos", "everything at once, 2 to 12 players", chaos::chaos),
+    recovery("weather", "an hour of bad weather: a healthy host is not to be deposed", recoveries::weather),
+    recovery("recovery-crash", "the host crashes, its sockets close", recoveries::crash),
+    recovery("recovery-death", "the host dies silently", recoveries::death),
+    recovery("recovery-death-of-16", "the host of 16 dies silently", recoveries::death_of_16),
+    recovery("recovery-14-of-16", "14 of 16 die silently at once", recoveries::most_of_16),
+    recovery("recovery-hand-over", "the host hands over and stays", recoveries::hand_over),
+    recovery("recovery-leave", "the host leaves", recoveries::leave),
 ];
 
 /// A plan of so many players under some weather, rolled from the seed, and the dice for the rest of it.

@@ -135,7 +135,7 @@ impl Toy {
                 let now = turn.now;
                 let since = *self.part(turn).no_beacon.get_or_insert(now);
                 if since + BEACON_AFTER <= now || turn.session.view().members().count() == 1 {
-                    self.create(turn, Traits::of(BEACON));
+                    self.create(turn, Traits { with_host: true, ..Traits::of(BEACON) });
                 }
             }
         }

@@ -15,6 +15,8 @@ use crate::clock::LocalClock;
 use crate::game::{Game, ProcessId, Turn};
 use crate::network::Place;
 
+/// Rounds of time and draining until nothing is due.
+const ROUNDS_MAX: usize = 4;
 /// What waits for a process that does not run, at most: a kernel's buffer of datagrams.
 const DATAGRAMS_MAX: usize = 256;
 /// A tab in the background has one timer a second.
@@ -243,9 +245,8 @@ impl<G: Game> World<G> {
         }
         self.tell_backlogs(id, &mut peer, now);
         self.drain(id, &mut peer, now);
-        if timers && peer.poll_timeout().is_some_and(|due| due <= now) {
-            let what = format!("process {id} has something due at {now:?} after it was drained");
-            self.break_promise(Broken::new(Promise::Timers, what));
+        if timers {
+            self.finish(id, &mut peer, now);
         }
         self.look_at(id, &peer);
         if self.processes[id].forbidden_seat.is_some() {
@@ -254,6 +255,20 @@ impl<G: Game> World<G> {
         self.plan_wake(id, &peer);
         self.processes[id].peer = Some(peer);
         self.after_turn(id);
+    }
+
+    /// What came up while the peer was drained may be due at once; a few rounds of that must be enough.
+    fn finish(&mut self, id: ProcessId, peer: &mut Peer, now: Time) {
+        for _ in 0..ROUNDS_MAX {
+            if peer.poll_timeout().is_none_or(|due| due > now) {
+                return;
+            }
+            peer.handle_timeout(now);
+            self.drain(id, peer, now);
+        }
+        let due = peer.session().and_then(Session::poll_timeout);
+        let what = format!("process {id}, drained at {now:?}, has something due, the session at {due:?}");
+        self.break_promise(Broken::new(Promise::Timers, what));
     }
 
     fn play_frame(&mut self, id: ProcessId, peer: &mut Peer, now: Time) {

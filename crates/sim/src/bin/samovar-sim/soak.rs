@@ -12,16 +12,15 @@ use crate::workers::{Job, work};
 const PICTURES_MAX: usize = 3;
 
 pub(crate) fn soak(order: &Soak) -> ExitCode {
-    let scenarios = SCENARIOS.iter().filter(|s| order.scenario.is_none_or(|only| only.name == s.name));
+    let scenarios =
+        SCENARIOS.iter().filter(|s| order.scenario.map_or(s.is_soaked, |only| only.name == s.name));
     let scenarios: Vec<_> = scenarios.collect();
     let topology = order.topology;
     // Seed by seed, so that a soak that ends early has run all scenarios alike.
     let jobs: Vec<_> = order
         .seeds
         .clone()
-        .flat_map(|seed| {
-            scenarios.iter().map(move |scenario| Job { scenario: scenario.name, seed, topology, plan })
-        })
+        .flat_map(|seed| scenarios.iter().map(move |scenario| Job { scenario, seed, topology }))
         .collect();
     let watch = Stopwatch::start();
     let is_over = || order.minutes.is_some_and(|minutes| watch.elapsed().as_secs_f64() > minutes * 60.0);
@@ -29,7 +28,7 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
         if let Some(violation) = &outcome.violation
             && !order.json
         {
-            eprintln!("{} seed {}: {}", job.scenario, job.seed, violation.promise.name());
+            eprintln!("{} seed {}: {}", job.scenario.name, job.seed, violation.promise.name());
         }
     });
     if order.json {
@@ -48,9 +47,4 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
         }
     }
     if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn plan(job: &Job) -> samovar_sim::Plan {
-    let scenario = Scenario::named(job.scenario).expect("jobs are made of the list of scenarios");
-    scenario.plan_in(job.topology, job.seed)
 }

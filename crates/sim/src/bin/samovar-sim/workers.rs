@@ -4,15 +4,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use samovar_sim::{Figures, Outcome, Plan, Promise, Summary, Topology, Toy, Trace, Violation, run};
+use samovar_sim::{Figures, Outcome, Plan, Promise, Scenario, Summary, Topology, Toy, Trace, Violation, run};
 use samovar_wire::{Duration, Time};
 
 /// One run to do.
 pub(crate) struct Job {
-    pub(crate) scenario: &'static str,
+    pub(crate) scenario: &'static Scenario,
     pub(crate) seed: u64,
     pub(crate) topology: Topology,
-    pub(crate) plan: fn(&Self) -> Plan,
+}
+
+impl Job {
+    pub(crate) fn plan(&self) -> Plan {
+        self.scenario.plan_in(self.topology, self.seed)
+    }
 }
 
 /// Does jobs until there are none, or `is_over` says so, and calls `done` after each.
@@ -32,8 +37,8 @@ pub(crate) fn work(
                     if is_over() {
                         break;
                     }
-                    let outcome = attempt(&(job.plan)(job));
-                    own.add(job.scenario, job.seed, &outcome);
+                    let outcome = attempt(job.plan());
+                    own.add(job.scenario.name, job.seed, &outcome);
                     done(job, &outcome);
                 }
                 if let Ok(mut total) = total.lock() {
@@ -46,8 +51,8 @@ pub(crate) fn work(
 }
 
 /// Runs a plan; a panic is a broken promise like any other.
-fn attempt(plan: &Plan) -> Outcome {
-    caught(|| run(plan.clone(), Toy::new(), false))
+fn attempt(plan: Plan) -> Outcome {
+    caught(|| run(plan, Toy::new(), false))
 }
 
 fn caught(run: impl FnOnce() -> Outcome) -> Outcome {
@@ -78,10 +83,10 @@ mod tests {
 
     #[test]
     fn jobs_are_done_once_each_and_summed_up() {
-        let plan = |job: &Job| Plan { lasts: Duration::from_millis(10), ..Plan::calm(job.seed, 2) };
-        let jobs: Vec<_> =
-            (0..3).map(|seed| Job { scenario: "calm", seed, topology: Topology::Mesh, plan }).collect();
+        let scenario = Scenario::named("hand-over").unwrap();
+        let jobs: Vec<_> = (0..3).map(|seed| Job { scenario, seed, topology: Topology::Mesh }).collect();
         let summary = work(&jobs, || false, |_, _| {});
-        assert_eq!((summary.runs, summary.failures.len()), (3, 0));
+        assert_eq!(summary.runs, 3);
+        assert!(summary.faults["hand-over"] >= 3);
     }
 }

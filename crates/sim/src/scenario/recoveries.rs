@@ -1,0 +1,52 @@
+//! What recovery is measured by (issue 4): 60 ms round trip, 10 ms of jitter, 5 % loss, 60 frames and updates a second.
+
+use samovar_wire::Duration;
+
+use super::seconds;
+use crate::fault::{Fault, Who};
+use crate::network::Weather;
+use crate::plan::Plan;
+
+pub(super) fn crash(seed: u64) -> Plan {
+    plan(seed, 5, Fault::Crash { who: Who::Host, back: None })
+}
+
+pub(super) fn death(seed: u64) -> Plan {
+    plan(seed, 5, Fault::Death { who: Who::Host, back: None })
+}
+
+pub(super) fn death_of_16(seed: u64) -> Plan {
+    plan(seed, 16, Fault::Death { who: Who::Host, back: None })
+}
+
+pub(super) fn most_of_16(seed: u64) -> Plan {
+    plan(seed, 16, Fault::Death { who: Who::AllBut(2), back: None })
+}
+
+pub(super) fn hand_over(seed: u64) -> Plan {
+    plan(seed, 5, Fault::HandOver)
+}
+
+pub(super) fn leave(seed: u64) -> Plan {
+    plan(seed, 5, Fault::Leave(Who::Host))
+}
+
+/// Ten minutes at 5 % loss and 50 ms of jitter, in which nobody is to lose its office.
+pub(super) fn weather(seed: u64) -> Plan {
+    let mut plan = Plan::calm(seed, 5);
+    plan.direct = Weather::of(Duration::from_millis(60), Duration::from_millis(50), 0.05);
+    plan.relay = plan.direct;
+    plan.lasts = seconds(600);
+    plan
+}
+
+fn plan(seed: u64, players: usize, fault: Fault) -> Plan {
+    let mut plan = Plan::calm(seed, players);
+    (plan.frame_rate, plan.update_rate) = (60, 60);
+    plan.direct = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.05);
+    plan.relay = plan.direct;
+    // At any moment of a frame, and of every timer; when electorates have grown.
+    plan.strike(3_000 + seed * 7 % 500, fault);
+    plan.lasts = seconds(6);
+    plan
+}
