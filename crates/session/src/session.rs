@@ -27,7 +27,6 @@ use samovar_wire::claim::Denial;
 use samovar_wire::control::{Hello, Standing};
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::{MessageKind, Traits};
-use samovar_wire::via::Way;
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{
     CloseCode, Duration, Entropy, Lane, Mode, ObjectId, PeerId, SeatId, SortedMap, SortedSet, Stamp, Term,
@@ -131,11 +130,6 @@ struct Peering {
     held: VecDeque<LinkEvent>,
 }
 
-fn objects_of(config: &SessionConfig, roster: &Roster) -> Objects {
-    let objects = Objects::new(config.me, roster.host(), roster.term(), config.schemas.clone());
-    if config.rules.topology == Topology::Star { objects.in_star() } else { objects }
-}
-
 /// One peer's session.
 #[derive(Debug)]
 pub struct Session {
@@ -216,7 +210,7 @@ impl Session {
         let is_founder = roster.is_host();
         let mut session = Self {
             phase: Phase::Joining,
-            objects: objects_of(&config, &roster),
+            objects: star::objects_of(&config, &roster),
             view: View::founding(config.capacity),
             view_revision: None,
             clock: if is_founder { SessionClock::founded(now) } else { SessionClock::unknown(now) },
@@ -495,14 +489,7 @@ impl Session {
         framed.extend_from_slice(message);
         let host = self.host();
         if self.is_star() {
-            let to = match target {
-                Target::Peer(to) => Some(to),
-                Target::Host => Some(host),
-                Target::All => None,
-            };
-            let is_for_nobody = to.is_some_and(|to| to == self.config.me || !self.view.has(to));
-            let way = to.map_or(Way::ToAll, Way::To);
-            return if is_for_nobody { Ok(()) } else { self.send_in_star(way, lane, framed) };
+            return self.send_by_host(target, lane, framed);
         }
         for (&peer, peering) in self.links.iter_mut().filter(|(_, peering)| peering.admitted) {
             let addressed = match target {

@@ -13,6 +13,7 @@ use samovar_session::{Schemas, Session, SessionConfig, Topology};
 use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
 use samovar_wire::control::{Hello, PeerControl, Standing, Welcome, encode};
+use samovar_wire::input::{Held, Input, Told};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::Access;
 use samovar_wire::object::{
@@ -182,9 +183,12 @@ impl Liar {
             MessageKind::Cancel,
             MessageKind::Focus,
             MessageKind::Sight,
+            MessageKind::Input,
+            MessageKind::Held,
+            MessageKind::Told,
             MessageKind::Via,
             MessageKind::Passed,
-        ][self.roll(if world::topology() == Topology::Star { 9 } else { 7 }) as usize];
+        ][self.roll(if world::topology() == Topology::Star { 12 } else { 10 }) as usize];
         let mut bytes = vec![kind as u8];
         let mut out = Writer::new(&mut bytes);
         match kind {
@@ -195,6 +199,15 @@ impl Liar {
             MessageKind::Call => CallBody { number, method: 7, bytes: &[1; 30] }.encode(&mut out),
             MessageKind::Reply => ReplyBody::Done(b"no").encode(number, &mut out),
             MessageKind::Cancel => out.varint(number),
+            MessageKind::Input => {
+                for _ in 0..=self.roll(3) {
+                    let (seat, left) = (SeatId(self.roll(5) as u16), self.roll(10_001) as u16);
+                    let number = self.number(usual).max(1);
+                    Input { seat, left, number, bytes: &[2; 30] }.encode(&mut out);
+                }
+            }
+            MessageKind::Held => Held { term: known.term, view: number, number: usual }.encode(&mut out),
+            MessageKind::Told => Told { term: known.term }.encode(&mut out),
             MessageKind::Via => {
                 let message = [&[self.roll(30) as u8], &[1; 30][..]].concat();
                 let peer = PeerId(self.small(100));

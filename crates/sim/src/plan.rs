@@ -27,6 +27,10 @@ pub struct Plan {
     pub drift: u64,
     /// Whether direct connections can be opened at all.
     pub has_direct: bool,
+    /// Percent of the stated bound that the memory of a peer may reach.
+    pub memory: usize,
+    /// Whether what happens is one failure at a time, so that nothing accepted may be lost.
+    pub is_single: bool,
     /// How the session is kept alive.
     pub rules: Rules,
     /// When everything is healed, from the moment at which all players are members.
@@ -49,6 +53,8 @@ impl Plan {
             disk: Duration::from_millis(2),
             drift: 50,
             has_direct: true,
+            memory: 100,
+            is_single: false,
             rules: Rules::default(),
             lasts: Duration::from_millis(5_000),
             faults: Vec::new(),

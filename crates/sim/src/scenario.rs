@@ -7,6 +7,7 @@ mod partitions;
 mod relays;
 mod sleepers;
 
+use samovar_session::Topology;
 use samovar_wire::Duration;
 
 use crate::dice::Dice;
@@ -24,10 +25,18 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The plan of a seed.
+    /// The plan of a seed, in a mesh.
     #[must_use]
     pub fn plan(&self, seed: u64) -> Plan {
         (self.make)(seed)
+    }
+
+    /// The same plan in a topology.
+    #[must_use]
+    pub fn plan_in(&self, topology: Topology, seed: u64) -> Plan {
+        let mut plan = self.plan(seed);
+        plan.rules.topology = topology;
+        plan
     }
 
     /// The scenario of that name.

@@ -19,7 +19,7 @@ use samovar_peer::PeerConfig;
 use samovar_wire::relay::Purpose;
 use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SessionId, SortedMap, Ticket, Time};
 
-use crate::check::{Broken, Checks, Promise, Recoveries, Violation};
+use crate::check::{Broken, Checks, Recoveries, Violation};
 use crate::dice::Dice;
 use crate::game::{Game, ProcessId};
 use crate::network::{Cuts, Place, Weather};
@@ -135,7 +135,8 @@ pub(crate) struct World<G> {
 }
 
 impl<G: Game> World<G> {
-    pub(crate) fn new(plan: Plan, game: G, full_trace: bool) -> Self {
+    pub(crate) fn new(plan: Plan, mut game: G, full_trace: bool) -> Self {
+        game.begin(&plan);
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&plan.seed.to_le_bytes());
         let mut entropy = Entropy::new(seed);
@@ -248,11 +249,6 @@ impl<G: Game> World<G> {
             self.trace.note(self.now, Place::Relay, || format!("BROKEN {}: {what}", promise.name()));
             self.violation = Some(Violation { promise, at: self.now, what });
         }
-    }
-
-    /// The world gives up.
-    pub(crate) fn give_up(&mut self, what: String) {
-        self.break_promise(Broken::new(Promise::Convergence, what));
     }
 
     fn peer_config(&mut self, player: usize, purpose: Purpose, ticket: Option<Ticket>) -> PeerConfig {

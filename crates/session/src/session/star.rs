@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use samovar_link::SendError;
+use samovar_objects::Objects;
+use samovar_roster::Roster;
 use samovar_wire::call::{Call, Reply};
 use samovar_wire::control::PeerControl;
 use samovar_wire::limits::APP_MESSAGE_MAX;
@@ -14,7 +16,7 @@ use samovar_wire::object::MessageKind;
 use samovar_wire::via::{Passed, Via, Way};
 use samovar_wire::{CloseCode, DecodeError, Duration, Lane, PeerId, Reader, SortedMap, Time, Writer};
 
-use super::{Phase, Session};
+use super::{Phase, Session, SessionConfig, Target};
 use passing::{Acceptance, Outbox, Passages, Passing};
 
 /// Who has a link to whom. Whether a link is direct or relayed is another matter.
@@ -49,6 +51,12 @@ pub(super) struct Star {
     former: Option<(PeerId, Time)>,
     /// The host and all backups are missed: whoever is left looks for the others.
     is_adrift: bool,
+}
+
+/// The objects of a session of this topology.
+pub(super) fn objects_of(config: &SessionConfig, roster: &Roster) -> Objects {
+    let objects = Objects::new(config.me, roster.host(), roster.term(), config.schemas.clone());
+    if config.rules.topology == Topology::Star { objects.in_star() } else { objects }
 }
 
 const fn is_counted(lane: Lane) -> bool {
@@ -216,6 +224,24 @@ impl Session {
                 self.star.passages.tell_again(from, lane);
             }
         }
+    }
+
+    /// Sends a message of this peer's game, which begins with its kind. For who is no member it goes nowhere.
+    pub(super) fn send_by_host(
+        &mut self,
+        target: Target,
+        lane: Lane,
+        message: Vec<u8>,
+    ) -> Result<(), SendError> {
+        let to = match target {
+            Target::Peer(to) => to,
+            Target::Host => self.host(),
+            Target::All => return self.send_in_star(Way::ToAll, lane, message),
+        };
+        if to == self.config.me || !self.view.has(to) {
+            return Ok(());
+        }
+        self.send_in_star(Way::To(to), lane, message)
     }
 
     /// Sends a message of this peer's game, which begins with its kind.

@@ -2,6 +2,7 @@
 //! wrong.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+#![expect(clippy::duplicate_mod, reason = "each file of tests brings its own world")]
 
 #[path = "../adversary.rs"]
 mod adversary;

@@ -14,11 +14,14 @@ const PICTURES_MAX: usize = 3;
 pub(crate) fn soak(order: &Soak) -> ExitCode {
     let scenarios = SCENARIOS.iter().filter(|s| order.scenario.is_none_or(|only| only.name == s.name));
     let scenarios: Vec<_> = scenarios.collect();
+    let topology = order.topology;
     // Seed by seed, so that a soak that ends early has run all scenarios alike.
     let jobs: Vec<_> = order
         .seeds
         .clone()
-        .flat_map(|seed| scenarios.iter().map(move |scenario| Job { scenario: scenario.name, seed, plan }))
+        .flat_map(|seed| {
+            scenarios.iter().map(move |scenario| Job { scenario: scenario.name, seed, topology, plan })
+        })
         .collect();
     let watch = Stopwatch::start();
     let is_over = || order.minutes.is_some_and(|minutes| watch.elapsed().as_secs_f64() > minutes * 60.0);
@@ -40,7 +43,7 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
         {
             println!("\n{} seed {}", failure.scenario, failure.seed);
             if let Some(scenario) = Scenario::named(failure.scenario) {
-                crate::print_failure(&scenario.plan(failure.seed));
+                crate::print_failure(&scenario.plan_in(topology, failure.seed));
             }
         }
     }
@@ -49,5 +52,5 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
 
 fn plan(job: &Job) -> samovar_sim::Plan {
     let scenario = Scenario::named(job.scenario).expect("jobs are made of the list of scenarios");
-    scenario.plan(job.seed)
+    scenario.plan_in(job.topology, job.seed)
 }
