@@ -43,15 +43,29 @@ impl Process {
         }
     }
 
+    /// `SIGSTOP` to the whole group: it sleeps where it stands.
+    pub fn pause(&self) {
+        self.signal(Signal::SIGSTOP);
+    }
+
+    /// `SIGCONT` to the whole group: it wakes up and knows of nothing.
+    pub fn resume(&self) {
+        self.signal(Signal::SIGCONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let leader = i32::try_from(self.child.id()).expect("process ids are small");
+        if let Err(error) = killpg(Pid::from_raw(leader), signal) {
+            eprintln!("{signal} did not reach the group of {}: {error}", self.name);
+        }
+    }
+
     /// `SIGKILL` to the whole group at once; nothing is tidied up.
     pub fn kill(&mut self) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        let leader = i32::try_from(self.child.id()).expect("process ids are small");
-        if let Err(error) = killpg(Pid::from_raw(leader), Signal::SIGKILL) {
-            eprintln!("SIGKILL did not reach the group of {}: {error}", self.name);
-        }
+        self.signal(Signal::SIGKILL);
         // Whatever went wrong with the signal, the leader must not outlive the test.
         self.child.kill().ok();
         self.child.wait().ok();
