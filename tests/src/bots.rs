@@ -76,6 +76,16 @@ impl Bots {
         Self { process, reports, said }
     }
 
+    /// The process sleeps where it stands.
+    pub fn fall_asleep(&self) {
+        self.process.pause();
+    }
+
+    /// The process goes on.
+    pub fn wake_up(&self) {
+        self.process.resume();
+    }
+
     /// `SIGKILL` to the process, and so to all of its robots.
     pub fn kill(&mut self) {
         self.process.kill();
