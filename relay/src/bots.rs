@@ -7,6 +7,7 @@ mod player;
 
 use std::fmt;
 use std::io::Write as _;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use samovar_duel::game::{self, Duel, DuelConfig};
@@ -47,6 +48,8 @@ pub struct BotsConfig {
     pub seconds: u64,
     /// Which paths they use.
     pub paths: PathPolicy,
+    /// Local addresses that direct links are made from and to; with none, loopback alone.
+    pub bind: Vec<IpAddr>,
 }
 
 /// Why robots do not play.
@@ -84,7 +87,7 @@ pub async fn run(config: BotsConfig) -> Result<(), BotsError> {
     let mut seats = Vec::new();
     let mut code = config.game.clone();
     for number in 0..config.count {
-        let seat = Seat::take(&url, config.paths, code.clone(), number);
+        let seat = Seat::take(&url, &config, code.clone(), number);
         if code.is_none() {
             let founded = founded_code(&seat.peer).await?;
             eprintln!("playing in {founded}");
@@ -140,16 +143,18 @@ struct Seat {
 struct Looks {
     url: String,
     paths: PathPolicy,
+    bind: Vec<IpAddr>,
     number: u8,
     glaze: Glaze,
 }
 
 impl Seat {
-    fn take(url: &str, paths: PathPolicy, code: Option<GameCode>, number: u8) -> Self {
+    fn take(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8) -> Self {
         // Robots of several processes shall not all look the same.
         let [some, ..] = entropy();
         let glaze = Glaze::new(usize::from(number) + usize::from(some % 3));
-        let looks = Looks { url: url.to_owned(), paths, number, glaze };
+        let looks =
+            Looks { url: url.to_owned(), paths: config.paths, bind: config.bind.clone(), number, glaze };
         let peer = looks.start(code.map_or(Purpose::Create(None), Purpose::Join), Memory::default());
         Self { looks, peer, pause: FIRST_PAUSE, again: None }
     }
@@ -193,7 +198,11 @@ impl Looks {
         };
         let duel = Duel::new(DuelConfig { seed, robots: 0, is_resuming: ticket.is_some() });
         let bot = Bot::new(peer.name.clone(), duel, Robot::new(seed), memory);
-        NativePeer::start(self.url.clone(), peer, NativeConfig::default(), bot)
+        let mut native = NativeConfig::default();
+        if !self.bind.is_empty() {
+            native.bind.clone_from(&self.bind);
+        }
+        NativePeer::start(self.url.clone(), peer, native, bot)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The relay's command line.
 
 use std::io::Write as _;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -49,6 +49,9 @@ struct BotsArgs {
     /// Which paths their packets may take.
     #[arg(long, value_enum, default_value_t = PathArg::Auto)]
     path: PathArg,
+    /// Local address of direct links, and again for each further one; loopback alone unless told.
+    #[arg(long, value_name = "ADDRESS")]
+    bind: Vec<IpAddr>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -96,7 +99,7 @@ fn main() -> ExitCode {
 }
 
 fn play(args: BotsArgs) -> Result<(), String> {
-    let BotsArgs { relay, game, count, seconds, path, .. } = args;
+    let BotsArgs { relay, game, count, seconds, path, bind, .. } = args;
     let paths = match path {
         PathArg::Auto => PathPolicy::Auto,
         PathArg::Direct => PathPolicy::Direct,
@@ -106,7 +109,7 @@ fn play(args: BotsArgs) -> Result<(), String> {
     let runtime =
         runtime.map_err(|source| RelayError::System { what: "start its threads", source }.to_string())?;
     runtime
-        .block_on(bots::run(BotsConfig { relay, game, count, seconds, paths }))
+        .block_on(bots::run(BotsConfig { relay, game, count, seconds, paths, bind }))
         .map_err(|error| error.to_string())
 }
 

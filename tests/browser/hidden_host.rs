@@ -116,7 +116,7 @@ async fn a_frozen_tab_hands_over_and_takes_its_seat_back_when_it_wakes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_whose_computer_slept_finds_out_before_it_acts() {
     let relay = Relay::start();
-    let (ann, bob) = playing(&relay).await;
+    let (mut ann, bob) = playing(&relay).await;
     let (former, before) = (ann.peer().await, bob.status().await);
     let since = sampler::now();
     ann.fall_asleep();

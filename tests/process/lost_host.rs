@@ -45,7 +45,7 @@ async fn hosts_die(wish: &str, path: &str) {
         host.kill();
         let alone = |all: &[Status]| all.iter().any(|status| is_over(status, &before, &dead));
         let after = other.wait("the second robot hosts alone", SETTLE_WITHIN, alone).await.remove(0);
-        let time = resumed_after(&other, &after, since);
+        let time = other.resumed_after(&after, since);
         println!("{path}, round {round}: {time:.0} ms until the new host had resumed");
         times.push(time);
         assert_moves(&mut other, &after).await;
@@ -63,21 +63,6 @@ fn is_over(status: &Status, before: &Status, dead: &Id) -> bool {
         && status.members.len() == 1
         && status.score("Bot 1") >= before.members.iter().find(|each| each.is_self).map(|each| each.score)
         && status.objects.iter().all(|object| object.owner != *dead)
-}
-
-/// The milliseconds between the kill and the time at which the robot notes that the session went on.
-fn resumed_after(robot: &Bots, after: &Status, killed: Instant) -> f64 {
-    let migration = after.migrations.last().expect("noted");
-    assert_eq!((migration.term, Some(&migration.to)), (after.term, after.peer.as_ref()));
-    // A report is heard after it was made: the one that was heard soonest tells best how session time runs.
-    let reports = robot.since(killed - Duration::from_secs(5));
-    let offset = |(heard, status): &(Instant, Status)| {
-        let since = heard.saturating_duration_since(killed).as_secs_f64()
-            - killed.saturating_duration_since(*heard).as_secs_f64();
-        status.session_time_ms - since * 1_000.0
-    };
-    let session_time = reports.iter().map(offset).max_by(f64::total_cmp).expect("some reports");
-    migration.resumed_ms - session_time
 }
 
 async fn assert_moves(robot: &mut Bots, before: &Status) {

@@ -23,14 +23,14 @@ async fn a_robot_that_the_others_went_on_without_comes_back_by_itself() {
         };
         let before = sleeper.wait("both play", WITHIN, together).await;
         let former = before.last().expect("it reports").clone();
-        sleeper.fall_asleep();
+        sleeper.pause();
         let alone = |reports: &[Status]| {
             reports.iter().any(|status| status.is_host() && status.others().count() == 0)
         };
         other.wait("the other plays on alone", WITHIN, alone).await;
         tokio::time::sleep(ASLEEP).await;
         let woken = Instant::now();
-        sleeper.wake_up();
+        sleeper.resume();
         let back = |reports: &[Status]| {
             reports.iter().any(|status| {
                 status.peer.is_some() && status.peer != former.peer && status.others().count() == 1

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::place::Place;
 use crate::process::Process;
 use crate::relay::{Relay, keep, program};
 use crate::status::{Id, Status};
@@ -32,6 +33,8 @@ pub struct Bots {
 struct Reports {
     /// All lines of each robot, the newest last, and when each was heard.
     robots: BTreeMap<Id, Vec<(Instant, Status)>>,
+    /// The last line of any of them, also of one that is in no game and nobody.
+    last: Option<(Instant, Status)>,
     /// The first line that was none of the contract.
     broken: Option<String>,
 }
@@ -40,7 +43,13 @@ impl Bots {
     /// One robot that joins the game with this code, over paths of this kind (`auto`, `direct` or `relayed`).
     #[must_use]
     pub fn join(relay: &Relay, code: &str, path: &str) -> Self {
-        Self::start(relay, &["--game", code, "--path", path])
+        Self::join_at(&Place::here(), relay, code, path)
+    }
+
+    /// One robot at this place that joins the game with this code.
+    #[must_use]
+    pub fn join_at(place: &Place, relay: &Relay, code: &str, path: &str) -> Self {
+        Self::start(place, relay, &["--game", code, "--path", path])
     }
 
     /// Robots, the first of which founds a game; and the game's code.
@@ -48,7 +57,15 @@ impl Bots {
     /// # Panics
     /// When there is none in time.
     pub async fn found(relay: &Relay, count: u8, path: &str) -> (Self, String) {
-        let mut bots = Self::start(relay, &["--new", "--count", &count.to_string(), "--path", path]);
+        Self::found_at(&Place::here(), relay, count, path).await
+    }
+
+    /// The same at this place.
+    ///
+    /// # Panics
+    /// When there is no game in time.
+    pub async fn found_at(place: &Place, relay: &Relay, count: u8, path: &str) -> (Self, String) {
+        let mut bots = Self::start(place, relay, &["--new", "--count", &count.to_string(), "--path", path]);
         let code = wait::until("the robots have founded a game", FOUND_WITHIN, async || {
             bots.process.assert_running();
             let said = bots.said();
@@ -64,10 +81,11 @@ impl Bots {
     /// # Panics
     /// When the program does not start.
     #[must_use]
-    pub fn start(relay: &Relay, arguments: &[&str]) -> Self {
-        let mut command = Command::new(program());
+    pub fn start(place: &Place, relay: &Relay, arguments: &[&str]) -> Self {
+        let mut command = place.command(program());
         let url = format!("http://{}", relay.address());
-        command.args(["bots", "--relay", &url, "--seconds", SECONDS]).args(arguments);
+        command.args(["bots", "--relay", &url, "--seconds", SECONDS]);
+        command.args(["--bind", &place.address().to_string()]).args(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Process::start("the robots", &mut command);
         let (reports, said) = (Arc::default(), Arc::default());
@@ -76,19 +94,63 @@ impl Bots {
         Self { process, reports, said }
     }
 
-    /// The process sleeps where it stands.
-    pub fn fall_asleep(&self) {
-        self.process.pause();
-    }
-
-    /// The process goes on.
-    pub fn wake_up(&self) {
-        self.process.resume();
-    }
-
     /// `SIGKILL` to the process, and so to all of its robots.
     pub fn kill(&mut self) {
         self.process.kill();
+    }
+
+    /// `SIGSTOP` to the process: its robots stand still and say nothing, with all sockets open.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn pause(&mut self) {
+        self.process.pause();
+    }
+
+    /// `SIGCONT`: its robots go on as if no time had passed.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn resume(&mut self) {
+        self.process.resume();
+    }
+
+    /// Fails when the process has ended by itself.
+    ///
+    /// # Panics
+    /// Then.
+    pub fn assert_running(&mut self) {
+        self.process.assert_running();
+    }
+
+    /// The newest report of any of its robots, and when it was heard. Who is in no game reports, too, as nobody.
+    ///
+    /// # Panics
+    /// When a line was none of the contract.
+    #[must_use]
+    pub fn last(&self) -> Option<(Instant, Status)> {
+        self.reports().last.clone()
+    }
+
+    /// The milliseconds from `since` until a robot, of which `after` is a report, had the session of the newest of
+    /// the hosts that it notes.
+    ///
+    /// # Panics
+    /// When it notes none, or made no report around that time.
+    #[must_use]
+    pub fn resumed_after(&self, after: &Status, since: Instant) -> f64 {
+        let migration = after.migrations.last().expect("noted");
+        // A host may have renewed its term since.
+        assert!(migration.term <= after.term && Some(&migration.to) == after.host.as_ref(), "{after}");
+        // A report is heard after it was made: the one that was heard soonest tells best how session time runs.
+        let reports = self.since(since - Duration::from_secs(5));
+        let offset = |(heard, status): &(Instant, Status)| {
+            let ahead = heard.saturating_duration_since(since).as_secs_f64()
+                - since.saturating_duration_since(*heard).as_secs_f64();
+            status.session_time_ms - ahead * 1_000.0
+        };
+        let session_time = reports.iter().map(offset).max_by(f64::total_cmp).expect("some reports");
+        migration.resumed_ms - session_time
     }
 
     /// The newest report of each robot.
@@ -168,6 +230,7 @@ fn listen(stdout: impl std::io::Read + Send + 'static, reports: &Arc<Mutex<Repor
             let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
             match read.and_then(|value| Status::read(&value)) {
                 Ok(status) => {
+                    reports.last = Some((heard, status.clone()));
                     // Before it has entered a game it is nobody.
                     if let Some(peer) = status.peer.clone() {
                         reports.robots.entry(peer).or_default().push((heard, status));

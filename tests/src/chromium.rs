@@ -119,12 +119,12 @@ impl Chromium {
     }
 
     /// `SIGSTOP` to all of its processes.
-    pub fn pause(&self) {
+    pub fn pause(&mut self) {
         self.process.pause();
     }
 
     /// `SIGCONT` to all of its processes.
-    pub fn resume(&self) {
+    pub fn resume(&mut self) {
         self.process.resume();
     }
 

@@ -266,12 +266,12 @@ impl Player {
     }
 
     /// The browser stops where it stands, as when a laptop is closed.
-    pub fn fall_asleep(&self) {
+    pub fn fall_asleep(&mut self) {
         self.chromium.pause();
     }
 
     /// The browser goes on.
-    pub fn wake_up(&self) {
+    pub fn wake_up(&mut self) {
         self.chromium.resume();
     }
 

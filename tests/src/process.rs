@@ -43,21 +43,30 @@ impl Process {
         }
     }
 
-    /// `SIGSTOP` to the whole group: it sleeps where it stands.
-    pub fn pause(&self) {
+    /// `SIGSTOP` to the whole group: it stands still, with its sockets open, until [`resume`](Self::resume).
+    ///
+    /// # Panics
+    /// When the signal reaches nobody.
+    pub fn pause(&mut self) {
         self.signal(Signal::SIGSTOP);
     }
 
-    /// `SIGCONT` to the whole group: it wakes up and knows of nothing.
-    pub fn resume(&self) {
+    /// `SIGCONT` to the whole group: it goes on as if no time had passed.
+    ///
+    /// # Panics
+    /// When the signal reaches nobody.
+    pub fn resume(&mut self) {
         self.signal(Signal::SIGCONT);
     }
 
-    fn signal(&self, signal: Signal) {
-        let leader = i32::try_from(self.child.id()).expect("process ids are small");
-        if let Err(error) = killpg(Pid::from_raw(leader), signal) {
-            eprintln!("{signal} did not reach the group of {}: {error}", self.name);
-        }
+    fn signal(&mut self, signal: Signal) {
+        self.assert_running();
+        let sent = killpg(self.group(), signal);
+        sent.unwrap_or_else(|error| panic!("{signal} did not reach the group of {}: {error}", self.name));
+    }
+
+    fn group(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).expect("process ids are small"))
     }
 
     /// `SIGKILL` to the whole group at once; nothing is tidied up.
@@ -65,7 +74,9 @@ impl Process {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        self.signal(Signal::SIGKILL);
+        if let Err(error) = killpg(self.group(), Signal::SIGKILL) {
+            eprintln!("SIGKILL did not reach the group of {}: {error}", self.name);
+        }
         // Whatever went wrong with the signal, the leader must not outlive the test.
         self.child.kill().ok();
         self.child.wait().ok();

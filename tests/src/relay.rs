@@ -3,10 +3,11 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::place::Place;
 use crate::process::{Process, path_from};
 use crate::scratch::Scratch;
 
@@ -15,6 +16,7 @@ use crate::scratch::Scratch;
 pub struct Relay {
     /// `None` while it is killed.
     process: Option<Process>,
+    place: Place,
     data: Scratch,
     address: String,
     said: Arc<Mutex<String>>,
@@ -27,10 +29,36 @@ impl Relay {
     /// When it does not.
     #[must_use]
     pub fn start() -> Self {
+        Self::start_at(&Place::here())
+    }
+
+    /// Starts one on a free port of a place. Only what is at that place or beside it reaches it, which this test is not
+    /// when the place is a name space.
+    ///
+    /// # Panics
+    /// When it does not listen.
+    #[must_use]
+    pub fn start_at(place: &Place) -> Self {
         let data = Scratch::new();
         let said = Arc::default();
-        let (process, address) = serve("127.0.0.1:0", data.path(), &said);
-        Self { process: Some(process), data, address, said }
+        let (process, address) = serve(place, 0, data.path(), &said);
+        Self { process: Some(process), place: place.clone(), data, address, said }
+    }
+
+    /// `SIGSTOP`: its sockets stay open, and nothing comes out of them.
+    ///
+    /// # Panics
+    /// When it is killed already.
+    pub fn pause(&mut self) {
+        self.process.as_mut().expect("it runs").pause();
+    }
+
+    /// `SIGCONT`.
+    ///
+    /// # Panics
+    /// When it is killed already.
+    pub fn resume(&mut self) {
+        self.process.as_mut().expect("it runs").resume();
     }
 
     /// `SIGKILL`.
@@ -46,7 +74,9 @@ impl Relay {
     /// When it does not listen, or was not killed before.
     pub fn restart(&mut self) {
         assert!(self.process.is_none(), "kill the relay before");
-        let (process, address) = serve(&self.address, self.data.path(), &self.said);
+        let port = self.address.rsplit(':').next().and_then(|port| port.parse().ok());
+        let port = port.expect("it has listened at a port");
+        let (process, address) = serve(&self.place, port, self.data.path(), &self.said);
         assert_eq!(address, self.address);
         self.process = Some(process);
     }
@@ -116,10 +146,13 @@ pub(crate) fn program() -> PathBuf {
     path_from("SAMOVAR_RELAY_BIN", "target/release/samovar-relay")
 }
 
-fn serve(listen: &str, data: &Path, said: &Arc<Mutex<String>>) -> (Process, String) {
-    let mut command = Command::new(program());
-    command.args(["serve", "--listen", listen, "--data"]).arg(data);
-    command.arg("--web").arg(path_from("SAMOVAR_WEB_DIR", "dist"));
+fn serve(place: &Place, port: u16, data: &Path, said: &Arc<Mutex<String>>) -> (Process, String) {
+    let mut command = place.command(program());
+    command.args(["serve", "--listen", &format!("{}:{port}", place.address()), "--data"]).arg(data);
+    if !place.is_apart() {
+        // In a name space there is no browser to look at it.
+        command.arg("--web").arg(path_from("SAMOVAR_WEB_DIR", "dist"));
+    }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = Process::start("the relay", &mut command);
     let mut stdout = BufReader::new(process.child().stdout.take().expect("piped"));

@@ -3,7 +3,7 @@
 use samovar_wire::{Duration, Time};
 
 /// Lets through one thing per `interval` on average and `burst` at once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Bucket {
     interval: Duration,
     /// How far `due` may lie ahead of now.

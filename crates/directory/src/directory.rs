@@ -56,7 +56,7 @@ impl core::fmt::Debug for DirectoryConfig {
 }
 
 /// What is on disk of a session: its highest term. A later record of a session replaces the earlier one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TermRecord {
     /// The session.
     pub session: SessionId,
@@ -73,7 +73,7 @@ pub struct TermRecord {
 }
 
 /// What the driver must do, in this order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Write this record to disk, then call [`Directory::handle_persisted`]. Until then nobody hears of its term. A
     /// driver that cannot write must stop: a relay that forgets terms must not witness any.
@@ -83,7 +83,7 @@ pub enum Request {
 }
 
 /// What the driver shall do to a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Output {
     /// Send one binary WebSocket message.
     Send {
@@ -102,7 +102,7 @@ pub enum Output {
 }
 
 /// Why the relay closes a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CloseReason {
     /// It was refused; the refusal was sent before.
     Refused(Refusal),
@@ -124,7 +124,7 @@ pub struct GameInfo {
 }
 
 /// The state machine; see the module's picture.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Directory {
     signatory: Signatory,
     entropy: Entropy,

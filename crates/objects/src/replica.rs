@@ -68,9 +68,13 @@ impl Known {
         self.sent <= BASELINE_AGE_MAX
     }
 
-    pub(crate) fn on_sent(&mut self, frame: u64, now: Time) {
+    /// An update went out, with these texts by bits.
+    pub(crate) fn on_sent(&mut self, frame: u64, now: Time, texts: u64) {
         self.sent += 1;
         (self.last_frame, self.last_time) = (frame, now);
+        for (_, (_, sent)) in self.texts.iter_mut().enumerate().filter(|(index, _)| texts >> index & 1 == 1) {
+            *sent = frame;
+        }
     }
 
     fn on_delivered(&mut self, frame: u64, texts: u64) {

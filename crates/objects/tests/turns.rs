@@ -12,6 +12,9 @@ const OWNER: PeerId = PeerId(1);
 const OTHER: PeerId = PeerId(2);
 const TICK: u64 = 16_667;
 
+/// A text of which two fit into one state, and three do not.
+const LONG: usize = 250;
+
 /// An owner whose objects all change in every tick, and somebody who is told.
 struct Pair {
     owner: Objects,
@@ -22,11 +25,17 @@ struct Pair {
 
 impl Pair {
     fn new(count: usize) -> Self {
+        Self::with_texts(count, 1)
+    }
+
+    /// With objects of so many texts each.
+    fn with_texts(count: usize, texts: usize) -> Self {
         let mut owner = Objects::new(OWNER, OWNER, Term(1), Schemas::new());
         let mut other = Objects::new(OTHER, OWNER, Term(1), Schemas::new());
         owner.add_peer(OTHER);
         other.add_peer(OWNER);
-        let create = |_| owner.create(Time::ZERO, Traits::of(Kind(1)), &[b"at first"]).unwrap();
+        let create =
+            |_| owner.create(Time::ZERO, Traits::of(Kind(1)), &vec![&b"at first"[..]; texts]).unwrap();
         let ids = (0..count).map(create).collect();
         let mut bytes = Vec::new();
         while let Some(pending) = owner.poll_message(Time::ZERO, OTHER, &mut bytes) {
@@ -45,17 +54,37 @@ impl Pair {
         for &id in &self.ids {
             self.owner.set(now, id, 0, &self.tick.to_le_bytes()).unwrap();
         }
+        self.send(now, room);
+        let newest = self.tick.to_le_bytes();
+        self.other.iter().filter(|object| object.field(0) == newest).map(|object| object.id()).collect()
+    }
+
+    /// Changes all texts of all objects, which are long, sends one datagram of at most `room` bytes, and adds which
+    /// texts came to `counts`: those of the first object, of the second, and so on.
+    fn step_of_texts(&mut self, room: usize, counts: &mut [u32]) {
+        self.tick += 1;
+        let now = Time::from_micros(self.tick * TICK);
+        let texts = counts.len() / self.ids.len();
+        let newest = [self.tick as u8; LONG];
+        for &id in &self.ids {
+            (0..texts).for_each(|index| self.owner.set(now, id, index, &newest).unwrap());
+        }
+        self.send(now, room);
+        let objects = self.ids.iter().map(|&id| self.other.get(id).unwrap());
+        let fields = objects.flat_map(|object| (0..texts).map(move |index| object.field(index)));
+        counts.iter_mut().zip(fields).for_each(|(count, text)| *count += u32::from(text == newest));
+    }
+
+    /// Sends one datagram of at most `room` bytes, which arrives.
+    fn send(&mut self, now: Time, room: usize) {
         let mut bytes = Vec::new();
         let place = Place { now, peer: OTHER, packet: self.tick, room };
         self.owner.write_datagram(place, &|_| true, &mut bytes);
         assert!(bytes.len() <= room);
-        if bytes.is_empty() {
-            return Vec::new();
+        if !bytes.is_empty() {
+            self.other.handle_datagram(OWNER, &bytes[1..]).unwrap();
+            self.owner.on_fate(OTHER, self.tick, true);
         }
-        self.other.handle_datagram(OWNER, &bytes[1..]).unwrap();
-        self.owner.on_fate(OTHER, self.tick, true);
-        let newest = self.tick.to_le_bytes();
-        self.other.iter().filter(|object| object.field(0) == newest).map(|object| object.id()).collect()
     }
 
     /// How often each object came in so many ticks, by its number.
@@ -110,6 +139,27 @@ fn what_is_too_large_for_the_room_keeps_nothing_else_waiting() {
     }
     assert_eq!(counts.remove(20), 0);
     assert_fair(&counts);
+}
+
+#[test]
+fn texts_of_one_object_that_do_not_fit_into_one_packet_take_turns() {
+    for texts in 3..10 {
+        let mut counts = vec![0; texts];
+        let mut pair = Pair::with_texts(1, texts);
+        (0..98).for_each(|_| pair.step_of_texts(1_000, &mut counts));
+        assert_fair(&counts);
+    }
+}
+
+/// Where the room is for one object in a packet, so that each is often chosen and does not go.
+#[test]
+fn texts_that_were_chosen_and_did_not_go_keep_their_turn() {
+    for (objects, texts) in (2..6).flat_map(|objects| (3..7).map(move |texts| (objects, texts))) {
+        let mut counts = vec![0; objects * texts];
+        let mut pair = Pair::with_texts(objects, texts);
+        (0..600).for_each(|_| pair.step_of_texts(700, &mut counts));
+        assert_fair(&counts);
+    }
 }
 
 #[test]

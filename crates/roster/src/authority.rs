@@ -39,7 +39,15 @@ impl RelayKey {
 }
 
 /// The relay's signing half. Signatures are deterministic: the same warrant is signed the same way after a restart.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Signatory(SigningKey);
+
+/// Two halves of one key are as good as each other.
+impl core::hash::Hash for Signatory {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
 
 impl core::fmt::Debug for Signatory {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

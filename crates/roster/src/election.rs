@@ -3,6 +3,7 @@
 //! Links vouch for who speaks, so nobody shows anybody else's vote: each member counts those that it hears itself.
 
 use samovar_wire::control::{Missing, Vote};
+use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::Electorate;
 use samovar_wire::{PeerId, SortedMap, Term};
 
@@ -53,15 +54,17 @@ impl Election {
     /// The election that is won, the highest if there are more.
     ///
     /// A vote of somebody who knows a newer electorate than the counter's does not count: the majority may be another
-    /// one there. The word of somebody who has counted to the end does, since what it says is so under any electorate.
-    pub(crate) fn winner(&self, electorate: &Electorate) -> Option<(Term, PeerId)> {
+    /// one there. For the same reason no vote counts for who has not read the electorate that began with the last
+    /// witnessed term (`counts_votes` is false). The word of somebody who has counted to the end does, since what it
+    /// says is so under any electorate.
+    pub(crate) fn winner(&self, electorate: &Electorate, counts_votes: bool) -> Option<(Term, PeerId)> {
         let ballots = self.votes.values().chain(self.reigns.values());
         let mut stood: Vec<_> = ballots.map(|vote| (vote.term, vote.candidate)).collect();
-        stood.sort_unstable();
+        sort_by_key(&mut stood, |stood| *stood);
         stood.dedup();
         let is_for = |peer: &PeerId, stood: (Term, PeerId)| {
             let voted = self.votes.get(peer).is_some_and(|vote| {
-                (vote.term, vote.candidate) == stood && vote.electorate <= electorate.number
+                counts_votes && (vote.term, vote.candidate) == stood && vote.electorate <= electorate.number
             });
             voted || self.reigns.get(peer).is_some_and(|vote| (vote.term, vote.candidate) == stood)
         };
@@ -96,12 +99,12 @@ mod tests {
         election.on_vote(PeerId(3), vote(2, 5));
         election.on_vote(PeerId(9), vote(2, 5));
         assert_eq!(
-            election.winner(&electorate(5, 4)),
+            election.winner(&electorate(5, 4), true),
             None,
             "9 is no voter, and two of four are no majority"
         );
         election.on_vote(PeerId(4), vote(2, 5));
-        assert_eq!(election.winner(&electorate(5, 4)), Some((TERM, PeerId(2))));
+        assert_eq!(election.winner(&electorate(5, 4), true), Some((TERM, PeerId(2))));
     }
 
     #[test]
@@ -112,7 +115,7 @@ mod tests {
             election.on_vote(PeerId(voter), vote(3, 5));
         }
         election.on_vote(PeerId(3), vote(3, 5));
-        assert_eq!(election.winner(&electorate(5, 3)), Some((TERM, PeerId(2))));
+        assert_eq!(election.winner(&electorate(5, 3), true), Some((TERM, PeerId(2))));
     }
 
     #[test]
@@ -120,10 +123,11 @@ mod tests {
         let mut election = Election::default();
         election.on_vote(PeerId(2), vote(2, 6));
         election.on_vote(PeerId(3), vote(2, 6));
-        assert_eq!(election.winner(&electorate(5, 3)), None);
-        assert_eq!(election.winner(&electorate(6, 3)), Some((TERM, PeerId(2))));
+        assert_eq!(election.winner(&electorate(5, 3), true), None);
+        assert_eq!(election.winner(&electorate(6, 3), true), Some((TERM, PeerId(2))));
+        assert_eq!(election.winner(&electorate(6, 3), false), None);
         election.on_reign(PeerId(2), vote(2, 6));
         election.on_reign(PeerId(3), vote(2, 6));
-        assert_eq!(election.winner(&electorate(5, 3)), Some((TERM, PeerId(2))));
+        assert_eq!(election.winner(&electorate(5, 3), true), Some((TERM, PeerId(2))));
     }
 }

@@ -7,9 +7,11 @@ mod control;
 mod events;
 mod focus;
 mod host;
+mod inputs;
 mod ownership;
 mod route;
 mod rpc;
+mod star;
 mod succession;
 mod timers;
 mod transmit;
@@ -35,11 +37,13 @@ use crate::clock::SessionClock;
 pub use arbiter::{OwnershipPolicy, OwnershipRequest};
 use associations::Associations;
 pub use events::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
+pub use inputs::SubmitError;
 pub use ownership::{Outcome, WISHES_MAX, WishError};
 pub use rpc::{
     CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, IncomingCall, Procedure,
     Reply, ReplyError,
 };
+pub use star::Topology;
 
 /// Events that may wait for the game; the oldest are dropped beyond it. A game that polls loses none.
 const EVENTS_MAX: usize = 4_096;
@@ -81,12 +85,17 @@ pub struct Rules {
     pub migrates: bool,
     /// How many members keep what the host accepted, besides the host: 1 or 2.
     pub backups: u8,
+    /// Who has a link to whom.
+    pub topology: Topology,
+    /// Whether each side of a partition goes on by itself, until they meet again and one is kept: for games where
+    /// play counts for more than its outcome. Otherwise the side without the relay and without a majority waits.
+    pub forks: bool,
 }
 
 impl Default for Rules {
-    /// A host is succeeded and has one backup.
+    /// A host is succeeded, has one backup, in a mesh, and a partition has one side that goes on.
     fn default() -> Self {
-        Self { migrates: true, backups: 1 }
+        Self { migrates: true, backups: 1, topology: Topology::Mesh, forks: false }
     }
 }
 
@@ -141,9 +150,10 @@ pub struct Session {
     backup: Option<PeerId>,
     /// Where the search for a backup goes on.
     last_backup: Option<PeerId>,
-    /// Peers that were members, or broke the rules, and when they were last heard: not linked again, and told so when
-    /// they speak.
-    closed: VecDeque<(PeerId, Time)>,
+    /// Peers that were members, or broke the rules: not linked again, and told so when they speak.
+    closed: VecDeque<PeerId>,
+    /// When peers that are linked no longer were last heard.
+    parted: SortedMap<PeerId, Time>,
     /// When a stranger was last told that it is no member.
     last_rebuff: Time,
     entropy: Entropy,
@@ -156,8 +166,9 @@ pub struct Session {
     leavers: SortedSet<PeerId>,
     /// When the view was last published, by this peer.
     published: Time,
-    /// Session time at which those who this peer voted with went on without the relay; zero when they did not.
-    split_at: Time,
+    /// Session time from which on others may have gone on without this peer: it lost its host, or its majority, or
+    /// lives under a host that was voted for.
+    split_at: Option<Time>,
     /// What the host of which term was told of this peer's fitness.
     told_standing: Option<(Term, Standing)>,
     /// When time last passed here.
@@ -178,10 +189,12 @@ pub struct Session {
     arbiter: arbiter::Arbiter,
     balance: balance::Balance,
     calls: rpc::Calls,
+    inputs: inputs::Inputs,
     focus: Option<Focus>,
     /// What the others were told of it.
     told_focus: Option<Focus>,
     focus_untold: SortedSet<PeerId>,
+    star: star::Star,
     scratch: Vec<u8>,
 }
 
@@ -191,12 +204,13 @@ impl Session {
     /// `None` when the warrant is not the relay's.
     #[must_use]
     pub fn new(now: Time, config: SessionConfig) -> Option<Self> {
-        let roster =
-            Roster::new(config.me, config.key, config.warrant)?.with_migration(config.rules.migrates);
+        let roster = Roster::new(config.me, config.key, config.warrant)?
+            .with_migration(config.rules.migrates)
+            .with_forks(config.rules.forks);
         let is_founder = roster.is_host();
         let mut session = Self {
             phase: Phase::Joining,
-            objects: Objects::new(config.me, roster.host(), roster.term(), config.schemas.clone()),
+            objects: star::objects_of(&config, &roster),
             view: View::founding(config.capacity),
             view_revision: None,
             clock: if is_founder { SessionClock::founded(now) } else { SessionClock::unknown(now) },
@@ -207,6 +221,7 @@ impl Session {
             backup: None,
             last_backup: None,
             closed: VecDeque::new(),
+            parted: SortedMap::new(),
             last_rebuff: Time::ZERO,
             entropy: Entropy::new(config.entropy),
             seat: None,
@@ -215,7 +230,7 @@ impl Session {
             knocks: VecDeque::new(),
             leavers: SortedSet::new(),
             published: now,
-            split_at: Time::ZERO,
+            split_at: None,
             told_standing: None,
             last_now: now,
             is_put_off: false,
@@ -230,9 +245,11 @@ impl Session {
             arbiter: arbiter::Arbiter::default(),
             balance: balance::Balance::default(),
             calls: rpc::Calls::default(),
+            inputs: inputs::Inputs::default(),
             focus: None,
             told_focus: None,
             focus_untold: SortedSet::new(),
+            star: star::Star::default(),
             scratch: Vec::new(),
             roster,
             config,
@@ -313,7 +330,9 @@ impl Session {
 
     fn is_backed_up(&self) -> bool {
         let backups = self.view.backups();
-        !backups.is_empty() && backups.iter().all(|&backup| self.holds_view(backup))
+        !backups.is_empty()
+            && backups.iter().all(|&backup| self.holds_view(backup))
+            && self.are_inputs_backed_up()
     }
 
     /// Whether a member is known to have the session object as it is now.
@@ -469,6 +488,9 @@ impl Session {
         framed.push(MessageKind::App as u8);
         framed.extend_from_slice(message);
         let host = self.host();
+        if self.is_star() {
+            return self.send_by_host(target, lane, framed);
+        }
         for (&peer, peering) in self.links.iter_mut().filter(|(_, peering)| peering.admitted) {
             let addressed = match target {
                 Target::Peer(to) => to == peer,
@@ -482,9 +504,9 @@ impl Session {
         Ok(())
     }
 
-    /// The next event.
+    /// The next event. What a host's game is asked to do comes behind all else that happened.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.pop_front().or_else(|| self.poll_input())
     }
 
     /// The term that this peer claims, and for whom; the driver takes it to the relay.
@@ -501,29 +523,37 @@ impl Session {
 
     /// Ends the link to a peer and tells it why.
     fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
-        if let Some(peering) = self.links.remove(&peer) {
+        if let Some(peering) = self.remove_link(peer) {
             // Who leaves for good may be told so by a packet of no link; others may be linked again before it arrives.
             let is_final = code == CloseCode::Left;
             let packet =
                 if is_final { samovar_link::close_packet(code) } else { peering.link.close_packet(code) };
             self.bid_farewell(peer, packet);
         }
-        self.objects.remove_peer(peer);
+        self.part_from(peer);
     }
 
     /// Not to be linked again. Who fell off the end of the list is told nothing, which costs it a time-out.
-    fn close_to(&mut self, now: Time, peer: PeerId) {
-        if self.is_closed_to(peer) {
+    fn close_to(&mut self, peer: PeerId) {
+        if self.closed.contains(&peer) {
             return;
         }
         if self.closed.len() == CLOSED_MAX {
             self.closed.pop_front();
         }
-        self.closed.push_back((peer, now));
+        self.closed.push_back(peer);
     }
 
-    fn is_closed_to(&self, peer: PeerId) -> bool {
-        self.closed.iter().any(|&(closed, _)| closed == peer)
+    /// The state of a link goes.
+    fn remove_link(&mut self, peer: PeerId) -> Option<Peering> {
+        let peering = self.links.remove(&peer)?;
+        if self.parted.len() == CLOSED_MAX
+            && let Some((&oldest, _)) = self.parted.iter().min_by_key(|(_, at)| **at)
+        {
+            self.parted.remove(&oldest);
+        }
+        self.parted.insert(peer, peering.link.heard_at());
+        Some(peering)
     }
 
     fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
@@ -550,6 +580,9 @@ impl Session {
         peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
         self.phase = Phase::Over;
         self.forget_callers();
+        if reason == EndReason::Removed {
+            self.report_divergence();
+        }
         self.push_event(Event::Ended(reason));
     }
 

@@ -133,7 +133,7 @@ pub enum Signal {
 }
 
 /// What the directory shows of a game.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Listing {
     /// Members now.
     pub players: u8,
@@ -182,7 +182,7 @@ pub struct Entered {
 }
 
 /// Why the relay does not let a peer in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum Refusal {
     /// No game has this code.
     UnknownGame,

@@ -8,7 +8,7 @@ use crate::limits::{BACKUPS_MAX, FIELD_MAX, MEMBERS_MAX};
 use crate::{DecodeError, PeerId, SeatId, TicketHash};
 
 /// Field 0 of the session object.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct ViewHeader {
     /// Grows with every change of the view.
     pub number: u64,
@@ -33,7 +33,7 @@ pub struct Electorate {
 }
 
 /// A further field of the session object: one seat. An empty field is no seat.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct SeatRecord {
     /// Which seat.
     pub seat: SeatId,

@@ -14,6 +14,7 @@ use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, NATIVE, Repo, WASM};
 use crate::size;
 use crate::tools::chromium::Chromium;
+use crate::tools::network;
 use crate::tools::{PAGE_TOOLS, Tool, Toolbox};
 
 /// What the steps work on.
@@ -104,6 +105,7 @@ fn setup(context: &Context<'_>) -> Result<Outcome> {
     context.toolbox.path_with(&[Tool::WasmPack, Tool::WasmOpt])?;
     let chromium = Chromium::ensure()?;
     println!("Chromium is {}, its driver {}.", chromium.browser.display(), chromium.driver.display());
+    network::ensure()?;
     // Steps without a network need everything here, even what other platforms' packages say of themselves.
     process::run(context.repo.cargo("fetch").arg("--locked"))?;
     Ok(Outcome::Done)
@@ -170,7 +172,7 @@ fn deny(context: &Context<'_>) -> Result<Outcome> {
 }
 
 /// The tests that drive real browsers and processes; they are a step of their own.
-const END_TO_END: [&str; 2] = ["browser", "process"];
+const END_TO_END: [&str; 3] = ["browser", "process", "netns"];
 
 fn native(context: &Context<'_>) -> Result<Outcome> {
     // One call for all packages, so that nothing is compiled twice; naming the targets leaves out the end-to-end

@@ -6,6 +6,8 @@
 //! `<package>-<version>` for each tool with its programs in `bin/`. A folder appears only when it is complete.
 
 pub(crate) mod chromium;
+mod debian;
+pub(crate) mod network;
 mod prebuilt;
 mod registry;
 mod rust;

@@ -10,7 +10,7 @@ use super::{Directory, Request, TermRecord};
 use crate::limits::{CODE_RESERVED_FOR, DORMANT_FOR, DORMANT_MAX};
 
 /// Records of dormant sessions. Each has a [`Timer::Dormant`].
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Archive {
     records: BTreeMap<SessionId, TermRecord>,
     /// By serial, the oldest game first: what is forgotten when there are too many.

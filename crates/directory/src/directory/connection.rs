@@ -6,7 +6,7 @@ use crate::bucket::Bucket;
 use crate::limits::{CONTROL_BURST, CONTROL_INTERVAL, SIGNAL_BURST, SIGNAL_INTERVAL};
 
 /// How far a connection has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
     /// It has not said who it wants to be.
     New,
@@ -18,7 +18,7 @@ pub(super) enum Phase {
     Entered(SessionId, PeerId),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Connection {
     pub(super) phase: Phase,
     controls: Bucket,

@@ -9,7 +9,7 @@ use super::{ConnId, TermRecord};
 use crate::limits::{CLAIM_COUNTS_FOR, PEERS_REMEMBERED};
 
 /// A game with at least one connection.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Game {
     pub(super) code: GameCode,
     pub(super) params: u64,
@@ -129,7 +129,7 @@ impl Game {
 }
 
 /// A member misses the host and wants another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Claim {
     pub(super) peer: PeerId,
     pub(super) term: Term,
@@ -137,7 +137,7 @@ pub(super) struct Claim {
 }
 
 /// Who misses the host, and what is being done about it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Claims {
     /// One of each claimant at most, who began first comes first.
     noted: Vec<Noted>,
@@ -147,7 +147,7 @@ pub(super) struct Claims {
     pub(super) alive_at: Option<Time>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Noted {
     claim: Claim,
     at: Time,

@@ -7,7 +7,7 @@ use samovar_wire::{SessionId, Time};
 use super::ConnId;
 
 /// One thing waited for; there is at most one timer of each name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Timer {
     /// A connection's `Enter`, or the game that a newcomer waits for.
     Connection(ConnId),
@@ -24,7 +24,7 @@ pub(super) enum Timer {
 }
 
 /// The timers that run, by time and by name.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Timers {
     order: BTreeSet<(Time, Timer)>,
     times: BTreeMap<Timer, Time>,

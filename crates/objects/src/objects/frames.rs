@@ -10,7 +10,7 @@ use samovar_wire::{Kind, PeerId, Receipt, Time, Writer};
 
 use super::Objects;
 use crate::coder::{Baseline, Encoder, Habits, Source};
-use crate::object::Object;
+use crate::object::{Object, Text};
 use crate::past::Moment;
 use crate::predict::{Basis, Times, Weights};
 use crate::replica::{Known, Popular, Replica};
@@ -198,7 +198,7 @@ impl Objects {
             for pick in &scratch.picks[..written] {
                 contents.push((pick.slot, pick.texts));
                 if let Some(known) = replica.known_mut(pick.slot) {
-                    known.on_sent(frame, place.now);
+                    known.on_sent(frame, place.now, pick.texts);
                 }
             }
             replica.on_packet(place.packet, frame, contents);
@@ -284,7 +284,7 @@ fn pick(
             last = (object.traits.kind, scratch.habits.moments(object.traits.kind, round.frame));
         }
         round.newest = round.newest.max(object.sample());
-        let texts = if object.texts.is_empty() { 0 } else { texts(object, known, round.frame) };
+        let texts = if object.texts.is_empty() { 0 } else { texts(object, known) };
         scratch.picks.push(Pick { slot, baseline: baseline(object, known, round, last.1), texts });
     }
     replica.behind = behind;
@@ -323,27 +323,34 @@ fn baseline(object: &Object, known: &Known, round: &Round, most: u8) -> Baseline
     }
 }
 
-/// The texts that a peer may lack, as many as one packet holds; those that have not been sent yet go first.
-fn texts(object: &Object, known: &mut Known, frame: u64) -> u64 {
-    let mut chosen = 0;
-    let mut size = 0;
-    for is_repeated in [false, true] {
-        for (index, text) in object.texts.iter().enumerate() {
-            let (has, sent) = known.texts.get(index).copied().unwrap_or_default();
-            if has >= text.frame || (sent >= text.frame) != is_repeated {
-                continue;
-            }
-            size += text.bytes.len() + 2;
-            if size > TEXTS_MAX && chosen != 0 {
-                return chosen;
-            }
-            chosen |= 1 << index;
-            if let Some((_, sent)) = known.texts.get_mut(index) {
-                *sent = frame;
-            }
+/// The texts that a peer may lack, as many as one packet holds, and whichever have not been sent for longest.
+fn texts(object: &Object, known: &Known) -> u64 {
+    let lacking = |chosen: u64| {
+        let texts = object.texts.iter().zip(&known.texts).enumerate();
+        texts.filter(move |(index, (text, (has, _)))| chosen >> index & 1 == 0 && *has < text.frame)
+    };
+    let (mut all, mut size) = (0, 0);
+    for (index, (text, _)) in lacking(0) {
+        all |= 1 << index;
+        size += text_size(text);
+    }
+    if size <= TEXTS_MAX {
+        return all;
+    }
+    let (mut chosen, mut size) = (0, 0);
+    while let Some((index, (text, _))) = lacking(chosen).min_by_key(|(_, (_, (_, sent)))| *sent) {
+        size += text_size(text);
+        if size > TEXTS_MAX && chosen != 0 {
+            break;
         }
+        chosen |= 1 << index;
     }
     chosen
+}
+
+/// The bytes that a text takes at most.
+const fn text_size(text: &Text) -> usize {
+    text.bytes.len() + 2
 }
 
 /// What the coding of a frame draws on.

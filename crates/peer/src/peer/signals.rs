@@ -34,6 +34,8 @@ impl Peer {
             && let Some(session) = &mut self.session
         {
             session.handle_path_changed(now, peer);
+            // Whoever closes a page closes its connections.
+            session.handle_hint(now, peer);
         }
         self.drive(now);
     }

@@ -33,6 +33,7 @@ impl Session {
                 held: std::collections::VecDeque::new(),
             };
             self.links.insert(peer, peering);
+            self.send_again_to(peer);
             self.set_paces();
         }
         self.links.get_mut(&peer).expect("it is there or was put there")
@@ -56,6 +57,7 @@ impl Session {
         self.open_link(now, peer).admitted = true;
         self.greet(now, peer);
         self.objects.add_peer(peer);
+        self.inputs.on_linked(peer);
         self.tell_focus_to(peer);
     }
 
@@ -90,7 +92,8 @@ impl Session {
     pub(super) fn link_all_members(&mut self, now: Time) {
         let is_unlinked = |peer: &PeerId| {
             *peer != self.config.me
-                && !self.is_closed_to(*peer)
+                && !self.closed.contains(peer)
+                && self.wants_link(*peer)
                 && !self.links.get(peer).is_some_and(|peering| peering.admitted)
         };
         let unlinked: Vec<_> = self.view.members().map(|member| member.peer).filter(is_unlinked).collect();
@@ -106,7 +109,7 @@ impl Session {
     pub(super) fn is_member_come_back(&self, now: Time, peer: PeerId) -> bool {
         self.phase == Phase::Member
             && self.view.has(peer)
-            && !self.is_closed_to(peer)
+            && !self.closed.contains(&peer)
             && self.may_restart(now, peer)
     }
 

@@ -35,7 +35,9 @@ impl Session {
     }
 
     pub(super) fn handle_control(&mut self, now: Time, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
-        match PeerControl::decode(body).map_err(|_| CloseCode::Malformed)? {
+        let news = PeerControl::decode(body).map_err(|_| CloseCode::Malformed)?;
+        self.pass_on_news(from, &news, body);
+        match news {
             PeerControl::Hello(hello) => self.on_hello(now, from, &hello),
             PeerControl::Welcome(welcome) => {
                 if self.phase != Phase::Joining
@@ -111,14 +113,14 @@ impl Session {
             }
             return;
         }
-        self.links.remove(&peer);
-        self.objects.remove_peer(peer);
+        self.remove_link(peer);
+        self.part_from(peer);
         if code == CloseCode::Left && self.view.has(peer) {
             self.leavers.insert(peer);
         }
         // A member may have read of this peer in no view yet, and will when its host is further.
         if code != CloseCode::NotAMember || self.is_host() || !self.view.has(peer) {
-            self.close_to(now, peer);
+            self.close_to(peer);
         }
         if code.blame() == Blame::Misbehaviour {
             self.push_event(Event::LinkClosed { peer, code });

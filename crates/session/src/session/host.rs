@@ -27,7 +27,7 @@ impl Session {
         };
         let admission = self.view.admit(Time::ZERO, self.config.me, &hello, &mut self.entropy);
         let admission = admission.expect("the first seat of a new session is free");
-        self.view.begin_electorate();
+        self.view.begin_electorate(|_| true);
         self.seat = Some((admission.seat, admission.ticket));
         let fields = self.view.to_fields();
         let fields: Vec<_> = fields.iter().map(|f| &f[..]).collect();
@@ -75,7 +75,7 @@ impl Session {
         let admission = self.view.admit(self.clock.time(now), from, hello, &mut self.entropy)?;
         if let Some(yields) = admission.yields {
             self.drop_link(yields, CloseCode::SeatTaken);
-            self.close_to(now, yields);
+            self.close_to(yields);
         }
         let session = self.roster.session();
         let welcome = Welcome { session, seat: admission.seat, ticket: admission.ticket };
@@ -172,7 +172,7 @@ impl Session {
                 && let Err(code) = self.admit(now, peer, &hello)
             {
                 self.drop_link(peer, code);
-                self.close_to(now, peer);
+                self.close_to(peer);
                 self.push_event(Event::LinkClosed { peer, code });
             }
         }

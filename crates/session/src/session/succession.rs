@@ -27,7 +27,7 @@ impl Session {
 
     /// Whether the relay can be reached. What it grants beats what members vote for, so it is asked while it can be.
     pub fn set_relay(&mut self, now: Time, is_reached: bool) {
-        self.roster.set_relay(is_reached);
+        self.roster.set_relay(now, is_reached);
         self.watch(now);
     }
 
@@ -52,10 +52,7 @@ impl Session {
             match act {
                 Act::Tell(news) => self.tell_all(now, &news),
                 Act::Claim(term, candidate) => self.claim = Some((term, candidate)),
-                Act::Yield => {
-                    self.report_divergence(Time::ZERO);
-                    self.end(EndReason::Removed);
-                }
+                Act::Yield => self.end(EndReason::Removed),
             }
         }
     }
@@ -65,7 +62,6 @@ impl Session {
         peers.into_iter().for_each(|peer| self.send_control(now, peer, news));
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what was known before the new term began")]
     pub(super) fn on_new_term(
         &mut self,
         now: Time,
@@ -109,14 +105,13 @@ impl Session {
         // Passed on before anything is said under it, so that nobody sees a stamp of a term it cannot know
         // (PROTOCOL §4.3).
         if term.is_witnessed() {
-            self.split_at = Time::ZERO;
             self.tell_all(now, &PeerControl::Warrant(*self.roster.warrant()));
         } else {
             self.act(now);
-            if self.split_at == Time::ZERO {
-                self.split_at = detected;
-            }
+            self.split_at.get_or_insert(detected);
         }
+        self.turn_to_host(now, former);
+        self.begin_inputs(now, former);
         if host == self.me() {
             self.become_host(now, former, cause);
             self.renew_wishes(now);
@@ -125,8 +120,9 @@ impl Session {
         } else {
             // This peer had given up its successor for lost while it was asleep or cut off itself: the others went
             // on, and its ticket takes the seat back.
-            let lost = self.closed.iter().find(|(peer, _)| *peer == host).map_or(now, |&(_, at)| at);
-            self.report_divergence(lost);
+            if let Some(&at) = self.parted.get(&host) {
+                self.split_at.get_or_insert(self.clock.time(at));
+            }
             self.end(EndReason::Removed);
             return;
         }
@@ -144,7 +140,8 @@ impl Session {
             self.last_backup = Some(self.me());
         }
         if self.term().is_witnessed() {
-            self.view.begin_electorate();
+            let (missed, _) = self.lives(now);
+            self.view.begin_electorate(|peer| !missed.contains(&peer));
         }
         self.publish_view(now);
         self.on_resumed(now);
@@ -158,8 +155,8 @@ impl Session {
     }
 
     /// Tells the game what changed here since this peer last heard of those who went on.
-    pub(super) fn report_divergence(&mut self, lost: Time) {
-        let since = if lost == Time::ZERO { self.split_at } else { self.clock.time(lost) };
+    pub(super) fn report_divergence(&mut self) {
+        let Some(since) = self.split_at else { return };
         let changed = self.objects.iter().filter(|object| object.sampled() >= since);
         let objects: Vec<_> =
             changed.map(|object| object.id()).filter(|&id| id != samovar_wire::ObjectId::SESSION).collect();

@@ -1,7 +1,7 @@
 //! What time brings: losses, deaths, elections, the host's housework.
 
 use samovar_link::LinkEvent;
-use samovar_roster::Lives;
+use samovar_roster::{LEASE, Lives};
 use samovar_wire::{CloseCode, Duration, PeerId, SortedSet, Time};
 
 use super::{EndReason, Peering, Phase, Session};
@@ -10,9 +10,9 @@ use super::{EndReason, Peering, Phase, Session};
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// The least time between two looks.
 const WATCH_PAUSE: Duration = Duration::from_millis(5);
-/// Whose silence is this suspicious is missed: one false alarm in a thousand silences, and no single one has
-/// consequences (PROTOCOL §4.10).
-const MISSED: f64 = 3.0;
+/// Whose silence is this suspicious is missed: one false alarm in a hundred losses of a sign of life, and none has
+/// consequences by itself (PROTOCOL §4.10).
+const MISSED: f64 = 2.0;
 /// How long the relay's word that a connection closed counts while the peer is heard of.
 const HINT_FADES: Duration = Duration::from_millis(3_000);
 /// Who passes no time for so long was away itself, and hears the others before it judges them.
@@ -79,8 +79,8 @@ impl Session {
     fn missed_at(&self, peering: &Peering) -> Time {
         let silent = peering.link.suspect_at(MISSED);
         match peering.hint {
-            // The relay lost it, too: two signs of life and a half are enough.
-            Some(_) => silent.min(peering.link.heard_at() + self.host_pace().times(5).half()),
+            // The relay lost it, too: a sign of life and a half are enough.
+            Some(_) => silent.min(peering.link.heard_at() + self.host_pace().times(3).half()),
             None => silent,
         }
     }
@@ -105,9 +105,11 @@ impl Session {
         self.forget_callers();
         if self.phase == Phase::Member {
             self.review_wishes(now);
+            self.review_inputs(now);
             self.arbitrate(now);
             self.even_out(now);
             self.tell_focus();
+            self.tend_star(now);
         }
     }
 
@@ -130,8 +132,13 @@ impl Session {
     pub(super) fn lives(&self, now: Time) -> (SortedSet<PeerId>, SortedSet<PeerId>) {
         let (mut missed, mut doubted) = (SortedSet::new(), SortedSet::new());
         for member in self.view.members().map(|member| member.peer).filter(|&peer| peer != self.config.me) {
-            // Who has no link is as good as missed: the rules of the game were broken on one side.
             let peering = self.links.get(&member);
+            if peering.is_none() && !self.wants_link(member) {
+                // Nobody knows, which is no reason to miss it, nor to prefer it.
+                doubted.insert(member);
+                continue;
+            }
+            // Who has no link is as good as missed: the rules of the game were broken on one side.
             let is_missed = peering.is_none_or(|peering| peering.left || self.missed_at(peering) <= now);
             if is_missed {
                 missed.insert(member);
@@ -148,6 +155,20 @@ impl Session {
         self.next_watch = self.next_watch.min(now);
     }
 
+    /// Notes since when others may go on without this peer.
+    fn note_split(&mut self, now: Time) {
+        if self.roster.is_host() {
+            if !self.roster.acts_as_host() {
+                self.split_at.get_or_insert(self.clock.time(now - LEASE));
+            } else if self.term().is_witnessed() {
+                self.split_at = None;
+            }
+        } else if self.roster.missed_since().is_some() {
+            let heard = self.links.get(&self.host()).map_or(now, |host| host.link.heard_at());
+            self.split_at.get_or_insert(self.clock.time(heard));
+        }
+    }
+
     /// Looks at everybody's life, and does what follows for the host of the session.
     pub(super) fn watch(&mut self, now: Time) {
         for peering in self.links.values_mut() {
@@ -159,9 +180,11 @@ impl Session {
         }
         let (missed, doubted) = self.lives(now);
         let (former, missed_since) = (self.host(), self.roster.missed_since());
+        let is_handed_over = self.roster.heir().is_some();
         let won = self.roster.watch(now, &self.view, Lives { missed: &missed, doubted: &doubted });
+        self.note_split(now);
         if won.is_some() {
-            self.on_new_term(now, former, missed_since.unwrap_or(now), false);
+            self.on_new_term(now, former, missed_since.unwrap_or(now), is_handed_over);
         }
         self.act(now);
         let is_lost = self.roster.missed_since().is_some_and(|since| since + ENDS_AFTER <= now);

@@ -20,7 +20,11 @@ impl Session {
             None => return,
         }
         if is_current {
+            self.roster.handle_view();
             self.on_resumed(now);
+            if self.view.has(self.me()) && self.term().is_witnessed() {
+                self.split_at = None;
+            }
         }
         self.live_by_view(now);
     }
@@ -54,15 +58,14 @@ impl Session {
         for member in gone {
             let replaced = members.values().any(|m| m.seat == member.seat);
             let code = if replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
-            let last_heard = self.links.get(&member.peer).map_or(now, |peering| peering.link.heard_at());
             self.drop_link(member.peer, code);
-            self.close_to(last_heard, member.peer);
+            self.close_to(member.peer);
             self.freeze_for(member.peer, member.seat);
             let departure = if replaced { Departure::Replaced } else { Departure::Gone };
             self.push_event(Event::MemberLeft { member, departure });
         }
         // They may have been closed to under a former host, whose admission of them the new one did not know of.
-        self.closed.retain(|&(peer, _)| !came.iter().any(|member| member.peer == peer));
+        self.closed.retain(|&peer| !came.iter().any(|member| member.peer == peer));
         self.link_all_members(now);
         for member in came {
             let resumed = !self.seats.insert(member.seat);
@@ -79,12 +82,14 @@ impl Session {
         }
         self.seats.retain(|seat| self.view.seats().any(|record| record.seat == *seat));
         self.members = members;
+        self.meet_members(now);
         let view = &self.view;
         self.objects.report_orphans(|peer| !view.has(peer));
         if self.backup != self.view.backup() {
             self.backup = self.view.backup();
             self.push_event(Event::BackupChanged(self.backup));
         }
+        self.settle_inputs(now);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
 use samovar_session::objects::Kinded;
-use samovar_session::{Event, Rules, Schemas, Session, SessionConfig};
+use samovar_session::{Event, Rules, Schemas, Session, SessionConfig, Topology};
 use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
 
@@ -21,13 +21,18 @@ pub(crate) struct World {
     pub(crate) witness: Witness,
     pub(crate) witness_alive: bool,
     wire: Vec<(Time, PeerId, PeerId, Mode, Vec<u8>)>,
+    /// What came in this step for somebody who is no session.
+    pub(crate) strays: Vec<(PeerId, PeerId, Mode, Vec<u8>)>,
     dice: Entropy,
     pub(crate) loss_percent: u64,
     /// What a directed pair takes longer than others.
     pub(crate) delays: BTreeMap<(PeerId, PeerId), Duration>,
     /// Directed pairs that nothing passes.
     pub(crate) cuts: Vec<(PeerId, PeerId)>,
-    next_peer: u32,
+    pub(crate) next_peer: u32,
+    /// When each peer last claimed.
+    claims: BTreeMap<PeerId, Time>,
+    pub(crate) rules: Rules,
 }
 
 pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));
@@ -49,8 +54,17 @@ impl Craft {
     }
 }
 
+/// The topology under test: the tests that are modules of `star.rs` run in a star.
+pub(crate) fn topology() -> Topology {
+    if module_path!().starts_with("star::") { Topology::Star } else { Topology::Mesh }
+}
+
 impl World {
     pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
+        Self::with_rules(seed, loss_percent, Rules::default())
+    }
+
+    pub(crate) fn with_rules(seed: u8, loss_percent: u64, rules: Rules) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
         let warrant = signatory.warrant(SessionId(7), Term::FIRST, PeerId(100));
         let mut world = Self {
@@ -60,11 +74,14 @@ impl World {
             witness: Witness { signatory, warrant },
             witness_alive: true,
             wire: Vec::new(),
+            strays: Vec::new(),
             dice: Entropy::new([seed; 32]),
             loss_percent,
             delays: BTreeMap::new(),
             cuts: Vec::new(),
             next_peer: 100,
+            claims: BTreeMap::new(),
+            rules: Rules { topology: topology(), ..rules },
         };
         world.join(None);
         world
@@ -84,7 +101,7 @@ impl World {
             ticket,
             capacity: 8,
             entropy: self.dice.bytes(),
-            rules: Rules::default(),
+            rules: self.rules,
         }
     }
 
@@ -111,9 +128,11 @@ impl World {
         let (due, later): (Vec<_>, Vec<_>) =
             core::mem::take(&mut self.wire).into_iter().partition(|p| p.0 <= now);
         self.wire = later;
+        self.strays.clear();
         for (_, from, to, mode, bytes) in due {
-            if let Some(session) = self.peers.get_mut(&to) {
-                session.handle_packet(now, from, mode, &bytes);
+            match self.peers.get_mut(&to) {
+                Some(session) => session.handle_packet(now, from, mode, &bytes),
+                None => self.strays.push((from, to, mode, bytes)),
             }
         }
         let ids: Vec<_> = self.peers.keys().copied().collect();
@@ -142,15 +161,37 @@ impl World {
         self.check_promises();
     }
 
-    /// The witness knows who lives; what a host claims itself, it gets.
+    /// The witness knows who lives; what a host claims itself, it gets; and so does who most claim for (PROTOCOL §5.5).
     fn claim(&mut self, by: PeerId, term: Term, candidate: PeerId) {
         let warrant = self.witness.warrant;
         let is_up = self.witness_alive && self.peers.contains_key(&candidate);
-        let is_gone = !self.peers.contains_key(&warrant.host) || by == warrant.host;
-        if !is_up || !is_gone || term != warrant.term.next_witnessed() {
+        let now = self.now;
+        if !self.witness_alive {
             return;
         }
-        self.witness.warrant = self.witness.signatory.warrant(warrant.session, term, candidate);
+        if term != warrant.term.next_witnessed() {
+            self.peers.get_mut(&by).unwrap().handle_warrant(now, &warrant);
+        }
+        if !is_up || term != warrant.term.next_witnessed() {
+            return;
+        }
+        self.claims.retain(|_, at| now.since(*at) <= Duration::from_millis(500));
+        let is_repeated = self.claims.insert(by, now).is_some();
+        let is_gone = !self.peers.contains_key(&warrant.host) || by == warrant.host;
+        if !is_gone && self.claims.len() * 2 <= self.peers.len() {
+            if is_repeated {
+                self.peers.get_mut(&by).unwrap().handle_denial(now, true);
+            }
+            return;
+        }
+        self.claims.clear();
+        self.grant(term, candidate);
+    }
+
+    /// The witness makes a peer host, whatever anybody claims.
+    pub(crate) fn grant(&mut self, term: Term, host: PeerId) {
+        let session = self.witness.warrant.session;
+        self.witness.warrant = self.witness.signatory.warrant(session, term, host);
         let warrant = self.witness.warrant;
         for session in self.peers.values_mut() {
             session.handle_warrant(self.now, &warrant);
@@ -188,12 +229,19 @@ impl World {
         self.peers[&id].objects().map(object).collect()
     }
 
-    /// DESIGN §5.1: when changes stop, all live members have the same objects, owners and values.
+    /// As [`World::assert_agreed`], and their host is the witness's.
     pub(crate) fn assert_converged(&self) {
+        self.assert_agreed();
+        for (id, session) in &self.peers {
+            assert_eq!(session.host(), self.witness.warrant.host, "host at {id}");
+        }
+    }
+
+    /// DESIGN §5.1: when changes stop, all live members have the same objects, owners and values.
+    pub(crate) fn assert_agreed(&self) {
         let ids: Vec<_> = self.peers.keys().copied().collect();
         for &id in &ids {
             assert!(self.peers[&id].is_member(), "{id} is no member: {:?}", self.events[&id].last());
-            assert_eq!(self.peers[&id].host(), self.witness.warrant.host, "host at {id}");
             assert_eq!(self.picture(id), self.picture(ids[0]), "{id} against {}", ids[0]);
             assert_eq!(self.peers[&id].view(), self.peers[&ids[0]].view());
         }

@@ -1,8 +1,8 @@
 //! The browser of the tests and its driver.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use super::debian;
 use crate::process::{self, Failure, Result};
 
 /// Names under which a Chromium or Chrome is known, the plain one first.
@@ -29,11 +29,7 @@ impl Chromium {
         if let Some(found) = Self::find() {
             return Ok(found);
         }
-        if process::find("apt-get").is_some() && process::is_root() {
-            eprintln!("xtask: installing Debian's chromium and chromium-driver");
-            process::run(&mut apt_get(&["update", "--quiet"]))?;
-            process::run(&mut apt_get(&["install", "--yes", "chromium", "chromium-driver"]))?;
-        }
+        debian::install(&["chromium", "chromium-driver"])?;
         Self::find().ok_or_else(|| {
             Failure::new(
                 "the tests need Chromium and chromedriver. Debian: apt-get install chromium chromium-driver. \
@@ -58,10 +54,4 @@ impl Chromium {
             })?;
         Some(Self { browser, driver })
     }
-}
-
-fn apt_get(arguments: &[&str]) -> Command {
-    let mut command = Command::new("apt-get");
-    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-    command
 }

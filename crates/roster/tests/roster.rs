@@ -1,0 +1,304 @@
+//! One roster, or a few that hear each other: claims, votes, leases, sleep, hand-over.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+use samovar_roster::authority::Signatory;
+use samovar_roster::{Act, Lives, Roster, Suspension, Verdict, View};
+use samovar_wire::control::{Hello, Missing, PeerControl, Vote};
+use samovar_wire::{Entropy, PeerId, SessionId, SortedSet, Term, Time, Warrant};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const RELAY: [u8; 32] = [5; 32];
+const VOTED: Term = Term(257);
+
+fn warrant(term: u64, host: u32) -> Warrant {
+    Signatory::new(&RELAY).warrant(SessionId(1), Term(term << 8), PeerId(host))
+}
+
+fn roster(me: u32) -> Roster {
+    Roster::new(PeerId(me), Signatory::new(&RELAY).key(), warrant(1, 1)).unwrap()
+}
+
+/// Members 1 to 4; 1 hosts, 2 is its backup.
+fn view() -> View {
+    let mut view = View::founding(8);
+    let mut entropy = Entropy::new([1; 32]);
+    for n in 1..=4 {
+        let hello = Hello { version: 1, params: 0, name: String::new(), attributes: 0, resume: None };
+        view.admit(Time::ZERO, PeerId(n), &hello, &mut entropy).unwrap();
+    }
+    view.name_backup(PeerId(1), None, |_| true);
+    view.begin_electorate(|_| true);
+    view
+}
+
+fn at(ms: u64) -> Time {
+    Time::from_micros(ms * 1_000)
+}
+
+/// Lets a peer look around at a time, with these peers gone; what it wants done.
+fn look(roster: &mut Roster, ms: u64, gone: &[u32]) -> Vec<Act> {
+    let missed: SortedSet<_> = gone.iter().copied().map(PeerId).collect();
+    roster.watch(at(ms), &view(), Lives { missed: &missed, doubted: &missed });
+    core::iter::from_fn(|| roster.poll_act()).collect()
+}
+
+fn claims(acts: &[Act]) -> Vec<(u64, u32)> {
+    let claim = |act: &Act| match act {
+        Act::Claim(term, peer) => Some((term.0, peer.0)),
+        _ => None,
+    };
+    acts.iter().filter_map(claim).collect()
+}
+
+/// Those of 1 to 4 that live miss the host and tell each other what they want, until nobody has news.
+fn elect(living: &[u32], gone: &[u32]) -> Vec<(u64, u32)> {
+    let mut rosters: Vec<_> = living.iter().map(|&n| roster(n)).collect();
+    rosters.iter_mut().for_each(|roster| roster.set_relay(at(0), false));
+    for ms in 0..20 {
+        let all: Vec<_> = rosters.iter_mut().map(|roster| look(roster, ms, gone)).collect();
+        for (n, act) in living.iter().zip(all).flat_map(|(&n, acts)| acts.into_iter().map(move |a| (n, a))) {
+            let Act::Tell(news) = act else { continue };
+            for (_, roster) in living.iter().zip(&mut rosters).filter(|(m, _)| **m != n) {
+                match news.clone() {
+                    PeerControl::Missing(missing) => roster.handle_missing(PeerId(n), missing),
+                    PeerControl::Vote(vote) => roster.handle_vote(PeerId(n), vote),
+                    PeerControl::Reign(vote) => roster.handle_reign(PeerId(n), vote),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+    rosters.iter().map(|roster| (roster.term().0, roster.host().0)).collect()
+}
+
+#[test]
+fn all_claim_at_once_and_for_the_same() {
+    for me in 2..=4 {
+        assert_eq!(claims(&look(&mut roster(me), 0, &[1])), [(512, 2)]);
+        assert_eq!(claims(&look(&mut roster(me), 0, &[])), []);
+    }
+    assert_eq!(claims(&look(&mut roster(4), 0, &[1, 2])), [(512, 3)], "many deaths cost one time-out");
+}
+
+#[test]
+fn who_claimed_for_somebody_who_turns_out_to_be_dead_does_not_wait_to_claim_for_the_next() {
+    let mut roster = roster(4);
+    let gone: [&[u32]; 5] = [&[1], &[1, 2], &[1, 2], &[1, 2, 3], &[1, 2]];
+    let claimed = (0..).zip(gone).flat_map(|(n, gone)| claims(&look(&mut roster, n * 10, gone)));
+    assert_eq!(claimed.collect::<Vec<_>>(), [(512, 2), (512, 3), (512, 4)]);
+}
+
+#[test]
+fn claims_are_repeated_while_the_host_is_missed() {
+    let mut roster = roster(3);
+    let at = [0, 100, 249, 250, 499, 500];
+    let claimed = at.map(|ms| claims(&look(&mut roster, ms, &[1])).len());
+    assert_eq!(claimed, [1, 0, 0, 1, 0, 1]);
+    assert_eq!(look(&mut roster, 501, &[]).len(), 1, "the others hear that it is back");
+}
+
+#[test]
+fn a_majority_elects_without_the_relay_and_a_minority_does_not() {
+    assert_eq!(elect(&[2, 3, 4], &[1]), [(VOTED.0, 2); 3]);
+    assert_eq!(elect(&[3, 4], &[1, 2]), [(256, 1); 2], "two of four");
+}
+
+#[test]
+fn nobody_votes_while_a_member_that_lives_reaches_the_relay() {
+    let mut roster = roster(2);
+    roster.set_relay(at(0), false);
+    for (peer, relay) in [(3, false), (4, true)] {
+        let missing = Missing { term: Term::FIRST, missed: true, relay };
+        roster.handle_missing(PeerId(peer), missing);
+    }
+    assert!(look(&mut roster, 0, &[1]).iter().all(|act| !matches!(act, Act::Tell(PeerControl::Vote(_)))));
+    let alone = look(&mut roster, 1, &[1, 4]);
+    assert!(alone.iter().any(|act| matches!(act, Act::Tell(PeerControl::Vote(_)))), "it is gone, too");
+}
+
+#[test]
+fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
+    let mut roster = roster(2);
+    roster.set_relay(at(0), false);
+    for peer in [3, 4] {
+        let missing = Missing { term: Term::FIRST, missed: true, relay: false };
+        roster.handle_missing(PeerId(peer), missing);
+    }
+    let votes = |acts: Vec<Act>| {
+        let vote = |act: &Act| match act {
+            Act::Tell(PeerControl::Vote(vote)) => Some(vote.term.0),
+            _ => None,
+        };
+        acts.iter().filter_map(vote).collect::<Vec<_>>()
+    };
+    assert_eq!(votes(look(&mut roster, 0, &[1])), [257]);
+    assert!(!roster.listens_to(PeerId(1)) && roster.listens_to(PeerId(3)));
+    assert_eq!(votes(look(&mut roster, 500, &[])), [0; 0]);
+    assert_eq!(votes(look(&mut roster, 1_000, &[])), [258]);
+}
+
+#[test]
+fn a_host_without_relay_and_majority_is_suspended_when_its_lease_ends() {
+    let mut host = roster(1);
+    host.set_relay(at(0), false);
+    look(&mut host, 0, &[2, 3]);
+    assert_eq!(host.suspension(at(999)), None);
+    look(&mut host, 1_000, &[2, 3]);
+    assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
+    look(&mut host, 1_001, &[2]);
+    assert_eq!(host.suspension(at(1_001)), None, "three of four");
+    host.set_relay(at(1_002), true);
+    assert_eq!(claims(&look(&mut host, 2_001, &[2, 3])), [], "those who went on come first");
+    let renewal = claims(&look(&mut host, 2_002, &[2, 3]));
+    assert_eq!(renewal, [(512, 1)], "a fresh term has a fresh electorate");
+    assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
+    assert_eq!(host.suspension(at(2_003)), None);
+}
+
+#[test]
+fn a_host_whose_relay_does_not_answer_is_suspended_as_if_it_had_none() {
+    let mut host = roster(1);
+    for ms in [0, 500, 1_000, 1_999] {
+        look(&mut host, ms, &[2, 3]);
+        assert_eq!(host.suspension(at(ms)), None, "{ms}");
+    }
+    look(&mut host, 2_000, &[2, 3]);
+    assert_eq!(host.suspension(at(2_000)), Some(Suspension::NoMajority));
+}
+
+#[test]
+fn a_suspended_host_that_reaches_the_relay_again_waits_for_its_word() {
+    let mut host = roster(1);
+    host.set_relay(at(0), false);
+    for ms in [0, 1_000] {
+        look(&mut host, ms, &[2, 3]);
+    }
+    host.set_relay(at(1_000), true);
+    assert_eq!(claims(&look(&mut host, 2_000, &[2, 3])), [(512, 1)]);
+    assert_eq!(host.suspension(at(2_000)), Some(Suspension::NoMajority));
+    assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
+    assert_eq!(host.suspension(at(2_010)), None);
+}
+
+#[test]
+fn who_was_removed_for_its_silence_is_not_with_the_host() {
+    let mut host = roster(1);
+    host.set_relay(at(0), false);
+    let mut view = view();
+    for n in [2, 3] {
+        view.vacate(at(0), PeerId(n));
+    }
+    let nobody = SortedSet::new();
+    for ms in [0, 1_000] {
+        host.watch(at(ms), &view, Lives { missed: &nobody, doubted: &nobody });
+    }
+    assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
+}
+
+#[test]
+fn who_hears_that_its_host_is_suspended_is_so_itself() {
+    let mut member = roster(4);
+    let missing = |missed| Missing { term: Term::FIRST, missed, relay: false };
+    member.handle_missing(PeerId(1), missing(true));
+    assert_eq!(member.suspension(at(0)), Some(Suspension::NoMajority));
+    member.handle_missing(PeerId(1), missing(false));
+    assert_eq!(member.suspension(at(1)), None);
+}
+
+#[test]
+fn a_host_without_its_majority_renews_its_term_once_a_second_and_not_at_each_answer() {
+    let mut host = roster(1);
+    let mut given = 1;
+    for ms in 0..3_000 {
+        for (term, peer) in claims(&look(&mut host, ms, &[2, 3])) {
+            given += 1;
+            assert_eq!((term, peer), (given << 8, 1));
+            assert_eq!(host.handle_warrant(&warrant(given, 1)), Verdict::Newer);
+        }
+    }
+    assert_eq!(given, 4);
+}
+
+#[test]
+fn who_has_not_read_the_electorate_of_a_witnessed_term_neither_votes_nor_counts_votes() {
+    let mut voter = roster(4);
+    assert_eq!(voter.handle_warrant(&warrant(2, 2)), Verdict::Newer);
+    voter.set_relay(at(0), false);
+    let term = Term(513);
+    let vote = Vote { term, candidate: PeerId(1), electorate: 1 };
+    for peer in [1, 3] {
+        voter.handle_missing(PeerId(peer), Missing { term: Term(512), missed: true, relay: false });
+        voter.handle_vote(PeerId(peer), vote);
+    }
+    let votes = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Tell(PeerControl::Vote(_))));
+    assert!(!votes(&look(&mut voter, 0, &[2])), "the host may have another electorate behind it");
+    let mut reader = voter.clone();
+    reader.handle_view();
+    look(&mut reader, 1, &[2]);
+    assert_eq!((reader.term(), reader.host()), (term, PeerId(1)));
+    assert_eq!(voter.term(), Term(512));
+    for peer in [1, 2, 3] {
+        voter.handle_reign(PeerId(peer), vote);
+    }
+    look(&mut voter, 2, &[2]);
+    assert_eq!((voter.term(), voter.host()), (term, PeerId(1)), "those who counted know");
+}
+
+#[test]
+fn a_host_that_slept_asks_before_it_acts() {
+    let mut host = roster(1);
+    host.handle_wake(at(0));
+    assert_eq!(host.suspension(at(0)), Some(Suspension::Slept));
+    assert_eq!(claims(&look(&mut host, 0, &[])), [(512, 1)]);
+    assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
+    assert_eq!(host.suspension(at(10)), None);
+    host.set_relay(at(0), false);
+    host.handle_wake(at(100));
+    look(&mut host, 200, &[]);
+    assert_eq!(host.suspension(at(200)), Some(Suspension::Slept));
+    look(&mut host, 1_100, &[]);
+    assert_eq!(host.suspension(at(1_100)), None, "most of the others have been heard since");
+}
+
+#[test]
+fn a_host_that_goes_names_its_heir() {
+    let mut host = roster(1);
+    host.resign(at(0), PeerId(3));
+    assert_eq!(claims(&look(&mut host, 39, &[])), []);
+    assert_eq!(claims(&look(&mut host, 40, &[])), [(512, 3)]);
+    let mut other = roster(4);
+    other.handle_resignation(PeerId(2), PeerId(3));
+    assert_eq!(claims(&look(&mut other, 0, &[])), [], "only the host resigns");
+    other.handle_resignation(PeerId(1), PeerId(3));
+    assert_eq!(claims(&look(&mut other, 0, &[])), [(512, 3)]);
+}
+
+#[test]
+fn only_the_relays_word_makes_a_host() {
+    let mut roster = roster(2);
+    assert_eq!(roster.handle_warrant(&Warrant { host: PeerId(3), ..warrant(2, 2) }), Verdict::Forged);
+    assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Newer);
+    assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Known);
+    assert_eq!(roster.handle_warrant(&warrant(1, 1)), Verdict::Known);
+    let foreign = Warrant { session: SessionId(2), ..warrant(3, 2) };
+    assert_eq!(roster.handle_warrant(&foreign), Verdict::Forged);
+    assert_eq!(roster.host(), PeerId(3));
+}
+
+#[test]
+fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
+    let mut voter = roster(2);
+    voter.set_relay(at(0), false);
+    for peer in [3, 4] {
+        voter.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+    }
+    voter.handle_vote(PeerId(2), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+    look(&mut voter, 0, &[]);
+    assert_eq!((voter.term(), voter.host()), (VOTED, PeerId(2)));
+    voter.set_relay(at(0), true);
+    assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
+    voter.handle_denial(true);
+    assert_eq!(voter.poll_act(), Some(Act::Yield));
+}

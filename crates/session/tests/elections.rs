@@ -1,0 +1,272 @@
+//! Who hosts when the host is lost, with the relay and without it, and who must not.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+#[expect(dead_code, reason = "not every test needs all of the world")]
+mod world;
+
+use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension};
+use samovar_wire::{PeerId, Term};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+use world::{TEAPOT, World};
+
+/// A world of a host and others, in which everybody has settled.
+fn world_of(seed: u8, loss: u64, members: usize) -> (World, PeerId, Vec<PeerId>) {
+    let mut world = World::new(seed, loss);
+    let host = *world.peers.keys().next().unwrap();
+    let others = (1..members).map(|_| world.join(None)).collect();
+    world.run(3_000);
+    (world, host, others)
+}
+
+fn relay_goes(world: &mut World) {
+    world.witness_alive = false;
+    let now = world.now;
+    world.peers.values_mut().for_each(|session| session.set_relay(now, false));
+}
+
+fn relay_comes(world: &mut World) {
+    world.witness_alive = true;
+    let now = world.now;
+    world.peers.values_mut().for_each(|session| session.set_relay(now, true));
+}
+
+fn hosts(world: &World) -> Vec<(Term, PeerId)> {
+    let mut hosts: Vec<_> = world.peers.values().map(|s| (s.term(), s.host())).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
+}
+
+/// Cuts the paths between two groups, both ways.
+fn part(world: &mut World, one: &[PeerId], other: &[PeerId]) {
+    for &a in one {
+        world.cuts.extend(other.iter().flat_map(|&b| [(a, b), (b, a)]));
+    }
+}
+
+fn changes(world: &World, peer: PeerId) -> Vec<Cause> {
+    let cause = |event: &Event| match event {
+        Event::HostChanged(migration) => Some(migration.cause),
+        _ => None,
+    };
+    world.events[&peer].iter().filter_map(cause).collect()
+}
+
+#[test]
+fn a_majority_goes_on_without_the_relay_and_the_relay_confirms_it_later() {
+    for seed in 0..8 {
+        let (mut world, host, others) = world_of(seed, u64::from(seed) * 3, 4);
+        let pot = world.create(host, TEAPOT, &[b"score 7"]);
+        world.run(1_000);
+        relay_goes(&mut world);
+        world.run(500);
+        world.peers.remove(&host);
+        world.run(2_500);
+        let [(term, heir)] = hosts(&world)[..] else { panic!("seed {seed}: {:?}", hosts(&world)) };
+        assert!(term > Term::FIRST && !term.is_witnessed() && others.contains(&heir), "seed {seed}: {term}");
+        for other in &others {
+            assert_eq!(world.peers[other].object(pot).unwrap().owner(), heir, "seed {seed}");
+            assert_eq!(changes(&world, *other), [Cause::Lost]);
+        }
+        relay_comes(&mut world);
+        world.run(2_000);
+        assert_eq!(hosts(&world), [(Term(512), heir)], "seed {seed}: the same host, by the relay's word");
+        assert!(others.iter().all(|&other| changes(&world, other).len() == 1), "for players nothing changed");
+        world.assert_converged();
+    }
+}
+
+#[test]
+fn hosts_that_die_one_after_another_are_succeeded_without_the_relay_while_most_are_left() {
+    let (mut world, host, others) = world_of(3, 5, 5);
+    relay_goes(&mut world);
+    world.peers.remove(&host);
+    // The electorate follows the members, so that what is left is a majority of it again.
+    for left in [4, 3, 2] {
+        world.run(9_000);
+        let [(_, heir)] = hosts(&world)[..] else { panic!("{left} left: {:?}", hosts(&world)) };
+        assert_eq!(world.peers[&heir].view().members().count(), left);
+        assert!(world.peers[&heir].is_host());
+        if left > 2 {
+            world.peers.remove(&heir);
+        }
+    }
+    assert_eq!(others.iter().filter(|other| world.peers.contains_key(other)).count(), 2);
+}
+
+#[test]
+fn a_minority_is_suspended_and_says_why() {
+    let (mut world, host, others) = world_of(5, 0, 5);
+    relay_goes(&mut world);
+    let (few, many) = ([host, others[0]], [others[1], others[2], others[3]]);
+    part(&mut world, &few, &many);
+    world.run(4_000);
+    let now = world.now;
+    assert_eq!(world.peers[&host].role(now), Role::Suspended(Suspension::NoMajority));
+    assert!(!world.peers[&host].is_host());
+    let heirs: Vec<_> = many.iter().map(|peer| world.peers[peer].host()).collect();
+    assert!(heirs.iter().all(|heir| many.contains(heir) && *heir == heirs[0]), "{heirs:?}");
+    assert!(world.peers[&heirs[0]].is_host());
+    assert_eq!(world.peers[&others[0]].host(), host, "the other member of the minority knows no other host");
+}
+
+#[test]
+fn a_partition_that_heals_leaves_one_host() {
+    for seed in 0..6 {
+        let (mut world, host, others) = world_of(20 + seed, 5, 5);
+        relay_goes(&mut world);
+        let (few, many) = ([host, others[0]], [others[1], others[2], others[3]]);
+        part(&mut world, &few, &many);
+        world.run(4_000);
+        let alone = world.create(others[0], TEAPOT, &[b"alone"]);
+        world.run(500);
+        world.cuts.clear();
+        relay_comes(&mut world);
+        world.run(4_000);
+        let heir = world.peers[&others[1]].host();
+        for peer in many {
+            assert_eq!(
+                (world.peers[&peer].host(), world.peers[&peer].is_member()),
+                (heir, true),
+                "seed {seed}"
+            );
+        }
+        for peer in few {
+            // Who was not missed for long enough to be removed goes on with the others, and so does what it did.
+            let events = &world.events[&peer];
+            let is_back = world.peers[&peer].host() == heir && world.peers[&peer].is_member();
+            assert!(
+                is_back || events.contains(&Event::Ended(EndReason::Removed)),
+                "seed {seed}: {:?}",
+                events.last()
+            );
+        }
+        let told = |event: &Event| matches!(event, Event::Diverged { objects } if objects.contains(&alone));
+        let is_told = world.events[&others[0]].iter().any(told);
+        let is_there = world.peers[&heir].object(alone).is_some();
+        assert!(is_told || is_there, "seed {seed}: what it did alone is reported, or shared");
+    }
+}
+
+#[test]
+fn a_host_that_hands_over_stays_and_nobody_waits() {
+    for seed in 0..6 {
+        let (mut world, host, others) = world_of(40 + seed, u64::from(seed) * 2, 3);
+        let backup = world.peers[&host].view().backup().unwrap();
+        let now = world.now;
+        assert!(world.peer(host).hand_over(now));
+        assert!(!world.peer(others[0]).hand_over(now), "only the host can");
+        while !world.peers.values().all(|s| s.host() == backup) {
+            assert!(world.peers[&host].is_host() || world.peers[&backup].is_host(), "somebody decides");
+            world.step();
+            assert!(world.now.since(now).as_micros() < 400_000, "seed {seed}: {:?}", hosts(&world));
+        }
+        world.run(1_000);
+        world.assert_converged();
+        assert!(world.peers[&host].is_member() && !world.peers[&host].is_host());
+        for peer in world.peers.keys() {
+            assert_eq!(changes(&world, *peer), [Cause::HandedOver], "seed {seed} at {peer}");
+        }
+    }
+}
+
+#[test]
+fn a_host_hands_over_without_the_relay_too() {
+    let (mut world, host, others) = world_of(50, 3, 3);
+    relay_goes(&mut world);
+    let now = world.now;
+    assert!(world.peer(host).hand_over(now));
+    world.run(500);
+    let [(term, heir)] = hosts(&world)[..] else { panic!("{:?}", hosts(&world)) };
+    assert!(!term.is_witnessed() && others.contains(&heir));
+    assert!(world.peers[&host].is_member());
+    world.run(500);
+    world.assert_agreed();
+}
+
+#[test]
+fn a_host_that_slept_acts_only_after_it_has_asked() {
+    let (mut world, host, others) = world_of(60, 0, 3);
+    let sleeper = world.peers.remove(&host).unwrap();
+    world.run(6_000);
+    let heir = world.peers[&others[0]].host();
+    assert_ne!(heir, host);
+    world.peers.insert(host, sleeper);
+    let now = world.now;
+    world.peer(host).handle_timeout(now);
+    assert!(!world.peers[&host].is_host(), "it knows that it slept");
+    assert_eq!(world.peers[&host].role(now), Role::Suspended(Suspension::Slept));
+    world.run(1_500);
+    assert!(!world.peers[&host].is_host());
+    assert!(world.events[&host].contains(&Event::Ended(EndReason::Removed)));
+    assert_eq!(world.peers[&others[0]].host(), heir);
+}
+
+#[test]
+fn a_host_that_slept_and_was_not_replaced_goes_on() {
+    let (mut world, host, others) = world_of(61, 0, 3);
+    let sleeping: Vec<_> = others.iter().map(|other| (*other, world.peers.remove(other).unwrap())).collect();
+    let sleeper = world.peers.remove(&host).unwrap();
+    world.run(3_000);
+    world.peers.insert(host, sleeper);
+    world.peers.extend(sleeping);
+    world.run(2_000);
+    assert!(world.peers[&host].is_host(), "all slept, and nobody blames anybody");
+    assert_eq!(hosts(&world), [(world.witness.warrant.term, host)]);
+    world.assert_converged();
+}
+
+#[test]
+fn one_peer_with_a_bad_link_does_not_depose_a_healthy_host() {
+    let (mut world, host, others) = world_of(70, 0, 4);
+    part(&mut world, &[host], &[others[0]]);
+    world.run(900);
+    assert_eq!(hosts(&world), [(Term::FIRST, host)]);
+    relay_goes(&mut world);
+    world.run(3_000);
+    assert!(world.peers[&host].is_host(), "one of four misses it, and that is no majority");
+}
+
+#[test]
+fn where_migration_is_forbidden_a_lost_host_ends_the_session_for_all() {
+    let mut world = World::new(80, 0);
+    world.rules = Rules { migrates: false, ..world.rules };
+    world.peers.clear();
+    world.next_peer = 100;
+    let host = world.join(None);
+    let others = [world.join(None), world.join(None)];
+    world.run(2_000);
+    world.kill(host);
+    world.run(7_000);
+    for other in others {
+        assert_eq!(world.events[&other].last(), Some(&Event::Ended(EndReason::HostLost)));
+    }
+}
+
+#[test]
+fn where_sides_may_fork_both_go_on_and_one_is_kept() {
+    let mut world = World::new(90, 0);
+    world.rules = Rules { forks: true, ..world.rules };
+    world.peers.clear();
+    world.next_peer = 100;
+    let host = world.join(None);
+    let others: Vec<_> = (0..3).map(|_| world.join(None)).collect();
+    world.run(3_000);
+    relay_goes(&mut world);
+    let (here, there) = ([host, others[0]], [others[1], others[2]]);
+    part(&mut world, &here, &there);
+    world.run(8_000);
+    assert!(world.peers[&host].is_host(), "two of four are no majority, and go on");
+    let heir = world.peers[&there[0]].host();
+    assert!(there.contains(&heir) && world.peers[&heir].is_host());
+    world.cuts.clear();
+    relay_comes(&mut world);
+    world.run(4_000);
+    let members = world.peers.values().filter(|session| session.is_member());
+    let mut hosts: Vec<_> = members.map(samovar_session::Session::host).collect();
+    hosts.dedup();
+    assert_eq!(hosts.len(), 1, "one is kept");
+    assert!(world.peers.values().filter(|session| session.is_host()).count() == 1);
+}

@@ -1,0 +1,173 @@
+//! The command line, parsed by hand: a few commands and flags need no library.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use samovar_sim::{Plan, SCENARIOS, Scenario, Topology};
+
+/// Runs of each row of the table of recoveries unless told otherwise.
+const RUNS: u64 = 300;
+
+const USAGE: &str = "\
+Usage: samovar-sim COMMAND
+
+  soak --seeds A..B [--scenario NAME] [--minutes M] [--star] [--json]
+                                 run seeds A to B, B excluded, of one scenario or of all, on all cores
+  replay SEED --scenario NAME [--star]
+                                 run one seed and print everything that happens
+  shrink SEED --scenario NAME [--star]
+                                 leave out the faults that a violation does not need
+  recovery [--runs N] [--star]   measure how long a session stands still when its host goes
+
+With --star members are linked to the host and its backups only, otherwise everybody to everybody.
+  help                           this text
+
+Exit code: 0 all promises held, 1 one was broken, 2 the command line is wrong.
+
+Scenarios:
+";
+
+/// What the command line asks for.
+pub(crate) enum Command {
+    Help,
+    Soak(Soak),
+    Replay(One),
+    Shrink(One),
+    Recovery { runs: u64, topology: Topology },
+}
+
+/// One seed of one scenario.
+pub(crate) struct One {
+    pub(crate) scenario: &'static Scenario,
+    pub(crate) seed: u64,
+    pub(crate) topology: Topology,
+}
+
+impl One {
+    pub(crate) fn plan(&self) -> Plan {
+        self.scenario.plan_in(self.topology, self.seed)
+    }
+}
+
+/// What to soak.
+pub(crate) struct Soak {
+    pub(crate) seeds: Range<u64>,
+    /// `None`: all.
+    pub(crate) scenario: Option<&'static Scenario>,
+    /// Stop after so long.
+    pub(crate) minutes: Option<f64>,
+    pub(crate) topology: Topology,
+    pub(crate) json: bool,
+}
+
+pub(crate) fn help() -> String {
+    let mut text = USAGE.to_owned();
+    for scenario in SCENARIOS {
+        let _ = writeln!(text, "  {:<32} {}", scenario.name, scenario.about);
+    }
+    text
+}
+
+/// Reads the arguments behind the program's name.
+pub(crate) fn parse(arguments: &[String]) -> Result<Command, String> {
+    let mut rest = arguments.iter().map(String::as_str);
+    match rest.next() {
+        None | Some("help" | "--help" | "-h") => Ok(Command::Help),
+        Some("soak") => parse_soak(rest).map(Command::Soak),
+        Some("replay") => parse_one(rest).map(Command::Replay),
+        Some("shrink") => parse_one(rest).map(Command::Shrink),
+        Some("recovery") => parse_recovery(rest),
+        Some(other) => Err(format!("there is no command {other:?}")),
+    }
+}
+
+fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, String> {
+    let mut soak = Soak { seeds: 0..0, scenario: None, minutes: None, topology: Topology::Mesh, json: false };
+    while let Some(flag) = rest.next() {
+        match flag {
+            "--seeds" => soak.seeds = range(rest.next())?,
+            "--scenario" => soak.scenario = Some(scenario(rest.next())?),
+            "--minutes" => soak.minutes = Some(number(flag, rest.next())?),
+            "--star" => soak.topology = Topology::Star,
+            "--json" => soak.json = true,
+            _ => return Err(format!("soak does not know {flag:?}")),
+        }
+    }
+    if soak.seeds.is_empty() { Err("soak needs --seeds A..B, with A below B".to_owned()) } else { Ok(soak) }
+}
+
+fn parse_one<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<One, String> {
+    let (mut seed, mut name, mut topology) = (None, None, Topology::Mesh);
+    while let Some(argument) = rest.next() {
+        match argument {
+            "--scenario" => name = Some(scenario(rest.next())?),
+            "--star" => topology = Topology::Star,
+            _ if seed.is_none() => seed = Some(number("SEED", Some(argument))?),
+            _ => return Err(format!("unexpected argument {argument:?}")),
+        }
+    }
+    let both = name.zip(seed).ok_or("a seed and --scenario NAME are needed")?;
+    Ok(One { scenario: both.0, seed: both.1, topology })
+}
+
+fn parse_recovery<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Command, String> {
+    let (mut runs, mut topology) = (RUNS, Topology::Mesh);
+    while let Some(flag) = rest.next() {
+        match flag {
+            "--runs" => runs = number(flag, rest.next())?,
+            "--star" => topology = Topology::Star,
+            _ => return Err(format!("recovery does not know {flag:?}")),
+        }
+    }
+    Ok(Command::Recovery { runs, topology })
+}
+
+fn scenario(name: Option<&str>) -> Result<&'static Scenario, String> {
+    let name = name.ok_or("--scenario needs a name")?;
+    Scenario::named(name).ok_or_else(|| format!("there is no scenario {name:?}"))
+}
+
+fn range(text: Option<&str>) -> Result<Range<u64>, String> {
+    let bounds = text.and_then(|text| text.split_once("..")).ok_or("--seeds needs A..B")?;
+    Ok(number("--seeds", Some(bounds.0))?..number("--seeds", Some(bounds.1))?)
+}
+
+fn number<T: std::str::FromStr>(name: &str, text: Option<&str>) -> Result<T, String> {
+    let text = text.ok_or_else(|| format!("{name} needs a number"))?;
+    text.parse().map_err(|_| format!("{name}: {text:?} is no number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_soak_is_read_with_all_its_flags() {
+        let line = "soak --seeds 5..25 --scenario chaos --minutes 1.5 --json";
+        let Ok(Command::Soak(soak)) = parsed(line) else { panic!("not a soak") };
+        assert_eq!(soak.seeds, 5..25);
+        assert_eq!((soak.scenario.unwrap().name, soak.minutes, soak.json), ("chaos", Some(1.5), true));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (line, named) in [
+            ("soak", "--seeds"),
+            ("soak --seeds 5", "A..B"),
+            ("soak --seeds 9..3", "below"),
+            ("soak --seeds 1..2 --scenario tea", "tea"),
+            ("replay 5", "--scenario"),
+            ("replay x --scenario chaos", "x"),
+            ("brew", "brew"),
+        ] {
+            let Err(what) = parsed(line) else { panic!("{line} was accepted") };
+            assert!(what.contains(named), "{line}: {what}");
+        }
+    }
+}

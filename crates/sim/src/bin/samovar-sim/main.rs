@@ -1,0 +1,70 @@
+//! Runs the simulated world: many seeds at once, one seed to read, one seed made small.
+
+mod arguments;
+mod clock;
+mod recovery;
+mod soak;
+mod workers;
+
+use std::process::ExitCode;
+
+use arguments::Command;
+use samovar_sim::{Plan, Toy, chart, run, shrink};
+use samovar_wire::Duration;
+
+/// What a picture shows of the time before a violation.
+const LAST_MOMENTS: Duration = Duration::from_millis(4_000);
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match arguments::parse(&arguments) {
+        Ok(Command::Help) => {
+            println!("{}", arguments::help());
+            ExitCode::SUCCESS
+        }
+        Ok(Command::Soak(order)) => soak::soak(&order),
+        Ok(Command::Replay(one)) => replay(one.plan()),
+        Ok(Command::Shrink(one)) => shrink_plan(&one.plan()),
+        Ok(Command::Recovery { runs, topology }) => recovery::measure(runs, topology),
+        Err(what) => {
+            eprintln!("{what}\n\n{}", arguments::help());
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs a seed and prints everything that happens.
+fn replay(plan: Plan) -> ExitCode {
+    println!("{plan:#?}");
+    let outcome = run(plan, Toy::new(), true);
+    for entry in outcome.trace.entries() {
+        println!("{entry}");
+    }
+    println!("trace {:016x}", outcome.trace.hash());
+    let Some(violation) = outcome.violation else { return ExitCode::SUCCESS };
+    println!("{}: {}", violation.promise.name(), violation.what);
+    ExitCode::FAILURE
+}
+
+/// Leaves out what is not needed to break the same promise, and shows what is left.
+fn shrink_plan(plan: &Plan) -> ExitCode {
+    let plan = shrink(plan, Toy::new);
+    let is_broken = print_failure(&plan);
+    println!("faults that are needed: {}", plan.faults.len());
+    for (at, fault) in &plan.faults {
+        println!("  {:9.3} s  {fault:?}", at.as_micros() as f64 / 1e6);
+    }
+    if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Runs a plan again with a full trace and shows its last moments; whether a promise is broken.
+fn print_failure(plan: &Plan) -> bool {
+    let outcome = run(plan.clone(), Toy::new(), true);
+    let Some(violation) = outcome.violation else {
+        println!("no promise is broken");
+        return false;
+    };
+    println!("{}", chart(&outcome.trace, violation.at, LAST_MOMENTS));
+    println!("{}: {}", violation.promise.name(), violation.what);
+    true
+}

@@ -1,0 +1,119 @@
+//! What must hold (DESIGN §5), looked at while the world runs.
+
+mod agreement;
+mod memory;
+mod owners;
+mod recovery;
+mod reigns;
+
+use samovar_session::Session;
+use samovar_wire::Time;
+
+use crate::game::ProcessId;
+pub(crate) use agreement::{disagreement, picture};
+pub(crate) use memory::footprint;
+pub(crate) use owners::Owners;
+pub(crate) use recovery::Recoveries;
+pub(crate) use reigns::{News, Reigns};
+
+/// What was promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Promise {
+    /// When changes stop, all live members have the same objects, owners and values, and one host.
+    Convergence,
+    /// A stamp names one owner.
+    OneOwner,
+    /// At every peer the stamps of an object only grow.
+    StampsGrow,
+    /// A value is its owner's, and none comes back that was replaced.
+    OnlyTheOwnerSpeaks,
+    /// A term has one host, and at every peer terms only grow.
+    OneHost,
+    /// Reliable messages arrive once and in order.
+    Reliable,
+    /// Nothing accepted is lost.
+    Accepted,
+    /// Memory is bounded by live members and objects.
+    Memory,
+    /// Nobody honest is taken for a cheat.
+    NoBlame,
+    /// A drained machine has nothing due.
+    Timers,
+    /// A ticket opens a seat once.
+    Tickets,
+    /// Nothing panics.
+    Panic,
+    /// The game's own.
+    Game,
+}
+
+impl Promise {
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Convergence => "convergence",
+            Self::OneOwner => "one-owner",
+            Self::StampsGrow => "stamps-grow",
+            Self::OnlyTheOwnerSpeaks => "only-the-owner-speaks",
+            Self::OneHost => "one-host",
+            Self::Reliable => "reliable",
+            Self::Accepted => "accepted",
+            Self::Memory => "memory",
+            Self::NoBlame => "no-blame",
+            Self::Timers => "timers",
+            Self::Tickets => "tickets",
+            Self::Panic => "panic",
+            Self::Game => "game",
+        }
+    }
+}
+
+/// A promise that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Which.
+    pub promise: Promise,
+    /// How, for people.
+    pub what: String,
+}
+
+impl Broken {
+    /// A promise that is broken like this.
+    #[must_use]
+    pub fn new(promise: Promise, what: impl Into<String>) -> Self {
+        Self { promise, what: what.into() }
+    }
+}
+
+/// A broken promise, and when it broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The promise.
+    pub promise: Promise,
+    /// When, in the world's time.
+    pub at: Time,
+    /// How.
+    pub what: String,
+}
+
+/// The checkers that look at every process.
+#[derive(Debug, Default)]
+pub(crate) struct Checks {
+    pub(crate) owners: Owners,
+    pub(crate) reigns: Reigns,
+}
+
+impl Checks {
+    /// Looks at all objects of a process.
+    pub(crate) fn look(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
+        self.owners.look(process, session)
+    }
+
+    /// A process is no more.
+    pub(crate) fn forget(&mut self, process: ProcessId) {
+        self.owners.forget(process);
+        self.reigns.forget(process);
+    }
+}

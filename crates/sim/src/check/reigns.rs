@@ -1,0 +1,99 @@
+//! DESIGN §5.4: a term has one host, and at every peer terms only grow.
+
+use std::collections::BTreeMap;
+
+use samovar_session::Session;
+use samovar_wire::{PeerId, SessionId, Term};
+
+use super::{Broken, Promise};
+use crate::game::ProcessId;
+
+/// Who hosts by which term, as any peer ever said.
+#[derive(Debug, Default)]
+pub(crate) struct Reigns {
+    hosts: BTreeMap<(SessionId, Term), PeerId>,
+    /// What each process said last.
+    last: BTreeMap<ProcessId, Saying>,
+}
+
+/// What a look at a process's term brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// What was known.
+    None,
+    /// This process lives under another term than before; others did already.
+    Adopted,
+    /// A term that nobody has lived under before, and the host of the one before it.
+    Begun(Option<PeerId>),
+}
+
+/// Under whom a process says that it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Saying {
+    session: SessionId,
+    me: PeerId,
+    term: Term,
+    host: PeerId,
+}
+
+impl Reigns {
+    /// Looks at the term of a process.
+    pub(crate) fn look(&mut self, process: ProcessId, session: &Session) -> Result<News, Broken> {
+        let (id, me) = (session.warrant().session, session.me());
+        self.hear(process, Saying { session: id, me, term: session.term(), host: session.host() })
+    }
+
+    fn hear(&mut self, process: ProcessId, said: Saying) -> Result<News, Broken> {
+        let last = self.last.insert(process, said);
+        if last == Some(said) {
+            return Ok(News::None);
+        }
+        let Saying { session, me, term, host } = said;
+        if let Some(last) = last.filter(|last| (last.session, last.me) == (session, me) && last.term > term) {
+            return Err(Broken::new(
+                Promise::OneHost,
+                format!("{me} went from {:?} back to {term:?}", last.term),
+            ));
+        }
+        let before = self.hosts.range(..(session, term)).next_back().filter(|(key, _)| key.0 == session);
+        let before = before.map(|(_, &host)| host);
+        let is_new = !self.hosts.contains_key(&(session, term));
+        let known = *self.hosts.entry((session, term)).or_insert(host);
+        if known != host {
+            let what = format!("{term:?} is hosted by {known} and, says {me}, by {host}");
+            return Err(Broken::new(Promise::OneHost, what));
+        }
+        Ok(if is_new { News::Begun(before) } else { News::Adopted })
+    }
+
+    pub(crate) fn forget(&mut self, process: ProcessId) {
+        self.last.remove(&process);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn saying(me: u32, term: u64, host: u32) -> Saying {
+        Saying { session: SessionId(1), me: PeerId(me), term: Term(term), host: PeerId(host) }
+    }
+
+    #[test]
+    fn two_hosts_of_a_term_are_found() {
+        let mut reigns = Reigns::default();
+        assert_eq!(reigns.hear(0, saying(1, 256, 1)), Ok(News::Begun(None)));
+        assert_eq!(reigns.hear(1, saying(2, 256, 1)), Ok(News::Adopted));
+        assert_eq!(reigns.hear(1, saying(2, 512, 2)), Ok(News::Begun(Some(PeerId(1)))));
+        assert_eq!(reigns.hear(0, saying(1, 512, 1)).unwrap_err().promise, Promise::OneHost);
+    }
+
+    #[test]
+    fn a_peer_whose_term_shrinks_is_found() {
+        let mut reigns = Reigns::default();
+        assert_eq!(reigns.hear(0, saying(1, 512, 2)), Ok(News::Begun(None)));
+        assert_eq!(reigns.hear(0, saying(1, 256, 1)).unwrap_err().promise, Promise::OneHost);
+    }
+}

@@ -1,0 +1,86 @@
+//! A process's own clock: it began at some other time, runs a little fast or slow, and jumps.
+
+use samovar_wire::{Duration, Time};
+
+/// Millionths.
+const MILLION: i128 = 1_000_000;
+
+/// A clock that never goes backwards, as the clocks of drivers do not.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalClock {
+    world: Time,
+    local: Time,
+    /// How many millionths it is fast.
+    drift: i64,
+}
+
+impl LocalClock {
+    pub(crate) fn new(now: Time, local: Time, drift: i64) -> Self {
+        Self { world: now, local, drift: drift.clamp(-500_000, 500_000) }
+    }
+
+    /// What it shows.
+    pub(crate) fn local(&self, now: Time) -> Time {
+        let passed = i128::from(now.since(self.world).as_micros());
+        let shown = passed + passed * i128::from(self.drift) / MILLION;
+        self.local + Duration::from_micros(shown as u64)
+    }
+
+    /// The first moment at which it shows `local` or more.
+    pub(crate) fn world(&self, local: Time) -> Time {
+        if local == Time::FAR {
+            return Time::FAR;
+        }
+        let shown = i128::from(local.since(self.local).as_micros());
+        let passed = shown * MILLION / (MILLION + i128::from(self.drift));
+        let mut at = self.world + Duration::from_micros(passed as u64);
+        // Both divisions round; never by more than a few.
+        while self.local(at) < local {
+            at += Duration::from_micros(1);
+        }
+        at
+    }
+
+    /// It shows so much more from now on.
+    pub(crate) fn jump(&mut self, now: Time, by: Duration) {
+        (self.local, self.world) = (self.local(now) + by, now);
+    }
+
+    /// It stood still since `then`.
+    pub(crate) fn stand_still(&mut self, then: Time, now: Time) {
+        (self.local, self.world) = (self.local(then), now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn the_moment_of_a_local_time_is_the_first_that_shows_it() {
+        for drift in [-50_000, -137, 0, 1, 250, 50_000] {
+            let start = Time::from_micros(9_000_000);
+            let clock = LocalClock::new(start, Time::from_micros(123_456), drift);
+            for ahead in [0, 1, 17, 999_999, 86_400_000_000] {
+                let local = Time::from_micros(123_456 + ahead);
+                let at = clock.world(local);
+                assert!(clock.local(at) >= local, "{drift} {ahead}");
+                assert!(at == start || clock.local(at - Duration::from_micros(1)) < local);
+            }
+        }
+    }
+
+    #[test]
+    fn jumps_and_standstills_never_go_back() {
+        let mut clock = LocalClock::new(Time::ZERO, Time::from_micros(5), 100);
+        let at = |ms: u64| Time::from_micros(ms * 1_000);
+        clock.jump(at(10), Duration::from_millis(3_000));
+        assert!(clock.local(at(10)) >= Time::from_micros(3_010_000));
+        let before = clock.local(at(20));
+        clock.stand_still(at(20), at(900));
+        assert_eq!(clock.local(at(900)), before);
+        assert!(clock.local(at(901)) > before);
+    }
+}

@@ -1,0 +1,120 @@
+//! Datagrams one way: they are lost, late, doubled and overtaken.
+
+use samovar_wire::Time;
+
+use super::Weather;
+use crate::dice::Dice;
+
+/// What a path's next datagram depends on besides the weather.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pipe {
+    is_bad: bool,
+    free_at: Time,
+}
+
+impl Pipe {
+    /// When a datagram arrives: once, twice or not at all.
+    pub(crate) fn carry(
+        &mut self,
+        now: Time,
+        bytes: usize,
+        weather: &Weather,
+        dice: &mut Dice,
+    ) -> [Option<Time>; 2] {
+        let waiting = weather.waiting(now, self.free_at);
+        if waiting + bytes as u64 > weather.queue && waiting > 0 {
+            return [None, None];
+        }
+        self.free_at = self.free_at.max(now) + weather.serialisation(bytes);
+        if weather.loss.strikes(&mut self.is_bad, dice) {
+            return [None, None];
+        }
+        let first = self.free_at + weather.delay(dice);
+        let second = dice.chance(weather.duplication).then(|| self.free_at + weather.delay(dice));
+        [Some(first), second]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Loss;
+    use super::*;
+    use samovar_wire::Duration;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    const PACKETS: usize = 200_000;
+
+    /// Sends packets of 100 bytes, one each millisecond.
+    fn arrivals(weather: &Weather) -> Vec<[Option<Time>; 2]> {
+        let (mut pipe, mut dice) = (Pipe::default(), Dice::new(3));
+        let at = |n: usize| Time::from_micros(n as u64 * 1_000);
+        (0..PACKETS).map(|n| pipe.carry(at(n), 100, weather, &mut dice)).collect()
+    }
+
+    fn lost(arrivals: &[[Option<Time>; 2]]) -> f64 {
+        arrivals.iter().filter(|pair| pair[0].is_none()).count() as f64 / arrivals.len() as f64
+    }
+
+    #[test]
+    fn a_path_loses_the_share_that_it_says() {
+        let bursts = Loss::Bursts { begin: 0.01, end: 0.2, good: 0.001, bad: 0.8 };
+        for loss in [Loss::Random(0.0), Loss::Random(0.05), Loss::Random(0.3), bursts] {
+            let share = lost(&arrivals(&Weather { loss, ..Weather::fair() }));
+            assert!((share - loss.mean()).abs() < 0.003, "{loss:?}: {share}");
+        }
+    }
+
+    #[test]
+    fn bursts_come_in_runs_of_the_length_that_they_say() {
+        let loss = Loss::Bursts { begin: 0.01, end: 0.2, good: 0.0, bad: 1.0 };
+        let arrivals = arrivals(&Weather { loss, ..Weather::fair() });
+        let starts = arrivals.windows(2).filter(|w| w[0][0].is_some() && w[1][0].is_none()).count();
+        let run = lost(&arrivals) * PACKETS as f64 / starts as f64;
+        assert!((4.7..5.3).contains(&run), "{run}");
+    }
+
+    #[test]
+    fn delays_are_what_latency_and_jitter_say() {
+        let weather = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.0);
+        let delays: Vec<_> = arrivals(&weather)
+            .iter()
+            .enumerate()
+            .map(|(n, pair)| pair[0].unwrap().as_micros() - n as u64 * 1_000)
+            .collect();
+        let mean = delays.iter().sum::<u64>() / delays.len() as u64;
+        assert!((39_800..40_200).contains(&mean), "{mean}");
+        assert!(delays.iter().all(|delay| (30_000..50_000).contains(delay)));
+    }
+
+    #[test]
+    fn packets_are_doubled_and_overtaken_as_often_as_said() {
+        let weather = Weather {
+            duplication: 0.1,
+            reordering: 0.1,
+            jitter: Duration::ZERO,
+            ..Weather::of(Duration::from_millis(40), Duration::ZERO, 0.0)
+        };
+        let arrivals = arrivals(&weather);
+        let share = |count: usize| count as f64 / PACKETS as f64;
+        let doubled = share(arrivals.iter().filter(|pair| pair[1].is_some()).count());
+        assert!((0.09..0.11).contains(&doubled), "{doubled}");
+        let held = arrivals
+            .iter()
+            .enumerate()
+            .filter(|(n, pair)| pair[0].is_some_and(|at| at > Time::from_micros(*n as u64 * 1_000 + 20_000)));
+        let held = share(held.count());
+        assert!((0.09..0.11).contains(&held), "{held}");
+    }
+
+    #[test]
+    fn a_full_queue_drops_and_a_clogged_path_is_late() {
+        // 100,000 bytes a second are offered, half of them fit.
+        let weather = Weather { bandwidth: Some(50_000), queue: 10_000, ..Weather::fair() };
+        let arrivals = arrivals(&weather);
+        assert!((lost(&arrivals) - 0.5).abs() < 0.01);
+        let latest = arrivals.iter().enumerate().filter_map(|(n, pair)| Some((n, pair[0]?)));
+        let longest = latest.map(|(n, at)| at.as_micros() - n as u64 * 1_000).max().unwrap();
+        assert!((200_000..225_000).contains(&longest), "{longest}");
+    }
+}

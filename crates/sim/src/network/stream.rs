@@ -1,0 +1,113 @@
+//! Bytes one way, complete and in order: TCP below a WebSocket, or SCTP's reliable mode. A loss is a delay.
+
+use std::collections::VecDeque;
+
+use samovar_wire::{Duration, Time};
+
+use super::Weather;
+use crate::dice::Dice;
+
+/// A first retransmission after a gap: what follows is acknowledged, and tells of it.
+const FAST: Duration = Duration::from_millis(20);
+/// A retransmission by time-out; doubles with each that is lost, too.
+const TIMEOUT: Duration = Duration::from_millis(250);
+/// Losses in a row of one message at most.
+const LOSSES_MAX: u32 = 6;
+
+/// One direction of a stream.
+#[derive(Debug, Default)]
+pub(crate) struct Stream<M> {
+    is_bad: bool,
+    free_at: Time,
+    /// Nothing arrives before what was sent earlier.
+    last: Time,
+    /// What was sent while nothing came through.
+    held: VecDeque<M>,
+    held_bytes: u64,
+}
+
+impl<M> Stream<M> {
+    pub(crate) fn new() -> Self {
+        Self { is_bad: false, free_at: Time::ZERO, last: Time::ZERO, held: VecDeque::new(), held_bytes: 0 }
+    }
+
+    /// When a message arrives that is sent now.
+    pub(crate) fn carry(&mut self, now: Time, bytes: usize, weather: &Weather, dice: &mut Dice) -> Time {
+        self.free_at = self.free_at.max(now) + weather.serialisation(bytes);
+        let mut at = self.free_at + weather.delay(dice);
+        let mut wait = FAST + weather.latency.times(2);
+        let mut is_lost = weather.loss.strikes(&mut self.is_bad, dice);
+        for _ in 0..LOSSES_MAX {
+            if !is_lost {
+                break;
+            }
+            at += wait;
+            wait = wait.times(2).max(TIMEOUT);
+            // A burst is over by the time that the message is sent again.
+            is_lost = dice.chance(weather.loss.mean());
+        }
+        self.last = at.max(self.last);
+        self.last
+    }
+
+    /// Keeps a message until something comes through again.
+    pub(crate) fn hold(&mut self, message: M, bytes: usize) {
+        self.held.push_back(message);
+        self.held_bytes += bytes as u64;
+    }
+
+    /// Whether something is being kept: then what is sent now queues up behind it.
+    pub(crate) fn is_holding(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// What was kept, to be sent now.
+    pub(crate) fn release(&mut self) -> VecDeque<M> {
+        self.held_bytes = 0;
+        std::mem::take(&mut self.held)
+    }
+
+    /// Bytes that the sender's buffer holds.
+    pub(crate) fn backlog(&self, now: Time, weather: &Weather) -> u64 {
+        self.held_bytes + weather.waiting(now, self.free_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Loss;
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn a_stream_keeps_its_order_and_its_losses_are_delays() {
+        let fair = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.0);
+        let lossy = Weather { loss: Loss::Random(0.05), ..fair };
+        let delays = |weather: &Weather| -> Vec<u64> {
+            let (mut stream, mut dice) = (Stream::<()>::new(), Dice::new(5));
+            let mut last = Time::ZERO;
+            let carry = |n: u64| {
+                let sent = Time::from_micros(n * 500_000);
+                let at = stream.carry(sent, 100, weather, &mut dice);
+                assert!(at >= last);
+                last = at;
+                at.since(sent).as_micros()
+            };
+            (0..20_000).map(carry).collect()
+        };
+        let late = |delays: &[u64]| delays.iter().filter(|&&delay| delay >= 100_000).count();
+        assert_eq!(late(&delays(&fair)), 0);
+        assert!((850..1_200).contains(&late(&delays(&lossy))), "{}", late(&delays(&lossy)));
+    }
+
+    #[test]
+    fn what_is_held_comes_out_as_it_went_in() {
+        let mut stream = Stream::new();
+        (0..5).for_each(|n| stream.hold(n, 10));
+        assert_eq!(stream.backlog(Time::ZERO, &Weather::fair()), 50);
+        assert!(stream.is_holding());
+        assert_eq!(stream.release(), [0, 1, 2, 3, 4]);
+        assert!(!stream.is_holding());
+    }
+}

@@ -1,0 +1,142 @@
+//! The conditions that a path is under.
+
+use samovar_wire::{Duration, Time};
+
+use crate::dice::Dice;
+
+/// How a path loses packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Loss {
+    /// Each packet by itself, with this probability.
+    Random(f64),
+    /// In runs (Gilbert 1960, Elliott 1963): the path is good or bad, and changes with each packet.
+    Bursts {
+        /// The probability that a good path is bad for the next packet.
+        begin: f64,
+        /// The probability that a bad path is good for the next packet.
+        end: f64,
+        /// What a good path loses.
+        good: f64,
+        /// What a bad path loses.
+        bad: f64,
+    },
+}
+
+impl Loss {
+    /// The share of packets that is lost in the long run.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Self::Random(probability) => probability,
+            Self::Bursts { begin, end, good, bad } => {
+                let share = if begin + end > 0.0 { begin / (begin + end) } else { 0.0 };
+                share * bad + (1.0 - share) * good
+            }
+        }
+    }
+
+    /// Whether the next packet is lost. `is_bad` is the path's state, kept by the path.
+    pub(crate) fn strikes(&self, is_bad: &mut bool, dice: &mut Dice) -> bool {
+        match *self {
+            Self::Random(probability) => dice.chance(probability),
+            Self::Bursts { begin, end, good, bad } => {
+                *is_bad = if *is_bad { !dice.chance(end) } else { dice.chance(begin) };
+                dice.chance(if *is_bad { bad } else { good })
+            }
+        }
+    }
+}
+
+/// The conditions of a path, one way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weather {
+    /// The shortest time that a packet is on its way.
+    pub latency: Duration,
+    /// What is added to that: the sum of two rolls below this, so this on average and twice this at most.
+    pub jitter: Duration,
+    /// The probability that a packet is delayed by up to [`Weather::spike`] besides.
+    pub spikes: f64,
+    /// The longest such delay.
+    pub spike: Duration,
+    /// How packets are lost. On a stream a loss is a delay.
+    pub loss: Loss,
+    /// The probability that a packet arrives twice.
+    pub duplication: f64,
+    /// The probability that a packet is held back by up to four times the latency, so that others overtake it. Where
+    /// jitter exceeds the time between two packets they overtake each other anyway.
+    pub reordering: f64,
+    /// Bytes per second; `None` for more than anybody sends.
+    pub bandwidth: Option<u64>,
+    /// Bytes that may wait for the bandwidth; what finds the queue full is lost.
+    pub queue: u64,
+}
+
+impl Weather {
+    /// A path without faults: 15 ms one way, 2 ms of jitter.
+    #[must_use]
+    pub const fn fair() -> Self {
+        Self {
+            latency: Duration::from_millis(15),
+            jitter: Duration::from_millis(2),
+            spikes: 0.0,
+            spike: Duration::ZERO,
+            loss: Loss::Random(0.0),
+            duplication: 0.0,
+            reordering: 0.0,
+            bandwidth: None,
+            queue: 64 * 1_024,
+        }
+    }
+
+    /// A path of this round trip, jitter and loss.
+    #[must_use]
+    pub const fn of(round_trip: Duration, jitter: Duration, loss: f64) -> Self {
+        let latency = Duration::from_micros(round_trip.as_micros() / 2);
+        Self { latency, jitter, loss: Loss::Random(loss), ..Self::fair() }
+    }
+
+    /// Some conditions that players have: from a good line to a bad train.
+    #[must_use]
+    pub fn some(dice: &mut Dice) -> Self {
+        let severity = dice.below(4);
+        let loss = match dice.below(3) {
+            0 => Loss::Random(0.0),
+            1 => Loss::Random(0.02 * severity as f64),
+            _ => Loss::Bursts { begin: 0.002 * severity as f64, end: 0.25, good: 0.002, bad: 0.6 },
+        };
+        Self {
+            latency: dice.millis(2, 20 + 30 * severity),
+            jitter: dice.millis(0, 2 + 8 * severity),
+            spikes: if severity > 1 { 0.001 } else { 0.0 },
+            spike: dice.millis(20, 150),
+            loss,
+            duplication: if dice.chance(0.3) { 0.02 } else { 0.0 },
+            reordering: if dice.chance(0.3) { 0.02 } else { 0.0 },
+            bandwidth: dice.chance(0.3).then(|| dice.range(40_000, 400_000)),
+            queue: dice.range(8, 128) * 1_024,
+        }
+    }
+
+    /// How long a packet that goes out now is on its way.
+    pub(crate) fn delay(&self, dice: &mut Dice) -> Duration {
+        let mut delay = self.latency + dice.span(self.jitter) + dice.span(self.jitter);
+        if dice.chance(self.spikes) {
+            delay = delay + dice.span(self.spike);
+        }
+        if dice.chance(self.reordering) {
+            delay = delay + dice.span(self.latency.times(4));
+        }
+        delay
+    }
+
+    /// How long it takes to put so many bytes on the path.
+    pub(crate) fn serialisation(&self, bytes: usize) -> Duration {
+        let micros = self.bandwidth.map_or(0, |rate| bytes as u64 * 1_000_000 / rate.max(1));
+        Duration::from_micros(micros)
+    }
+
+    /// How many bytes still wait when the path is busy until `free_at`.
+    pub(crate) fn waiting(&self, now: Time, free_at: Time) -> u64 {
+        self.bandwidth.map_or(0, |rate| free_at.since(now).as_micros().saturating_mul(rate) / 1_000_000)
+    }
+}

@@ -1,0 +1,68 @@
+//! What a run is made of: who plays, under which conditions, and what happens to them.
+
+use samovar_session::Rules;
+use samovar_wire::{Duration, Time};
+
+use crate::fault::Fault;
+use crate::network::Weather;
+
+/// Everything that decides a run beside the game and the seed of its chance.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The seed.
+    pub seed: u64,
+    /// Players that are there before anything happens.
+    pub players: usize,
+    /// Frames of a game per second.
+    pub frame_rate: u64,
+    /// Updates per second to each peer.
+    pub update_rate: u64,
+    /// The conditions of direct paths.
+    pub direct: Weather,
+    /// The conditions of the paths to the relay.
+    pub relay: Weather,
+    /// How long the relay's disk takes for a record.
+    pub disk: Duration,
+    /// The greatest drift of a clock, in millionths.
+    pub drift: u64,
+    /// Whether direct connections can be opened at all.
+    pub has_direct: bool,
+    /// Percent of the stated bound that the memory of a peer may reach.
+    pub memory: usize,
+    /// Whether what happens is one failure at a time, so that nothing accepted may be lost.
+    pub is_single: bool,
+    /// How the session is kept alive.
+    pub rules: Rules,
+    /// When everything is healed, from the moment at which all players are members.
+    pub lasts: Duration,
+    /// What happens when, counted from the same moment, in any order.
+    pub faults: Vec<(Time, Fault)>,
+}
+
+impl Plan {
+    /// So many players on fair paths, to whom nothing happens for five seconds.
+    #[must_use]
+    pub fn calm(seed: u64, players: usize) -> Self {
+        Self {
+            seed,
+            players,
+            frame_rate: 30,
+            update_rate: 30,
+            direct: Weather::fair(),
+            relay: Weather::fair(),
+            disk: Duration::from_millis(2),
+            drift: 50,
+            has_direct: true,
+            memory: 100,
+            is_single: false,
+            rules: Rules::default(),
+            lasts: Duration::from_millis(5_000),
+            faults: Vec::new(),
+        }
+    }
+
+    /// Adds a fault, so many milliseconds after all players are members.
+    pub fn strike(&mut self, at_ms: u64, fault: Fault) {
+        self.faults.push((Time::from_micros(at_ms * 1_000), fault));
+    }
+}

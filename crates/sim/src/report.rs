@@ -1,0 +1,233 @@
+//! Many runs in one summary, for people and for machines.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use samovar_wire::Duration;
+
+use crate::check::Violation;
+use crate::run::Outcome;
+
+/// Upper bounds of the histogram's rows, in milliseconds.
+const ROWS: [u64; 14] = [50, 100, 150, 200, 300, 400, 500, 750, 1_000, 1_500, 2_000, 5_000, 10_000, u64::MAX];
+/// The longest bar.
+const BAR: usize = 50;
+
+/// Spans of time, of which some are asked for by rank.
+#[derive(Clone, Debug, Default)]
+pub struct Spans {
+    micros: Vec<u64>,
+    is_sorted: bool,
+}
+
+impl Spans {
+    /// Adds a span.
+    pub fn add(&mut self, span: Duration) {
+        self.micros.push(span.as_micros());
+        self.is_sorted = false;
+    }
+
+    /// Adds all spans of another collection.
+    pub fn merge(&mut self, other: &Self) {
+        self.micros.extend_from_slice(&other.micros);
+        self.is_sorted = false;
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.micros.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.micros.is_empty()
+    }
+
+    /// The least span that this share of all spans does not exceed (nearest rank), in milliseconds; zero of none.
+    pub fn percentile(&mut self, share: f64) -> f64 {
+        if !self.is_sorted {
+            self.micros.sort_unstable();
+            self.is_sorted = true;
+        }
+        let rank = (share * self.micros.len() as f64).ceil() as usize;
+        self.micros.get(rank.saturating_sub(1)).map_or(0.0, |&micros| micros as f64 / 1_000.0)
+    }
+
+    /// A histogram, one row a line.
+    #[must_use]
+    pub fn histogram(&self) -> String {
+        let mut counts = [0usize; ROWS.len()];
+        for micros in &self.micros {
+            let row =
+                ROWS.iter().position(|&row| *micros <= row.saturating_mul(1_000)).unwrap_or(ROWS.len() - 1);
+            counts[row] += 1;
+        }
+        let most = counts.iter().copied().max().unwrap_or(0).max(1);
+        let last = counts.iter().rposition(|&count| count > 0).unwrap_or(0);
+        let mut text = String::new();
+        for (row, &count) in counts.iter().enumerate().take(last + 1) {
+            let label = if ROWS[row] == u64::MAX { "more".to_owned() } else { format!("{} ms", ROWS[row]) };
+            let bar = "#".repeat((count * BAR).div_ceil(most));
+            let _ = writeln!(text, "  {label:>9} {count:>7} {bar}");
+        }
+        text
+    }
+}
+
+/// A run that broke a promise.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The seed.
+    pub seed: u64,
+    /// The scenario.
+    pub scenario: &'static str,
+    /// What was broken.
+    pub violation: Violation,
+}
+
+/// What many runs came to.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Runs.
+    pub runs: u64,
+    /// Time that passed in their worlds.
+    pub simulated_micros: u64,
+    /// Faults that struck, by kind.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// Changes of host.
+    pub host_changes: u64,
+    /// Hosts that were replaced though nothing was wrong with them.
+    pub deposed: u64,
+    /// Packets handed to peers.
+    pub packets: u64,
+    /// The largest footprint of a peer.
+    pub footprint: usize,
+    /// From an old host's last packet until all survivors went on.
+    pub recoveries: Spans,
+    /// Runs that broke a promise.
+    pub failures: Vec<Failure>,
+}
+
+impl Summary {
+    /// Adds a run.
+    pub fn add(&mut self, scenario: &'static str, seed: u64, outcome: &Outcome) {
+        self.runs += 1;
+        self.simulated_micros += outcome.simulated.as_micros();
+        for (kind, count) in &outcome.figures.faults {
+            *self.faults.entry(kind).or_default() += count;
+        }
+        self.host_changes += outcome.figures.host_changes;
+        self.deposed += outcome.figures.deposed;
+        self.packets += outcome.figures.packets;
+        self.footprint = self.footprint.max(outcome.figures.footprint);
+        outcome.recoveries.iter().for_each(|&span| self.recoveries.add(span));
+        if let Some(violation) = outcome.violation.clone() {
+            self.failures.push(Failure { seed, scenario, violation });
+        }
+    }
+
+    /// Adds what others ran.
+    pub fn merge(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.simulated_micros += other.simulated_micros;
+        for (kind, count) in other.faults {
+            *self.faults.entry(kind).or_default() += count;
+        }
+        self.host_changes += other.host_changes;
+        self.deposed += other.deposed;
+        self.packets += other.packets;
+        self.footprint = self.footprint.max(other.footprint);
+        self.recoveries.merge(&other.recoveries);
+        self.failures.extend(other.failures);
+        self.failures.sort_by_key(|failure| (failure.scenario, failure.seed));
+    }
+
+    /// Hours that passed in the worlds.
+    #[must_use]
+    pub fn simulated_hours(&self) -> f64 {
+        self.simulated_micros as f64 / 3.6e9
+    }
+
+    /// One JSON object: `runs`, `simulatedHours`, `faults`, `hostChanges`, `healthyHostsDeposed`, `recoveryMs`,
+    /// `violations`. All names in it are this crate's own, so nothing needs escaping but what a violation says, which
+    /// is left out.
+    pub fn json(&mut self) -> String {
+        let faults: Vec<_> = self.faults.iter().map(|(kind, count)| format!("\"{kind}\":{count}")).collect();
+        let violation = |failure: &Failure| {
+            let (seed, scenario, promise) =
+                (failure.seed, failure.scenario, failure.violation.promise.name());
+            format!("{{\"seed\":{seed},\"scenario\":\"{scenario}\",\"promise\":\"{promise}\"}}")
+        };
+        let violations: Vec<_> = self.failures.iter().map(violation).collect();
+        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| self.recoveries.percentile(share));
+        format!(
+            "{{\"runs\":{},\"simulatedHours\":{:.4},\"faults\":{{{}}},\"hostChanges\":{},\
+             \"healthyHostsDeposed\":{},\"recoveryMs\":{{\"count\":{},\"p50\":{p50:.1},\"p99\":{p99:.1},\
+             \"max\":{max:.1}}},\"violations\":[{}]}}",
+            self.runs,
+            self.simulated_hours(),
+            faults.join(","),
+            self.host_changes,
+            self.deposed,
+            self.recoveries.len(),
+            violations.join(","),
+        )
+    }
+}
+
+impl core::fmt::Display for Summary {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        writeln!(f, "runs                  {:>10}", self.runs)?;
+        writeln!(f, "simulated hours       {:>10.2}", self.simulated_hours())?;
+        writeln!(f, "packets delivered     {:>10}", self.packets)?;
+        writeln!(f, "host changes          {:>10}", self.host_changes)?;
+        writeln!(f, "healthy hosts deposed {:>10}", self.deposed)?;
+        writeln!(f, "largest peer's weight {:>10} bytes of Debug output", self.footprint)?;
+        writeln!(f, "faults")?;
+        for (kind, count) in &self.faults {
+            writeln!(f, "  {kind:<20}{count:>10}")?;
+        }
+        let mut recoveries = self.recoveries.clone();
+        if !recoveries.is_empty() {
+            let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| recoveries.percentile(share));
+            writeln!(
+                f,
+                "recoveries: {} (p50 {p50:.0} ms, p99 {p99:.0} ms, max {max:.0} ms)",
+                recoveries.len()
+            )?;
+            write!(f, "{}", recoveries.histogram())?;
+        }
+        writeln!(f, "violations            {:>10}", self.failures.len())?;
+        for failure in &self.failures {
+            let Violation { promise, at, what } = &failure.violation;
+            let (seed, scenario) = (failure.seed, failure.scenario);
+            let at = at.as_micros() as f64 / 1e6;
+            writeln!(f, "  {scenario} seed {seed}: {} at {at:.3} s: {what}", promise.name())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn percentiles_are_of_the_nearest_rank() {
+        let mut spans = Spans::default();
+        assert_eq!(spans.percentile(0.5), 0.0);
+        (1..=100).rev().for_each(|ms| spans.add(Duration::from_millis(ms)));
+        assert_eq!([0.5, 0.99, 1.0].map(|share| spans.percentile(share)), [50.0, 99.0, 100.0]);
+        assert!(spans.histogram().contains("50 ms      50"));
+    }
+
+    #[test]
+    fn an_empty_summary_is_a_json_object() {
+        let json = Summary::default().json();
+        assert!(json.starts_with("{\"runs\":0,") && json.ends_with("\"violations\":[]}"), "{json}");
+    }
+}

@@ -1,0 +1,73 @@
+//! One run of a plan, and what came of it.
+
+use std::collections::BTreeMap;
+
+use samovar_wire::Duration;
+
+use crate::check::Violation;
+use crate::game::Game;
+use crate::plan::Plan;
+use crate::trace::Trace;
+pub use crate::world::Figures;
+use crate::world::World;
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The promise that was broken, if one was: there the run ended.
+    pub violation: Option<Violation>,
+    /// How much time passed in the world.
+    pub simulated: Duration,
+    /// From an old host's last packet until all survivors saw the beacon move under a new one.
+    pub recoveries: Vec<Duration>,
+    /// What was counted.
+    pub figures: Figures,
+    /// What happened.
+    pub trace: Trace,
+}
+
+/// Runs a plan. `full_trace` records every packet, for a reader; without it the trace is a hash.
+pub fn run<G: Game>(plan: Plan, game: G, full_trace: bool) -> Outcome {
+    let mut world = World::new(plan, game, full_trace);
+    let start = world.now();
+    world.play();
+    Outcome {
+        violation: world.violation().cloned(),
+        simulated: world.now().since(start),
+        recoveries: world.recovery_times().to_vec(),
+        figures: world.figures().clone(),
+        trace: world.trace().clone(),
+    }
+}
+
+/// Leaves out the faults of a plan without which the same promise is still broken.
+///
+/// First halves, then quarters, and so on down to single faults are left out (Zeller's ddmin without its complements),
+/// until no single one can be.
+pub fn shrink<G: Game>(plan: &Plan, mut game: impl FnMut() -> G) -> Plan {
+    let promise = |plan: &Plan, game: G| run(plan.clone(), game, false).violation.map(|v| v.promise);
+    let mut best = plan.clone();
+    let Some(broken) = promise(&best, game()) else { return best };
+    let mut size = best.faults.len().div_ceil(2).max(1);
+    loop {
+        let mut at = 0;
+        let mut shrunk = false;
+        while at < best.faults.len() {
+            let mut fewer = best.clone();
+            let end = (at + size).min(fewer.faults.len());
+            fewer.faults.drain(at..end);
+            if promise(&fewer, game()) == Some(broken) {
+                (best, shrunk) = (fewer, true);
+            } else {
+                at += size;
+            }
+        }
+        if size == 1 && !shrunk {
+            return best;
+        }
+        size = (size / 2).max(1);
+    }
+}
+
+/// Faults by kind, of many runs.
+pub type FaultCounts = BTreeMap<&'static str, u64>;

@@ -1,0 +1,116 @@
+//! What can happen to a game, by name.
+
+mod chaos;
+mod crashes;
+mod joins;
+mod partitions;
+mod relays;
+mod sleepers;
+
+use samovar_session::Topology;
+use samovar_wire::Duration;
+
+use crate::dice::Dice;
+use crate::network::Weather;
+use crate::plan::Plan;
+
+/// A kind of run: a name, what it shows, and how a seed becomes a plan.
+#[derive(Clone, Copy)]
+pub struct Scenario {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it shows.
+    pub about: &'static str,
+    make: fn(u64) -> Plan,
+}
+
+impl Scenario {
+    /// The plan of a seed, in a mesh.
+    #[must_use]
+    pub fn plan(&self, seed: u64) -> Plan {
+        (self.make)(seed)
+    }
+
+    /// The same plan in a topology.
+    #[must_use]
+    pub fn plan_in(&self, topology: Topology, seed: u64) -> Plan {
+        let mut plan = self.plan(seed);
+        plan.rules.topology = topology;
+        plan
+    }
+
+    /// The scenario of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        SCENARIOS.iter().find(|scenario| scenario.name == name)
+    }
+}
+
+const fn scenario(name: &'static str, about: &'static str, make: fn(u64) -> Plan) -> Scenario {
+    Scenario { name, about, make }
+}
+
+/// All scenarios; the last is `chaos`.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario("calm", "nothing happens: what the simulator's speed is measured by", joins::calm),
+    scenario("host-crash", "the host's process ends, its sockets close", crashes::host_crash),
+    scenario("silent-death", "the host's cable is cut", crashes::silent_death),
+    scenario(
+        "host-and-backup-crash",
+        "the host and who succeeds it end at once",
+        crashes::host_and_backup_crash,
+    ),
+    scenario("all-but-one-crash", "one member is left", crashes::all_but_one_crash),
+    scenario(
+        "relay-crash-then-host-crash",
+        "the witness is gone when the host goes",
+        relays::relay_crash_then_host_crash,
+    ),
+    scenario(
+        "partition-with-host-in-minority",
+        "the host is cut off with less than half",
+        partitions::host_in_minority,
+    ),
+    scenario(
+        "asymmetric-partition",
+        "some are heard and do not hear, or the other way round",
+        partitions::asymmetric,
+    ),
+    scenario("flapping-link", "a player's network comes and goes", partitions::flapping),
+    scenario("hidden-host", "the host's tab goes to the background", sleepers::hidden_host),
+    scenario("sleeping-host-wakes", "the host's lid is closed and opened", sleepers::sleeping_host_wakes),
+    scenario("rolling-joins", "players come while hosts go", joins::rolling_joins),
+    scenario("hand-over", "the host gives its office away and stays", joins::hand_over),
+    scenario("mass-leave", "all but a few leave at once, the host among them", joins::mass_leave),
+    scenario(
+        "two-claims-at-once",
+        "the host is gone and its successors do not reach each other",
+        partitions::two_claims,
+    ),
+    scenario(
+        "relay-restarts-with-stale-host",
+        "a host that was replaced meets the relay's next life",
+        relays::stale_host,
+    ),
+    scenario("old-ticket-replayed", "somebody shows a ticket that was used", joins::old_ticket),
+    scenario("chaos", "everything at once, 2 to 12 players", chaos::chaos),
+];
+
+/// A plan of so many players under some weather, rolled from the seed, and the dice for the rest of it.
+fn some_plan(seed: u64, players: u64) -> (Plan, Dice) {
+    let mut dice = Dice::new(seed ^ 0x5ce7_a410);
+    let mut plan = Plan::calm(seed, players as usize);
+    let rate = *dice.pick(&[20, 30, 60]).unwrap_or(&30);
+    (plan.frame_rate, plan.update_rate) = (rate, rate);
+    plan.direct = Weather::some(&mut dice);
+    plan.relay = Weather { bandwidth: None, ..Weather::some(&mut dice) };
+    plan.disk = dice.millis(1, 20);
+    plan.drift = dice.below(300);
+    plan.has_direct = dice.chance(0.9);
+    plan.rules.backups = if dice.chance(0.25) { 2 } else { 1 };
+    (plan, dice)
+}
+
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_millis(seconds * 1_000)
+}

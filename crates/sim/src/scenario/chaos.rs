@@ -1,0 +1,83 @@
+//! Everything at once.
+
+use samovar_wire::Duration;
+
+use super::some_plan;
+use crate::dice::Dice;
+use crate::fault::{Beyond, Direction, Fault, Group, Who};
+use crate::network::Weather;
+use crate::plan::Plan;
+
+/// Players at most; those that join on the way included.
+const PLAYERS_MAX: usize = 12;
+
+pub(super) fn chaos(seed: u64) -> Plan {
+    let mut first = Dice::new(seed ^ 0xc4a0_5000);
+    let (mut plan, mut dice) = some_plan(seed, first.range(2, 10));
+    let mut players = plan.players;
+    let faults = dice.range(3, 14);
+    let mut at = dice.range(50, 600);
+    for _ in 0..faults {
+        let fault = some_fault(&mut dice, players);
+        if fault == Fault::Join {
+            if players >= PLAYERS_MAX {
+                continue;
+            }
+            players += 1;
+        }
+        plan.strike(at, fault);
+        // Now and then several strike at one moment.
+        at += if dice.chance(0.25) { 0 } else { dice.range(10, 1_200) };
+    }
+    plan.lasts = Duration::from_millis(at) + dice.millis(500, 4_000);
+    plan
+}
+
+fn someone(dice: &mut Dice, players: usize) -> Who {
+    match dice.below(6) {
+        0 | 1 => Who::Host,
+        2 => Who::Backup,
+        3 => Who::Players(dice.number() & dice.number() & ((1 << players) - 1)),
+        _ => Who::Player(dice.below(players as u64) as usize),
+    }
+}
+
+fn some_fault(dice: &mut Dice, players: usize) -> Fault {
+    let who = someone(dice, players);
+    let back = dice.chance(0.8).then(|| dice.millis(50, 4_000));
+    let lasts = if dice.chance(0.5) { dice.millis(50, 1_500) } else { dice.millis(1_000, 7_000) };
+    match dice.below(25) {
+        0..=2 => Fault::Join,
+        3 => Fault::Leave(who),
+        4..=6 => Fault::Crash { who, back },
+        7 | 8 => Fault::Death { who, back },
+        9 | 10 => Fault::Sleep { who, lasts, clock_stops: dice.chance(0.3) },
+        11 => Fault::Stall { who, lasts },
+        12 => Fault::Hide { who, lasts },
+        13 => Fault::ClockJump { who, by: lasts },
+        14 => Fault::RelayCrash { lasts },
+        15 => Fault::SlowDisk { delay: dice.millis(20, 1_500), lasts },
+        16 | 17 => some_cut(dice, who, lasts),
+        18 => Fault::Flap { who, times: dice.range(2, 8) as u32, period: dice.millis(30, 600) },
+        19 | 20 => Fault::Storm { weather: Weather::some(dice), lasts },
+        21 => Fault::Clog { who, bandwidth: dice.range(2_000, 20_000), lasts },
+        22 => Fault::NoDirect { lasts },
+        23 => Fault::HandOver,
+        _ => Fault::OldTicket { who },
+    }
+}
+
+fn some_cut(dice: &mut Dice, who: Who, lasts: Duration) -> Fault {
+    let who = if dice.chance(0.3) { Who::HostAnd(dice.below(4) as usize) } else { who };
+    let direction = match dice.below(4) {
+        0 => Direction::In,
+        1 => Direction::Out,
+        _ => Direction::Both,
+    };
+    let beyond = match dice.below(4) {
+        0 => Beyond::Relay,
+        1 => Beyond::Players,
+        _ => Beyond::Rest,
+    };
+    Fault::Cut { group: Group { who, relay: dice.chance(0.3) }, beyond, direction, lasts }
+}

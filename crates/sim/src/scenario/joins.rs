@@ -1,0 +1,76 @@
+//! Players that come and go.
+
+use super::{seconds, some_plan};
+use crate::fault::{Fault, Who};
+use crate::plan::Plan;
+
+pub(super) fn calm(seed: u64) -> Plan {
+    let mut plan = Plan::calm(seed, 5);
+    plan.lasts = seconds(60);
+    plan
+}
+
+pub(super) fn rolling_joins(seed: u64) -> Plan {
+    let (mut plan, mut dice) = some_plan(seed, 2);
+    let mut at = 100;
+    for round in 0..6 {
+        plan.strike(at, Fault::Join);
+        at += dice.range(50, 700);
+        if round % 2 == 1 {
+            let back = dice.chance(0.5).then(|| seconds(1));
+            let fault = match dice.below(3) {
+                0 => Fault::Leave(Who::Host),
+                1 => Fault::Crash { who: Who::Host, back },
+                _ => Fault::Death { who: Who::Host, back },
+            };
+            plan.strike(at, fault);
+            at += dice.range(0, 900);
+        }
+    }
+    plan.lasts = seconds(7);
+    plan
+}
+
+pub(super) fn hand_over(seed: u64) -> Plan {
+    let players = 2 + seed % 7;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    let mut at = dice.range(200, 1_000);
+    for _ in 0..dice.range(1, 4) {
+        plan.strike(at, Fault::HandOver);
+        at += dice.range(0, 800);
+    }
+    if dice.chance(0.3) {
+        // The relay is gone, or the old host goes before it is done.
+        let lasts = seconds(2);
+        let fault = if dice.chance(0.5) {
+            Fault::RelayCrash { lasts }
+        } else {
+            Fault::Crash { who: Who::Host, back: Some(lasts) }
+        };
+        plan.strike(at.saturating_sub(dice.below(300)), fault);
+    }
+    plan.lasts = seconds(5);
+    plan
+}
+
+pub(super) fn mass_leave(seed: u64) -> Plan {
+    let players = 4 + seed % 8;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    let left = dice.range(1, 2) as usize;
+    plan.strike(dice.range(200, 1_500), Fault::Leave(Who::AllBut(left)));
+    plan.lasts = seconds(4);
+    plan
+}
+
+pub(super) fn old_ticket(seed: u64) -> Plan {
+    let (mut plan, mut dice) = some_plan(seed, 4);
+    let victim = dice.range(1, 3) as usize;
+    let who = Who::Player(victim);
+    plan.strike(200, Fault::Crash { who, back: Some(dice.millis(100, 800)) });
+    if dice.chance(0.4) {
+        plan.strike(dice.range(1_500, 4_000), Fault::Crash { who: Who::Host, back: Some(seconds(1)) });
+    }
+    plan.strike(dice.range(3_000, 6_000), Fault::OldTicket { who });
+    plan.lasts = seconds(8);
+    plan
+}

@@ -1,0 +1,81 @@
+//! Networks that carry nothing, or only one way.
+
+use samovar_wire::Duration;
+
+use super::{seconds, some_plan};
+use crate::fault::{Beyond, Direction, Fault, Group, Who};
+use crate::plan::Plan;
+
+pub(super) fn host_in_minority(seed: u64) -> Plan {
+    let players = 3 + seed % 6;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    let others = dice.below((players - 1) / 2) as usize;
+    // The relay is with the majority, with the host, or out of everybody's reach.
+    let relay = dice.chance(0.3);
+    let lasts = dice.millis(500, 8_000);
+    let at = dice.range(200, 1_000);
+    let cut = |group, beyond| Fault::Cut { group, beyond, direction: Direction::Both, lasts };
+    plan.strike(at, cut(Group { who: Who::HostAnd(others), relay }, Beyond::Rest));
+    if dice.chance(0.3) {
+        plan.strike(at, cut(Group { who: Who::Players(u64::MAX), relay: false }, Beyond::Relay));
+    }
+    plan.lasts = lasts + seconds(3);
+    plan
+}
+
+pub(super) fn asymmetric(seed: u64) -> Plan {
+    let players = 3 + seed % 5;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    for round in 0..dice.range(1, 3) {
+        let who = match dice.below(3) {
+            0 => Who::Host,
+            1 => Who::Backup,
+            _ => Who::Players(dice.number() & 0xff),
+        };
+        let direction = if dice.chance(0.5) { Direction::In } else { Direction::Out };
+        let beyond = match dice.below(3) {
+            0 => Beyond::Rest,
+            1 => Beyond::Players,
+            _ => Beyond::Relay,
+        };
+        let lasts = dice.millis(300, 5_000);
+        let group = Group { who, relay: false };
+        plan.strike(300 + round * 1_500, Fault::Cut { group, beyond, direction, lasts });
+    }
+    plan.lasts = seconds(8);
+    plan
+}
+
+pub(super) fn flapping(seed: u64) -> Plan {
+    let players = 2 + seed % 5;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    let who = match dice.below(3) {
+        0 => Who::Host,
+        1 => Who::Backup,
+        _ => Who::Player(dice.below(players) as usize),
+    };
+    let (times, period) = (dice.range(3, 12) as u32, dice.millis(40, 900));
+    plan.strike(300, Fault::Flap { who, times, period });
+    plan.lasts = Duration::from_millis(1_000) + period.times(2 * u64::from(times));
+    plan
+}
+
+pub(super) fn two_claims(seed: u64) -> Plan {
+    let players = 4 + seed % 5;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    // Those with even numbers and those with odd ones do not hear each other, and the relay hears both.
+    let group = Group { who: Who::Players(0x5555_5555), relay: false };
+    let lasts = dice.millis(1_500, 4_000);
+    let at = dice.range(300, 800);
+    let cut = Fault::Cut { group, beyond: Beyond::Players, direction: Direction::Both, lasts };
+    plan.strike(at, cut);
+    let back = Some(seconds(2));
+    let fault = if dice.chance(0.5) {
+        Fault::Crash { who: Who::Host, back }
+    } else {
+        Fault::Death { who: Who::Host, back }
+    };
+    plan.strike(at + dice.below(300), fault);
+    plan.lasts = seconds(7);
+    plan
+}

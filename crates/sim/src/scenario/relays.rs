@@ -1,0 +1,46 @@
+//! Relays that end, with hosts that do.
+
+use samovar_wire::Duration;
+
+use super::{seconds, some_plan};
+use crate::fault::{Beyond, Direction, Fault, Group, Who};
+use crate::plan::Plan;
+
+pub(super) fn relay_crash_then_host_crash(seed: u64) -> Plan {
+    let players = 3 + seed % 6;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    // Without direct paths nobody hears of anybody when the relay is gone.
+    plan.has_direct = true;
+    let lasts = dice.millis(1_000, 12_000);
+    plan.strike(1_500, Fault::RelayCrash { lasts });
+    let back = dice.chance(0.7).then(|| seconds(2));
+    let at = 1_500 + dice.range(0, 1_000);
+    let fault = if dice.chance(0.6) {
+        Fault::Crash { who: Who::Host, back }
+    } else {
+        Fault::Death { who: Who::Host, back }
+    };
+    plan.strike(at, fault);
+    plan.lasts = Duration::from_millis(4_000) + lasts;
+    plan
+}
+
+pub(super) fn stale_host(seed: u64) -> Plan {
+    let players = 3 + seed % 5;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    plan.has_direct = true;
+    let away = dice.millis(2_500, 8_000);
+    let group = Group { who: Who::Host, relay: false };
+    let host_goes = if dice.chance(0.5) {
+        Fault::Cut { group, beyond: Beyond::Rest, direction: Direction::Both, lasts: away }
+    } else {
+        Fault::Sleep { who: Who::Host, lasts: away, clock_stops: dice.chance(0.5) }
+    };
+    plan.strike(500, host_goes);
+    // It is replaced meanwhile, or not yet; and the relay forgets who was connected.
+    let at = 500 + dice.range(100, away.as_micros() / 1_000);
+    plan.strike(at, Fault::RelayCrash { lasts: dice.millis(50, 3_000) });
+    plan.strike(at - 50, Fault::SlowDisk { delay: dice.millis(1, 400), lasts: seconds(4) });
+    plan.lasts = away + seconds(5);
+    plan
+}

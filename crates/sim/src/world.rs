@@ -1,0 +1,273 @@
+//! The world: processes with real peers, a relay with the real directory, and everything between them.
+//!
+//! Time jumps from one event to the next. All chance comes from the plan's seed, and events of one moment happen in the
+//! order in which they were caused, so that a plan always runs the same way.
+
+mod direct;
+mod faults;
+mod judge;
+mod process;
+mod relay;
+mod session;
+mod sockets;
+mod tell;
+
+use std::collections::BTreeMap;
+
+use samovar_directory::{ConnId, TermRecord};
+use samovar_peer::PeerConfig;
+use samovar_wire::relay::Purpose;
+use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SessionId, SortedMap, Ticket, Time};
+
+use crate::check::{Broken, Checks, Recoveries, Violation};
+use crate::dice::Dice;
+use crate::game::{Game, ProcessId};
+use crate::network::{Cuts, Place, Weather};
+use crate::plan::Plan;
+use crate::queue::Queue;
+use crate::trace::Trace;
+pub(crate) use faults::Ending;
+use process::Process;
+use relay::Relay;
+use sockets::Socket;
+
+/// The world's time at its beginning.
+const BEGINNING: Time = Time::from_micros(1_000_000);
+/// How often what needs no event is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often the memory of all processes is weighed.
+const WEIGH_EVERY: u64 = 50;
+/// The code that everybody plays under.
+const CODE: &str = "SIM";
+
+/// Something that is going to happen.
+#[derive(Debug)]
+enum Event {
+    Wake(ProcessId),
+    Packet { to: ProcessId, attempt: u32, mode: Mode, bytes: Vec<u8> },
+    Described { process: ProcessId, peer: PeerId, attempt: u32, text: String },
+    DirectOpened { process: ProcessId, attempt: u32 },
+    DirectClosed { process: ProcessId, attempt: u32 },
+    SocketAccepted(ConnId),
+    SocketOpened(ConnId),
+    SocketLost(ConnId),
+    ToRelay(ConnId, Vec<u8>),
+    FromRelay(ConnId, Vec<u8>),
+    HungUp(ConnId),
+    RelayWake,
+    Written { life: u64, write: Write },
+    Start(usize),
+    Fault(usize),
+    End(Ending),
+    Look,
+}
+
+/// What the relay's disk is doing.
+#[derive(Clone, Debug)]
+enum Write {
+    Keep(TermRecord),
+    Forget(SessionId),
+}
+
+/// Somebody who plays, in one process after another.
+#[derive(Clone, Debug, Default)]
+struct Player {
+    process: Option<ProcessId>,
+    ticket: Option<Ticket>,
+    /// The ticket before that, which must open nothing.
+    old_ticket: Option<Ticket>,
+    /// Does not come back.
+    is_gone: bool,
+    /// A start is under way.
+    is_starting: bool,
+    /// The next attempt founds the game anew, since nobody knows it.
+    founds: bool,
+}
+
+/// Figures of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// Faults that struck, by kind.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// Terms that began after a session's first.
+    pub host_changes: u64,
+    /// Hosts that were replaced though nothing was wrong with them.
+    pub deposed: u64,
+    /// Packets handed to peers.
+    pub packets: u64,
+    /// Times that processes ran.
+    pub turns: u64,
+    /// The largest footprint of a peer, in bytes of its `Debug` output.
+    pub footprint: usize,
+}
+
+/// The world of one run.
+pub(crate) struct World<G> {
+    now: Time,
+    plan: Plan,
+    queue: Queue<Event>,
+    entropy: Entropy,
+    dice: Dice,
+    game_dice: Dice,
+    players: Vec<Player>,
+    processes: Vec<Process>,
+    relay: Relay,
+    sockets: SortedMap<ConnId, Socket>,
+    next_conn: u64,
+    cuts: Cuts,
+    storm: Option<Weather>,
+    /// Players whose direct paths carry so little.
+    clogs: SortedMap<usize, u64>,
+    has_direct: bool,
+    /// When something was wrong with the relay last, and with the network.
+    relay_disturbed: Time,
+    network_disturbed: Time,
+    game: G,
+    checks: Checks,
+    recoveries: Recoveries,
+    trace: Trace,
+    figures: Figures,
+    violation: Option<Violation>,
+    looks: u64,
+    resting: bool,
+    /// Nothing goes wrong any more.
+    healing: bool,
+}
+
+impl<G: Game> World<G> {
+    pub(crate) fn new(plan: Plan, mut game: G, full_trace: bool) -> Self {
+        game.begin(&plan);
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&plan.seed.to_le_bytes());
+        let mut entropy = Entropy::new(seed);
+        let dice = Dice::from_entropy(&mut entropy);
+        let game_dice = Dice::from_entropy(&mut entropy);
+        let relay = Relay::new(&mut entropy, plan.disk);
+        let has_direct = plan.has_direct;
+        let mut world = Self {
+            now: BEGINNING,
+            plan,
+            queue: Queue::new(),
+            entropy,
+            dice,
+            game_dice,
+            players: Vec::new(),
+            processes: Vec::new(),
+            relay,
+            sockets: SortedMap::new(),
+            next_conn: 0,
+            cuts: Cuts::default(),
+            storm: None,
+            clogs: SortedMap::new(),
+            has_direct,
+            relay_disturbed: Time::ZERO,
+            network_disturbed: Time::ZERO,
+            game,
+            checks: Checks::default(),
+            recoveries: Recoveries::default(),
+            trace: Trace::new(full_trace),
+            figures: Figures::default(),
+            violation: None,
+            looks: 0,
+            resting: false,
+            healing: false,
+        };
+        world.start_relay();
+        world.queue.push(BEGINNING + LOOK_EVERY, Event::Look);
+        world
+    }
+
+    pub(crate) const fn now(&self) -> Time {
+        self.now
+    }
+
+    pub(crate) fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    pub(crate) const fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    pub(crate) const fn figures(&self) -> &Figures {
+        &self.figures
+    }
+
+    pub(crate) fn recovery_times(&self) -> &[Duration] {
+        &self.recoveries.times
+    }
+
+    /// Runs until `until`, or until a promise is broken.
+    pub(crate) fn run_until(&mut self, until: Time) {
+        while self.violation.is_none() {
+            let Some((at, event)) = self.queue.pop(until) else { break };
+            self.now = self.now.max(at);
+            self.happen(event);
+        }
+        if self.violation.is_none() {
+            self.now = self.now.max(until);
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Wake(process) => self.on_wake(process),
+            Event::Packet { to, attempt, mode, bytes } => self.on_packet(to, attempt, mode, bytes),
+            Event::Described { process, peer, attempt, text } => {
+                self.on_described(process, peer, attempt, text)
+            }
+            Event::DirectOpened { process, attempt } => self.on_direct_opened(process, attempt),
+            Event::DirectClosed { process, attempt } => self.on_direct_closed(process, attempt),
+            Event::SocketAccepted(conn) => self.on_socket_accepted(conn),
+            Event::SocketOpened(conn) => self.on_socket_opened(conn),
+            Event::SocketLost(conn) => self.on_socket_lost(conn),
+            Event::ToRelay(conn, bytes) => self.on_to_relay(conn, &bytes),
+            Event::FromRelay(conn, bytes) => self.on_from_relay(conn, bytes),
+            Event::HungUp(conn) => self.on_hung_up(conn),
+            Event::RelayWake => self.run_relay(),
+            Event::Written { life, write } => self.on_written(life, write),
+            Event::Start(player) => self.on_start(player),
+            Event::Fault(index) => self.strike(index),
+            Event::End(ending) => self.on_end(&ending),
+            Event::Look => self.on_look(),
+        }
+    }
+
+    fn on_look(&mut self) {
+        self.queue.push(self.now + LOOK_EVERY, Event::Look);
+        self.looks += 1;
+        self.tend_sockets();
+        self.look_at_all();
+        if self.looks.is_multiple_of(WEIGH_EVERY) {
+            self.weigh_all();
+        }
+    }
+
+    fn break_promise(&mut self, broken: Broken) {
+        if self.violation.is_none() {
+            let Broken { promise, what } = broken;
+            self.trace.note(self.now, Place::Relay, || format!("BROKEN {}: {what}", promise.name()));
+            self.violation = Some(Violation { promise, at: self.now, what });
+        }
+    }
+
+    fn peer_config(&mut self, player: usize, purpose: Purpose, ticket: Option<Ticket>) -> PeerConfig {
+        let schemas = self.game.schemas();
+        PeerConfig {
+            entropy: self.entropy.bytes(),
+            purpose,
+            ticket,
+            name: format!("P{player}"),
+            attributes: 0,
+            params: schemas.hash(),
+            schemas,
+            paths: samovar_peer::PathPolicy::Auto,
+            capacity: 16,
+            rules: self.plan.rules,
+        }
+    }
+
+    fn code() -> GameCode {
+        GameCode::parse(CODE).expect("three letters are a code")
+    }
+}

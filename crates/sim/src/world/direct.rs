@@ -1,0 +1,166 @@
+//! Direct connections: descriptions that travel by the relay, channels that open or do not, packets that are lost.
+
+use samovar_peer::Peer;
+use samovar_wire::{Duration, Mode, PeerId};
+
+use super::process::Arrival;
+use super::{Event, World};
+use crate::game::{Game, ProcessId};
+use crate::network::{Pipe, Place, Stream, Weather};
+
+/// How long a connection that finds no way is tried.
+const ATTEMPT_LASTS: Duration = Duration::from_millis(15_000);
+/// How long a browser takes to notice that the other end is gone.
+const CONSENT_LASTS: Duration = Duration::from_millis(20_000);
+
+/// One end of a direct connection.
+#[derive(Debug)]
+pub(super) struct Channel {
+    /// The peer at the other end, as this end was told.
+    pub(super) peer: PeerId,
+    /// The other end, once it is known.
+    other: Option<(ProcessId, u32)>,
+    is_open: bool,
+    pipe: Pipe,
+    pub(super) bulk: Stream<Vec<u8>>,
+}
+
+impl<G: Game> World<G> {
+    /// The weather of direct paths from a place.
+    pub(super) fn direct_weather(&self, from: Place) -> Weather {
+        let mut weather = self.storm.unwrap_or(self.plan.direct);
+        if let Place::Player(player) = from
+            && let Some(&rate) = self.clogs.get(&player)
+        {
+            weather.bandwidth = Some(rate);
+        }
+        weather
+    }
+
+    /// A driver makes an offer, or an answer to one.
+    pub(super) fn describe(&mut self, id: ProcessId, peer: PeerId, attempt: u32, offer: Option<&str>) {
+        let other = offer.and_then(parse);
+        let channel = Channel { peer, other, is_open: false, pipe: Pipe::default(), bulk: Stream::new() };
+        self.processes[id].channels.insert(attempt, channel);
+        let gathered = self.now + self.dice.millis(3, 40);
+        let text = format!("{id} {attempt}");
+        self.queue.push(gathered, Event::Described { process: id, peer, attempt, text });
+    }
+
+    pub(super) fn on_described(&mut self, id: ProcessId, peer: PeerId, attempt: u32, text: String) {
+        let process = &mut self.processes[id];
+        if process.is_awake() && process.channels.contains_key(&attempt) {
+            let now = process.clock.local(self.now);
+            if let Some(running) = &mut process.peer {
+                running.handle_local_description(now, peer, attempt, text);
+            }
+            self.turn(id);
+        }
+    }
+
+    /// The answer is here: both ends know each other, and try to reach each other.
+    pub(super) fn connect(&mut self, id: ProcessId, peer: PeerId, attempt: u32, answer: &str) {
+        let Some((other, theirs)) = parse(answer) else { return };
+        let Some(channel) = self.processes[id].channels.get_mut(&attempt) else { return };
+        (channel.other, channel.peer) = (Some((other, theirs)), peer);
+        let (a, b) = (self.place(id), self.place(other));
+        let reaches = self.cuts.lets(a, b) && self.cuts.lets(b, a);
+        let open = self.has_direct && reaches && self.processes[other].is_awake();
+        for (process, attempt, from) in [(id, attempt, a), (other, theirs, b)] {
+            if open {
+                let trip = self.direct_weather(from).latency.times(2);
+                let after = trip.times(2) + self.dice.span(trip.times(2));
+                self.queue.push(self.now + after, Event::DirectOpened { process, attempt });
+            } else {
+                self.queue.push(self.now + ATTEMPT_LASTS, Event::DirectClosed { process, attempt });
+            }
+        }
+    }
+
+    pub(super) fn on_direct_opened(&mut self, id: ProcessId, attempt: u32) {
+        let process = &mut self.processes[id];
+        let now = process.clock.local(self.now);
+        let Some(channel) = process.channels.get_mut(&attempt) else { return };
+        channel.is_open = true;
+        let peer = channel.peer;
+        if process.is_awake()
+            && let Some(running) = &mut process.peer
+        {
+            running.handle_direct_opened(now, peer, attempt);
+            self.turn(id);
+        }
+    }
+
+    pub(super) fn on_direct_closed(&mut self, id: ProcessId, attempt: u32) {
+        if self.processes[id].channels.contains_key(&attempt) {
+            self.arrive(id, Arrival::DirectClosed(attempt));
+        }
+    }
+
+    pub(super) fn send_direct(&mut self, id: ProcessId, attempt: u32, mode: Mode, bytes: Vec<u8>) {
+        let from = self.place(id);
+        let weather = self.direct_weather(from);
+        let Some(channel) = self.processes[id].channels.get_mut(&attempt).filter(|c| c.is_open) else {
+            return;
+        };
+        let Some((to, theirs)) = channel.other else { return };
+        let (pipe, bulk) = (&mut channel.pipe, &mut channel.bulk);
+        let arrivals = match mode {
+            Mode::Unreliable => pipe.carry(self.now, bytes.len(), &weather, &mut self.dice),
+            Mode::Reliable => [Some(bulk.carry(self.now, bytes.len(), &weather, &mut self.dice)), None],
+        };
+        let to_place = self.place(to);
+        if !self.has_direct || !self.cuts.lets(from, to_place) {
+            return;
+        }
+        let [first, second] = arrivals;
+        self.tell_packet(from, to_place, &bytes, first.is_some());
+        if let Some(at) = second {
+            self.queue.push(at, Event::Packet { to, attempt: theirs, mode, bytes: bytes.clone() });
+        }
+        if let Some(at) = first {
+            self.queue.push(at, Event::Packet { to, attempt: theirs, mode, bytes });
+        }
+    }
+
+    pub(super) fn on_packet(&mut self, to: ProcessId, attempt: u32, mode: Mode, bytes: Vec<u8>) {
+        if self.processes[to].channels.get(&attempt).is_some_and(|channel| channel.is_open) {
+            self.arrive(to, Arrival::Packet { attempt, mode, bytes });
+        }
+    }
+
+    /// A driver closes its end; the other hears of it, unless that is lost.
+    pub(super) fn close_direct(&mut self, id: ProcessId, attempt: u32) {
+        let Some(channel) = self.processes[id].channels.remove(&attempt) else { return };
+        let Some((process, attempt)) = channel.other else { return };
+        let (from, to) = (self.place(id), self.place(process));
+        let weather = self.direct_weather(from);
+        let heard = self.has_direct && self.cuts.lets(from, to) && !self.dice.chance(weather.loss.mean());
+        let after = if heard { weather.delay(&mut self.dice) } else { CONSENT_LASTS };
+        self.queue.push(self.now + after, Event::DirectClosed { process, attempt });
+    }
+
+    /// A process ended without closing anything.
+    pub(super) fn abandon_channels(&mut self, id: ProcessId) {
+        let channels = std::mem::take(&mut self.processes[id].channels);
+        for (process, attempt) in channels.values().filter_map(|channel| channel.other) {
+            self.queue.push(self.now + CONSENT_LASTS, Event::DirectClosed { process, attempt });
+        }
+    }
+
+    pub(super) fn place(&self, id: ProcessId) -> Place {
+        Place::Player(self.processes[id].player)
+    }
+
+    /// The process that runs as a peer.
+    pub(super) fn process_of(&self, peer: PeerId) -> Option<ProcessId> {
+        let is = |p: &Peer| p.session().is_some_and(|session| session.me() == peer);
+        self.processes.iter().position(|process| process.peer.as_deref().is_some_and(is))
+    }
+}
+
+/// What [`World::describe`] wrote.
+fn parse(description: &str) -> Option<(ProcessId, u32)> {
+    let (process, attempt) = description.split_once(' ')?;
+    Some((process.parse().ok()?, attempt.parse().ok()?))
+}

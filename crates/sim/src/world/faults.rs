@@ -1,0 +1,369 @@
+//! How faults strike, and how they end.
+
+use samovar_session::Session;
+use samovar_wire::{Duration, PeerId};
+
+use super::process::State;
+use super::{Event, World};
+use crate::fault::{Beyond, Direction, Fault, Group, Who};
+use crate::game::{Game, ProcessId};
+use crate::network::{Place, Side};
+
+/// A fault that is over.
+#[derive(Clone, Debug)]
+pub(crate) enum Ending {
+    /// These processes go on.
+    Resume(Vec<ProcessId>),
+    /// These tabs are shown again.
+    Show(Vec<ProcessId>),
+    /// The relay starts again.
+    Relay,
+    /// The disk is as fast as before.
+    Disk,
+    /// A cut is mended.
+    Mend(Side, Side),
+    /// A path that flaps changes again, so many times.
+    Flap { side: Side, rest: Side, is_cut: bool, left: u32, period: Duration },
+    /// The weather is fair again.
+    Calm,
+    /// The paths of these players are free again.
+    Unclog(Vec<usize>),
+    /// Direct connections work again.
+    Direct,
+}
+
+impl<G: Game> World<G> {
+    pub(super) fn strike(&mut self, index: usize) {
+        if self.healing {
+            return;
+        }
+        let fault = self.plan.faults[index].1;
+        if self.apply(fault) {
+            *self.figures.faults.entry(fault.name()).or_default() += 1;
+        }
+    }
+
+    /// Does what a fault says; whether there was anybody to do it to.
+    fn apply(&mut self, fault: Fault) -> bool {
+        match fault {
+            Fault::Join => {
+                self.add_player();
+                true
+            }
+            Fault::Leave(who) => self.each(who, Self::leave),
+            Fault::HandOver => self.each(Who::Host, Self::hand_over),
+            Fault::Crash { who, back } => self.each(who, |world, id| world.kill(id, true, back)),
+            Fault::Death { who, back } => self.each(who, |world, id| world.kill(id, false, back)),
+            Fault::Sleep { who, lasts, clock_stops } => {
+                self.stop(who, lasts, State::Stopped { since: self.now, keeps_datagrams: false, clock_stops })
+            }
+            Fault::Stall { who, lasts } => {
+                let state = State::Stopped { since: self.now, keeps_datagrams: true, clock_stops: false };
+                self.stop(who, lasts, state)
+            }
+            Fault::Hide { who, lasts } => self.hide(who, lasts),
+            Fault::ClockJump { who, by } => self.each(who, |world, id| {
+                let now = world.now;
+                world.processes[id].clock.jump(now, by);
+                world.disturb(id, "clock jumps");
+                world.turn(id);
+            }),
+            Fault::OldTicket { who } => self.each(who, Self::replay_ticket),
+            Fault::RelayCrash { .. } | Fault::SlowDisk { .. } => self.apply_to_relay(fault),
+            _ => self.apply_to_network(fault),
+        }
+    }
+
+    fn apply_to_relay(&mut self, fault: Fault) -> bool {
+        match fault {
+            Fault::RelayCrash { lasts } if self.relay.is_up() => {
+                self.end_relay();
+                self.queue.push(self.now + lasts, Event::End(Ending::Relay));
+                true
+            }
+            Fault::SlowDisk { delay, lasts } => {
+                self.relay.delay = delay;
+                self.queue.push(self.now + lasts, Event::End(Ending::Disk));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn apply_to_network(&mut self, fault: Fault) -> bool {
+        self.network_disturbed = self.now;
+        match fault {
+            Fault::Cut { group, beyond, direction, lasts } => self.cut(group, beyond, direction, lasts),
+            Fault::Flap { who, times, period } => {
+                let side = self.side(Group { who, relay: false });
+                let ending =
+                    Ending::Flap { side, rest: self.rest(side), is_cut: false, left: times * 2, period };
+                self.on_end(&ending);
+                side.players != 0
+            }
+            Fault::Storm { weather, lasts } => {
+                self.trace.note(self.now, Place::Relay, || format!("storm: {weather:?}"));
+                self.storm = Some(weather);
+                self.queue.push(self.now + lasts, Event::End(Ending::Calm));
+                true
+            }
+            Fault::Clog { who, bandwidth, lasts } => {
+                let players = self.players_of(who);
+                for &player in &players {
+                    self.clogs.insert(player, bandwidth);
+                }
+                self.queue.push(self.now + lasts, Event::End(Ending::Unclog(players)));
+                true
+            }
+            Fault::NoDirect { lasts } => {
+                self.has_direct = false;
+                self.queue.push(self.now + lasts, Event::End(Ending::Direct));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn on_end(&mut self, ending: &Ending) {
+        self.network_disturbed = self.now;
+        match ending {
+            Ending::Resume(processes) => processes.iter().for_each(|&id| self.resume(id)),
+            Ending::Show(processes) => processes.iter().for_each(|&id| self.show(id)),
+            Ending::Relay => self.start_relay(),
+            Ending::Disk => self.relay.delay = self.plan.disk,
+            Ending::Mend(a, b) => {
+                self.trace.note(self.now, Place::Relay, || "a cut is mended".to_owned());
+                self.cuts.mend(*a, *b);
+            }
+            Ending::Flap { side, rest, is_cut, left, period } => {
+                if *is_cut {
+                    self.cuts.mend(*side, *rest);
+                    self.cuts.mend(*rest, *side);
+                }
+                if *left > 0 && !self.healing {
+                    let cuts = !is_cut;
+                    if cuts {
+                        self.cuts.cut(*side, *rest);
+                        self.cuts.cut(*rest, *side);
+                    }
+                    let (side, rest, left) = (*side, *rest, left - 1);
+                    let next = Ending::Flap { side, rest, is_cut: cuts, left, period: *period };
+                    self.queue.push(self.now + *period, Event::End(next));
+                }
+            }
+            Ending::Calm => self.storm = None,
+            Ending::Unclog(players) => self.clogs.retain(|player, _| !players.contains(player)),
+            Ending::Direct => self.has_direct = self.plan.has_direct,
+        }
+    }
+
+    /// Everything that is wrong ends, and who is not there comes back.
+    pub(super) fn heal(&mut self) {
+        self.healing = true;
+        self.trace.note(self.now, Place::Relay, || "everything heals".to_owned());
+        self.cuts.clear();
+        self.clogs.clear();
+        self.storm = None;
+        self.has_direct = self.plan.has_direct;
+        self.relay.delay = self.plan.disk;
+        self.start_relay();
+        for id in 0..self.processes.len() {
+            self.resume(id);
+            self.processes[id].hidden = self.processes[id].hidden.min(1);
+            self.show(id);
+        }
+        for player in 0..self.players.len() {
+            self.reload_later(player, Duration::from_millis(100));
+        }
+    }
+
+    fn each(&mut self, who: Who, mut strike: impl FnMut(&mut Self, ProcessId)) -> bool {
+        let struck = self.processes_of(who);
+        struck.iter().for_each(|&id| strike(self, id));
+        !struck.is_empty()
+    }
+
+    fn disturb(&mut self, id: ProcessId, what: &'static str) {
+        self.processes[id].disturbed = self.now;
+        let place = self.place(id);
+        self.trace.note(self.now, place, || what.to_owned());
+    }
+
+    fn leave(&mut self, id: ProcessId) {
+        if !self.can_spare(id) {
+            return;
+        }
+        self.begin_crisis(id);
+        self.disturb(id, "leaves");
+        let player = self.processes[id].player;
+        self.players[player].is_gone = true;
+        let process = &mut self.processes[id];
+        process.leaving = Some(self.now);
+        let now = process.clock.local(self.now);
+        if let Some(peer) = &mut process.peer {
+            peer.leave(now);
+        }
+        self.turn(id);
+    }
+
+    fn hand_over(&mut self, id: ProcessId) {
+        self.begin_crisis(id);
+        self.disturb(id, "hands over");
+        let process = &mut self.processes[id];
+        let now = process.clock.local(self.now);
+        if let Some(session) = process.peer.as_mut().and_then(|peer| peer.session_mut()) {
+            session.hand_over(now);
+        }
+        self.turn(id);
+    }
+
+    /// Whether a member that runs is left when this process goes; without one there is no session to speak of.
+    fn can_spare(&self, id: ProcessId) -> bool {
+        self.members().iter().any(|(other, _)| *other != id && self.processes[*other].leaving.is_none())
+    }
+
+    fn kill(&mut self, id: ProcessId, closes: bool, back: Option<Duration>) {
+        if !self.can_spare(id) {
+            return;
+        }
+        self.begin_crisis(id);
+        self.disturb(id, if closes { "crashes" } else { "dies silently" });
+        if closes {
+            self.close_socket(id);
+        }
+        let player = self.processes[id].player;
+        self.end_process(id);
+        if let Some(after) = back {
+            self.reload_later(player, after);
+        }
+    }
+
+    fn stop(&mut self, who: Who, lasts: Duration, state: State) -> bool {
+        let stopped = self.processes_of(who);
+        for &id in &stopped {
+            self.disturb(id, "stops");
+            self.processes[id].state = state;
+            self.recoveries.forget(self.now, id);
+        }
+        self.queue.push(self.now + lasts, Event::End(Ending::Resume(stopped.clone())));
+        !stopped.is_empty()
+    }
+
+    fn hide(&mut self, who: Who, lasts: Duration) -> bool {
+        let hidden = self.processes_of(who);
+        for &id in &hidden {
+            self.disturb(id, "is hidden");
+            self.processes[id].hidden += 1;
+            self.show_to_peer(id, false);
+        }
+        self.queue.push(self.now + lasts, Event::End(Ending::Show(hidden.clone())));
+        !hidden.is_empty()
+    }
+
+    fn show(&mut self, id: ProcessId) {
+        if self.processes[id].hidden == 0 {
+            return;
+        }
+        self.processes[id].hidden -= 1;
+        self.disturb(id, "is shown");
+        if self.processes[id].hidden == 0 {
+            self.show_to_peer(id, true);
+        }
+    }
+
+    fn show_to_peer(&mut self, id: ProcessId, visible: bool) {
+        let process = &mut self.processes[id];
+        if process.state != State::Running {
+            return;
+        }
+        let now = process.clock.local(self.now);
+        if let Some(peer) = &mut process.peer {
+            peer.set_visible(now, visible);
+        }
+        self.turn(id);
+    }
+
+    /// Somebody starts with the ticket that a player had before its present one.
+    fn replay_ticket(&mut self, id: ProcessId) {
+        let victim = self.processes[id].player;
+        let seat = self.processes[id].peer.as_ref().and_then(|peer| peer.session()?.seat());
+        let Some((old, (seat, _))) = self.players[victim].old_ticket.zip(seat) else { return };
+        let player = self.players.len();
+        self.players.push(super::Player { ticket: Some(old), ..Default::default() });
+        self.on_start(player);
+        if let Some(process) = self.players[player].process {
+            self.processes[process].forbidden_seat = Some(seat);
+        }
+    }
+
+    fn cut(&mut self, group: Group, beyond: Beyond, direction: Direction, lasts: Duration) -> bool {
+        let side = self.side(group);
+        let rest = match beyond {
+            Beyond::Rest => self.rest(side),
+            Beyond::Relay => Side { players: 0, relay: true },
+            Beyond::Players => Side { relay: false, ..self.rest(side) },
+        };
+        let ways = match direction {
+            Direction::Both => vec![(side, rest), (rest, side)],
+            Direction::Out => vec![(side, rest)],
+            Direction::In => vec![(rest, side)],
+        };
+        self.trace.note(self.now, Place::Relay, || format!("cut: {side:?} from {rest:?}, {direction:?}"));
+        for (from, to) in ways {
+            self.cuts.cut(from, to);
+            self.queue.push(self.now + lasts, Event::End(Ending::Mend(from, to)));
+        }
+        side.players != 0
+    }
+
+    fn side(&self, group: Group) -> Side {
+        let players = self.players_of(group.who).iter().fold(0, |mask, player| mask | 1 << player);
+        Side { players, relay: group.relay }
+    }
+
+    /// Everybody else; players that come later are on this side, too.
+    const fn rest(&self, side: Side) -> Side {
+        side.rest(64)
+    }
+
+    fn players_of(&self, who: Who) -> Vec<usize> {
+        self.processes_of(who).iter().map(|&id| self.processes[id].player).collect()
+    }
+
+    /// The running processes that a fault strikes.
+    fn processes_of(&self, who: Who) -> Vec<ProcessId> {
+        let running =
+            |id: &ProcessId| self.processes[*id].is_awake() && self.processes[*id].leaving.is_none();
+        let player = |player: usize| self.players.get(player).and_then(|player| player.process);
+        let host = self.host().map(|(id, _)| id);
+        let others = || (0..self.players.len()).filter_map(player).filter(move |&id| Some(id) != host);
+        let mut struck: Vec<ProcessId> = match who {
+            Who::Player(number) => player(number).into_iter().collect(),
+            Who::Players(mask) => {
+                (0..self.players.len()).filter(|n| mask >> n & 1 == 1).filter_map(player).collect()
+            }
+            Who::Host => host.into_iter().collect(),
+            Who::Backup => self.backup().and_then(|peer| self.process_of(peer)).into_iter().collect(),
+            Who::HostAnd(count) => host.into_iter().chain(others().filter(running).take(count)).collect(),
+            Who::AllBut(count) => {
+                let others: Vec<_> = others().filter(running).collect();
+                let kept = others.len().saturating_sub(count);
+                host.into_iter().chain(others.into_iter().take(kept)).collect()
+            }
+        };
+        struck.retain(running);
+        struck
+    }
+
+    /// The process that hosts by the highest term.
+    pub(super) fn host(&self) -> Option<(ProcessId, &Session)> {
+        let hosts = self.members().into_iter().filter(|(_, session)| session.is_host());
+        hosts.max_by_key(|(_, session)| session.term())
+    }
+
+    /// Who succeeds the host first; when it is gone, as the others say.
+    fn backup(&self) -> Option<PeerId> {
+        let newest = self.members().into_iter().max_by_key(|(_, s)| (s.term(), s.view().number()));
+        newest.and_then(|(_, session)| session.view().backup())
+    }
+}

@@ -1,0 +1,161 @@
+//! Where the checkers look: after each turn at what changed, ten times a second at everything.
+
+use samovar_peer::Peer;
+use samovar_session::{EndReason, Event};
+use samovar_wire::{Blame, Duration, PeerId};
+
+use super::World;
+use super::process::State;
+use crate::check::{Broken, News, Promise, footprint};
+use crate::game::{Game, ProcessId};
+
+/// A host is healthy when nothing was wrong with it or its paths for so long.
+const HEALTHY_AFTER: Duration = Duration::from_millis(10_000);
+/// What a peer may hold besides, in bytes of its `Debug` output.
+const MEMORY_BASE: usize = 600_000;
+/// What it may hold for each link.
+const MEMORY_PER_LINK: usize = 400_000;
+/// What it may hold for each object and link.
+const MEMORY_PER_OBJECT: usize = 20_000;
+
+impl<G: Game> World<G> {
+    /// After each turn of a process.
+    pub(super) fn look_at(&mut self, id: ProcessId, peer: &Peer) {
+        let Some(session) = peer.session() else { return };
+        match self.checks.reigns.look(id, session) {
+            Ok(News::None | News::Adopted) => {}
+            Ok(News::Begun(former)) => {
+                let host = session.host();
+                self.on_reign(former.filter(|&former| former != host));
+            }
+            Err(broken) => self.break_promise(broken),
+        }
+        if let Some(beacon) = self.game.beacon()
+            && self.recoveries.crisis.is_some()
+        {
+            self.recoveries.look(self.now, id, session, beacon);
+        }
+    }
+
+    /// A term began; whether the former host had deserved it.
+    fn on_reign(&mut self, former: Option<PeerId>) {
+        let Some(former) = former else { return };
+        self.figures.host_changes += 1;
+        let Some(process) = self.process_of(former) else { return };
+        let process = &self.processes[process];
+        let is_calm = self.cuts.is_empty() && self.network_disturbed + HEALTHY_AFTER <= self.now;
+        let is_well = process.is_awake()
+            && process.hidden == 0
+            && process.leaving.is_none()
+            && process.disturbed + HEALTHY_AFTER <= self.now
+            && self.relay_disturbed + HEALTHY_AFTER <= self.now;
+        if is_calm && is_well {
+            self.figures.deposed += 1;
+        }
+    }
+
+    /// The host is about to go: from now on survivors are waited for.
+    pub(super) fn begin_crisis(&mut self, id: ProcessId) {
+        let process = &self.processes[id];
+        let Some(session) = process.peer.as_ref().and_then(|peer| peer.session()) else { return };
+        let host = session.me();
+        if !session.is_host() || self.host().is_some_and(|(hosting, _)| hosting != id) {
+            return;
+        }
+        let since = process.last_sent;
+        let members = self.members();
+        let others = members.iter().filter(|(other, session)| *other != id && session.host() == host);
+        let survivors: Vec<_> =
+            others.map(|(other, _)| *other).filter(|&other| self.processes[other].hidden == 0).collect();
+        let is_clean = self.cuts.is_empty() && self.storm.is_none() && self.clogs.is_empty();
+        self.recoveries.begin(since, host, survivors, is_clean);
+    }
+
+    /// What a session said of itself and others.
+    pub(super) fn judge_event(&mut self, id: ProcessId, event: &Event) {
+        if blames(event) {
+            let what = format!("process {id} says {event:?}, and everybody is honest");
+            self.break_promise(Broken::new(Promise::NoBlame, what));
+        }
+    }
+
+    /// Whoever shows an old ticket must not get the seat.
+    pub(super) fn judge_seat(&mut self, id: ProcessId, peer: &Peer) {
+        let forbidden = self.processes[id].forbidden_seat;
+        let seat = peer.session().filter(|session| session.is_member()).and_then(|session| session.seat());
+        if let (Some(forbidden), Some((seat, _))) = (forbidden, seat) {
+            if seat == forbidden {
+                let what = format!("process {id} took {seat:?} with a ticket that was used");
+                self.break_promise(Broken::new(Promise::Tickets, what));
+            }
+            self.processes[id].forbidden_seat = None;
+        }
+    }
+
+    /// Looks at all objects of all processes.
+    pub(super) fn look_at_all(&mut self) {
+        for (id, process) in self.processes.iter().enumerate() {
+            let Some(session) = process.peer.as_ref().and_then(|peer| peer.session()) else { continue };
+            if process.state != State::Running || !session.is_member() {
+                continue;
+            }
+            let checked = self.checks.look(id, session).and_then(|()| self.game.check(id, session));
+            if let Err(broken) = checked {
+                return self.break_promise(broken);
+            }
+        }
+    }
+
+    /// Weighs all peers, and the relay.
+    pub(super) fn weigh_all(&mut self) {
+        for (id, process) in self.processes.iter().enumerate() {
+            let Some(peer) = process.peer.as_ref().filter(|_| process.state == State::Running) else {
+                continue;
+            };
+            let Some(session) = peer.session() else { continue };
+            let weight = footprint(peer);
+            self.figures.footprint = self.figures.footprint.max(weight);
+            let (objects, links) = (session.objects().count(), session.view().members().count().max(2));
+            let most = MEMORY_BASE + links * (MEMORY_PER_LINK + objects * MEMORY_PER_OBJECT);
+            if weight > most / 100 * self.plan.memory {
+                let what = format!("process {id} holds {weight} bytes with {objects} objects, {links} links");
+                return self.break_promise(Broken::new(Promise::Memory, what));
+            }
+        }
+        let Some(usage) = self.relay.directory.as_ref().map(samovar_directory::Directory::usage) else {
+            return;
+        };
+        if usage.connections > self.sockets.len() || usage.games > 64 || usage.timers > 256 {
+            let what = format!("the relay holds {usage:?} with {} sockets", self.sockets.len());
+            self.break_promise(Broken::new(Promise::Memory, what));
+        }
+    }
+}
+
+/// Whether somebody is taken for a cheat.
+fn blames(event: &Event) -> bool {
+    match event {
+        Event::LinkClosed { code, .. } | Event::Ended(EndReason::Refused(code)) => {
+            code.blame() == Blame::Misbehaviour
+        }
+        Event::Ended(EndReason::Misbehaviour(_)) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samovar_wire::CloseCode;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn blame_is_told_from_bad_luck() {
+        let closed = |code| Event::LinkClosed { peer: PeerId(1), code };
+        assert!(blames(&closed(CloseCode::NotYours)));
+        assert!(!blames(&closed(CloseCode::NotAMember)) && !blames(&closed(CloseCode::Silent)));
+        assert!(blames(&Event::Ended(EndReason::Misbehaviour(CloseCode::Malformed))));
+        assert!(!blames(&Event::Ended(EndReason::Removed)));
+    }
+}

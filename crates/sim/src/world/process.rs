@@ -1,0 +1,449 @@
+//! A process: a peer with a clock, a driver's run loop, and whatever keeps it from running.
+
+use std::collections::VecDeque;
+
+use samovar_directory::ConnId;
+use samovar_peer::{Buffer, ConnectionKey, Peer, PeerEvent, Request, Transmit};
+use samovar_session::{EndReason, Event as SessionEvent, Session};
+use samovar_wire::relay::{Purpose, Refusal};
+use samovar_wire::{CloseCode, Duration, Mode, PeerId, SeatId, SortedMap, Ticket, Time};
+
+use super::direct::Channel;
+use super::{Event, World};
+use crate::check::{Broken, Promise};
+use crate::clock::LocalClock;
+use crate::game::{Game, ProcessId, Turn};
+use crate::network::Place;
+
+/// What waits for a process that does not run, at most: a kernel's buffer of datagrams.
+const DATAGRAMS_MAX: usize = 256;
+/// A tab in the background has one timer a second.
+const HIDDEN_INTERVAL: Duration = Duration::from_millis(1_000);
+/// How long after the end of its session somebody reloads the page.
+const RELOAD_AFTER: Duration = Duration::from_millis(700);
+/// How long a process that leaves may take.
+const LEAVE_WITHIN: Duration = Duration::from_millis(3_000);
+
+/// Something that arrived at a process.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    Packet { attempt: u32, mode: Mode, bytes: Vec<u8> },
+    Relay(ConnId, Vec<u8>),
+    SocketLost(ConnId),
+    DirectClosed(u32),
+}
+
+/// Whether a process runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Running,
+    /// Nothing runs since then. Datagrams wait or are lost; whether the system still answers for it.
+    Stopped {
+        since: Time,
+        keeps_datagrams: bool,
+        clock_stops: bool,
+    },
+    /// It is over.
+    Ended,
+}
+
+/// A process.
+pub(super) struct Process {
+    pub(super) player: usize,
+    pub(super) peer: Option<Box<Peer>>,
+    pub(super) clock: LocalClock,
+    pub(super) state: State,
+    /// Hidden while this counts anything.
+    pub(super) hidden: u32,
+    pub(super) socket: Option<ConnId>,
+    pub(super) channels: SortedMap<u32, Channel>,
+    pub(super) inbox: VecDeque<Arrival>,
+    /// Local time of the next frame, and the grid of a hidden tab's timers.
+    next_frame: Time,
+    next_timer: Time,
+    /// World time at which a wake-up is due already.
+    wake: Time,
+    /// When something was wrong with it last.
+    pub(super) disturbed: Time,
+    /// When it sent a packet last.
+    pub(super) last_sent: Time,
+    /// It leaves since then.
+    pub(super) leaving: Option<Time>,
+    told_backlog: bool,
+    is_tuned: bool,
+    /// The peer that it is, or was last.
+    pub(super) known_as: Option<PeerId>,
+    /// The seat that its ticket must not open.
+    pub(super) forbidden_seat: Option<SeatId>,
+}
+
+impl Process {
+    pub(super) fn is_awake(&self) -> bool {
+        self.state == State::Running && self.peer.is_some()
+    }
+}
+
+impl<G: Game> World<G> {
+    /// Another player; it founds the game or joins it.
+    pub(super) fn add_player(&mut self) {
+        let player = self.players.len();
+        self.players.push(super::Player { founds: player == 0, ..Default::default() });
+        self.on_start(player);
+    }
+
+    /// A player starts a process.
+    pub(super) fn on_start(&mut self, player: usize) {
+        let seat = &mut self.players[player];
+        seat.is_starting = false;
+        if seat.is_gone || seat.process.is_some() {
+            return;
+        }
+        let (ticket, founds) = (seat.ticket, seat.founds);
+        let purpose = if founds { Purpose::Create(Some(Self::code())) } else { Purpose::Join(Self::code()) };
+        let process = self.start_process(player, purpose, ticket);
+        self.players[player].process = Some(process);
+        self.turn(process);
+    }
+
+    pub(super) fn start_process(
+        &mut self,
+        player: usize,
+        purpose: Purpose,
+        ticket: Option<Ticket>,
+    ) -> ProcessId {
+        let id = self.processes.len();
+        let config = self.peer_config(player, purpose, ticket);
+        let drift = self.dice.range(0, 2 * self.plan.drift) as i64 - self.plan.drift as i64;
+        let local = Time::from_micros(self.dice.below(1 << 40));
+        let clock = LocalClock::new(self.now, local, drift);
+        let frame = self.dice.span(self.frame());
+        self.trace.note(self.now, Place::Player(player), || format!("process {id} starts"));
+        self.processes.push(Process {
+            player,
+            peer: Some(Box::new(Peer::new(local, config))),
+            clock,
+            state: State::Running,
+            hidden: 0,
+            socket: None,
+            channels: SortedMap::new(),
+            inbox: VecDeque::new(),
+            next_frame: local + frame,
+            next_timer: local,
+            wake: Time::FAR,
+            disturbed: self.now,
+            last_sent: self.now,
+            leaving: None,
+            told_backlog: false,
+            is_tuned: false,
+            known_as: None,
+            forbidden_seat: None,
+        });
+        id
+    }
+
+    const fn frame(&self) -> Duration {
+        Duration::from_micros(1_000_000 / self.plan.frame_rate)
+    }
+
+    pub(super) fn on_wake(&mut self, id: ProcessId) {
+        let process = &mut self.processes[id];
+        if process.wake <= self.now {
+            process.wake = Time::FAR;
+            if process.is_awake() {
+                self.trace.mix(self.now.as_micros(), id as u64);
+                self.turn(id);
+            }
+        }
+    }
+
+    /// Hands over what arrived, or keeps it for a process that does not run.
+    pub(super) fn arrive(&mut self, id: ProcessId, arrival: Arrival) {
+        let process = &mut self.processes[id];
+        match process.state {
+            State::Running if process.peer.is_some() => {
+                self.receive(id, arrival);
+                self.turn(id);
+            }
+            State::Stopped { keeps_datagrams, .. } => {
+                let is_datagram = matches!(arrival, Arrival::Packet { mode: Mode::Unreliable, .. });
+                if !is_datagram || (keeps_datagrams && process.inbox.len() < DATAGRAMS_MAX) {
+                    process.inbox.push_back(arrival);
+                }
+            }
+            State::Running | State::Ended => {}
+        }
+    }
+
+    fn receive(&mut self, id: ProcessId, arrival: Arrival) {
+        let process = &mut self.processes[id];
+        let now = process.clock.local(self.now);
+        let Some(peer) = &mut process.peer else { return };
+        match arrival {
+            Arrival::Packet { attempt, mode, bytes } => {
+                let Some(channel) = process.channels.get(&attempt) else { return };
+                self.figures.packets += 1;
+                self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
+                peer.handle_direct_packet(now, channel.peer, attempt, mode, &bytes);
+            }
+            Arrival::Relay(conn, bytes) if process.socket == Some(conn) => {
+                self.figures.packets += 1;
+                self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
+                peer.handle_relay_message(now, &bytes);
+            }
+            Arrival::SocketLost(conn) if process.socket == Some(conn) => {
+                process.socket = None;
+                peer.handle_relay_closed(now);
+            }
+            Arrival::DirectClosed(attempt) => {
+                if let Some(channel) = process.channels.remove(&attempt) {
+                    peer.handle_direct_closed(now, channel.peer, attempt);
+                }
+            }
+            Arrival::Relay(..) | Arrival::SocketLost(_) => {}
+        }
+    }
+
+    /// A process that did not run goes on.
+    pub(super) fn resume(&mut self, id: ProcessId) {
+        let process = &mut self.processes[id];
+        let State::Stopped { since, clock_stops, .. } = process.state else { return };
+        if clock_stops {
+            process.clock.stand_still(since, self.now);
+        }
+        process.state = State::Running;
+        process.disturbed = self.now;
+        // Frames and timers that were missed are not made up for.
+        let local = process.clock.local(self.now);
+        process.next_frame = process.next_frame.max(local);
+        for arrival in std::mem::take(&mut process.inbox) {
+            self.receive(id, arrival);
+        }
+        self.turn(id);
+    }
+
+    /// What a driver does when it runs: lets time pass, lets the game play, and drains the peer.
+    pub(super) fn turn(&mut self, id: ProcessId) {
+        let Some(mut peer) = self.processes[id].peer.take() else { return };
+        self.figures.turns += 1;
+        let process = &mut self.processes[id];
+        let now = process.clock.local(self.now);
+        let (mut timers, mut frame) = (true, process.next_frame <= now);
+        if process.hidden > 0 {
+            timers = process.next_timer <= now;
+            frame = timers;
+            if timers {
+                process.next_timer = now + HIDDEN_INTERVAL;
+            }
+        }
+        if timers && peer.poll_timeout().is_some_and(|due| due <= now) {
+            peer.handle_timeout(now);
+        }
+        if frame {
+            self.play_frame(id, &mut peer, now);
+        }
+        self.tell_backlogs(id, &mut peer, now);
+        self.drain(id, &mut peer, now);
+        if timers && peer.poll_timeout().is_some_and(|due| due <= now) {
+            let what = format!("process {id} has something due at {now:?} after it was drained");
+            self.break_promise(Broken::new(Promise::Timers, what));
+        }
+        self.look_at(id, &peer);
+        if self.processes[id].forbidden_seat.is_some() {
+            self.judge_seat(id, &peer);
+        }
+        self.plan_wake(id, &peer);
+        self.processes[id].peer = Some(peer);
+        self.after_turn(id);
+    }
+
+    fn play_frame(&mut self, id: ProcessId, peer: &mut Peer, now: Time) {
+        let frame = self.frame();
+        let process = &mut self.processes[id];
+        process.next_frame = (process.next_frame + frame).max(now);
+        let Some(session) = peer.session_mut() else { return };
+        if !std::mem::replace(&mut process.is_tuned, true) {
+            session.set_update_interval(Duration::from_micros(1_000_000 / self.plan.update_rate));
+        }
+        if session.is_member() {
+            let (resting, dice) = (self.resting, &mut self.game_dice);
+            self.game.tick(&mut Turn { process: id, now, session, resting, dice });
+        }
+    }
+
+    /// When the driver runs next.
+    fn plan_wake(&mut self, id: ProcessId, peer: &Peer) {
+        let process = &mut self.processes[id];
+        let mut local = process.next_frame.min(peer.poll_timeout().unwrap_or(Time::FAR));
+        if process.hidden > 0 {
+            local = process.next_timer;
+        }
+        let at = process.clock.world(local).max(self.now);
+        if at < process.wake {
+            process.wake = at;
+            self.queue.push(at, Event::Wake(id));
+        }
+    }
+
+    fn drain(&mut self, id: ProcessId, peer: &mut Peer, now: Time) {
+        loop {
+            let mut idle = true;
+            while let Some(transmit) = peer.poll_transmit(now) {
+                idle = false;
+                self.transmit(id, transmit);
+            }
+            while let Some(request) = peer.poll_request() {
+                idle = false;
+                self.obey(id, peer, request);
+            }
+            while let Some(event) = peer.poll_event() {
+                idle = false;
+                self.on_peer_event(id, peer, event);
+            }
+            if idle || self.violation.is_some() {
+                return;
+            }
+        }
+    }
+
+    fn tell_backlogs(&mut self, id: ProcessId, peer: &mut Peer, now: Time) {
+        let process = &self.processes[id];
+        let place = Place::Player(process.player);
+        let socket = process.socket.and_then(|conn| self.sockets.get(&conn));
+        let relay = socket.map_or(0, |socket| socket.up.backlog(self.now, &self.plan.relay));
+        let is_clear = relay == 0 && self.clogs.is_empty() && self.plan.direct.bandwidth.is_none();
+        if is_clear && !process.told_backlog {
+            return;
+        }
+        peer.handle_backlog(now, Buffer::Relay, relay as usize);
+        let weather = self.direct_weather(place);
+        for (&attempt, channel) in &process.channels {
+            let bytes = channel.bulk.backlog(self.now, &weather);
+            let key = ConnectionKey { peer: channel.peer, attempt };
+            peer.handle_backlog(now, Buffer::Direct(key), bytes as usize);
+        }
+        self.processes[id].told_backlog = !is_clear;
+    }
+
+    fn transmit(&mut self, id: ProcessId, transmit: Transmit) {
+        self.processes[id].last_sent = self.now;
+        match transmit {
+            Transmit::Relay(bytes) => self.send_up(id, bytes),
+            Transmit::Direct { attempt, mode, bytes, .. } => self.send_direct(id, attempt, mode, bytes),
+        }
+    }
+
+    fn obey(&mut self, id: ProcessId, peer: &mut Peer, request: Request) {
+        match request {
+            Request::OpenRelay => self.open_socket(id),
+            Request::CloseRelay => self.close_socket(id),
+            Request::Offer { peer: to, attempt } => self.describe(id, to, attempt, None),
+            Request::Answer { peer: from, attempt, offer } => self.describe(id, from, attempt, Some(&offer)),
+            Request::Accept { peer: from, attempt, answer } => self.connect(id, from, attempt, &answer),
+            Request::CloseDirect { attempt, .. } => self.close_direct(id, attempt),
+        }
+        let _ = peer;
+    }
+
+    fn on_peer_event(&mut self, id: ProcessId, peer: &mut Peer, event: PeerEvent) {
+        self.tell_event(id, &event);
+        match &event {
+            PeerEvent::Session(event) => {
+                self.judge_event(id, event);
+                self.remember_end(id, event);
+                let now = self.processes[id].clock.local(self.now);
+                if let Some(session) = peer.session_mut() {
+                    let (resting, dice) = (self.resting, &mut self.game_dice);
+                    self.game.event(&mut Turn { process: id, now, session, resting, dice }, event);
+                    if is_about_objects(event) {
+                        let checked = self.checks.look(id, session);
+                        let checked = checked.and_then(|()| self.game.check(id, session));
+                        checked.unwrap_or_else(|broken| self.break_promise(broken));
+                    }
+                }
+            }
+            PeerEvent::Refused(refusal) => {
+                let player = self.processes[id].player;
+                // Nobody knows the game any more: whoever comes first founds it anew.
+                self.players[player].founds = *refusal == Refusal::UnknownGame;
+            }
+            PeerEvent::Failed(fault) => {
+                let what = format!("process {id} says that the relay misbehaves: {fault:?}");
+                self.break_promise(Broken::new(Promise::NoBlame, what));
+            }
+            _ => {}
+        }
+    }
+
+    /// What a player does about the end of its session depends on why it ended.
+    fn remember_end(&mut self, id: ProcessId, event: &SessionEvent) {
+        let process = &self.processes[id];
+        let player = &mut self.players[process.player];
+        if player.process != Some(id) {
+            return;
+        }
+        match event {
+            SessionEvent::Ended(EndReason::SeatTaken) => player.ticket = None,
+            SessionEvent::Ended(EndReason::Refused(CloseCode::BadTicket)) => player.ticket = None,
+            _ => {}
+        }
+    }
+
+    /// Remembers the ticket, and ends what is over.
+    fn after_turn(&mut self, id: ProcessId) {
+        let process = &self.processes[id];
+        let Some(peer) = &process.peer else { return };
+        let number = process.player;
+        let is_over = peer.is_over();
+        let ticket = peer.session().and_then(|session| session.seat()).map(|seat| seat.1);
+        let known_as = peer.session().map(Session::me);
+        self.processes[id].known_as = known_as;
+        let player = &mut self.players[number];
+        if ticket.is_some() && ticket != player.ticket {
+            player.founds = false;
+            player.old_ticket = std::mem::replace(&mut player.ticket, ticket);
+        }
+        let process = &self.processes[id];
+        let is_late = process.leaving.is_some_and(|since| since + LEAVE_WITHIN <= self.now);
+        let is_done = process.socket.is_none() && process.channels.is_empty();
+        if is_late || (is_over && is_done) {
+            self.end_process(id);
+            self.reload_later(number, RELOAD_AFTER);
+        }
+    }
+
+    /// A player whose process is over starts another, unless it left.
+    pub(super) fn reload_later(&mut self, player: usize, after: Duration) {
+        let seat = &mut self.players[player];
+        if !seat.is_gone && seat.process.is_none() && !std::mem::replace(&mut seat.is_starting, true) {
+            let jitter = self.dice.millis(0, 300);
+            self.queue.push(self.now + after + jitter, Event::Start(player));
+        }
+    }
+
+    /// Nothing is left of a process; what it had open is somebody else's matter.
+    pub(super) fn end_process(&mut self, id: ProcessId) {
+        let process = &mut self.processes[id];
+        process.peer = None;
+        process.state = State::Ended;
+        process.inbox.clear();
+        process.socket = None;
+        let player = process.player;
+        if self.players[player].process == Some(id) {
+            self.players[player].process = None;
+        }
+        self.trace.note(self.now, Place::Player(player), || format!("process {id} is over"));
+        self.checks.forget(id);
+        self.recoveries.forget(self.now, id);
+        self.abandon_channels(id);
+    }
+}
+
+const fn is_about_objects(event: &SessionEvent) -> bool {
+    matches!(
+        event,
+        SessionEvent::ObjectCreated(_)
+            | SessionEvent::OwnerChanged { .. }
+            | SessionEvent::Ownership { .. }
+            | SessionEvent::HostChanged(_)
+    )
+}

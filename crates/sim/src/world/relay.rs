@@ -1,0 +1,138 @@
+//! The relay: the real directory with a disk that takes its time, and a process that can end.
+
+use std::collections::BTreeMap;
+
+use samovar_directory::{ConnId, Directory, DirectoryConfig, Output, Request, TermRecord};
+use samovar_wire::{Duration, Entropy, SessionId, Time};
+
+use super::{Event, World, Write};
+use crate::game::Game;
+use crate::network::Place;
+
+/// The relay.
+pub(super) struct Relay {
+    pub(super) directory: Option<Directory>,
+    /// What is on disk.
+    disk: BTreeMap<SessionId, TermRecord>,
+    pub(super) delay: Duration,
+    /// When the disk has done what it was asked for.
+    busy_until: Time,
+    /// Counts its starts: what an earlier life asked of the disk is lost.
+    life: u64,
+    secret: [u8; 32],
+    wake: Time,
+}
+
+impl Relay {
+    pub(super) fn new(entropy: &mut Entropy, delay: Duration) -> Self {
+        Self {
+            directory: None,
+            disk: BTreeMap::new(),
+            delay,
+            busy_until: Time::ZERO,
+            life: 0,
+            secret: entropy.bytes(),
+            wake: Time::FAR,
+        }
+    }
+
+    pub(super) const fn is_up(&self) -> bool {
+        self.directory.is_some()
+    }
+}
+
+impl<G: Game> World<G> {
+    pub(super) fn start_relay(&mut self) {
+        if self.relay.is_up() {
+            return;
+        }
+        let config = DirectoryConfig { secret: self.relay.secret, entropy: self.entropy.bytes() };
+        let mut directory = Directory::new(&config);
+        directory.restore(self.now, self.relay.disk.values().cloned());
+        self.relay.directory = Some(directory);
+        self.relay.life += 1;
+        self.relay.busy_until = self.now;
+        self.relay.wake = Time::FAR;
+        self.relay_disturbed = self.now;
+        self.trace.note(self.now, Place::Relay, || "starts".to_owned());
+        self.run_relay();
+    }
+
+    /// The relay's process ends; what is not on disk is lost.
+    pub(super) fn end_relay(&mut self) {
+        self.relay.directory = None;
+        self.relay_disturbed = self.now;
+        self.trace.note(self.now, Place::Relay, || "is killed".to_owned());
+        self.break_all_sockets();
+    }
+
+    pub(super) fn relay_opened(&mut self, conn: ConnId) {
+        if let Some(directory) = &mut self.relay.directory {
+            directory.handle_opened(self.now, conn);
+        }
+        self.run_relay();
+    }
+
+    pub(super) fn relay_message(&mut self, conn: ConnId, bytes: &[u8]) {
+        if let Some(directory) = &mut self.relay.directory {
+            self.trace.mix(self.now.as_micros(), bytes.len() as u64);
+            directory.handle_message(self.now, conn, bytes);
+        }
+        self.run_relay();
+    }
+
+    pub(super) fn relay_closed(&mut self, conn: ConnId) {
+        if let Some(directory) = &mut self.relay.directory {
+            directory.handle_closed(self.now, conn);
+        }
+        self.run_relay();
+    }
+
+    pub(super) fn on_written(&mut self, life: u64, write: Write) {
+        if life != self.relay.life || !self.relay.is_up() {
+            return;
+        }
+        match write {
+            Write::Keep(record) => {
+                let (session, term) = (record.session, record.term);
+                self.relay.disk.insert(session, record);
+                if let Some(directory) = &mut self.relay.directory {
+                    directory.handle_persisted(self.now, session, term);
+                }
+            }
+            Write::Forget(session) => drop(self.relay.disk.remove(&session)),
+        }
+        self.run_relay();
+    }
+
+    /// Lets the directory do what is due, and does what it asks for.
+    pub(super) fn run_relay(&mut self) {
+        let Some(directory) = &mut self.relay.directory else { return };
+        if directory.poll_timeout().is_some_and(|due| due <= self.now) {
+            directory.handle_timeout(self.now);
+        }
+        while let Some(request) = self.relay.directory.as_mut().and_then(Directory::poll_request) {
+            let write = match request {
+                Request::Persist(record) => Write::Keep(record),
+                Request::Forget(session) => Write::Forget(session),
+            };
+            let done = self.relay.busy_until.max(self.now) + self.relay.delay;
+            self.relay.busy_until = done;
+            self.queue.push(done, Event::Written { life: self.relay.life, write });
+        }
+        while let Some(output) = self.relay.directory.as_mut().and_then(Directory::poll_output) {
+            match output {
+                Output::Send { conn, bytes } => self.send_down(conn, bytes),
+                Output::Close { conn, .. } => self.hang_up(conn),
+            }
+        }
+        let next = self.relay.directory.as_ref().and_then(Directory::poll_timeout);
+        if self.relay.wake <= self.now {
+            self.relay.wake = Time::FAR;
+        }
+        if let Some(at) = next.filter(|&at| at < self.relay.wake) {
+            self.relay.wake = at.max(self.now);
+            self.queue.push(self.relay.wake, Event::RelayWake);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The run of a plan: everybody joins, things happen, everything heals, everybody agrees.
+
+use samovar_session::Session;
+use samovar_wire::{Duration, Time};
+
+use super::{Event, World};
+use crate::check::{Broken, Promise, disagreement, picture};
+use crate::game::{Game, ProcessId};
+
+/// How long it may take until all players are members.
+const JOIN_WITHIN: Duration = Duration::from_millis(20_000);
+/// How long it may take, when nothing goes wrong any more, until all members have one host and one view.
+const HEAL_WITHIN: Duration = Duration::from_millis(60_000);
+/// How long it may take from then, when changes stop, until they agree in everything.
+const AGREE_WITHIN: Duration = Duration::from_millis(20_000);
+/// How often they are compared.
+const COMPARE_EVERY: Duration = Duration::from_millis(250);
+
+impl<G: Game> World<G> {
+    /// Runs the plan to its end, or to the first broken promise.
+    pub(crate) fn play(&mut self) {
+        self.gather();
+        if self.violation.is_some() {
+            return;
+        }
+        let start = self.now();
+        for (index, &(at, _)) in self.plan.faults.iter().enumerate() {
+            self.queue.push(start + at.since(Time::ZERO), Event::Fault(index));
+        }
+        self.run_until(start + self.plan.lasts);
+        if self.violation.is_some() {
+            return;
+        }
+        self.heal();
+        self.settle();
+    }
+
+    /// All players join.
+    fn gather(&mut self) {
+        for player in 0..self.plan.players {
+            self.add_player();
+            let patience = if player == 0 { 200 } else { 20 };
+            let pause = self.dice.millis(1, patience);
+            self.run_until(self.now + pause);
+        }
+        self.run_until_all(JOIN_WITHIN, "not everybody joined");
+    }
+
+    /// Nothing goes wrong any more, and all who play are members of one session.
+    fn settle(&mut self) {
+        self.run_until_all(HEAL_WITHIN, "no unity when all was well again");
+        self.resting = true;
+        let deadline = self.now + AGREE_WITHIN;
+        while self.violation.is_none() {
+            self.run_until(self.now + COMPARE_EVERY);
+            match self.discord() {
+                None => return,
+                Some(broken) if self.now >= deadline => self.break_promise(broken),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn run_until_all(&mut self, within: Duration, otherwise: &str) {
+        let deadline = self.now + within;
+        while self.violation.is_none() {
+            self.run_until(self.now + COMPARE_EVERY);
+            match self.disunity() {
+                None => return,
+                Some(what) if self.now >= deadline => {
+                    let what = format!("{otherwise}: {what}");
+                    self.break_promise(Broken::new(Promise::Convergence, what));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// All members that run.
+    pub(super) fn members(&self) -> Vec<(ProcessId, &Session)> {
+        let running = self.processes.iter().enumerate().filter(|(_, process)| process.is_awake());
+        let sessions = running.filter_map(|(id, process)| Some((id, process.peer.as_ref()?.session()?)));
+        sessions.filter(|(_, session)| session.is_member()).collect()
+    }
+
+    /// Why those who play are not one session.
+    fn disunity(&self) -> Option<String> {
+        let members = self.members();
+        for (number, player) in self.players.iter().enumerate().filter(|(_, player)| !player.is_gone) {
+            let Some(process) = player.process else { return Some(format!("P{number} does not run")) };
+            if !members.iter().any(|(id, _)| *id == process) {
+                return Some(format!("P{number}, process {process}, is no member"));
+            }
+        }
+        let (first, session) = members.first()?;
+        for (id, other) in &members[1..] {
+            if (other.host(), other.term()) != (session.host(), session.term()) {
+                return Some(format!("processes {first} and {id} have different hosts"));
+            }
+        }
+        let ids: Vec<_> = members.iter().map(|(_, session)| session.me()).collect();
+        for (id, session) in &members {
+            if !ids.contains(&session.host()) {
+                return Some(format!("the host of process {id} is nobody"));
+            }
+            let view: Vec<_> = session.view().members().map(|member| member.peer).collect();
+            if view.len() != ids.len() || !ids.iter().all(|peer| view.contains(peer)) {
+                return Some(format!("the view of process {id} has {} members of {}", view.len(), ids.len()));
+            }
+        }
+        None
+    }
+
+    /// In what the members differ.
+    fn discord(&mut self) -> Option<Broken> {
+        if let Some(what) = self.disunity() {
+            return Some(Broken::new(Promise::Convergence, what));
+        }
+        let members = self.members();
+        let pictures: Vec<_> = members.iter().map(|(id, session)| (*id, picture(session))).collect();
+        let (first, rest) = pictures.split_first()?;
+        let differs = |other: &(ProcessId, _)| disagreement((first.0, &first.1), (other.0, &other.1));
+        if let Some(what) = rest.iter().find_map(differs) {
+            return Some(Broken::new(Promise::Convergence, what));
+        }
+        drop(members);
+        let running = self.processes.iter().enumerate().filter(|(_, process)| process.is_awake());
+        let sessions = running.filter_map(|(id, process)| Some((id, process.peer.as_ref()?.session()?)));
+        let members: Vec<_> = sessions.filter(|(_, session)| session.is_member()).collect();
+        self.game.check_settled(&members).err()
+    }
+}

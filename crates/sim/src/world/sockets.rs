@@ -1,0 +1,251 @@
+//! WebSockets between processes and the relay: streams that stand still while nothing gets through.
+
+use samovar_directory::ConnId;
+use samovar_wire::{Duration, Time};
+
+use super::process::{Arrival, State};
+use super::{Event, World};
+use crate::game::{Game, ProcessId};
+use crate::network::{Place, Stream};
+
+/// How long the relay waits for a sign of life, which the system gives for a process, too.
+const SILENCE_MAX: Duration = Duration::from_millis(6_000);
+/// Round trips until a socket is open: TCP, TLS, WebSocket.
+const TRIPS: u64 = 3;
+
+/// One socket.
+#[derive(Debug)]
+pub(super) struct Socket {
+    pub(super) process: ProcessId,
+    pub(super) up: Stream<Vec<u8>>,
+    down: Stream<Vec<u8>>,
+    /// The relay has it.
+    is_accepted: bool,
+    /// The process is to be told that it is lost.
+    is_broken: bool,
+    /// Its process closed it.
+    is_closing: bool,
+    /// When the relay had a sign of life.
+    heard: Time,
+}
+
+impl<G: Game> World<G> {
+    pub(super) fn open_socket(&mut self, id: ProcessId) {
+        self.close_socket(id);
+        let conn = ConnId(self.next_conn);
+        self.next_conn += 1;
+        let place = self.place(id);
+        let socket = Socket {
+            process: id,
+            up: Stream::new(),
+            down: Stream::new(),
+            is_accepted: false,
+            is_broken: false,
+            is_closing: false,
+            heard: self.now,
+        };
+        self.sockets.insert(conn, socket);
+        self.processes[id].socket = Some(conn);
+        if !self.passes(place) {
+            // Nobody answers; the client stops waiting by itself.
+            return;
+        }
+        let trip = self.plan.relay.latency.times(2) + self.dice.span(self.plan.relay.jitter.times(2));
+        if self.relay.is_up() {
+            self.queue.push(self.now + trip.times(TRIPS), Event::SocketAccepted(conn));
+        } else {
+            self.queue.push(self.now + trip, Event::SocketLost(conn));
+        }
+    }
+
+    /// Whether a place and the relay reach each other both ways.
+    fn passes(&self, place: Place) -> bool {
+        self.cuts.lets(place, Place::Relay) && self.cuts.lets(Place::Relay, place)
+    }
+
+    pub(super) fn on_socket_accepted(&mut self, conn: ConnId) {
+        let now = self.now;
+        let Some(socket) = self.sockets.get_mut(&conn).filter(|socket| !socket.is_closing) else { return };
+        let place = Place::Player(self.processes[socket.process].player);
+        let latency = self.plan.relay.latency;
+        if !self.relay.is_up() {
+            self.queue.push(now + latency, Event::SocketLost(conn));
+        } else if self.cuts.lets(place, Place::Relay) && self.cuts.lets(Place::Relay, place) {
+            (socket.is_accepted, socket.heard) = (true, now);
+            self.relay_opened(conn);
+            self.queue.push(now + latency, Event::SocketOpened(conn));
+        }
+    }
+
+    pub(super) fn on_socket_opened(&mut self, conn: ConnId) {
+        let Some(id) = self.sockets.get(&conn).map(|socket| socket.process) else { return };
+        let process = &mut self.processes[id];
+        if process.socket != Some(conn) || !process.is_awake() {
+            // A process that sleeps through this opens another when it wakes.
+            return;
+        }
+        let now = process.clock.local(self.now);
+        if let Some(peer) = &mut process.peer {
+            peer.handle_relay_opened(now);
+        }
+        self.turn(id);
+    }
+
+    /// The process closes its socket: the relay hears of it behind what was sent before.
+    pub(super) fn close_socket(&mut self, id: ProcessId) {
+        let Some(conn) = self.processes[id].socket.take() else { return };
+        let place = self.place(id);
+        let Some(socket) = self.sockets.get_mut(&conn) else { return };
+        socket.is_closing = true;
+        if !socket.is_accepted {
+            self.sockets.remove(&conn);
+        } else if !socket.up.is_holding() && self.cuts.lets(place, Place::Relay) {
+            let at = socket.up.carry(self.now, 0, &self.plan.relay, &mut self.dice);
+            self.queue.push(at, Event::HungUp(conn));
+        }
+        // Otherwise the relay finds out by silence.
+    }
+
+    /// What a process sends goes to the relay, or waits.
+    pub(super) fn send_up(&mut self, id: ProcessId, bytes: Vec<u8>) {
+        let place = self.place(id);
+        let Some(conn) = self.processes[id].socket else { return };
+        let lets = self.cuts.lets(place, Place::Relay);
+        let Some(socket) = self.sockets.get_mut(&conn).filter(|socket| !socket.is_broken) else { return };
+        let size = bytes.len();
+        if !lets || socket.up.is_holding() {
+            socket.up.hold(bytes, size);
+            return;
+        }
+        let at = socket.up.carry(self.now, size, &self.plan.relay, &mut self.dice);
+        self.tell_relayed(place, Place::Relay, &bytes);
+        self.queue.push(at, Event::ToRelay(conn, bytes));
+    }
+
+    /// What the relay sends goes to a process, or waits.
+    pub(super) fn send_down(&mut self, conn: ConnId, bytes: Vec<u8>) {
+        let Some(socket) = self.sockets.get_mut(&conn).filter(|socket| socket.is_accepted) else { return };
+        let place = Place::Player(self.processes[socket.process].player);
+        let size = bytes.len();
+        if !self.cuts.lets(Place::Relay, place) || socket.down.is_holding() {
+            socket.down.hold(bytes, size);
+            return;
+        }
+        let at = socket.down.carry(self.now, size, &self.plan.relay, &mut self.dice);
+        self.tell_relayed(Place::Relay, place, &bytes);
+        self.queue.push(at, Event::FromRelay(conn, bytes));
+    }
+
+    pub(super) fn on_to_relay(&mut self, conn: ConnId, bytes: &[u8]) {
+        let Some(socket) = self.sockets.get_mut(&conn).filter(|socket| socket.is_accepted) else { return };
+        socket.heard = self.now;
+        self.relay_message(conn, bytes);
+    }
+
+    pub(super) fn on_from_relay(&mut self, conn: ConnId, bytes: Vec<u8>) {
+        let Some(socket) = self.sockets.get(&conn) else { return };
+        self.arrive(socket.process, Arrival::Relay(conn, bytes));
+    }
+
+    /// The relay hears that a process closed its socket.
+    pub(super) fn on_hung_up(&mut self, conn: ConnId) {
+        if self.sockets.remove(&conn).is_some_and(|socket| socket.is_accepted) {
+            self.relay_closed(conn);
+        }
+    }
+
+    /// The relay closes a socket behind what it sent before.
+    pub(super) fn hang_up(&mut self, conn: ConnId) {
+        let Some(socket) = self.sockets.get_mut(&conn) else { return };
+        socket.is_accepted = false;
+        let place = Place::Player(self.processes[socket.process].player);
+        if self.cuts.lets(Place::Relay, place) && !socket.down.is_holding() {
+            let at = socket.down.carry(self.now, 0, &self.plan.relay, &mut self.dice);
+            self.queue.push(at, Event::SocketLost(conn));
+        } else {
+            socket.is_broken = true;
+        }
+    }
+
+    pub(super) fn on_socket_lost(&mut self, conn: ConnId) {
+        if let Some(socket) = self.sockets.remove(&conn) {
+            self.arrive(socket.process, Arrival::SocketLost(conn));
+        }
+    }
+
+    /// All sockets break with the relay.
+    pub(super) fn break_all_sockets(&mut self) {
+        for conn in self.sockets.keys().copied().collect::<Vec<_>>() {
+            self.hang_up(conn);
+        }
+    }
+
+    /// Sends what was held back, and gives up what is silent for too long.
+    pub(super) fn tend_sockets(&mut self) {
+        let mut dead = Vec::new();
+        let mut released = Vec::new();
+        for (&conn, socket) in &mut self.sockets {
+            let process = &self.processes[socket.process];
+            let place = Place::Player(process.player);
+            let (up, down) = (self.cuts.lets(place, Place::Relay), self.cuts.lets(Place::Relay, place));
+            // The system answers for a process that does not run, but not a machine that sleeps.
+            let asleep = matches!(process.state, State::Stopped { keeps_datagrams: false, .. });
+            let is_there = process.state != State::Ended && !asleep && process.socket == Some(conn);
+            if up && down && is_there {
+                socket.heard = self.now;
+            }
+            if socket.heard + SILENCE_MAX <= self.now {
+                dead.push(conn);
+            }
+            if up && down && (socket.up.is_holding() || socket.down.is_holding() || socket.is_broken) {
+                released.push((conn, socket.up.release(), socket.down.release()));
+            }
+        }
+        for (conn, up, down) in released {
+            self.release(conn, up.into(), down.into());
+        }
+        for conn in dead {
+            let was_accepted = self.sockets.get(&conn).is_some_and(|socket| socket.is_accepted);
+            if was_accepted {
+                self.relay_closed(conn);
+            }
+            self.drop_dead(conn);
+        }
+    }
+
+    /// The relay gave up a socket: its process is told if anything gets through, now or later.
+    fn drop_dead(&mut self, conn: ConnId) {
+        let Some(socket) = self.sockets.get(&conn) else { return };
+        let process = &self.processes[socket.process];
+        if process.socket != Some(conn) {
+            self.sockets.remove(&conn);
+        } else {
+            self.hang_up(conn);
+            if let Some(socket) = self.sockets.get_mut(&conn) {
+                socket.heard = Time::FAR - Duration::from_millis(60_000);
+            }
+        }
+    }
+
+    fn release(&mut self, conn: ConnId, up: Vec<Vec<u8>>, down: Vec<Vec<u8>>) {
+        let Some(socket) = self.sockets.get(&conn) else { return };
+        let (id, is_broken, is_closing) = (socket.process, socket.is_broken, socket.is_closing);
+        let place = self.place(id);
+        for bytes in up {
+            let Some(socket) = self.sockets.get_mut(&conn) else { return };
+            let at = socket.up.carry(self.now, bytes.len(), &self.plan.relay, &mut self.dice);
+            self.tell_relayed(place, Place::Relay, &bytes);
+            self.queue.push(at, Event::ToRelay(conn, bytes));
+        }
+        for bytes in down {
+            self.send_down(conn, bytes);
+        }
+        if is_broken {
+            let latency = self.plan.relay.latency;
+            self.queue.push(self.now + latency, Event::SocketLost(conn));
+        } else if is_closing && let Some(socket) = self.sockets.get_mut(&conn) {
+            let at = socket.up.carry(self.now, 0, &self.plan.relay, &mut self.dice);
+            self.queue.push(at, Event::HungUp(conn));
+        }
+    }
+}

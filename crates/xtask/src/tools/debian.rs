@@ -1,0 +1,24 @@
+//! Packages of Debian and its kin.
+
+use std::process::Command;
+
+use crate::process::{self, Result};
+
+/// Installs these packages where that is possible: elsewhere nothing happens, and what needs them tells what is missing.
+///
+/// # Errors
+/// When `apt-get` fails.
+pub(super) fn install(packages: &[&str]) -> Result<()> {
+    if process::find("apt-get").is_none() || !process::is_root() {
+        return Ok(());
+    }
+    eprintln!("xtask: installing Debian's {}", packages.join(", "));
+    process::run(&mut apt_get(&["update", "--quiet"]))?;
+    process::run(apt_get(&["install", "--yes"]).args(packages))
+}
+
+fn apt_get(arguments: &[&str]) -> Command {
+    let mut command = Command::new("apt-get");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}

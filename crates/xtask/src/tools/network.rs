@@ -1,0 +1,37 @@
+//! The programs with which tests make networks of name spaces.
+
+use std::path::PathBuf;
+
+use super::debian;
+use crate::process::{self, Result};
+
+/// Which, and the package of Debian that has each.
+const PROGRAMS: [(&str, &str); 2] = [("ip", "iproute2"), ("nft", "nftables")];
+
+/// Where they are where only root has them on its `PATH`.
+const SYSTEM: [&str; 2] = ["/usr/sbin", "/sbin"];
+
+/// Installs what is missing, where we may. What is missing after that is told: the tests do without, and skip.
+///
+/// # Errors
+/// When an installation fails.
+pub(crate) fn ensure() -> Result<()> {
+    let missing = missing();
+    if !missing.is_empty() {
+        let packages: Vec<_> = missing.iter().map(|&(_, package)| package).collect();
+        debian::install(&packages)?;
+    }
+    for (program, package) in self::missing() {
+        println!(
+            "{program} is not there (Debian: apt-get install {package}): tests in name spaces will be skipped."
+        );
+    }
+    Ok(())
+}
+
+fn missing() -> Vec<(&'static str, &'static str)> {
+    let path = process::path();
+    let directories: Vec<_> = std::env::split_paths(&path).chain(SYSTEM.map(PathBuf::from)).collect();
+    let is_there = |program: &str| directories.iter().any(|each| process::is_program(&each.join(program)));
+    PROGRAMS.into_iter().filter(|(program, _)| !is_there(program)).collect()
+}

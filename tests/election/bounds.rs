@@ -1,0 +1,143 @@
+//! How often each thing may happen in one history.
+
+use samovar_wire::Duration;
+
+/// Whose rules the peers follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Rules {
+    /// Warrants and votes.
+    Samovar,
+    /// The fourth seed's: whoever sees no lower id announces itself.
+    Seed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Bounds {
+    pub(crate) rules: Rules,
+    pub(crate) peers: usize,
+    /// Whether there is a relay at the beginning, behind the founding.
+    pub(crate) has_relay: bool,
+    /// Whether members come or are dropped.
+    pub(crate) electorate_changes: bool,
+    /// Peers that die.
+    pub(crate) crashes: u8,
+    /// Peers that come back, as new ones.
+    pub(crate) restarts: u8,
+    pub(crate) relay_crashes: u8,
+    pub(crate) relay_starts: u8,
+    /// Who is parted from the others once, a bit for each peer; bit 7 is the relay.
+    pub(crate) cut: u8,
+    /// Links that break and begin anew: what they carried is lost.
+    pub(crate) losses: u8,
+    /// Living and connected peers that one other takes for dead.
+    pub(crate) suspicions: u8,
+    /// Hosts that want to be succeeded.
+    pub(crate) resignations: u8,
+    /// Members that the host takes from the view for being silent.
+    pub(crate) removals: u8,
+    /// How often time passes, and how much each time, in milliseconds.
+    pub(crate) ticks: u8,
+    pub(crate) span: u16,
+}
+
+impl Bounds {
+    pub(crate) const NONE: Self = Self {
+        rules: Rules::Samovar,
+        peers: 4,
+        has_relay: true,
+        electorate_changes: false,
+        crashes: 0,
+        restarts: 0,
+        relay_crashes: 0,
+        relay_starts: 0,
+        cut: 0,
+        losses: 0,
+        suspicions: 0,
+        resignations: 0,
+        removals: 0,
+        ticks: 0,
+        span: PROBE,
+    };
+    /// There is no relay any more: whoever follows is voted for.
+    const VOTES: Self = Self { has_relay: false, span: VOTE, ..Self::NONE };
+
+    /// Each stresses another part.
+    pub(crate) const NARROW: [(&str, Self); 12] = [
+        ("the relay: a crash", Self { crashes: 1, ticks: 1, ..Self::NONE }),
+        ("the relay: a crash, a false alarm", Self { crashes: 1, suspicions: 1, ..Self::NONE }),
+        ("the relay: three, a resignation", Self { peers: 3, resignations: 1, ticks: 1, ..Self::NONE }),
+        (
+            "the relay: three, one crashes and comes back",
+            Self { peers: 3, crashes: 1, restarts: 1, removals: 1, electorate_changes: true, ..Self::NONE },
+        ),
+        ("the relay restarts, a false alarm", Self { suspicions: 1, ..Self::RELAY_RESTARTS }),
+        ("the relay restarts: three, a crash", Self { peers: 3, crashes: 1, ..Self::RELAY_RESTARTS }),
+        ("the relay goes, a crash", Self { has_relay: true, relay_crashes: 1, crashes: 1, ..Self::VOTES }),
+        (
+            "votes: two crashes, a false alarm, a lost link",
+            Self { crashes: 2, suspicions: 1, losses: 1, ticks: 1, ..Self::VOTES },
+        ),
+        ("votes: a resignation, a crash", Self { resignations: 1, crashes: 1, ticks: 1, ..Self::VOTES }),
+        (
+            "votes: members are dropped, a crash, a false alarm",
+            Self {
+                crashes: 1,
+                suspicions: 1,
+                removals: 2,
+                electorate_changes: true,
+                ticks: 1,
+                ..Self::VOTES
+            },
+        ),
+        ("votes: two and two, a crash", Self { cut: 0b0011, crashes: 1, ticks: 1, ..Self::VOTES }),
+        ("three: the host and the relay, and the others", Self { peers: 3, ..Self::HOST_AND_RELAY }),
+    ];
+
+    /// For hours, and many gigabytes.
+    pub(crate) const WIDE: [(&str, Self); 6] = [
+        ("the relay: a resignation", Self { resignations: 1, ticks: 1, ..Self::NONE }),
+        (
+            "the relay: one crashes and comes back",
+            Self { crashes: 1, restarts: 1, removals: 1, electorate_changes: true, ..Self::NONE },
+        ),
+        ("the relay: two crashes", Self { crashes: 2, ticks: 1, ..Self::NONE }),
+        ("the relay restarts, a crash", Self { crashes: 1, ..Self::RELAY_RESTARTS }),
+        ("votes: the host, and the others", Self { cut: 1, ticks: 1, ..Self::VOTES }),
+        ("the host and the relay, and the others", Self::HOST_AND_RELAY),
+    ];
+
+    /// Everything at once, for histories at random.
+    pub(crate) const ALL: Self = Self {
+        electorate_changes: true,
+        crashes: 2,
+        restarts: 2,
+        relay_crashes: 1,
+        relay_starts: 1,
+        losses: 2,
+        suspicions: 2,
+        resignations: 1,
+        removals: 2,
+        ticks: 8,
+        ..Self::NONE
+    };
+
+    const HOST_AND_RELAY: Self = Self { cut: 0b1000_0001, has_relay: true, ..Self::VOTES };
+    const RELAY_RESTARTS: Self = Self { relay_crashes: 1, relay_starts: 1, ..Self::NONE };
+
+    /// A host dies, and one peer hears nothing of another for a while.
+    pub(crate) const SEED_FAULTS: Self = Self { crashes: 1, suspicions: 1, ..Self::NONE };
+    pub(crate) const SEED: Self = Self { rules: Rules::Seed, has_relay: false, ..Self::SEED_FAULTS };
+
+    pub(crate) const fn span(&self) -> Duration {
+        Duration::from_millis(self.span as u64)
+    }
+}
+
+/// Partitions: one, a pair, and three, with the relay on either side or reached by both.
+pub(crate) const CUTS: [u8; 8] =
+    [0, 0b0001, 0b0011, 0b1000_0001, 0b1000_0011, 0b0111, 0b0100_0001, 0b0100_0011];
+
+/// A probe ends, a claim is repeated and counts on.
+pub(crate) const PROBE: u16 = 300;
+/// A vote is taken to have come to nothing; a lease ends; a relay that does not answer is taken for away.
+pub(crate) const VOTE: u16 = 1_100;

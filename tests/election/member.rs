@@ -1,0 +1,273 @@
+//! One peer: its judgement of who hosts, what follows from it, and the session object as far as elections need it.
+
+use std::sync::Arc;
+
+use samovar_roster::{Act, LEASE, Lives, Roster, Verdict, View};
+use samovar_wire::control::{Hello, PeerControl};
+use samovar_wire::relay::ToRelay;
+use samovar_wire::{Entropy, PeerId, SortedMap, SortedSet, Term, Time, Warrant};
+
+use crate::world::{Letter, Member, Mind, World};
+
+pub(crate) fn hello() -> Hello {
+    Hello { version: 2, params: 0, name: String::new(), attributes: 0, resume: None }
+}
+
+impl Member {
+    pub(crate) fn founder(peer: PeerId, mind: Mind, view: Arc<View>, pass: samovar_wire::PeerPass) -> Self {
+        let (missed, closed, holding) = (SortedSet::new(), SortedSet::new(), SortedMap::new());
+        Self { peer, mind, view, missed, closed, holding, pass, stays: None, joins_under: None }
+    }
+
+    pub(crate) fn host(&self) -> PeerId {
+        match &self.mind {
+            Mind::Samovar(roster) => roster.host(),
+            Mind::Seed(seed) => seed.host,
+        }
+    }
+
+    /// The fourth seed's peers know no terms.
+    pub(crate) fn term(&self) -> Term {
+        match &self.mind {
+            Mind::Samovar(roster) => roster.term(),
+            Mind::Seed(_) => Term::default(),
+        }
+    }
+
+    /// The highest term that it has heard of.
+    pub(crate) fn known_term(&self) -> Term {
+        self.joins_under.map_or_else(|| self.term(), |warrant| warrant.term)
+    }
+
+    pub(crate) fn acts_as_host(&self) -> bool {
+        match &self.mind {
+            Mind::Samovar(roster) => self.joins_under.is_none() && roster.acts_as_host(),
+            Mind::Seed(seed) => seed.is_host(),
+        }
+    }
+
+    /// The same when its lease has had time to end.
+    pub(crate) fn will_act_as_host(&self, now: Time) -> bool {
+        let mut later = self.clone();
+        let (view, missed) = (Arc::clone(&later.view), later.missed.clone());
+        if let Some(roster) = later.roster() {
+            for at in [now, now + LEASE, now + LEASE + LEASE, now + LEASE + LEASE + LEASE] {
+                roster.watch(at, &view, Lives { missed: &missed, doubted: &missed });
+            }
+        }
+        later.acts_as_host()
+    }
+
+    pub(crate) fn roster(&mut self) -> Option<&mut Roster> {
+        match &mut self.mind {
+            Mind::Samovar(roster) if self.joins_under.is_none() => Some(roster),
+            _ => None,
+        }
+    }
+
+    /// Who answers has the view as it is: the next one may follow.
+    pub(crate) fn is_settled(&self) -> bool {
+        let mut answering = self
+            .view
+            .members()
+            .map(|other| other.peer)
+            .filter(|&peer| peer != self.peer && !self.missed.contains(&peer));
+        answering.all(|peer| self.holds_view(peer))
+    }
+
+    fn holds_view(&self, peer: PeerId) -> bool {
+        peer == self.peer || self.holding.get(&peer) == Some(&self.view.number())
+    }
+}
+
+impl World {
+    /// A peer looks around, and does what follows.
+    pub(crate) fn look(&mut self, slot: usize) {
+        let now = self.now;
+        let Some(member) = self.member_mut(slot) else { return };
+        let (view, missed) = (Arc::clone(&member.view), member.missed.clone());
+        let Some(roster) = member.roster() else { return };
+        let former = roster.host();
+        let won = roster.watch(now, &view, Lives { missed: &missed, doubted: &missed });
+        self.act(slot);
+        if won.is_some() {
+            self.begin_term(slot, former);
+        }
+    }
+
+    fn act(&mut self, slot: usize) {
+        while let Some(act) = self.member_mut(slot).and_then(|member| member.roster()?.poll_act()) {
+            match act {
+                Act::Tell(news) => self.tell_members(slot, &Letter::Control(news)),
+                Act::Claim(term, candidate) => self.say_to_relay(slot, &ToRelay::Claim(term, candidate)),
+                Act::Yield => self.end(slot),
+            }
+        }
+    }
+
+    /// A peer lives under another term from now on. A former host that is not to stay is none any more.
+    fn begin_term(&mut self, slot: usize, former: PeerId) {
+        let Some(member) = self.member(slot) else { return };
+        let (term, host, peer) = (member.term(), member.host(), member.peer);
+        self.note_host(term, host, &format!("peer {slot}"));
+        if host == peer {
+            self.become_host(slot, former);
+        } else if !self.member(slot).is_some_and(|member| member.view.has(host)) {
+            // It had given up its successor; its ticket takes the seat back.
+            self.end(slot);
+        }
+    }
+
+    /// Takes the session object. The former host is dropped unless it handed over: it did not know better.
+    fn become_host(&mut self, slot: usize, former: PeerId) {
+        let Some(member) = self.member_mut(slot) else { return };
+        let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
+        let view = Arc::make_mut(&mut member.view);
+        let is_dropped = former != peer && member.stays.take().is_none_or(|stays| stays != former);
+        let is_dropped = is_dropped && view.vacate(Time::ZERO, former);
+        view.dismiss_backup(peer);
+        if term.is_witnessed() {
+            view.begin_electorate(|other| !missed.contains(&other));
+        }
+        member.holding = SortedMap::new();
+        if is_dropped {
+            self.drop_link(slot, former);
+        }
+        self.publish(slot);
+    }
+
+    /// Who is no member any more has no link either.
+    fn drop_link(&mut self, slot: usize, gone: PeerId) {
+        if let Some(other) = self.slot_of(gone) {
+            self.lanes[slot][other].clear();
+            self.post(slot, other, Letter::Dropped);
+        }
+        let Some(member) = self.member_mut(slot) else { return };
+        member.missed.remove(&gone);
+        member.closed.insert(gone);
+    }
+
+    /// The host says who is a member from now on.
+    pub(crate) fn publish(&mut self, slot: usize) {
+        let Some(member) = self.member_mut(slot) else { return };
+        let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
+        let view = Arc::make_mut(&mut member.view);
+        let silent: Vec<_> =
+            view.backups().iter().copied().filter(|backup| missed.contains(backup)).collect();
+        for backup in silent {
+            view.dismiss_backup(backup);
+        }
+        if view.backups().is_empty() {
+            view.name_backup(peer, None, |other| !missed.contains(&other));
+        }
+        let view = Arc::clone(&member.view);
+        self.publish_members(slot);
+        self.tell_members(slot, &Letter::View(term, view));
+    }
+
+    pub(crate) fn publish_members(&mut self, slot: usize) {
+        let Some(member) = self.member(slot) else { return };
+        let mut members: Vec<_> = member.view.members().map(|other| other.peer).collect();
+        members.sort_unstable();
+        self.say_to_relay(slot, &ToRelay::Members(members));
+    }
+
+    /// What a host does between two views: the electorate follows the members.
+    pub(crate) fn next_view(&mut self, slot: usize) {
+        let Some(member) = self.member_mut(slot) else { return };
+        if !member.acts_as_host() || !member.is_settled() {
+            return;
+        }
+        let mut view = View::clone(&member.view);
+        if view.step_electorate(|peer| member.holds_view(peer)) {
+            member.view = Arc::new(view);
+            self.publish(slot);
+        }
+    }
+
+    /// The host drops a member that it misses.
+    pub(crate) fn remove(&mut self, slot: usize, gone: PeerId) {
+        let Some(member) = self.member_mut(slot) else { return };
+        Arc::make_mut(&mut member.view).vacate(Time::ZERO, gone);
+        self.drop_link(slot, gone);
+        self.publish(slot);
+        self.next_view(slot);
+    }
+
+    /// From the relay or from a member.
+    pub(crate) fn on_warrant(&mut self, slot: usize, warrant: Warrant) {
+        let Some(member) = self.member_mut(slot) else { return };
+        if let Some(known) = &mut member.joins_under {
+            if warrant.term > known.term {
+                *known = warrant;
+                self.knock(slot);
+            }
+            return;
+        }
+        let (former, heir) = (member.host(), member.roster().and_then(|roster| roster.heir()));
+        if member.roster().map(|roster| roster.handle_warrant(&warrant)) == Some(Verdict::Newer) {
+            member.stays = heir.map(|_| former);
+            self.tell_members(slot, &Letter::Control(PeerControl::Warrant(warrant)));
+            self.begin_term(slot, former);
+        }
+    }
+
+    /// A newcomer asks the host that it knows of.
+    pub(crate) fn knock(&mut self, slot: usize) {
+        let host = self.member(slot).and_then(|member| member.joins_under).map(|warrant| warrant.host);
+        if let Some(other) = host.and_then(|host| self.slot_of(host)) {
+            self.post(slot, other, Letter::Hello);
+        }
+    }
+
+    /// Views after a vote wait for the relay, without which nobody new could have come.
+    pub(crate) fn admit(&mut self, slot: usize, newcomer: PeerId) {
+        let Some(member) = self.member_mut(slot) else { return };
+        if !member.acts_as_host() || !member.term().is_witnessed() || member.view.has(newcomer) {
+            return;
+        }
+        let mut entropy = Entropy::new([7; 32]);
+        let admitted = Arc::make_mut(&mut member.view).admit(Time::ZERO, newcomer, &hello(), &mut entropy);
+        admitted.unwrap();
+        if let Some(other) = self.slot_of(newcomer) {
+            self.greet(slot, other);
+        }
+        self.publish(slot);
+    }
+
+    /// The session object arrives.
+    pub(crate) fn on_view(&mut self, slot: usize, from: PeerId, term: Term, view: &Arc<View>) {
+        let key = self.desk.key;
+        let Some(member) = self.member_mut(slot) else { return };
+        let is_its_own = |warrant: &Warrant| (warrant.term, warrant.host) == (term, from);
+        if let Some(warrant) = member.joins_under.filter(is_its_own)
+            && view.has(member.peer)
+        {
+            member.joins_under = None;
+            member.mind = Mind::Samovar(Roster::new(member.peer, key, warrant).unwrap());
+        }
+        if member.joins_under.is_some() || member.term() != term || member.host() != from {
+            return;
+        }
+        if !view.has(member.peer) {
+            return self.end(slot);
+        }
+        member.roster().into_iter().for_each(Roster::handle_view);
+        let before = std::mem::replace(&mut member.view, Arc::clone(view));
+        member.missed.retain(|peer| view.has(*peer));
+        for gone in before.members().map(|other| other.peer).filter(|&peer| !view.has(peer)) {
+            self.drop_link(slot, gone);
+        }
+        let number = view.number();
+        if let Some(host) = self.slot_of(from) {
+            self.post(slot, host, Letter::Held(term, number));
+        }
+    }
+
+    /// A peer's session ends. It may come back as a new one.
+    pub(crate) fn end(&mut self, slot: usize) {
+        self.hang_up(slot);
+        self.members[slot] = None;
+        self.lanes.iter_mut().for_each(|lanes| lanes[slot].clear());
+    }
+}

@@ -1,0 +1,287 @@
+//! The relay: the real directory, its disk, and the peers' sockets.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use samovar_directory::{ConnId, Directory, DirectoryConfig, Output, Request, TermRecord};
+use samovar_roster::RelayKey;
+use samovar_wire::relay::{Denial, Enter, Entered, FromRelay, Purpose, RelayFrame, ToRelay};
+use samovar_wire::{GameCode, PROTOCOL_VERSION, Warrant};
+
+use crate::world::{Member, Mind, RELAY, World};
+
+/// A peer's WebSocket.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Socket {
+    pub(crate) conn: Option<ConnId>,
+    pub(crate) up: VecDeque<Vec<u8>>,
+    pub(crate) down: VecDeque<Vec<u8>>,
+    /// It has ended for the peer; the relay has not noticed.
+    pub(crate) dead: Option<ConnId>,
+}
+
+impl Socket {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.up.is_empty() && self.down.is_empty() && self.dead.is_none()
+    }
+}
+
+/// What belongs to the relay and outlives its process, and what it is writing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Desk {
+    pub(crate) key: RelayKey,
+    disk: Option<TermRecord>,
+    writes: VecDeque<TermRecord>,
+    next_conn: u64,
+    starts: u8,
+}
+
+impl Desk {
+    pub(crate) fn is_idle(&self) -> bool {
+        self.writes.is_empty()
+    }
+}
+
+const SECRET: [u8; 32] = [9; 32];
+
+fn code() -> GameCode {
+    GameCode::parse("TEA").unwrap()
+}
+
+fn enter(purpose: Purpose) -> ToRelay {
+    ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: 0, purpose })
+}
+
+pub(crate) fn new_relay() -> (Directory, Desk) {
+    let directory = Directory::new(&DirectoryConfig { secret: SECRET, entropy: [1; 32] });
+    let desk = Desk { key: directory.key(), disk: None, writes: VecDeque::new(), next_conn: 0, starts: 1 };
+    (directory, desk)
+}
+
+impl World {
+    /// Whether the relay lists the game: then newcomers need not wait for it.
+    pub(crate) fn has_live_game(&self) -> bool {
+        self.sockets.iter().any(|socket| socket.conn.is_some()) && !self.can_write()
+    }
+
+    fn desk_mut(&mut self) -> &mut Desk {
+        Arc::make_mut(&mut self.desk)
+    }
+
+    /// Opens a socket and enters, without any delay; what the relay answers waits in the socket.
+    fn dial(&mut self, slot: usize, purpose: Purpose) {
+        let conn = {
+            let desk = self.desk_mut();
+            desk.next_conn += 1;
+            ConnId(desk.next_conn)
+        };
+        let now = self.now;
+        let directory = Arc::make_mut(self.relay.as_mut().unwrap());
+        directory.handle_opened(now, conn);
+        self.sockets[slot].conn = Some(conn);
+        self.hand_to_relay(conn, &RelayFrame::control(&enter(purpose)));
+    }
+
+    fn hand_to_relay(&mut self, conn: ConnId, bytes: &[u8]) {
+        let now = self.now;
+        if let Some(directory) = self.relay.as_mut().map(Arc::make_mut) {
+            directory.handle_message(now, conn, bytes);
+        }
+        self.drain();
+    }
+
+    /// Founds the game or joins it; who the relay says that the peer is.
+    pub(crate) fn enter_first(&mut self, slot: usize, founds: bool) -> Entered {
+        self.dial(slot, if founds { Purpose::Create(Some(code())) } else { Purpose::Join(code()) });
+        while self.can_write() {
+            self.write();
+        }
+        let bytes = self.sockets[slot].down.pop_front().unwrap();
+        let Ok(RelayFrame::Control(body)) = RelayFrame::decode(&bytes) else { panic!("not control") };
+        let Ok(FromRelay::Entered(entered)) = FromRelay::decode(body) else { panic!("not entered") };
+        entered
+    }
+
+    /// Where the outputs go, and what the disk is asked for.
+    fn drain(&mut self) {
+        let Some(directory) = self.relay.as_mut().map(Arc::make_mut) else { return };
+        let requests: Vec<_> = std::iter::from_fn(|| directory.poll_request()).collect();
+        let outputs: Vec<_> = std::iter::from_fn(|| directory.poll_output()).collect();
+        for request in requests {
+            match request {
+                Request::Persist(record) => self.desk_mut().writes.push_back(record),
+                Request::Forget(_) => self.desk_mut().disk = None,
+            }
+        }
+        for output in outputs {
+            match output {
+                Output::Send { conn, bytes } => self.on_sent(conn, bytes),
+                Output::Close { conn, .. } => {
+                    if let Some(slot) = self.sockets.iter().position(|socket| socket.conn == Some(conn)) {
+                        self.sockets[slot] = Socket::default();
+                        self.note_relay(slot, false);
+                    }
+                }
+            }
+        }
+    }
+
+    fn on_sent(&mut self, conn: ConnId, bytes: Vec<u8>) {
+        let Ok(RelayFrame::Control(body)) = RelayFrame::decode(&bytes) else { return };
+        let Ok(message) = FromRelay::decode(body) else { return };
+        match &message {
+            FromRelay::Issued(warrant) => self.note_given(warrant),
+            FromRelay::Entered(entered) => self.note_given(&entered.warrant),
+            // A pulse says nothing new here, and a hint is no more than a suspicion.
+            FromRelay::Pulse | FromRelay::Gone(_) => return,
+            _ => {}
+        }
+        if let Some(socket) = self.sockets.iter_mut().find(|socket| socket.conn == Some(conn)) {
+            socket.down.push_back(bytes);
+        }
+    }
+
+    fn note_given(&mut self, warrant: &Warrant) {
+        let is_written = self.desk.disk.as_ref().is_some_and(|record| record.term >= warrant.term);
+        if !is_written && self.broken.is_none() {
+            self.broken = Some(format!("term {} is announced before it is on disk", warrant.term));
+        }
+        self.note_host(warrant.term, warrant.host, "the relay");
+    }
+
+    pub(crate) fn can_write(&self) -> bool {
+        !self.desk.writes.is_empty()
+    }
+
+    /// The oldest write reaches the disk.
+    pub(crate) fn write(&mut self) {
+        let Some(record) = self.desk_mut().writes.pop_front() else { return };
+        let (session, term, now) = (record.session, record.term, self.now);
+        self.desk_mut().disk = Some(record);
+        if let Some(directory) = self.relay.as_mut().map(Arc::make_mut) {
+            directory.handle_persisted(now, session, term);
+        }
+        self.drain();
+    }
+
+    pub(crate) fn crash_relay(&mut self) {
+        self.relay = None;
+        self.desk_mut().writes.clear();
+        for slot in 0..self.sockets.len() {
+            self.sockets[slot] = Socket::default();
+            self.note_relay(slot, false);
+        }
+    }
+
+    pub(crate) fn start_relay(&mut self) {
+        let desk = self.desk_mut();
+        desk.starts += 1;
+        let config = DirectoryConfig { secret: SECRET, entropy: [desk.starts; 32] };
+        let disk = desk.disk.clone();
+        let mut directory = Directory::new(&config);
+        directory.restore(self.now, disk);
+        self.relay = Some(Arc::new(directory));
+    }
+
+    pub(crate) fn say_to_relay(&mut self, slot: usize, message: &ToRelay) {
+        let Some(conn) = self.sockets[slot].conn else { return };
+        let bytes = RelayFrame::control(message);
+        if matches!(message, ToRelay::Members(_)) && self.sockets[slot].up.is_empty() {
+            self.hand_to_relay(conn, &bytes);
+        } else {
+            self.sockets[slot].up.push_back(bytes);
+        }
+    }
+
+    /// A socket ends, for the peer.
+    pub(crate) fn hang_up(&mut self, slot: usize) {
+        let socket = std::mem::take(&mut self.sockets[slot]);
+        let was_open = self.relay.is_some() && socket.conn.is_some();
+        self.sockets[slot].dead = socket.dead.or(socket.conn).filter(|_| was_open || socket.dead.is_some());
+        // The relay reads what was sent before.
+        if let (Some(conn), true) = (socket.conn, self.reaches(slot, RELAY)) {
+            socket.up.iter().for_each(|bytes| self.hand_to_relay(conn, bytes));
+        }
+        self.note_relay(slot, false);
+    }
+
+    /// The relay notices that a socket ended.
+    pub(crate) fn notice_end(&mut self, slot: usize) {
+        let (dead, now) = (self.sockets[slot].dead.take(), self.now);
+        if let (Some(conn), Some(directory)) = (dead, self.relay.as_mut().map(Arc::make_mut)) {
+            directory.handle_closed(now, conn);
+        }
+        self.drain();
+    }
+
+    fn note_relay(&mut self, slot: usize, is_reached: bool) {
+        let now = self.now;
+        if let Some(roster) = self.member_mut(slot).and_then(Member::roster) {
+            roster.set_relay(now, is_reached);
+        }
+    }
+
+    pub(crate) fn can_resume(&self, slot: usize) -> bool {
+        let is_member = self.member(slot).is_some_and(|member| matches!(member.mind, Mind::Samovar(_)));
+        is_member && self.relay.is_some() && self.sockets[slot].conn.is_none() && self.reaches(slot, RELAY)
+    }
+
+    /// A peer comes back to the relay as itself.
+    pub(crate) fn resume(&mut self, slot: usize) {
+        let Some(member) = self.member(slot) else { return };
+        let Mind::Samovar(roster) = &member.mind else { return };
+        let warrant = member.joins_under.unwrap_or(*roster.warrant());
+        self.dial(slot, Purpose::Resume(code(), member.pass, warrant));
+    }
+
+    /// The first message of a peer arrives at the relay.
+    pub(crate) fn read_up(&mut self, slot: usize) {
+        let socket = &mut self.sockets[slot];
+        if let (Some(bytes), Some(conn)) = (socket.up.pop_front(), socket.conn) {
+            self.hand_to_relay(conn, &bytes);
+        }
+    }
+
+    /// The first message of the relay arrives at a peer.
+    pub(crate) fn read_down(&mut self, slot: usize) {
+        let Some(bytes) = self.sockets[slot].down.pop_front() else { return };
+        let Ok(RelayFrame::Control(body)) = RelayFrame::decode(&bytes) else { return };
+        match FromRelay::decode(body) {
+            Ok(FromRelay::Entered(entered)) => {
+                self.note_relay(slot, true);
+                self.on_warrant(slot, entered.warrant);
+            }
+            Ok(FromRelay::Issued(warrant)) => self.on_warrant(slot, warrant),
+            Ok(FromRelay::Denied(_, denial)) => {
+                if let Some(roster) = self.member_mut(slot).and_then(Member::roster) {
+                    roster.handle_denial(denial == Denial::HostIsAlive);
+                }
+            }
+            Ok(FromRelay::Probe(nonce)) => self.say_to_relay(slot, &ToRelay::Alive(nonce)),
+            _ => {}
+        }
+        self.look(slot);
+    }
+
+    /// Whether the next message of the relay to a peer is one whose delay makes no difference: a denial, a probe, whose
+    /// answer may be late, a warrant that is known.
+    pub(crate) fn is_routine(&self, slot: usize) -> bool {
+        let Some(bytes) = self.sockets[slot].down.front() else { return false };
+        let Ok(RelayFrame::Control(body)) = RelayFrame::decode(bytes) else { return true };
+        match FromRelay::decode(body) {
+            Ok(FromRelay::Issued(warrant)) => {
+                self.member(slot).is_none_or(|member| warrant.term <= member.known_term())
+            }
+            Ok(FromRelay::Entered(_)) => false,
+            _ => true,
+        }
+    }
+
+    pub(crate) fn pass_time_at_relay(&mut self) {
+        let now = self.now;
+        if let Some(directory) = self.relay.as_mut().map(Arc::make_mut) {
+            directory.handle_timeout(now);
+        }
+        self.drain();
+    }
+}

@@ -1,0 +1,59 @@
+//! The fourth seed's algorithm (§3.1.7.1 there), for comparison: the lowest id that answers is host.
+
+use samovar_roster::View;
+use samovar_wire::{PeerId, SortedSet};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Seed {
+    me: PeerId,
+    pub(crate) host: PeerId,
+    /// Who did not answer this peer's pings.
+    unreachable: SortedSet<PeerId>,
+}
+
+impl Seed {
+    pub(crate) const fn new(me: PeerId, host: PeerId) -> Self {
+        Self { me, host, unreachable: SortedSet::new() }
+    }
+
+    pub(crate) fn is_host(&self) -> bool {
+        self.host == self.me
+    }
+
+    /// The host is gone for this peer, and nobody has announced itself yet.
+    pub(crate) fn is_migrating(&self) -> bool {
+        self.unreachable.contains(&self.host)
+    }
+
+    /// Whom this peer pings, one after another: the host, and once that is gone the lowest id that could follow it.
+    pub(crate) fn candidate(&self, view: &View) -> Option<PeerId> {
+        if !self.is_migrating() {
+            return Some(self.host).filter(|_| !self.is_host());
+        }
+        self.reachable(view).min().filter(|&lowest| lowest != self.me)
+    }
+
+    pub(crate) fn reachable(&self, view: &View) -> impl Iterator<Item = PeerId> {
+        view.members().map(|member| member.peer).filter(|peer| !self.unreachable.contains(peer))
+    }
+
+    pub(crate) fn is_pinging(&self, view: &View) -> bool {
+        self.is_migrating() && self.candidate(view).is_some()
+    }
+
+    /// Eight pings were not answered. `true` when this peer has the lowest id of all that answer: it is host now.
+    pub(crate) fn time_out(&mut self, candidate: PeerId, view: &View) -> bool {
+        self.unreachable.insert(candidate);
+        let becomes = self.is_migrating() && self.candidate(view).is_none();
+        if becomes {
+            self.host = self.me;
+        }
+        becomes
+    }
+
+    /// Somebody says that it is host; nobody asks by what right.
+    pub(crate) fn on_announcement(&mut self, from: PeerId) {
+        self.unreachable.remove(&from);
+        self.host = from;
+    }
+}

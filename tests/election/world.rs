@@ -1,0 +1,215 @@
+//! Peers, the lanes between them, the relay, and who was host of what.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use samovar_directory::Directory;
+use samovar_roster::{Roster, View};
+use samovar_wire::control::PeerControl;
+use samovar_wire::{PeerId, PeerPass, SortedMap, SortedSet, Term, Time, Warrant};
+
+use crate::bounds::Bounds;
+use crate::relay::{Desk, Socket};
+use crate::seed::Seed;
+
+/// What a lane carries, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Letter {
+    Control(PeerControl),
+    /// The session object under a term.
+    View(Term, Arc<View>),
+    /// The receiver's view of this number, under this term, has arrived.
+    Held(Term, u64),
+    /// A newcomer asks for admission.
+    Hello,
+    /// The receiver is no member any more.
+    Dropped,
+    /// By the fourth seed's rules: the sender is host.
+    Announcement,
+}
+
+/// Whose rules a peer follows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "the small one is for comparison only")]
+pub(crate) enum Mind {
+    Samovar(Roster),
+    Seed(Seed),
+}
+
+/// A living peer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Member {
+    pub(crate) peer: PeerId,
+    pub(crate) mind: Mind,
+    pub(crate) view: Arc<View>,
+    /// Whom it takes for dead.
+    pub(crate) missed: SortedSet<PeerId>,
+    /// Whom it has no link to any more: one of the two dropped the other.
+    pub(crate) closed: SortedSet<PeerId>,
+    /// As host: which view each member has.
+    pub(crate) holding: SortedMap<PeerId, u64>,
+    pub(crate) pass: PeerPass,
+    /// The former host, if it handed over.
+    pub(crate) stays: Option<PeerId>,
+    /// It has no seat yet, and this is the highest warrant it knows.
+    pub(crate) joins_under: Option<Warrant>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct World {
+    pub(crate) left: Bounds,
+    pub(crate) now: Time,
+    pub(crate) members: Vec<Option<Arc<Member>>>,
+    /// Who speaks, or spoke last, in each slot.
+    pub(crate) senders: Vec<Option<PeerId>>,
+    pub(crate) lanes: Vec<Vec<VecDeque<Letter>>>,
+    pub(crate) sockets: Vec<Socket>,
+    pub(crate) relay: Option<Arc<Directory>>,
+    pub(crate) desk: Arc<Desk>,
+    /// Who is parted from the others now.
+    pub(crate) parted: u8,
+    /// Whom anybody took for the host of each term, or the relay gave it.
+    pub(crate) hosts: BTreeMap<Term, PeerId>,
+    /// The peers that there were from the beginning.
+    pub(crate) founders: Arc<Vec<PeerId>>,
+    pub(crate) broken: Option<String>,
+}
+
+/// The relay's bit in a cut.
+pub(crate) const RELAY: usize = 7;
+/// The bit of a cut that parts peers from peers only: the relay reaches them all.
+pub(crate) const BUT_RELAY: usize = 6;
+
+impl World {
+    pub(crate) fn living(&self) -> impl Iterator<Item = (usize, &Member)> {
+        self.members.iter().enumerate().filter_map(|(slot, member)| Some((slot, &**member.as_ref()?)))
+    }
+
+    pub(crate) fn member(&self, slot: usize) -> Option<&Member> {
+        self.members[slot].as_deref()
+    }
+
+    pub(crate) fn member_mut(&mut self, slot: usize) -> Option<&mut Member> {
+        self.members[slot].as_mut().map(Arc::make_mut)
+    }
+
+    pub(crate) fn slot_of(&self, peer: PeerId) -> Option<usize> {
+        self.living().find(|(_, member)| member.peer == peer).map(|(slot, _)| slot)
+    }
+
+    /// Whether bytes get from one slot to another; the relay is one, too.
+    pub(crate) fn reaches(&self, from: usize, to: usize) -> bool {
+        let side = |slot: usize| self.parted >> slot & 1;
+        let by_relay = (from == RELAY || to == RELAY) && side(BUT_RELAY) == 1;
+        by_relay || side(from) == side(to)
+    }
+
+    /// Whom a peer would miss if it looked now.
+    pub(crate) fn silent_for(&self, slot: usize) -> SortedSet<PeerId> {
+        let Some(member) = self.member(slot) else { return SortedSet::new() };
+        let others = member.view.members().map(|other| other.peer).filter(|&peer| peer != member.peer);
+        let is_silent = |peer: &PeerId| {
+            let other = self.slot_of(*peer);
+            other.is_none_or(|other| !self.reaches(slot, other) || !self.are_linked(slot, other))
+        };
+        others.filter(is_silent).collect()
+    }
+
+    /// Whether neither of two has dropped the other.
+    pub(crate) fn are_linked(&self, one: usize, other: usize) -> bool {
+        let (Some(one), Some(other)) = (self.member(one), self.member(other)) else { return true };
+        !one.closed.contains(&other.peer) && !other.closed.contains(&one.peer)
+    }
+
+    /// Nothing is on its way to a peer.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let slots = 0..self.members.len();
+        slots.clone().all(|from| slots.clone().all(|to| !self.arrives(from, to)))
+            && self.sockets.iter().all(|socket| socket.down.is_empty())
+    }
+
+    /// Nothing is under way, and everybody sees who lives.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let empty = |from: usize, to: usize| self.members[to].is_none() || self.lanes[from][to].is_empty();
+        let slots = self.members.len();
+        self.parted == 0
+            && (0..slots).all(|from| (0..slots).all(|to| empty(from, to)))
+            && self.sockets.iter().all(Socket::is_empty)
+            && self.desk.is_idle()
+            && self.living().all(|(slot, member)| match &member.mind {
+                Mind::Samovar(_) => member.missed == self.silent_for(slot),
+                Mind::Seed(seed) => !seed.is_pinging(&member.view),
+            })
+    }
+
+    /// Whether two that have a link to each other would act as hosts, however much time passed. Who was dropped and
+    /// hears from nobody may go on alone until it reaches the relay.
+    pub(crate) fn is_split(&self) -> bool {
+        let acting: Vec<_> = self.living().filter(|(_, member)| member.acts_as_host()).collect();
+        acting.len() > 1
+            && acting.iter().any(|&(one, first)| {
+                let are_rivals = |&&(other, second): &&(usize, &Member)| {
+                    one < other && self.are_linked(one, other) && second.will_act_as_host(self.now)
+                };
+                first.will_act_as_host(self.now) && acting.iter().any(|rival| are_rivals(&rival))
+            })
+    }
+
+    /// Notes whom a peer takes for host; there is one per term.
+    pub(crate) fn note_host(&mut self, term: Term, host: PeerId, who: &str) {
+        let known = *self.hosts.entry(term).or_insert(host);
+        if known != host && self.broken.is_none() {
+            self.broken = Some(format!("{who}: {host} hosts term {term}, which is {known}'s"));
+        }
+    }
+
+    fn later_hosts(&self) -> impl Iterator<Item = (Term, PeerId)> {
+        let first = self.hosts.first_key_value().map(|(_, &host)| host);
+        self.hosts.iter().map(|(&term, &host)| (term, host)).filter(move |&(_, host)| Some(host) != first)
+    }
+
+    pub(crate) fn has_witnessed(&self) -> bool {
+        self.later_hosts().any(|(term, _)| term.is_witnessed())
+    }
+
+    pub(crate) fn has_voted(&self) -> bool {
+        self.later_hosts().any(|(term, _)| !term.is_witnessed())
+    }
+
+    pub(crate) fn has_third_host(&self) -> bool {
+        let mut hosts: Vec<_> = self.hosts.values().collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts.len() > 2
+    }
+
+    pub(crate) fn has_newcomer(&self) -> bool {
+        self.living().any(|(_, member)| {
+            member.joins_under.is_none()
+                && member.view.has(member.peer)
+                && !self.founders.contains(&member.peer)
+        })
+    }
+
+    /// The state in a few lines, for a counterexample.
+    pub(crate) fn picture(&self) -> String {
+        let name = |peer: PeerId| {
+            let slot = self.founders.iter().position(|&founder| founder == peer);
+            slot.map_or_else(|| peer.to_string(), |slot| slot.to_string())
+        };
+        let mut lines: Vec<_> = self.broken.iter().map(|broken| format!("  broken: {broken}")).collect();
+        for (slot, member) in self.living() {
+            let (term, host) = (member.term(), name(member.host()));
+            let missed: Vec<_> = member.missed.iter().map(|&peer| name(peer)).collect();
+            let electorate = member.view.electorate();
+            let voters: Vec<_> = electorate.peers.iter().map(|&peer| name(peer)).collect();
+            let acts = if member.acts_as_host() { ", and acts as host" } else { "" };
+            lines.push(format!(
+                "  peer {slot} ({}) lives under {host} in term {term}{acts}; misses {missed:?}; electorate {} is {voters:?}",
+                name(member.peer),
+                electorate.number
+            ));
+        }
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,9 @@
+//! The relay and robots, each a process in a network name space of its own: killed, frozen, and cut off from each other.
+//!
+//! Where no such name spaces may be made, each test says so in its output and ends.
+
+mod crashes;
+mod partitions;
+mod relay;
+mod sleep;
+mod table;

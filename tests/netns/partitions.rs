@@ -1,0 +1,70 @@
+//! Cuts through the network, and what is left when they have healed.
+
+use std::time::{Duration, Instant};
+
+use crate::table::{HEALED_WITHIN, RELAY, Table, agree};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_majority_goes_on_without_its_host_and_takes_the_others_back_when_the_cut_heals() {
+    let Some(mut table) = Table::set(5).await else { return };
+    let minority = vec![table.host, table.all_but(&[table.host, table.backup])[0]];
+    let majority = table.all_but(&minority);
+    let since = Instant::now();
+    table.network.sever(&minority, &[&majority[..], &[RELAY]].concat());
+    table.succeeded("partition-with-host-in-minority", &majority, since).await;
+    table.plays(&majority).await;
+    table.is_suspended(&minority).await;
+    table.heal("partition-with-host-in-minority").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_majority_that_does_not_reach_the_relay_either_elects_by_itself() {
+    let Some(mut table) = Table::set(5).await else { return };
+    let minority = vec![table.host, table.all_but(&[table.host, table.backup])[0]];
+    let majority = table.all_but(&minority);
+    table.relay.kill();
+    // Long enough for all to know.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let since = Instant::now();
+    table.network.sever(&minority, &majority);
+    table.succeeded("partition-without-relay", &majority, since).await;
+    table.plays(&majority).await;
+    table.is_suspended(&minority).await;
+    table.relay.restart();
+    table.heal("partition-without-relay").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_hears_everybody_and_is_heard_by_nobody_is_succeeded() {
+    let Some(mut table) = Table::set(4).await else { return };
+    let host = table.host;
+    let rest = table.all_but(&[host]);
+    let since = Instant::now();
+    table.network.cut(&[host], &[&rest[..], &[RELAY]].concat());
+    table.succeeded("asymmetric-partition", &rest, since).await;
+    table.plays(&rest).await;
+    table.is_suspended(&[host]).await;
+    table.heal("asymmetric-partition").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_bad_link_deposes_nobody_and_its_packets_go_by_the_relay() {
+    let Some(mut table) = Table::set(4).await else { return };
+    let (host, term, all) = (table.host, table.term, table.all());
+    let other = table.all_but(&[host, table.backup])[0];
+    let since = Instant::now();
+    table.network.sever(&[host], &[other]);
+    table
+        .wait("the packets go by the relay", &[other], since, HEALED_WITHIN, |all| {
+            let relayed = all[0]
+                .others()
+                .any(|each| Some(&each.peer) == all[0].host.as_ref() && each.path == "relayed");
+            if relayed { Ok(()) } else { Err("direct".to_owned()) }
+        })
+        .await;
+    let since = Instant::now();
+    let after =
+        table.wait("nothing else has changed", &all, since, HEALED_WITHIN, |all| agree(all, all.len())).await;
+    assert_eq!((after[0].term, table.number_of(&after[0].host)), (term, host), "{}", after[0]);
+    table.plays(&all).await;
+}

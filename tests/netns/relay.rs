@@ -1,0 +1,71 @@
+//! The relay dies, freezes and comes back while robots play over direct links.
+
+use std::time::{Duration, Instant};
+
+use crate::table::{HEALED_WITHIN, Table, agree};
+
+/// Long enough for all to know that the relay is gone.
+const KNOWN_WITHIN: Duration = Duration::from_secs(2);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_majority_elects_when_the_relay_crashed_before_the_host() {
+    let Some(mut table) = Table::set(4).await else { return };
+    table.relay.kill();
+    tokio::time::sleep(KNOWN_WITHIN).await;
+    let since = Instant::now();
+    table.kill(&[table.host]);
+    let rest = table.all();
+    table.succeeded("relay-crash-then-host-crash", &rest, since).await;
+    table.plays(&rest).await;
+    table.relay.restart();
+    table.all_back("relay-crash-then-host-crash").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_majority_elects_when_relay_and_host_crash_at_once() {
+    let Some(mut table) = Table::set(4).await else { return };
+    let since = Instant::now();
+    table.relay.kill();
+    table.kill(&[table.host]);
+    let rest = table.all();
+    table.succeeded("relay-and-host-crash", &rest, since).await;
+    table.plays(&rest).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_majority_elects_when_the_relay_froze_before_the_host_crashed() {
+    let Some(mut table) = Table::set(4).await else { return };
+    table.relay.pause();
+    tokio::time::sleep(KNOWN_WITHIN).await;
+    let since = Instant::now();
+    table.kill(&[table.host]);
+    let rest = table.all();
+    table.succeeded("relay-frozen-then-host-crash", &rest, since).await;
+    table.plays(&rest).await;
+    table.relay.resume();
+    table.all_back("relay-frozen-then-host-crash").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_relay_that_restarts_changes_nothing_and_witnesses_the_next_election() {
+    let Some(mut table) = Table::set(4).await else { return };
+    let (host, term, all) = (table.host, table.term, table.all());
+    table.relay.kill();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    table.relay.restart();
+    let since = Instant::now();
+    let after = table
+        .wait("all are at the relay again", &all, since, HEALED_WITHIN, |all| {
+            agree(all, all.len())?;
+            let lost = all.iter().find(|status| status.relay != "connected");
+            lost.map_or(Ok(()), |status| Err(format!("{:?} has no relay", status.peer)))
+        })
+        .await;
+    println!("relay-restart: all were back after {} ms", since.elapsed().as_millis());
+    assert_eq!((after[0].term, table.number_of(&after[0].host)), (term, host), "{}", after[0]);
+    let since = Instant::now();
+    table.kill(&[host]);
+    let rest = table.all();
+    table.succeeded("relay-restart-then-host-crash", &rest, since).await;
+    table.plays(&rest).await;
+}

@@ -1,0 +1,241 @@
+//! One game: a relay and some robots, each at a place of its own.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use samovar_tests::bots::Bots;
+use samovar_tests::network::Network;
+use samovar_tests::relay::Relay;
+use samovar_tests::status::{Id, Status};
+use samovar_tests::wait;
+
+/// How long it may take until all sit, with direct links among all.
+pub(crate) const SEATED_WITHIN: Duration = Duration::from_secs(40);
+/// How long it may take until all who are left agree on a new host. Far more than the promise, which is measured in
+/// virtual time: here the machine is busy, and a robot reports once a second.
+pub(crate) const SUCCEEDED_WITHIN: Duration = Duration::from_secs(15);
+/// How long it may take after the network is whole again until all agree: sockets on both sides of a cut wait ever longer
+/// before they try again.
+pub(crate) const HEALED_WITHIN: Duration = Duration::from_secs(45);
+
+/// The relay's place.
+pub(crate) const RELAY: usize = 0;
+
+/// The network, the relay at place 0, and the players from place 1 on: a player's number is that of its place.
+pub(crate) struct Table {
+    pub(crate) network: Network,
+    pub(crate) relay: Relay,
+    /// `None` once it is killed.
+    players: Vec<Option<Bots>>,
+    pub(crate) host: usize,
+    pub(crate) backup: usize,
+    /// The term that was seen last.
+    pub(crate) term: u64,
+    /// The points of each player, once seated.
+    points: Vec<i64>,
+}
+
+impl Table {
+    /// A game of so many players that are all linked directly; `None`, with a line that says why, where no network may
+    /// be made.
+    pub(crate) async fn set(players: u8) -> Option<Self> {
+        let network = match Network::open(players + 1) {
+            Ok(network) => network,
+            Err(why) => {
+                println!("SKIPPED, no network for the test: {why}");
+                return None;
+            }
+        };
+        let relay = Relay::start_at(network.place(RELAY));
+        let (founder, code) = Bots::found_at(network.place(1), &relay, 1, "auto").await;
+        let mut robots = vec![None, Some(founder)];
+        for number in 2..=usize::from(players) {
+            robots.push(Some(Bots::join_at(network.place(number), &relay, &code, "auto")));
+        }
+        let mut table =
+            Self { network, relay, players: robots, host: 0, backup: 0, term: 0, points: Vec::new() };
+        let all: Vec<usize> = (1..=usize::from(players)).collect();
+        let start = Instant::now();
+        let seated = table.wait("all sit and are linked", &all, start, SEATED_WITHIN, |all| {
+            agree(all, all.len())?;
+            all.iter().try_for_each(|status| {
+                let direct = status.others().all(|other| other.path == "direct");
+                if direct && status.backup.is_some() { Ok(()) } else { Err("not linked".to_owned()) }
+            })
+        });
+        let seated = seated.await;
+        table.term = seated[0].term;
+        table.host = table.number_of(&seated[0].host);
+        table.backup = table.number_of(&seated[0].backup);
+        // Some reports of everybody, to know how session time runs.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let points = |number| table.last(number).and_then(|(_, status)| points(&status)).unwrap_or(0);
+        table.points = (0..table.players.len()).map(points).collect();
+        // Until everybody has heard of them.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        Some(table)
+    }
+
+    /// All players that were not killed.
+    pub(crate) fn all(&self) -> Vec<usize> {
+        let alive = self.players.iter().enumerate().filter(|(_, robot)| robot.is_some());
+        alive.map(|(number, _)| number).collect()
+    }
+
+    /// All players but these.
+    pub(crate) fn all_but(&self, numbers: &[usize]) -> Vec<usize> {
+        self.all().into_iter().filter(|number| !numbers.contains(number)).collect()
+    }
+
+    /// The player that is this peer.
+    pub(crate) fn number_of(&self, peer: &Option<Id>) -> usize {
+        let is_it = |&number: &usize| self.last(number).is_some_and(|(_, status)| status.peer == *peer);
+        self.all().into_iter().find(is_it).unwrap_or_else(|| panic!("nobody is {peer:?}"))
+    }
+
+    pub(crate) fn robot(&mut self, number: usize) -> &mut Bots {
+        self.players[number].as_mut().expect("alive")
+    }
+
+    pub(crate) fn last(&self, number: usize) -> Option<(Instant, Status)> {
+        self.players[number].as_ref()?.last()
+    }
+
+    /// `SIGKILL` to these, at once.
+    pub(crate) fn kill(&mut self, numbers: &[usize]) {
+        let mut dead: Vec<Bots> = numbers.iter().filter_map(|&number| self.players[number].take()).collect();
+        dead.iter_mut().for_each(Bots::kill);
+    }
+
+    /// Waits until what these reported last, and after `since`, is as wanted, and returns it.
+    pub(crate) async fn wait(
+        &mut self,
+        what: &str,
+        who: &[usize],
+        since: Instant,
+        within: Duration,
+        wanted: impl Fn(&[Status]) -> Result<(), String>,
+    ) -> Vec<Status> {
+        wait::until(what, within, async || {
+            let mut statuses = Vec::new();
+            for &number in who {
+                self.robot(number).assert_running();
+                match self.last(number) {
+                    Some((heard, status)) if heard > since => statuses.push(status),
+                    last => return Err(format!("player {number} is silent; before it said {last:?}")),
+                }
+            }
+            let shown = || statuses.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            wanted(&statuses).map_err(|why| format!("{why}\n{}", shown())).map(|()| statuses.clone())
+        })
+        .await
+    }
+
+    /// Waits until these agree that they are all who is left, under a host of a newer term, and prints how long after
+    /// `since` each of them had the new host's session.
+    pub(crate) async fn succeeded(&mut self, scenario: &str, who: &[usize], since: Instant) -> Vec<Status> {
+        let former = self.term;
+        let statuses = self
+            .wait("those who are left have a new host", who, since, SUCCEEDED_WITHIN, |all| {
+                agree(all, all.len())?;
+                if all[0].term > former { Ok(()) } else { Err(format!("still term {former}")) }
+            })
+            .await;
+        let times = who.iter().zip(&statuses).map(|(&number, status)| {
+            let time = self.players[number].as_ref().map(|robot| robot.resumed_after(status, since));
+            format!("{:.0}", time.expect("alive"))
+        });
+        println!("{scenario}: resumed after {} ms", times.collect::<Vec<_>>().join(", "));
+        (self.term, self.host) = (statuses[0].term, self.number_of(&statuses[0].host));
+        statuses
+    }
+
+    /// Waits until each of these, who is cut off, reports that it acts no more: it is suspended, or knows that the others
+    /// went on and is in no game.
+    pub(crate) async fn is_suspended(&mut self, who: &[usize]) {
+        let since = Instant::now();
+        self.wait("who is cut off acts no more", who, since, SUCCEEDED_WITHIN, |all| {
+            let active = all.iter().find(|status| status.role != "Suspended" && status.peer.is_some());
+            active.map_or(Ok(()), |status| Err(format!("{:?} is {}", status.peer, status.role)))
+        })
+        .await;
+    }
+
+    /// Makes the network whole, and waits until all agree on the host that those had who went on.
+    pub(crate) async fn heal(&mut self, scenario: &str) {
+        self.network.heal();
+        self.all_back(scenario).await;
+    }
+
+    /// Waits until all who live are members of one session, under the host of no older a term, and have their points.
+    pub(crate) async fn all_back(&mut self, scenario: &str) {
+        let (since, all, former) = (Instant::now(), self.all(), self.term);
+        let statuses = self
+            .wait("all are back under one host", &all, since, HEALED_WITHIN, |all| {
+                agree(all, all.len())?;
+                if all[0].term >= former { Ok(()) } else { Err(format!("an older term than {former}")) }
+            })
+            .await;
+        println!("{scenario}: all were back after {} ms", since.elapsed().as_millis());
+        for (&number, status) in all.iter().zip(&statuses) {
+            assert!(
+                points(status) >= Some(self.points[number]),
+                "{} points were lost: {status}",
+                self.points[number]
+            );
+        }
+        (self.term, self.host) = (statuses[0].term, self.number_of(&statuses[0].host));
+        self.plays(&all).await;
+    }
+
+    /// Waits until these see every member drive on. Teapots of those who are gone stand still meanwhile.
+    pub(crate) async fn plays(&mut self, who: &[usize]) {
+        let start = Instant::now();
+        let before = self.wait("they report", who, start, SUCCEEDED_WITHIN, |_| Ok(())).await;
+        self.wait("they drive on", who, start, SUCCEEDED_WITHIN, |all| {
+            all.iter().zip(&before).try_for_each(|(after, before)| {
+                let moves = |peer: &Id| {
+                    let mut own = after.objects_of("teapot").filter(|object| object.owner == *peer);
+                    own.any(|object| before.object(&object.id).is_some_and(|old| object.distance(old) > 0.01))
+                };
+                let still = after.members.iter().find(|member| !moves(&member.peer));
+                still.map_or(Ok(()), |member| {
+                    Err(format!("{:?} sees {} stand still", after.peer, member.peer))
+                })
+            })
+        })
+        .await;
+    }
+}
+
+/// A player's own points.
+fn points(status: &Status) -> Option<i64> {
+    status.members.iter().find(|member| member.is_self).map(|member| member.score)
+}
+
+/// Whether all report the same term, host and backup, and the same `count` members, and all objects are members'.
+pub(crate) fn agree(statuses: &[Status], count: usize) -> Result<(), String> {
+    let members = |status: &Status| -> BTreeSet<Id> {
+        status.members.iter().map(|member| member.peer.clone()).collect()
+    };
+    let first = &statuses[0];
+    for status in statuses {
+        let office = |status: &Status| (status.term, status.host.clone(), status.backup.clone());
+        if (office(status), members(status)) != (office(first), members(first)) {
+            return Err("they do not agree".to_owned());
+        }
+        if status.members.len() != count {
+            return Err(format!("{} members, not {count}", status.members.len()));
+        }
+        if status.role == "Suspended" {
+            return Err(format!("{:?} is suspended", status.peer));
+        }
+        if let Some(object) = status.objects.iter().find(|object| !members(status).contains(&object.owner)) {
+            return Err(format!("{} belongs to {}, who is gone", object.id, object.owner));
+        }
+    }
+    match statuses.iter().filter(|status| status.is_host()).count() {
+        1 => Ok(()),
+        hosts => Err(format!("{hosts} hosts")),
+    }
+}
