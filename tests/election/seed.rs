@@ -1,4 +1,4 @@
-//! The fourth seed's algorithm (§3.1.7.1 there), for comparison: the lowest id that answers is host.
+//! The fourth seed's algorithm (section 3.1.7.1 there), for comparison: the lowest id that answers is host.
 
 use samovar_roster::View;
 use samovar_wire::{PeerId, SortedSet};

@@ -3,7 +3,6 @@
 //! A slot lies in one cell at most, so the grid is as large as the objects are many. A slot that is another's by now
 //! may still lie where it was; whoever finds it there looks at the object itself.
 
-
 use samovar_wire::sight::Focus;
 use samovar_wire::{ObjectId, PeerId, SortedMap};
 
