@@ -1,7 +1,9 @@
 //! `samovar-relay bots`: native robot players, each a full peer that can become host.
 //!
 //! Each prints its status as one line of JSON a second on the standard output, in the shape of the page's
-//! `samovar.status()` (docs/automation.md).
+//! `samovar.status()` (docs/automation.md). One that the others went on without takes its seat back by itself.
+
+mod player;
 
 use std::fmt;
 use std::io::Write as _;
@@ -9,15 +11,15 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use samovar_duel::game::{self, Duel, DuelConfig};
-use samovar_duel::journal::Journal;
 use samovar_duel::player::Glaze;
 use samovar_duel::robot::Robot;
-use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
-use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
-use samovar_peer_native::{Game, NativeConfig, NativePeer, entropy};
+use samovar_peer::{PathPolicy, Peer, PeerConfig};
+use samovar_peer_native::{NativeConfig, NativePeer, entropy};
+use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
-use samovar_wire::{GameCode, PeerId, Time};
-use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+
+use player::{Bot, Fate, Memory};
 
 /// Robots in one process at most: one game's members.
 pub const BOTS_MAX: u8 = 8;
@@ -25,6 +27,13 @@ pub const BOTS_MAX: u8 = 8;
 const CAPACITY: u8 = 8;
 /// How long the founder may take to found its game.
 const FOUNDED_WITHIN: Duration = Duration::from_secs(10);
+/// How often the robots are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often each prints its status.
+const LINE_EVERY: Duration = Duration::from_secs(1);
+/// How long a robot waits before it comes back, which doubles with each time that it did not get in.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LAST_PAUSE: Duration = Duration::from_secs(8);
 
 /// What robots are to do.
 #[derive(Clone, Debug)]
@@ -75,79 +84,136 @@ impl std::error::Error for BotsError {}
 /// See [`BotsError`].
 pub async fn run(config: BotsConfig) -> Result<(), BotsError> {
     let url = web_socket_url(&config.relay).ok_or_else(|| BotsError::Address(config.relay.clone()))?;
-    let mut bots = Vec::new();
+    let mut seats = Vec::new();
     let mut code = config.game.clone();
     for number in 0..config.count {
-        let bot = start(&url, &config, code.clone(), number);
+        let seat = Seat::take(&url, &config, code.clone(), number);
         if code.is_none() {
-            let founded = founded_code(&bot).await?;
+            let founded = founded_code(&seat.peer).await?;
             eprintln!("playing in {founded}");
             code = Some(founded);
         }
-        bots.push(bot);
+        seats.push(seat);
     }
+    let Some(code) = code else { return Ok(()) };
     let end = Instant::now() + Duration::from_secs(config.seconds);
-    let mut lines = interval_at(Instant::now() + Duration::from_secs(1), Duration::from_secs(1));
-    lines.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut looks = interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut next_line = Instant::now() + LINE_EVERY;
     let mut refusal = None;
-    while Instant::now() < end && refusal.is_none() {
-        lines.tick().await;
-        for bot in &bots {
-            let Some((line, refused)) =
-                bot.with(|now, peer, bot| (bot.status(now, peer), bot.refused.clone())).await
-            else {
-                continue;
-            };
-            // Whoever reads this through a pipe may have gone; the robots play on for the others.
-            let _ = writeln!(std::io::stdout(), "{line}");
-            refusal = refusal.or(refused);
+    while refusal.is_none() {
+        let now = looks.tick().await;
+        if now >= end {
+            break;
+        }
+        let is_line_due = now >= next_line;
+        if is_line_due {
+            next_line = now + LINE_EVERY;
+        }
+        for seat in &mut seats {
+            let Some((line, fate)) = seat.look(is_line_due).await else { continue };
+            if let Some(line) = line {
+                // Whoever reads this through a pipe may have gone; the robots play on for the others.
+                let _ = writeln!(std::io::stdout(), "{line}");
+            }
+            match fate {
+                Fate::Playing => seat.pause = FIRST_PAUSE,
+                Fate::Waiting => {}
+                Fate::Away => seat.come_back(now, &code).await,
+                Fate::Over(why) => refusal = refusal.or(Some(why)),
+            }
         }
     }
-    for bot in bots {
-        bot.stop().await;
+    for seat in seats {
+        seat.peer.stop().await;
     }
     refusal.map_or(Ok(()), |why| Err(BotsError::NotIn(why)))
 }
 
-fn start(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8) -> NativePeer<Bot> {
-    let [a, b, c, d, e, f, g, h, ..] = entropy();
-    let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-    let glaze = Glaze::new(usize::from(number) + (seed % 3) as usize);
-    let peer = PeerConfig {
-        entropy: entropy(),
-        purpose: code.map_or(Purpose::Create(None), Purpose::Join),
-        ticket: None,
-        name: format!("Bot {}", number + 1),
-        attributes: game::attributes(glaze, true),
-        params: game::params(),
-        schemas: game::schemas(),
-        paths: config.paths,
-        capacity: CAPACITY,
-        rules: samovar_peer::Rules::default(),
-    };
-    let bot = Bot {
-        duel: Duel::new(DuelConfig { seed, robots: 0, is_resuming: false }),
-        mind: Robot::new(seed),
-        journal: Journal::default(),
-        name: peer.name.clone(),
-        ticks: 0,
-        refused: None,
-    };
-    let mut native = NativeConfig::default();
-    if !config.bind.is_empty() {
-        native.bind.clone_from(&config.bind);
+/// One robot's place in the game, whichever peer it is at present.
+struct Seat {
+    looks: Looks,
+    peer: NativePeer<Bot>,
+    /// How long it waits before it tries to come back, and until when it waits now.
+    pause: Duration,
+    again: Option<Instant>,
+}
+
+/// What a robot is in each of its peers.
+struct Looks {
+    url: String,
+    paths: PathPolicy,
+    bind: Vec<IpAddr>,
+    number: u8,
+    glaze: Glaze,
+}
+
+impl Seat {
+    fn take(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8) -> Self {
+        // Robots of several processes shall not all look the same.
+        let [some, ..] = entropy();
+        let glaze = Glaze::new(usize::from(number) + usize::from(some % 3));
+        let looks =
+            Looks { url: url.to_owned(), paths: config.paths, bind: config.bind.clone(), number, glaze };
+        let peer = looks.start(code.map_or(Purpose::Create(None), Purpose::Join), Memory::default());
+        Self { looks, peer, pause: FIRST_PAUSE, again: None }
     }
-    NativePeer::start(url.to_owned(), peer, native, bot)
+
+    /// The status line, if it is wanted, and how the robot is; nothing when its peer has broken down.
+    async fn look(&self, wants_line: bool) -> Option<(Option<String>, Fate)> {
+        let look = move |now, peer: &mut Peer, bot: &mut Bot| {
+            (wants_line.then(|| bot.status(now, peer)), bot.fate.clone())
+        };
+        self.peer.with(look).await
+    }
+
+    /// As another peer, with the ticket, when it has waited for long enough: they may be busy with each other.
+    async fn come_back(&mut self, now: Instant, code: &GameCode) {
+        if *self.again.get_or_insert(now + self.pause) > now {
+            return;
+        }
+        self.again = None;
+        self.pause = (2 * self.pause).min(LAST_PAUSE);
+        let memory = self.peer.with(|_, _, bot| bot.memory()).await.unwrap_or_default();
+        self.peer = self.looks.start(Purpose::Join(code.clone()), memory);
+    }
+}
+
+impl Looks {
+    fn start(&self, purpose: Purpose, memory: Memory) -> NativePeer<Bot> {
+        let [a, b, c, d, e, f, g, h, ..] = entropy();
+        let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        let ticket = memory.ticket;
+        let peer = PeerConfig {
+            entropy: entropy(),
+            purpose,
+            ticket,
+            name: format!("Bot {}", self.number + 1),
+            attributes: game::attributes(self.glaze, true),
+            params: game::params(),
+            schemas: game::schemas(),
+            paths: self.paths,
+            capacity: CAPACITY,
+            rules: samovar_peer::Rules::default(),
+        };
+        let duel = Duel::new(DuelConfig { seed, robots: 0, is_resuming: ticket.is_some() });
+        let bot = Bot::new(peer.name.clone(), duel, Robot::new(seed), memory);
+        let mut native = NativeConfig::default();
+        if !self.bind.is_empty() {
+            native.bind.clone_from(&self.bind);
+        }
+        NativePeer::start(self.url.clone(), peer, native, bot)
+    }
 }
 
 /// Waits until the founder's game has a code.
 async fn founded_code(bot: &NativePeer<Bot>) -> Result<GameCode, BotsError> {
     let deadline = Instant::now() + FOUNDED_WITHIN;
     loop {
-        let looked = bot.with(|_, peer, bot| (peer.code().cloned(), bot.refused.clone())).await;
+        let looked = bot.with(|_, peer, bot| (peer.code().cloned(), bot.fate.clone())).await;
         match looked {
             Some((Some(code), _)) => return Ok(code),
-            Some((None, Some(why))) => return Err(BotsError::NotIn(why)),
+            Some((None, Fate::Over(why))) => return Err(BotsError::NotIn(why)),
             _ if Instant::now() >= deadline => {
                 return Err(BotsError::NotIn("the relay does not answer".to_owned()));
             }
@@ -166,76 +232,6 @@ fn web_socket_url(relay: &str) -> Option<String> {
     };
     let host = rest.split('/').next().filter(|host| !host.is_empty())?;
     Some(format!("{scheme}://{host}/ws"))
-}
-
-/// One robot player.
-struct Bot {
-    duel: Duel,
-    mind: Robot,
-    journal: Journal,
-    name: String,
-    ticks: u64,
-    refused: Option<String>,
-}
-
-impl Game for Bot {
-    fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent) {
-        match event {
-            PeerEvent::Session(event) => {
-                self.journal.on_event(&event);
-                if let Some(session) = peer.session() {
-                    self.duel.on_event(now, session, &event);
-                }
-                if let samovar_session::Event::Ended(reason) = event {
-                    self.refused = Some(format!("{reason:?}"));
-                }
-            }
-            PeerEvent::Refused(refusal) if peer.session().is_none() => {
-                self.refused = Some(format!("the relay refused: {refusal:?}"));
-            }
-            PeerEvent::Refused(refusal) => self.journal.error(format!("the relay refused: {refusal:?}")),
-            PeerEvent::Failed(fault) => {
-                self.journal.error(format!("the relay breaks the protocol: {fault:?}"))
-            }
-            _ => {}
-        }
-    }
-
-    fn on_tick(&mut self, now: Time, peer: &mut Peer) {
-        self.ticks += 1;
-        let Some(session) = peer.session_mut().filter(|session| session.is_member()) else { return };
-        let controls = self.duel.steer(now, session, &mut self.mind);
-        self.duel.step(now, session, controls);
-        while self.duel.poll_event().is_some() {}
-    }
-}
-
-impl Bot {
-    fn status(&self, now: Time, peer: &Peer) -> String {
-        let relay_connected = peer.is_relay_connected();
-        let Some(session) = peer.session() else {
-            return Status::outside(&self.name, relay_connected, &self.journal).to_json();
-        };
-        let me = session.me();
-        let path = |other: PeerId| path_word(me, other, peer.path(now, other));
-        let traffic = peer.traffic();
-        let traffic = TrafficCount {
-            packets_out: traffic.packets_out,
-            packets_in: traffic.packets_in,
-            bytes_out: traffic.bytes_out,
-            bytes_in: traffic.bytes_in,
-        };
-        let outside = Outside { relay_connected, path: &path, frames: self.ticks, traffic };
-        Status::of(now, session, &self.duel, &self.journal, &outside).to_json()
-    }
-}
-
-fn path_word(me: PeerId, other: PeerId, path: Path) -> PathWord {
-    match path {
-        _ if me == other => PathWord::Myself,
-        Path::Direct => PathWord::Direct,
-        Path::Relayed | Path::None => PathWord::Relayed,
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod harness;
+mod hidden_host;
 mod hostile_member;
 mod last_survivor;
 mod lost_host;

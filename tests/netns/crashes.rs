@@ -37,6 +37,18 @@ async fn the_last_one_goes_on_alone_when_all_others_crash_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_host_after_the_other_is_succeeded_until_one_player_is_left() {
+    let Some(mut table) = Table::set(4).await else { return };
+    for round in 1..=3 {
+        let since = Instant::now();
+        table.kill(&[table.host]);
+        let rest = table.all();
+        table.succeeded(&format!("host-after-host, round {round}"), &rest, since).await;
+    }
+    table.plays(&table.all()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_host_whose_cable_is_pulled_is_succeeded_and_acts_no_more() {
     let Some(mut table) = Table::set(4).await else { return };
     let (host, backup) = (table.host, table.backup);

@@ -29,8 +29,10 @@ pub(crate) struct Table {
     players: Vec<Option<Bots>>,
     pub(crate) host: usize,
     pub(crate) backup: usize,
-    /// The term under which all took their seats.
+    /// The term that was seen last.
     pub(crate) term: u64,
+    /// The points of each player, once seated.
+    points: Vec<i64>,
 }
 
 impl Table {
@@ -50,7 +52,8 @@ impl Table {
         for number in 2..=usize::from(players) {
             robots.push(Some(Bots::join_at(network.place(number), &relay, &code, "auto")));
         }
-        let mut table = Self { network, relay, players: robots, host: 0, backup: 0, term: 0 };
+        let mut table =
+            Self { network, relay, players: robots, host: 0, backup: 0, term: 0, points: Vec::new() };
         let all: Vec<usize> = (1..=usize::from(players)).collect();
         let start = Instant::now();
         let seated = table.wait("all sit and are linked", &all, start, SEATED_WITHIN, |all| {
@@ -66,6 +69,10 @@ impl Table {
         table.backup = table.number_of(&seated[0].backup);
         // Some reports of everybody, to know how session time runs.
         tokio::time::sleep(Duration::from_secs(3)).await;
+        let points = |number| table.last(number).and_then(|(_, status)| points(&status)).unwrap_or(0);
+        table.points = (0..table.players.len()).map(points).collect();
+        // Until everybody has heard of them.
+        tokio::time::sleep(Duration::from_millis(500)).await;
         Some(table)
     }
 
@@ -143,11 +150,12 @@ impl Table {
         statuses
     }
 
-    /// Waits until each of these, who is cut off, reports that it acts no more.
+    /// Waits until each of these, who is cut off, reports that it acts no more: it is suspended, or knows that the others
+    /// went on and is in no game.
     pub(crate) async fn is_suspended(&mut self, who: &[usize]) {
         let since = Instant::now();
-        self.wait("who is cut off is suspended", who, since, SUCCEEDED_WITHIN, |all| {
-            let active = all.iter().find(|status| status.role != "Suspended");
+        self.wait("who is cut off acts no more", who, since, SUCCEEDED_WITHIN, |all| {
+            let active = all.iter().find(|status| status.role != "Suspended" && status.peer.is_some());
             active.map_or(Ok(()), |status| Err(format!("{:?} is {}", status.peer, status.role)))
         })
         .await;
@@ -159,7 +167,7 @@ impl Table {
         self.all_back(scenario).await;
     }
 
-    /// Waits until all who live are members of one session, under the host of no older a term.
+    /// Waits until all who live are members of one session, under the host of no older a term, and have their points.
     pub(crate) async fn all_back(&mut self, scenario: &str) {
         let (since, all, former) = (Instant::now(), self.all(), self.term);
         let statuses = self
@@ -169,6 +177,13 @@ impl Table {
             })
             .await;
         println!("{scenario}: all were back after {} ms", since.elapsed().as_millis());
+        for (&number, status) in all.iter().zip(&statuses) {
+            assert!(
+                points(status) >= Some(self.points[number]),
+                "{} points were lost: {status}",
+                self.points[number]
+            );
+        }
         (self.term, self.host) = (statuses[0].term, self.number_of(&statuses[0].host));
         self.plays(&all).await;
     }
@@ -191,6 +206,11 @@ impl Table {
         })
         .await;
     }
+}
+
+/// A player's own points.
+fn points(status: &Status) -> Option<i64> {
+    status.members.iter().find(|member| member.is_self).map(|member| member.score)
 }
 
 /// Whether all report the same term, host and backup, and the same `count` members, and all objects are members'.

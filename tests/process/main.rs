@@ -3,4 +3,5 @@
 mod listing;
 mod lost_host;
 mod lost_relay;
+mod sleeping_robot;
 mod strangers;

@@ -33,6 +33,8 @@ pub struct Bots {
 struct Reports {
     /// All lines of each robot, the newest last, and when each was heard.
     robots: BTreeMap<Id, Vec<(Instant, Status)>>,
+    /// The last line of any of them, also of one that is in no game and nobody.
+    last: Option<(Instant, Status)>,
     /// The first line that was none of the contract.
     broken: Option<String>,
 }
@@ -121,14 +123,13 @@ impl Bots {
         self.process.assert_running();
     }
 
-    /// The newest report of any of its robots, and when it was heard.
+    /// The newest report of any of its robots, and when it was heard. Who is in no game reports, too, as nobody.
     ///
     /// # Panics
     /// When a line was none of the contract.
     #[must_use]
     pub fn last(&self) -> Option<(Instant, Status)> {
-        let reports = self.reports();
-        reports.robots.values().filter_map(|lines| lines.last()).max_by_key(|(heard, _)| *heard).cloned()
+        self.reports().last.clone()
     }
 
     /// The milliseconds from `since` until a robot, of which `after` is a report, had the session of the newest of
@@ -229,6 +230,7 @@ fn listen(stdout: impl std::io::Read + Send + 'static, reports: &Arc<Mutex<Repor
             let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
             match read.and_then(|value| Status::read(&value)) {
                 Ok(status) => {
+                    reports.last = Some((heard, status.clone()));
                     // Before it has entered a game it is nobody.
                     if let Some(peer) = status.peer.clone() {
                         reports.robots.entry(peer).or_default().push((heard, status));

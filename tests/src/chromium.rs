@@ -118,6 +118,16 @@ impl Chromium {
         tab
     }
 
+    /// `SIGSTOP` to all of its processes.
+    pub fn pause(&mut self) {
+        self.process.pause();
+    }
+
+    /// `SIGCONT` to all of its processes.
+    pub fn resume(&mut self) {
+        self.process.resume();
+    }
+
     /// `SIGKILL` to all of its processes at once.
     pub fn kill(&mut self) {
         self.process.kill();

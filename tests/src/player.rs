@@ -221,6 +221,60 @@ impl Player {
         .await;
     }
 
+    /// Opens another tab in front of this one, so that nobody sees the page any more.
+    ///
+    /// # Panics
+    /// When the page does not become hidden.
+    pub async fn hide(&self) {
+        drop(self.chromium.tab().await);
+        self.wait_visibility("hidden").await;
+    }
+
+    /// Brings the page to the front again.
+    ///
+    /// # Panics
+    /// When it is not seen then.
+    pub async fn show(&self) {
+        self.tab.ask("Page.bringToFront", json!({})).await;
+        self.wait_visibility("visible").await;
+    }
+
+    async fn wait_visibility(&self, wanted: &str) {
+        wait::until(&format!("the page is {wanted}"), SETTLE_WITHIN, async || {
+            let state = self.tab.evaluate("document.visibilityState").await;
+            if state == wanted { Ok(()) } else { Err(state.to_string()) }
+        })
+        .await;
+    }
+
+    /// Lets the browser hide and freeze the page, as it does with tabs that were hidden for long, or wakes it up, still
+    /// hidden.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn set_frozen(&self, is_frozen: bool) {
+        let state = if is_frozen { "frozen" } else { "active" };
+        self.tab.ask("Page.setWebLifecycleState", json!({ "state": state })).await;
+    }
+
+    /// Closes the tab as a person would.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn close(&self) {
+        self.tab.ask("Page.close", json!({})).await;
+    }
+
+    /// The browser stops where it stands, as when a laptop is closed.
+    pub fn fall_asleep(&mut self) {
+        self.chromium.pause();
+    }
+
+    /// The browser goes on.
+    pub fn wake_up(&mut self) {
+        self.chromium.resume();
+    }
+
     /// `SIGKILL` to the browser, this very moment.
     pub fn kill(&mut self) {
         self.chromium.kill();

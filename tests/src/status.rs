@@ -34,6 +34,8 @@ pub struct Status {
     pub name: String,
     /// `Idle`, `Backup`, `ActiveAlone`, `ActiveBackedUp` or `Suspended`.
     pub role: String,
+    /// Why nobody decides: `hostLost`, `noMajority` or `slept`.
+    pub suspension: Option<String>,
     /// The host's reign.
     pub term: u64,
     /// The host; `None` before it is known.

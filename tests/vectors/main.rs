@@ -5,6 +5,7 @@
 
 mod control;
 mod file;
+mod inputs;
 mod numbers;
 mod objects;
 mod packets;

@@ -10,13 +10,13 @@ use std::rc::{Rc, Weak};
 
 use samovar_duel::teapot::Controls as Wheel;
 use samovar_peer::PathPolicy;
-use samovar_session::Role;
 use samovar_wire::GameCode;
 use wasm_bindgen::prelude::*;
 use web_sys::Window;
 
 use crate::address;
 use crate::automation::Automation;
+use crate::battery::Battery;
 use crate::games::{Answer, GameList};
 use crate::input::{Controls, Input};
 use crate::page::{Page, PageEvent, Problem, RelayState};
@@ -29,6 +29,8 @@ use draw::Meter;
 
 /// How often the lobby asks for the list of games, in milliseconds.
 const LIST_EVERY: f64 = 2_500.0;
+/// How often the battery is looked at, in milliseconds.
+const POWER_EVERY: f64 = 5_000.0;
 /// How long the relay may be out of reach before the page gives up a join, in milliseconds.
 const RELAY_PATIENCE: f64 = 15_000.0;
 /// How long a session may be without a host before the page says so on a page of its own, in milliseconds.
@@ -46,6 +48,8 @@ pub struct App {
     params: Params,
     games: GameList,
     automation: Option<Automation>,
+    battery: Battery,
+    powered_at: f64,
     play: Option<Play>,
     meter: Meter,
     listed_at: f64,
@@ -55,6 +59,8 @@ pub struct App {
     /// Since when the game cannot go on, and whether the page has said so.
     trouble: Option<(f64, bool)>,
     left_by_hiding: bool,
+    /// What the others went on without, to be told when this tab sits again.
+    unseen: Option<usize>,
     myself: Weak<RefCell<Self>>,
 }
 
@@ -75,6 +81,7 @@ impl App {
         }
         let controls = Controls::new(page.canvas())?;
         let sound = Sound::new(page.muted())?;
+        let battery = Battery::ask(&window);
         let app = Rc::new_cyclic(|myself| {
             RefCell::new(Self {
                 window,
@@ -85,6 +92,8 @@ impl App {
                 params,
                 games: GameList::default(),
                 automation: None,
+                battery,
+                powered_at: f64::NEG_INFINITY,
                 play: None,
                 meter: Meter::default(),
                 listed_at: f64::NEG_INFINITY,
@@ -93,6 +102,7 @@ impl App {
                 rejoined_at: f64::NEG_INFINITY,
                 trouble: None,
                 left_by_hiding: false,
+                unseen: None,
                 myself: Weak::clone(myself),
             })
         });
@@ -185,6 +195,7 @@ impl App {
         };
         let mut play = Play::start(&address::relay_url(&self.window), wish, on_wake);
         self.params.warnings.iter().for_each(|warning| play.note_error(warning.clone()));
+        play.set_visible(!self.is_hidden());
         self.play = Some(play);
     }
 
@@ -205,6 +216,7 @@ impl App {
             self.leave();
         }
         self.refresh_list(time);
+        self.watch_power(time);
         self.watch_for_trouble(time);
         self.draw(time);
     }
@@ -215,8 +227,8 @@ impl App {
             self.trouble = None;
             return;
         };
-        let (is_member, is_suspended) = (play.is_member(), matches!(play.role(), Some(Role::Suspended(_))));
-        let is_stuck = if is_member { is_suspended } else { self.relay == RelayState::Lost };
+        let (is_member, pause) = (play.is_member(), play.suspension().map(draw::pause_of));
+        let is_stuck = if is_member { pause.is_some() } else { self.relay == RelayState::Lost };
         let code = play.wish().code.as_ref().map(|code| code.as_str().to_owned()).unwrap_or_default();
         match self.trouble {
             Some((_, was_said)) if !is_stuck => {
@@ -232,9 +244,24 @@ impl App {
             }
             Some((since, false)) if is_member && time - since >= SUSPENDED_PATIENCE => {
                 self.trouble = Some((since, true));
-                self.page.problem(Problem::Suspended { code });
+                if let Some(pause) = pause {
+                    self.page.problem(Problem::Suspended { code, pause });
+                }
             }
             _ => {}
+        }
+    }
+
+    /// Lets another member host before the device goes out.
+    fn watch_power(&mut self, time: f64) {
+        if time - self.powered_at < POWER_EVERY {
+            return;
+        }
+        self.powered_at = time;
+        if self.battery.became_low()
+            && let Some(play) = &self.play
+        {
+            play.hand_over();
         }
     }
 
@@ -244,6 +271,7 @@ impl App {
         let hands = self.controls.read();
         let script = self.automation.as_ref().map(Automation::input).unwrap_or_default();
         let news = play.step(wheel(hands, script));
+        play.tend_office();
         news.into_iter().for_each(|news| self.on_news(news));
     }
 

@@ -3,6 +3,7 @@
 mod address;
 mod app;
 mod automation;
+mod battery;
 mod frame_loop;
 mod games;
 mod input;

@@ -26,7 +26,7 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use web_sys::{Document, HtmlCanvasElement, HtmlDialogElement, HtmlElement};
 
-pub use hud::{Hud, LinkKind, PlayerRow, Role, Traffic};
+pub use hud::{Hud, LinkKind, Pause, PlayerRow, Role, Traffic};
 pub use labels::Label;
 pub use notices::{RECONNECTING, RELAY_GONE};
 pub use problem::Problem;
@@ -249,7 +249,7 @@ impl Page {
         self.parts.notices.feed(text);
     }
 
-    /// Shows a state that lasts ([`RELAY_GONE`], [`RECONNECTING`]), or ends it. May be called each frame.
+    /// Shows a state that lasts ([`RELAY_GONE`], [`RECONNECTING`], [`Pause::banner`]), or ends it. May be called each frame.
     pub fn banner(&self, text: Option<&str>) {
         self.parts.notices.banner(text);
     }

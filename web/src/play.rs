@@ -6,7 +6,7 @@ use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
 use samovar_duel::teapot::Controls;
 use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
 use samovar_peer_web::{WebPeer, entropy};
-use samovar_session::{EndReason, Event, Migration, Role};
+use samovar_session::{EndReason, Event, Migration, Role, Suspension};
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{Blame, CloseCode, GameCode, PeerId, Ticket, Time};
 
@@ -55,7 +55,10 @@ pub enum News {
 #[derive(Clone, Debug)]
 pub enum Ending {
     /// The others went on without it; the ticket takes the seat back.
-    Removed,
+    Removed {
+        /// How many objects changed here and not there.
+        unseen: usize,
+    },
     /// A code that this tab sat at before is unknown: everybody is gone.
     Unknown,
     /// Something that the player must read.
@@ -69,6 +72,9 @@ pub struct Play {
     journal: Journal,
     wish: Wish,
     frames: u64,
+    is_visible: bool,
+    /// How many objects changed here while the others went on.
+    unseen: usize,
 }
 
 impl Play {
@@ -95,7 +101,7 @@ impl Play {
         let [a, b, c, d, e, f, g, h, ..] = entropy();
         let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         let duel = Duel::new(DuelConfig { seed, robots: wish.robots, is_resuming: wish.ticket.is_some() });
-        Self { peer, duel, journal: Journal::default(), wish, frames: 0 }
+        Self { peer, duel, journal: Journal::default(), wish, frames: 0, is_visible: true, unseen: 0 }
     }
 
     /// What the player wanted.
@@ -123,10 +129,13 @@ impl Play {
 
     /// Plays on: takes what happened and moves the duel to now.
     pub fn step(&mut self, controls: Controls) -> Vec<News> {
-        let Self { peer, duel, journal, wish, .. } = self;
+        let Self { peer, duel, journal, wish, unseen, .. } = self;
         peer.with(|peer, now| {
             let mut news = Vec::new();
             while let Some(event) = peer.poll_event() {
+                if let PeerEvent::Session(Event::Diverged { objects }) = &event {
+                    *unseen = objects.len();
+                }
                 on_peer_event(now, peer, event, (duel, journal, wish), &mut news);
             }
             if let Some(session) = peer.session_mut().filter(|session| session.is_member()) {
@@ -135,8 +144,37 @@ impl Play {
             while let Some(event) = duel.poll_event() {
                 news.push(News::Duel(event));
             }
+            for each in &mut news {
+                if let News::Over(Ending::Removed { unseen: told }) = each {
+                    *told = *unseen;
+                }
+            }
             news
         })
+    }
+
+    /// A page that nobody sees hosts no longer than until a visible one can: it became hidden while it was alone, or
+    /// was host of a game before anybody came.
+    pub fn tend_office(&self) {
+        if self.is_visible {
+            return;
+        }
+        self.peer.with(|peer, now| {
+            let Some(session) = peer.session_mut() else { return };
+            let backup = session.view().backup().and_then(|backup| session.seat_of(backup));
+            if session.role(now) == Role::ActiveBackedUp && backup.is_some_and(|seat| seat.standing.visible) {
+                session.hand_over(now);
+            }
+        });
+    }
+
+    /// Lets another member host, if this one does and there is another: the page will hardly run soon.
+    pub fn hand_over(&self) {
+        self.peer.with(|peer, now| {
+            if let Some(session) = peer.session_mut() {
+                session.hand_over(now);
+            }
+        });
     }
 
     /// A frame was drawn.
@@ -150,7 +188,8 @@ impl Play {
     }
 
     /// The page was hidden or shown.
-    pub fn set_visible(&self, visible: bool) {
+    pub fn set_visible(&mut self, visible: bool) {
+        self.is_visible = visible;
         self.peer.with(|peer, now| peer.set_visible(now, visible));
     }
 
@@ -189,9 +228,9 @@ impl Play {
         })
     }
 
-    /// This peer's role; `Suspended` when the host is missed and nobody could succeed it.
-    pub fn role(&self) -> Option<Role> {
-        self.peer.with(|peer, now| peer.session().map(|session| session.role(now)))
+    /// Why nobody decides here at present, if so.
+    pub fn suspension(&self) -> Option<Suspension> {
+        self.peer.with(|peer, now| peer.session().and_then(|session| session.suspension(now)))
     }
 }
 
@@ -254,7 +293,8 @@ fn refused(refusal: Refusal, wish: &Wish) -> Ending {
 fn ended(reason: EndReason, wish: &Wish, peer: &Peer) -> Ending {
     let code = peer.code().or(wish.code.as_ref()).map(|code| code.as_str().to_owned()).unwrap_or_default();
     Ending::Problem(match reason {
-        EndReason::Removed => return Ending::Removed,
+        // How much is counted where events come together.
+        EndReason::Removed => return Ending::Removed { unseen: 0 },
         EndReason::SeatTaken => Problem::Replaced { code },
         EndReason::Refused(CloseCode::Full) => Problem::FullGame { code },
         EndReason::Refused(CloseCode::Closed) => Problem::ClosedGame { code },
@@ -262,8 +302,6 @@ fn ended(reason: EndReason, wish: &Wish, peer: &Peer) -> Ending {
         EndReason::Refused(reason) | EndReason::Misbehaviour(reason) => {
             return broken(format!("the host ended the link: {reason}"));
         }
-        EndReason::HostLost => {
-            return broken("the host is gone, and this game goes on with no other".to_owned());
-        }
+        EndReason::HostLost => Problem::HostGone { code },
     })
 }

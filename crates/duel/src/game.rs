@@ -170,7 +170,7 @@ impl Duel {
         self.cubes.refresh(session, scenery, &mut self.feed);
         self.cubes.sweep(scenery, &mut self.feed);
         self.decide_hits(tick, session);
-        self.cubes.tidy(session, tick.time, &self.board.rows);
+        self.cubes.tidy(tick.now, session, tick.time);
         self.announce_returns();
     }
 
@@ -186,10 +186,13 @@ impl Duel {
                 let (player, name) = (PlayerKey::Seat(member.seat.0), PlayerName::new(&member.name));
                 self.feed.push(DuelEvent::PlayerWent { player, name });
             }
-            Event::HostChanged(migration) if migration.to == session.me() => {
-                // Hits of the time between the hosts, and those that the former one took with it, are decided now.
-                let from = migration.detected.as_micros().saturating_sub(UNHEARD);
-                self.reign = Some(Reign::new(self.stepped, from));
+            Event::HostChanged(migration) => {
+                self.cubes.judged_since = migration.resumed.as_micros();
+                if migration.to == session.me() {
+                    // Hits of the time between the hosts, and those that the former one took with it, are decided now.
+                    let from = migration.detected.as_micros().saturating_sub(UNHEARD);
+                    self.reign = Some(Reign::new(self.stepped, from));
+                }
             }
             _ => {}
         }
@@ -223,7 +226,7 @@ impl Duel {
             PlayerKey::Seat(_) => None,
         });
         let mut robots: Vec<_> = rows.collect();
-        robots.sort_by_key(|&(number, ..)| number);
+        samovar_wire::sorted::sort_by_key(&mut robots, |&(number, ..)| number);
         robots
     }
 

@@ -1,6 +1,6 @@
 //! A peer's status as plain JSON: `samovar.status()` of the page, one line of a robot (docs/automation.md).
 
-use samovar_session::{Object, Role, Session};
+use samovar_session::{Object, Role, Session, Suspension};
 use samovar_wire::{ObjectId, PeerId, Stamp, Time};
 use serde::Serialize;
 
@@ -54,6 +54,7 @@ pub struct Status {
     peer: String,
     name: String,
     role: &'static str,
+    suspension: Option<&'static str>,
     term: u64,
     host: String,
     backup: Option<String>,
@@ -110,6 +111,7 @@ impl Status {
             peer: String::new(),
             name: name.to_owned(),
             role: "Idle",
+            suspension: None,
             term: 0,
             host: String::new(),
             backup: None,
@@ -134,6 +136,7 @@ impl Status {
             peer: me.to_string(),
             name: session.seat_of(me).map(|seat| seat.name.clone()).unwrap_or_default(),
             role: role_word(session.role(now)),
+            suspension: session.suspension(now).map(suspension_word),
             term: session.term().0,
             host: session.host().to_string(),
             backup: session.view().backup().map(|backup| backup.to_string()),
@@ -229,5 +232,13 @@ const fn role_word(role: Role) -> &'static str {
         Role::ActiveAlone => "ActiveAlone",
         Role::ActiveBackedUp => "ActiveBackedUp",
         Role::Suspended(_) => "Suspended",
+    }
+}
+
+const fn suspension_word(suspension: Suspension) -> &'static str {
+    match suspension {
+        Suspension::HostLost => "hostLost",
+        Suspension::NoMajority => "noMajority",
+        Suspension::Slept => "slept",
     }
 }

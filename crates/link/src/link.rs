@@ -459,7 +459,7 @@ impl Link {
         if now.since(self.last_now) >= SLEPT { Duration::ZERO } else { self.liveness.silence(now) }
     }
 
-    /// Whether the other end has been silent for longer than it usually is: four times the time between two arrivals.
+    /// Whether the other end has been silent for longer than it usually is: three times the time between two arrivals.
     /// That is no reason to miss it, but one to prefer another who is heard.
     #[must_use]
     pub fn is_quiet(&self, now: Time) -> bool {

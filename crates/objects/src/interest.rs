@@ -3,7 +3,6 @@
 //! A slot lies in one cell at most, so the grid is as large as the objects are many. A slot that is another's by now
 //! may still lie where it was; whoever finds it there looks at the object itself.
 
-use std::collections::BTreeMap;
 
 use samovar_wire::sight::Focus;
 use samovar_wire::{ObjectId, PeerId, SortedMap};
@@ -35,7 +34,7 @@ impl Ball {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Interest {
     cell: u32,
-    grid: BTreeMap<Cell, Vec<u32>>,
+    grid: SortedMap<Cell, Vec<u32>>,
     /// By slot.
     cells: Vec<Option<Cell>>,
     foci: SortedMap<PeerId, Ball>,
@@ -49,7 +48,7 @@ pub(crate) struct Interest {
 
 impl Default for Interest {
     fn default() -> Self {
-        let (grid, cells) = (BTreeMap::new(), Vec::new());
+        let (grid, cells) = (SortedMap::new(), Vec::new());
         Self {
             cell: CELL.to_bits(),
             grid,
@@ -150,8 +149,8 @@ impl Interest {
         let high = self.cell_of(focus.center.map(|axis| axis + reach));
         let is_near = |cell: &Cell| (0..3).all(|axis| (low[axis]..=high[axis]).contains(&cell[axis]));
         // Cells are in the order of their first axis.
-        let range = [low[0], i32::MIN, i32::MIN]..=[high[0], i32::MAX, i32::MAX];
-        let cells = self.grid.range(range).filter(|(cell, _)| is_near(cell));
+        let (from, to) = ([low[0], i32::MIN, i32::MIN], [high[0], i32::MAX, i32::MAX]);
+        let cells = self.grid.range(&from, &to).filter(|(cell, _)| is_near(cell));
         cells.for_each(|(_, slots)| found.extend(slots));
     }
 

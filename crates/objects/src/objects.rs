@@ -7,13 +7,14 @@ mod owner;
 mod receive;
 mod send;
 mod sight;
+mod star;
 mod typed;
 
 use std::collections::VecDeque;
 
 use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
 use samovar_wire::object::Traits;
-use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, Stamp, Term, Time};
+use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, SortedSet, Stamp, Term, Time};
 
 use crate::interest::Interest;
 use crate::object::{Object, Text};
@@ -109,10 +110,16 @@ pub struct Objects {
     me: PeerId,
     host: PeerId,
     term: Term,
+    /// Members speak with the host only, which speaks for everybody.
+    star: bool,
     schemas: SchemasOf,
     slots: Slots,
     tombs: Tombs,
     replicas: SortedMap<PeerId, Replica>,
+    /// Members of a star to whom this one does not speak.
+    aside: SortedSet<PeerId>,
+    /// At the host of a star: ends that members reported of what this peer did not know.
+    reported: Tombs,
     /// At the host: grants whose receivers have not announced themselves yet.
     granted: SortedMap<ObjectId, Promise>,
     /// Peers that were linked and are no longer: theirs are the orphans.
@@ -174,10 +181,13 @@ impl Objects {
             me,
             host,
             term,
+            star: false,
             schemas: SchemasOf(schemas),
             slots: Slots::default(),
             tombs: Tombs::default(),
             replicas: SortedMap::new(),
+            aside: SortedSet::new(),
+            reported: Tombs::default(),
             granted: SortedMap::new(),
             departed: VecDeque::new(),
             unsettled: false,
@@ -283,6 +293,7 @@ impl Objects {
         self.slots.insert(Object {
             id,
             owner: self.me,
+            voice: self.me,
             stamp: Stamp::created(self.term),
             traits,
             sampled: now,
@@ -292,6 +303,7 @@ impl Objects {
             frame: 0,
             since: 0,
             past: Past::default(),
+            heard: None,
             touched: false,
             versions: if traits.reliable { vec![0; fields] } else { Vec::new() },
             priority: PRIORITY,
@@ -303,12 +315,25 @@ impl Objects {
         Ok(())
     }
 
-    /// This peer owns an object from now on: nobody has any of it by this peer's word yet.
+    /// This peer owns an object from now on.
     fn own(&mut self, id: ObjectId) {
+        if let Some(object) = self.slots.get_mut(id) {
+            (object.voice, object.heard) = (self.me, None);
+        }
+        self.replicas.values_mut().for_each(|replica| {
+            replica.grants.remove(&id);
+        });
+        self.begin_to_tell(id);
+    }
+
+    /// This peer tells others of an object from now on: nobody has any of it by this peer's word yet.
+    fn begin_to_tell(&mut self, id: ObjectId) {
         self.version += 1;
         let (version, next) = (self.version, self.frame + 1);
         let Some(slot) = self.slots.slot(id) else { return };
+        let mut owner = self.me;
         if let Some(object) = self.slots.at_mut(slot) {
+            owner = object.owner;
             object.versions.fill(version);
             object.texts.iter_mut().for_each(|text| text.frame = next);
             object.past.clear();
@@ -317,12 +342,13 @@ impl Objects {
                 self.touched.push(slot);
             }
         }
-        // Everybody is to hear that this peer owns the object.
-        self.replicas.values_mut().for_each(|replica| {
+        // Everybody is to hear who owns the object, but for the owner.
+        self.replicas.iter_mut().for_each(|(&peer, replica)| {
             replica.forget(Some(slot), id);
-            replica.grants.remove(&id);
             replica.destroys.remove(&id);
-            replica.unannounced.insert(id);
+            if peer != owner {
+                replica.unannounced.insert(id);
+            }
         });
         self.look(slot);
     }
@@ -417,10 +443,16 @@ impl Objects {
 
     /// An object changed by this peer's hand; `fields` says by bits which fields.
     fn touch(&mut self, now: Time, slot: u32, fields: u64) {
-        self.version += 1;
         let Some(object) = self.slots.at_mut(slot) else { return };
         object.revision += 1;
         object.sampled = now;
+        self.spread(slot, fields);
+    }
+
+    /// An object that this peer tells others of is another than before.
+    fn spread(&mut self, slot: u32, fields: u64) {
+        self.version += 1;
+        let Some(object) = self.slots.at_mut(slot) else { return };
         for (index, version) in object.versions.iter_mut().enumerate() {
             if fields >> index & 1 == 1 {
                 *version = self.version;
@@ -429,8 +461,8 @@ impl Objects {
         if !core::mem::replace(&mut object.touched, true) {
             self.touched.push(slot);
         }
-        let (id, is_reliable) = (object.id, object.traits.reliable);
-        self.replicas.values_mut().for_each(|replica| {
+        let (id, owner, is_reliable) = (object.id, object.owner, object.traits.reliable);
+        self.replicas.iter_mut().filter(|(peer, _)| **peer != owner).for_each(|(_, replica)| {
             if is_reliable {
                 replica.dirty.insert(id);
             } else if replica.known(slot).is_none_or(|known| known.relevant) {
@@ -505,7 +537,8 @@ impl Objects {
 
     /// Whether a peer is, or was, somebody whose objects there can be.
     fn is_known(&self, peer: PeerId) -> bool {
-        peer == self.me || self.replicas.contains_key(&peer) || self.departed.contains(&peer)
+        let is_here = self.replicas.contains_key(&peer) || self.aside.contains(&peer);
+        peer == self.me || is_here || self.departed.contains(&peer)
     }
 
     /// An object is no longer there. A grant that is under way brings it back, so it is not forgotten.

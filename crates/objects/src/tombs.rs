@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use samovar_wire::object::Deaths;
-use samovar_wire::{ObjectId, PeerId, Stamp};
+use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
 
 /// Most intervals remembered per creator. Beyond it the one with the lowest numbers is forgotten: who takes the living
 /// between two graves for dead is wrong for ever, while of the dead hardly anybody hears any more.
@@ -15,7 +15,7 @@ const CREATORS_MAX: usize = 512;
 /// Ids are sequential per creator, so a run of destroyed objects is one interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Tombs {
-    graves: BTreeMap<PeerId, BTreeMap<u32, (u32, Stamp)>>,
+    graves: SortedMap<PeerId, BTreeMap<u32, (u32, Stamp)>>,
 }
 
 impl Tombs {
@@ -28,6 +28,18 @@ impl Tombs {
     /// The highest number of this creator that is known to have died; zero for none.
     pub(crate) fn newest(&self, creator: PeerId) -> u32 {
         self.graves.get(&creator).and_then(|graves| graves.last_key_value()).map_or(0, |(_, &(last, _))| last)
+    }
+
+    /// Of how many creators there are any.
+    pub(crate) fn creators(&self) -> usize {
+        self.graves.len()
+    }
+
+    /// Whether a run is remembered as one, under its stamp or a higher one.
+    pub(crate) fn holds(&self, run: &Deaths) -> bool {
+        let graves = self.graves.get(&run.creator);
+        let grave = graves.and_then(|graves| graves.range(..=run.first).next_back());
+        grave.is_some_and(|(_, &(last, stamp))| last >= run.last && stamp >= run.stamp)
     }
 
     /// Remembers a death.

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-use samovar_objects::{Objects, Schemas};
-use samovar_wire::object::{MessageKind, Traits};
+use samovar_objects::{ObjectError, Objects, Schemas};
+use samovar_wire::object::{MessageKind, Orphan, Traits};
 use samovar_wire::{Kind, PeerId, Reader, Receipt, Term, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -297,4 +297,34 @@ fn a_stamp_that_was_granted_is_not_drawn_again_when_its_heir_is_gone() {
     assert_eq!(host.get(id).is_some(), x.get(id).is_some());
     let stamp = |objects: &Objects| objects.get(id).map(samovar_objects::Object::stamp);
     assert!(stamp(&host).is_none() || stamp(&host) != stamp(&a), "two owners under {:?}", stamp(&a));
+}
+
+/// The host hands over and stays as a member: what goes with the host is the next host's, and nothing else.
+#[test]
+fn what_goes_with_the_host_is_taken_over_from_a_former_host_that_stays() {
+    const CROWN: Traits = Traits { with_host: true, ..POT };
+    const FLEETING: Traits = Traits { orphan: Orphan::Destroy, ..CROWN };
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let [crown, fleeting, pot] =
+        [CROWN, FLEETING, POT].map(|traits| host.create(Time::ZERO, traits, &[b"?"]).unwrap());
+    let lent = x.create(Time::ZERO, CROWN, &[b"of x"]).unwrap();
+    for to in [(A, &mut a), (X, &mut x)] {
+        tell((HOST, &mut host), to);
+    }
+    tell((X, &mut x), (A, &mut a));
+    for machine in [&mut host, &mut a, &mut x] {
+        machine.set_host(A, Term(2));
+    }
+    a.adopt(|_| false);
+    for to in [(HOST, &mut host), (X, &mut x)] {
+        tell((A, &mut a), to);
+    }
+    for machine in [&host, &a, &x] {
+        let owner = |id| machine.get(id).map(samovar_objects::Object::owner);
+        assert_eq!([crown, fleeting, lent].map(owner), [Some(A); 3]);
+    }
+    assert_eq!(a.get(pot).unwrap().owner(), HOST);
+    assert_eq!(host.set(Time::ZERO, crown, 0, b"old"), Err(ObjectError::NotOwner));
+    a.adopt(|_| false);
+    assert_eq!(a.get(crown).unwrap().stamp().counter, 1, "it is taken once");
 }

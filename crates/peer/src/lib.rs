@@ -9,4 +9,4 @@ mod peer;
 
 pub use path::Path;
 pub use peer::{Buffer, ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, Traffic, Transmit};
-pub use samovar_session::{Rules, Schemas};
+pub use samovar_session::{Rules, Schemas, Topology};

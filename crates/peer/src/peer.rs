@@ -189,6 +189,8 @@ pub struct Peer {
     requests: VecDeque<Request>,
     events: VecDeque<PeerEvent>,
     over: bool,
+    /// When it was driven last and had nothing to send; `None` when something has happened since.
+    settled: Option<Time>,
 }
 
 impl Peer {
@@ -221,6 +223,7 @@ impl Peer {
             requests: VecDeque::new(),
             events: VecDeque::new(),
             over: false,
+            settled: None,
         };
         peer.drive(now);
         peer
@@ -234,6 +237,7 @@ impl Peer {
 
     /// The session, for the game to change what it owns.
     pub const fn session_mut(&mut self) -> Option<&mut Session> {
+        self.settled = None;
         self.session.as_mut()
     }
 
@@ -325,7 +329,8 @@ impl Peer {
 
     /// The next bytes to send.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        if self.transmits.is_empty() {
+        // Most turns of a driver bring nothing to send, and to find that out once is enough.
+        if self.transmits.is_empty() && self.settled != Some(now) {
             self.drive(now);
         }
         self.transmits.pop_front()
@@ -382,6 +387,7 @@ impl Peer {
         }
         self.route_session(now);
         self.drain_client(now);
+        self.settled = self.transmits.is_empty().then_some(now);
     }
 
     fn tell_standing(&mut self, now: Time) {
@@ -408,6 +414,7 @@ impl Peer {
         if core::mem::replace(known, bytes) == 0 && bytes == 0 {
             return;
         }
+        self.settled = None;
         let relay = self.may_relay();
         let Some(session) = &mut self.session else { return };
         // Of the relay's buffer each link has its share.

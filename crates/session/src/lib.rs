@@ -15,6 +15,9 @@
 //! *calls* to other games ([`Session::call`]), and a *focus*: what it wants to see ([`Session::set_focus`]). What a
 //! game must answer has queues of its own: [`Session::poll_call`], and at a host that wants to decide
 //! [`Session::poll_request`].
+//!
+//! What must not be lost with any single peer goes by [`Session::submit`]: the host's game gets it as
+//! [`Event::Input`], and the player is told [`Event::Accepted`] when the host is not alone in holding it.
 
 mod clock;
 mod session;
@@ -29,5 +32,6 @@ pub use samovar_wire::object::{Access, Orphan, Traits};
 pub use session::{
     CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, Cause, Departure,
     EndReason, Event, IncomingCall, MemberInfo, Migration, Outcome, OwnershipPolicy, OwnershipRequest,
-    Procedure, Reply, ReplyError, Rules, Session, SessionConfig, Target, Transmit, WISHES_MAX, WishError,
+    Procedure, Reply, ReplyError, Rules, Session, SessionConfig, SubmitError, Target, Topology, Transmit,
+    WISHES_MAX, WishError,
 };

@@ -7,9 +7,11 @@ mod control;
 mod events;
 mod focus;
 mod host;
+mod inputs;
 mod ownership;
 mod route;
 mod rpc;
+mod star;
 mod succession;
 mod timers;
 mod transmit;
@@ -35,11 +37,13 @@ use crate::clock::SessionClock;
 pub use arbiter::{OwnershipPolicy, OwnershipRequest};
 use associations::Associations;
 pub use events::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
+pub use inputs::SubmitError;
 pub use ownership::{Outcome, WISHES_MAX, WishError};
 pub use rpc::{
     CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, IncomingCall, Procedure,
     Reply, ReplyError,
 };
+pub use star::Topology;
 
 /// Events that may wait for the game; the oldest are dropped beyond it. A game that polls loses none.
 const EVENTS_MAX: usize = 4_096;
@@ -81,15 +85,17 @@ pub struct Rules {
     pub migrates: bool,
     /// How many members keep what the host accepted, besides the host: 1 or 2.
     pub backups: u8,
+    /// Who has a link to whom.
+    pub topology: Topology,
     /// Whether each side of a partition goes on by itself, until they meet again and one is kept: for games where
     /// play counts for more than its outcome. Otherwise the side without the relay and without a majority waits.
     pub forks: bool,
 }
 
 impl Default for Rules {
-    /// A host is succeeded, has one backup, and a partition has one side that goes on.
+    /// A host is succeeded, has one backup, in a mesh, and a partition has one side that goes on.
     fn default() -> Self {
-        Self { migrates: true, backups: 1, forks: false }
+        Self { migrates: true, backups: 1, topology: Topology::Mesh, forks: false }
     }
 }
 
@@ -183,10 +189,12 @@ pub struct Session {
     arbiter: arbiter::Arbiter,
     balance: balance::Balance,
     calls: rpc::Calls,
+    inputs: inputs::Inputs,
     focus: Option<Focus>,
     /// What the others were told of it.
     told_focus: Option<Focus>,
     focus_untold: SortedSet<PeerId>,
+    star: star::Star,
     scratch: Vec<u8>,
 }
 
@@ -202,7 +210,7 @@ impl Session {
         let is_founder = roster.is_host();
         let mut session = Self {
             phase: Phase::Joining,
-            objects: Objects::new(config.me, roster.host(), roster.term(), config.schemas.clone()),
+            objects: star::objects_of(&config, &roster),
             view: View::founding(config.capacity),
             view_revision: None,
             clock: if is_founder { SessionClock::founded(now) } else { SessionClock::unknown(now) },
@@ -237,9 +245,11 @@ impl Session {
             arbiter: arbiter::Arbiter::default(),
             balance: balance::Balance::default(),
             calls: rpc::Calls::default(),
+            inputs: inputs::Inputs::default(),
             focus: None,
             told_focus: None,
             focus_untold: SortedSet::new(),
+            star: star::Star::default(),
             scratch: Vec::new(),
             roster,
             config,
@@ -320,7 +330,9 @@ impl Session {
 
     fn is_backed_up(&self) -> bool {
         let backups = self.view.backups();
-        !backups.is_empty() && backups.iter().all(|&backup| self.holds_view(backup))
+        !backups.is_empty()
+            && backups.iter().all(|&backup| self.holds_view(backup))
+            && self.are_inputs_backed_up()
     }
 
     /// Whether a member is known to have the session object as it is now.
@@ -476,6 +488,9 @@ impl Session {
         framed.push(MessageKind::App as u8);
         framed.extend_from_slice(message);
         let host = self.host();
+        if self.is_star() {
+            return self.send_by_host(target, lane, framed);
+        }
         for (&peer, peering) in self.links.iter_mut().filter(|(_, peering)| peering.admitted) {
             let addressed = match target {
                 Target::Peer(to) => to == peer,
@@ -489,9 +504,9 @@ impl Session {
         Ok(())
     }
 
-    /// The next event.
+    /// The next event. What a host's game is asked to do comes behind all else that happened.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.pop_front().or_else(|| self.poll_input())
     }
 
     /// The term that this peer claims, and for whom; the driver takes it to the relay.
@@ -515,7 +530,7 @@ impl Session {
                 if is_final { samovar_link::close_packet(code) } else { peering.link.close_packet(code) };
             self.bid_farewell(peer, packet);
         }
-        self.objects.remove_peer(peer);
+        self.part_from(peer);
     }
 
     /// Not to be linked again. Who fell off the end of the list is told nothing, which costs it a time-out.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
+#[expect(dead_code, reason = "not every test needs all of the world")]
 mod world;
 
 use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension};
@@ -231,7 +232,7 @@ fn one_peer_with_a_bad_link_does_not_depose_a_healthy_host() {
 #[test]
 fn where_migration_is_forbidden_a_lost_host_ends_the_session_for_all() {
     let mut world = World::new(80, 0);
-    world.rules = Rules { migrates: false, ..Rules::default() };
+    world.rules = Rules { migrates: false, ..world.rules };
     world.peers.clear();
     world.next_peer = 100;
     let host = world.join(None);
@@ -247,7 +248,7 @@ fn where_migration_is_forbidden_a_lost_host_ends_the_session_for_all() {
 #[test]
 fn where_sides_may_fork_both_go_on_and_one_is_kept() {
     let mut world = World::new(90, 0);
-    world.rules = Rules { forks: true, ..Rules::default() };
+    world.rules = Rules { forks: true, ..world.rules };
     world.peers.clear();
     world.next_peer = 100;
     let host = world.join(None);

@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-mod world;
+pub(crate) mod world;
 
 use samovar_link::{Link, LinkConfig, Source};
-use samovar_session::{Departure, EndReason, Event, Role, Suspension, Target};
+use samovar_session::{Departure, EndReason, Event, Role, Suspension, Target, Topology};
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::Traits;
 use samovar_wire::{
@@ -90,6 +90,9 @@ fn host_and_backup_die_together_and_the_last_survivor_goes_on() {
 
 #[test]
 fn what_only_one_survivor_has_seen_is_adopted_for_all() {
+    if world::topology() == Topology::Star {
+        return; // There it takes a host that told one and not the other; `star.rs` has that.
+    }
     let mut world = World::new(2, 0);
     let host = *world.peers.keys().next().unwrap();
     let (a, b) = (world.join(None), world.join(None));

@@ -58,7 +58,7 @@ impl Dice {
 
     /// A number below `sides`; zero when there is none.
     pub const fn below(&mut self, sides: u64) -> u64 {
-        if sides == 0 { 0 } else { (self.number() as u128 * sides as u128 >> 64) as u64 }
+        if sides == 0 { 0 } else { ((self.number() as u128 * sides as u128) >> 64) as u64 }
     }
 
     /// A number from `least` to `most`, both included.

@@ -59,6 +59,8 @@ pub enum Fault {
     Join,
     /// Players leave for good, with a farewell.
     Leave(Who),
+    /// A host gives its office to another and stays.
+    HandOver,
     /// The processes end at once; the system closes their sockets to the relay, direct paths fall silent. After `back`
     /// they start again, with their tickets.
     Crash {
@@ -172,6 +174,7 @@ impl Fault {
         match self {
             Self::Join => "join",
             Self::Leave(_) => "leave",
+            Self::HandOver => "hand-over",
             Self::Crash { .. } => "crash",
             Self::Death { .. } => "silent-death",
             Self::Sleep { .. } => "sleep",

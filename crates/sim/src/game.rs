@@ -5,6 +5,7 @@ use samovar_wire::{Kind, Time};
 
 use crate::check::Broken;
 use crate::dice::Dice;
+use crate::plan::Plan;
 
 /// One process of the world, from its start to its end; numbered as they start. Who reloads a page is another process.
 pub type ProcessId = usize;
@@ -27,6 +28,9 @@ pub struct Turn<'a> {
 ///
 /// One value plays for all processes of a world, so that it can compare what one did with what another sees.
 pub trait Game {
+    /// A world begins in which this plan is played.
+    fn begin(&mut self, _plan: &Plan) {}
+
     /// What its objects are made of.
     fn schemas(&self) -> Schemas;
 

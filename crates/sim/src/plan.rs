@@ -1,5 +1,6 @@
 //! What a run is made of: who plays, under which conditions, and what happens to them.
 
+use samovar_session::Rules;
 use samovar_wire::{Duration, Time};
 
 use crate::fault::Fault;
@@ -26,6 +27,12 @@ pub struct Plan {
     pub drift: u64,
     /// Whether direct connections can be opened at all.
     pub has_direct: bool,
+    /// Percent of the stated bound that the memory of a peer may reach.
+    pub memory: usize,
+    /// Whether what happens is one failure at a time, so that nothing accepted may be lost.
+    pub is_single: bool,
+    /// How the session is kept alive.
+    pub rules: Rules,
     /// When everything is healed, from the moment at which all players are members.
     pub lasts: Duration,
     /// What happens when, counted from the same moment, in any order.
@@ -35,7 +42,7 @@ pub struct Plan {
 impl Plan {
     /// So many players on fair paths, to whom nothing happens for five seconds.
     #[must_use]
-    pub const fn calm(seed: u64, players: usize) -> Self {
+    pub fn calm(seed: u64, players: usize) -> Self {
         Self {
             seed,
             players,
@@ -46,6 +53,9 @@ impl Plan {
             disk: Duration::from_millis(2),
             drift: 50,
             has_direct: true,
+            memory: 100,
+            is_single: false,
+            rules: Rules::default(),
             lasts: Duration::from_millis(5_000),
             faults: Vec::new(),
         }

@@ -7,6 +7,7 @@ mod partitions;
 mod relays;
 mod sleepers;
 
+use samovar_session::Topology;
 use samovar_wire::Duration;
 
 use crate::dice::Dice;
@@ -24,10 +25,18 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The plan of a seed.
+    /// The plan of a seed, in a mesh.
     #[must_use]
     pub fn plan(&self, seed: u64) -> Plan {
         (self.make)(seed)
+    }
+
+    /// The same plan in a topology.
+    #[must_use]
+    pub fn plan_in(&self, topology: Topology, seed: u64) -> Plan {
+        let mut plan = self.plan(seed);
+        plan.rules.topology = topology;
+        plan
     }
 
     /// The scenario of that name.
@@ -71,6 +80,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("hidden-host", "the host's tab goes to the background", sleepers::hidden_host),
     scenario("sleeping-host-wakes", "the host's lid is closed and opened", sleepers::sleeping_host_wakes),
     scenario("rolling-joins", "players come while hosts go", joins::rolling_joins),
+    scenario("hand-over", "the host gives its office away and stays", joins::hand_over),
     scenario("mass-leave", "all but a few leave at once, the host among them", joins::mass_leave),
     scenario(
         "two-claims-at-once",
@@ -97,6 +107,7 @@ fn some_plan(seed: u64, players: u64) -> (Plan, Dice) {
     plan.disk = dice.millis(1, 20);
     plan.drift = dice.below(300);
     plan.has_direct = dice.chance(0.9);
+    plan.rules.backups = if dice.chance(0.25) { 2 } else { 1 };
     (plan, dice)
 }
 

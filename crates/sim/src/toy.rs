@@ -1,11 +1,13 @@
 //! A small, cheap game that touches everything a session does, and whose every value says who wrote it.
 //!
 //! Each member moves an object of its own; the host moves a *beacon*, which whoever hosts next goes on with. Members
-//! create crates, destroy them, ask for those of others and give them away, and tell each other numbers in order.
+//! create crates, destroy them, ask for those of others and give them away, tell each other numbers in order, and submit
+//! inputs that the host counts.
 //!
 //! A value is a function of its writer and a count: `[writer, count, x, y, vx, vy]`. So a checker needs no record of what
 //! was written to see that a value is whole, that it is its owner's, and that none comes back that was replaced.
 
+mod inputs;
 mod ledger;
 mod values;
 
@@ -15,6 +17,8 @@ use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, Time};
 
 use crate::check::Broken;
 use crate::game::{Game, ProcessId, Turn};
+use crate::plan::Plan;
+use inputs::Inputs;
 use ledger::Ledger;
 use values::{schema, write_value};
 
@@ -51,6 +55,7 @@ struct Part {
 pub struct Toy {
     parts: SortedMap<ProcessId, Part>,
     ledger: Ledger,
+    inputs: Inputs,
     state: State,
 }
 
@@ -159,12 +164,8 @@ impl Toy {
                 let _ = turn.session.destroy(id);
             }
             (2 | 3, Some(id), _) => self.move_on(turn, id),
-            (4, _, Some(id)) => {
-                // Who asked may act at once, for itself alone.
-                if turn.session.request(turn.now, id).is_ok() {
-                    self.move_on(turn, id);
-                }
-            }
+            // Who asked may act at once, for itself alone.
+            (4, _, Some(id)) if turn.session.request(turn.now, id).is_ok() => self.move_on(turn, id),
             (5, _, Some(id)) => {
                 let _ = turn.session.touch(turn.now, id);
             }
@@ -195,8 +196,13 @@ impl Toy {
 }
 
 impl Game for Toy {
+    fn begin(&mut self, plan: &Plan) {
+        self.inputs.may_lose = !plan.is_single;
+    }
+
     fn schemas(&self) -> Schemas {
-        [MOVER, CRATE, BEACON].into_iter().fold(Schemas::new(), |all, kind| all.with(schema(kind)))
+        let things = [MOVER, CRATE, BEACON].into_iter();
+        things.fold(Schemas::new().with(inputs::schema()), |all, kind| all.with(schema(kind)))
     }
 
     fn beacon(&self) -> Option<Kind> {
@@ -204,6 +210,7 @@ impl Game for Toy {
     }
 
     fn tick(&mut self, turn: &mut Turn<'_>) {
+        self.inputs.tick(turn);
         if turn.resting {
             return;
         }
@@ -226,7 +233,7 @@ impl Game for Toy {
         match event {
             Event::Message { from, bytes, .. } => self.ledger.note_heard(*from, me, bytes),
             Event::MemberJoined { member, .. } => self.ledger.note_joined(me, member.peer),
-            _ => {}
+            _ => self.inputs.event(turn, event),
         }
     }
 
@@ -238,6 +245,7 @@ impl Game for Toy {
     fn check_settled(&mut self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
         self.ledger.take_complaint()?;
         let ids: Vec<_> = members.iter().map(|(_, session)| session.me()).collect();
-        self.ledger.look_settled(&ids)
+        self.ledger.look_settled(&ids)?;
+        self.inputs.look_settled(members)
     }
 }

@@ -19,7 +19,7 @@ use samovar_peer::PeerConfig;
 use samovar_wire::relay::Purpose;
 use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SessionId, SortedMap, Ticket, Time};
 
-use crate::check::{Broken, Checks, Promise, Recoveries, Violation};
+use crate::check::{Broken, Checks, Recoveries, Violation};
 use crate::dice::Dice;
 use crate::game::{Game, ProcessId};
 use crate::network::{Cuts, Place, Weather};
@@ -135,7 +135,8 @@ pub(crate) struct World<G> {
 }
 
 impl<G: Game> World<G> {
-    pub(crate) fn new(plan: Plan, game: G, full_trace: bool) -> Self {
+    pub(crate) fn new(plan: Plan, mut game: G, full_trace: bool) -> Self {
+        game.begin(&plan);
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&plan.seed.to_le_bytes());
         let mut entropy = Entropy::new(seed);
@@ -250,11 +251,6 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// The world gives up.
-    pub(crate) fn give_up(&mut self, what: String) {
-        self.break_promise(Broken::new(Promise::Convergence, what));
-    }
-
     fn peer_config(&mut self, player: usize, purpose: Purpose, ticket: Option<Ticket>) -> PeerConfig {
         let schemas = self.game.schemas();
         PeerConfig {
@@ -267,7 +263,7 @@ impl<G: Game> World<G> {
             schemas,
             paths: samovar_peer::PathPolicy::Auto,
             capacity: 16,
-            rules: samovar_peer::Rules::default(),
+            rules: self.plan.rules,
         }
     }
 

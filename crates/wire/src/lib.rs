@@ -12,6 +12,7 @@ pub mod control;
 pub mod entropy;
 pub mod generation;
 pub mod id;
+pub mod input;
 pub mod lane;
 pub mod limits;
 pub mod link_frame;
@@ -24,6 +25,7 @@ pub mod stamp;
 pub mod symbol;
 pub mod time;
 pub mod traits;
+pub mod via;
 pub mod view;
 pub mod warrant;
 

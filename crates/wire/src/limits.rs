@@ -9,6 +9,17 @@ pub const BULK_CHUNK_MAX: usize = 16 * 1_024;
 pub const MESSAGE_MAX: usize = 64 * 1_024;
 /// Largest message of the application in bytes.
 pub const APP_MESSAGE_MAX: usize = 16 * 1_024;
+/// Largest input in bytes.
+pub const INPUT_MAX: usize = 1_024;
+/// Inputs that a member may have with those who hold them; one counts until [`crate::input::INPUT_KEPT_FOR`] after it
+/// was accepted.
+pub const INPUTS_MAX: usize = 256;
+/// Their bytes.
+pub const INPUTS_BYTES_MAX: usize = 16 * 1_024;
+/// Inputs of one seat that a peer must hold: those of several members who sat there one after another.
+pub const INPUTS_PER_SEAT_MAX: usize = 1_024;
+/// Their bytes.
+pub const INPUTS_BYTES_PER_SEAT_MAX: usize = 64 * 1_024;
 /// Payload bytes of one segment of a reliable lane.
 pub const SEGMENT_MAX: usize = 1_000;
 /// Segments of the session's lane a sender may have in flight, and a receiver must hold, on one link.

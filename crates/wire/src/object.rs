@@ -47,6 +47,16 @@ pub enum MessageKind {
     Focus = 17,
     /// Which objects of the sender the receiver is told of.
     Sight = 18,
+    /// A message between members of a star, on its way through the host.
+    Via = 19,
+    /// A member's messages have reached all whom they were for.
+    Passed = 23,
+    /// What members want the host's game to do.
+    Input = 20,
+    /// Inputs of the receiver are held.
+    Held = 21,
+    /// A member has sent a new host all inputs that it holds.
+    Told = 22,
 }
 
 impl MessageKind {
@@ -74,6 +84,11 @@ impl MessageKind {
             16 => Self::Cancel,
             17 => Self::Focus,
             18 => Self::Sight,
+            19 => Self::Via,
+            23 => Self::Passed,
+            20 => Self::Input,
+            21 => Self::Held,
+            22 => Self::Told,
             _ => return Err(DecodeError::Invalid),
         })
     }

@@ -41,19 +41,32 @@ pub struct Traits {
     pub access: Access,
     /// While nobody in particular owns it, the host may give it to whoever manages few objects.
     pub balanced: bool,
+    /// It belongs to whoever hosts: a new host takes it over, though its owner is still there.
+    pub with_host: bool,
 }
 
 impl Traits {
     /// Of an object that changes by datagrams, goes to the host when its owner goes, and that nobody may ask for.
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
-        Self { kind, reliable: false, orphan: Orphan::ToHost, access: Access::Exclusive, balanced: false }
+        Self {
+            kind,
+            reliable: false,
+            orphan: Orphan::ToHost,
+            access: Access::Exclusive,
+            balanced: false,
+            with_host: false,
+        }
     }
 
     /// The byte on the wire, the kind not included.
     #[must_use]
     pub const fn flags(self) -> u8 {
-        self.reliable as u8 | (self.orphan as u8) << 1 | (self.access as u8) << 3 | (self.balanced as u8) << 5
+        self.reliable as u8
+            | (self.orphan as u8) << 1
+            | (self.access as u8) << 3
+            | (self.balanced as u8) << 5
+            | (self.with_host as u8) << 6
     }
 
     /// Reads the byte.
@@ -73,10 +86,11 @@ impl Traits {
             2 => Access::Shared,
             _ => return Err(DecodeError::Invalid),
         };
-        if flags > 63 {
+        if flags > 127 {
             return Err(DecodeError::Invalid);
         }
-        Ok(Self { kind, reliable: flags & 1 != 0, orphan, access, balanced: flags & 32 != 0 })
+        let (reliable, balanced, with_host) = (flags & 1 != 0, flags & 32 != 0, flags & 64 != 0);
+        Ok(Self { kind, reliable, orphan, access, balanced, with_host })
     }
 }
 
@@ -95,6 +109,6 @@ mod tests {
                 accepted += 1;
             }
         }
-        assert_eq!(accepted, 2 * 4 * 3 * 2);
+        assert_eq!(accepted, 2 * 4 * 3 * 2 * 2);
     }
 }

@@ -15,7 +15,9 @@ use samovar_wire::object::{
     Announcement, Deaths, Destroy, FrameHead, MessageKind, Update, encode_announcement,
 };
 use samovar_wire::relay::{FromRelay, RelayFrame, ToRelay};
+use samovar_wire::input::{Held, Input, Told};
 use samovar_wire::sight::{Focus, Sight};
+use samovar_wire::via::{Passed, Via};
 use samovar_wire::view::{SeatRecord, ViewHeader};
 use samovar_wire::{PeerId, PeerPass, Reader, SessionId, Signature, Term, Time, Warrant, Writer};
 
@@ -75,6 +77,8 @@ pub(super) fn messages(bytes: &[u8]) {
             between_members(kind, reader.rest());
         }
         MessageKind::Focus | MessageKind::Sight => sight(reader.rest()),
+        MessageKind::Via | MessageKind::Passed => via(reader.rest()),
+        MessageKind::Input | MessageKind::Held | MessageKind::Told => input(reader.rest()),
         _ => announcement(&mut reader),
     }
 }
@@ -120,6 +124,35 @@ fn sight(bytes: &[u8]) {
     if let Ok(sight) = Sight::decode(&mut Reader::new(bytes)) {
         sight.encode(&mut Writer::new(&mut again));
         assert_eq!(Sight::decode(&mut Reader::new(&again)), Ok(sight));
+    }
+}
+
+/// And so do inputs.
+fn input(bytes: &[u8]) {
+    let mut again = Vec::new();
+    if let Ok(input) = Input::decode(&mut Reader::new(bytes)) {
+        input.encode(&mut Writer::new(&mut again));
+        assert_eq!(Input::decode(&mut Reader::new(&again)), Ok(input));
+        again.clear();
+    }
+    if let Ok(held) = Held::decode(&mut Reader::new(bytes)) {
+        held.encode(&mut Writer::new(&mut again));
+        assert_eq!(Held::decode(&mut Reader::new(&again)), Ok(held));
+    }
+    let _ = Told::decode(&mut Reader::new(bytes));
+}
+
+/// And so do messages through the host of a star.
+fn via(bytes: &[u8]) {
+    let mut again = Vec::new();
+    if let Ok(via) = Via::decode(&mut Reader::new(bytes)) {
+        via.encode(&mut Writer::new(&mut again));
+        assert_eq!(Via::decode(&mut Reader::new(&again)), Ok(via));
+    }
+    again.clear();
+    if let Ok(passed) = Passed::decode(&mut Reader::new(bytes)) {
+        passed.encode(&mut Writer::new(&mut again));
+        assert_eq!(Passed::decode(&mut Reader::new(&again)), Ok(passed));
     }
 }
 

@@ -5,11 +5,13 @@ use samovar_duel::game::{CubeView as Cube, DuelEvent, Scene, Standing, TeapotVie
 use samovar_duel::phase::Phase;
 use samovar_duel::player::PlayerKey;
 use samovar_peer::Path;
-use samovar_session::Role as SessionRole;
+use samovar_session::{Role as SessionRole, Suspension};
 use samovar_wire::{ObjectId, PeerId, SortedMap};
 
 use super::App;
-use crate::page::{Hud, Label, LinkKind, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic};
+use crate::page::{
+    Hud, Label, LinkKind, Pause, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic,
+};
 use crate::sound::Effect;
 use crate::view::{CubeView, Frame, Obstacle, ObstacleView, TeapotView, View};
 
@@ -88,27 +90,30 @@ impl App {
 
     fn show_hud(&mut self, time: f64, standings: &[Standing]) {
         let Some(play) = &self.play else { return };
-        let (hud, is_cut_off) = play.look(|now, peer, _| {
+        let (hud, trouble) = play.look(|now, peer, _| {
             let relay = if peer.is_relay_connected() { RelayState::Connected } else { RelayState::Lost };
             let traffic = peer.traffic();
             let traffic = self.meter.read(time, [traffic.bytes_in, traffic.bytes_out]);
-            let Some(session) = peer.session() else { return (None, false) };
+            let Some(session) = peer.session() else { return (None, None) };
             let role = session.role(now);
             let row = |standing: &Standing| player_row(now, peer, session, standing);
             let players = standings.iter().map(row).collect();
-            let hud = Hud { players, role: role_of(role), term: session.term().0, relay, traffic };
+            let hud = Hud { players, role: role_of(role), term: session.term().to_string(), relay, traffic };
             let alone = session
                 .view()
                 .members()
                 .all(|m| m.peer == session.me() || peer.path(now, m.peer) == Path::None);
-            let cut_off =
-                matches!(role, SessionRole::Suspended(_)) || (alone && session.view().members().count() > 1);
-            (Some(hud), cut_off)
+            let is_cut_off = alone && session.view().members().count() > 1;
+            let trouble = match hud.role {
+                Role::Suspended(pause) => Some(pause.banner()),
+                _ => is_cut_off.then_some(RECONNECTING),
+            };
+            (Some(hud), trouble)
         });
         let Some(hud) = hud else { return };
         self.page.hud(&hud);
         let banner = match hud.relay {
-            _ if is_cut_off => Some(RECONNECTING),
+            _ if trouble.is_some() => trouble,
             RelayState::Lost => Some(RELAY_GONE),
             RelayState::Connected | RelayState::Connecting => None,
         };
@@ -273,7 +278,15 @@ const fn role_of(role: SessionRole) -> Role {
         SessionRole::Backup => Role::Backup,
         SessionRole::ActiveAlone => Role::ActiveAlone,
         SessionRole::ActiveBackedUp => Role::ActiveBackedUp,
-        SessionRole::Suspended(_) => Role::Suspended,
+        SessionRole::Suspended(why) => Role::Suspended(pause_of(why)),
+    }
+}
+
+pub(super) const fn pause_of(why: Suspension) -> Pause {
+    match why {
+        Suspension::HostLost => Pause::HostLost,
+        Suspension::NoMajority => Pause::CutOff,
+        Suspension::Slept => Pause::Slept,
     }
 }
 

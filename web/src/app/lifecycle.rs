@@ -30,6 +30,7 @@ impl App {
         };
         Ok(vec![
             Listener::new(&document, "visibilitychange", with(Self::on_visibility))?,
+            Listener::new(&document, "freeze", with(Self::on_freeze))?,
             Listener::new(&window, "resize", with(Self::on_resize))?,
             Listener::new(&window, "pagehide", with(Self::on_page_hide))?,
             Listener::new(&window, "pageshow", with(Self::on_page_show))?,
@@ -40,8 +41,15 @@ impl App {
 
     fn on_visibility(&mut self) {
         let visible = !self.is_hidden();
-        if let Some(play) = &self.play {
+        if let Some(play) = &mut self.play {
             play.set_visible(visible);
+        }
+    }
+
+    /// The browser stops the page in a moment. A hidden host has handed over already, if there was a visible member.
+    fn on_freeze(&mut self) {
+        if let Some(play) = &self.play {
+            play.hand_over();
         }
     }
 
@@ -58,6 +66,8 @@ impl App {
     /// The page goes: the others are told, so that nobody waits for silence. The ticket stays for a reload.
     fn on_page_hide(&mut self) {
         if let Some(play) = self.play.take() {
+            // With the farewell goes the word who is to host, so that all name the same.
+            play.hand_over();
             play.leave();
             self.left_by_hiding = true;
         }

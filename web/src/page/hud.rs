@@ -1,6 +1,7 @@
 //! What the game shows about its session: scores, roles, links. The numbers come from the network core each frame;
 //! the DOM is touched only where they differ from what it shows.
 
+use samovar_wire::sorted::sort_by_key;
 use std::cell::RefCell;
 
 use wasm_bindgen::prelude::*;
@@ -20,8 +21,8 @@ pub struct Hud {
     pub players: Vec<PlayerRow>,
     /// What this peer is in the session.
     pub role: Role,
-    /// The host's reign.
-    pub term: u64,
+    /// The host's reign, as people count it.
+    pub term: String,
     /// Whether the relay can be reached.
     pub relay: RelayState,
     /// Bytes a second, both ways.
@@ -75,8 +76,52 @@ pub enum Role {
     ActiveAlone,
     /// Host with a backup.
     ActiveBackedUp,
-    /// Out of reach of the relay and of a majority.
-    Suspended,
+    /// Nobody decides here at present.
+    Suspended(Pause),
+}
+
+/// Why nobody decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// The host is gone, and nobody could take over yet.
+    HostLost,
+    /// This browser is the host, and reaches neither the relay nor most players.
+    CutOff,
+    /// This browser was the host, slept, and asks whether the others went on.
+    Slept,
+}
+
+impl Pause {
+    /// In a line, with what to do.
+    pub fn banner(self) -> &'static str {
+        match self {
+            Self::HostLost => {
+                "The host is gone, and nobody could take over yet. The duel goes on by itself when the relay or \
+                 most of the players can be reached: keep this page open."
+            }
+            Self::CutOff => {
+                "This browser reaches neither the relay nor most of the players. The duel is paused here: check \
+                 your network."
+            }
+            Self::Slept => "This page was asleep. Asking whether the others went on meanwhile…",
+        }
+    }
+
+    const fn summary(self) -> &'static str {
+        match self {
+            Self::HostLost => "Paused: the host is gone",
+            Self::CutOff => "Paused: out of reach",
+            Self::Slept => "Paused: just woken up",
+        }
+    }
+
+    const fn role(self) -> &'static str {
+        match self {
+            Self::HostLost => "paused, without a host",
+            Self::CutOff => "host, paused, out of reach",
+            Self::Slept => "host, paused, just woken up",
+        }
+    }
 }
 
 /// Bytes a second.
@@ -137,7 +182,7 @@ impl HudView {
             return;
         }
         let mut players: Vec<&PlayerRow> = hud.players.iter().collect();
-        players.sort_by(|a, b| (b.score, &a.name, a.key).cmp(&(a.score, &b.name, b.key)));
+        sort_by_key(&mut players, |row| (std::cmp::Reverse(row.score), row.name.clone(), row.key));
         players.truncate(ROWS_MAX);
         self.show_scores(&players);
         self.show_session(hud);
@@ -170,7 +215,7 @@ impl HudView {
         let backup = hud.players.iter().find(|player| player.is_backup);
         self.summary.set(&summary(hud));
         self.light.set_class_name(match (hud.role, hud.relay, host) {
-            (Role::Suspended, ..) | (_, RelayState::Lost, _) => "light lost",
+            (Role::Suspended(_), ..) | (_, RelayState::Lost, _) => "light lost",
             (.., None) => "light changing",
             _ => "light",
         });
@@ -179,11 +224,11 @@ impl HudView {
             Role::Backup => "backup, next to be host",
             Role::ActiveAlone => "host, without a backup",
             Role::ActiveBackedUp => "host, with a backup",
-            Role::Suspended => "paused, out of reach",
+            Role::Suspended(pause) => pause.role(),
         });
         self.host.set(&member_name(host));
         self.backup.set(&member_name(backup));
-        self.term.set(&hud.term.to_string());
+        self.term.set(&hud.term);
         let ping = host.and_then(|host| host.ping_ms).map(|ms| format!("{ms} ms"));
         self.ping.set(ping.as_deref().unwrap_or("–"));
         self.links.set(&links(&hud.players));
@@ -278,8 +323,8 @@ fn about(player: &PlayerRow) -> String {
 
 /// The one line that is always seen.
 fn summary(hud: &Hud) -> String {
-    if hud.role == Role::Suspended {
-        return "Paused: out of reach".to_owned();
+    if let Role::Suspended(pause) = hud.role {
+        return pause.summary().to_owned();
     }
     let relay = if hud.relay == RelayState::Lost { "Relay gone · " } else { "" };
     match hud.players.iter().find(|player| player.is_host) {
@@ -328,7 +373,13 @@ mod tests {
     }
 
     fn hud(players: Vec<PlayerRow>) -> Hud {
-        Hud { players, role: Role::Idle, term: 1, relay: RelayState::Connected, traffic: Traffic::default() }
+        Hud {
+            players,
+            role: Role::Idle,
+            term: "1".to_owned(),
+            relay: RelayState::Connected,
+            traffic: Traffic::default(),
+        }
     }
 
     #[test]
@@ -339,6 +390,10 @@ mod tests {
         assert_eq!(summary(&shown), "Host: Ann · 12 ms · direct");
         shown.relay = RelayState::Lost;
         assert_eq!(summary(&shown), "Relay gone · Host: Ann · 12 ms · direct");
+        for pause in [Pause::HostLost, Pause::CutOff, Pause::Slept] {
+            shown.role = Role::Suspended(pause);
+            assert!(summary(&shown).starts_with("Paused: "));
+        }
         let me = PlayerRow { is_self: true, is_host: true, ..player("Me") };
         assert_eq!(summary(&hud(vec![me])), "You are the host");
         assert_eq!(summary(&hud(vec![player("Bob")])), "Choosing a host…");

@@ -1,5 +1,7 @@
 //! Why a person cannot play right now, in words: what happened, what it means, what to do next.
 
+use super::Pause;
+
 /// What keeps the player from the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
@@ -27,8 +29,15 @@ pub enum Problem {
     VersionMismatch,
     /// The relay cannot be reached, so no game can be found or opened.
     RelayLost,
-    /// This peer can reach neither the relay nor a majority, and stopped.
+    /// Nobody decides here for long now.
     Suspended {
+        /// The game's code.
+        code: String,
+        /// Why.
+        pause: Pause,
+    },
+    /// The host is gone from a game that was to end with it.
+    HostGone {
         /// The game's code.
         code: String,
     },
@@ -103,10 +112,10 @@ impl Problem {
             Self::FullGame { .. }
             | Self::UnknownGame { .. }
             | Self::ClosedGame { .. }
+            | Self::HostGone { .. }
             | Self::CodeTaken { .. } => self.words_about_a_code(),
-            Self::Suspended { .. } | Self::Replaced { .. } | Self::Removed { .. } => {
-                self.words_about_a_seat()
-            }
+            Self::Suspended { pause, .. } => words_about_a_pause(*pause),
+            Self::Replaced { .. } | Self::Removed { .. } => self.words_about_a_seat(),
             Self::VersionMismatch | Self::RelayLost | Self::NoWebGl2 => self.words_about_this_browser(),
             Self::BadParameter { name, value, expected } => Words {
                 title: "This link does not work",
@@ -137,6 +146,12 @@ impl Problem {
                 advice: "Set a new table, or pick another game from the list.",
                 remedies: vec![create("New game", None), Remedy::Lobby],
             },
+            Self::HostGone { code } => Words {
+                title: "The host is gone",
+                explanation: format!("The game {code} was to end with its host, and its host is gone."),
+                advice: "Set a new table, or pick another game from the list.",
+                remedies: vec![create("New game", None), Remedy::Lobby],
+            },
             Self::CodeTaken { code } => Words {
                 title: "This code is taken",
                 explanation: format!("A game with the code {code} is already being played."),
@@ -160,15 +175,6 @@ impl Problem {
     fn words_about_a_seat(&self) -> Words {
         let code = self.code().unwrap_or_default();
         match self {
-            Self::Suspended { .. } => Words {
-                title: "The duel is paused",
-                explanation:
-                    "This browser reaches neither the relay nor most of the players. It waits, so that \
-                              it does not play a different duel from theirs."
-                        .to_owned(),
-                advice: "Check your network. The duel goes on by itself when the others can be reached again.",
-                remedies: vec![Remedy::Lobby],
-            },
             Self::Replaced { .. } => Words {
                 title: "You play in another tab",
                 explanation: format!(
@@ -224,7 +230,8 @@ impl Problem {
             | Self::UnknownGame { code }
             | Self::ClosedGame { code }
             | Self::CodeTaken { code }
-            | Self::Suspended { code }
+            | Self::Suspended { code, .. }
+            | Self::HostGone { code }
             | Self::Replaced { code }
             | Self::Removed { code } => Some(code),
             Self::VersionMismatch
@@ -234,6 +241,28 @@ impl Problem {
             | Self::Broken { .. } => None,
         }
     }
+}
+
+fn words_about_a_pause(pause: Pause) -> Words {
+    let (explanation, advice) = match pause {
+        Pause::HostLost => (
+            "The host is gone. Nobody can take over as long as this browser reaches neither the relay nor most \
+             of the players: they may have gone on already, and there shall not be two different duels.",
+            "Check your network and keep this page open. The duel goes on by itself, and your seat is kept.",
+        ),
+        Pause::CutOff => (
+            "You are the host, but this browser reaches neither the relay nor most of the players. Others may \
+             have taken over, so it waits, lest there be two different duels.",
+            "Check your network. The duel goes on by itself when the others can be reached again.",
+        ),
+        Pause::Slept => (
+            "You were the host when this page was put to sleep. It asks the relay and the players whether \
+             somebody took over, and nobody answers.",
+            "Check your network. The duel goes on by itself when somebody answers.",
+        ),
+    };
+    let remedies = vec![Remedy::Lobby];
+    Words { title: "The duel is paused", explanation: explanation.to_owned(), advice, remedies }
 }
 
 fn join(label: &str, code: &str) -> Remedy {
@@ -257,7 +286,8 @@ mod tests {
             Problem::CodeTaken { code: code() },
             Problem::VersionMismatch,
             Problem::RelayLost,
-            Problem::Suspended { code: code() },
+            Problem::Suspended { code: code(), pause: Pause::HostLost },
+            Problem::HostGone { code: code() },
             Problem::Replaced { code: code() },
             Problem::Removed { code: code() },
             Problem::NoWebGl2,

@@ -1,14 +1,14 @@
 //! The cube objects as this peer sees them: which of them fly, and what each of them struck.
 //!
 //! Every peer sweeps every cube, so that a cube ends on each screen where it meets something there. Only the host's
-//! sweep counts. A cube is its shooter's object, so only the shooter destroys it: some time after its flight has
-//! ended, so that the host has surely swept it, or at once when the scoreboard says that it hit.
-
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+//! sweep counts. A cube is its shooter's object, so only the shooter destroys it, and not before its time: the verdict
+//! on it may be lost with the host that gave it, when that host had told the shooter and nobody else. So a cube stays
+//! until it has been over for some time under one host, whatever the scoreboard says, and the next host can judge it
+//! again.
 
 use samovar_session::Session;
-use samovar_wire::ObjectId;
+use samovar_wire::sorted::sort_by_key;
+use samovar_wire::{ObjectId, SortedMap, Time};
 
 use super::event::{DuelEvent, Feed};
 use super::kinds::CUBE;
@@ -23,9 +23,10 @@ use crate::scores::Scoreboard;
 use crate::state::LAUNCH;
 use crate::teapot::TOP_SPEED;
 
-/// How long a shooter keeps a cube whose flight has ended, in microseconds: a host that steps once a second, and
-/// heard of the cube late, has swept it by then.
-const KEPT_FOR: u64 = 1_500_000;
+/// How long a shooter keeps a cube whose flight has ended, and at least under each host, in microseconds: a host that
+/// steps once a second, and heard of the cube late, has swept it by then; one that died is missed, and suspends the
+/// session when nobody succeeds it.
+const KEPT_FOR: u64 = 2_000_000;
 
 /// How much earlier than the trigger's lock allows a shot may be, in microseconds.
 const COOLDOWN_TOLERANCE: u64 = 30_000;
@@ -75,10 +76,12 @@ pub(super) struct Flying<'a> {
 /// All cube objects, bounded by the session's objects.
 #[derive(Debug, Default)]
 pub(super) struct Cubes {
-    tracks: BTreeMap<ObjectId, Track>,
+    tracks: SortedMap<ObjectId, Track>,
     /// Accepted shots, for as long as another one can come too soon after or before them. The trigger's lock bounds
     /// them to a dozen for each shooter.
     shots: Vec<(PlayerKey, u64)>,
+    /// Since when the present host judges, in session time.
+    pub(super) judged_since: u64,
 }
 
 /// What the duel looks like when cubes are judged.
@@ -98,14 +101,12 @@ impl Cubes {
         self.tracks.retain(|&id, _| session.object(id).is_some());
         for object in session.objects().filter(|object| object.traits().kind == CUBE) {
             let id = object.id();
-            let track = match self.tracks.entry(id) {
-                Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => {
-                    let launch = Launch::decode(object.field(LAUNCH)).ok();
-                    let Some(launch) = launch.filter(|launch| launch.is_current(time)) else { continue };
-                    entry.insert(Track::new(launch, time))
-                }
-            };
+            if !self.tracks.contains_key(&id) {
+                let launch = Launch::decode(object.field(LAUNCH)).ok();
+                let Some(launch) = launch.filter(|launch| launch.is_current(time)) else { continue };
+                self.tracks.insert(id, Track::new(launch, time));
+            }
+            let Some(track) = self.tracks.get_mut(&id) else { continue };
             if track.is_accepted {
                 continue;
             }
@@ -167,24 +168,20 @@ impl Cubes {
                 strikes.push((track.launch, struck, at));
             }
         }
-        strikes.sort_by_key(|&(_, _, at)| at);
+        sort_by_key(&mut strikes, |&(_, _, at)| at);
         strikes
     }
 
-    /// Destroys this peer's cubes whose time is up. The host has judged its own as soon as it has swept them.
-    pub(super) fn tidy(&self, session: &mut Session, time: u64, board: &Scoreboard) {
-        let (me, is_host) = (session.me(), session.is_host());
+    /// Destroys this peer's cubes whose time is up; none while nobody decides.
+    pub(super) fn tidy(&self, now: Time, session: &mut Session, time: u64) {
+        if session.suspension(now).is_some() {
+            return;
+        }
+        let is_over = |track: &Track| time > track.ends_at.max(self.judged_since).saturating_add(KEPT_FOR);
+        let me = session.me();
         let own = session.objects().filter(|object| object.owner() == me && object.traits().kind == CUBE);
-        let over: Vec<_> = own
-            .map(samovar_session::Object::id)
-            .filter(|id| {
-                self.tracks.get(id).is_none_or(|track| {
-                    (is_host && track.impact.is_some())
-                        || time > track.ends_at.saturating_add(KEPT_FOR)
-                        || board.hit_by(track.launch.shot()).is_some()
-                })
-            })
-            .collect();
+        let over = own.map(samovar_session::Object::id);
+        let over: Vec<_> = over.filter(|id| self.tracks.get(id).is_none_or(is_over)).collect();
         for id in over {
             // It is this peer's, or was a moment ago; whoever owns it now will tidy up.
             let _ = session.destroy(id);

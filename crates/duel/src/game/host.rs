@@ -182,6 +182,14 @@ impl Duel {
     /// The teapots that the host keeps for others: given back, parked, or removed.
     fn keep_absent(&self, tick: Tick, session: &mut Session) {
         let me = session.me();
+        for id in self.picture.iter().filter(|seen| seen.is_ghost).map(|seen| seen.id) {
+            // A former host that is a member now kept it; what a dead one kept is on its way here.
+            let owner = session.object(id).map(samovar_session::Object::owner);
+            let is_kept = owner.is_some_and(|owner| owner != me && session.view().has(owner));
+            if is_kept && session.granted_to(id).is_none() {
+                let _ = session.grant(id, me);
+            }
+        }
         let own_seat = session.seat().map(|(seat, _)| seat.0);
         for (id, player) in self.teapots.owned_by(me) {
             let PlayerKey::Seat(number) = player else { continue };

@@ -11,24 +11,26 @@ use crate::player::Glaze;
 use crate::state::{LAUNCH, TeapotState};
 use crate::warp::Warp;
 
-/// A teapot: updated in datagrams; when its owner goes, the host keeps it for the seat.
+/// A teapot: updated in datagrams; when its owner goes, the host keeps it for the seat. A robot's goes with the host.
 pub const TEAPOT: Kind = Kind(1);
 
 /// A sugar cube: written once; dies with whoever fired it.
 pub const CUBE: Kind = Kind(2);
 
-/// The scoreboard: the host's, each change reliable and in order.
+/// The scoreboard: whoever hosts has it, each change reliable and in order.
 pub const SCOREBOARD: Kind = Kind(3);
 
 /// Counts the versions of the rules and of the fields. Peers of different versions refuse each other.
-const RULES_VERSION: u16 = 2;
+const RULES_VERSION: u16 = 3;
 
 /// The bit of a member's attributes that says that a program plays.
 const IS_PROGRAM: u32 = 1 << 8;
 
 pub(super) const TEAPOT_TRAITS: Traits = Traits::of(TEAPOT);
+pub(super) const ROBOT_TRAITS: Traits = Traits { with_host: true, ..TEAPOT_TRAITS };
 pub(super) const CUBE_TRAITS: Traits = Traits { orphan: Orphan::Destroy, ..Traits::of(CUBE) };
-pub(super) const SCOREBOARD_TRAITS: Traits = Traits { reliable: true, ..Traits::of(SCOREBOARD) };
+pub(super) const SCOREBOARD_TRAITS: Traits =
+    Traits { reliable: true, with_host: true, ..Traits::of(SCOREBOARD) };
 
 /// What the objects of a duel are made of: teapots of numbers and texts, everything else of texts.
 pub fn schemas() -> Schemas {

@@ -3,7 +3,7 @@
 use samovar_session::{Object, Session, State};
 use samovar_wire::{ObjectId, Time};
 
-use super::kinds::TEAPOT_TRAITS;
+use super::kinds::{ROBOT_TRAITS, TEAPOT_TRAITS};
 use crate::arena::{SPAWN_POINTS, Spawn, TEA_TABLE};
 use crate::cube::{Cooldown, Launch};
 use crate::motion::Motion;
@@ -65,7 +65,11 @@ impl Pilot {
         let motion = Motion::at_rest(first_place(player, others));
         let mut state = State::default();
         TeapotState { identity, motion, phase: Phase::Alive }.write(&mut state);
-        let object = session.create_state(now, TEAPOT_TRAITS, &state).ok()?;
+        let traits = match player {
+            PlayerKey::Robot(_) => ROBOT_TRAITS,
+            PlayerKey::Seat(_) => TEAPOT_TRAITS,
+        };
+        let object = session.create_state(now, traits, &state).ok()?;
         Some(Self::take_up(object, player, &motion, false))
     }
 

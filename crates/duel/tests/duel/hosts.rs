@@ -1,15 +1,21 @@
 //! Changes of host: nothing is lost, nothing counts twice, robots go on.
 
+use std::collections::BTreeMap;
+
 use samovar_duel::cube::Launch;
-use samovar_duel::game::{CUBE, DuelEvent, SCOREBOARD};
-use samovar_duel::plane::distance;
+use samovar_duel::game::{CUBE, DuelEvent, SCOREBOARD, TEAPOT};
+use samovar_duel::motion::Motion;
+use samovar_duel::phase::Phase;
+use samovar_duel::plane::{Vec2, distance};
 use samovar_duel::player::PlayerKey;
 use samovar_duel::state::LAUNCH;
-use samovar_wire::{Duration, PeerId};
+use samovar_duel::teapot::TOP_SPEED;
+use samovar_session::Cause;
+use samovar_wire::{Duration, PeerId, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{Hands, World, total};
+use crate::world::{Hands, SMOOTH, World, total};
 
 /// Kills the host and waits until its robots move under the next one on every screen.
 fn depose(world: &mut World) -> u64 {
@@ -169,5 +175,78 @@ fn under_heavy_fire_no_cube_scores_twice_across_changes_of_host() {
         }
         world.run(6_000);
         world.assert_agreed();
+    }
+}
+
+/// Over a stretch of play: for how long at most anything that moves stood still on a screen, in milliseconds, and how
+/// much farther than it can drive it went at most from one frame to the next.
+fn stutter(world: &mut World, ms: u64) -> (f64, f32) {
+    let mut shown: BTreeMap<(PeerId, PlayerKey), (Time, Vec2)> = BTreeMap::new();
+    let (mut longest, mut farthest) = (Duration::ZERO, 0.0_f32);
+    let end = world.now + Duration::from_millis(ms);
+    while world.now < end {
+        world.step();
+        let now = world.now;
+        for (&peer, player) in &world.players {
+            for teapot in player.duel.scene(now, &player.session).teapots {
+                let Motion { position, velocity, .. } = teapot.motion;
+                let key = (peer, teapot.player);
+                let is_moving = velocity[0].hypot(velocity[1]) > 0.5 && teapot.phase == Phase::Alive;
+                let Some((since, before)) = shown.get(&key).copied().filter(|_| is_moving) else {
+                    shown.insert(key, (now, position));
+                    continue;
+                };
+                let went = distance(before, position);
+                if went > 0.0 {
+                    let could = TOP_SPEED * now.since(since).as_millis_f64() as f32 / 1_000.0;
+                    farthest = farthest.max(went - could);
+                    shown.insert(key, (now, position));
+                }
+                longest = longest.max(now.since(since));
+            }
+        }
+    }
+    (longest.as_millis_f64(), farthest)
+}
+
+#[test]
+fn a_host_that_hands_over_plays_on_and_nothing_stands_still() {
+    for (seed, loss) in [(50, 0), (51, 5), (52, 5)] {
+        let mut world = World::new(seed, loss, 2);
+        let (former, _, _) = (world.warrant.host, world.join(), world.join());
+        let away = world.join();
+        world.run(2_000);
+        world.leave(away);
+        world.all_play();
+        world.players.values_mut().for_each(|p| p.session.set_update_interval(SMOOTH));
+        world.run(12_000);
+        let usual = stutter(&mut world, 8_000);
+        let before = world.host().duel.scoreboard().clone();
+        let now = world.now;
+        assert!(world.peer(former).session.hand_over(now));
+        let (stood, jumped) = stutter(&mut world, 3_000);
+        assert_ne!(world.warrant.host, former);
+        assert!(stood <= 50.0, "something stood still for {stood} ms, {} usually", usual.0);
+        assert!(jumped <= 0.3, "something jumped by {jumped}, {} usually", usual.1);
+        for row in before.rows() {
+            let after = world.host().duel.scoreboard().row(row.player).unwrap();
+            assert!(after.score >= row.score && after.lost >= row.lost, "{:?} lost points", row.player);
+        }
+        let host = world.host();
+        let kept =
+            host.session.objects().filter(|object| matches!(object.traits().kind, SCOREBOARD | TEAPOT));
+        let owners: Vec<_> = kept.filter(|object| object.owner() == former).collect();
+        assert_eq!(owners.len(), 1, "the former host drives its own teapot and no other: {owners:?}");
+        let ghosts = host.duel.scene(world.now, &host.session).teapots;
+        assert_eq!(ghosts.iter().filter(|teapot| teapot.is_ghost).count(), 1, "who is away is kept for");
+        let causes = world.players.values().map(|player| player.causes.clone());
+        assert!(causes.into_iter().all(|causes| causes == [Cause::HandedOver]));
+        let points = total(host.duel.scoreboard());
+        world.run(20_000);
+        assert!(total(world.host().duel.scoreboard()) > points, "play goes on");
+        world.all_rest();
+        world.run(6_000);
+        world.assert_agreed();
+        assert!(world.players[&former].session.is_member());
     }
 }

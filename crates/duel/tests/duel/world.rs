@@ -12,7 +12,7 @@ use samovar_duel::scores::Scoreboard;
 use samovar_duel::state::{IDENTITY, Identity};
 use samovar_duel::teapot::Controls;
 use samovar_roster::authority::Signatory;
-use samovar_session::{Event, Schemas, Session, SessionConfig};
+use samovar_session::{Cause, Event, Schemas, Session, SessionConfig};
 use samovar_wire::{
     CloseCode, Duration, Entropy, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant,
 };
@@ -35,6 +35,8 @@ pub(crate) struct Player {
     next_frame: Time,
     pub(crate) feed: Vec<DuelEvent>,
     pub(crate) ended: Option<Event>,
+    /// Why hosts changed.
+    pub(crate) causes: Vec<Cause>,
     /// Whom this peer hung up on, or who did, and why.
     pub(crate) closed: Vec<(PeerId, CloseCode)>,
     /// Every hit this player ever saw on its scoreboard: whom a cube hit, and when.
@@ -124,6 +126,7 @@ impl World {
             next_frame: self.now,
             feed: Vec::new(),
             ended: None,
+            causes: Vec::new(),
             closed: Vec::new(),
             hits: BTreeMap::new(),
         };
@@ -285,6 +288,7 @@ impl Player {
             match event {
                 Event::LinkClosed { peer, code } => self.closed.push((peer, code)),
                 Event::Ended(_) => self.ended = Some(event),
+                Event::HostChanged(migration) => self.causes.push(migration.cause),
                 _ => {}
             }
         }

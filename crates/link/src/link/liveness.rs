@@ -25,7 +25,7 @@ pub(super) const SLEPT: Duration = Duration::from_millis(2_000);
 /// The least that a path is granted beyond the promise.
 const SLACK: Duration = Duration::from_millis(20);
 /// No shorter silence is remarkable.
-const QUIET_MIN: Duration = Duration::from_millis(60);
+const QUIET_MIN: Duration = Duration::from_millis(50);
 /// The shortest mean run of losses that is reckoned with.
 const RUN_MIN: f64 = 1.11;
 
@@ -77,7 +77,7 @@ impl Liveness {
 
     /// Whether a silence is longer than this path's arrivals let expect, much sooner than it is suspicious.
     pub(super) fn is_quiet(&self, now: Time) -> bool {
-        let usual = 4.0 * (self.interval + self.jitter);
+        let usual = 3.0 * (self.interval + self.jitter);
         self.silence(now).as_micros() as f64 > usual.max(QUIET_MIN.as_micros() as f64)
     }
 

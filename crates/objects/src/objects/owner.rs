@@ -11,13 +11,18 @@ use crate::replica::Replica;
 const DEPARTED_MAX: usize = 128;
 
 impl Objects {
-    /// A peer is linked: it is told of everything that this peer owns. Linked peers stay until removed.
+    /// A peer is linked: it is told of everything that this peer owns. Linked peers stay until removed. In a star this
+    /// is said of each member, whether it is linked or not.
     pub fn add_peer(&mut self, peer: PeerId) {
-        let owned = self.slots.iter().filter(|o| o.owner == self.me).map(|o| o.id).collect();
+        self.departed.retain(|&departed| departed != peer);
+        if !self.speaks_to(peer) {
+            self.aside.insert(peer);
+            return;
+        }
+        let told = self.slots.iter().filter(|o| self.tells_of(o) && o.owner != peer).map(|o| o.id).collect();
         // A newcomer may hear late of what ended before it came.
         let deaths_due = self.is_host();
-        self.replicas.entry(peer).or_insert_with(|| Replica::of(owned, deaths_due));
-        self.departed.retain(|&departed| departed != peer);
+        self.replicas.entry(peer).or_insert_with(|| Replica::of(told, deaths_due));
     }
 
     /// The link to a peer began anew: what was under way is lost, so the peer is told everything again.
@@ -38,7 +43,7 @@ impl Objects {
 
     /// A peer is no longer linked: nothing is sent to it.
     pub fn remove_peer(&mut self, peer: PeerId) {
-        if self.replicas.remove(&peer).is_some() {
+        if self.replicas.remove(&peer).is_some() | self.aside.remove(&peer) {
             self.departed.push_back(peer);
         }
         self.interest.forget(peer);
@@ -71,8 +76,11 @@ impl Objects {
 
     /// Who hosts now, and in which term.
     pub fn set_host(&mut self, host: PeerId, term: Term) {
-        self.host = host;
+        let is_other = core::mem::replace(&mut self.host, host) != host;
         self.term = term;
+        if is_other && self.star {
+            self.turn_to_host();
+        }
         self.settle_anew();
         // What a former host granted is announced by the receivers under the former term, or never.
         self.granted.clear();
@@ -129,19 +137,30 @@ impl Objects {
         self.granted.get(&id)?.heir
     }
 
-    /// The host takes over, or ends, everything that belongs to peers for which `is_gone` says so.
+    /// The host takes over, or ends, everything that belongs to peers for which `is_gone` says so, and takes over what
+    /// goes with the host whoever owns it.
     pub fn adopt(&mut self, is_gone: impl Fn(PeerId) -> bool) {
         if !self.is_host() {
             return;
         }
-        let mut orphans = Vec::new();
+        let (mut orphans, mut regalia) = (Vec::new(), Vec::new());
         for object in self.slots.iter() {
             let heir = self.granted_to(object.id).unwrap_or(object.owner);
             if heir != self.me && is_gone(heir) {
                 orphans.push(object.id);
+            } else if heir != self.me && object.traits.with_host {
+                regalia.push(object.id);
             }
         }
         orphans.into_iter().for_each(|id| self.adopt_one(id));
+        for id in regalia {
+            // What exceeds the host's share stays where it is.
+            if self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX
+                && let Ok(stamp) = self.next_stamp(id)
+            {
+                self.take(id, stamp);
+            }
+        }
     }
 
     pub(super) fn adopt_one(&mut self, id: ObjectId) {
@@ -179,7 +198,7 @@ impl Objects {
     pub(super) fn highest_stamp(&self, id: ObjectId) -> Option<Stamp> {
         let known = self.slots.get(id)?.stamp;
         let granted = self.granted.get(&id).map_or(known, |promise| promise.stamp);
-        let ended = self.tombs.stamp(id).unwrap_or(known);
+        let ended = self.tombs.stamp(id).max(self.reported.stamp(id)).unwrap_or(known);
         Some(known.max(granted).max(ended))
     }
 

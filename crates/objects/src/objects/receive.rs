@@ -8,6 +8,7 @@ use samovar_wire::{CloseCode, DecodeError, Duration, Kind, ObjectId, PeerId, Rea
 
 use super::fields::{read_fields, read_numbers};
 use super::frames::{Last, basis, frames_of};
+use super::star::Change;
 use super::{ObjectEvent, Objects, PRIORITY, Promise};
 use crate::coder::{Baseline, Coded, Decoder};
 use crate::object::{Object, Text};
@@ -46,6 +47,9 @@ impl Objects {
     /// merely old is ignored and no error.
     pub fn handle_message(&mut self, from: PeerId, kind: MessageKind, body: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(body);
+        if !self.listens_to(from) {
+            return Ok(());
+        }
         match kind {
             MessageKind::Create | MessageKind::Migrate | MessageKind::Grant | MessageKind::Orphan => {
                 let announcement = Announcement::decode(&mut reader).map_err(malformed)?;
@@ -111,10 +115,36 @@ impl Objects {
         coded: &Coded,
         last: &mut Last,
     ) -> Result<(), CloseCode> {
-        let Some(object) = self.slots.get_mut(coded.id) else { return Ok(()) };
-        // Only the owner speaks, under its own stamp (DESIGN §5.3).
-        if (object.owner, object.stamp) != (from, coded.stamp) || head.frame <= object.since {
+        let Some(slot) = self.slots.slot(coded.id) else { return Ok(()) };
+        let Some(object) = self.slots.at_mut(slot) else { return Ok(()) };
+        // Only the owner speaks, or who told of it for the owner, under the owner's stamp (DESIGN §5.3).
+        if (object.voice, object.stamp) != (from, coded.stamp) {
             return Ok(());
+        }
+        if object.heard.is_none() {
+            return self.apply_to(slot, head, coded, last).map(|_| ());
+        }
+        object.swap_frames();
+        let result = self.apply_to(slot, head, coded, last);
+        if let Some(object) = self.slots.at_mut(slot) {
+            object.swap_frames();
+        }
+        self.pass_on_change(slot, result?);
+        Ok(())
+    }
+
+    /// Takes the state of one object, by the frames of who sent it; what of it changed.
+    fn apply_to(
+        &mut self,
+        slot: u32,
+        head: &FrameHead,
+        coded: &Coded,
+        last: &mut Last,
+    ) -> Result<Change, CloseCode> {
+        let mut change = Change::default();
+        let Some(object) = self.slots.at_mut(slot) else { return Ok(change) };
+        if head.frame <= object.since {
+            return Ok(change);
         }
         if object.traits.kind != coded.kind || object.traits.reliable {
             return Err(CloseCode::Malformed);
@@ -129,6 +159,7 @@ impl Objects {
                 coded.resolve(schema, basis.as_ref(), numbers).map_err(malformed)?;
                 object.past.note(KEPT_OF_OTHERS, head.frame, sample, numbers);
                 if head.frame > object.frame {
+                    change.numbers = object.numbers != *numbers;
                     object.numbers.copy_from_slice(numbers);
                 }
             } else if head.frame > object.frame {
@@ -144,15 +175,17 @@ impl Objects {
                 continue;
             }
             text.frame = head.frame;
+            change.texts |= u64::from(text.bytes != bytes) << index;
             text.bytes.clear();
             text.bytes.extend_from_slice(bytes);
         }
         if head.frame > object.frame {
             object.frame = head.frame;
-            object.sampled = object.sampled.max(Time::from_micros(sample.saturating_mul(SAMPLE_UNIT)));
+            let sampled = object.sampled.max(Time::from_micros(sample.saturating_mul(SAMPLE_UNIT)));
+            change.numbers |= core::mem::replace(&mut object.sampled, sampled) != sampled;
         }
         object.revision += 1;
-        Ok(())
+        Ok(change)
     }
 
     fn handle_announcement(
@@ -162,8 +195,11 @@ impl Objects {
         announcement: &Announcement<'_>,
     ) -> Result<(), CloseCode> {
         let (id, stamp) = (announcement.id, announcement.stamp);
-        if announcement.owner != from {
-            return Err(CloseCode::NotYours);
+        let owner = announcement.owner;
+        if !self.may_tell(from, owner) || (owner != from && id == ObjectId::SESSION) {
+            // Who hosted a star may not know yet that this peer does.
+            let is_late = self.star && self.is_host() && stamp.term < self.term;
+            return if is_late { Ok(()) } else { Err(CloseCode::NotYours) };
         }
         self.check_term(stamp)?;
         if id == ObjectId::SESSION {
@@ -177,12 +213,12 @@ impl Objects {
             if announcement.traits != (Traits { reliable: true, ..Traits::of(Kind::SESSION) }) {
                 return Err(CloseCode::Malformed);
             }
-        } else if kind == MessageKind::Create && (id.creator != from || stamp.counter != 0) {
+        } else if kind == MessageKind::Create && (id.creator != owner || stamp.counter != 0) {
             return Err(CloseCode::NotYours);
         } else if kind == MessageKind::Migrate {
             self.check_granted(from, id, stamp)?;
         }
-        self.accept(announcement)
+        self.accept(from, announcement)
     }
 
     /// Terms are passed on before anything is said under them, so a later one than ours has no warrant.
@@ -202,15 +238,19 @@ impl Objects {
         }
     }
 
-    fn accept(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
-        if self.tombs.stamp(new.id).is_some_and(|death| death >= new.stamp) {
+    fn accept(&mut self, from: PeerId, new: &Announcement<'_>) -> Result<(), CloseCode> {
+        let contested = self.contested(new);
+        if contested.is_none() && self.tombs.stamp(new.id).is_some_and(|death| death >= new.stamp) {
             return Ok(());
         }
         let known = self.slots.get(new.id).map(|o| (o.stamp, o.owner));
         match known {
-            Some((stamp, owner)) if stamp == new.stamp && owner == new.owner => return self.refresh(new),
+            Some((stamp, owner)) if stamp == new.stamp && owner == new.owner => {
+                return self.refresh(from, new);
+            }
             // A counter at its end cannot grow: then the host, which checks every change of owner, is right.
-            Some((stamp, owner)) if stamp == new.stamp && owner != new.owner && new.owner == self.host => {}
+            Some((stamp, owner))
+                if stamp == new.stamp && owner != new.owner && self.host_says(from, new.owner) => {}
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {
                 return Err(CloseCode::NotYours);
             }
@@ -222,7 +262,7 @@ impl Objects {
             return Err(CloseCode::LimitExceeded);
         }
         let id = new.id;
-        let object = self.read_announcement(new)?;
+        let object = self.read_announcement(from, new)?;
         self.tombs.exhume(new.id);
         if let Some(promise) = self.granted.get_mut(&new.id) {
             promise.told.retain(|&(told, _)| told > new.stamp);
@@ -242,6 +282,12 @@ impl Objects {
             replica.grants.retain(|granted, stamp| *granted != id || *stamp > new.stamp);
         });
         self.slots.insert(object);
+        if self.is_center() {
+            self.pass_on(id);
+            if let Some(end) = contested {
+                self.defend(id, new.owner, end);
+            }
+        }
         self.refresh_claim(id);
         match known {
             Some((_, from)) if from != new.owner => {
@@ -254,12 +300,19 @@ impl Objects {
     }
 
     /// An owner announces again what this peer knows: it lost its link to this peer and has another one now, on which
-    /// it builds on this announcement.
-    fn refresh(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
-        let object = self.read_announcement(new)?;
-        let Some(known) = self.slots.get_mut(new.id) else { return Ok(()) };
+    /// it builds on this announcement. Or somebody else tells of it, in a star that has another host.
+    fn refresh(&mut self, from: PeerId, new: &Announcement<'_>) -> Result<(), CloseCode> {
+        let object = self.read_announcement(from, new)?;
+        let Some(slot) = self.slots.slot(new.id) else { return Ok(()) };
+        let Some(known) = self.slots.at_mut(slot) else { return Ok(()) };
         let is_same = (known.traits, known.texts.len()) == (object.traits, object.texts.len());
-        if new.frame >= known.frame && is_same {
+        if known.heard.is_some() {
+            if is_same {
+                self.refresh_passed_on(slot, object);
+            }
+            return Ok(());
+        }
+        if (new.frame >= known.frame || known.voice != from) && is_same {
             // What is announced counts as seen.
             if !core::mem::replace(known, object).current {
                 self.events.push_back(ObjectEvent::Entered(new.id));
@@ -270,7 +323,7 @@ impl Objects {
     }
 
     /// The object that an announcement speaks of.
-    fn read_announcement(&self, new: &Announcement<'_>) -> Result<Object, CloseCode> {
+    fn read_announcement(&self, from: PeerId, new: &Announcement<'_>) -> Result<Object, CloseCode> {
         let mut state = State::default();
         let schema = self.schema(new.traits.kind);
         read_fields(schema, new.fields.iter(), &mut state)?;
@@ -282,6 +335,7 @@ impl Objects {
         Ok(Object {
             id: new.id,
             owner: new.owner,
+            voice: from,
             stamp: new.stamp,
             traits: new.traits,
             sampled,
@@ -291,6 +345,7 @@ impl Objects {
             frame,
             since: frame,
             past,
+            heard: None,
             touched: false,
             versions: if new.traits.reliable { vec![0; fields] } else { Vec::new() },
             priority: PRIORITY,
@@ -321,7 +376,7 @@ impl Objects {
             return Ok(());
         }
         if self.slots.get(grant.id).is_none() {
-            self.accept(grant)?;
+            self.accept(from, grant)?;
         }
         self.take(grant.id, grant.stamp);
         Ok(())
@@ -349,17 +404,19 @@ impl Objects {
             return Ok(());
         }
         // The host takes no more than the gone could have owned and it may own itself.
-        if death.is_none()
-            && self.departed.contains(&owner)
-            && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX
-        {
-            self.accept(orphan)?;
+        let may_be = self.departed.contains(&owner) || (self.star && known.is_some());
+        if death.is_none() && may_be && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
+            self.accept(from, orphan)?;
             self.adopt_one(id);
         } else if let Some(replica) = self.replicas.get_mut(&from)
             && replica.destroys.len() < OBJECTS_AT_HOST_MAX
         {
             // It ended, or nobody else knows of it: it shall not stay with one member for ever.
             replica.destroys.insert(id, death.unwrap_or(stamp));
+            if self.star {
+                let ObjectId { creator, number } = id;
+                self.note_report(from, &Deaths { creator, first: number, last: number, stamp });
+            }
         }
         Ok(())
     }
@@ -374,17 +431,24 @@ impl Objects {
     }
 
     fn apply(&mut self, from: PeerId, update: &Update<'_>) -> Result<(), CloseCode> {
-        let Some(object) = self.slots.get_mut(update.id) else { return Ok(()) };
-        // Only the owner speaks, under its own stamp (DESIGN §5.3); and what frames bring is not brought by the lane.
-        if object.owner != from || object.stamp != update.stamp || !object.traits.reliable {
+        let Some(slot) = self.slots.slot(update.id) else { return Ok(()) };
+        let Some(object) = self.slots.at_mut(slot) else { return Ok(()) };
+        // Only the owner speaks, or who told of it for the owner, under the owner's stamp (DESIGN §5.3); and what
+        // frames bring is not brought by the lane.
+        if object.voice != from || object.stamp != update.stamp || !object.traits.reliable {
             return Ok(());
         }
         let schema = self.schemas.0.of(object.traits.kind);
+        let mut change = Change::default();
         for (index, value) in update.fields() {
             set_field(object, schema, index, value)?;
             object.revision += 1;
+            change.fields |= 1 << index;
         }
         object.sampled = object.sampled.max(update.sampled);
+        if object.heard.is_some() {
+            self.pass_on_change(slot, change);
+        }
         Ok(())
     }
 
@@ -484,7 +548,7 @@ impl Objects {
     }
 
     /// Its owner, who is here, shall have an object under a stamp above this one, which somebody believes in.
-    fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
+    pub(super) fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
         if self.granted_to(id).is_some() {
             return;
         }
@@ -497,6 +561,9 @@ impl Objects {
     /// A member says so, after somebody is gone. Of its own and of what the gone had it is believed. What others have
     /// lives: under a new stamp, so that it comes back where it was taken for dead.
     fn weigh(&mut self, from: PeerId, run: &Deaths) {
+        if self.star {
+            self.note_report(from, run);
+        }
         for (id, owner, stamp) in self.doomed(run) {
             if owner == from || (owner != self.me && !self.replicas.contains_key(&owner)) {
                 self.end_by(from, id, run.stamp);

@@ -29,6 +29,12 @@ struct Socket {
     conn: Option<ConnId>,
 }
 
+/// The topology under test: the tests that are modules of `star` run in a star.
+pub(crate) fn topology() -> samovar_session::Topology {
+    let is_star = module_path!().starts_with("star::");
+    if is_star { samovar_session::Topology::Star } else { samovar_session::Topology::Mesh }
+}
+
 pub(crate) struct World {
     pub(crate) now: Time,
     pub(crate) peers: BTreeMap<Process, Peer>,
@@ -104,7 +110,7 @@ impl World {
             schemas: samovar_peer::Schemas::new(),
             paths,
             capacity: 8,
-            rules: samovar_peer::Rules::default(),
+            rules: samovar_peer::Rules { topology: topology(), ..samovar_peer::Rules::default() },
         };
         self.peers.insert(process, Peer::new(self.now, config));
         self.events.insert(process, Vec::new());

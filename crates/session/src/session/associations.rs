@@ -33,6 +33,7 @@ impl Session {
                 held: std::collections::VecDeque::new(),
             };
             self.links.insert(peer, peering);
+            self.send_again_to(peer);
             self.set_paces();
         }
         self.links.get_mut(&peer).expect("it is there or was put there")
@@ -56,6 +57,7 @@ impl Session {
         self.open_link(now, peer).admitted = true;
         self.greet(now, peer);
         self.objects.add_peer(peer);
+        self.inputs.on_linked(peer);
         self.tell_focus_to(peer);
     }
 
@@ -91,6 +93,7 @@ impl Session {
         let is_unlinked = |peer: &PeerId| {
             *peer != self.config.me
                 && !self.closed.contains(peer)
+                && self.wants_link(*peer)
                 && !self.links.get(peer).is_some_and(|peering| peering.admitted)
         };
         let unlinked: Vec<_> = self.view.members().map(|member| member.peer).filter(is_unlinked).collect();

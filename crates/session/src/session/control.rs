@@ -35,7 +35,9 @@ impl Session {
     }
 
     pub(super) fn handle_control(&mut self, now: Time, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
-        match PeerControl::decode(body).map_err(|_| CloseCode::Malformed)? {
+        let news = PeerControl::decode(body).map_err(|_| CloseCode::Malformed)?;
+        self.pass_on_news(from, &news, body);
+        match news {
             PeerControl::Hello(hello) => self.on_hello(now, from, &hello),
             PeerControl::Welcome(welcome) => {
                 if self.phase != Phase::Joining
@@ -112,7 +114,7 @@ impl Session {
             return;
         }
         self.remove_link(peer);
-        self.objects.remove_peer(peer);
+        self.part_from(peer);
         if code == CloseCode::Left && self.view.has(peer) {
             self.leavers.insert(peer);
         }

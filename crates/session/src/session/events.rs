@@ -169,6 +169,21 @@ pub enum Event {
         /// What.
         bytes: Vec<u8>,
     },
+    /// An input of this peer is with the host and all backups: it survives the end of any of them. It may have had its
+    /// effect before, or have it later.
+    Accepted {
+        /// Which, as [`super::Session::submit`] said.
+        number: u64,
+    },
+    /// This peer hosts, and its game shall do what a member, or this peer itself, submitted.
+    Input {
+        /// Whose. Its member may be gone.
+        seat: SeatId,
+        /// Which; each later one of a seat has a higher number, whoever hosts and whoever sits there.
+        number: u64,
+        /// What, in the game's own words.
+        bytes: Vec<u8>,
+    },
     /// The link to a peer that broke the rules was closed.
     LinkClosed {
         /// The peer.

@@ -106,7 +106,7 @@ impl Session {
                 result
             }
             LinkEvent::Datagram(_, bytes) => {
-                let result = self.on_datagram(from, &bytes);
+                let result = self.on_datagram(now, from, &bytes);
                 self.recycle(from, bytes);
                 result
             }
@@ -145,7 +145,7 @@ impl Session {
         }
     }
 
-    fn on_datagram(&mut self, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
+    fn on_datagram(&mut self, now: Time, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(bytes);
         match MessageKind::decode(&mut reader) {
             Ok(MessageKind::Frame) if self.takes_part(from) => {
@@ -154,6 +154,9 @@ impl Session {
             Ok(MessageKind::App) if self.takes_part(from) => {
                 self.on_app(from, Lane::Unreliable, reader.rest())
             }
+            Ok(MessageKind::Via) if self.takes_part(from) => {
+                self.handle_via(now, from, Lane::Unreliable, reader.rest())
+            }
             Ok(kind @ (MessageKind::Call | MessageKind::Reply | MessageKind::Cancel)) => {
                 if self.takes_part(from) {
                     self.handle_call(from, Lane::Unreliable, kind, reader.rest())?;
@@ -161,13 +164,13 @@ impl Session {
                 Ok(())
             }
             // A datagram may overtake what makes its sender a member.
-            Ok(MessageKind::Frame | MessageKind::App) => Ok(()),
+            Ok(MessageKind::Frame | MessageKind::App | MessageKind::Via) => Ok(()),
             _ => Err(CloseCode::Malformed),
         }
     }
 
     /// A message of the game. In a lane of its own it may overtake what admits this peer: then it waits for that.
-    fn on_app(&mut self, from: PeerId, lane: Lane, bytes: &[u8]) -> Result<(), CloseCode> {
+    pub(super) fn on_app(&mut self, from: PeerId, lane: Lane, bytes: &[u8]) -> Result<(), CloseCode> {
         if bytes.len() > APP_MESSAGE_MAX {
             return Err(CloseCode::TooLarge);
         }
@@ -200,8 +203,13 @@ impl Session {
             MessageKind::Call | MessageKind::Reply | MessageKind::Cancel => {
                 self.handle_call(from, lane, kind, reader.rest())
             }
+            MessageKind::Via => self.handle_via(now, from, lane, reader.rest()),
+            MessageKind::Passed => self.handle_passed(now, from, reader.rest()),
             MessageKind::Request => self.handle_request(now, from, reader.rest()),
             MessageKind::Answer => self.handle_answer(from, reader.rest()),
+            MessageKind::Input => self.handle_inputs(now, from, reader.rest()),
+            MessageKind::Held => self.handle_held(now, from, reader.rest()),
+            MessageKind::Told => self.handle_told(now, from, reader.rest()),
             _ => {
                 self.objects.handle_message(from, kind, reader.rest())?;
                 self.after_objects(now);
@@ -256,5 +264,6 @@ impl Session {
 
 /// Whether a message of this kind may come by any lane; what concerns objects keeps the order of the session's.
 const fn has_any_lane(kind: MessageKind) -> bool {
-    matches!(kind, MessageKind::App | MessageKind::Call | MessageKind::Reply | MessageKind::Cancel)
+    use MessageKind::{App, Call, Cancel, Reply, Via};
+    matches!(kind, App | Call | Reply | Cancel | Via)
 }

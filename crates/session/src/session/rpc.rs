@@ -12,6 +12,7 @@ use samovar_objects::pack::{BitReader, BitWriter, Pack};
 use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
+use samovar_wire::via::Way;
 use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, SortedSet, Time, Writer};
 
 use super::{Event, Phase, Session, Target};
@@ -310,9 +311,17 @@ impl Session {
         kind: MessageKind,
         encode: impl FnOnce(&mut Writer<'_>),
     ) -> Result<(), Option<SendError>> {
-        let peering = self.links.get_mut(&to).filter(|peering| peering.admitted).ok_or(None)?;
         let mut bytes = vec![kind as u8];
         encode(&mut Writer::new(&mut bytes));
+        if self.is_star() {
+            let is_member = self.view.has(to) && to != self.config.me;
+            return if is_member {
+                self.send_in_star(Way::To(to), lane, bytes).map_err(Some)
+            } else {
+                Err(None)
+            };
+        }
+        let peering = self.links.get_mut(&to).filter(|peering| peering.admitted).ok_or(None)?;
         peering.link.send(lane, &bytes).map_err(Some)?;
         Ok(())
     }
@@ -404,8 +413,9 @@ impl Session {
 
     /// Ends calls to and of peers that are gone.
     pub(super) fn forget_callers(&mut self) {
-        let links = &self.links;
-        let is_gone = |peer: PeerId| !links.contains_key(&peer);
+        let (links, view) = (&self.links, &self.view);
+        let goes_by_host = self.is_star() && self.phase == Phase::Member;
+        let is_gone = |peer: PeerId| if goes_by_host { !view.has(peer) } else { !links.contains_key(&peer) };
         let lost: Vec<_> =
             self.calls.made.iter().filter(|(_, made)| is_gone(made.to)).map(|(&id, _)| id).collect();
         self.calls.open.retain(|key, _| !is_gone(key.from));

@@ -62,7 +62,6 @@ impl Session {
         peers.into_iter().for_each(|peer| self.send_control(now, peer, news));
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what was known before the new term began")]
     pub(super) fn on_new_term(
         &mut self,
         now: Time,
@@ -111,6 +110,8 @@ impl Session {
             self.act(now);
             self.split_at.get_or_insert(detected);
         }
+        self.turn_to_host(now, former);
+        self.begin_inputs(now, former);
         if host == self.me() {
             self.become_host(now, former, cause);
             self.renew_wishes(now);

@@ -10,9 +10,9 @@ use super::{EndReason, Peering, Phase, Session};
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// The least time between two looks.
 const WATCH_PAUSE: Duration = Duration::from_millis(5);
-/// Whose silence is this suspicious is missed: one false alarm in a thousand silences, and no single one has
-/// consequences (PROTOCOL §4.10).
-const MISSED: f64 = 3.0;
+/// Whose silence is this suspicious is missed: one false alarm in a hundred losses of a sign of life, and none has
+/// consequences by itself (PROTOCOL §4.10).
+const MISSED: f64 = 2.0;
 /// How long the relay's word that a connection closed counts while the peer is heard of.
 const HINT_FADES: Duration = Duration::from_millis(3_000);
 /// Who passes no time for so long was away itself, and hears the others before it judges them.
@@ -79,8 +79,8 @@ impl Session {
     fn missed_at(&self, peering: &Peering) -> Time {
         let silent = peering.link.suspect_at(MISSED);
         match peering.hint {
-            // The relay lost it, too: two signs of life and a half are enough.
-            Some(_) => silent.min(peering.link.heard_at() + self.host_pace().times(5).half()),
+            // The relay lost it, too: a sign of life and a half are enough.
+            Some(_) => silent.min(peering.link.heard_at() + self.host_pace().times(3).half()),
             None => silent,
         }
     }
@@ -105,9 +105,11 @@ impl Session {
         self.forget_callers();
         if self.phase == Phase::Member {
             self.review_wishes(now);
+            self.review_inputs(now);
             self.arbitrate(now);
             self.even_out(now);
             self.tell_focus();
+            self.tend_star(now);
         }
     }
 
@@ -130,8 +132,13 @@ impl Session {
     pub(super) fn lives(&self, now: Time) -> (SortedSet<PeerId>, SortedSet<PeerId>) {
         let (mut missed, mut doubted) = (SortedSet::new(), SortedSet::new());
         for member in self.view.members().map(|member| member.peer).filter(|&peer| peer != self.config.me) {
-            // Who has no link is as good as missed: the rules of the game were broken on one side.
             let peering = self.links.get(&member);
+            if peering.is_none() && !self.wants_link(member) {
+                // Nobody knows, which is no reason to miss it, nor to prefer it.
+                doubted.insert(member);
+                continue;
+            }
+            // Who has no link is as good as missed: the rules of the game were broken on one side.
             let is_missed = peering.is_none_or(|peering| peering.left || self.missed_at(peering) <= now);
             if is_missed {
                 missed.insert(member);

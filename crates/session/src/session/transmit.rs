@@ -73,6 +73,7 @@ impl Session {
 
     /// Moves what a member lacks of the objects into its reliable lane, as far as there is room.
     fn pump(&mut self, now: Time, to: PeerId) {
+        self.pump_inputs(now, to);
         let time = self.clock.time(now);
         let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else { return };
         self.scratch.clear();
@@ -83,12 +84,13 @@ impl Session {
         }
         let deliveries = peering.link.deliveries();
         self.objects.settle_sights(to, &|receipt| deliveries.cover(receipt));
-        loop {
+        let is_all_said = loop {
             self.scratch.clear();
-            let Some(pending) = self.objects.poll_message(time, to, &mut self.scratch) else { break };
-            let Ok(receipt) = peering.link.send(Lane::SESSION, &self.scratch) else { break };
+            let Some(pending) = self.objects.poll_message(time, to, &mut self.scratch) else { break true };
+            let Ok(receipt) = peering.link.send(Lane::SESSION, &self.scratch) else { break false };
             self.objects.on_sent(to, pending, receipt);
-        }
+        };
+        self.carry(to, is_all_said);
     }
 
     /// The path to a peer changed: what was under way on the old one may be lost.

@@ -82,12 +82,14 @@ impl Session {
         }
         self.seats.retain(|seat| self.view.seats().any(|record| record.seat == *seat));
         self.members = members;
+        self.meet_members(now);
         let view = &self.view;
         self.objects.report_orphans(|peer| !view.has(peer));
         if self.backup != self.view.backup() {
             self.backup = self.view.backup();
             self.push_event(Event::BackupChanged(self.backup));
         }
+        self.settle_inputs(now);
     }
 }
 

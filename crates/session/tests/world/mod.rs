@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
 use samovar_session::objects::Kinded;
-use samovar_session::{Event, Rules, Schemas, Session, SessionConfig};
+use samovar_session::{Event, Rules, Schemas, Session, SessionConfig, Topology};
 use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
 
@@ -21,6 +21,8 @@ pub(crate) struct World {
     pub(crate) witness: Witness,
     pub(crate) witness_alive: bool,
     wire: Vec<(Time, PeerId, PeerId, Mode, Vec<u8>)>,
+    /// What came in this step for somebody who is no session.
+    pub(crate) strays: Vec<(PeerId, PeerId, Mode, Vec<u8>)>,
     dice: Entropy,
     pub(crate) loss_percent: u64,
     /// What a directed pair takes longer than others.
@@ -52,8 +54,17 @@ impl Craft {
     }
 }
 
+/// The topology under test: the tests that are modules of `star.rs` run in a star.
+pub(crate) fn topology() -> Topology {
+    if module_path!().starts_with("star::") { Topology::Star } else { Topology::Mesh }
+}
+
 impl World {
     pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
+        Self::with_rules(seed, loss_percent, Rules::default())
+    }
+
+    pub(crate) fn with_rules(seed: u8, loss_percent: u64, rules: Rules) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
         let warrant = signatory.warrant(SessionId(7), Term::FIRST, PeerId(100));
         let mut world = Self {
@@ -63,13 +74,14 @@ impl World {
             witness: Witness { signatory, warrant },
             witness_alive: true,
             wire: Vec::new(),
+            strays: Vec::new(),
             dice: Entropy::new([seed; 32]),
             loss_percent,
             delays: BTreeMap::new(),
             cuts: Vec::new(),
             next_peer: 100,
             claims: BTreeMap::new(),
-            rules: Rules::default(),
+            rules: Rules { topology: topology(), ..rules },
         };
         world.join(None);
         world
@@ -116,9 +128,11 @@ impl World {
         let (due, later): (Vec<_>, Vec<_>) =
             core::mem::take(&mut self.wire).into_iter().partition(|p| p.0 <= now);
         self.wire = later;
+        self.strays.clear();
         for (_, from, to, mode, bytes) in due {
-            if let Some(session) = self.peers.get_mut(&to) {
-                session.handle_packet(now, from, mode, &bytes);
+            match self.peers.get_mut(&to) {
+                Some(session) => session.handle_packet(now, from, mode, &bytes),
+                None => self.strays.push((from, to, mode, bytes)),
             }
         }
         let ids: Vec<_> = self.peers.keys().copied().collect();
@@ -171,7 +185,13 @@ impl World {
             return;
         }
         self.claims.clear();
-        self.witness.warrant = self.witness.signatory.warrant(warrant.session, term, candidate);
+        self.grant(term, candidate);
+    }
+
+    /// The witness makes a peer host, whatever anybody claims.
+    pub(crate) fn grant(&mut self, term: Term, host: PeerId) {
+        let session = self.witness.warrant.session;
+        self.witness.warrant = self.witness.signatory.warrant(session, term, host);
         let warrant = self.witness.warrant;
         for session in self.peers.values_mut() {
             session.handle_warrant(self.now, &warrant);

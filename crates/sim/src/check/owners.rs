@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use samovar_session::{Object, Session};
+use samovar_session::Session;
 use samovar_wire::{ObjectId, PeerId, SessionId, Stamp};
 
 use super::{Broken, Promise};
@@ -17,15 +17,30 @@ pub(crate) struct Owners {
     newest: BTreeMap<(ProcessId, SessionId, PeerId, ObjectId), Stamp>,
 }
 
+/// What a process shows of one object.
+#[derive(Clone, Copy, Debug)]
+struct Sight {
+    process: ProcessId,
+    session: SessionId,
+    me: PeerId,
+    id: ObjectId,
+    stamp: Stamp,
+    owner: PeerId,
+}
+
 impl Owners {
     /// Looks at every object that a process has.
     pub(crate) fn look(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
-        session.objects().try_for_each(|object| self.see(process, session, object))
+        let (id, me) = (session.warrant().session, session.me());
+        session.objects().try_for_each(|object| {
+            let (stamp, owner) = (object.stamp(), object.owner());
+            self.see(Sight { process, session: id, me, id: object.id(), stamp, owner })
+        })
     }
 
-    fn see(&mut self, process: ProcessId, session: &Session, object: &Object) -> Result<(), Broken> {
-        let (id, stamp, owner) = (object.id(), object.stamp(), object.owner());
-        let known = self.owners.entry((session.warrant().session, id)).or_default();
+    fn see(&mut self, sight: Sight) -> Result<(), Broken> {
+        let Sight { process, session, me, id, stamp, owner } = sight;
+        let known = self.owners.entry((session, id)).or_default();
         match known.binary_search_by_key(&stamp, |entry| entry.0) {
             Ok(at) if known[at].1 != owner => {
                 let what =
@@ -35,10 +50,9 @@ impl Owners {
             Ok(_) => {}
             Err(at) => known.insert(at, (stamp, owner)),
         }
-        let key = (process, session.warrant().session, session.me(), id);
-        let newest = self.newest.entry(key).or_insert(stamp);
+        let newest = self.newest.entry((process, session, me, id)).or_insert(stamp);
         if *newest > stamp {
-            let what = format!("object {id} went from {newest:?} back to {stamp:?} at {}", session.me());
+            let what = format!("object {id} went from {newest:?} back to {stamp:?} at {me}");
             return Err(Broken::new(Promise::StampsGrow, what));
         }
         *newest = stamp;
@@ -47,5 +61,37 @@ impl Owners {
 
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.newest.retain(|key, _| key.0 != process);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samovar_wire::Term;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn sight(process: ProcessId, counter: u32, owner: u32) -> Sight {
+        let stamp = Stamp { term: Term(256), counter };
+        let id = ObjectId { creator: PeerId(1), number: 1 };
+        Sight { process, session: SessionId(1), me: PeerId(9), id, stamp, owner: PeerId(owner) }
+    }
+
+    #[test]
+    fn two_owners_by_one_stamp_are_found_wherever_they_are_seen() {
+        let mut owners = Owners::default();
+        assert_eq!(owners.see(sight(0, 1, 5)), Ok(()));
+        assert_eq!(owners.see(sight(1, 2, 6)), Ok(()));
+        assert_eq!(owners.see(sight(2, 1, 6)).unwrap_err().promise, Promise::OneOwner);
+    }
+
+    #[test]
+    fn a_stamp_that_shrinks_at_one_process_is_found_and_a_newcomer_may_be_behind() {
+        let mut owners = Owners::default();
+        assert_eq!(owners.see(sight(0, 2, 6)), Ok(()));
+        assert_eq!(owners.see(sight(1, 1, 5)), Ok(()));
+        assert_eq!(owners.see(sight(0, 1, 5)).unwrap_err().promise, Promise::StampsGrow);
+        owners.forget(0);
+        assert_eq!(owners.see(sight(0, 1, 5)), Ok(()));
     }
 }

@@ -13,7 +13,7 @@ use crate::game::ProcessId;
 pub(crate) struct Reigns {
     hosts: BTreeMap<(SessionId, Term), PeerId>,
     /// What each process said last.
-    last: BTreeMap<ProcessId, (SessionId, PeerId, Term)>,
+    last: BTreeMap<ProcessId, Saying>,
 }
 
 /// What a look at a process's term brought.
@@ -27,27 +27,40 @@ pub(crate) enum News {
     Begun(Option<PeerId>),
 }
 
+/// Under whom a process says that it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Saying {
+    session: SessionId,
+    me: PeerId,
+    term: Term,
+    host: PeerId,
+}
+
 impl Reigns {
     /// Looks at the term of a process.
     pub(crate) fn look(&mut self, process: ProcessId, session: &Session) -> Result<News, Broken> {
-        let said = (session.warrant().session, session.me(), session.term());
-        let last = self.last.get(&process).copied();
+        let (id, me) = (session.warrant().session, session.me());
+        self.hear(process, Saying { session: id, me, term: session.term(), host: session.host() })
+    }
+
+    fn hear(&mut self, process: ProcessId, said: Saying) -> Result<News, Broken> {
+        let last = self.last.insert(process, said);
         if last == Some(said) {
             return Ok(News::None);
         }
-        let (id, me, term) = said;
-        if last
-            .is_some_and(|(last_id, last_me, last_term)| (last_id, last_me) == (id, me) && last_term > term)
-        {
-            return Err(Broken::new(Promise::OneHost, format!("{me} went back to {term:?} from {last:?}")));
+        let Saying { session, me, term, host } = said;
+        if let Some(last) = last.filter(|last| (last.session, last.me) == (session, me) && last.term > term) {
+            return Err(Broken::new(
+                Promise::OneHost,
+                format!("{me} went from {:?} back to {term:?}", last.term),
+            ));
         }
-        self.last.insert(process, said);
-        let before = self.hosts.range(..(id, term)).next_back().filter(|(key, _)| key.0 == id);
+        let before = self.hosts.range(..(session, term)).next_back().filter(|(key, _)| key.0 == session);
         let before = before.map(|(_, &host)| host);
-        let is_new = !self.hosts.contains_key(&(id, term));
-        let host = *self.hosts.entry((id, term)).or_insert_with(|| session.host());
-        if host != session.host() {
-            let what = format!("{term:?} is hosted by {host} and, says {me}, by {}", session.host());
+        let is_new = !self.hosts.contains_key(&(session, term));
+        let known = *self.hosts.entry((session, term)).or_insert(host);
+        if known != host {
+            let what = format!("{term:?} is hosted by {known} and, says {me}, by {host}");
             return Err(Broken::new(Promise::OneHost, what));
         }
         Ok(if is_new { News::Begun(before) } else { News::Adopted })
@@ -55,5 +68,32 @@ impl Reigns {
 
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.last.remove(&process);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn saying(me: u32, term: u64, host: u32) -> Saying {
+        Saying { session: SessionId(1), me: PeerId(me), term: Term(term), host: PeerId(host) }
+    }
+
+    #[test]
+    fn two_hosts_of_a_term_are_found() {
+        let mut reigns = Reigns::default();
+        assert_eq!(reigns.hear(0, saying(1, 256, 1)), Ok(News::Begun(None)));
+        assert_eq!(reigns.hear(1, saying(2, 256, 1)), Ok(News::Adopted));
+        assert_eq!(reigns.hear(1, saying(2, 512, 2)), Ok(News::Begun(Some(PeerId(1)))));
+        assert_eq!(reigns.hear(0, saying(1, 512, 1)).unwrap_err().promise, Promise::OneHost);
+    }
+
+    #[test]
+    fn a_peer_whose_term_shrinks_is_found() {
+        let mut reigns = Reigns::default();
+        assert_eq!(reigns.hear(0, saying(1, 512, 2)), Ok(News::Begun(None)));
+        assert_eq!(reigns.hear(0, saying(1, 256, 1)).unwrap_err().promise, Promise::OneHost);
     }
 }

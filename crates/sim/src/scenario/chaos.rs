@@ -46,7 +46,7 @@ fn some_fault(dice: &mut Dice, players: usize) -> Fault {
     let who = someone(dice, players);
     let back = dice.chance(0.8).then(|| dice.millis(50, 4_000));
     let lasts = if dice.chance(0.5) { dice.millis(50, 1_500) } else { dice.millis(1_000, 7_000) };
-    match dice.below(24) {
+    match dice.below(25) {
         0..=2 => Fault::Join,
         3 => Fault::Leave(who),
         4..=6 => Fault::Crash { who, back },
@@ -62,6 +62,7 @@ fn some_fault(dice: &mut Dice, players: usize) -> Fault {
         19 | 20 => Fault::Storm { weather: Weather::some(dice), lasts },
         21 => Fault::Clog { who, bandwidth: dice.range(2_000, 20_000), lasts },
         22 => Fault::NoDirect { lasts },
+        23 => Fault::HandOver,
         _ => Fault::OldTicket { who },
     }
 }

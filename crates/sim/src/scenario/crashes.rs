@@ -9,6 +9,7 @@ pub(super) fn host_crash(seed: u64) -> Plan {
     let (mut plan, mut dice) = some_plan(seed, players);
     plan.strike(dice.range(200, 1_500), Fault::Crash { who: Who::Host, back: Some(seconds(2)) });
     plan.lasts = seconds(5);
+    plan.is_single = true;
     plan
 }
 
@@ -17,6 +18,7 @@ pub(super) fn silent_death(seed: u64) -> Plan {
     let (mut plan, mut dice) = some_plan(seed, players);
     plan.strike(dice.range(200, 1_500), Fault::Death { who: Who::Host, back: Some(seconds(4)) });
     plan.lasts = seconds(7);
+    plan.is_single = true;
     plan
 }
 

@@ -31,6 +31,28 @@ pub(super) fn rolling_joins(seed: u64) -> Plan {
     plan
 }
 
+pub(super) fn hand_over(seed: u64) -> Plan {
+    let players = 2 + seed % 7;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    let mut at = dice.range(200, 1_000);
+    for _ in 0..dice.range(1, 4) {
+        plan.strike(at, Fault::HandOver);
+        at += dice.range(0, 800);
+    }
+    if dice.chance(0.3) {
+        // The relay is gone, or the old host goes before it is done.
+        let lasts = seconds(2);
+        let fault = if dice.chance(0.5) {
+            Fault::RelayCrash { lasts }
+        } else {
+            Fault::Crash { who: Who::Host, back: Some(lasts) }
+        };
+        plan.strike(at.saturating_sub(dice.below(300)), fault);
+    }
+    plan.lasts = seconds(5);
+    plan
+}
+
 pub(super) fn mass_leave(seed: u64) -> Plan {
     let players = 4 + seed % 8;
     let (mut plan, mut dice) = some_plan(seed, players);

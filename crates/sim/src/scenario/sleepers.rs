@@ -27,5 +27,6 @@ pub(super) fn sleeping_host_wakes(seed: u64) -> Plan {
     };
     plan.strike(dice.range(300, 1_000), fault);
     plan.lasts = lasts + seconds(4);
+    plan.is_single = true;
     plan
 }

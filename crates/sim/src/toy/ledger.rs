@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use samovar_session::{Object, Session};
 use samovar_wire::{ObjectId, PeerId, Stamp};
 
+use super::inputs::TALLY;
 use super::values::value;
 use crate::check::{Broken, Promise};
 use crate::game::ProcessId;
@@ -92,6 +93,7 @@ impl Ledger {
     pub(super) fn look(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
         let me = session.me();
         let objects = session.objects().filter(|object| object.id() != ObjectId::SESSION);
+        let objects = objects.filter(|object| object.traits().kind != TALLY);
         for object in objects.filter(|object| !object.is_claimed()) {
             self.see(process, me, object)
                 .map_err(|what| Broken::new(Promise::OnlyTheOwnerSpeaks, format!("at {me}: {what}")))?;

@@ -51,6 +51,7 @@ impl<G: Game> World<G> {
                 true
             }
             Fault::Leave(who) => self.each(who, Self::leave),
+            Fault::HandOver => self.each(Who::Host, Self::hand_over),
             Fault::Crash { who, back } => self.each(who, |world, id| world.kill(id, true, back)),
             Fault::Death { who, back } => self.each(who, |world, id| world.kill(id, false, back)),
             Fault::Sleep { who, lasts, clock_stops } => {
@@ -205,6 +206,17 @@ impl<G: Game> World<G> {
         self.turn(id);
     }
 
+    fn hand_over(&mut self, id: ProcessId) {
+        self.begin_crisis(id);
+        self.disturb(id, "hands over");
+        let process = &mut self.processes[id];
+        let now = process.clock.local(self.now);
+        if let Some(session) = process.peer.as_mut().and_then(|peer| peer.session_mut()) {
+            session.hand_over(now);
+        }
+        self.turn(id);
+    }
+
     /// Whether a member that runs is left when this process goes; without one there is no session to speak of.
     fn can_spare(&self, id: ProcessId) -> bool {
         self.members().iter().any(|(other, _)| *other != id && self.processes[*other].leaving.is_none())
@@ -242,7 +254,7 @@ impl<G: Game> World<G> {
         for &id in &hidden {
             self.disturb(id, "is hidden");
             self.processes[id].hidden += 1;
-            self.show_to_session(id, false);
+            self.show_to_peer(id, false);
         }
         self.queue.push(self.now + lasts, Event::End(Ending::Show(hidden.clone())));
         !hidden.is_empty()
@@ -255,11 +267,11 @@ impl<G: Game> World<G> {
         self.processes[id].hidden -= 1;
         self.disturb(id, "is shown");
         if self.processes[id].hidden == 0 {
-            self.show_to_session(id, true);
+            self.show_to_peer(id, true);
         }
     }
 
-    fn show_to_session(&mut self, id: ProcessId, visible: bool) {
+    fn show_to_peer(&mut self, id: ProcessId, visible: bool) {
         let process = &mut self.processes[id];
         if process.state != State::Running {
             return;

@@ -73,14 +73,7 @@ impl<G: Game> World<G> {
 
     /// What a session said of itself and others.
     pub(super) fn judge_event(&mut self, id: ProcessId, event: &Event) {
-        let blamed = match event {
-            Event::LinkClosed { code, .. } | Event::Ended(EndReason::Refused(code)) => {
-                code.blame() == Blame::Misbehaviour
-            }
-            Event::Ended(EndReason::Misbehaviour(_)) => true,
-            _ => false,
-        };
-        if blamed {
+        if blames(event) {
             let what = format!("process {id} says {event:?}, and everybody is honest");
             self.break_promise(Broken::new(Promise::NoBlame, what));
         }
@@ -124,7 +117,7 @@ impl<G: Game> World<G> {
             self.figures.footprint = self.figures.footprint.max(weight);
             let (objects, links) = (session.objects().count(), session.view().members().count().max(2));
             let most = MEMORY_BASE + links * (MEMORY_PER_LINK + objects * MEMORY_PER_OBJECT);
-            if weight > most {
+            if weight > most / 100 * self.plan.memory {
                 let what = format!("process {id} holds {weight} bytes with {objects} objects, {links} links");
                 return self.break_promise(Broken::new(Promise::Memory, what));
             }
@@ -136,5 +129,33 @@ impl<G: Game> World<G> {
             let what = format!("the relay holds {usage:?} with {} sockets", self.sockets.len());
             self.break_promise(Broken::new(Promise::Memory, what));
         }
+    }
+}
+
+/// Whether somebody is taken for a cheat.
+fn blames(event: &Event) -> bool {
+    match event {
+        Event::LinkClosed { code, .. } | Event::Ended(EndReason::Refused(code)) => {
+            code.blame() == Blame::Misbehaviour
+        }
+        Event::Ended(EndReason::Misbehaviour(_)) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samovar_wire::CloseCode;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn blame_is_told_from_bad_luck() {
+        let closed = |code| Event::LinkClosed { peer: PeerId(1), code };
+        assert!(blames(&closed(CloseCode::NotYours)));
+        assert!(!blames(&closed(CloseCode::NotAMember)) && !blames(&closed(CloseCode::Silent)));
+        assert!(blames(&Event::Ended(EndReason::Misbehaviour(CloseCode::Malformed))));
+        assert!(!blames(&Event::Ended(EndReason::Removed)));
     }
 }

@@ -161,7 +161,7 @@ impl<G: Game> World<G> {
         let process = &mut self.processes[id];
         match process.state {
             State::Running if process.peer.is_some() => {
-                self.hand_over(id, arrival);
+                self.receive(id, arrival);
                 self.turn(id);
             }
             State::Stopped { keeps_datagrams, .. } => {
@@ -174,7 +174,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    fn hand_over(&mut self, id: ProcessId, arrival: Arrival) {
+    fn receive(&mut self, id: ProcessId, arrival: Arrival) {
         let process = &mut self.processes[id];
         let now = process.clock.local(self.now);
         let Some(peer) = &mut process.peer else { return };
@@ -216,7 +216,7 @@ impl<G: Game> World<G> {
         let local = process.clock.local(self.now);
         process.next_frame = process.next_frame.max(local);
         for arrival in std::mem::take(&mut process.inbox) {
-            self.hand_over(id, arrival);
+            self.receive(id, arrival);
         }
         self.turn(id);
     }

@@ -4,7 +4,7 @@ use samovar_session::Session;
 use samovar_wire::{Duration, Time};
 
 use super::{Event, World};
-use crate::check::{disagreement, picture};
+use crate::check::{Broken, Promise, disagreement, picture};
 use crate::game::{Game, ProcessId};
 
 /// How long it may take until all players are members.
@@ -55,7 +55,7 @@ impl<G: Game> World<G> {
             self.run_until(self.now + COMPARE_EVERY);
             match self.discord() {
                 None => return,
-                Some(what) if self.now >= deadline => self.give_up(what),
+                Some(broken) if self.now >= deadline => self.break_promise(broken),
                 Some(_) => {}
             }
         }
@@ -67,7 +67,10 @@ impl<G: Game> World<G> {
             self.run_until(self.now + COMPARE_EVERY);
             match self.disunity() {
                 None => return,
-                Some(what) if self.now >= deadline => self.give_up(format!("{otherwise}: {what}")),
+                Some(what) if self.now >= deadline => {
+                    let what = format!("{otherwise}: {what}");
+                    self.break_promise(Broken::new(Promise::Convergence, what));
+                }
                 Some(_) => {}
             }
         }
@@ -109,21 +112,21 @@ impl<G: Game> World<G> {
     }
 
     /// In what the members differ.
-    fn discord(&mut self) -> Option<String> {
+    fn discord(&mut self) -> Option<Broken> {
         if let Some(what) = self.disunity() {
-            return Some(what);
+            return Some(Broken::new(Promise::Convergence, what));
         }
         let members = self.members();
         let pictures: Vec<_> = members.iter().map(|(id, session)| (*id, picture(session))).collect();
         let (first, rest) = pictures.split_first()?;
         let differs = |other: &(ProcessId, _)| disagreement((first.0, &first.1), (other.0, &other.1));
         if let Some(what) = rest.iter().find_map(differs) {
-            return Some(what);
+            return Some(Broken::new(Promise::Convergence, what));
         }
         drop(members);
         let running = self.processes.iter().enumerate().filter(|(_, process)| process.is_awake());
         let sessions = running.filter_map(|(id, process)| Some((id, process.peer.as_ref()?.session()?)));
         let members: Vec<_> = sessions.filter(|(_, session)| session.is_member()).collect();
-        self.game.check_settled(&members).err().map(|broken| broken.what)
+        self.game.check_settled(&members).err()
     }
 }

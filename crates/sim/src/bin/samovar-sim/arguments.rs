@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use samovar_sim::{SCENARIOS, Scenario};
+use samovar_sim::{Plan, SCENARIOS, Scenario, Topology};
 
 /// Runs of each row of the table of recoveries unless told otherwise.
 const RUNS: u64 = 300;
@@ -11,11 +11,15 @@ const RUNS: u64 = 300;
 const USAGE: &str = "\
 Usage: samovar-sim COMMAND
 
-  soak --seeds A..B [--scenario NAME] [--minutes M] [--json]
+  soak --seeds A..B [--scenario NAME] [--minutes M] [--star] [--json]
                                  run seeds A to B, B excluded, of one scenario or of all, on all cores
-  replay SEED --scenario NAME    run one seed and print everything that happens
-  shrink SEED --scenario NAME    leave out the faults that a violation does not need
-  recovery [--runs N]            measure how long a session stands still when its host goes
+  replay SEED --scenario NAME [--star]
+                                 run one seed and print everything that happens
+  shrink SEED --scenario NAME [--star]
+                                 leave out the faults that a violation does not need
+  recovery [--runs N] [--star]   measure how long a session stands still when its host goes
+
+With --star members are linked to the host and its backups only, otherwise everybody to everybody.
   help                           this text
 
 Exit code: 0 all promises held, 1 one was broken, 2 the command line is wrong.
@@ -27,9 +31,22 @@ Scenarios:
 pub(crate) enum Command {
     Help,
     Soak(Soak),
-    Replay { scenario: &'static Scenario, seed: u64 },
-    Shrink { scenario: &'static Scenario, seed: u64 },
-    Recovery { runs: u64 },
+    Replay(One),
+    Shrink(One),
+    Recovery { runs: u64, topology: Topology },
+}
+
+/// One seed of one scenario.
+pub(crate) struct One {
+    pub(crate) scenario: &'static Scenario,
+    pub(crate) seed: u64,
+    pub(crate) topology: Topology,
+}
+
+impl One {
+    pub(crate) fn plan(&self) -> Plan {
+        self.scenario.plan_in(self.topology, self.seed)
+    }
 }
 
 /// What to soak.
@@ -39,6 +56,7 @@ pub(crate) struct Soak {
     pub(crate) scenario: Option<&'static Scenario>,
     /// Stop after so long.
     pub(crate) minutes: Option<f64>,
+    pub(crate) topology: Topology,
     pub(crate) json: bool,
 }
 
@@ -56,20 +74,21 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Command, String> {
     match rest.next() {
         None | Some("help" | "--help" | "-h") => Ok(Command::Help),
         Some("soak") => parse_soak(rest).map(Command::Soak),
-        Some("replay") => parse_one(rest).map(|(scenario, seed)| Command::Replay { scenario, seed }),
-        Some("shrink") => parse_one(rest).map(|(scenario, seed)| Command::Shrink { scenario, seed }),
+        Some("replay") => parse_one(rest).map(Command::Replay),
+        Some("shrink") => parse_one(rest).map(Command::Shrink),
         Some("recovery") => parse_recovery(rest),
         Some(other) => Err(format!("there is no command {other:?}")),
     }
 }
 
 fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, String> {
-    let mut soak = Soak { seeds: 0..0, scenario: None, minutes: None, json: false };
+    let mut soak = Soak { seeds: 0..0, scenario: None, minutes: None, topology: Topology::Mesh, json: false };
     while let Some(flag) = rest.next() {
         match flag {
             "--seeds" => soak.seeds = range(rest.next())?,
             "--scenario" => soak.scenario = Some(scenario(rest.next())?),
             "--minutes" => soak.minutes = Some(number(flag, rest.next())?),
+            "--star" => soak.topology = Topology::Star,
             "--json" => soak.json = true,
             _ => return Err(format!("soak does not know {flag:?}")),
         }
@@ -77,27 +96,30 @@ fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, Strin
     if soak.seeds.is_empty() { Err("soak needs --seeds A..B, with A below B".to_owned()) } else { Ok(soak) }
 }
 
-fn parse_one<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<(&'static Scenario, u64), String> {
-    let (mut seed, mut name) = (None, None);
+fn parse_one<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<One, String> {
+    let (mut seed, mut name, mut topology) = (None, None, Topology::Mesh);
     while let Some(argument) = rest.next() {
         match argument {
             "--scenario" => name = Some(scenario(rest.next())?),
+            "--star" => topology = Topology::Star,
             _ if seed.is_none() => seed = Some(number("SEED", Some(argument))?),
             _ => return Err(format!("unexpected argument {argument:?}")),
         }
     }
-    name.zip(seed).ok_or_else(|| "a seed and --scenario NAME are needed".to_owned())
+    let both = name.zip(seed).ok_or("a seed and --scenario NAME are needed")?;
+    Ok(One { scenario: both.0, seed: both.1, topology })
 }
 
 fn parse_recovery<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Command, String> {
-    let mut runs = RUNS;
+    let (mut runs, mut topology) = (RUNS, Topology::Mesh);
     while let Some(flag) = rest.next() {
         match flag {
             "--runs" => runs = number(flag, rest.next())?,
+            "--star" => topology = Topology::Star,
             _ => return Err(format!("recovery does not know {flag:?}")),
         }
     }
-    Ok(Command::Recovery { runs })
+    Ok(Command::Recovery { runs, topology })
 }
 
 fn scenario(name: Option<&str>) -> Result<&'static Scenario, String> {

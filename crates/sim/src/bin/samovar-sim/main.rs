@@ -9,7 +9,7 @@ mod workers;
 use std::process::ExitCode;
 
 use arguments::Command;
-use samovar_sim::{Plan, Scenario, Toy, chart, run, shrink};
+use samovar_sim::{Plan, Toy, chart, run, shrink};
 use samovar_wire::Duration;
 
 /// What a picture shows of the time before a violation.
@@ -23,9 +23,9 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Command::Soak(order)) => soak::soak(&order),
-        Ok(Command::Replay { scenario, seed }) => replay(scenario, seed),
-        Ok(Command::Shrink { scenario, seed }) => shrink_seed(scenario, seed),
-        Ok(Command::Recovery { runs }) => recovery::measure(runs),
+        Ok(Command::Replay(one)) => replay(one.plan()),
+        Ok(Command::Shrink(one)) => shrink_plan(&one.plan()),
+        Ok(Command::Recovery { runs, topology }) => recovery::measure(runs, topology),
         Err(what) => {
             eprintln!("{what}\n\n{}", arguments::help());
             ExitCode::from(2)
@@ -34,8 +34,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs a seed and prints everything that happens.
-fn replay(scenario: &Scenario, seed: u64) -> ExitCode {
-    let plan = scenario.plan(seed);
+fn replay(plan: Plan) -> ExitCode {
     println!("{plan:#?}");
     let outcome = run(plan, Toy::new(), true);
     for entry in outcome.trace.entries() {
@@ -48,8 +47,8 @@ fn replay(scenario: &Scenario, seed: u64) -> ExitCode {
 }
 
 /// Leaves out what is not needed to break the same promise, and shows what is left.
-fn shrink_seed(scenario: &Scenario, seed: u64) -> ExitCode {
-    let plan = shrink(&scenario.plan(seed), Toy::new);
+fn shrink_plan(plan: &Plan) -> ExitCode {
+    let plan = shrink(plan, Toy::new);
     let is_broken = print_failure(&plan);
     println!("faults that are needed: {}", plan.faults.len());
     for (at, fault) in &plan.faults {

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use samovar_sim::{Fault, Plan, Weather, Who};
+use samovar_sim::{Fault, Plan, Topology, Weather, Who};
 use samovar_wire::Duration;
 
 use crate::workers::{Job, work};
@@ -14,7 +14,7 @@ struct Row {
     plan: fn(&Job) -> Plan,
 }
 
-const ROWS: [Row; 5] = [
+const ROWS: [Row; 6] = [
     Row {
         name: "crash, sockets close",
         plan: |job| row(job, 5, Fault::Crash { who: Who::Host, back: None }),
@@ -28,16 +28,17 @@ const ROWS: [Row; 5] = [
         name: "14 of 16 die silently at once",
         plan: |job| row(job, 16, Fault::Death { who: Who::AllBut(2), back: None }),
     },
+    Row { name: "the host hands over", plan: |job| row(job, 5, Fault::HandOver) },
     Row { name: "the host leaves", plan: |job| row(job, 5, Fault::Leave(Who::Host)) },
 ];
 
 /// Measures all rows and prints them as a table.
-pub(crate) fn measure(runs: u64) -> ExitCode {
+pub(crate) fn measure(runs: u64, topology: Topology) -> ExitCode {
     println!("| what happens | runs | recovered | p50 ms | p99 ms | max ms | violations |");
     println!("|---|---|---|---|---|---|---|");
     let mut is_sound = true;
     for Row { name, plan } in ROWS {
-        let jobs: Vec<_> = (0..runs).map(|seed| Job { scenario: name, seed, plan }).collect();
+        let jobs: Vec<_> = (0..runs).map(|seed| Job { scenario: name, seed, topology, plan }).collect();
         let mut summary = work(&jobs, || false, |_, _| {});
         let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| summary.recoveries.percentile(share));
         let (recovered, broken) = (summary.recoveries.len(), summary.failures.len());
@@ -50,6 +51,7 @@ pub(crate) fn measure(runs: u64) -> ExitCode {
 fn row(job: &Job, players: usize, fault: Fault) -> Plan {
     let mut plan = Plan::calm(job.seed, players);
     (plan.frame_rate, plan.update_rate) = (60, 60);
+    plan.rules.topology = job.topology;
     let weather = Weather::of(Duration::from_millis(60), Duration::from_millis(10), 0.05);
     (plan.direct, plan.relay) = (weather, weather);
     // At any moment of a frame, and of every timer.

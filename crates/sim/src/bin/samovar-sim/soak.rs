@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use samovar_sim::{Promise, SCENARIOS, Scenario};
 
 use crate::arguments::Soak;
-use crate::clock::Stopwatch;
+use crate::clock::{Stopwatch, core_seconds};
 use crate::workers::{Job, work};
 
 /// Violations that are drawn; the others are only listed.
@@ -14,11 +14,14 @@ const PICTURES_MAX: usize = 3;
 pub(crate) fn soak(order: &Soak) -> ExitCode {
     let scenarios = SCENARIOS.iter().filter(|s| order.scenario.is_none_or(|only| only.name == s.name));
     let scenarios: Vec<_> = scenarios.collect();
+    let topology = order.topology;
     // Seed by seed, so that a soak that ends early has run all scenarios alike.
     let jobs: Vec<_> = order
         .seeds
         .clone()
-        .flat_map(|seed| scenarios.iter().map(move |scenario| Job { scenario: scenario.name, seed, plan }))
+        .flat_map(|seed| {
+            scenarios.iter().map(move |scenario| Job { scenario: scenario.name, seed, topology, plan })
+        })
         .collect();
     let watch = Stopwatch::start();
     let is_over = || order.minutes.is_some_and(|minutes| watch.elapsed().as_secs_f64() > minutes * 60.0);
@@ -32,8 +35,7 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
     if order.json {
         println!("{}", summary.json());
     } else {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let core_hours = watch.elapsed().as_secs_f64() / 3_600.0 * cores as f64;
+        let core_hours = core_seconds(watch) / 3_600.0;
         print!("{summary}");
         println!("simulated hours per core-hour {:.0}", summary.simulated_hours() / core_hours.max(1e-9));
         for failure in
@@ -41,7 +43,7 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
         {
             println!("\n{} seed {}", failure.scenario, failure.seed);
             if let Some(scenario) = Scenario::named(failure.scenario) {
-                crate::print_failure(&scenario.plan(failure.seed));
+                crate::print_failure(&scenario.plan_in(topology, failure.seed));
             }
         }
     }
@@ -50,5 +52,5 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
 
 fn plan(job: &Job) -> samovar_sim::Plan {
     let scenario = Scenario::named(job.scenario).expect("jobs are made of the list of scenarios");
-    scenario.plan(job.seed)
+    scenario.plan_in(job.topology, job.seed)
 }

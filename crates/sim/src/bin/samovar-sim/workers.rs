@@ -4,13 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use samovar_sim::{Figures, Outcome, Plan, Promise, Summary, Toy, Trace, Violation, run};
+use samovar_sim::{Figures, Outcome, Plan, Promise, Summary, Topology, Toy, Trace, Violation, run};
 use samovar_wire::{Duration, Time};
 
 /// One run to do.
 pub(crate) struct Job {
     pub(crate) scenario: &'static str,
     pub(crate) seed: u64,
+    pub(crate) topology: Topology,
     pub(crate) plan: fn(&Self) -> Plan,
 }
 
@@ -45,8 +46,12 @@ pub(crate) fn work(
 }
 
 /// Runs a plan; a panic is a broken promise like any other.
-pub(crate) fn attempt(plan: &Plan) -> Outcome {
-    catch_unwind(AssertUnwindSafe(|| run(plan.clone(), Toy::new(), false))).unwrap_or_else(|panic| {
+fn attempt(plan: &Plan) -> Outcome {
+    caught(|| run(plan.clone(), Toy::new(), false))
+}
+
+fn caught(run: impl FnOnce() -> Outcome) -> Outcome {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         let what = text.unwrap_or_default();
@@ -58,4 +63,25 @@ pub(crate) fn attempt(plan: &Plan) -> Outcome {
             trace: Trace::default(),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_broken_promise() {
+        let outcome = caught(|| panic!("the tea is cold"));
+        let violation = outcome.violation.unwrap();
+        assert_eq!((violation.promise, violation.what.as_str()), (Promise::Panic, "the tea is cold"));
+    }
+
+    #[test]
+    fn jobs_are_done_once_each_and_summed_up() {
+        let plan = |job: &Job| Plan { lasts: Duration::from_millis(10), ..Plan::calm(job.seed, 2) };
+        let jobs: Vec<_> =
+            (0..3).map(|seed| Job { scenario: "calm", seed, topology: Topology::Mesh, plan }).collect();
+        let summary = work(&jobs, || false, |_, _| {});
+        assert_eq!((summary.runs, summary.failures.len()), (3, 0));
+    }
 }

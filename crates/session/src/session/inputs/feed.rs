@@ -1,0 +1,183 @@
+//! What goes to each of those who hold inputs, and what it says of them.
+
+use std::collections::VecDeque;
+
+use samovar_link::Deliveries;
+use samovar_wire::input::{Held, Input, Told};
+use samovar_wire::limits::SEGMENT_MAX;
+use samovar_wire::object::MessageKind;
+use samovar_wire::{Lane, PeerId, Receipt, SeatId, Time, Writer};
+
+use super::Inputs;
+use crate::session::{Phase, Session};
+
+/// Messages of inputs to one peer that are not acked; what comes then waits and shares the next.
+const IN_FLIGHT_MAX: usize = 16;
+
+/// One holder.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Feed {
+    /// The last own input that it was sent under this term.
+    sent: u64,
+    /// The last own input that it says it holds.
+    pub(super) held: u64,
+    /// The number of the view that it had when it said so.
+    pub(super) view: u64,
+    /// Inputs of others that it is still to be passed.
+    to_pass: VecDeque<(SeatId, u64)>,
+    passed: Option<Receipt>,
+    /// It knows that this was all.
+    is_told: bool,
+    in_flight: VecDeque<Receipt>,
+}
+
+impl Feed {
+    pub(super) fn on_held(&mut self, held: Held) {
+        // It cannot hold what it was not sent.
+        self.held = self.held.max(held.number.min(self.sent));
+        self.view = held.view;
+    }
+
+    /// Inputs of others have to be passed, too.
+    pub(super) fn pass(&mut self, keys: impl Iterator<Item = (SeatId, u64)>) {
+        self.to_pass.clear();
+        self.to_pass.extend(keys);
+    }
+
+    /// Whether it holds what others submitted.
+    pub(super) fn has_passed(&self, deliveries: &Deliveries) -> bool {
+        self.to_pass.is_empty() && self.passed.is_none_or(|receipt| deliveries.cover(receipt))
+    }
+}
+
+/// What of a feed goes into one message.
+struct Portion {
+    passed: usize,
+    sent: u64,
+}
+
+impl Session {
+    /// Tells a member about inputs what it does not know yet, as far as there is room.
+    pub(in crate::session) fn pump_inputs(&mut self, now: Time, to: PeerId) {
+        if self.phase != Phase::Member || !self.links.get(&to).is_some_and(|peering| peering.admitted) {
+            return;
+        }
+        self.acknowledge(to);
+        let is_backup = self.view.backups().contains(&to);
+        if to == self.host() || is_backup {
+            self.feed(now, to, is_backup && self.roster.is_host());
+        } else {
+            self.inputs.feeds.remove(&to);
+        }
+    }
+
+    /// Says that this peer holds what a member sent. A host that may not act as one holds it and does not say so.
+    fn acknowledge(&mut self, to: PeerId) {
+        if !self.inputs.owed.contains(&to) || (self.roster.is_host() && !self.is_host()) {
+            return;
+        }
+        let (Some(peering), Some(&number)) = (self.links.get_mut(&to), self.inputs.received.get(&to)) else {
+            return;
+        };
+        self.scratch.clear();
+        let mut out = Writer::new(&mut self.scratch);
+        out.u8(MessageKind::Held as u8);
+        Held { term: self.roster.term(), view: self.view.number(), number }.encode(&mut out);
+        if peering.link.send(Lane::SESSION, &self.scratch).is_ok() {
+            self.inputs.owed.remove(&to);
+        }
+    }
+
+    fn feed(&mut self, now: Time, to: PeerId, is_own_backup: bool) {
+        if !self.inputs.feeds.contains_key(&to) {
+            // A newcomer is no member before it has the view, and would not know whose these are.
+            if self.roster.is_host() && !self.holds_view(to) {
+                return;
+            }
+            let mut feed = Feed::default();
+            if is_own_backup || to == self.host() {
+                feed.pass(self.inputs.store.keys());
+            }
+            self.inputs.feeds.insert(to, feed);
+        }
+        let Some(peering) = self.links.get_mut(&to) else { return };
+        let deliveries = peering.link.deliveries();
+        let is_host = to == self.roster.host();
+        let own_seat = self.view.member(self.config.me).map(|m| (m.record.seat, m.record.since));
+        let Some((seat, since)) = own_seat else { return };
+        let is_own = |(of, number): (SeatId, u64)| of == seat && number > since;
+        loop {
+            if let Some(feed) = self.inputs.feeds.get_mut(&to) {
+                feed.in_flight.retain(|&receipt| !deliveries.cover(receipt));
+                if feed.in_flight.len() >= IN_FLIGHT_MAX {
+                    return;
+                }
+            }
+            self.scratch.clear();
+            let portion = self.inputs.compose(now, to, seat, is_own, &mut self.scratch);
+            let Some(feed) = self.inputs.feeds.get_mut(&to) else { return };
+            if self.scratch.len() > 1 {
+                let Ok(receipt) = peering.link.send(Lane::SESSION, &self.scratch) else { return };
+                feed.in_flight.push_back(receipt);
+                if portion.passed > 0 {
+                    feed.passed = Some(receipt);
+                }
+            }
+            feed.to_pass.drain(..portion.passed);
+            feed.sent = portion.sent;
+            if self.scratch.len() > 1 {
+                continue;
+            }
+            if is_host && !feed.is_told {
+                self.scratch.clear();
+                let mut out = Writer::new(&mut self.scratch);
+                out.u8(MessageKind::Told as u8);
+                Told { term: self.roster.term() }.encode(&mut out);
+                feed.is_told = peering.link.send(Lane::SESSION, &self.scratch).is_ok();
+            }
+            return;
+        }
+    }
+}
+
+impl Inputs {
+    /// Writes the next message of inputs to a holder; one without inputs when there are none.
+    #[expect(clippy::too_many_arguments, reason = "whose inputs, to whom, where to")]
+    fn compose(
+        &self,
+        now: Time,
+        to: PeerId,
+        seat: SeatId,
+        is_own: impl Fn((SeatId, u64)) -> bool,
+        out: &mut Vec<u8>,
+    ) -> Portion {
+        out.push(MessageKind::Input as u8);
+        let mut portion = Portion { passed: 0, sent: 0 };
+        let Some(feed) = self.feeds.get(&to) else { return portion };
+        portion.sent = feed.sent;
+        // More than one share a segment when they fit.
+        let fits =
+            |out: &Vec<u8>, bytes: &[u8]| out.len() == 1 || out.len() + bytes.len() + 16 <= SEGMENT_MAX;
+        for &key in &feed.to_pass {
+            // Own ones go with the own, in their order.
+            if let Some((bytes, until)) = self.store.get(key).filter(|_| !is_own(key)) {
+                if !fits(out, bytes) {
+                    return portion;
+                }
+                let left = (until.since(now).as_micros() / 1_000) as u16;
+                Input { seat: key.0, left, number: key.1, bytes }.encode(&mut Writer::new(out));
+            }
+            portion.passed += 1;
+        }
+        for input in self.own.behind(feed.sent) {
+            if !fits(out, &input.bytes) {
+                break;
+            }
+            let left = input.left(now);
+            let record = Input { seat, left, number: input.number, bytes: &input.bytes };
+            record.encode(&mut Writer::new(out));
+            portion.sent = input.number;
+        }
+        portion
+    }
+}

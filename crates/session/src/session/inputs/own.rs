@@ -1,0 +1,75 @@
+//! A member's own inputs, from their submission until those who hold them need them no more.
+
+use std::collections::VecDeque;
+
+use samovar_wire::Time;
+use samovar_wire::input::INPUT_KEPT_FOR;
+use samovar_wire::limits::{INPUTS_BYTES_MAX, INPUTS_MAX};
+
+#[derive(Clone, Debug)]
+pub(super) struct OwnInput {
+    pub(super) number: u64,
+    pub(super) bytes: Vec<u8>,
+    /// Since when it is accepted.
+    accepted: Option<Time>,
+}
+
+impl OwnInput {
+    /// For how many milliseconds the receiver shall keep it.
+    pub(super) fn left(&self, now: Time) -> u16 {
+        let age = self.accepted.map_or(0, |at| now.since(at).as_micros());
+        // At most the constant's ten thousand.
+        (INPUT_KEPT_FOR.as_micros().saturating_sub(age) / 1_000) as u16
+    }
+}
+
+/// They are kept for as long as others keep them, so that a new host is told of them by whoever had them accepted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnInputs {
+    inputs: VecDeque<OwnInput>,
+    bytes: usize,
+    /// The number of the last one.
+    pub(super) last: u64,
+    /// The last that was accepted.
+    pub(super) accepted: u64,
+}
+
+impl OwnInputs {
+    /// Whether there is room for another.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.inputs.len() < INPUTS_MAX && self.bytes + bytes <= INPUTS_BYTES_MAX
+    }
+
+    pub(super) fn push(&mut self, number: u64, bytes: &[u8]) {
+        self.last = number;
+        self.bytes += bytes.len();
+        self.inputs.push_back(OwnInput { number, bytes: bytes.to_vec(), accepted: None });
+    }
+
+    /// Those behind a number.
+    pub(super) fn behind(&self, number: u64) -> impl Iterator<Item = &OwnInput> {
+        let start = self.inputs.partition_point(|input| input.number <= number);
+        self.inputs.range(start..)
+    }
+
+    /// All up to a number are accepted: the numbers of those that were not before.
+    pub(super) fn accept(&mut self, now: Time, number: u64) -> Vec<u64> {
+        let before = self.accepted;
+        self.accepted = number.min(self.last).max(before);
+        let start = self.inputs.partition_point(|input| input.number <= before);
+        let news = self.inputs.range_mut(start..).take_while(|input| input.number <= number);
+        news.map(|input| {
+            input.accepted = Some(now);
+            input.number
+        })
+        .collect()
+    }
+
+    /// Drops what was accepted long enough ago: nobody holds it any more.
+    pub(super) fn expire(&mut self, now: Time) {
+        let is_over = |input: &OwnInput| input.accepted.is_some_and(|at| at + INPUT_KEPT_FOR <= now);
+        while let Some(input) = self.inputs.pop_front_if(|input| is_over(input)) {
+            self.bytes -= input.bytes.len();
+        }
+    }
+}

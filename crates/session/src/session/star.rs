@@ -1,0 +1,516 @@
+//! The star: members have links to the host, and to its backups so that these can take over; what members say to each
+//! other goes through the host (PROTOCOL §4.11).
+
+mod passing;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use samovar_link::SendError;
+use samovar_objects::Objects;
+use samovar_roster::Roster;
+use samovar_wire::call::{Call, Reply};
+use samovar_wire::control::PeerControl;
+use samovar_wire::limits::APP_MESSAGE_MAX;
+use samovar_wire::object::MessageKind;
+use samovar_wire::via::{Passed, Via, Way};
+use samovar_wire::{CloseCode, DecodeError, Duration, Lane, PeerId, Reader, SortedMap, Time, Writer};
+
+use super::{Phase, Session, SessionConfig, Target};
+use passing::{Acceptance, Outbox, Passages, Passing};
+
+/// Who has a link to whom. Whether a link is direct or relayed is another matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Topology {
+    /// Everybody to everybody: the shortest ways, and as many links at each member as there are others.
+    #[default]
+    Mesh,
+    /// Everybody to the host and its backups. The host tells each member of everything: one link costs a member about
+    /// what it shows, the host as much as that for each member. What a member does reaches others by two ways instead
+    /// of one. A host sees everything, whatever its focus.
+    Star,
+}
+
+/// A link that has no purpose any more is given up when it is this old: views reach members one after another.
+const PRUNED_AFTER: Duration = Duration::from_millis(3_000);
+/// How long what a former host passed on counts.
+const FORMER_COUNTS_FOR: Duration = Duration::from_millis(2_000);
+/// Messages of members whose names are not here yet that may wait for them; the oldest are dropped beyond it.
+const UNNAMED_MAX: usize = 256;
+
+/// What a member of a star knows of messages on their way.
+#[derive(Debug, Default)]
+pub(super) struct Star {
+    outbox: Outbox,
+    passages: Passages,
+    /// The newest message that was delivered here, by sender and lane.
+    heard: SortedMap<(PeerId, Lane), u64>,
+    /// From senders who are not in the view that this peer has.
+    unnamed: VecDeque<(PeerId, Lane, Vec<u8>)>,
+    /// Who hosted before, and until when what it passed on may still arrive.
+    former: Option<(PeerId, Time)>,
+    /// The host and all backups are missed: whoever is left looks for the others.
+    is_adrift: bool,
+}
+
+/// The objects of a session of this topology.
+pub(super) fn objects_of(config: &SessionConfig, roster: &Roster) -> Objects {
+    let objects = Objects::new(config.me, roster.host(), roster.term(), config.schemas.clone());
+    if config.rules.topology == Topology::Star { objects.in_star() } else { objects }
+}
+
+const fn is_counted(lane: Lane) -> bool {
+    !matches!(lane, Lane::Unreliable)
+}
+
+const fn is_reliable(lane: Lane) -> bool {
+    matches!(lane, Lane::Reliable(_) | Lane::Bulk)
+}
+
+/// The lane that carries a message of this one: sequenced ones of several senders must not displace each other.
+const fn carrying(lane: Lane) -> Lane {
+    if is_reliable(lane) { lane } else { Lane::Unreliable }
+}
+
+fn framed(way: Way, lane: Lane, number: u64, message: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(message.len() + 16);
+    bytes.push(MessageKind::Via as u8);
+    Via { way, lane, number, message }.encode(&mut Writer::new(&mut bytes));
+    bytes
+}
+
+/// Whether it is what members decide by who takes over.
+const fn is_about_the_host(news: &PeerControl) -> bool {
+    matches!(news, PeerControl::Missing(_) | PeerControl::Vote(_) | PeerControl::Reign(_))
+}
+
+/// Whether a message is one that the game of a member could have sent to another.
+fn check(message: &[u8]) -> Result<(), CloseCode> {
+    let mut reader = Reader::new(message);
+    let result = match MessageKind::decode(&mut reader) {
+        Ok(MessageKind::App) if reader.rest().len() > APP_MESSAGE_MAX => Err(DecodeError::TooLarge),
+        Ok(MessageKind::App) => Ok(()),
+        Ok(MessageKind::Call) => Call::decode(&mut reader).map(|_| ()),
+        Ok(MessageKind::Reply) => Reply::decode(&mut reader).map(|_| ()),
+        Ok(MessageKind::Cancel) => reader.varint().and_then(|_| reader.end()),
+        Ok(_) => return Err(CloseCode::Unexpected),
+        Err(error) => Err(error),
+    };
+    result.map_err(|error| match error {
+        DecodeError::TooLarge => CloseCode::TooLarge,
+        _ => CloseCode::Malformed,
+    })
+}
+
+impl Session {
+    pub(super) fn is_star(&self) -> bool {
+        self.config.rules.topology == Topology::Star
+    }
+
+    /// Whether this peer hosts a star.
+    fn is_center(&self) -> bool {
+        self.is_star() && self.roster.is_host()
+    }
+
+    /// Whether there shall be a link to a member.
+    pub(super) fn wants_link(&self, peer: PeerId) -> bool {
+        let backups = self.view.backups();
+        let is_central = |peer: PeerId| peer == self.host() || backups.contains(&peer);
+        !self.is_star() || self.star.is_adrift || is_central(self.config.me) || is_central(peer)
+    }
+
+    /// Whether this peer tells another what it wants to see.
+    pub(super) fn shows_focus_to(&self, peer: PeerId) -> bool {
+        !self.is_star() || (peer == self.host() && !self.roster.is_host())
+    }
+
+    /// The objects are told that a link is gone; in a star it is members that count.
+    pub(super) fn part_from(&mut self, peer: PeerId) {
+        if !self.is_star() || self.roster.is_host() || !self.view.has(peer) {
+            self.objects.remove_peer(peer);
+        }
+    }
+
+    /// A star has another host: everybody reaches out to it.
+    pub(super) fn turn_to_host(&mut self, now: Time, former: PeerId) {
+        let host = self.host();
+        if !self.is_star() || host == former {
+            return;
+        }
+        self.star.passages = Passages::default();
+        self.star.former = Some((former, now + FORMER_COUNTS_FOR));
+        self.focus_untold.clear();
+        if self.roster.is_host() {
+            self.link_all_members(now);
+        } else if self.view.has(host) && !self.closed.contains(&host) && !self.links.contains_key(&host) {
+            self.link_member(now, host);
+        } else {
+            self.tell_focus_to(host);
+        }
+    }
+
+    /// The view is another one: whoever is in it is a member, linked or not.
+    pub(super) fn meet_members(&mut self, now: Time) {
+        if !self.is_star() {
+            return;
+        }
+        let members: Vec<_> = self.view.members().map(|member| member.peer).collect();
+        members.iter().filter(|&&peer| peer != self.config.me).for_each(|&peer| self.objects.add_peer(peer));
+        let view = &self.view;
+        self.star.passages.retain(|peer| view.has(peer));
+        self.star.heard.retain(|&(from, _), _| view.has(from));
+        for (from, lane, message) in core::mem::take(&mut self.star.unnamed) {
+            if self.view.has(from) {
+                self.deliver(now, from, lane, &message);
+            }
+        }
+    }
+
+    /// The link to a peer is another one.
+    pub(super) fn send_again_to(&mut self, peer: PeerId) {
+        self.star.passages.forget_receipts(peer);
+        let posted = self.star.outbox.posted.iter_mut();
+        posted.filter(|posted| posted.carrier == Some(peer)).for_each(|posted| posted.carrier = None);
+    }
+
+    /// Gives up links that have no purpose any more, and tells members what of theirs has arrived.
+    pub(super) fn tend_star(&mut self, now: Time) {
+        if !self.is_star() {
+            return;
+        }
+        self.look_for_others(now);
+        if self.roster.missed_since().is_none() {
+            let is_old = |peer| self.associations.get(peer).is_none_or(|&(_, at)| at + PRUNED_AFTER <= now);
+            let useless = self.links.iter().filter(|&(peer, peering)| {
+                let is_idle = peering.link.stats().unacked == 0;
+                peering.admitted && !self.wants_link(*peer) && is_old(peer) && is_idle
+            });
+            for peer in useless.map(|(&peer, _)| peer).collect::<Vec<_>>() {
+                // Nobody is told: who wants the link after all, by another view, opens it again.
+                self.links.remove(&peer);
+                if let Some((_, at)) = self.associations.get_mut(&peer) {
+                    *at = now;
+                }
+            }
+        }
+        self.confirm_passed();
+    }
+
+    /// Who misses the host and all who could take over at once opens links to everybody, to find out who is left.
+    fn look_for_others(&mut self, now: Time) {
+        let is_missed = self.roster.missed_since().is_some();
+        let (missed, _) = if is_missed { self.lives(now) } else { Default::default() };
+        let me = self.config.me;
+        self.star.is_adrift =
+            is_missed && self.view.backups().iter().all(|backup| *backup != me && missed.contains(backup));
+        if self.star.is_adrift {
+            self.link_all_members(now);
+        }
+    }
+
+    fn confirm_passed(&mut self) {
+        let (links, view, me) = (&self.links, &self.view, self.config.me);
+        let news = self.star.passages.settle(|peer, receipt| {
+            let link = links.get(&peer).map(|peering| &peering.link);
+            !view.has(peer) || link.zip(receipt).is_some_and(|(link, receipt)| link.is_delivered(receipt))
+        });
+        for (from, lane, number) in news {
+            if from == me {
+                self.star.outbox.confirm(lane, number);
+                continue;
+            }
+            let passed = Passed { lane, number };
+            if !self.send_about(from, MessageKind::Passed, |out| passed.encode(out)) {
+                self.star.passages.tell_again(from, lane);
+            }
+        }
+    }
+
+    /// Sends a message of this peer's game, which begins with its kind. For who is no member it goes nowhere.
+    pub(super) fn send_by_host(
+        &mut self,
+        target: Target,
+        lane: Lane,
+        message: Vec<u8>,
+    ) -> Result<(), SendError> {
+        let to = match target {
+            Target::Peer(to) => to,
+            Target::Host => self.host(),
+            Target::All => return self.send_in_star(Way::ToAll, lane, message),
+        };
+        if to == self.config.me || !self.view.has(to) {
+            return Ok(());
+        }
+        self.send_in_star(Way::To(to), lane, message)
+    }
+
+    /// Sends a message of this peer's game, which begins with its kind.
+    ///
+    /// # Errors
+    /// See [`Session::send`].
+    pub(super) fn send_in_star(&mut self, way: Way, lane: Lane, message: Vec<u8>) -> Result<(), SendError> {
+        if !lane.is_valid() {
+            return Err(SendError::NoSuchLane);
+        }
+        if is_reliable(lane) {
+            let is_posted = self.star.outbox.post(lane, way, message);
+            return if is_posted { Ok(()) } else { Err(SendError::WouldBlock) };
+        }
+        let number = if is_counted(lane) { self.star.outbox.next(lane) } else { 0 };
+        if self.is_center() {
+            return self.pass_loose(Via { way, lane, number, message: &message }, self.config.me);
+        }
+        let host = self.host();
+        let Some(peering) = self.links.get_mut(&host) else { return Ok(()) };
+        peering.link.send(Lane::Unreliable, &framed(way, lane, number, &message)).map(|_| ())
+    }
+
+    /// The members that a message is for, but for its sender and this peer.
+    fn receivers(&self, from: PeerId, way: Way) -> Vec<PeerId> {
+        let members = self.view.members().map(|member| member.peer);
+        let others = members.filter(|&peer| peer != from && peer != self.config.me);
+        others.filter(|&peer| way == Way::ToAll || way == Way::To(peer)).collect()
+    }
+
+    /// The host passes on a message that may be lost.
+    fn pass_loose(&mut self, via: Via<'_>, from: PeerId) -> Result<(), SendError> {
+        let bytes = framed(Way::From(from), via.lane, via.number, via.message);
+        let mut result = Ok(());
+        for peer in self.receivers(from, via.way) {
+            if let Some(peering) = self.links.get_mut(&peer).filter(|peering| peering.admitted) {
+                result = result.and(peering.link.send(Lane::Unreliable, &bytes).map(|_| ()));
+            }
+        }
+        result
+    }
+
+    /// Gives the link to a peer what is for it, as far as there is room: what it is to pass on, or what this peer
+    /// passes on to it. `said` tells whether all that is to be said about objects stands before it in their lane.
+    pub(super) fn carry(&mut self, to: PeerId, said: bool) {
+        if !self.is_star() {
+            return;
+        }
+        if self.roster.is_host() {
+            self.pass_own();
+            self.hand_on(to, said);
+            return;
+        }
+        let Some(peering) = self.links.get_mut(&to).filter(|_| to == self.roster.host()) else { return };
+        let mut full = Full::new(said);
+        for posted in self.star.outbox.posted.iter_mut().filter(|posted| posted.carrier != Some(to)) {
+            let bytes = framed(posted.way, posted.lane, posted.number, &posted.message);
+            if full.is_open(posted.lane) && peering.link.send(posted.lane, &bytes).is_ok() {
+                posted.carrier = Some(to);
+            } else {
+                full.close(posted.lane);
+            }
+        }
+    }
+
+    /// The host passes on what is its own as it does with that of others.
+    fn pass_own(&mut self) {
+        let me = self.config.me;
+        let mut own = Vec::new();
+        for posted in self.star.outbox.posted.iter_mut().filter(|posted| posted.carrier != Some(me)) {
+            posted.carrier = Some(me);
+            own.push((posted.way, posted.lane, posted.number, Arc::clone(&posted.message)));
+        }
+        for (way, lane, number, message) in own {
+            // What this peer posted is within the bounds.
+            self.star.passages.accept(me, lane, number, message.len());
+            self.pass(way, Passing { from: me, lane, number, message, waits: Vec::new() });
+        }
+    }
+
+    fn pass(&mut self, way: Way, mut passing: Passing) {
+        passing.waits = self.receivers(passing.from, way).into_iter().map(|peer| (peer, None)).collect();
+        self.star.passages.push(passing);
+    }
+
+    fn hand_on(&mut self, to: PeerId, said: bool) {
+        if !self.star.passages.unsent.remove(&to) {
+            return;
+        }
+        let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else { return };
+        let mut full = Full::new(said);
+        for passing in &mut self.star.passages.passing {
+            let Some((_, receipt)) = passing.waits.iter_mut().find(|wait| wait.0 == to && wait.1.is_none())
+            else {
+                continue;
+            };
+            if full.is_open(passing.lane) {
+                let bytes = framed(Way::From(passing.from), passing.lane, passing.number, &passing.message);
+                *receipt = peering.link.send(passing.lane, &bytes).ok();
+            }
+            if receipt.is_none() {
+                full.close(passing.lane);
+            }
+        }
+        if full.is_any_closed() {
+            self.star.passages.unsent.insert(to);
+        }
+    }
+
+    /// Takes a VIA: from a member to be passed on, or as passed on by the host.
+    pub(super) fn handle_via(
+        &mut self,
+        now: Time,
+        from: PeerId,
+        carrier: Lane,
+        body: &[u8],
+    ) -> Result<(), CloseCode> {
+        if !self.is_star() {
+            return Err(CloseCode::Unexpected);
+        }
+        let via = Via::decode(&mut Reader::new(body)).map_err(|_| CloseCode::Malformed)?;
+        if let (Way::From(sender), Lane::SESSION, 0) = (via.way, via.lane, via.number) {
+            return self.hear_of(now, from, sender, via.message);
+        }
+        if carrying(via.lane) != carrier || (via.number == 0) == is_counted(via.lane) {
+            return Err(CloseCode::Malformed);
+        }
+        match via.way {
+            Way::From(sender) if sender != self.config.me && self.passes_on(now, from) => {
+                self.receive(now, sender, via);
+                Ok(())
+            }
+            Way::To(_) | Way::ToAll if self.roster.is_host() => self.pass_via(now, from, via),
+            // A member that takes this peer for the host finds out, and sends it to who is; a host of long ago is
+            // not heard.
+            _ => Ok(()),
+        }
+    }
+
+    /// A backup passes on to the others what a member says about the host: without the relay only they decide who
+    /// takes over, and have no links to each other.
+    pub(super) fn pass_on_news(&mut self, from: PeerId, news: &PeerControl, body: &[u8]) {
+        let is_backup = self.is_star() && self.view.backups().contains(&self.config.me);
+        let is_by_member = self.takes_part(from) && self.view.has(from) && from != self.host();
+        if !is_backup || self.roster.is_host() || !is_by_member || !is_about_the_host(news) {
+            return;
+        }
+        let message = [&[MessageKind::Control as u8], body].concat();
+        let bytes = framed(Way::From(from), Lane::SESSION, 0, &message);
+        let (view, host) = (&self.view, self.roster.host());
+        let has_link_to_sender = |peer: PeerId| peer == host || view.backups().contains(&peer);
+        for (&peer, peering) in self.links.iter_mut().filter(|(_, peering)| peering.admitted) {
+            if peer != from && !has_link_to_sender(peer) {
+                // Who has no room hears it again when the vote is repeated.
+                let _ = peering.link.send(Lane::SESSION, &bytes);
+            }
+        }
+    }
+
+    /// A backup tells what another member said about the host.
+    fn hear_of(&mut self, now: Time, from: PeerId, sender: PeerId, message: &[u8]) -> Result<(), CloseCode> {
+        let [kind, body @ ..] = message else { return Err(CloseCode::Malformed) };
+        if *kind != MessageKind::Control as u8 {
+            return Err(CloseCode::Unexpected);
+        }
+        let news = PeerControl::decode(body).map_err(|_| CloseCode::Malformed)?;
+        let is_backup = self.view.backups().contains(&from);
+        if !is_about_the_host(&news) {
+            return Err(CloseCode::Unexpected);
+        }
+        if is_backup && self.view.has(sender) && sender != self.config.me && sender != self.host() {
+            match news {
+                PeerControl::Missing(missing) => self.roster.handle_missing(sender, missing),
+                PeerControl::Vote(vote) => self.roster.handle_vote(sender, vote),
+                PeerControl::Reign(vote) => self.roster.handle_reign(sender, vote),
+                _ => {}
+            }
+            self.watch(now);
+        }
+        Ok(())
+    }
+
+    /// Whether a peer is the host, or was a moment ago.
+    fn passes_on(&self, now: Time, peer: PeerId) -> bool {
+        peer == self.host() || self.star.former.is_some_and(|(former, until)| former == peer && now <= until)
+    }
+
+    /// The host passes on what a member says.
+    fn pass_via(&mut self, now: Time, from: PeerId, via: Via<'_>) -> Result<(), CloseCode> {
+        check(via.message)?;
+        let me = self.config.me;
+        if is_reliable(via.lane) {
+            match self.star.passages.accept(from, via.lane, via.number, via.message.len()) {
+                Acceptance::Known => return Ok(()),
+                Acceptance::TooMuch => return Err(CloseCode::LimitExceeded),
+                Acceptance::New => {}
+            }
+            let Via { lane, number, message, .. } = via;
+            self.pass(via.way, Passing { from, lane, number, message: message.into(), waits: vec![] });
+        } else {
+            // What does not fit now is lost, as it may be.
+            let _ = self.pass_loose(via, from);
+        }
+        if via.way == Way::ToAll || via.way == Way::To(me) {
+            self.receive(now, from, via);
+        }
+        Ok(())
+    }
+
+    /// A message of a member is for this peer.
+    fn receive(&mut self, now: Time, from: PeerId, via: Via<'_>) {
+        if is_counted(via.lane) {
+            let heard = self.star.heard.entry((from, via.lane)).or_insert(0);
+            if via.number <= *heard {
+                return;
+            }
+            *heard = via.number;
+        }
+        if self.view.has(from) && self.phase == Phase::Member {
+            self.deliver(now, from, via.lane, via.message);
+        } else if is_reliable(via.lane) {
+            if self.star.unnamed.len() == UNNAMED_MAX {
+                self.star.unnamed.pop_front();
+            }
+            self.star.unnamed.push_back((from, via.lane, via.message.to_vec()));
+        }
+    }
+
+    fn deliver(&mut self, _now: Time, from: PeerId, lane: Lane, message: &[u8]) {
+        let mut reader = Reader::new(message);
+        // The host has looked at it; if it has not, that is no fault of the sender's, and harms nobody.
+        let _ = match MessageKind::decode(&mut reader) {
+            Ok(MessageKind::App) => self.on_app(from, lane, reader.rest()),
+            Ok(kind @ (MessageKind::Call | MessageKind::Reply | MessageKind::Cancel)) => {
+                self.handle_call(from, lane, kind, reader.rest())
+            }
+            _ => Ok(()),
+        };
+    }
+
+    /// The host says that all receivers have this peer's messages.
+    pub(super) fn handle_passed(&mut self, now: Time, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
+        let passed = Passed::decode(&mut Reader::new(body)).map_err(|_| CloseCode::Malformed)?;
+        if self.passes_on(now, from) {
+            self.star.outbox.confirm(passed.lane, passed.number);
+        }
+        Ok(())
+    }
+}
+
+/// The lanes of a link that take nothing more now.
+struct Full(Vec<Lane>);
+
+impl Full {
+    fn new(said: bool) -> Self {
+        Self(if said { Vec::new() } else { vec![Lane::SESSION] })
+    }
+
+    fn is_open(&self, lane: Lane) -> bool {
+        !self.0.contains(&lane)
+    }
+
+    fn close(&mut self, lane: Lane) {
+        if self.is_open(lane) {
+            self.0.push(lane);
+        }
+    }
+
+    fn is_any_closed(&self) -> bool {
+        !self.0.is_empty()
+    }
+}

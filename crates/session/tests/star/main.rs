@@ -1,0 +1,20 @@
+//! What holds in a mesh, in a star: the same tests, by another topology (see `world`); and what a star alone can get
+//! wrong.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+#![expect(clippy::duplicate_mod, reason = "each file of tests brings its own world")]
+
+#[path = "../adversary.rs"]
+mod adversary;
+#[path = "../calls.rs"]
+mod calls;
+#[path = "../elections.rs"]
+mod elections;
+#[path = "../interest.rs"]
+mod interest;
+#[path = "../ownership.rs"]
+mod ownership;
+#[path = "../sessions.rs"]
+mod sessions;
+
+mod ways;

@@ -1,0 +1,253 @@
+//! Inputs that must not be lost (DESIGN §5.7): each member submits numbers, the host ticks them off on a *tally* for each
+//! member, and in the end everything that a member was told to be accepted must be ticked off.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use samovar_session::objects::{Coding, Schema, SchemaBuilder, State};
+use samovar_session::{Event, Session, Traits};
+use samovar_wire::{Duration, Kind, ObjectId, PeerId, Time};
+
+use crate::check::{Broken, Promise};
+use crate::game::{ProcessId, Turn};
+
+/// What is ticked off of one member's inputs.
+pub(super) const TALLY: Kind = Kind(4);
+/// How often a member submits something.
+const SUBMIT_EVERY: Duration = Duration::from_millis(400);
+/// How often a host sweeps away the tallies of those who are gone.
+const SWEEP_EVERY: Duration = Duration::from_millis(1_000);
+
+/// What a tally says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    member: u32,
+    /// The session's number of the last input that took effect.
+    number: u64,
+    /// The member's own count of it.
+    count: u32,
+    /// Which of those before it took effect: bit 0 for the one before, and so on.
+    before: u32,
+}
+
+impl Tally {
+    fn of(numbers: &[i32]) -> Option<Self> {
+        let &[member, low, high, count, before] = numbers else { return None };
+        let number = u64::from(high.cast_unsigned()) << 32 | u64::from(low.cast_unsigned());
+        let [member, count, before] = [member, count, before].map(i32::cast_unsigned);
+        Some(Self { member, number, count, before })
+    }
+
+    fn write(self, state: &mut State) {
+        state.clear();
+        let (low, high) = (self.number as u32, (self.number >> 32) as u32);
+        for number in [self.member, low, high, self.count, self.before] {
+            state.number(number.cast_signed());
+        }
+    }
+
+    /// An input takes effect, unless it has.
+    fn tick_off(&mut self, number: u64, count: u32) -> bool {
+        if number <= self.number {
+            return false;
+        }
+        let step = count.wrapping_sub(self.count);
+        let former = if self.number == 0 { 0 } else { 1 };
+        self.before = match step {
+            1..=31 => (self.before << step) | (former << (step - 1)),
+            _ => 0,
+        };
+        (self.number, self.count) = (number, count);
+        true
+    }
+
+    /// Whether an input took effect; one too long ago is believed to have.
+    const fn has(&self, count: u32) -> bool {
+        if count > self.count {
+            return false;
+        }
+        match self.count - count {
+            0 => true,
+            ago @ 1..=31 => self.before >> (ago - 1) & 1 == 1,
+            _ => true,
+        }
+    }
+}
+
+/// What a tally is made of.
+pub(super) fn schema() -> Schema {
+    let mut builder = SchemaBuilder::default();
+    builder.field("member", Coding::Exact { width: 1 });
+    builder.field("done", Coding::Exact { width: 4 });
+    builder.build(TALLY)
+}
+
+/// An input that waits for its tally to be this host's.
+#[derive(Clone, Copy, Debug)]
+struct Input {
+    member: u32,
+    number: u64,
+    count: u32,
+}
+
+/// What one process does.
+#[derive(Debug)]
+struct Part {
+    me: PeerId,
+    submit_at: Time,
+    sweep_at: Time,
+    count: u32,
+    /// The session's numbers of what was submitted, and the member's own.
+    submitted: BTreeMap<u64, u32>,
+    waiting: VecDeque<Input>,
+}
+
+/// All inputs of a world.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// More fails at a time than what acceptance is a promise about.
+    pub(super) may_lose: bool,
+    parts: BTreeMap<ProcessId, Part>,
+    /// What members were told to be accepted.
+    accepted: BTreeMap<PeerId, BTreeSet<u32>>,
+    state: State,
+}
+
+impl Inputs {
+    fn part(&mut self, turn: &Turn<'_>) -> &mut Part {
+        let me = turn.session.me();
+        let fresh = || Part {
+            me,
+            submit_at: turn.now + SUBMIT_EVERY,
+            sweep_at: turn.now,
+            count: 0,
+            submitted: BTreeMap::new(),
+            waiting: VecDeque::new(),
+        };
+        let part = self.parts.entry(turn.process).or_insert_with(fresh);
+        if part.me != me {
+            *part = fresh();
+        }
+        part
+    }
+
+    pub(super) fn tick(&mut self, turn: &mut Turn<'_>) {
+        let part = self.part(turn);
+        if !turn.resting && part.submit_at <= turn.now {
+            part.submit_at = turn.now + SUBMIT_EVERY;
+            let bytes = (u64::from(part.me.0) << 32 | u64::from(part.count)).to_le_bytes();
+            if let Ok(number) = turn.session.submit(turn.now, &bytes) {
+                part.submitted.insert(number, part.count);
+                part.count += 1;
+            }
+        }
+        if turn.session.is_host() {
+            self.tick_off(turn);
+            self.sweep(turn);
+        } else {
+            self.part(turn).waiting.clear();
+        }
+    }
+
+    pub(super) fn event(&mut self, turn: &mut Turn<'_>, event: &Event) {
+        match event {
+            Event::Accepted { number } => {
+                let part = self.part(turn);
+                if let Some(count) = part.submitted.remove(number) {
+                    let me = part.me;
+                    self.accepted.entry(me).or_default().insert(count);
+                }
+            }
+            Event::Input { number, bytes, .. } => {
+                let Ok(bytes) = <[u8; 8]>::try_from(&bytes[..]) else { return };
+                let text = u64::from_le_bytes(bytes);
+                let (member, count) = ((text >> 32) as u32, text as u32);
+                self.part(turn).waiting.push_back(Input { member, number: *number, count });
+                self.tick_off(turn);
+            }
+            _ => {}
+        }
+    }
+
+    /// The host lets inputs take effect, in order; what belongs on a tally of somebody else waits until it is its own.
+    fn tick_off(&mut self, turn: &mut Turn<'_>) {
+        let me = turn.session.me();
+        while let Some(&input) = self.part(turn).waiting.front() {
+            let Input { member, number, count } = input;
+            let tally = tallies(turn.session).filter(|(_, _, tally)| tally.member == member);
+            match tally.max_by_key(|(_, _, tally)| tally.number) {
+                Some((_, owner, _)) if owner != me => return,
+                Some((id, _, mut tally)) => {
+                    if tally.tick_off(number, count) {
+                        tally.write(&mut self.state);
+                        let _ = turn.session.set_state(turn.now, id, &self.state);
+                    }
+                }
+                None => {
+                    Tally { member, number, count, before: 0 }.write(&mut self.state);
+                    let _ = turn.session.create_state(turn.now, Traits::of(TALLY), &self.state);
+                }
+            }
+            self.part(turn).waiting.pop_front();
+        }
+    }
+
+    /// The tallies of those who are gone are of no use.
+    fn sweep(&mut self, turn: &mut Turn<'_>) {
+        let part = self.part(turn);
+        if turn.resting || part.sweep_at > turn.now {
+            return;
+        }
+        part.sweep_at = turn.now + SWEEP_EVERY;
+        let me = part.me;
+        let is_left = |member: u32| !turn.session.view().has(PeerId(member));
+        let left: Vec<_> = tallies(turn.session)
+            .filter(|(_, owner, tally)| *owner == me && is_left(tally.member))
+            .map(|(id, ..)| id)
+            .collect();
+        for id in left {
+            let _ = turn.session.destroy(id);
+        }
+    }
+
+    /// Looks whether everything accepted has had its effect.
+    pub(super) fn look_settled(&self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
+        let Some((_, session)) = members.first().filter(|_| !self.may_lose) else { return Ok(()) };
+        for (_, member) in members {
+            let me = member.me();
+            let Some(accepted) = self.accepted.get(&me) else { continue };
+            let own: Vec<_> = tallies(session).filter(|(_, _, tally)| tally.member == me.0).collect();
+            let is_done = |count: &u32| own.iter().any(|(_, _, tally)| tally.has(*count));
+            if let Some(lost) = accepted.iter().find(|count| !is_done(count)) {
+                let what = format!("input {lost} of {me} was accepted and had no effect: {own:?}");
+                return Err(Broken::new(Promise::Accepted, what));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn tallies(session: &Session) -> impl Iterator<Item = (ObjectId, PeerId, Tally)> {
+    let tallies = session.objects().filter(|object| object.traits().kind == TALLY);
+    tallies.filter_map(|object| Some((object.id(), object.owner(), Tally::of(object.numbers())?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn a_tally_knows_what_was_left_out() {
+        let mut tally = Tally { member: 7, number: 100, count: 0, before: 0 };
+        for (number, count) in [(101, 1), (103, 3), (104, 4), (110, 10)] {
+            assert!(tally.tick_off(number, count));
+        }
+        assert!(!tally.tick_off(103, 3));
+        let done: Vec<_> = (0..12).filter(|&count| tally.has(count)).collect();
+        assert_eq!(done, [0, 1, 3, 4, 10]);
+        let mut state = State::default();
+        tally.write(&mut state);
+        assert_eq!(Tally::of(state.numbers()), Some(tally));
+    }
+}

@@ -1,0 +1,147 @@
+//! The checkers can fail: games that break a promise on purpose are found, and for the right reason.
+
+use samovar_session::objects::State;
+use samovar_session::{Event, Lane, Schemas, Session, Target};
+use samovar_sim::{Broken, Fault, Game, Plan, ProcessId, Promise, Toy, Turn, Who, run, shrink};
+use samovar_wire::{Duration, Kind};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+/// What a game does wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mischief {
+    /// Says a number twice.
+    Repeats,
+    /// Writes a value that the ledger does not know.
+    Scribbles,
+    /// Does not rest when told to.
+    Fidgets,
+    /// Complains by itself, as a game's own checker does.
+    Complains,
+}
+
+struct Naughty {
+    toy: Toy,
+    mischief: Mischief,
+    ticks: u64,
+    is_lost: bool,
+}
+
+impl Naughty {
+    fn new(mischief: Mischief) -> Self {
+        Self { toy: Toy::new(), mischief, ticks: 0, is_lost: false }
+    }
+}
+
+impl Game for Naughty {
+    fn schemas(&self) -> Schemas {
+        self.toy.schemas()
+    }
+
+    fn beacon(&self) -> Option<Kind> {
+        self.toy.beacon()
+    }
+
+    fn tick(&mut self, turn: &mut Turn<'_>) {
+        self.ticks += 1;
+        match self.mischief {
+            Mischief::Repeats if self.ticks == 200 => {
+                let _ = turn.session.send(Target::All, Lane::GAME, &[0; 8]);
+            }
+            Mischief::Scribbles if self.ticks >= 200 => {
+                let me = turn.session.me();
+                let own =
+                    turn.session.objects().find(|object| object.owner() == me && object.numbers().len() == 6);
+                let mut state = State::default();
+                [me.0.cast_signed(), 7, 1, 1, 1, 1].into_iter().for_each(|number| state.number(number));
+                if let Some(id) = own.map(samovar_session::Object::id) {
+                    let _ = turn.session.set_state(turn.now, id, &state);
+                }
+                return;
+            }
+            Mischief::Fidgets => turn.resting = false,
+            _ => {}
+        }
+        self.toy.tick(turn);
+    }
+
+    fn event(&mut self, turn: &mut Turn<'_>, event: &Event) {
+        self.is_lost |= matches!(event, Event::HostChanged(_));
+        self.toy.event(turn, event);
+    }
+
+    fn check(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
+        if self.mischief == Mischief::Complains && self.is_lost {
+            return Err(Broken::new(Promise::Game, "the host changed, and this game wanted to keep it"));
+        }
+        self.toy.check(process, session)
+    }
+
+    fn check_settled(&mut self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
+        self.toy.check_settled(members)
+    }
+}
+
+fn promise(plan: Plan, mischief: Mischief) -> Option<Promise> {
+    run(plan, Naughty::new(mischief), false).violation.map(|violation| violation.promise)
+}
+
+#[test]
+fn a_number_said_twice_is_found() {
+    assert_eq!(promise(Plan::calm(1, 3), Mischief::Repeats), Some(Promise::Reliable));
+}
+
+#[test]
+fn a_value_that_nobody_wrote_is_found() {
+    assert_eq!(promise(Plan::calm(1, 3), Mischief::Scribbles), Some(Promise::OnlyTheOwnerSpeaks));
+}
+
+#[test]
+fn members_that_never_agree_are_found() {
+    assert_eq!(promise(Plan::calm(1, 3), Mischief::Fidgets), Some(Promise::Convergence));
+}
+
+#[test]
+fn memory_beyond_the_bound_is_found() {
+    let plan = Plan { memory: 1, ..Plan::calm(1, 3) };
+    let violation = run(plan, Toy::new(), false).violation;
+    assert_eq!(violation.map(|violation| violation.promise), Some(Promise::Memory));
+}
+
+#[test]
+fn a_game_can_check_for_itself_and_shrinking_leaves_what_its_complaint_needs() {
+    let mut plan = Plan::calm(1, 3);
+    plan.strike(100, Fault::Join);
+    plan.strike(200, Fault::Hide { who: Who::Player(2), lasts: Duration::from_millis(300) });
+    plan.strike(900, Fault::Crash { who: Who::Host, back: None });
+    plan.strike(
+        1_000,
+        Fault::SlowDisk { delay: Duration::from_millis(3), lasts: Duration::from_millis(100) },
+    );
+    assert_eq!(promise(plan.clone(), Mischief::Complains), Some(Promise::Game));
+    let shrunk = shrink(&plan, || Naughty::new(Mischief::Complains));
+    assert_eq!(shrunk.faults.len(), 1);
+    assert_eq!(shrunk.faults[0].1.name(), "crash");
+}
+
+#[test]
+fn the_time_until_everything_moves_again_is_measured_once_per_host() {
+    let mut plan = Plan::calm(5, 4);
+    plan.strike(500, Fault::Crash { who: Who::Host, back: None });
+    plan.strike(3_000, Fault::Death { who: Who::Host, back: None });
+    let outcome = run(plan, Toy::new(), false);
+    assert_eq!(outcome.violation, None);
+    assert_eq!(outcome.recoveries.len(), 2);
+    assert_eq!(outcome.figures.host_changes, 2);
+    assert!(outcome.recoveries.iter().all(|span| (50_000..3_000_000).contains(&span.as_micros())));
+}
+
+#[test]
+fn nobody_deposes_a_healthy_host_in_a_minute_of_bad_weather() {
+    let mut plan = Plan::calm(9, 5);
+    plan.direct = samovar_sim::Weather::of(Duration::from_millis(60), Duration::from_millis(50), 0.05);
+    plan.relay = plan.direct;
+    plan.lasts = Duration::from_millis(60_000);
+    let outcome = run(plan, Toy::new(), false);
+    assert_eq!((outcome.violation, outcome.figures.deposed), (None, 0));
+}

@@ -1,0 +1,62 @@
+//! Past failures first, then a few seeds of every scenario; and the same seed is the same run.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+use samovar_sim::{SCENARIOS, Scenario, Toy, run, shrink};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const PAST: &str = include_str!("seeds.txt");
+
+fn past() -> impl Iterator<Item = (&'static Scenario, u64)> {
+    let lines = PAST.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    lines.filter(|line| !line.is_empty()).map(|line| {
+        let (name, seed) = line.split_once(' ').unwrap();
+        (Scenario::named(name).unwrap(), seed.trim().parse().unwrap())
+    })
+}
+
+fn assert_sound(scenario: &Scenario, seed: u64) {
+    let outcome = run(scenario.plan(seed), Toy::new(), false);
+    assert_eq!(outcome.violation, None, "{} seed {seed}", scenario.name);
+}
+
+#[test]
+fn what_failed_once_does_not_fail_again() {
+    for (scenario, seed) in past() {
+        assert_sound(scenario, seed);
+    }
+}
+
+#[test]
+fn every_scenario_keeps_every_promise() {
+    for scenario in SCENARIOS.iter().filter(|scenario| scenario.name != "calm") {
+        assert_sound(scenario, 1);
+    }
+}
+
+#[test]
+fn every_scenario_has_faults_that_strike() {
+    for scenario in SCENARIOS.iter().filter(|scenario| scenario.name != "calm") {
+        assert!(!scenario.plan(1).faults.is_empty(), "{}", scenario.name);
+    }
+    let names: std::collections::BTreeSet<_> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
+    assert_eq!(names.len(), SCENARIOS.len());
+}
+
+#[test]
+fn a_seed_is_one_run_with_or_without_a_full_trace() {
+    let scenario = Scenario::named("chaos").unwrap();
+    let [first, second, full] =
+        [false, false, true].map(|is_full| run(scenario.plan(3), Toy::new(), is_full).trace);
+    assert_eq!(first.hash(), second.hash());
+    assert_eq!(first.hash(), full.hash());
+    assert!(full.entries().count() > 1_000 && first.entries().count() == 0);
+    assert_ne!(first.hash(), run(scenario.plan(4), Toy::new(), false).trace.hash());
+}
+
+#[test]
+fn a_sound_plan_is_not_shrunk() {
+    let plan = Scenario::named("host-crash").unwrap().plan(1);
+    assert_eq!(shrink(&plan, Toy::new).faults, plan.faults);
+}

@@ -1,0 +1,179 @@
+//! One robot player on one peer.
+
+use samovar_duel::game::Duel;
+use samovar_duel::journal::Journal;
+use samovar_duel::robot::Robot;
+use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
+use samovar_peer::{Path, Peer, PeerEvent};
+use samovar_peer_native::Game;
+use samovar_session::{EndReason, Event};
+use samovar_wire::{PeerId, Ticket, Time};
+
+/// How a robot is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is not in yet.
+    Waiting,
+    /// It sits and plays.
+    Playing,
+    /// The others went on without it, or it was not let in again: it may try with its ticket.
+    Away,
+    /// It is out for good, and why.
+    Over(String),
+}
+
+/// What a robot takes from one peer to the next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memory {
+    /// Takes its seat back.
+    pub(super) ticket: Option<Ticket>,
+    journal: Journal,
+    ticks: u64,
+}
+
+/// A robot player.
+pub(super) struct Bot {
+    duel: Duel,
+    mind: Robot,
+    name: String,
+    memory: Memory,
+    /// Whether it sat before.
+    is_back: bool,
+    pub(super) fate: Fate,
+}
+
+impl Bot {
+    pub(super) fn new(name: String, duel: Duel, mind: Robot, memory: Memory) -> Self {
+        let is_back = memory.ticket.is_some();
+        Self { duel, mind, name, memory, is_back, fate: Fate::Waiting }
+    }
+
+    /// What it takes to its next peer.
+    pub(super) fn memory(&self) -> Memory {
+        self.memory.clone()
+    }
+
+    fn on_session_event(&mut self, peer: &Peer, event: &Event) {
+        self.memory.journal.on_event(event);
+        match event {
+            Event::Joined => {
+                let seat = peer.session().and_then(samovar_session::Session::seat);
+                self.memory.ticket = seat.map(|(_, ticket)| ticket);
+                self.fate = Fate::Playing;
+            }
+            Event::Ended(EndReason::Removed) if self.memory.ticket.is_some() => self.fate = Fate::Away,
+            Event::Ended(EndReason::Refused(_)) if self.is_back => self.fate = Fate::Away,
+            Event::Ended(reason) => self.fate = Fate::Over(format!("{reason:?}")),
+            _ => {}
+        }
+    }
+
+    /// The status, as JSON.
+    pub(super) fn status(&self, now: Time, peer: &Peer) -> String {
+        let relay_connected = peer.is_relay_connected();
+        let journal = &self.memory.journal;
+        // What an ended session knows concerns nobody any more.
+        let Some(session) = peer.session().filter(|_| !peer.is_over()) else {
+            return Status::outside(&self.name, relay_connected, journal).to_json();
+        };
+        let me = session.me();
+        let path = |other: PeerId| path_word(me, other, peer.path(now, other));
+        let traffic = peer.traffic();
+        let traffic = TrafficCount {
+            packets_out: traffic.packets_out,
+            packets_in: traffic.packets_in,
+            bytes_out: traffic.bytes_out,
+            bytes_in: traffic.bytes_in,
+        };
+        let outside = Outside { relay_connected, path: &path, frames: self.memory.ticks, traffic };
+        Status::of(now, session, &self.duel, journal, &outside).to_json()
+    }
+}
+
+impl Game for Bot {
+    fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent) {
+        match event {
+            PeerEvent::Session(event) => {
+                self.on_session_event(peer, &event);
+                if let Some(session) = peer.session() {
+                    self.duel.on_event(now, session, &event);
+                }
+            }
+            PeerEvent::Refused(refusal) => {
+                let text = format!("the relay refused: {refusal:?}");
+                if peer.session().is_some() || self.is_back {
+                    self.memory.journal.error(text);
+                    if peer.session().is_none() {
+                        self.fate = Fate::Away;
+                    }
+                } else {
+                    self.fate = Fate::Over(text);
+                }
+            }
+            PeerEvent::Failed(fault) => {
+                self.memory.journal.error(format!("the relay breaks the protocol: {fault:?}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn on_tick(&mut self, now: Time, peer: &mut Peer) {
+        self.memory.ticks += 1;
+        let Some(session) = peer.session_mut().filter(|session| session.is_member()) else { return };
+        let controls = self.duel.steer(now, session, &mut self.mind);
+        self.duel.step(now, session, controls);
+        while self.duel.poll_event().is_some() {}
+    }
+}
+
+fn path_word(me: PeerId, other: PeerId, path: Path) -> PathWord {
+    match path {
+        _ if me == other => PathWord::Myself,
+        Path::Direct => PathWord::Direct,
+        Path::Relayed | Path::None => PathWord::Relayed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samovar_duel::game::DuelConfig;
+    use samovar_peer::{PathPolicy, PeerConfig};
+    use samovar_wire::relay::Purpose;
+
+    fn bot(ticket: Option<Ticket>) -> Bot {
+        let memory = Memory { ticket, ..Memory::default() };
+        Bot::new("Bot 1".to_owned(), Duel::new(DuelConfig::default()), Robot::new(1), memory)
+    }
+
+    fn config() -> PeerConfig {
+        PeerConfig {
+            entropy: [1; 32],
+            purpose: Purpose::Create(None),
+            ticket: None,
+            name: "Bot 1".to_owned(),
+            attributes: 0,
+            params: 0,
+            schemas: samovar_session::Schemas::new(),
+            paths: PathPolicy::Auto,
+            capacity: 8,
+            rules: samovar_peer::Rules::default(),
+        }
+    }
+
+    #[test]
+    fn who_sat_comes_back_and_who_never_did_is_out() {
+        let peer = Peer::new(Time::ZERO, config());
+        let fate = |ticket, reason| {
+            let mut bot = bot(ticket);
+            bot.on_session_event(&peer, &Event::Ended(reason));
+            bot.fate
+        };
+        let (ticket, full) = (Some(Ticket([7; 16])), EndReason::Refused(samovar_wire::CloseCode::Full));
+        assert_eq!(fate(ticket, EndReason::Removed), Fate::Away);
+        assert_eq!(fate(ticket, full), Fate::Away, "somebody may leave again");
+        assert!(matches!(fate(None, full), Fate::Over(_)));
+        assert!(matches!(fate(ticket, EndReason::SeatTaken), Fate::Over(_)));
+        assert!(matches!(fate(ticket, EndReason::HostLost), Fate::Over(_)));
+    }
+}

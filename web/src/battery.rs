@@ -1,0 +1,52 @@
+//! How much power is left, where the browser tells (Chromium does, Firefox and Safari do not).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::{Function, Promise, Reflect};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::Window;
+
+/// What is left when a device is likely to go out soon, of 1.
+const LOW: f64 = 0.05;
+
+/// The device's battery.
+#[derive(Default)]
+pub struct Battery {
+    /// The browser's `BatteryManager`, as soon as there is one.
+    manager: Rc<RefCell<Option<JsValue>>>,
+    was_low: bool,
+}
+
+impl Battery {
+    /// Asks the browser for it.
+    pub fn ask(window: &Window) -> Self {
+        let battery = Self::default();
+        if let Some(promise) = promise(window) {
+            let manager = Rc::clone(&battery.manager);
+            spawn_local(async move {
+                // Who refuses has none.
+                *manager.borrow_mut() = JsFuture::from(promise).await.ok();
+            });
+        }
+        battery
+    }
+
+    /// Whether it has become low since this was asked last.
+    pub fn became_low(&mut self) -> bool {
+        let is_low = self.manager.borrow().as_ref().and_then(is_low).unwrap_or(false);
+        !core::mem::replace(&mut self.was_low, is_low) && is_low
+    }
+}
+
+fn promise(window: &Window) -> Option<Promise> {
+    let navigator = window.navigator();
+    let ask: Function = Reflect::get(&navigator, &"getBattery".into()).ok()?.dyn_into().ok()?;
+    ask.call0(&navigator).ok()?.dyn_into().ok()
+}
+
+fn is_low(manager: &JsValue) -> Option<bool> {
+    let property = |name: &str| Reflect::get(manager, &name.into()).ok();
+    Some(!property("charging")?.as_bool()? && property("level")?.as_f64()? <= LOW)
+}
