@@ -14,6 +14,8 @@ use crate::world::{Member, Mind, RELAY, World};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Socket {
     pub(crate) conn: Option<ConnId>,
+    /// The peer has read that the relay let it in.
+    has_entered: bool,
     pub(crate) up: VecDeque<Vec<u8>>,
     pub(crate) down: VecDeque<Vec<u8>>,
     /// It has ended for the peer; the relay has not noticed.
@@ -97,6 +99,7 @@ impl World {
             self.write();
         }
         let bytes = self.sockets[slot].down.pop_front().unwrap();
+        self.sockets[slot].has_entered = true;
         let Ok(RelayFrame::Control(body)) = RelayFrame::decode(&bytes) else { panic!("not control") };
         let Ok(FromRelay::Entered(entered)) = FromRelay::decode(body) else { panic!("not entered") };
         entered
@@ -184,7 +187,7 @@ impl World {
     }
 
     pub(crate) fn say_to_relay(&mut self, slot: usize, message: &ToRelay) {
-        let Some(conn) = self.sockets[slot].conn else { return };
+        let Some(conn) = self.sockets[slot].conn.filter(|_| self.sockets[slot].has_entered) else { return };
         let bytes = RelayFrame::control(message);
         if matches!(message, ToRelay::Members(_)) && self.sockets[slot].up.is_empty() {
             self.hand_to_relay(conn, &bytes);
@@ -248,6 +251,7 @@ impl World {
         let Ok(RelayFrame::Control(body)) = RelayFrame::decode(&bytes) else { return };
         match FromRelay::decode(body) {
             Ok(FromRelay::Entered(entered)) => {
+                self.sockets[slot].has_entered = true;
                 self.note_relay(slot, true);
                 self.on_warrant(slot, entered.warrant);
             }
