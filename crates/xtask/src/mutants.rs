@@ -1,13 +1,13 @@
 //! `mutants`: bugs that are planted on purpose, one at a time, and what finds each (docs/recovery.md).
 //!
 //! A copy of the tree below the build directory is changed, never the tree itself. A bug counts as found when the
-//! simulator breaks a promise at a seed at which the sound program keeps it, or when the named test fails. One that
+//! simulator breaks a promise that the sound program keeps in that scenario, or when the named test fails. One that
 //! nothing finds is a rule that nothing guards: the command fails.
 
 mod list;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -107,16 +107,16 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
         MUTANTS.iter().filter(|mutant| only.is_empty() || only.iter().any(|name| name == mutant.name));
     let chosen: Vec<_> = chosen.collect();
     let tree = Tree::copy(repo)?;
-    let sound = tree.directory.join("sound");
+    let mut sound = Sound { program: tree.directory.join("sound"), broken: BTreeMap::new() };
     if chosen.iter().any(|mutant| matches!(mutant.finder, Finder::Sim(_))) {
         let simulator = tree.build_simulator()?;
-        fs::copy(&simulator, &sound).explain(sound.display())?;
+        fs::copy(&simulator, &sound.program).explain(sound.program.display())?;
     }
     let mut survivors = Vec::new();
     for mutant in &chosen {
         tree.plant(mutant)?;
         let outcome = match mutant.finder {
-            Finder::Sim(scenario) => simulate(&tree, &sound, scenario, seeds),
+            Finder::Sim(scenario) => simulate(&tree, &mut sound, scenario, seeds),
             Finder::Test(arguments) => test(&tree, arguments),
         };
         tree.restore(repo, mutant)?;
@@ -134,48 +134,73 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
     if survivors.is_empty() { Ok(()) } else { Err(Failure::new(survivors.join(", "))) }
 }
 
-/// Runs the changed simulator until it breaks a promise that the sound one keeps.
-fn simulate(tree: &Tree, sound: &Path, scenario: &str, seeds: u64) -> Result<Outcome> {
-    let simulator = tree.build_simulator()?;
-    let mut from = 0;
-    while from < seeds {
-        let Some((seed, promise)) = first_violation(&simulator, scenario, from..seeds)? else { break };
-        let is_sound = process::code(Command::new(sound).args(soak(scenario, seed..seed + 1))) == Some(0);
-        if is_sound {
-            return Ok(Outcome::Found(format!("`{scenario}` seed {seed}: {promise}")));
+/// The simulator without a planted bug.
+struct Sound {
+    program: PathBuf,
+    /// What it breaks in each scenario; nothing, one should think. What it does break is no sign of a planted bug.
+    broken: BTreeMap<&'static str, BTreeSet<String>>,
+}
+
+impl Sound {
+    fn broken_in(&mut self, scenario: &'static str, seeds: u64) -> Result<&BTreeSet<String>> {
+        if !self.broken.contains_key(scenario) {
+            let mut broken = BTreeSet::new();
+            run_simulator(&self.program, scenario, seeds, |seed, promise| {
+                println!("without a planted bug, {scenario} breaks {promise} at seed {seed}");
+                broken.insert(promise.to_owned());
+                false
+            })?;
+            self.broken.insert(scenario, broken);
         }
-        println!("{scenario} seed {seed} breaks {promise} without a planted bug, too");
-        from = seed + 1;
+        Ok(&self.broken[scenario])
     }
-    Ok(Outcome::Survived(format!("not found in {seeds} seeds of `{scenario}`")))
 }
 
-fn soak(scenario: &str, seeds: std::ops::Range<u64>) -> [String; 5] {
-    let seeds = format!("{}..{}", seeds.start, seeds.end);
-    ["soak", "--seeds", &seeds, "--scenario", scenario].map(str::to_owned)
+/// Runs the changed simulator until it breaks a promise that the sound one keeps in this scenario.
+fn simulate(tree: &Tree, sound: &mut Sound, scenario: &'static str, seeds: u64) -> Result<Outcome> {
+    let simulator = tree.build_simulator()?;
+    let broken = sound.broken_in(scenario, seeds)?;
+    let mut found = None;
+    run_simulator(&simulator, scenario, seeds, |seed, promise| {
+        let is_news = !broken.contains(promise);
+        if is_news {
+            found = Some(format!("`{scenario}` seed {seed}: {promise}"));
+        }
+        is_news
+    })?;
+    Ok(found.map_or_else(
+        || Outcome::Survived(format!("not found in {seeds} seeds of `{scenario}`")),
+        Outcome::Found,
+    ))
 }
 
-/// The first seed that is told of, and what is broken there. With several workers it need not be the lowest.
-fn first_violation(
-    simulator: &Path,
+/// Runs seeds until `is_enough` of a violation. With several workers the first told of need not be at the lowest seed.
+fn run_simulator(
+    program: &Path,
     scenario: &str,
-    seeds: std::ops::Range<u64>,
-) -> Result<Option<(u64, String)>> {
-    let mut command = Command::new(simulator);
-    command.args(soak(scenario, seeds)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    seeds: u64,
+    mut is_enough: impl FnMut(u64, &str) -> bool,
+) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(["soak", "--seeds", &format!("0..{seeds}"), "--scenario", scenario]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().explain(process::shown(&command))?;
+    let mut count = 0;
     let lines = child.stderr.take().map(|pipe| BufReader::new(pipe).lines());
-    let mut lines = lines.into_iter().flatten().map_while(std::result::Result::ok);
-    let found = lines.find_map(|line| violation(scenario, &line));
-    if found.is_some() {
-        // It may have ended by itself meanwhile.
-        let _ = child.kill();
+    for line in lines.into_iter().flatten().map_while(std::result::Result::ok) {
+        let Some((seed, promise)) = violation(scenario, &line) else { continue };
+        count += 1;
+        if is_enough(seed, &promise) {
+            // It may have ended by itself meanwhile.
+            let _ = child.kill();
+            break;
+        }
     }
     let status = child.wait().explain(process::shown(&command))?;
-    if found.is_none() && !status.success() {
+    if count == 0 && !status.success() {
         return Err(Failure::new(format!("`{}` says nothing and fails", process::shown(&command))));
     }
-    Ok(found)
+    Ok(())
 }
 
 /// `chaos seed 7: one-host`, as the simulator tells of a broken promise.
