@@ -58,24 +58,71 @@ impl Bounds {
         ticks: 0,
         span: PROBE,
     };
+    /// There is no relay any more: whoever follows is voted for.
     const VOTES: Self = Self { has_relay: false, span: VOTE, ..Self::NONE };
 
     /// Each stresses another part.
-    pub(crate) const ALL: [(&str, Self); 13] = [
-        ("a1: crash", Self { crashes: 1, ..Self::NONE }),
-        ("a2: crash tick", Self { crashes: 1, ticks: 1, ..Self::NONE }),
-        ("a5: crash susp", Self { crashes: 1, suspicions: 1, ..Self::NONE }),
-        ("a6: susp 2 tick", Self { suspicions: 2, ticks: 1, ..Self::NONE }),
-        ("a7: resign", Self { resignations: 1, ticks: 1, ..Self::NONE }),
-        ("r1: relay restart", Self { crashes: 1, relay_crashes: 1, relay_starts: 1, ..Self::NONE }),
-        ("b3: crash susp tick", Self { crashes: 1, suspicions: 1, ticks: 1, ..Self::VOTES }),
-        ("b4: crash 2 tick 2", Self { crashes: 2, ticks: 2, ..Self::VOTES }),
-        ("b5: susp 2 loss", Self { suspicions: 2, losses: 1, ..Self::VOTES }),
-        ("b6: removals", Self { crashes: 1, removals: 2, electorate_changes: true, ticks: 1, ..Self::VOTES }),
-        ("b7: relay goes", Self { has_relay: true, relay_crashes: 1, crashes: 1, ticks: 1, ..Self::VOTES }),
-        ("c1: cut", Self { cut: 1, ticks: 2, ..Self::VOTES }),
-        ("c2: cut relay", Self { cut: 0x83, ticks: 1, has_relay: true, ..Self::VOTES }),
+    pub(crate) const NARROW: [(&str, Self); 12] = [
+        ("the relay: a crash", Self { crashes: 1, ticks: 1, ..Self::NONE }),
+        ("the relay: a crash, a false alarm", Self { crashes: 1, suspicions: 1, ..Self::NONE }),
+        ("the relay: three, a resignation", Self { peers: 3, resignations: 1, ticks: 1, ..Self::NONE }),
+        (
+            "the relay: three, one crashes and comes back",
+            Self { peers: 3, crashes: 1, restarts: 1, removals: 1, electorate_changes: true, ..Self::NONE },
+        ),
+        ("the relay restarts, a false alarm", Self { suspicions: 1, ..Self::RELAY_RESTARTS }),
+        ("the relay restarts: three, a crash", Self { peers: 3, crashes: 1, ..Self::RELAY_RESTARTS }),
+        ("the relay goes, a crash", Self { has_relay: true, relay_crashes: 1, crashes: 1, ..Self::VOTES }),
+        (
+            "votes: two crashes, a false alarm, a lost link",
+            Self { crashes: 2, suspicions: 1, losses: 1, ticks: 1, ..Self::VOTES },
+        ),
+        ("votes: a resignation, a crash", Self { resignations: 1, crashes: 1, ticks: 1, ..Self::VOTES }),
+        (
+            "votes: members are dropped, a crash, a false alarm",
+            Self {
+                crashes: 1,
+                suspicions: 1,
+                removals: 2,
+                electorate_changes: true,
+                ticks: 1,
+                ..Self::VOTES
+            },
+        ),
+        ("votes: two and two, a crash", Self { cut: 0b0011, crashes: 1, ticks: 1, ..Self::VOTES }),
+        ("three: the host and the relay, and the others", Self { peers: 3, ..Self::HOST_AND_RELAY }),
     ];
+
+    /// For hours, and many gigabytes.
+    pub(crate) const WIDE: [(&str, Self); 6] = [
+        ("the relay: a resignation", Self { resignations: 1, ticks: 1, ..Self::NONE }),
+        (
+            "the relay: one crashes and comes back",
+            Self { crashes: 1, restarts: 1, removals: 1, electorate_changes: true, ..Self::NONE },
+        ),
+        ("the relay: two crashes", Self { crashes: 2, ticks: 1, ..Self::NONE }),
+        ("the relay restarts, a crash", Self { crashes: 1, ..Self::RELAY_RESTARTS }),
+        ("votes: the host, and the others", Self { cut: 1, ticks: 1, ..Self::VOTES }),
+        ("the host and the relay, and the others", Self::HOST_AND_RELAY),
+    ];
+
+    /// Everything at once, for histories at random.
+    pub(crate) const ALL: Self = Self {
+        electorate_changes: true,
+        crashes: 2,
+        restarts: 2,
+        relay_crashes: 1,
+        relay_starts: 1,
+        losses: 2,
+        suspicions: 2,
+        resignations: 1,
+        removals: 2,
+        ticks: 8,
+        ..Self::NONE
+    };
+
+    const HOST_AND_RELAY: Self = Self { cut: 0b1000_0001, has_relay: true, ..Self::VOTES };
+    const RELAY_RESTARTS: Self = Self { relay_crashes: 1, relay_starts: 1, ..Self::NONE };
 
     /// A host dies, and one peer hears nothing of another for a while.
     pub(crate) const SEED_FAULTS: Self = Self { crashes: 1, suspicions: 1, ..Self::NONE };
@@ -86,7 +133,11 @@ impl Bounds {
     }
 }
 
+/// Partitions: one, a pair, and three, with the relay on either side or reached by both.
+pub(crate) const CUTS: [u8; 8] =
+    [0, 0b0001, 0b0011, 0b1000_0001, 0b1000_0011, 0b0111, 0b0100_0001, 0b0100_0011];
+
 /// A probe ends, a claim is repeated and counts on.
-const PROBE: u16 = 300;
+pub(crate) const PROBE: u16 = 300;
 /// A vote is taken to have come to nothing; a lease ends; a relay that does not answer is taken for away.
-const VOTE: u16 = 1_100;
+pub(crate) const VOTE: u16 = 1_100;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use samovar_roster::{Act, Lives, Roster, Verdict, View};
+use samovar_roster::{Act, LEASE, Lives, Roster, Verdict, View};
 use samovar_wire::control::{Hello, PeerControl};
 use samovar_wire::relay::ToRelay;
 use samovar_wire::{Entropy, PeerId, SortedMap, SortedSet, Term, Time, Warrant};
@@ -15,8 +15,8 @@ pub(crate) fn hello() -> Hello {
 
 impl Member {
     pub(crate) fn founder(peer: PeerId, mind: Mind, view: Arc<View>, pass: samovar_wire::PeerPass) -> Self {
-        let (missed, holding) = (SortedSet::new(), SortedMap::new());
-        Self { peer, mind, view, missed, holding, pass, joins_under: None }
+        let (missed, closed, holding) = (SortedSet::new(), SortedSet::new(), SortedMap::new());
+        Self { peer, mind, view, missed, closed, holding, pass, stays: None, joins_under: None }
     }
 
     pub(crate) fn host(&self) -> PeerId {
@@ -46,6 +46,18 @@ impl Member {
         }
     }
 
+    /// The same when its lease has had time to end.
+    pub(crate) fn will_act_as_host(&self, now: Time) -> bool {
+        let mut later = self.clone();
+        let (view, missed) = (Arc::clone(&later.view), later.missed.clone());
+        if let Some(roster) = later.roster() {
+            for at in [now, now + LEASE, now + LEASE + LEASE, now + LEASE + LEASE + LEASE] {
+                roster.watch(at, &view, Lives { missed: &missed, doubted: &missed });
+            }
+        }
+        later.acts_as_host()
+    }
+
     pub(crate) fn roster(&mut self) -> Option<&mut Roster> {
         match &mut self.mind {
             Mind::Samovar(roster) if self.joins_under.is_none() => Some(roster),
@@ -55,9 +67,11 @@ impl Member {
 
     /// Who answers has the view as it is: the next one may follow.
     pub(crate) fn is_settled(&self) -> bool {
-        let mut answering = self.view.members().map(|other| other.peer).filter(|&peer| {
-            peer != self.peer && !self.missed.contains(&peer)
-        });
+        let mut answering = self
+            .view
+            .members()
+            .map(|other| other.peer)
+            .filter(|&peer| peer != self.peer && !self.missed.contains(&peer));
         answering.all(|peer| self.holds_view(peer))
     }
 
@@ -73,10 +87,11 @@ impl World {
         let Some(member) = self.member_mut(slot) else { return };
         let (view, missed) = (Arc::clone(&member.view), member.missed.clone());
         let Some(roster) = member.roster() else { return };
+        let former = roster.host();
         let won = roster.watch(now, &view, Lives { missed: &missed, doubted: &missed });
         self.act(slot);
         if won.is_some() {
-            self.begin_term(slot);
+            self.begin_term(slot, former);
         }
     }
 
@@ -90,30 +105,46 @@ impl World {
         }
     }
 
-    /// A peer lives under another term from now on.
-    fn begin_term(&mut self, slot: usize) {
+    /// A peer lives under another term from now on. A former host that is not to stay is none any more.
+    fn begin_term(&mut self, slot: usize, former: PeerId) {
         let Some(member) = self.member(slot) else { return };
         let (term, host, peer) = (member.term(), member.host(), member.peer);
         self.note_host(term, host, &format!("peer {slot}"));
         if host == peer {
-            self.become_host(slot);
+            self.become_host(slot, former);
         } else if !self.member(slot).is_some_and(|member| member.view.has(host)) {
             // It had given up its successor; its ticket takes the seat back.
             self.end(slot);
         }
     }
 
-    /// Takes the session object. The former host stays a member until it is removed.
-    fn become_host(&mut self, slot: usize) {
+    /// Takes the session object. The former host is dropped unless it handed over: it did not know better.
+    fn become_host(&mut self, slot: usize, former: PeerId) {
         let Some(member) = self.member_mut(slot) else { return };
         let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
         let view = Arc::make_mut(&mut member.view);
+        let is_dropped = former != peer && member.stays.take().is_none_or(|stays| stays != former);
+        let is_dropped = is_dropped && view.vacate(Time::ZERO, former);
         view.dismiss_backup(peer);
         if term.is_witnessed() {
             view.begin_electorate(|other| !missed.contains(&other));
         }
         member.holding = SortedMap::new();
+        if is_dropped {
+            self.drop_link(slot, former);
+        }
         self.publish(slot);
+    }
+
+    /// Who is no member any more has no link either.
+    fn drop_link(&mut self, slot: usize, gone: PeerId) {
+        if let Some(other) = self.slot_of(gone) {
+            self.lanes[slot][other].clear();
+            self.post(slot, other, Letter::Dropped);
+        }
+        let Some(member) = self.member_mut(slot) else { return };
+        member.missed.remove(&gone);
+        member.closed.insert(gone);
     }
 
     /// The host says who is a member from now on.
@@ -121,7 +152,8 @@ impl World {
         let Some(member) = self.member_mut(slot) else { return };
         let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
         let view = Arc::make_mut(&mut member.view);
-        let silent: Vec<_> = view.backups().iter().copied().filter(|backup| missed.contains(backup)).collect();
+        let silent: Vec<_> =
+            view.backups().iter().copied().filter(|backup| missed.contains(backup)).collect();
         for backup in silent {
             view.dismiss_backup(backup);
         }
@@ -157,10 +189,7 @@ impl World {
     pub(crate) fn remove(&mut self, slot: usize, gone: PeerId) {
         let Some(member) = self.member_mut(slot) else { return };
         Arc::make_mut(&mut member.view).vacate(Time::ZERO, gone);
-        member.missed.remove(&gone);
-        if let Some(other) = self.slot_of(gone) {
-            self.post(slot, other, Letter::Dropped);
-        }
+        self.drop_link(slot, gone);
         self.publish(slot);
         self.next_view(slot);
     }
@@ -175,9 +204,11 @@ impl World {
             }
             return;
         }
+        let (former, heir) = (member.host(), member.roster().and_then(|roster| roster.heir()));
         if member.roster().map(|roster| roster.handle_warrant(&warrant)) == Some(Verdict::Newer) {
+            member.stays = heir.map(|_| former);
             self.tell_members(slot, &Letter::Control(PeerControl::Warrant(warrant)));
-            self.begin_term(slot);
+            self.begin_term(slot, former);
         }
     }
 
@@ -208,11 +239,12 @@ impl World {
     pub(crate) fn on_view(&mut self, slot: usize, from: PeerId, term: Term, view: &Arc<View>) {
         let key = self.desk.key;
         let Some(member) = self.member_mut(slot) else { return };
-        if let Some(warrant) = member.joins_under.filter(|warrant| warrant.term == term) {
-            if warrant.host == from && view.has(member.peer) {
-                member.joins_under = None;
-                member.mind = Mind::Samovar(Roster::new(member.peer, key, warrant).unwrap());
-            }
+        let is_its_own = |warrant: &Warrant| (warrant.term, warrant.host) == (term, from);
+        if let Some(warrant) = member.joins_under.filter(is_its_own)
+            && view.has(member.peer)
+        {
+            member.joins_under = None;
+            member.mind = Mind::Samovar(Roster::new(member.peer, key, warrant).unwrap());
         }
         if member.joins_under.is_some() || member.term() != term || member.host() != from {
             return;
@@ -221,8 +253,11 @@ impl World {
             return self.end(slot);
         }
         member.roster().into_iter().for_each(Roster::handle_view);
-        member.view = Arc::clone(view);
+        let before = std::mem::replace(&mut member.view, Arc::clone(view));
         member.missed.retain(|peer| view.has(*peer));
+        for gone in before.members().map(|other| other.peer).filter(|&peer| !view.has(peer)) {
+            self.drop_link(slot, gone);
+        }
         let number = view.number();
         if let Some(host) = self.slot_of(from) {
             self.post(slot, host, Letter::Held(term, number));

@@ -7,7 +7,7 @@ use crate::world::{Letter, Mind, World};
 
 impl World {
     pub(crate) fn post(&mut self, from: usize, to: usize, letter: Letter) {
-        if from != to && self.members[to].is_some() {
+        if from != to && self.members[to].is_some() && self.are_linked(from, to) {
             self.lanes[from][to].push_back(letter);
         }
     }
@@ -32,9 +32,16 @@ impl World {
     /// A link breaks and begins anew: each end says who it is, or that the other is none any more.
     pub(crate) fn lose(&mut self, one: usize, other: usize) {
         for (from, to) in [(one, other), (other, one)] {
+            let closes = self.lanes[from][to].contains(&Letter::Dropped);
             self.lanes[from][to].clear();
+            if closes {
+                // It is said again as often as the other end speaks.
+                self.lanes[from][to].push_back(Letter::Dropped);
+            }
             let Some(peer) = self.member(to).map(|member| member.peer) else { continue };
-            let Some(member) = self.member(from).filter(|member| member.joins_under.is_none()) else { continue };
+            let Some(member) = self.member(from).filter(|member| member.joins_under.is_none()) else {
+                continue;
+            };
             if !member.view.has(peer) {
                 self.post(from, to, Letter::Dropped);
                 continue;
@@ -49,7 +56,9 @@ impl World {
 
     /// Whether the first letter of a lane can arrive.
     pub(crate) fn arrives(&self, from: usize, to: usize) -> bool {
-        let (Some(letter), Some(member)) = (self.lanes[from][to].front(), self.member(to)) else { return false };
+        let (Some(letter), Some(member)) = (self.lanes[from][to].front(), self.member(to)) else {
+            return false;
+        };
         let sender = self.member(from).map(|member| member.peer);
         let Mind::Samovar(roster) = &member.mind else { return self.reaches(from, to) };
         // Who voted does not listen to the host any more, and what is ahead by a vote waits.
@@ -78,7 +87,9 @@ impl World {
         if !self.arrives(from, to) {
             return false;
         }
-        let (Some(letter), Some(member)) = (self.lanes[from][to].front(), self.member(to)) else { return false };
+        let (Some(letter), Some(member)) = (self.lanes[from][to].front(), self.member(to)) else {
+            return false;
+        };
         let term = member.known_term();
         match letter {
             Letter::Control(PeerControl::Warrant(warrant)) => warrant.term <= term,
@@ -112,11 +123,12 @@ impl World {
                     && member.host() == sender
                 {
                     self.end(to);
-                } else if let Some(member) = self.member_mut(to)
-                    && member.view.has(sender)
-                {
-                    // Its sender's view may be an older one; the link is missed until then.
-                    member.missed.insert(sender);
+                } else if let Some(member) = self.member_mut(to) {
+                    member.closed.insert(sender);
+                    if member.view.has(sender) {
+                        member.missed.insert(sender);
+                    }
+                    self.lanes[to][from].clear();
                 }
             }
             Letter::Announcement => self.on_announcement(to, sender),
@@ -137,7 +149,10 @@ impl World {
             PeerControl::Vote(vote) => roster.handle_vote(from, vote),
             PeerControl::Reign(vote) => roster.handle_reign(from, vote),
             PeerControl::Resign(heir) => roster.handle_resignation(from, heir),
-            PeerControl::Hello(_) | PeerControl::Welcome(_) | PeerControl::Warrant(_) | PeerControl::Standing(_) => {}
+            PeerControl::Hello(_)
+            | PeerControl::Welcome(_)
+            | PeerControl::Warrant(_)
+            | PeerControl::Standing(_) => {}
         }
     }
 

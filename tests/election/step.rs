@@ -53,6 +53,22 @@ pub(crate) enum Step {
     Tick,
 }
 
+impl Step {
+    /// Whether it is of those whose number is bounded, and not of those that follow by themselves.
+    pub(crate) const fn is_fault(self) -> bool {
+        !matches!(
+            self,
+            Self::Notice(_)
+                | Self::Deliver { .. }
+                | Self::Up(_)
+                | Self::Down(_)
+                | Self::NoticeEnd(_)
+                | Self::Resume(_)
+                | Self::Write
+        )
+    }
+}
+
 impl World {
     /// A session of so many members, the first its host, with its first election still to come.
     pub(crate) fn new(bounds: Bounds) -> Self {
@@ -87,7 +103,8 @@ impl World {
                 Rules::Samovar => Mind::Samovar(Roster::new(peer, world.desk.key, entered.warrant).unwrap()),
                 Rules::Seed => Mind::Seed(Seed::new(peer, founders[0])),
             };
-            world.members[slot] = Some(Arc::new(Member::founder(peer, mind, Arc::clone(&view), entered.pass)));
+            world.members[slot] =
+                Some(Arc::new(Member::founder(peer, mind, Arc::clone(&view), entered.pass)));
             world.senders[slot] = Some(peer);
             let host = world.members[0].as_mut().map(Arc::make_mut).unwrap();
             host.holding.insert(peer, view.number());
@@ -113,7 +130,8 @@ impl World {
                 Mind::Samovar(_) => {}
                 Mind::Seed(seed) => {
                     let pinged = seed.candidate(&member.view).map(|candidate| self.slot_of(candidate));
-                    let answers = pinged.is_some_and(|other| other.is_some_and(|other| self.reaches(slot, other)));
+                    let answers =
+                        pinged.is_some_and(|other| other.is_some_and(|other| self.reaches(slot, other)));
                     if pinged.is_some() && (!answers || self.left.suspicions > 0) {
                         steps.push(Step::TimeOut(slot));
                     }
@@ -126,7 +144,8 @@ impl World {
     fn faults(&self, steps: &mut Vec<Step>) {
         let slots = 0..self.members.len();
         for slot in slots.clone() {
-            let is_free = self.lanes[slot].iter().all(VecDeque::is_empty) && self.sockets[slot].dead.is_none();
+            let is_free =
+                self.lanes[slot].iter().all(VecDeque::is_empty) && self.sockets[slot].dead.is_none();
             if self.members[slot].is_some() && self.left.crashes > 0 {
                 steps.push(Step::Crash(slot));
             }
@@ -141,7 +160,9 @@ impl World {
             }
             let others = slots.clone().filter(|&other| other > slot && self.members[other].is_some());
             if self.left.losses > 0 && self.members[slot].is_some() {
-                let is_full = |&other: &usize| !self.lanes[slot][other].is_empty() || !self.lanes[other][slot].is_empty();
+                let is_full = |&other: &usize| {
+                    !self.lanes[slot][other].is_empty() || !self.lanes[other][slot].is_empty()
+                };
                 steps.extend(others.filter(is_full).map(|other| Step::Lose(slot, other)));
             }
         }

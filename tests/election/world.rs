@@ -30,6 +30,7 @@ pub(crate) enum Letter {
 
 /// Whose rules a peer follows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "the small one is for comparison only")]
 pub(crate) enum Mind {
     Samovar(Roster),
     Seed(Seed),
@@ -43,9 +44,13 @@ pub(crate) struct Member {
     pub(crate) view: Arc<View>,
     /// Whom it takes for dead.
     pub(crate) missed: SortedSet<PeerId>,
+    /// Whom it has no link to any more: one of the two dropped the other.
+    pub(crate) closed: SortedSet<PeerId>,
     /// As host: which view each member has.
     pub(crate) holding: SortedMap<PeerId, u64>,
     pub(crate) pass: PeerPass,
+    /// The former host, if it handed over.
+    pub(crate) stays: Option<PeerId>,
     /// It has no seat yet, and this is the highest warrant it knows.
     pub(crate) joins_under: Option<Warrant>,
 }
@@ -103,7 +108,17 @@ impl World {
     pub(crate) fn silent_for(&self, slot: usize) -> SortedSet<PeerId> {
         let Some(member) = self.member(slot) else { return SortedSet::new() };
         let others = member.view.members().map(|other| other.peer).filter(|&peer| peer != member.peer);
-        others.filter(|&peer| self.slot_of(peer).is_none_or(|other| !self.reaches(slot, other))).collect()
+        let is_silent = |peer: &PeerId| {
+            let other = self.slot_of(*peer);
+            other.is_none_or(|other| !self.reaches(slot, other) || !self.are_linked(slot, other))
+        };
+        others.filter(is_silent).collect()
+    }
+
+    /// Whether neither of two has dropped the other.
+    pub(crate) fn are_linked(&self, one: usize, other: usize) -> bool {
+        let (Some(one), Some(other)) = (self.member(one), self.member(other)) else { return true };
+        !one.closed.contains(&other.peer) && !other.closed.contains(&one.peer)
     }
 
     /// Nothing is on its way to a peer.
@@ -127,9 +142,17 @@ impl World {
             })
     }
 
-    /// Who acts as host.
-    pub(crate) fn acting_hosts(&self) -> impl Iterator<Item = PeerId> {
-        self.living().filter(|(_, member)| member.acts_as_host()).map(|(_, member)| member.peer)
+    /// Whether two that have a link to each other would act as hosts, however much time passed. Who was dropped and
+    /// hears from nobody may go on alone until it reaches the relay.
+    pub(crate) fn is_split(&self) -> bool {
+        let acting: Vec<_> = self.living().filter(|(_, member)| member.acts_as_host()).collect();
+        acting.len() > 1
+            && acting.iter().any(|&(one, first)| {
+                let are_rivals = |&&(other, second): &&(usize, &Member)| {
+                    one < other && self.are_linked(one, other) && second.will_act_as_host(self.now)
+                };
+                first.will_act_as_host(self.now) && acting.iter().any(|rival| are_rivals(&rival))
+            })
     }
 
     /// Notes whom a peer takes for host; there is one per term.

@@ -68,7 +68,7 @@ fn headers_and_seats() {
 
 #[test]
 fn headers_above_their_limits_or_out_of_order_and_names_that_are_not_clean_are_refused() {
-    let refused = |header: &ViewHeader| ViewHeader::decode(&header.encode()).unwrap_err();
+    let refused = |header: &ViewHeader| ViewHeader::decode(&header.encode()).expect_err("is refused");
     let crowded = ViewHeader { capacity: MEMBERS_MAX as u8 + 1, ..founding() };
     let backed_up = ViewHeader { backups: vec![PEER, OTHER, PeerId(1)], ..founding() };
     let voted = |peers| ViewHeader { electorate: Electorate { number: 1, peers }, ..founding() };

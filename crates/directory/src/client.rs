@@ -17,14 +17,14 @@
 mod event;
 mod outbox;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use samovar_roster::RelayKey;
 use samovar_wire::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_MAX};
 use samovar_wire::relay::{
     Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
 };
-use samovar_wire::{Duration, Entropy, Mode, PeerId, Term, Time, Warrant};
+use samovar_wire::{Duration, Entropy, Mode, PeerId, SortedSet, Term, Time, Warrant};
 
 use crate::limits::{ANSWER_WITHIN, OPEN_WITHIN, RETRY_FIRST, RETRY_MAX, SILENCE_MAX};
 pub use event::{ClientEvent, ClientRequest, Fault};
@@ -193,7 +193,7 @@ impl Client {
     /// Who is a member, the host included, in any order: only they count when the relay decides about claims. To be
     /// told with each view, [`MEMBERS_MAX`] of them at most. Sent like the listing, but at once.
     pub fn set_members(&mut self, now: Time, members: impl IntoIterator<Item = PeerId>) {
-        let members: BTreeSet<_> = members.into_iter().collect();
+        let members: SortedSet<_> = members.into_iter().collect();
         let members = members.into_iter().take(MEMBERS_MAX).collect();
         self.outbox.set_members(ToRelay::Members(members));
         self.flush(now);

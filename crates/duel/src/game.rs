@@ -226,7 +226,7 @@ impl Duel {
             PlayerKey::Seat(_) => None,
         });
         let mut robots: Vec<_> = rows.collect();
-        robots.sort_by_key(|&(number, ..)| number);
+        samovar_wire::sorted::sort_by_key(&mut robots, |&(number, ..)| number);
         robots
     }
 

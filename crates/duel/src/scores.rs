@@ -8,6 +8,7 @@ use crate::codec::{DecodeError, Reader};
 use crate::cube::Shot;
 use crate::phase::Phase;
 use crate::player::{Glaze, PlayerKey, PlayerName};
+use samovar_wire::sorted::sort_by_key;
 
 /// The most rows a scoreboard has: the bound on players and robots in a duel.
 pub const ROWS: usize = 32;
@@ -169,7 +170,7 @@ impl Scoreboard {
     /// All rows, the best first: more points, then fewer hits taken, then by key, so that all screens agree.
     pub fn standings(&self) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.rows().collect();
-        rows.sort_by_key(|row| (std::cmp::Reverse(row.score), row.lost, row.player));
+        sort_by_key(&mut rows, |row| (std::cmp::Reverse(row.score), row.lost, row.player));
         rows
     }
 

@@ -6,10 +6,8 @@
 //! A state is a list of *numbers*, quantised and predicted, and a list of *texts*, bytes that travel whole. A kind
 //! without a schema has texts only, as many as its objects are created with.
 
-use std::collections::BTreeMap;
-
 use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX};
-use samovar_wire::{Kind, digest};
+use samovar_wire::{Kind, SortedMap, digest};
 
 /// Most numbers that the fields of one object hold together.
 pub const NUMBERS_MAX: usize = 64;
@@ -307,7 +305,7 @@ impl Schema {
 
 /// The schemas of all kinds that have one.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Schemas(BTreeMap<Kind, Schema>);
+pub struct Schemas(SortedMap<Kind, Schema>);
 
 impl Schemas {
     /// None: all objects are made of texts.

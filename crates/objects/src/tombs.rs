@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use samovar_wire::object::Deaths;
-use samovar_wire::{ObjectId, PeerId, Stamp};
+use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
 
 /// Most intervals remembered per creator. Beyond it the one with the lowest numbers is forgotten: who takes the living
 /// between two graves for dead is wrong for ever, while of the dead hardly anybody hears any more.
@@ -15,7 +15,7 @@ const CREATORS_MAX: usize = 512;
 /// Ids are sequential per creator, so a run of destroyed objects is one interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Tombs {
-    graves: BTreeMap<PeerId, BTreeMap<u32, (u32, Stamp)>>,
+    graves: SortedMap<PeerId, BTreeMap<u32, (u32, Stamp)>>,
 }
 
 impl Tombs {

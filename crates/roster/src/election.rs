@@ -3,6 +3,7 @@
 //! Links vouch for who speaks, so nobody shows anybody else's vote: each member counts those that it hears itself.
 
 use samovar_wire::control::{Missing, Vote};
+use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::Electorate;
 use samovar_wire::{PeerId, SortedMap, Term};
 
@@ -59,7 +60,7 @@ impl Election {
     pub(crate) fn winner(&self, electorate: &Electorate, counts_votes: bool) -> Option<(Term, PeerId)> {
         let ballots = self.votes.values().chain(self.reigns.values());
         let mut stood: Vec<_> = ballots.map(|vote| (vote.term, vote.candidate)).collect();
-        stood.sort_unstable();
+        sort_by_key(&mut stood, |stood| *stood);
         stood.dedup();
         let is_for = |peer: &PeerId, stood: (Term, PeerId)| {
             let voted = self.votes.get(peer).is_some_and(|vote| {

@@ -114,6 +114,8 @@ pub struct Roster {
     is_lease_over: bool,
     waking_until: Option<Time>,
     claim_after: Time,
+    /// For whom this peer claimed last in this term.
+    claimed: Option<PeerId>,
     /// The first claim that the relay has not answered.
     unanswered_since: Option<Time>,
     acts: VecDeque<Act>,
@@ -143,6 +145,7 @@ impl Roster {
             is_lease_over: false,
             waking_until: None,
             claim_after: Time::ZERO,
+            claimed: None,
             unanswered_since: None,
             acts: VecDeque::new(),
         };
@@ -306,7 +309,7 @@ impl Roster {
             self.knows_electorate = host == self.me;
         }
         self.election = Election::default();
-        (self.said, self.ballot, self.heir) = (None, None, None);
+        (self.said, self.ballot, self.heir, self.claimed) = (None, None, None, None);
         (self.missed_since, self.alone_since, self.waking_until) = (None, None, None);
         self.is_lease_over = false;
         // A renewed term may help no more than the one before: the pause goes on.
@@ -499,8 +502,14 @@ impl Roster {
 
     fn claim(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         self.note_silence(now);
-        if self.relay && self.claim_after <= now {
-            let candidate = self.candidate(view, lives);
+        if !self.relay {
+            return;
+        }
+        let candidate = self.candidate(view, lives);
+        // Who died together with the host may have been missed a moment later than it.
+        let is_claimed_dead =
+            self.claimed.is_some_and(|peer| peer != candidate && lives.missed.contains(&peer));
+        if self.claim_after <= now || is_claimed_dead {
             self.push_claim(now, candidate);
         }
     }
@@ -513,6 +522,7 @@ impl Roster {
 
     fn push_claim(&mut self, now: Time, candidate: PeerId) {
         self.claim_after = now + CLAIM_AGAIN;
+        self.claimed = Some(candidate);
         self.unanswered_since.get_or_insert(now);
         self.acts.push_back(Act::Claim(self.term.next_witnessed(), candidate));
     }

@@ -2,6 +2,7 @@
 
 use samovar_wire::control::{Hello, Standing};
 use samovar_wire::limits::{BACKUPS_MAX, MEMBERS_MAX, SEATS_MAX};
+use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::{Electorate, SeatRecord, ViewHeader};
 use samovar_wire::{CloseCode, DecodeError, Duration, Entropy, PeerId, SeatId, Ticket, Time};
 
@@ -50,7 +51,7 @@ impl View {
         let seats = fields.map(seat).collect::<Result<Vec<_>, _>>()?;
         let view = Self { header, seats };
         let mut peers: Vec<_> = view.members().map(|m| m.peer).collect();
-        peers.sort_unstable();
+        sort_by_key(&mut peers, |peer| *peer);
         if peers.windows(2).any(|pair| pair[0] == pair[1]) || view.seats.len() != SEATS_MAX {
             return Err(DecodeError::Invalid);
         }
@@ -122,7 +123,7 @@ impl View {
     pub fn succession(&self, host: PeerId) -> Vec<PeerId> {
         let mut line: Vec<_> = self.members().filter(|m| m.peer != host).collect();
         let backups = &self.header.backups;
-        line.sort_by_key(|m| {
+        sort_by_key(&mut line, |m| {
             let place = backups.iter().position(|&backup| backup == m.peer).unwrap_or(backups.len());
             let Standing { visible, reach } = m.record.standing;
             (place, !visible, u8::MAX - reach, m.peer)
@@ -263,7 +264,7 @@ impl View {
     /// The relay witnessed a new term: its electorate are those members for which `is_heard` says so.
     pub fn begin_electorate(&mut self, is_heard: impl Fn(PeerId) -> bool) {
         let mut peers: Vec<_> = self.members().map(|m| m.peer).filter(|&peer| is_heard(peer)).collect();
-        peers.sort_unstable();
+        sort_by_key(&mut peers, |peer| *peer);
         let number = self.header.electorate.number.wrapping_add(1);
         self.header.electorate = Electorate { number, peers };
         self.note_change();

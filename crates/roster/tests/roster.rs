@@ -83,6 +83,14 @@ fn all_claim_at_once_and_for_the_same() {
 }
 
 #[test]
+fn who_claimed_for_somebody_who_turns_out_to_be_dead_does_not_wait_to_claim_for_the_next() {
+    let mut roster = roster(4);
+    let gone: [&[u32]; 5] = [&[1], &[1, 2], &[1, 2], &[1, 2, 3], &[1, 2]];
+    let claimed = (0..).zip(gone).flat_map(|(n, gone)| claims(&look(&mut roster, n * 10, gone)));
+    assert_eq!(claimed.collect::<Vec<_>>(), [(512, 2), (512, 3), (512, 4)]);
+}
+
+#[test]
 fn claims_are_repeated_while_the_host_is_missed() {
     let mut roster = roster(3);
     let at = [0, 100, 249, 250, 499, 500];

@@ -1,6 +1,7 @@
 //! What the game shows about its session: scores, roles, links. The numbers come from the network core each frame;
 //! the DOM is touched only where they differ from what it shows.
 
+use samovar_wire::sorted::sort_by_key;
 use std::cell::RefCell;
 
 use wasm_bindgen::prelude::*;
@@ -181,7 +182,7 @@ impl HudView {
             return;
         }
         let mut players: Vec<&PlayerRow> = hud.players.iter().collect();
-        players.sort_by(|a, b| (b.score, &a.name, a.key).cmp(&(a.score, &b.name, b.key)));
+        sort_by_key(&mut players, |row| (std::cmp::Reverse(row.score), row.name.clone(), row.key));
         players.truncate(ROWS_MAX);
         self.show_scores(&players);
         self.show_session(hud);

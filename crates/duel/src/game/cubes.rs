@@ -6,11 +6,9 @@
 //! until it has been over for some time under one host, whatever the scoreboard says, and the next host can judge it
 //! again.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-
 use samovar_session::Session;
-use samovar_wire::{ObjectId, Time};
+use samovar_wire::sorted::sort_by_key;
+use samovar_wire::{ObjectId, SortedMap, Time};
 
 use super::event::{DuelEvent, Feed};
 use super::kinds::CUBE;
@@ -78,7 +76,7 @@ pub(super) struct Flying<'a> {
 /// All cube objects, bounded by the session's objects.
 #[derive(Debug, Default)]
 pub(super) struct Cubes {
-    tracks: BTreeMap<ObjectId, Track>,
+    tracks: SortedMap<ObjectId, Track>,
     /// Accepted shots, for as long as another one can come too soon after or before them. The trigger's lock bounds
     /// them to a dozen for each shooter.
     shots: Vec<(PlayerKey, u64)>,
@@ -103,14 +101,12 @@ impl Cubes {
         self.tracks.retain(|&id, _| session.object(id).is_some());
         for object in session.objects().filter(|object| object.traits().kind == CUBE) {
             let id = object.id();
-            let track = match self.tracks.entry(id) {
-                Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => {
-                    let launch = Launch::decode(object.field(LAUNCH)).ok();
-                    let Some(launch) = launch.filter(|launch| launch.is_current(time)) else { continue };
-                    entry.insert(Track::new(launch, time))
-                }
-            };
+            if !self.tracks.contains_key(&id) {
+                let launch = Launch::decode(object.field(LAUNCH)).ok();
+                let Some(launch) = launch.filter(|launch| launch.is_current(time)) else { continue };
+                self.tracks.insert(id, Track::new(launch, time));
+            }
+            let Some(track) = self.tracks.get_mut(&id) else { continue };
             if track.is_accepted {
                 continue;
             }
@@ -172,7 +168,7 @@ impl Cubes {
                 strikes.push((track.launch, struck, at));
             }
         }
-        strikes.sort_by_key(|&(_, _, at)| at);
+        sort_by_key(&mut strikes, |&(_, _, at)| at);
         strikes
     }
 

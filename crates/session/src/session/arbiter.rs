@@ -382,7 +382,7 @@ impl Session {
         }
         let contests = self.arbiter.contests.extract_if(|_, contest| contest.until <= now);
         for (id, mut contest) in contests {
-            contest.touches.sort_unstable_by_key(|&(time, peer, _)| (time, peer));
+            samovar_wire::sorted::sort_by_key(&mut contest.touches, |&(time, peer, _)| (time, peer));
             let mut winner = None;
             for (_, peer, request) in contest.touches {
                 let verdict = match winner {
