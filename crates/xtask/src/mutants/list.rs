@@ -35,7 +35,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "supporters * 2 > electorate.peers.len()",
         instead: "supporters * 2 >= electorate.peers.len()",
         breaks: "half of the electorate elects a host, and so does the other half",
-        finder: Sim("chaos"),
+        finder: Test(&["-p", "samovar-roster", "--lib", "more_than_half_of_the_electorate_makes_a_host"]),
     },
     Mutant {
         name: "newer-electorate-counts",
@@ -72,7 +72,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "self.ballot.is_none() || peer != self.host",
         instead: "self.ballot.is_none() || peer != self.me",
         breaks: "who voted goes on acknowledging what the old host says",
-        finder: Sim("chaos"),
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term",
+        ]),
     },
     Mutant {
         name: "no-pre-vote",
@@ -146,7 +152,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if warrant.term <= self.warrant.term {",
         instead: "if warrant.term == self.warrant.term {",
         breaks: "a warrant of a former term brings the former host back",
-        finder: Sim("chaos"),
+        finder: Sim("relay-restarts-with-stale-host"),
     },
     Mutant {
         name: "warrant-not-verified",
@@ -191,7 +197,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "(Some(place), _) => drop(peers.remove(place)),",
         instead: "(Some(_), _) => peers.retain(|&peer| self.has(peer)),",
         breaks: "the electorate changes by more than one peer at a time, so majorities need not meet",
-        finder: Sim("chaos"),
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--lib",
+            "the_electorate_follows_the_members_one_at_a_time_and_only_when_most_of_it_knows",
+        ]),
     },
     Mutant {
         name: "ticket-usable-twice",
@@ -287,7 +298,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "        self.send_control(now, peer, &PeerControl::Warrant(*self.roster.warrant()));\n",
         instead: "",
         breaks: "a new link does not begin with the warrant that its sender speaks under",
-        finder: Sim("chaos"),
+        finder: Sim("host-crash"),
     },
     Mutant {
         name: "greeting-skipped",
@@ -349,7 +360,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if held.term == self.term()\n            && let Some(feed)",
         instead: "if held.term <= self.term()\n            && let Some(feed)",
         breaks: "what was said to be held under a former term counts under the present one",
-        finder: Sim("chaos"),
+        finder: Sim("host-crash"),
     },
     Mutant {
         name: "inputs-before-collection",
@@ -357,7 +368,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if self.is_host() && !self.inputs.is_collecting() {",
         instead: "if self.is_host() {",
         breaks: "a new host's game gets inputs before those who live have passed on what they hold",
-        finder: Sim("host-and-backup-crash"),
+        finder: Sim("host-crash"),
     },
     Mutant {
         name: "backup-is-passed-nothing",
@@ -365,7 +376,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "feed.pass(keys.iter().copied());",
         instead: "feed.pass(keys.iter().take(0).copied());",
         breaks: "the backups of a new host do not get the inputs that it was passed",
-        finder: Sim("chaos"),
+        finder: Sim("host-crash"),
     },
     Mutant {
         name: "older-stamp-counts",
@@ -381,7 +392,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "let fresh = current.is_none_or(|current| stamp > current);",
         instead: "let fresh = current.is_none_or(|current| stamp.counter > current.counter);",
         breaks: "a host compares stamps without their terms when it checks who was granted what",
-        finder: Sim("chaos"),
+        finder: Sim("host-crash"),
     },
     Mutant {
         name: "former-owner-speaks",
@@ -397,7 +408,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if self.is_host() && is_news {",
         instead: "if self.is_host() && is_news && self.star {",
         breaks: "an end that its owner could not tell everybody before it went is not passed on",
-        finder: Sim("chaos"),
+        finder: Sim("mass-leave"),
     },
     Mutant {
         name: "death-not-remembered",
@@ -405,7 +416,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "        self.exhume(id);\n        self.dig(id.creator, (id.number, id.number), stamp);",
         instead: "        self.exhume(id);",
         breaks: "a late announcement brings a destroyed object back",
-        finder: Sim("chaos"),
+        finder: Sim("mass-leave"),
     },
     Mutant {
         name: "grant-outlives-its-host",
@@ -429,7 +440,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "        if number < self.next {\n            return Ok(());\n        }\n",
         instead: "        if number < self.next {\n            if last {\n                deliver(buffers.copy_of(bytes));\n            }\n            return Ok(());\n        }\n",
         breaks: "a reliable message that was sent again is delivered again",
-        finder: Sim("chaos"),
+        finder: Sim("flapping-link"),
     },
     Mutant {
         name: "close-of-a-former-link",
@@ -451,7 +462,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "generations.receiver.map_or(self.own == Generation::FIRST, |to| to == self.own)",
         instead: "generations.receiver.is_none_or(|to| to == self.own || self.own != Generation::FIRST)",
         breaks: "packets that are meant for a former link are taken for those of the present one",
-        finder: Sim("chaos"),
+        finder: Sim("flapping-link"),
     },
     Mutant {
         name: "denial-is-never-heard",
@@ -459,7 +470,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "session.handle_denial(now, denial == Denial::HostIsAlive);",
         instead: "let _ = (session, denial == Denial::HostIsAlive);",
         breaks: "the relay's answer to a claim does not reach the session, which takes the relay for silent",
-        finder: Sim("chaos"),
+        finder: Sim("asymmetric-partition"),
     },
     Mutant {
         name: "returns-with-an-old-warrant",
