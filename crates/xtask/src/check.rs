@@ -37,7 +37,7 @@ struct Step {
     run: fn(&Context<'_>) -> Result<Outcome>,
 }
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step { name: "setup", about: "fetch tools, dependencies and Chromium", run: setup },
     Step { name: "fmt", about: "the formatter would change nothing", run: format },
     Step { name: "clippy", about: "no warning in native code and tests", run: clippy },
@@ -45,6 +45,7 @@ const STEPS: [Step; 14] = [
     Step { name: "docs", about: "no warning in the documentation", run: docs },
     Step { name: "layers", about: "dependencies point down, the core does no I/O", run: layers },
     Step { name: "sections", about: "every cited section of PROTOCOL.md exists", run: sections },
+    Step { name: "mutants", about: "every planted bug can still be planted", run: mutants },
     Step { name: "deny", about: "licences, sources and advisories of dependencies", run: deny },
     Step { name: "native", about: "all tests without a browser", run: native },
     Step { name: "fuzz", about: "ten seconds of hostile bytes for every target", run: fuzz },
@@ -155,6 +156,11 @@ fn layers(context: &Context<'_>) -> Result<Outcome> {
 
 fn sections(context: &Context<'_>) -> Result<Outcome> {
     sections::check(context.repo)?;
+    Ok(Outcome::Done)
+}
+
+fn mutants(context: &Context<'_>) -> Result<Outcome> {
+    crate::mutants::check(context.repo)?;
     Ok(Outcome::Done)
 }
 

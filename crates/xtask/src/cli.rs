@@ -1,5 +1,6 @@
 //! The command line, parsed by hand: a few commands and flags need no library.
 
+use crate::mutants::{self, Order};
 use crate::process::{Failure, Result};
 
 /// The text of `cargo xtask help`.
@@ -12,6 +13,8 @@ Usage: cargo xtask COMMAND
                              fuzz every decoder and state machine, or one, for N seconds each (60 unless told)
   bench [NAME]... [--json] [--seeds N] [--messages N] [--peer PART]
                              measure Samovar beside its peers (docs/benchmarks.md); `bench micro` runs criterion
+  mutants [NAME]... [--seeds N] | --check | --list
+                             plant bugs and see what finds them (docs/recovery.md); fails when one survives
   size                       print the page's download size after Brotli; fails above the budget
   tools                      fetch the build tools, print the line that puts them on PATH
   help                       this text
@@ -60,6 +63,11 @@ pub(crate) enum Task {
         /// Arguments of the runner.
         arguments: Vec<String>,
     },
+    /// Plant bugs and look for them.
+    Mutants {
+        /// What to do with them.
+        order: Order,
+    },
     /// Measure the page.
     Size,
     /// Fetch the tools.
@@ -80,6 +88,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         Some("fuzz") => parse_fuzz(&mut rest)?,
         // The runner knows its own arguments; it is built when it is asked for, and not before.
         Some("bench") => Task::Bench { arguments: rest.by_ref().map(str::to_owned).collect() },
+        Some("mutants") => parse_mutants(&mut rest)?,
         Some("size") => Task::Size,
         Some("tools") => Task::Tools,
         Some(other) => return Err(Failure::new(format!("unknown command {other:?}\n\n{HELP}"))),
@@ -141,6 +150,21 @@ fn parse_fuzz<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
     Ok(Task::Fuzz { target, seconds })
 }
 
+fn parse_mutants<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
+    let (mut only, mut seeds) = (Vec::new(), mutants::SEEDS);
+    while let Some(argument) = rest.next() {
+        match argument.split_once('=') {
+            None if argument == "--check" => return Ok(Task::Mutants { order: Order::Check }),
+            None if argument == "--list" => return Ok(Task::Mutants { order: Order::List }),
+            Some(("--seeds", value)) => seeds = number("--seeds", Some(value))?,
+            None if argument == "--seeds" => seeds = number("--seeds", rest.next())?,
+            None if !argument.starts_with('-') => only.push(argument.to_owned()),
+            _ => return Err(Failure::new(format!("mutants does not know {argument:?}\n\n{HELP}"))),
+        }
+    }
+    Ok(Task::Mutants { order: Order::Find { only, seeds } })
+}
+
 fn number<N: std::str::FromStr>(what: &str, value: Option<&str>) -> Result<N> {
     let value = value.ok_or_else(|| Failure::new(format!("{what} needs a number")))?;
     value.parse().map_err(|_| Failure::new(format!("{what} needs a number, {value:?} is none in range")))
@@ -184,6 +208,18 @@ mod tests {
         let link = || Task::Fuzz { target: Some("link".to_owned()), seconds: 5 };
         assert_eq!(parsed("fuzz link --seconds 5").unwrap(), link());
         assert_eq!(parsed("fuzz --seconds=5 link").unwrap(), link());
+    }
+
+    #[test]
+    fn mutants_takes_names_and_seeds_in_any_order() {
+        let find = |only: &[&str], seeds| {
+            let only = only.iter().map(|&name| name.to_owned()).collect();
+            Task::Mutants { order: Order::Find { only, seeds } }
+        };
+        assert_eq!(parsed("mutants").unwrap(), find(&[], mutants::SEEDS));
+        assert_eq!(parsed("mutants a --seeds=5 b").unwrap(), find(&["a", "b"], 5));
+        assert_eq!(parsed("mutants --check").unwrap(), Task::Mutants { order: Order::Check });
+        assert!(parsed("mutants --fast").unwrap_err().to_string().contains("--fast"));
     }
 
     #[test]

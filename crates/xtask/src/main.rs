@@ -1,4 +1,4 @@
-//! The developer's commands: `cargo xtask play | test | fuzz | bench | size | tools`.
+//! The developer's commands: `cargo xtask play | test | fuzz | bench | mutants | size | tools`.
 //!
 //! Every command fetches what it needs first and starts no step before the former one has succeeded. What this
 //! crate refuses: to change anything outside the build directories and its own cache of tools, and to install
@@ -11,6 +11,7 @@ mod clock;
 mod compress;
 mod files;
 mod fuzz;
+mod mutants;
 mod page;
 mod play;
 mod process;
@@ -51,6 +52,7 @@ fn perform(task: Task) -> Result<()> {
         }
         Task::Fuzz { target, seconds } => fuzz::fuzz(&Repo::locate()?, target.as_deref(), seconds),
         Task::Bench { arguments } => bench::bench(&Repo::locate()?, &arguments),
+        Task::Mutants { order } => mutants::mutants(&Repo::locate()?, &order),
         Task::Size => size::size(&Repo::locate()?),
         Task::Tools => Toolbox::new(&Repo::locate()?)?.print_path(),
     }

@@ -1,0 +1,264 @@
+//! `mutants`: bugs that are planted on purpose, one at a time, and what finds each (docs/recovery.md).
+//!
+//! A copy of the tree below the build directory is changed, never the tree itself. A bug counts as found when the
+//! simulator breaks a promise that the sound program keeps in that scenario, or when the named test fails. One that
+//! nothing finds is a rule that nothing guards: the command fails.
+
+mod list;
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::process::{self, Explain, Failure, Result};
+use crate::repo::Repo;
+use list::{Finder, MUTANTS, Mutant};
+use tree::Tree;
+
+/// Seeds within which the simulator has to find a bug.
+pub(crate) const SEEDS: u64 = 1_000;
+/// What found each bug when it was last looked for, below the root: lines of a name and a text.
+const FOUND: &str = "docs/mutants.txt";
+
+/// What to do with the planted bugs.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Look for each, or for the named ones, within so many seeds.
+    Find {
+        /// Names; empty means all.
+        only: Vec<String>,
+        /// Seeds per bug.
+        seeds: u64,
+    },
+    /// See that each can still be planted.
+    Check,
+    /// Print them as a table.
+    List,
+}
+
+/// What became of a planted bug.
+enum Outcome {
+    Found(String),
+    Survived(String),
+}
+
+/// Does what is ordered.
+///
+/// # Errors
+/// When a bug can no longer be planted or does not compile, and when one survives.
+pub(crate) fn mutants(repo: &Repo, order: &Order) -> Result<()> {
+    match order {
+        Order::Find { only, seeds } => find(repo, only, *seeds),
+        Order::Check => check(repo),
+        Order::List => list(repo),
+    }
+}
+
+/// Checks that the text of each planted bug is where it was, exactly once.
+///
+/// # Errors
+/// Names those of which that is not so.
+pub(crate) fn check(repo: &Repo) -> Result<()> {
+    let mut wrong = Vec::new();
+    for mutant in MUTANTS {
+        let path = repo.root.join(mutant.file);
+        let source = fs::read_to_string(&path).explain(path.display())?;
+        let times = source.matches(mutant.text).count();
+        if times != 1 {
+            wrong.push(format!("{}: its text is {times} times in {}", mutant.name, mutant.file));
+        }
+    }
+    if wrong.is_empty() {
+        println!("All {} planted bugs can be planted.", MUTANTS.len());
+        return Ok(());
+    }
+    Err(Failure::new(format!("\n  {}", wrong.join("\n  "))))
+}
+
+fn list(repo: &Repo) -> Result<()> {
+    let found = read_found(&repo.root)?;
+    println!("| planted bug | what is wrong then | looked for by | found |");
+    println!("|---|---|---|---|");
+    for mutant in MUTANTS {
+        let result = found.get(mutant.name).map_or("was not run", String::as_str);
+        println!("| `{}` | {} | {} | {result} |", mutant.name, mutant.breaks, shown(mutant.finder));
+    }
+    Ok(())
+}
+
+fn shown(finder: Finder) -> String {
+    match finder {
+        Finder::Sim(scenario) => format!("simulator, `{scenario}`"),
+        Finder::Test(arguments) => {
+            format!("test `{}`", arguments.last().copied().unwrap_or_default())
+        }
+    }
+}
+
+fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
+    if let Some(unknown) = only.iter().find(|name| MUTANTS.iter().all(|mutant| mutant.name != **name)) {
+        return Err(Failure::new(format!("there is no planted bug {unknown:?}; `--list` names them")));
+    }
+    check(repo)?;
+    let chosen =
+        MUTANTS.iter().filter(|mutant| only.is_empty() || only.iter().any(|name| name == mutant.name));
+    let chosen: Vec<_> = chosen.collect();
+    let tree = Tree::copy(repo)?;
+    let mut sound = Sound { program: tree.directory.join("sound"), broken: BTreeMap::new() };
+    if chosen.iter().any(|mutant| matches!(mutant.finder, Finder::Sim(_))) {
+        let simulator = tree.build_simulator()?;
+        fs::copy(&simulator, &sound.program).explain(sound.program.display())?;
+    }
+    let mut survivors = Vec::new();
+    for mutant in &chosen {
+        tree.plant(mutant)?;
+        let outcome = match mutant.finder {
+            Finder::Sim(scenario) => simulate(&tree, &mut sound, scenario, seeds),
+            Finder::Test(arguments) => test(&tree, arguments),
+        };
+        tree.restore(repo, mutant)?;
+        let text = match outcome.map_err(|failure| failure.during(mutant.name))? {
+            Outcome::Found(text) => text,
+            Outcome::Survived(text) => {
+                survivors.push(mutant.name);
+                text
+            }
+        };
+        println!("{:<32} {text}", mutant.name);
+        note_found(&repo.root, mutant, &text)?;
+    }
+    println!("{} planted bugs, {} survived", chosen.len(), survivors.len());
+    if survivors.is_empty() { Ok(()) } else { Err(Failure::new(survivors.join(", "))) }
+}
+
+/// The simulator without a planted bug.
+struct Sound {
+    program: PathBuf,
+    /// What it breaks in each scenario; nothing, one should think. What it does break is no sign of a planted bug.
+    broken: BTreeMap<&'static str, BTreeSet<String>>,
+}
+
+impl Sound {
+    fn broken_in(&mut self, scenario: &'static str, seeds: u64) -> Result<&BTreeSet<String>> {
+        if !self.broken.contains_key(scenario) {
+            let mut broken = BTreeSet::new();
+            run_simulator(&self.program, scenario, seeds, |seed, promise| {
+                println!("without a planted bug, {scenario} breaks {promise} at seed {seed}");
+                broken.insert(promise.to_owned());
+                false
+            })?;
+            self.broken.insert(scenario, broken);
+        }
+        Ok(&self.broken[scenario])
+    }
+}
+
+/// Runs the changed simulator until it breaks a promise that the sound one keeps in this scenario.
+fn simulate(tree: &Tree, sound: &mut Sound, scenario: &'static str, seeds: u64) -> Result<Outcome> {
+    let simulator = tree.build_simulator()?;
+    let broken = sound.broken_in(scenario, seeds)?;
+    let mut found = None;
+    run_simulator(&simulator, scenario, seeds, |seed, promise| {
+        let is_news = !broken.contains(promise);
+        if is_news {
+            found = Some(format!("`{scenario}` seed {seed}: {promise}"));
+        }
+        is_news
+    })?;
+    Ok(found.map_or_else(
+        || Outcome::Survived(format!("not found in {seeds} seeds of `{scenario}`")),
+        Outcome::Found,
+    ))
+}
+
+/// Runs seeds until `is_enough` of a violation. With several workers the first told of need not be at the lowest seed.
+fn run_simulator(
+    program: &Path,
+    scenario: &str,
+    seeds: u64,
+    mut is_enough: impl FnMut(u64, &str) -> bool,
+) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(["soak", "--seeds", &format!("0..{seeds}"), "--scenario", scenario]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().explain(process::shown(&command))?;
+    let mut count = 0;
+    let lines = child.stderr.take().map(|pipe| BufReader::new(pipe).lines());
+    for line in lines.into_iter().flatten().map_while(std::result::Result::ok) {
+        let Some((seed, promise)) = violation(scenario, &line) else { continue };
+        count += 1;
+        if is_enough(seed, &promise) {
+            // It may have ended by itself meanwhile.
+            let _ = child.kill();
+            break;
+        }
+    }
+    let status = child.wait().explain(process::shown(&command))?;
+    if count == 0 && !status.success() {
+        return Err(Failure::new(format!("`{}` says nothing and fails", process::shown(&command))));
+    }
+    Ok(())
+}
+
+/// `chaos seed 7: one-host`, as the simulator tells of a broken promise.
+fn violation(scenario: &str, line: &str) -> Option<(u64, String)> {
+    let (seed, promise) = line.strip_prefix(scenario)?.strip_prefix(" seed ")?.split_once(": ")?;
+    Some((seed.parse().ok()?, promise.to_owned()))
+}
+
+fn test(tree: &Tree, arguments: &[&str]) -> Result<Outcome> {
+    let name = arguments.last().copied().unwrap_or_default();
+    // What does not compile is not found.
+    process::run(tree.cargo("test").args(["--quiet", "--no-run"]).args(&arguments[..arguments.len() - 1]))?;
+    let code = process::code(tree.cargo("test").args(arguments));
+    Ok(match code {
+        Some(0) => Outcome::Survived(format!("`{name}` passes")),
+        _ => Outcome::Found(format!("`{name}` fails")),
+    })
+}
+
+fn read_found(root: &Path) -> Result<BTreeMap<String, String>> {
+    let path = root.join(FOUND);
+    let text = if path.exists() { fs::read_to_string(&path).explain(path.display())? } else { String::new() };
+    let lines = text.lines().filter_map(|line| line.split_once(": "));
+    Ok(lines.map(|(name, result)| (name.to_owned(), result.to_owned())).collect())
+}
+
+/// Writes down what became of a bug, beside what became of the others when they were last looked for.
+fn note_found(root: &Path, mutant: &Mutant, result: &str) -> Result<()> {
+    let mut found = read_found(root)?;
+    found.insert(mutant.name.to_owned(), result.to_owned());
+    found.retain(|name, _| MUTANTS.iter().any(|mutant| mutant.name == name));
+    let lines: String = found.iter().map(|(name, result)| format!("{name}: {result}\n")).collect();
+    let path: PathBuf = root.join(FOUND);
+    fs::write(&path, lines).explain(path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_planted_bug_has_its_own_name_and_changes_something() {
+        for (index, mutant) in MUTANTS.iter().enumerate() {
+            assert!(MUTANTS[..index].iter().all(|former| former.name != mutant.name), "{}", mutant.name);
+            assert_ne!(mutant.text, mutant.instead, "{}", mutant.name);
+        }
+        assert!(MUTANTS.len() >= 20);
+    }
+
+    #[test]
+    fn every_planted_bug_can_be_planted() {
+        check(&Repo::locate().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_violation_is_told_by_its_line() {
+        assert_eq!(violation("chaos", "chaos seed 7: one-host"), Some((7, "one-host".to_owned())));
+        assert_eq!(violation("chaos", "thread panicked at seed 7: one-host"), None);
+        assert_eq!(violation("host", "host-crash seed 7: one-host"), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! The copy of the tree that bugs are planted in.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::list::Mutant;
+use crate::process::{self, Explain, Result};
+use crate::repo::Repo;
+
+/// A copy of all tracked files, with a build directory of its own.
+pub(super) struct Tree {
+    /// Holds the copy and what is built of it.
+    pub(super) directory: PathBuf,
+    copy: Repo,
+}
+
+impl Tree {
+    /// Copies what has changed since the last time.
+    pub(super) fn copy(repo: &Repo) -> Result<Self> {
+        let directory = repo.target.join("mutants");
+        let root = directory.join("tree");
+        let mut files = Command::new("git");
+        files.args(["ls-files", "-z"]).current_dir(&repo.root);
+        for file in process::read(&mut files)?.split('\0').filter(|file| !file.is_empty()) {
+            let (from, to) = (repo.root.join(file), root.join(file));
+            // One that was removed and not committed yet is still tracked.
+            if from.is_file() {
+                copy_changed(&from, &to)?;
+            }
+        }
+        let target = directory.join("build");
+        Ok(Self { directory, copy: Repo { root, target, packages: Vec::new() } })
+    }
+
+    /// A call of Cargo in the copy.
+    pub(super) fn cargo(&self, subcommand: &str) -> Command {
+        let mut command = self.copy.cargo(subcommand);
+        // What follows a planted bug should be compiled anew, and not much else.
+        command.env("CARGO_TARGET_DIR", &self.copy.target).env("CARGO_INCREMENTAL", "1");
+        command.arg("--locked");
+        command
+    }
+
+    /// Builds the simulator in release.
+    pub(super) fn build_simulator(&self) -> Result<PathBuf> {
+        let arguments = ["--quiet", "--release", "--package", "samovar-sim", "--bin", "samovar-sim"];
+        process::run(self.cargo("build").args(arguments))?;
+        Ok(self.copy.target.join("release").join(format!("samovar-sim{}", std::env::consts::EXE_SUFFIX)))
+    }
+
+    /// Changes the copy.
+    pub(super) fn plant(&self, mutant: &Mutant) -> Result<()> {
+        let path = self.copy.root.join(mutant.file);
+        let source = fs::read_to_string(&path).explain(path.display())?;
+        fs::write(&path, source.replacen(mutant.text, mutant.instead, 1)).explain(path.display())
+    }
+
+    /// Undoes that.
+    pub(super) fn restore(&self, repo: &Repo, mutant: &Mutant) -> Result<()> {
+        copy_changed(&repo.root.join(mutant.file), &self.copy.root.join(mutant.file))
+    }
+}
+
+/// Copies a file unless the copy is there and the same: Cargo goes by the time of the last change.
+fn copy_changed(from: &Path, to: &Path) -> Result<()> {
+    let bytes = fs::read(from).explain(from.display())?;
+    if fs::read(to).is_ok_and(|known| known == bytes) {
+        return Ok(());
+    }
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent).explain(parent.display())?;
+    }
+    fs::write(to, bytes).explain(to.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_the_same_is_not_written_again() {
+        let directory = std::env::temp_dir().join(format!("samovar-mutants-{}", std::process::id()));
+        let (from, to) = (directory.join("from"), directory.join("deep/to"));
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(&from, "tea").unwrap();
+        copy_changed(&from, &to).unwrap();
+        let written = fs::metadata(&to).unwrap().modified().unwrap();
+        copy_changed(&from, &to).unwrap();
+        assert_eq!(fs::metadata(&to).unwrap().modified().unwrap(), written);
+        assert_eq!(fs::read_to_string(&to).unwrap(), "tea");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}
