@@ -12,10 +12,14 @@ use crate::game::{ProcessId, Turn};
 
 /// What is ticked off of one member's inputs.
 pub(super) const TALLY: Kind = Kind(4);
+/// They go with the office, also from a host that stays.
+const TRAITS: Traits = Traits { with_host: true, ..Traits::of(TALLY) };
 /// How often a member submits something.
 const SUBMIT_EVERY: Duration = Duration::from_millis(400);
 /// How often a host sweeps away the tallies of those who are gone.
 const SWEEP_EVERY: Duration = Duration::from_millis(1_000);
+/// How long a member is gone until its tally is swept away: one whose admission died with a host comes back as itself.
+const GONE_AFTER: Duration = Duration::from_millis(15_000);
 
 /// What a tally says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +100,8 @@ struct Part {
     submit_at: Time,
     sweep_at: Time,
     count: u32,
+    /// Members with a tally that are in no view, since when.
+    gone: BTreeMap<u32, Time>,
     /// The session's numbers of what was submitted, and the member's own.
     submitted: BTreeMap<u64, u32>,
     waiting: VecDeque<Input>,
@@ -120,6 +126,7 @@ impl Inputs {
             submit_at: turn.now + SUBMIT_EVERY,
             sweep_at: turn.now,
             count: 0,
+            gone: BTreeMap::new(),
             submitted: BTreeMap::new(),
             waiting: VecDeque::new(),
         };
@@ -184,7 +191,7 @@ impl Inputs {
                 }
                 None => {
                     Tally { member, number, count, before: 0 }.write(&mut self.state);
-                    let _ = turn.session.create_state(turn.now, Traits::of(TALLY), &self.state);
+                    let _ = turn.session.create_state(turn.now, TRAITS, &self.state);
                 }
             }
             self.part(turn).waiting.pop_front();
@@ -198,8 +205,13 @@ impl Inputs {
             return;
         }
         part.sweep_at = turn.now + SWEEP_EVERY;
-        let me = part.me;
-        let is_left = |member: u32| !turn.session.view().has(PeerId(member));
+        let (me, now) = (part.me, turn.now);
+        let gone = &mut part.gone;
+        gone.retain(|&member, _| !turn.session.view().has(PeerId(member)));
+        let mut is_left = |member: u32| {
+            let is_gone = !turn.session.view().has(PeerId(member));
+            is_gone && *gone.entry(member).or_insert(now) + GONE_AFTER <= now
+        };
         let left: Vec<_> = tallies(turn.session)
             .filter(|(_, owner, tally)| *owner == me && is_left(tally.member))
             .map(|(id, ..)| id)
