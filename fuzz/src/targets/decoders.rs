@@ -9,13 +9,13 @@ use samovar_roster::{RelayKey, View};
 use samovar_wire::call::{Call, Reply};
 use samovar_wire::claim::{Answer, Request};
 use samovar_wire::control::{Message, PeerControl, decode, encode};
+use samovar_wire::input::{Held, Input, Told};
 use samovar_wire::limits::RELAY_MESSAGE_MAX;
 use samovar_wire::link_frame::{BulkChunk, PacketHeader};
 use samovar_wire::object::{
     Announcement, Deaths, Destroy, FrameHead, MessageKind, Update, encode_announcement,
 };
 use samovar_wire::relay::{FromRelay, RelayFrame, ToRelay};
-use samovar_wire::input::{Held, Input, Told};
 use samovar_wire::sight::{Focus, Sight};
 use samovar_wire::via::{Passed, Via};
 use samovar_wire::view::{SeatRecord, ViewHeader};
