@@ -14,7 +14,7 @@ const ALL: [PeerId; 3] = [HOST, LIAR, MEMBER];
 const POT: Traits = Traits::of(Kind(1));
 
 fn machine(me: PeerId) -> Objects {
-    let mut objects = Objects::new(me, HOST, Term(1), typed::schemas());
+    let mut objects = Objects::new(me, HOST, Term::FIRST, typed::schemas());
     ALL.into_iter().filter(|&peer| peer != me).for_each(|peer| objects.add_peer(peer));
     objects
 }
@@ -34,7 +34,7 @@ pub(super) fn run(bytes: &[u8]) {
     let (mut host, mut liar, mut member) = (machine(HOST), machine(LIAR), machine(MEMBER));
     let fields: [&[u8]; 4] = [b"", b"1", b"four", &[7; 40]];
     let mover = Traits { kind: typed::MOVER, ..POT };
-    let state = typed::state(&[], (LIAR, Stamp::created(Term(1)), 0), &mut Dice::new(1));
+    let state = typed::state(&[], (LIAR, Stamp::created(Term::FIRST), 0), &mut Dice::new(1));
     let own = [liar.create(Time::ZERO, POT, &fields), liar.create_state(Time::ZERO, mover, &state)];
     for (me, victim) in [(HOST, &mut host), (MEMBER, &mut member)] {
         tell((LIAR, &mut liar), (me, victim));

@@ -2,7 +2,7 @@
 
 use samovar_roster::authority::Signatory;
 use samovar_session::{Session, SessionConfig};
-use samovar_wire::control::{Hello, PeerControl, encode};
+use samovar_wire::control::{Hello, PeerControl, Standing, encode};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{
@@ -33,7 +33,7 @@ pub(super) fn run(bytes: &[u8]) {
         schemas: super::typed::schemas(),
         me: ME,
         key: relay.key(),
-        warrant: relay.warrant(SessionId(7), Term(1), host),
+        warrant: relay.warrant(SessionId(7), Term::FIRST, host),
         params: 1,
         name: "V".into(),
         attributes: 0,
@@ -82,7 +82,7 @@ impl Siege {
                 let body = script.bytes(200);
                 self.message(&[&[MessageKind::Control as u8], body].concat());
             }
-            3 => self.control(&PeerControl::Visible(script.roll(2) == 0)),
+            3 => self.control(&PeerControl::Standing(Standing { visible: script.roll(2) == 0, reach: 1 })),
             4 => {
                 let message = script.bytes(900);
                 self.message(message);
