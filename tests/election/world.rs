@@ -135,6 +135,7 @@ impl World {
         self.parted == 0
             && (0..slots).all(|from| (0..slots).all(|to| empty(from, to)))
             && self.sockets.iter().all(Socket::is_empty)
+            && !(0..slots).any(|slot| self.can_resume(slot))
             && self.desk.is_idle()
             && self.living().all(|(slot, member)| match &member.mind {
                 Mind::Samovar(_) => member.missed == self.silent_for(slot),

@@ -257,8 +257,8 @@ fn announcement(id: ObjectId, kind: u8, flags: u8, fields: &[Vec<u8>]) -> Vec<u8
 fn announcements_that_no_owner_can_send_are_refused() {
     let refusal = |bytes: Vec<u8>| Announcement::decode(&mut Reader::new(&bytes)).err();
     let plain = id(OTHER, 1);
-    assert_eq!(refusal(announcement(plain, 1, 0b10_1111, &[])), None);
-    assert_eq!(refusal(announcement(plain, 1, 64, &[])), Some(DecodeError::Invalid), "an unknown trait");
+    assert_eq!(refusal(announcement(plain, 1, 0b110_1111, &[])), None);
+    assert_eq!(refusal(announcement(plain, 1, 128, &[])), Some(DecodeError::Invalid), "an unknown trait");
     assert_eq!(refusal(announcement(plain, 0, 0, &[])), Some(DecodeError::Invalid), "the session's kind");
     assert_eq!(refusal(announcement(ObjectId::SESSION, 1, 1, &[])), Some(DecodeError::Invalid), "its id");
     let too_many = vec![Vec::new(); FIELDS_MAX + 1];
