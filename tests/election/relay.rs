@@ -145,9 +145,11 @@ impl World {
     }
 
     fn note_given(&mut self, warrant: &Warrant) {
-        let is_written = self.desk.disk.as_ref().is_some_and(|record| record.term >= warrant.term);
-        if !is_written && self.broken.is_none() {
-            self.broken = Some(format!("term {} is announced before it is on disk", warrant.term));
+        let (term, host) = (warrant.term, warrant.host);
+        let is_written =
+            |record: &TermRecord| record.term > term || (record.term, record.host) == (term, host);
+        if !self.desk.disk.as_ref().is_some_and(is_written) && self.broken.is_none() {
+            self.broken = Some(format!("term {term} is announced and not on disk"));
         }
         self.note_host(warrant.term, warrant.host, "the relay");
     }
