@@ -400,6 +400,18 @@ mod tests {
     }
 
     #[test]
+    fn of_two_who_are_gone_the_electorate_drops_one_after_the_other() {
+        let (mut view, _) = view(5);
+        view.begin_electorate(|_| true);
+        view.vacate(Time::ZERO, PeerId(2));
+        view.vacate(Time::ZERO, PeerId(4));
+        assert!(view.step_electorate(|_| true));
+        assert_eq!(view.electorate().peers, [1, 3, 4, 5].map(PeerId));
+        assert!(view.step_electorate(|_| true));
+        assert_eq!(view.electorate().peers, [1, 3, 5].map(PeerId));
+    }
+
+    #[test]
     fn a_full_session_admits_nobody_but_keeps_seats_of_members_who_are_away() {
         let (mut view, admissions) = view(8);
         let mut entropy = Entropy::new([3; 32]);

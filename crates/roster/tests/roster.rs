@@ -119,6 +119,17 @@ fn nobody_votes_while_a_member_that_lives_reaches_the_relay() {
 }
 
 #[test]
+fn who_misses_the_host_without_a_majority_does_not_vote() {
+    let mut roster = roster(2);
+    roster.set_relay(at(0), false);
+    let missing = Missing { term: Term::FIRST, missed: true, relay: false };
+    roster.handle_missing(PeerId(3), missing);
+    let acts = look(&mut roster, 0, &[1]);
+    assert!(acts.iter().all(|act| !matches!(act, Act::Tell(PeerControl::Vote(_)))), "two of four: {acts:?}");
+    assert!(roster.listens_to(PeerId(1)));
+}
+
+#[test]
 fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
     let mut roster = roster(2);
     roster.set_relay(at(0), false);
