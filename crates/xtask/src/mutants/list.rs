@@ -318,13 +318,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "for news in self.roster.greeting() {",
         instead: "for news in self.roster.greeting().drain(..0) {",
         breaks: "a new link does not say under which elected host its sender lives",
-        finder: Test(&[
-            "-p",
-            "samovar-session",
-            "--test",
-            "elections",
-            "a_partition_that_heals_leaves_one_host",
-        ]),
+        finder: Sim("chaos"),
     },
     Mutant {
         name: "ahead-is-not-held",
@@ -364,7 +358,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "by_backups.min().unwrap_or(u64::MAX).min(by_host)",
         instead: "by_backups.max().unwrap_or(u64::MAX).max(by_host).min(by_host)",
         breaks: "an input is accepted when the host alone holds it",
-        finder: Sim("host-crash"),
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "inputs",
+            "an_input_is_accepted_when_host_and_backup_hold_it_and_not_before",
+        ]),
     },
     Mutant {
         name: "accepted-under-a-former-host",
@@ -372,7 +372,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if held.term == self.term()\n            && let Some(feed)",
         instead: "if held.term <= self.term()\n            && let Some(feed)",
         breaks: "what was said to be held under a former term counts under the present one",
-        finder: Sim("host-crash"),
+        finder: Sim("chaos"),
     },
     Mutant {
         name: "inputs-before-collection",
@@ -380,7 +380,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if self.is_host() && !self.inputs.is_collecting() {",
         instead: "if self.is_host() {",
         breaks: "a new host's game gets inputs before those who live have passed on what they hold",
-        finder: Sim("host-crash"),
+        finder: Sim("chaos"),
     },
     Mutant {
         name: "backup-is-passed-nothing",
@@ -388,7 +388,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "feed.pass(keys.iter().copied());",
         instead: "feed.pass(keys.iter().take(0).copied());",
         breaks: "the backups of a new host do not get the inputs that it was passed",
-        finder: Sim("host-crash"),
+        finder: Sim("chaos"),
     },
     Mutant {
         name: "older-stamp-counts",
@@ -399,20 +399,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
         finder: Sim("chaos"),
     },
     Mutant {
-        name: "stamp-without-its-term",
-        file: "crates/objects/src/objects/receive.rs",
-        text: "let fresh = current.is_none_or(|current| stamp > current);",
-        instead: "let fresh = current.is_none_or(|current| stamp.counter > current.counter);",
-        breaks: "a host compares stamps without their terms when it checks who was granted what",
-        finder: Sim("host-crash"),
-    },
-    Mutant {
-        name: "former-owner-speaks",
+        name: "anybody-speaks",
         file: "crates/objects/src/objects/receive.rs",
         text: "if (object.voice, object.stamp) != (from, coded.stamp) {",
-        instead: "if object.voice != from {",
-        breaks: "a state under a former stamp of the same owner overwrites a later one",
-        finder: Sim("chaos"),
+        instead: "if object.stamp != coded.stamp {",
+        breaks: "the state of an object is taken from whoever knows its stamp, and not from its owner only",
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "frames",
+            "mutated_frames_end_with_a_reason_or_change_what_their_sender_owns",
+        ]),
     },
     Mutant {
         name: "host-keeps-deaths-to-itself",
@@ -420,7 +418,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if self.is_host() && is_news {",
         instead: "if self.is_host() && is_news && self.star {",
         breaks: "an end that its owner could not tell everybody before it went is not passed on",
-        finder: Sim("mass-leave"),
+        finder: Test(&["-p", "samovar-objects", "--test", "departures", "an_end_"]),
     },
     Mutant {
         name: "death-not-remembered",
@@ -428,7 +426,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "        self.exhume(id);\n        self.dig(id.creator, (id.number, id.number), stamp);",
         instead: "        self.exhume(id);",
         breaks: "a late announcement brings a destroyed object back",
-        finder: Sim("mass-leave"),
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "orders",
+            "a_destroyed_object_stays_destroyed_in_every_order",
+        ]),
     },
     Mutant {
         name: "grant-outlives-its-host",
@@ -436,7 +440,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if grant.stamp.term < self.term {",
         instead: "if grant.stamp.term > self.term {",
         breaks: "a grant of a deposed host is acted on",
-        finder: Sim("chaos"),
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "exhaustive",
+            "every_order_ends_in_the_state_that_the_protocol_states",
+        ]),
     },
     Mutant {
         name: "counter-before-term",
@@ -444,7 +454,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "    /// The reign in which this ownership began.\n    pub term: Term,\n    /// Grows at each ownership change; the host counts.\n    pub counter: u32,",
         instead: "    /// Grows at each ownership change; the host counts.\n    pub counter: u32,\n    /// The reign in which this ownership began.\n    pub term: Term,",
         breaks: "stamps are compared by their counters, and by their terms only between equals",
-        finder: Sim("chaos"),
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "exhaustive",
+            "every_order_ends_in_the_state_that_the_protocol_states",
+        ]),
     },
     Mutant {
         name: "segment-delivered-twice",
