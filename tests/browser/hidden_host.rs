@@ -106,6 +106,8 @@ async fn a_frozen_tab_hands_over_and_takes_its_seat_back_when_it_wakes() {
     let away = |status: &Status| status.others().count() == 0;
     bob.wait("the frozen one is away", LONG + SETTLE_WITHIN, away).await;
     ann.set_frozen(false).await;
+    // Only what is behind another tab is brought to the front.
+    ann.hide().await;
     ann.show().await;
     comes_back(&ann, &former, &bob, score).await;
     ann.screenshot("woken-up").await;

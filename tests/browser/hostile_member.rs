@@ -113,11 +113,9 @@ async fn garbage_to_the_relay_ends_the_connection_and_nobody_else_notices() {
         eve.tab().evaluate("sessionStorage.clear(), null").await;
     }
     let after = ann.status().await;
-    assert_eq!(
-        (after.term, &after.host, &after.relay),
-        (before.term, &before.host, &before.relay),
-        "{after}"
-    );
+    // A host that is alone for a moment renews its term.
+    assert_eq!((&after.host, &after.relay), (&before.host, &before.relay), "{after}");
+    assert!(after.migrations.is_empty(), "{after}");
     assert_eq!(after.errors, Vec::<String>::new());
     ann.finish().await;
 }

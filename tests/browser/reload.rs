@@ -41,7 +41,8 @@ async fn a_reloaded_tab_takes_its_seat_and_score_back() {
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;
     let (before, after) = reload_after_a_hit(&bob, "Bob", &ann).await;
-    assert_eq!((before.term, &before.host), (after.term, &after.host));
+    // A host that is alone for a moment renews its term.
+    assert_eq!(before.host, after.host);
     let teapots = after.objects_of("teapot").count();
     assert_eq!(teapots, 2, "the old teapot is driven on, or gone: {after}");
     bob.screenshot("reload").await;
