@@ -11,3 +11,4 @@ mod names;
 mod quiet_network;
 mod refusals;
 mod reload;
+mod suspended;
