@@ -490,7 +490,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "generations.receiver.map_or(self.own == Generation::FIRST, |to| to == self.own)",
         instead: "generations.receiver.is_none_or(|to| to == self.own || self.own != Generation::FIRST)",
         breaks: "packets that are meant for a former link are taken for those of the present one",
-        finder: Sim("flapping-link"),
+        finder: Test(&[
+            "-p",
+            "samovar-link",
+            "--test",
+            "pair",
+            "ends_that_begin_anew_at_random_hear_each_other_again_from_the_first_message_on",
+        ]),
     },
     Mutant {
         name: "denial-is-never-heard",
