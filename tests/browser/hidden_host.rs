@@ -33,7 +33,9 @@ async fn playing(relay: &Relay) -> (Player, Player) {
 /// Waits until `heir` hosts in the place of `former` and moves what it took over; prints how long that took.
 async fn succeeds(heir: &Player, former: &Id, before: &Status, since: f64) -> Status {
     let over = |status: &Status| {
+        // The page notes what happened with its next frame.
         status.is_host()
+            && status.migrations.last().is_some_and(|migration| Some(&migration.to) == status.peer.as_ref())
             && status.objects_of("scoreboard").all(|board| Some(&board.owner) == status.peer.as_ref())
             && status.objects_of("teapot").filter(|pot| pot.owner == *former).count() <= 1
     };
