@@ -15,7 +15,7 @@ use crate::{RelayKey, View};
 /// How often a claim is repeated while the host is missed.
 const CLAIM_AGAIN: Duration = Duration::from_millis(250);
 /// A relay that leaves claims unanswered for so long is taken for away.
-const RELAY_ANSWERS_WITHIN: Duration = Duration::from_millis(600);
+const RELAY_ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
 /// How long a resignation may travel to the members until the relay is asked.
 const RESIGNATION_TRAVELS: Duration = Duration::from_millis(40);
 /// A vote that has come to nothing for so long is followed by one in the next term.
