@@ -23,7 +23,7 @@ pub const PROBE_WITHIN: Duration = Duration::from_millis(600);
 /// making the host exceed its own limits.
 pub const PROBE_HOLDS: Duration = Duration::from_millis(100);
 /// How long a claim counts. Claimants repeat theirs twice as often while they miss the host.
-pub const CLAIM_COUNTS_FOR: Duration = Duration::from_millis(500);
+pub const CLAIM_COUNTS_FOR: Duration = Duration::from_millis(750);
 /// How long a host that is not back yet is not taken for gone, from the moment its game is listed again, unless most
 /// of the members miss it. It covers the longest pause of a client between two attempts.
 pub const HOST_GRACE: Duration = Duration::from_millis(6_000);
