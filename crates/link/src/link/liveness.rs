@@ -6,7 +6,9 @@
 //! (PROTOCOL §2.4). A silence of a living peer is therefore made of two parts:
 //!
 //! - *grace*: K, and what arrivals have exceeded it by, as mean and four mean deviations (so a peer whose timers are
-//!   throttled, or a path with jitter, teaches its own grace), and at least 20 ms;
+//!   throttled, or a path with jitter, teaches its own grace), and at least 20 ms; a *stall*, a silence of a living peer
+//!   that nobody would have waited for, is remembered for a minute, since where one was (a TCP connection that lost a
+//!   segment, a page that compiles a shader) others follow;
 //! - *losses*: each further K means that one more packet is missing. Losses come in runs; a run of mean length g goes
 //!   on with the probability 1 − 1/g, so the number lost in a row is geometric, and the probability of a silence that
 //!   lasts s beyond the grace is (1 − 1/g)^(s/K), which is at most 10^(−s / (2.303 (g − ½) K)).
@@ -26,6 +28,12 @@ pub(super) const SLEPT: Duration = Duration::from_millis(2_000);
 const SLACK: Duration = Duration::from_millis(20);
 /// No shorter silence is remarkable.
 const QUIET_MIN: Duration = Duration::from_millis(50);
+/// Who is silent for so much longer than it usually is more than it usually does has stalled.
+const STALL_MIN: Duration = Duration::from_millis(70);
+/// Longer silences are outages. That there was one is no reason to wait for another.
+const STALL_MAX: Duration = Duration::from_millis(600);
+/// A stall counts less and less, and after this time not at all.
+const STALL_FADES: Duration = Duration::from_millis(60_000);
 /// The shortest mean run of losses that is reckoned with.
 const RUN_MIN: f64 = 1.11;
 
@@ -36,6 +44,8 @@ pub(super) struct Liveness {
     /// The mean, and the mean deviation, of what an interval exceeds the promise by, in microseconds.
     excess: f64,
     deviation: f64,
+    /// The worst stall, in microseconds, and when it ended.
+    stall: (f64, Time),
     /// The mean, and the mean deviation, of the interval itself, in microseconds: what is shown as jitter.
     interval: f64,
     jitter: f64,
@@ -43,13 +53,18 @@ pub(super) struct Liveness {
 
 impl Liveness {
     pub(super) fn new(now: Time, keep_alive: Duration) -> Self {
-        Self { keep_alive, heard: now, excess: 0.0, deviation: 0.0, interval: 0.0, jitter: 0.0 }
+        let (heard, stall) = (now, (0.0, now));
+        Self { keep_alive, heard, excess: 0.0, deviation: 0.0, stall, interval: 0.0, jitter: 0.0 }
     }
 
     /// Something of the other end arrived.
     pub(super) fn on_heard(&mut self, now: Time) {
         let interval = now.since(self.heard).as_micros() as f64;
         let excess = (interval - self.keep_alive.as_micros() as f64).max(0.0);
+        let remarkable = self.usual() + STALL_MIN.as_micros() as f64;
+        if interval > remarkable.max(self.stall_at(now)) && interval < STALL_MAX.as_micros() as f64 {
+            self.stall = (interval, now);
+        }
         self.deviation += ((excess - self.excess).abs() - self.deviation) / 16.0;
         self.excess += (excess - self.excess) / 16.0;
         self.jitter += ((interval - self.interval).abs() - self.jitter) / 16.0;
@@ -86,9 +101,20 @@ impl Liveness {
         Duration::from_micros(self.jitter as u64)
     }
 
-    fn grace(&self) -> f64 {
+    /// How long an interval is at most, but for stalls.
+    fn usual(&self) -> f64 {
         let excess = self.excess + 4.0 * self.deviation;
         self.keep_alive.as_micros() as f64 + excess.max(SLACK.as_micros() as f64)
+    }
+
+    /// What the worst stall still counts for.
+    fn stall_at(&self, now: Time) -> f64 {
+        let (stall, ended) = self.stall;
+        stall * (1.0 - now.since(ended).as_micros() as f64 / STALL_FADES.as_micros() as f64).max(0.0)
+    }
+
+    fn grace(&self) -> f64 {
+        self.usual().max(self.stall_at(self.heard))
     }
 
     /// The time that divides the probability of life by ten.
@@ -143,6 +169,25 @@ mod tests {
         let (now, slow) = heard_every(1_000);
         assert_eq!(slow.suspicion(now + Duration::from_millis(1_000), 1.0), 0.0);
         assert!(slow.suspect_at(SUSPECTED, 1.0) > busy.suspect_at(SUSPECTED, 1.0));
+    }
+
+    #[test]
+    fn a_stall_teaches_patience_for_a_minute_and_an_outage_none() {
+        let (now, steady) = heard_every(16);
+        let patience = |liveness: &Liveness| liveness.suspect_at(2.0, 1.0).since(liveness.heard_at());
+        let stall = |ms| {
+            let (now, mut liveness) = heard_every(16);
+            liveness.on_heard(now + Duration::from_millis(ms));
+            (0..200).for_each(|n| liveness.on_heard(now + Duration::from_millis(ms + 16 * n)));
+            liveness
+        };
+        assert!(patience(&stall(350)) > Duration::from_millis(350));
+        assert!(patience(&stall(350)) > patience(&steady));
+        assert_eq!(patience(&stall(2_000)), patience(&steady));
+        let mut stalled = stall(350);
+        stalled.on_heard(now + STALL_FADES + Duration::from_millis(350));
+        (0..200).for_each(|n| stalled.on_heard(now + STALL_FADES.times(2) + Duration::from_millis(16 * n)));
+        assert_eq!(patience(&stalled), patience(&steady));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use samovar_link::{Link, LinkConfig};
 use samovar_wire::control::PeerControl;
 use samovar_wire::{Duration, Generation, PeerId, SortedMap, Time};
 
-use super::{Peering, Phase, Session};
+use super::{Departure, Event, Peering, Phase, Session};
 
 /// Peers whose generation is remembered: more than a peer can have links to.
 const REMEMBERED_MAX: usize = 256;
@@ -52,8 +52,14 @@ impl Session {
         generation
     }
 
-    /// Opens the link to a member that has none: the other end is told everything.
+    /// Opens the link to a member that has none: the other end is told everything. What was under way on a former link
+    /// is lost, so that the game learns that the member left and is back; the game at the other end does, too
+    /// (DESIGN §5.5). In a star messages have other ways.
     pub(super) fn link_member(&mut self, now: Time, peer: PeerId) {
+        if let Some(member) = self.members.get(&peer).filter(|_| !self.is_star()).cloned() {
+            self.push_event(Event::MemberLeft { member: member.clone(), departure: Departure::Gone });
+            self.push_event(Event::MemberJoined { member, resumed: true });
+        }
         self.open_link(now, peer).admitted = true;
         self.greet(now, peer);
         self.objects.add_peer(peer);
