@@ -178,6 +178,7 @@ impl Session {
             peering.hint.take_if(|since| *since + HINT_FADES <= now && silence < Duration::from_millis(500));
         }
         if self.phase != Phase::Member {
+            self.claim_if_abandoned(now);
             return;
         }
         let (missed, doubted) = self.lives(now);
