@@ -504,7 +504,7 @@ impl Roster {
 
     /// Whom this peer wants: the host's heir, or the first in line that it hears (DESIGN §4).
     fn candidate(&self, view: &View, lives: Lives<'_>) -> PeerId {
-        if let Some(heir) = self.heir.filter(|&heir| view.has(heir)) {
+        if let Some(heir) = self.heir.filter(|heir| view.has(*heir) && !lives.missed.contains(heir)) {
             return heir;
         }
         let line = view.succession(self.host);

@@ -347,3 +347,11 @@ fn a_member_that_the_relay_knows_nothing_of_was_removed_when_it_has_missed_its_h
     member.handle_denial(at(3_000), Denial::NotAMember);
     assert_eq!(member.poll_act(), Some(Act::Yield));
 }
+
+#[test]
+fn an_heir_that_is_gone_is_passed_over() {
+    let mut member = roster(3);
+    member.handle_resignation(PeerId(1), PeerId(2));
+    assert_eq!(claims(&look(&mut member, 0, &[1])), [(512, 2)]);
+    assert_eq!(claims(&look(&mut member, 10, &[1, 2])), [(512, 3)]);
+}
