@@ -44,8 +44,12 @@ impl Session {
     pub(super) fn on_hello(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
         // A newcomer that a former host admitted, and died before it heard of it, asks the next host again.
         let greeted = self.links.get_mut(&from).is_some_and(|p| core::mem::replace(&mut p.greeted, true));
-        if !self.roster.is_host() || self.phase != Phase::Member || (greeted && self.view.has(from)) {
+        if greeted && self.view.has(from) {
             return Err(CloseCode::Unexpected);
+        }
+        if !self.roster.is_host() || self.phase != Phase::Member {
+            // It was meant for the host that this peer was when it was sent.
+            return Ok(());
         }
         if hello.version != PROTOCOL_VERSION {
             return Err(CloseCode::VersionMismatch);

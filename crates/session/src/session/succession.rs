@@ -87,14 +87,15 @@ impl Session {
         if self.phase == Phase::Joining {
             if host == self.me() {
                 // No member was left who could have claimed, and the session's state is gone with them.
-                self.drop_link(former, CloseCode::Left);
+                self.drop_link(former, CloseCode::NotAMember);
                 self.objects = super::star::objects_of(&self.config, &self.roster);
                 return self.found(now);
             }
-            // A seat that the former host gave may have died with it: the new one says which it is.
+            // A seat that the former host gave may have died with it: the new one says which it is. This peer does not
+            // leave, so that only this link ends.
             if host != former {
                 self.seat = None;
-                self.drop_link(former, CloseCode::Left);
+                self.drop_link(former, CloseCode::NotAMember);
                 self.ask_to_join(now);
             }
             return;
