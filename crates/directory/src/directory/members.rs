@@ -88,9 +88,7 @@ impl Directory {
             }
             Phase::Entrant(session, peer) | Phase::Entered(session, peer) => {
                 self.detach_peer(now, session, peer, conn);
-                if self.games.get(&session).is_some_and(|game| game.is_empty()) {
-                    self.unlist(now, session, has_left);
-                }
+                self.unlist_empty(now, session, has_left.then_some(peer));
             }
         }
     }
@@ -108,15 +106,17 @@ impl Directory {
         }
     }
 
-    /// The last connection of a game closed. Members that lost theirs may go on over direct links, so that the code
-    /// waits for them.
-    fn unlist(&mut self, now: Time, session: SessionId, has_left: bool) {
-        let Some(game) = self.games.remove(&session) else { return };
+    /// Ends a game without connections. Unless the last of its members has left, some may go on over direct links, and
+    /// the code waits for them.
+    fn unlist_empty(&mut self, now: Time, session: SessionId, left: Option<PeerId>) {
+        let Some(game) = self.games.get(&session).filter(|game| game.is_empty()).cloned() else { return };
+        self.games.remove(&session);
         self.codes.remove(&game.code);
         self.timers.stop(Timer::Probe(session));
         self.timers.stop(Timer::Grace(session));
         if let Some(record) = game.record(session) {
-            if !has_left {
+            let is_last = |left| !game.awaits_host && game.named.iter().all(|named| *named == left);
+            if !left.is_some_and(is_last) {
                 self.reserve_code(now, &record, CODE_KEPT_FOR);
             }
             self.archive(now, record);

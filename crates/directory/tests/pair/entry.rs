@@ -131,7 +131,11 @@ fn a_code_is_free_again_a_while_after_the_last_connection_was_lost() {
     world.kill(1);
     world.run_for(almost(CODE_KEPT_FOR));
     let refused = world.create("TEA");
-    assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)], "its members may come back");
+    assert_eq!(
+        world.events(refused),
+        [ClientEvent::Refused(Refusal::CodeTaken)],
+        "its members may come back"
+    );
     world.run_for(millis(1));
     let founder = world.create("TEA");
     assert_ne!(world.warrant(founder).session, first);
