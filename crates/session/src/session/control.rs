@@ -133,7 +133,8 @@ impl Session {
             self.leavers.insert(peer);
         }
         // A member may have read of this peer in no view yet, and will when its host is further.
-        if code != CloseCode::NotAMember || self.is_host() || !self.view.has(peer) {
+        let is_by_view = matches!(code, CloseCode::NotAMember | CloseCode::SeatTaken);
+        if !is_by_view || self.is_host() || !self.view.has(peer) {
             self.close_to(peer);
         }
         if code.blame() == Blame::Misbehaviour {
