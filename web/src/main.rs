@@ -12,6 +12,7 @@ mod params;
 mod play;
 mod seat;
 mod sound;
+mod tenths;
 mod view;
 
 use wasm_bindgen::prelude::*;

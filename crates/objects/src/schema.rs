@@ -107,6 +107,25 @@ impl Coding {
         }
     }
 
+    /// All that the wire depends on, for [`Schemas::hash`].
+    fn bytes(&self) -> impl Iterator<Item = u8> {
+        let (tag, first, second, step) = match *self {
+            Self::Grid { min, max, step, .. } => (0, min, max, step),
+            Self::Angle { turn, .. } => (1, turn, 0, 0.0),
+            Self::Rotation { limit, .. } => (2, limit, 0, 0.0),
+            Self::Choice { count } => (3, count, 0, 0.0),
+            Self::Exact { .. } => (4, 0, 0, 0.0),
+            Self::Text { max } => (5, i32::from(max), 0, 0.0),
+        };
+        let (motion, rate) = match self.motion() {
+            Motion::Held => (0, 0),
+            Motion::Smooth => (1, 0),
+            Motion::Rated(rate) => (2, rate),
+        };
+        let numbers = [first, second].into_iter().flat_map(i32::to_le_bytes);
+        [tag, self.width() as u8, motion, rate].into_iter().chain(numbers).chain(step.to_bits().to_le_bytes())
+    }
+
     const fn is_possible(&self) -> bool {
         match *self {
             Self::Grid { width, min, max, step, .. } => {
@@ -335,17 +354,14 @@ impl Schemas {
     /// in it.
     #[must_use]
     pub fn hash(&self) -> u64 {
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         for schema in self.0.values() {
-            text.push_str(&format!("{}:", schema.kind.0));
-            for field in &schema.fields {
-                text.push_str(&format!("{:?};", field.coding));
-            }
-            if let Some(place) = schema.place {
-                text.push_str(&format!("place {place};"));
-            }
+            bytes.extend(schema.kind.0.to_le_bytes());
+            // A kind has fewer fields than the number that stands for no place.
+            bytes.extend([schema.fields.len() as u8, schema.place.unwrap_or(u8::MAX)]);
+            schema.fields.iter().for_each(|field| bytes.extend(field.coding.bytes()));
         }
-        let digest = digest(&[b"samovar schemas", text.as_bytes()]);
+        let digest = digest(&[b"samovar schemas", &bytes]);
         u64::from_le_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
     }
 }
@@ -381,5 +397,28 @@ mod tests {
         let hash = |step| Schemas::new().with(schema(step)).hash();
         assert_eq!(hash(0.5), hash(0.5));
         assert_ne!(hash(0.5), hash(0.25));
+    }
+
+    #[test]
+    fn whatever_the_wire_depends_on_is_in_the_bytes() {
+        let coded = [
+            grid(0.5, Motion::Held),
+            grid(0.5, Motion::Smooth),
+            grid(0.5, Motion::Rated(2)),
+            grid(0.5, Motion::Rated(3)),
+            Coding::Grid { width: 2, min: -9, max: 10, step: 0.5, motion: Motion::Held },
+            Coding::Grid { width: 2, min: -10, max: 11, step: 0.5, motion: Motion::Held },
+            Coding::Grid { width: 3, min: -10, max: 10, step: 0.5, motion: Motion::Held },
+            Coding::Angle { turn: 20, motion: Motion::Held },
+            Coding::Angle { turn: 21, motion: Motion::Held },
+            Coding::Rotation { limit: 20, motion: Motion::Held },
+            Coding::Choice { count: 20 },
+            Coding::Exact { width: 1 },
+            Coding::Exact { width: 2 },
+            Coding::Text { max: 20 },
+            Coding::Text { max: 21 },
+        ];
+        let bytes: std::collections::BTreeSet<Vec<u8>> = coded.iter().map(|c| c.bytes().collect()).collect();
+        assert_eq!(bytes.len(), coded.len());
     }
 }

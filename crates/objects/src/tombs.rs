@@ -1,7 +1,5 @@
 //! The memory of destroyed objects: intervals of numbers per creator, with the stamp they died under.
 
-use std::collections::BTreeMap;
-
 use samovar_wire::object::Deaths;
 use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
 
@@ -15,13 +13,13 @@ const CREATORS_MAX: usize = 512;
 /// Ids are sequential per creator, so a run of destroyed objects is one interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Tombs {
-    graves: SortedMap<PeerId, BTreeMap<u32, (u32, Stamp)>>,
+    graves: SortedMap<PeerId, SortedMap<u32, (u32, Stamp)>>,
 }
 
 impl Tombs {
     /// The stamp under which an object is known to have been destroyed.
     pub(crate) fn stamp(&self, id: ObjectId) -> Option<Stamp> {
-        let (_, &(last, stamp)) = self.graves.get(&id.creator)?.range(..=id.number).next_back()?;
+        let (_, &(last, stamp)) = self.graves.get(&id.creator)?.range(&0, &id.number).next_back()?;
         (id.number <= last).then_some(stamp)
     }
 
@@ -38,7 +36,7 @@ impl Tombs {
     /// Whether a run is remembered as one, under its stamp or a higher one.
     pub(crate) fn holds(&self, run: &Deaths) -> bool {
         let graves = self.graves.get(&run.creator);
-        let grave = graves.and_then(|graves| graves.range(..=run.first).next_back());
+        let grave = graves.and_then(|graves| graves.range(&0, &run.first).next_back());
         grave.is_some_and(|(_, &(last, stamp))| last >= run.last && stamp >= run.stamp)
     }
 
@@ -55,8 +53,8 @@ impl Tombs {
     pub(crate) fn bury_run(&mut self, run: &Deaths) {
         let mut first = run.first;
         while let Some(graves) = self.graves.get(&run.creator) {
-            let before = graves.range(..=first).next_back().filter(|(_, (last, _))| *last >= first);
-            let Some((&start, &(end, stamp))) = before.or_else(|| graves.range(first..=run.last).next())
+            let before = graves.range(&0, &first).next_back().filter(|(_, (last, _))| *last >= first);
+            let Some((&start, &(end, stamp))) = before.or_else(|| graves.range(&first, &run.last).next())
             else {
                 break;
             };
@@ -79,7 +77,7 @@ impl Tombs {
     /// Makes room between `start` and `end`, which lie within one grave.
     fn clear(&mut self, creator: PeerId, start: u32, end: u32) {
         let Some(graves) = self.graves.get_mut(&creator) else { return };
-        let Some((&first, &(last, stamp))) = graves.range(..=start).next_back() else { return };
+        let Some((&first, &(last, stamp))) = graves.range(&0, &start).next_back() else { return };
         graves.remove(&first);
         if first < start {
             graves.insert(first, (start - 1, stamp));
@@ -95,7 +93,7 @@ impl Tombs {
             return;
         }
         let graves = self.graves.entry(creator).or_default();
-        if let Some((&start, &(end, before))) = graves.range(..first).next_back()
+        if let Some((&start, &(end, before))) = graves.range(&0, &first).next_back()
             && end.checked_add(1) == Some(first)
             && before == stamp
         {
@@ -108,10 +106,9 @@ impl Tombs {
             last = end;
         }
         graves.insert(first, (last, stamp));
-        if graves.len() > INTERVALS_MAX
-            && let Some(lowest) = graves.keys().copied().find(|&start| start != first)
-        {
-            graves.remove(&lowest);
+        if graves.len() > INTERVALS_MAX {
+            let lowest = graves.keys().copied().find(|&start| start != first);
+            lowest.and_then(|lowest| graves.remove(&lowest));
         }
     }
 
@@ -132,7 +129,7 @@ impl Tombs {
 
     /// How many intervals are held, for the check that memory is bounded.
     pub(crate) fn len(&self) -> usize {
-        self.graves.values().map(BTreeMap::len).sum()
+        self.graves.values().map(SortedMap::len).sum()
     }
 
     /// Forgets what a creator left, once nobody can speak of its objects any more.
@@ -145,6 +142,7 @@ impl Tombs {
 mod tests {
     use super::*;
     use samovar_wire::{Entropy, Term};
+    use std::collections::BTreeMap;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 

@@ -150,6 +150,12 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.0.first().map(|(key, value)| (key, value))
     }
 
+    /// The last entry.
+    #[must_use]
+    pub fn last_key_value(&self) -> Option<(&K, &V)> {
+        self.0.last().map(|(key, value)| (key, value))
+    }
+
     /// The first entry behind this key, and round to the first of all.
     #[must_use]
     pub fn next_after(&self, key: &K) -> Option<(&K, &V)> {
@@ -158,7 +164,7 @@ impl<K: Ord, V> SortedMap<K, V> {
     }
 
     /// The entries whose keys are in a range.
-    pub fn range(&self, from: &K, to: &K) -> impl DoubleEndedIterator<Item = (&K, &V)> {
+    pub fn range(&self, from: &K, to: &K) -> impl DoubleEndedIterator<Item = (&K, &V)> + use<'_, K, V> {
         let start = self.find(from).unwrap_or_else(|at| at);
         let end = self.find(to).map_or_else(|at| at, |at| at + 1).max(start);
         self.0[start..end].iter().map(|(key, value)| (key, value))
@@ -398,6 +404,7 @@ mod tests {
             assert!(map.range(&key, &(key + 9)).eq(plain.range(key..=key + 9)));
             let next = plain.range(key + 1..).next().or(plain.first_key_value());
             assert_eq!(map.next_after(&key), next);
+            assert_eq!(map.last_key_value(), plain.last_key_value());
         }
     }
 

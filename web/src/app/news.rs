@@ -9,6 +9,7 @@ use crate::page::{Problem, RelayState};
 use crate::play::{Ending, News, Wish};
 use crate::seat;
 use crate::sound::Effect;
+use crate::tenths::tenths;
 
 impl App {
     pub(super) fn on_news(&mut self, news: News) {
@@ -44,7 +45,8 @@ impl App {
     fn on_host_changed(&mut self, migration: &Migration) {
         let Some(play) = &self.play else { return };
         let heir = play.name_of(migration.to);
-        let seconds = migration.resumed.since(migration.detected).as_millis_f64() / 1_000.0;
+        let lasted = (migration.resumed.since(migration.detected).as_micros() + 50_000) / 100_000;
+        let seconds = tenths(i32::try_from(lasted).unwrap_or(i32::MAX));
         let went = match migration.cause {
             Cause::Lost => "The host was lost.",
             Cause::Left => "The host left.",
@@ -52,7 +54,7 @@ impl App {
         };
         let heir =
             heir.map_or_else(|| "You are the host now".to_owned(), |name| format!("{name} is the host now"));
-        self.page.toast(&format!("{went} {heir} ({seconds:.1} s)"));
+        self.page.toast(&format!("{went} {heir} ({seconds} s)"));
         self.sound.play(Effect::HostChanged, 0.8, 0.0);
     }
 

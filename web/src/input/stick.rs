@@ -7,6 +7,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{Document, Element, Event, HtmlElement, PointerEvent};
 
 use crate::page::dom::{self, Listener};
+use crate::tenths::tenths;
 
 /// Share of the stick's way around its middle in which it does nothing: a thumb never rests quite still.
 const DEAD_ZONE: f32 = 0.15;
@@ -98,7 +99,8 @@ impl State {
         let y = f64::from(pointer.client_y()) - area.top() - area.height() / 2.0;
         let (x, y) = within(x as f32, y as f32, radius * 0.7);
         self.value.set(deflection(x, y, radius * 0.7));
-        dom::style(&self.knob, "transform", &format!("translate({x:.1}px,{y:.1}px)"));
+        let [x, y] = [x, y].map(|place| tenths((place * 10.0).round() as i32));
+        dom::style(&self.knob, "transform", &format!("translate({x}px,{y}px)"));
     }
 }
 

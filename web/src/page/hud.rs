@@ -10,6 +10,7 @@ use web_sys::{Document, HtmlElement};
 use super::RelayState;
 use super::dom::{self, Text};
 use super::name::clean_name;
+use crate::tenths::tenths;
 
 /// Rows of the score list at most: a session that claims more members than this is not drawn in full.
 const ROWS_MAX: usize = 32;
@@ -349,7 +350,7 @@ fn links(players: &[PlayerRow]) -> String {
 }
 
 fn kilobytes(bytes: u32) -> String {
-    format!("{}.{}", bytes / 1000, bytes % 1000 / 100)
+    tenths((bytes / 100) as i32)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use web_sys::{Document, HtmlElement};
 
 use super::dom::{self, Text};
 use super::name::clean_name;
+use crate::tenths::tenths;
 
 /// Labels drawn at most, whatever a session claims.
 const LABELS_MAX: usize = 64;
@@ -103,7 +104,7 @@ impl Shown {
         // Half pixels are finer than the eye and save most writes of a standing teapot. Casts saturate; NaN is 0.
         let place = ((label.x * 2.0).round() as i32, (label.y * 2.0).round() as i32);
         if self.place != place {
-            let (x, y) = (f64::from(place.0) / 2.0, f64::from(place.1) / 2.0);
+            let (x, y) = (tenths(place.0.saturating_mul(5)), tenths(place.1.saturating_mul(5)));
             dom::style(&self.root, "transform", &format!("translate({x}px,{y}px) translate(-50%,-100%)"));
             self.place = place;
         }

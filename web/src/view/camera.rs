@@ -52,9 +52,8 @@ impl Rig {
         self.eye = pose.focus - ahead * pose.distance + Vec3::unit_z() * pose.height;
         let target = pose.focus + ahead * pose.lead + Vec3::unit_z() * pose.lift;
         let point = |v: Vec3| Point3::new(v.x, v.y, v.z);
-        self.view_projection =
-            three_d::perspective(three_d::radians(field_of_view(aspect)), aspect, 0.4, 120.0)
-                * Mat4::look_at_rh(point(self.eye), point(target), Vec3::unit_z());
+        self.view_projection = perspective(field_of_view(aspect), aspect, 0.4, 120.0)
+            * Mat4::look_at_rh(point(self.eye), point(target), Vec3::unit_z());
     }
 
     /// Where a place of the world is in the picture: 0 to 1 from left and from top, or `None` when it is not in it.
@@ -123,6 +122,17 @@ impl Pose {
     }
 }
 
+/// Into clip space, from what is seen under a vertical angle between two distances. That of three-d checks what it is
+/// given, and brings along all that it takes to show a float in a panic.
+fn perspective(angle: f32, aspect: f32, near: f32, far: f32) -> Mat4 {
+    let zoom = 1.0 / (angle / 2.0).tan();
+    let mut matrix = Mat4::from_nonuniform_scale(zoom / aspect, zoom, (far + near) / (near - far));
+    matrix.z.w = -1.0;
+    matrix.w.z = 2.0 * far * near / (near - far);
+    matrix.w.w = 0.0;
+    matrix
+}
+
 /// The vertical field of view in radians: 42 degrees, or in a tall picture what makes 42 degrees across, at most 70.
 fn field_of_view(aspect: f32) -> f32 {
     let across = 42f32.to_radians();
@@ -178,6 +188,13 @@ mod tests {
         rig.follow(Subject::Teapot(Vec3::unit_x(), TAU - 0.1), 1.5, 0.05);
         let yaw = rig.pose.map(|pose| pose.yaw).expect("it has followed once");
         assert!(!(0.1..=TAU - 0.1).contains(&yaw), "{yaw}");
+    }
+
+    #[test]
+    fn the_perspective_is_that_of_three_d() {
+        let (ours, theirs) =
+            (perspective(0.8, 1.6, 0.4, 120.0), three_d::perspective(three_d::radians(0.8), 1.6, 0.4, 120.0));
+        assert_eq!(ours, theirs);
     }
 
     #[test]

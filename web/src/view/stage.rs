@@ -240,7 +240,11 @@ impl Shadow {
         let eye = key * 30.0;
         let look =
             Mat4::look_at_rh(Point3::new(eye.x, eye.y, eye.z), Point3::new(0.0, 0.0, 0.0), Vec3::unit_z());
-        let projection = three_d::ortho(-reach, reach, -height, height, 10.0, 50.0) * look;
+        // In sight is what lies between 10 and 50 from the eye.
+        let (near, far) = (10.0, 50.0);
+        let slab = Mat4::from_nonuniform_scale(1.0, 1.0, 2.0 / (near - far))
+            * Mat4::from_translation(Vec3::unit_z() * ((near + far) / 2.0));
+        let projection = Mat4::from_nonuniform_scale(1.0 / reach, 1.0 / height, 1.0) * slab * look;
         Self { map, projection }
     }
 

@@ -1,5 +1,7 @@
 //! Members and ownership: who is there, who hosts, who gets what the gone have left.
 
+use std::collections::BTreeSet;
+
 use samovar_wire::limits::OBJECTS_AT_HOST_MAX;
 use samovar_wire::object::Orphan;
 use samovar_wire::{ObjectId, PeerId, Stamp, Term};
@@ -19,7 +21,9 @@ impl Objects {
             self.aside.insert(peer);
             return;
         }
-        let told = self.slots.iter().filter(|o| self.tells_of(o) && o.owner != peer).map(|o| o.id).collect();
+        // To collect them would sort them once more: machine code that nothing else in the page needs.
+        let mut told = BTreeSet::new();
+        told.extend(self.slots.iter().filter(|o| self.tells_of(o) && o.owner != peer).map(|o| o.id));
         // A newcomer may hear late of what ended before it came.
         let deaths_due = self.is_host();
         self.replicas.entry(peer).or_insert_with(|| Replica::of(told, deaths_due));
