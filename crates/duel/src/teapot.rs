@@ -125,7 +125,8 @@ impl Drive {
         let reached = around.push_out(driven);
         if reached != driven {
             let along = dot(sub(reached, self.position), ahead) / STEP;
-            let useful = along.clamp(self.speed.min(0.0), self.speed.max(0.0));
+            // Not `clamp`: it checks its bounds, and a panic that shows them brings all of float formatting along.
+            let useful = along.max(self.speed.min(0.0)).min(self.speed.max(0.0));
             self.speed += (useful - self.speed) * SCRAPE * STEP;
         }
         self.velocity = clamp_length(scale(sub(reached, self.position), 1.0 / STEP), TOP_SPEED);

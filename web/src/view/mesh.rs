@@ -145,7 +145,8 @@ impl MeshData {
                 let (n, u, v) = (axes[axis] * side, axes[(axis + 1) % 3], axes[(axis + 2) % 3]);
                 self.grid(3, 3, paint, |column, row| {
                     let flat = n * half + u * steps[column] + v * steps[row];
-                    let core = flat.map(|c| c.clamp(-inner, inner));
+                    // Not `clamp`: it checks its bounds and shows them, which takes kilobytes of machine code.
+                    let core = flat.map(|c| c.max(-inner).min(inner));
                     let normal = (flat - core).normalize();
                     (core + normal * round, normal)
                 });
