@@ -9,8 +9,6 @@ pub fn tenths(number: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
     fn the_last_digit_is_behind_the_point() {
