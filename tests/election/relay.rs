@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use samovar_directory::{ConnId, Directory, DirectoryConfig, Output, Request, TermRecord};
 use samovar_roster::RelayKey;
-use samovar_wire::relay::{Denial, Enter, Entered, FromRelay, Purpose, RelayFrame, ToRelay};
+use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, RelayFrame, ToRelay};
 use samovar_wire::{GameCode, PROTOCOL_VERSION, Warrant};
 
 use crate::world::{Member, Mind, RELAY, World};
