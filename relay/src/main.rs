@@ -79,6 +79,10 @@ struct ServeArgs {
     /// Directory of the built page, read at the start; without it the page that was built in, if any.
     #[arg(long, value_name = "DIR")]
     web: Option<PathBuf>,
+    /// Hosts games itself: one, under this code (REFEREE unless told), and a further one whenever all are full. When the
+    /// relay dies their players go on by themselves.
+    #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "REFEREE", value_parser = game_code)]
+    referee: Option<GameCode>,
 }
 
 fn main() -> ExitCode {
@@ -114,13 +118,13 @@ fn play(args: BotsArgs) -> Result<(), String> {
 }
 
 fn serve(args: ServeArgs) -> Result<(), RelayError> {
-    let ServeArgs { listen, data, web } = args;
+    let ServeArgs { listen, data, web, referee } = args;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|source| RelayError::System { what: "start its threads", source })?;
     runtime.block_on(async {
-        let relay = Relay::bind(ServeConfig { listen, data, web }).await?;
+        let relay = Relay::bind(ServeConfig { listen, data, web, referee }).await?;
         println!("listening on http://{}/", relay.address());
         // Whoever reads this line through a pipe wants it now. That nobody does is no reason to stop.
         std::io::stdout().flush().ok();

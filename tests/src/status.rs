@@ -77,6 +77,8 @@ pub struct Member {
     pub is_self: bool,
     /// Whether a program plays.
     pub is_robot: bool,
+    /// Whether it has no teapot.
+    pub is_spectator: bool,
     /// `self`, `direct` or `relayed`.
     pub path: String,
     /// Round trip in milliseconds.

@@ -4,7 +4,7 @@ use samovar_session::{Object, Role, Session, Suspension};
 use samovar_wire::{ObjectId, PeerId, Stamp, Time};
 use serde::Serialize;
 
-use crate::game::{Duel, is_program, kind_name, kinematics};
+use crate::game::{Duel, is_program, is_spectator, kind_name, kinematics};
 use crate::journal::{Journal, cause_word};
 use crate::player::PlayerKey;
 
@@ -77,6 +77,7 @@ struct MemberStatus {
     score: u16,
     is_self: bool,
     is_robot: bool,
+    is_spectator: bool,
     path: PathWord,
     rtt_ms: Option<f64>,
     visible: bool,
@@ -170,6 +171,7 @@ fn members(session: &Session, duel: &Duel, outside: &Outside<'_>) -> Vec<MemberS
             score: duel.score(PlayerKey::Seat(member.record.seat.0)).unwrap_or(0),
             is_self: member.peer == me,
             is_robot: is_program(member.record.attributes),
+            is_spectator: is_spectator(member.record.attributes),
             path: (outside.path)(member.peer),
             rtt_ms: session.round_trip(member.peer).map(|rtt| rtt.as_millis_f64()),
             visible: member.record.standing.visible,
@@ -184,6 +186,7 @@ fn members(session: &Session, duel: &Duel, outside: &Outside<'_>) -> Vec<MemberS
         score,
         is_self: false,
         is_robot: true,
+        is_spectator: false,
         path: if host == me { PathWord::Myself } else { path },
         rtt_ms: None,
         visible: true,

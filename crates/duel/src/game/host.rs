@@ -9,7 +9,7 @@ use samovar_wire::view::SeatRecord;
 use samovar_wire::{Duration, ObjectId, SortedMap, Term, Time};
 
 use super::board::TakeOver;
-use super::kinds::{glaze_of, motion_of};
+use super::kinds::{glaze_of, is_spectator, motion_of};
 use super::pilot::{Pilot, Stretch, refill};
 use super::{Duel, Tick, positions};
 use crate::arena::{SPAWN_POINTS, TEA_TABLE};
@@ -103,16 +103,18 @@ impl Duel {
         self.board.create(tick.now, session);
     }
 
-    /// A row for every member; none for a seat that is given up.
+    /// A row for every member that plays; none for a seat that is given up.
     fn keep_rows(&mut self, session: &Session) {
         let rows = &mut self.board.rows;
-        let is_seat = |number: u16| session.view().seats().any(|record| record.seat.0 == number);
+        let plays = |record: &SeatRecord| !is_spectator(record.attributes);
+        let is_seat =
+            |number: u16| session.view().seats().any(|record| record.seat.0 == number && plays(record));
         let given_up = |player| matches!(player, PlayerKey::Seat(number) if !is_seat(number));
         let gone: Vec<_> = rows.rows().map(|row| row.player).filter(|&player| given_up(player)).collect();
         for player in gone {
             rows.leave(player);
         }
-        for member in session.view().members() {
+        for member in session.view().members().filter(|member| plays(member.record)) {
             let player = PlayerKey::Seat(member.record.seat.0);
             let (name, glaze) = looks(member.record);
             if rows.row(player).is_some_and(|row| row.name == name && row.glaze == glaze) {

@@ -3,6 +3,7 @@
 use samovar_directory::{ClientEvent, ClientRequest};
 use samovar_session::{Event, Session, SessionConfig};
 use samovar_wire::relay::{Denial, Entered, Listing};
+use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Mode, PeerId, Time};
 
 use super::{PathPolicy, Peer, PeerEvent, Request, Transmit};
@@ -130,9 +131,11 @@ impl Peer {
         }
         if session.is_host() {
             let view = session.view();
-            let players = view.members().count().min(255) as u8;
+            let spectators = view.members().filter(|m| m.record.attributes & SPECTATOR != 0).count();
+            let players = (view.members().count() - spectators).min(255) as u8;
+            let capacity = view.capacity().saturating_sub(spectators.min(255) as u8);
             let host_name = session.seat_of(session.me()).map(|seat| seat.name.clone()).unwrap_or_default();
-            let listing = Listing { players, capacity: view.capacity(), open: true, host_name };
+            let listing = Listing { players, capacity, open: true, host_name };
             self.client.set_listing(now, listing);
             let view = (session.term(), session.view().number());
             if self.shown_view.replace(view) != Some(view) {
