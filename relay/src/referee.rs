@@ -137,12 +137,10 @@ impl Table {
             Fate::Playing => {
                 self.seat.is_taken();
                 self.joins_next = true;
-                if self.code.is_none() || state == State::Setting {
-                    self.code = code;
-                }
+                self.code = code;
             }
-            Fate::Waiting => {}
-            Fate::Away | Fate::Over(_) => self.come_back(now, &fate).await,
+            Fate::Waiting if now - self.since < KEPT_FOR => {}
+            Fate::Waiting | Fate::Away | Fate::Over(_) => self.come_back(now, &fate).await,
         }
     }
 
@@ -157,6 +155,7 @@ impl Table {
             let code = self.code.as_ref().map(ToString::to_string);
             tracing::info!(code, ?fate, "the referee was not at its table, and tries again");
             self.joins_next = !joins;
+            self.since = now;
         }
     }
 }
