@@ -255,7 +255,7 @@ mod tests {
             ("[::]:8080", "ws://[::1]:8080/ws"),
             ("10.0.0.7:80", "ws://10.0.0.7:80/ws"),
         ] {
-            assert_eq!(web_socket_url(listens.parse().unwrap()), url);
+            assert_eq!(web_socket_url(listens.parse().expect("an address")), url);
         }
     }
 }
