@@ -12,6 +12,7 @@ use samovar_duel::game;
 use samovar_duel::player::Glaze;
 use samovar_peer::{PathPolicy, Peer};
 use samovar_peer_native::entropy;
+use samovar_session::Topology;
 use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
@@ -138,6 +139,7 @@ fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8)
         attributes: game::attributes(glaze, true),
         capacity: CAPACITY,
         robots: 0,
+        topology: Topology::Mesh,
     };
     Seat::take(looks, code.map_or(Purpose::Create(None), Purpose::Join))
 }

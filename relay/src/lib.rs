@@ -17,4 +17,5 @@ mod socket;
 mod store;
 
 pub use error::RelayError;
+pub use referee::RefereeConfig;
 pub use server::{Relay, ServeConfig};

@@ -14,7 +14,7 @@ use futures_util::future::join_all;
 use samovar_duel::game::{attributes, is_spectator};
 use samovar_duel::player::Glaze;
 use samovar_peer::{PathPolicy, Peer};
-use samovar_session::Session;
+use samovar_session::{Session, Topology};
 use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
 use samovar_wire::view::SPECTATOR;
@@ -39,12 +39,20 @@ const SET_WITHIN: Duration = Duration::from_secs(5);
 /// How long a further table may be empty, or out of reach, before it is given up.
 const KEPT_FOR: Duration = Duration::from_secs(30);
 
+/// What a referee is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefereeConfig {
+    /// The code of the first table.
+    pub code: GameCode,
+    /// Who has a link to whom at the tables that it founds.
+    pub topology: Topology,
+}
+
 /// A host of tables.
 #[derive(Debug)]
 pub(crate) struct Referee {
     url: String,
-    /// The code of the first table.
-    code: GameCode,
+    config: RefereeConfig,
 }
 
 struct Table {
@@ -74,8 +82,8 @@ enum State {
 
 impl Referee {
     /// The referee of the relay that listens at `address`.
-    pub(crate) fn new(address: SocketAddr, code: GameCode) -> Self {
-        Self { url: web_socket_url(address), code }
+    pub(crate) fn new(address: SocketAddr, config: RefereeConfig) -> Self {
+        Self { url: web_socket_url(address), config }
     }
 
     /// Keeps tables until it is told to stop, or whoever could tell is gone; then hands them over and leaves.
@@ -106,22 +114,23 @@ impl Referee {
             tables.remove(index).seat.stop().await;
         }
         if is_table_wanted(&states) {
-            let code = tables.is_empty().then(|| self.code.clone());
-            tables.push(Table::set(now, &self.url, code));
+            let code = tables.is_empty().then(|| self.config.code.clone());
+            tables.push(Table::set(now, self, code));
         }
     }
 }
 
 impl Table {
-    fn set(now: Instant, url: &str, code: Option<GameCode>) -> Self {
+    fn set(now: Instant, referee: &Referee, code: Option<GameCode>) -> Self {
         let looks = Looks {
-            url: url.to_owned(),
+            url: referee.url.clone(),
             paths: PathPolicy::Relayed,
             bind: Vec::new(),
             name: NAME.to_owned(),
             attributes: attributes(Glaze::default(), true) | SPECTATOR,
             capacity: PLAYERS + 1,
             robots: ROBOTS,
+            topology: referee.config.topology,
         };
         let seat = Seat::take(looks, Purpose::Create(code.clone()));
         Self { seat, code, state: State::Setting, since: now, joins_next: true }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use samovar_duel::game::{self, Duel, DuelConfig};
 use samovar_duel::robot::Robot;
-use samovar_peer::{PathPolicy, Peer, PeerConfig};
+use samovar_peer::{PathPolicy, Peer, PeerConfig, Rules};
 use samovar_peer_native::{NativeConfig, NativePeer, entropy};
+use samovar_session::Topology;
 use samovar_wire::Time;
 use samovar_wire::relay::Purpose;
 use tokio::time::Instant;
@@ -31,6 +32,8 @@ pub(crate) struct Looks {
     pub(crate) capacity: u8,
     /// Robots of a game that it founds.
     pub(crate) robots: u8,
+    /// Of a game that it founds.
+    pub(crate) topology: Topology,
 }
 
 /// A place in a game.
@@ -95,7 +98,7 @@ impl Looks {
             schemas: game::schemas(),
             paths: self.paths,
             capacity: self.capacity,
-            rules: samovar_peer::Rules::default(),
+            rules: Rules { topology: self.topology, ..Rules::default() },
         };
         let duel = Duel::new(DuelConfig { seed, robots: self.robots, is_resuming: ticket.is_some() });
         let player = Player::new(peer.name.clone(), duel, Robot::new(seed), memory);

@@ -15,7 +15,7 @@ use axum::routing::get;
 use axum::serve::ListenerExt as _;
 use axum::{Json, Router};
 use samovar_directory::{Directory, DirectoryConfig};
-use samovar_wire::{GameCode, Time};
+use samovar_wire::Time;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -24,7 +24,7 @@ use tokio::time::timeout;
 use crate::error::RelayError;
 use crate::hub::Hub;
 use crate::page::Page;
-use crate::referee::Referee;
+use crate::referee::{Referee, RefereeConfig};
 use crate::socket;
 use crate::store::{self, Store};
 
@@ -43,8 +43,8 @@ pub struct ServeConfig {
     pub data: PathBuf,
     /// Directory of the built page; without it the one that was built in, if any.
     pub web: Option<PathBuf>,
-    /// Whether the relay hosts games itself, and the code of the first.
-    pub referee: Option<GameCode>,
+    /// Whether the relay hosts games itself, and how.
+    pub referee: Option<RefereeConfig>,
 }
 
 /// A relay that listens; nobody is answered before [`Relay::run`].
@@ -83,7 +83,7 @@ impl Relay {
             listener.local_addr().map_err(|source| RelayError::Listen { address: listen, source })?;
         let (hub, disk) = open_hub(data).await?;
         let router = router(Arc::clone(&hub), page);
-        let referee = referee.map(|code| Referee::new(address, code));
+        let referee = referee.map(|config| Referee::new(address, config));
         Ok(Self { listener, address, router, hub, disk, referee })
     }
 

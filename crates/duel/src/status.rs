@@ -1,6 +1,6 @@
 //! A peer's status as plain JSON: `samovar.status()` of the page, one line of a robot (docs/automation.md).
 
-use samovar_session::{Object, Role, Session, Suspension};
+use samovar_session::{Object, Role, Session, Suspension, Topology};
 use samovar_wire::{ObjectId, PeerId, Stamp, Time};
 use serde::Serialize;
 
@@ -141,7 +141,10 @@ impl Status {
             term: session.term().0,
             host: session.host().to_string(),
             backup: session.view().backup().map(|backup| backup.to_string()),
-            topology: "mesh",
+            topology: match session.topology() {
+                Topology::Mesh => "mesh",
+                Topology::Star => "star",
+            },
             relay: relay_word(outside.relay_connected),
             members: members(session, duel, outside),
             objects: session.objects().map(|object| object_status(object, time)).collect(),
