@@ -6,7 +6,7 @@ use samovar_tests::bots::Bots;
 use samovar_tests::place::Place;
 use samovar_tests::player::{JOIN_WITHIN, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
-use samovar_tests::status::Status;
+use samovar_tests::status::{Member, Status};
 use samovar_tests::wait;
 use serde_json::json;
 
@@ -16,8 +16,8 @@ const CODE: &str = "REFEREE";
 /// A referee that was told to found a game may have to wait until the relay keeps its old code for nobody any more.
 const BACK_WITHIN: Duration = Duration::from_secs(45);
 
-async fn refereed() -> Relay {
-    let relay = Relay::start_with(&Place::here(), &["--referee"]);
+async fn refereed(more: &[&'static str]) -> Relay {
+    let relay = Relay::start_with(&Place::here(), &[&["--referee"], more].concat());
     let expected = json!({ "code": CODE, "players": 0, "capacity": 8, "host": "The relay", "open": true });
     wait::until("the referee's table is listed", SETTLE_WITHIN, async || match relay.listed(CODE) {
         Some(listed) if listed == expected => Ok(()),
@@ -33,15 +33,16 @@ fn is_refereed(status: &Status) -> bool {
     host.is_some_and(|host| host.is_spectator && host.name == "The relay")
 }
 
-/// Whether so many play, all with direct links to each other.
+/// Whether so many play, with direct paths between all who have links: in a star those are the backup's.
 fn are_linked(all: &[Status], players: usize) -> bool {
-    all.len() == players
-        && all.iter().all(|status| {
-            let others: Vec<_> = status.others().filter(|each| !each.is_spectator).collect();
-            others.len() == players - 1
-                && others.iter().all(|each| each.path == "direct")
-                && status.backup.is_some()
-        })
+    let is_linked = |status: &Status| {
+        let others = || status.others().filter(|each| !each.is_spectator);
+        let has_link = |other: &&Member| {
+            status.topology == "mesh" || status.is_backup() || Some(&other.peer) == status.backup.as_ref()
+        };
+        others().count() == players - 1 && others().filter(has_link).all(|each| each.path == "direct")
+    };
+    all.len() == players && all.iter().all(|status| status.backup.is_some() && is_linked(status))
 }
 
 async fn seat(relay: &Relay, players: u8) -> Bots {
@@ -74,11 +75,20 @@ async fn assert_moves(bots: &mut Bots, before: &Status) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn players_of_a_referee_elect_one_of_themselves_when_the_relay_is_killed_and_it_sits_down_again() {
-    let mut relay = refereed().await;
+    relay_dies(refereed(&[]).await, "mesh").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn players_in_a_referees_star_do_so_too() {
+    relay_dies(refereed(&["--star"]).await, "star").await;
+}
+
+async fn relay_dies(mut relay: Relay, topology: &str) {
     let mut bots = seat(&relay, 3).await;
     // Some reports, to know how session time runs; and points.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let before = bots.newest();
+    assert!(before.iter().all(|status| status.topology == topology), "{}", before[0]);
     let since = Instant::now();
     relay.kill();
     let term = before[0].term;
@@ -93,7 +103,7 @@ async fn players_of_a_referee_elect_one_of_themselves_when_the_relay_is_killed_a
     let after = bots.wait("the players have a host among them", SETTLE_WITHIN, elected).await;
     let host = after.iter().find(|status| status.is_host()).expect("one of them hosts");
     println!(
-        "the relay and its referee killed: {:.0} ms until a player hosted",
+        "{topology}, the relay and its referee killed: {:.0} ms until a player hosted",
         bots.resumed_after(host, since)
     );
     for (name, points) in before[0].scores().iter().filter(|(name, _)| *name != "The relay") {
@@ -119,7 +129,7 @@ async fn players_of_a_referee_elect_one_of_themselves_when_the_relay_is_killed_a
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_referee_hosts_the_table_again_that_its_last_players_left() {
-    let relay = refereed().await;
+    let relay = refereed(&[]).await;
     let bots = seat(&relay, 2).await;
     drop(bots);
     wait::until("nobody plays", SETTLE_WITHIN, async || match relay.listed(CODE) {
@@ -132,7 +142,7 @@ async fn a_referee_hosts_the_table_again_that_its_last_players_left() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_referee_sets_a_further_table_when_all_are_full() {
-    let relay = refereed().await;
+    let relay = refereed(&[]).await;
     let mut bots =
         Bots::start(&Place::here(), &relay, &["--game", CODE, "--count", "8", "--path", "relayed"]);
     let seated = |all: &[Status]| all.len() == 8 && all.iter().all(is_refereed);

@@ -43,7 +43,7 @@ pub struct Status {
     pub host: Option<Id>,
     /// Who takes over.
     pub backup: Option<Id>,
-    /// `mesh`.
+    /// `mesh` or `star`.
     pub topology: String,
     /// `connected` or `lost`.
     pub relay: String,
