@@ -2,7 +2,7 @@
 
 use samovar_directory::{Client, ClientConfig, ClientEvent, ClientRequest};
 use samovar_session::{Event, Session, SessionConfig, Topology};
-use samovar_wire::relay::{Denial, Entered, Listing, Purpose, Refusal};
+use samovar_wire::relay::{Entered, Listing, Purpose, Refusal};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Time};
 
@@ -116,7 +116,7 @@ impl Peer {
             }
             ClientEvent::Denied(_, denial) => {
                 if let Some(session) = &mut self.session {
-                    session.handle_denial(now, denial == Denial::HostIsAlive);
+                    session.handle_denial(now, denial);
                 }
             }
             ClientEvent::Gone(peer) => {
