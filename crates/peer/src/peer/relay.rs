@@ -83,7 +83,9 @@ impl Peer {
         match event {
             ClientEvent::Entered(entered) => self.on_entered(now, entered),
             ClientEvent::Refused(Refusal::Parameters)
-                if !self.has_adopted && matches!(self.config.purpose, Purpose::Join(_)) =>
+                if !self.has_adopted
+                    && self.session.is_none()
+                    && matches!(self.config.purpose, Purpose::Join(_)) =>
             {
                 self.adopt_topology(now);
             }
