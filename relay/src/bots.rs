@@ -3,23 +3,22 @@
 //! Each prints its status as one line of JSON a second on the standard output, in the shape of the page's
 //! `samovar.status()` (docs/automation.md). One that the others went on without takes its seat back by itself.
 
-mod player;
-
 use std::fmt;
 use std::io::Write as _;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use samovar_duel::game::{self, Duel, DuelConfig};
+use samovar_duel::game;
 use samovar_duel::player::Glaze;
-use samovar_duel::robot::Robot;
-use samovar_peer::{PathPolicy, Peer, PeerConfig};
-use samovar_peer_native::{NativeConfig, NativePeer, entropy};
+use samovar_peer::{PathPolicy, Peer};
+use samovar_peer_native::entropy;
+use samovar_session::Topology;
 use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
-use player::{Bot, Fate, Memory};
+use crate::player::{Fate, Player};
+use crate::seat::{Looks, Seat};
 
 /// Robots in one process at most: one game's members.
 pub const BOTS_MAX: u8 = 8;
@@ -31,9 +30,6 @@ const FOUNDED_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often each prints its status.
 const LINE_EVERY: Duration = Duration::from_secs(1);
-/// How long a robot waits before it comes back, which doubles with each time that it did not get in.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LAST_PAUSE: Duration = Duration::from_secs(8);
 
 /// What robots are to do.
 #[derive(Clone, Debug)]
@@ -87,9 +83,9 @@ pub async fn run(config: BotsConfig) -> Result<(), BotsError> {
     let mut seats = Vec::new();
     let mut code = config.game.clone();
     for number in 0..config.count {
-        let seat = Seat::take(&url, &config, code.clone(), number);
+        let seat = take_seat(&url, &config, code.clone(), number);
         if code.is_none() {
-            let founded = founded_code(&seat.peer).await?;
+            let founded = founded_code(&seat).await?;
             eprintln!("playing in {founded}");
             code = Some(founded);
         }
@@ -111,106 +107,56 @@ pub async fn run(config: BotsConfig) -> Result<(), BotsError> {
             next_line = now + LINE_EVERY;
         }
         for seat in &mut seats {
-            let Some((line, fate)) = seat.look(is_line_due).await else { continue };
+            let Some((line, fate)) = look(seat, is_line_due).await else { continue };
             if let Some(line) = line {
                 // Whoever reads this through a pipe may have gone; the robots play on for the others.
                 let _ = writeln!(std::io::stdout(), "{line}");
             }
             match fate {
-                Fate::Playing => seat.pause = FIRST_PAUSE,
+                Fate::Playing => seat.is_taken(),
                 Fate::Waiting => {}
-                Fate::Away => seat.come_back(now, &code).await,
+                Fate::Away => drop(seat.come_back(now, || Purpose::Join(code.clone())).await),
                 Fate::Over(why) => refusal = refusal.or(Some(why)),
             }
         }
     }
     for seat in seats {
-        seat.peer.stop().await;
+        seat.stop().await;
     }
     refusal.map_or(Ok(()), |why| Err(BotsError::NotIn(why)))
 }
 
-/// One robot's place in the game, whichever peer it is at present.
-struct Seat {
-    looks: Looks,
-    peer: NativePeer<Bot>,
-    /// How long it waits before it tries to come back, and until when it waits now.
-    pause: Duration,
-    again: Option<Instant>,
+/// One robot's place in the game.
+fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8) -> Seat {
+    // Robots of several processes shall not all look the same.
+    let [some, ..] = entropy();
+    let glaze = Glaze::new(usize::from(number) + usize::from(some % 3));
+    let looks = Looks {
+        url: url.to_owned(),
+        paths: config.paths,
+        bind: config.bind.clone(),
+        name: format!("Bot {}", number + 1),
+        attributes: game::attributes(glaze, true),
+        capacity: CAPACITY,
+        robots: 0,
+        topology: Topology::Mesh,
+    };
+    Seat::take(looks, code.map_or(Purpose::Create(None), Purpose::Join))
 }
 
-/// What a robot is in each of its peers.
-struct Looks {
-    url: String,
-    paths: PathPolicy,
-    bind: Vec<IpAddr>,
-    number: u8,
-    glaze: Glaze,
-}
-
-impl Seat {
-    fn take(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8) -> Self {
-        // Robots of several processes shall not all look the same.
-        let [some, ..] = entropy();
-        let glaze = Glaze::new(usize::from(number) + usize::from(some % 3));
-        let looks =
-            Looks { url: url.to_owned(), paths: config.paths, bind: config.bind.clone(), number, glaze };
-        let peer = looks.start(code.map_or(Purpose::Create(None), Purpose::Join), Memory::default());
-        Self { looks, peer, pause: FIRST_PAUSE, again: None }
-    }
-
-    /// The status line, if it is wanted, and how the robot is; nothing when its peer has broken down.
-    async fn look(&self, wants_line: bool) -> Option<(Option<String>, Fate)> {
-        let look = move |now, peer: &mut Peer, bot: &mut Bot| {
-            (wants_line.then(|| bot.status(now, peer)), bot.fate.clone())
-        };
-        self.peer.with(look).await
-    }
-
-    /// As another peer, with the ticket, when it has waited for long enough: they may be busy with each other.
-    async fn come_back(&mut self, now: Instant, code: &GameCode) {
-        if *self.again.get_or_insert(now + self.pause) > now {
-            return;
-        }
-        self.again = None;
-        self.pause = (2 * self.pause).min(LAST_PAUSE);
-        let memory = self.peer.with(|_, _, bot| bot.memory()).await.unwrap_or_default();
-        self.peer = self.looks.start(Purpose::Join(code.clone()), memory);
-    }
-}
-
-impl Looks {
-    fn start(&self, purpose: Purpose, memory: Memory) -> NativePeer<Bot> {
-        let [a, b, c, d, e, f, g, h, ..] = entropy();
-        let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-        let ticket = memory.ticket;
-        let peer = PeerConfig {
-            entropy: entropy(),
-            purpose,
-            ticket,
-            name: format!("Bot {}", self.number + 1),
-            attributes: game::attributes(self.glaze, true),
-            params: game::params(),
-            schemas: game::schemas(),
-            paths: self.paths,
-            capacity: CAPACITY,
-            rules: samovar_peer::Rules::default(),
-        };
-        let duel = Duel::new(DuelConfig { seed, robots: 0, is_resuming: ticket.is_some() });
-        let bot = Bot::new(peer.name.clone(), duel, Robot::new(seed), memory);
-        let mut native = NativeConfig::default();
-        if !self.bind.is_empty() {
-            native.bind.clone_from(&self.bind);
-        }
-        NativePeer::start(self.url.clone(), peer, native, bot)
-    }
+/// The status line, if it is wanted, and how the robot is; nothing when its peer has broken down.
+async fn look(seat: &Seat, wants_line: bool) -> Option<(Option<String>, Fate)> {
+    let look = move |now, peer: &mut Peer, bot: &mut Player| {
+        (wants_line.then(|| bot.status(now, peer)), bot.fate.clone())
+    };
+    seat.with(look).await
 }
 
 /// Waits until the founder's game has a code.
-async fn founded_code(bot: &NativePeer<Bot>) -> Result<GameCode, BotsError> {
+async fn founded_code(founder: &Seat) -> Result<GameCode, BotsError> {
     let deadline = Instant::now() + FOUNDED_WITHIN;
     loop {
-        let looked = bot.with(|_, peer, bot| (peer.code().cloned(), bot.fate.clone())).await;
+        let looked = founder.with(|_, peer, bot| (peer.code().cloned(), bot.fate.clone())).await;
         match looked {
             Some((Some(code), _)) => return Ok(code),
             Some((None, Fate::Over(why))) => return Err(BotsError::NotIn(why)),

@@ -1,16 +1,21 @@
 //! The relay: a native server around [`samovar_directory::Directory`].
 //!
 //! It moves bytes and time between sockets, disk and the directory, forwards packets without reading them, and
-//! serves the page. It decides nothing about games: that is the directory's.
+//! serves the page. It decides nothing about games: that is the directory's. Beside it, and only when asked, a referee
+//! hosts games in the same process; the relay knows it for a peer like any other.
 
 pub mod bots;
 mod error;
 mod hub;
 mod outbox;
 mod page;
+mod player;
+mod referee;
+mod seat;
 mod server;
 mod socket;
 mod store;
 
 pub use error::RelayError;
+pub use referee::RefereeConfig;
 pub use server::{Relay, ServeConfig};

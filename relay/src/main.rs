@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use samovar_peer::PathPolicy;
 use samovar_relay::bots::{self, BOTS_MAX, BotsConfig};
-use samovar_relay::{Relay, RelayError, ServeConfig};
+use samovar_relay::{RefereeConfig, Relay, RelayError, ServeConfig};
+use samovar_session::Topology;
 use samovar_wire::GameCode;
 use tracing_subscriber::EnvFilter;
 
@@ -79,6 +80,13 @@ struct ServeArgs {
     /// Directory of the built page, read at the start; without it the page that was built in, if any.
     #[arg(long, value_name = "DIR")]
     web: Option<PathBuf>,
+    /// Hosts games itself: one, under this code (REFEREE unless told), and a further one whenever all are full. When the
+    /// relay dies their players go on by themselves.
+    #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "REFEREE", value_parser = game_code)]
+    referee: Option<GameCode>,
+    /// Makes the referee's tables stars: players have links to the referee and to its backup, which speak for the others.
+    #[arg(long, requires = "referee")]
+    star: bool,
 }
 
 fn main() -> ExitCode {
@@ -114,13 +122,15 @@ fn play(args: BotsArgs) -> Result<(), String> {
 }
 
 fn serve(args: ServeArgs) -> Result<(), RelayError> {
-    let ServeArgs { listen, data, web } = args;
+    let ServeArgs { listen, data, web, referee, star } = args;
+    let topology = if star { Topology::Star } else { Topology::Mesh };
+    let referee = referee.map(|code| RefereeConfig { code, topology });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|source| RelayError::System { what: "start its threads", source })?;
     runtime.block_on(async {
-        let relay = Relay::bind(ServeConfig { listen, data, web }).await?;
+        let relay = Relay::bind(ServeConfig { listen, data, web, referee }).await?;
         println!("listening on http://{}/", relay.address());
         // Whoever reads this line through a pipe wants it now. That nobody does is no reason to stop.
         std::io::stdout().flush().ok();

@@ -24,11 +24,15 @@ use tokio::time::timeout;
 use crate::error::RelayError;
 use crate::hub::Hub;
 use crate::page::Page;
+use crate::referee::{Referee, RefereeConfig};
 use crate::socket;
 use crate::store::{self, Store};
 
 /// How long connections may take to end when the relay stops.
 const STOP_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long the referee may take to hand its games over when the relay stops.
+const LEAVE_WITHIN: Duration = Duration::from_secs(4);
 
 /// What a relay needs to know.
 #[derive(Clone, Debug)]
@@ -39,6 +43,8 @@ pub struct ServeConfig {
     pub data: PathBuf,
     /// Directory of the built page; without it the one that was built in, if any.
     pub web: Option<PathBuf>,
+    /// Whether the relay hosts games itself, and how.
+    pub referee: Option<RefereeConfig>,
 }
 
 /// A relay that listens; nobody is answered before [`Relay::run`].
@@ -49,6 +55,7 @@ pub struct Relay {
     router: Router,
     hub: Arc<Hub>,
     disk: Disk,
+    referee: Option<Referee>,
 }
 
 /// The thread that writes what the directory asks for.
@@ -64,7 +71,7 @@ impl Relay {
     /// # Errors
     /// [`RelayError`] says whose fault it is and what to do.
     pub async fn bind(config: ServeConfig) -> Result<Self, RelayError> {
-        let ServeConfig { listen, data, web } = config;
+        let ServeConfig { listen, data, web, referee } = config;
         let page = match web {
             Some(directory) => Some(Page::read(&directory)?),
             None => Page::built_in(),
@@ -76,7 +83,8 @@ impl Relay {
             listener.local_addr().map_err(|source| RelayError::Listen { address: listen, source })?;
         let (hub, disk) = open_hub(data).await?;
         let router = router(Arc::clone(&hub), page);
-        Ok(Self { listener, address, router, hub, disk })
+        let referee = referee.map(|config| Referee::new(address, config));
+        Ok(Self { listener, address, router, hub, disk, referee })
     }
 
     /// Where it listens.
@@ -90,7 +98,7 @@ impl Relay {
     /// # Errors
     /// When the disk fails, without which no term can be granted, or the relay itself.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), RelayError> {
-        let Self { listener, router, hub, disk, .. } = self;
+        let Self { listener, router, hub, disk, referee, .. } = self;
         let mut timers = tokio::spawn({
             let hub = Arc::clone(&hub);
             async move { hub.run_timers().await }
@@ -100,12 +108,19 @@ impl Relay {
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let serve = axum::serve(listener, router).with_graceful_shutdown(async { drop(stopped.await) });
         let serve = tokio::spawn(serve.into_future());
+        let (stop_referee, referee_stopped) = oneshot::channel::<()>();
+        let referee = referee.map(|referee| tokio::spawn(referee.run(referee_stopped)));
         let result = tokio::select! {
             () = stop => Ok(()),
             error = disk.failure => Err(error.unwrap_or_else(|_| broken("keep its disk's thread"))),
             _ = &mut timers => Err(broken("keep its clock")),
         };
         tracing::info!("stopping");
+        // While there still is a relay to witness that others take its games over.
+        drop(stop_referee);
+        if let Some(referee) = referee {
+            drop(timeout(LEAVE_WITHIN, referee).await);
+        }
         hub.stop();
         drop(stop_serving);
         let ended = async {

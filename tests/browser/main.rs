@@ -9,6 +9,7 @@ mod lost_host;
 mod lost_relay;
 mod names;
 mod quiet_network;
+mod referee;
 mod refusals;
 mod reload;
 mod suspended;

@@ -3,5 +3,6 @@
 mod listing;
 mod lost_host;
 mod lost_relay;
+mod referee;
 mod sleeping_robot;
 mod strangers;

@@ -19,6 +19,8 @@ pub struct Relay {
     place: Place,
     data: Scratch,
     address: String,
+    /// What it is told beside where to listen.
+    more: Vec<&'static str>,
     said: Arc<Mutex<String>>,
 }
 
@@ -39,10 +41,19 @@ impl Relay {
     /// When it does not listen.
     #[must_use]
     pub fn start_at(place: &Place) -> Self {
+        Self::start_with(place, &[])
+    }
+
+    /// The same with further arguments.
+    ///
+    /// # Panics
+    /// When it does not listen.
+    #[must_use]
+    pub fn start_with(place: &Place, more: &[&'static str]) -> Self {
         let data = Scratch::new();
         let said = Arc::default();
-        let (process, address) = serve(place, 0, data.path(), &said);
-        Self { process: Some(process), place: place.clone(), data, address, said }
+        let (process, address) = serve(place, 0, (data.path(), more), &said);
+        Self { process: Some(process), place: place.clone(), data, address, more: more.to_vec(), said }
     }
 
     /// `SIGSTOP`: its sockets stay open, and nothing comes out of them.
@@ -76,7 +87,7 @@ impl Relay {
         assert!(self.process.is_none(), "kill the relay before");
         let port = self.address.rsplit(':').next().and_then(|port| port.parse().ok());
         let port = port.expect("it has listened at a port");
-        let (process, address) = serve(&self.place, port, self.data.path(), &self.said);
+        let (process, address) = serve(&self.place, port, (self.data.path(), &self.more), &self.said);
         assert_eq!(address, self.address);
         self.process = Some(process);
     }
@@ -146,9 +157,18 @@ pub(crate) fn program() -> PathBuf {
     path_from("SAMOVAR_RELAY_BIN", "target/release/samovar-relay")
 }
 
-fn serve(place: &Place, port: u16, data: &Path, said: &Arc<Mutex<String>>) -> (Process, String) {
+/// With this data directory, and these further arguments.
+fn serve(
+    place: &Place,
+    port: u16,
+    (data, more): (&Path, &[&'static str]),
+    said: &Arc<Mutex<String>>,
+) -> (Process, String) {
     let mut command = place.command(program());
-    command.args(["serve", "--listen", &format!("{}:{port}", place.address()), "--data"]).arg(data);
+    command
+        .args(["serve", "--listen", &format!("{}:{port}", place.address()), "--data"])
+        .arg(data)
+        .args(more);
     if !place.is_apart() {
         // In a name space there is no browser to look at it.
         command.arg("--web").arg(path_from("SAMOVAR_WEB_DIR", "dist"));

@@ -43,7 +43,7 @@ pub struct Status {
     pub host: Option<Id>,
     /// Who takes over.
     pub backup: Option<Id>,
-    /// `mesh`.
+    /// `mesh` or `star`.
     pub topology: String,
     /// `connected` or `lost`.
     pub relay: String,
@@ -77,6 +77,8 @@ pub struct Member {
     pub is_self: bool,
     /// Whether a program plays.
     pub is_robot: bool,
+    /// Whether it has no teapot.
+    pub is_spectator: bool,
     /// `self`, `direct` or `relayed`.
     pub path: String,
     /// Round trip in milliseconds.

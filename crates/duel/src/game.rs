@@ -51,7 +51,7 @@ use self::board::Board;
 use self::cubes::{Cubes, Scenery};
 use self::event::Feed;
 use self::host::Reign;
-use self::kinds::CUBE_TRAITS;
+use self::kinds::{CUBE_TRAITS, seat_number};
 use self::pilot::{Pilot, Stretch};
 use self::teapots::{Seen, Teapots};
 use crate::arena::TEA_TABLE;
@@ -67,7 +67,8 @@ use crate::teapot::Controls;
 pub use self::event::DuelEvent;
 pub use self::host::ROBOTS_MAX;
 pub use self::kinds::{
-    CUBE, SCOREBOARD, TEAPOT, attributes, glaze_of, is_program, kind_name, kinematics, params, schemas,
+    CUBE, SCOREBOARD, TEAPOT, attributes, glaze_of, is_program, is_spectator, kind_name, kinematics, params,
+    schemas,
 };
 pub use self::scene::{CubeView, Scene, Standing, TeapotView};
 
@@ -178,6 +179,8 @@ impl Duel {
     pub fn on_event(&mut self, _now: Time, session: &Session, event: &Event) {
         match event {
             // Whoever was here before this peer has not just come.
+            Event::MemberJoined { member, .. } | Event::MemberLeft { member, .. }
+                if is_spectator(member.attributes) => {}
             Event::MemberJoined { member, resumed } if self.joined.is_some() => {
                 let (player, name) = (PlayerKey::Seat(member.seat.0), PlayerName::new(&member.name));
                 self.feed.push(DuelEvent::PlayerCame { player, name, is_back: *resumed });
@@ -304,7 +307,7 @@ impl Duel {
         } else {
             LISTENING
         };
-        if waited >= patience {
+        if waited >= patience && seat_number(session, session.me()).is_some() {
             let (name, glaze) = self.looks_of(session, me);
             let identity = Identity { driver: me, glaze, name };
             self.pilot = Pilot::create(tick.now, session, identity, &positions(&self.picture, me));

@@ -1,10 +1,10 @@
 //! A peer's status as plain JSON: `samovar.status()` of the page, one line of a robot (docs/automation.md).
 
-use samovar_session::{Object, Role, Session, Suspension};
+use samovar_session::{Object, Role, Session, Suspension, Topology};
 use samovar_wire::{ObjectId, PeerId, Stamp, Time};
 use serde::Serialize;
 
-use crate::game::{Duel, is_program, kind_name, kinematics};
+use crate::game::{Duel, is_program, is_spectator, kind_name, kinematics};
 use crate::journal::{Journal, cause_word};
 use crate::player::PlayerKey;
 
@@ -77,6 +77,7 @@ struct MemberStatus {
     score: u16,
     is_self: bool,
     is_robot: bool,
+    is_spectator: bool,
     path: PathWord,
     rtt_ms: Option<f64>,
     visible: bool,
@@ -140,7 +141,10 @@ impl Status {
             term: session.term().0,
             host: session.host().to_string(),
             backup: session.view().backup().map(|backup| backup.to_string()),
-            topology: "mesh",
+            topology: match session.topology() {
+                Topology::Mesh => "mesh",
+                Topology::Star => "star",
+            },
             relay: relay_word(outside.relay_connected),
             members: members(session, duel, outside),
             objects: session.objects().map(|object| object_status(object, time)).collect(),
@@ -171,6 +175,7 @@ fn members(session: &Session, duel: &Duel, outside: &Outside<'_>) -> Vec<MemberS
             score: duel.score(PlayerKey::Seat(member.record.seat.0)).unwrap_or(0),
             is_self: member.peer == me,
             is_robot: is_program(member.record.attributes),
+            is_spectator: is_spectator(member.record.attributes),
             path: (outside.path)(member.peer),
             rtt_ms: session.round_trip(member.peer).map(|rtt| rtt.as_millis_f64()),
             visible: member.record.standing.visible,
@@ -185,6 +190,7 @@ fn members(session: &Session, duel: &Duel, outside: &Outside<'_>) -> Vec<MemberS
         score,
         is_self: false,
         is_robot: true,
+        is_spectator: false,
         path: if host == me { PathWord::Myself } else { path },
         rtt_ms: None,
         visible: true,

@@ -5,13 +5,11 @@ mod signals;
 
 use std::collections::VecDeque;
 
-use samovar_directory::{Client, ClientConfig, Fault};
+use samovar_directory::{Client, Fault};
 use samovar_session::{Event, Rules, Schemas, Session};
 use samovar_wire::control::Standing;
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{
-    Entropy, GameCode, Mode, PROTOCOL_VERSION, PeerId, SortedMap, Term, Ticket, Time, Warrant,
-};
+use samovar_wire::{Entropy, GameCode, Mode, PeerId, SortedMap, Term, Ticket, Time, Warrant};
 
 use crate::path::{Path, PathState};
 
@@ -53,7 +51,8 @@ pub struct PeerConfig {
     pub paths: PathPolicy,
     /// For a founder: members at most.
     pub capacity: u8,
-    /// Agreed: how the session is kept alive. They belong into `params`.
+    /// Agreed: how the session is kept alive. They belong into `params`, but for the topology, which a peer adds itself:
+    /// who joins a game of the other one lives by that.
     pub rules: Rules,
 }
 
@@ -189,6 +188,8 @@ pub struct Peer {
     requests: VecDeque<Request>,
     events: VecDeque<PeerEvent>,
     over: bool,
+    /// It lives by another topology than its own: that of the game.
+    has_adopted: bool,
     /// When it was driven last and had nothing to send; `None` when something has happened since.
     settled: Option<Time>,
 }
@@ -199,14 +200,9 @@ impl Peer {
     pub fn new(now: Time, mut config: PeerConfig) -> Self {
         config.name = samovar_wire::id::clean_name(&config.name);
         let mut entropy = Entropy::new(config.entropy);
-        let client = ClientConfig {
-            version: PROTOCOL_VERSION,
-            params: config.params,
-            purpose: config.purpose.clone(),
-            entropy: entropy.bytes(),
-        };
         let mut peer = Self {
-            client: Client::new(now, client),
+            client: Client::new(now, relay::client_config(&config, &mut entropy)),
+            has_adopted: false,
             config,
             entropy,
             session: None,

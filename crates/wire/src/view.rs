@@ -32,6 +32,10 @@ pub struct Electorate {
     pub peers: Vec<PeerId>,
 }
 
+/// The one bit of a member's attributes that is not the game's own: the member only watches, or keeps the game as its
+/// host, and is not counted among the players that the relay lists.
+pub const SPECTATOR: u32 = 1 << 31;
+
 /// A further field of the session object: one seat. An empty field is no seat.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct SeatRecord {
@@ -41,7 +45,7 @@ pub struct SeatRecord {
     pub peer: Option<PeerId>,
     /// The member's name.
     pub name: String,
-    /// The application's own bits.
+    /// The application's own bits, and [`SPECTATOR`].
     pub attributes: u32,
     /// How fit it is to host.
     pub standing: Standing,

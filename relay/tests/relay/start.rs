@@ -35,6 +35,22 @@ async fn it_is_healthy_and_lists_the_games_of_its_hosts() {
     }
 }
 
+#[tokio::test]
+async fn a_referee_keeps_a_table_whose_seats_are_for_players() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start_with(data.path(), &["--referee", "tea-time"]);
+    let expected = serde_json::json!([
+        { "code": "TEA-TIME", "players": 0, "capacity": 8, "host": "The relay", "open": true }
+    ]);
+    let mut listed = serde_json::Value::Null;
+    while listed != expected {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        listed = serde_json::from_str(&relay.get("/api/games").await.1).expect("JSON");
+    }
+    let ended = tokio::task::spawn_blocking(|| relay.terminate());
+    assert!(ended.await.expect("no panic"), "it leaves its table, and the relay ends well");
+}
+
 #[test]
 fn a_taken_port_is_named_with_a_way_out() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -100,8 +116,13 @@ fn the_command_line_explains_itself() {
     let help = run(&["serve", "--help"]);
     let text = String::from_utf8_lossy(&help.stdout).into_owned();
     assert!(
-        ["--listen", "--data", "--web", "127.0.0.1:8080"].iter().all(|word| text.contains(word)),
+        ["--listen", "--data", "--web", "--referee [<CODE>]", "--star", "127.0.0.1:8080"]
+            .iter()
+            .all(|word| text.contains(word)),
         "{text}"
     );
     assert!(!run(&["serve"]).status.success(), "the data's place is never guessed");
+    let refused = run(&["serve", "--data", "/nowhere/at/all", "--referee", "a table"]);
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(text.contains("--referee") && text.contains("3 to 12 letters"), "{text}");
 }

@@ -1,11 +1,12 @@
 //! The picture of one frame: scene, labels, HUD, and the noises that go with it.
 
 use samovar_duel::arena::{ObstacleKind, TEA_TABLE};
-use samovar_duel::game::{CubeView as Cube, DuelEvent, Scene, Standing, TeapotView as Pot};
+use samovar_duel::game::{CubeView as Cube, DuelEvent, Scene, Standing, TeapotView as Pot, is_spectator};
 use samovar_duel::phase::Phase;
-use samovar_duel::player::PlayerKey;
+use samovar_duel::player::{Glaze, PlayerKey, PlayerName};
 use samovar_peer::Path;
 use samovar_session::{Role as SessionRole, Suspension};
+use samovar_wire::view::SeatRecord;
 use samovar_wire::{ObjectId, PeerId, SortedMap};
 
 use super::App;
@@ -97,7 +98,9 @@ impl App {
             let Some(session) = peer.session() else { return (None, None) };
             let role = session.role(now);
             let row = |standing: &Standing| player_row(now, peer, session, standing);
-            let players = standings.iter().map(row).collect();
+            let spectators = session.view().members().filter(|m| is_spectator(m.record.attributes));
+            let spectators: Vec<_> = spectators.map(|m| without_score(m.record)).collect();
+            let players = standings.iter().chain(&spectators).map(row).collect();
             let hud = Hud { players, role: role_of(role), term: session.term().to_string(), relay, traffic };
             let alone = session
                 .view()
@@ -235,6 +238,21 @@ fn labels(view: &View, scene: &Scene) -> Vec<Label> {
         .collect()
 }
 
+/// A spectator among those who have scores, for the page to say who hosts.
+fn without_score(record: &SeatRecord) -> Standing {
+    Standing {
+        player: PlayerKey::Seat(record.seat.0),
+        name: PlayerName::new(&record.name),
+        glaze: Glaze::default(),
+        score: 0,
+        lost: 0,
+        streak: 0,
+        is_me: false,
+        is_robot: false,
+        is_away: false,
+    }
+}
+
 /// The number of a player's glaze: the page's palette has the colour for teapot, label and row alike.
 fn glaze_of(scene: &Scene, player: PlayerKey) -> u8 {
     scene.standings.iter().find(|row| row.player == player).map_or(0, |row| row.glaze.number())
@@ -264,6 +282,7 @@ fn player_row(
         score: i32::from(standing.score),
         is_self: standing.is_me,
         is_robot: standing.is_robot,
+        is_spectator: member.is_some_and(|m| is_spectator(m.record.attributes)),
         is_host: member.is_some_and(|m| m.peer == host),
         is_backup: member.is_some_and(|m| Some(m.peer) == session.view().backup()),
         ping_ms: ping.map(|ping| ping.as_millis_f64().round() as u32),

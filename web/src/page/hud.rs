@@ -45,6 +45,8 @@ pub struct PlayerRow {
     pub is_self: bool,
     /// Whether a program plays.
     pub is_robot: bool,
+    /// Whether this member has no teapot: the relay's referee, for one. Not among the scores.
+    pub is_spectator: bool,
     /// Whether this member is host.
     pub is_host: bool,
     /// Whether this member is backup.
@@ -182,7 +184,7 @@ impl HudView {
         if self.shown.borrow().as_ref() == Some(hud) {
             return;
         }
-        let mut players: Vec<&PlayerRow> = hud.players.iter().collect();
+        let mut players: Vec<&PlayerRow> = hud.players.iter().filter(|row| !row.is_spectator).collect();
         sort_by_key(&mut players, |row| (std::cmp::Reverse(row.score), row.name.clone(), row.key));
         players.truncate(ROWS_MAX);
         self.show_scores(&players);
@@ -365,6 +367,7 @@ mod tests {
             score: 0,
             is_self: false,
             is_robot: false,
+            is_spectator: false,
             is_host: false,
             is_backup: false,
             ping_ms: None,

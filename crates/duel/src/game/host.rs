@@ -9,7 +9,7 @@ use samovar_wire::view::SeatRecord;
 use samovar_wire::{Duration, ObjectId, SortedMap, Term, Time};
 
 use super::board::TakeOver;
-use super::kinds::{glaze_of, motion_of};
+use super::kinds::{glaze_of, is_spectator, motion_of};
 use super::pilot::{Pilot, Stretch, refill};
 use super::{Duel, Tick, positions};
 use crate::arena::{SPAWN_POINTS, TEA_TABLE};
@@ -63,6 +63,11 @@ pub(super) fn looks(record: &SeatRecord) -> (PlayerName, Glaze) {
     (PlayerName::new(&record.name), glaze_of(record.attributes))
 }
 
+/// Whether a seat is a player's.
+fn plays(record: &SeatRecord) -> bool {
+    !is_spectator(record.attributes)
+}
+
 fn robot_identity(number: u8) -> Identity {
     // Colours from the end of the table; people get theirs from its beginning.
     let glaze = Glaze::new(SPAWN_POINTS - 1 - usize::from(number) % SPAWN_POINTS);
@@ -103,16 +108,17 @@ impl Duel {
         self.board.create(tick.now, session);
     }
 
-    /// A row for every member; none for a seat that is given up.
+    /// A row for every member that plays; none for a seat that is given up.
     fn keep_rows(&mut self, session: &Session) {
         let rows = &mut self.board.rows;
-        let is_seat = |number: u16| session.view().seats().any(|record| record.seat.0 == number);
+        let is_seat =
+            |number: u16| session.view().seats().any(|record| record.seat.0 == number && plays(record));
         let given_up = |player| matches!(player, PlayerKey::Seat(number) if !is_seat(number));
         let gone: Vec<_> = rows.rows().map(|row| row.player).filter(|&player| given_up(player)).collect();
         for player in gone {
             rows.leave(player);
         }
-        for member in session.view().members() {
+        for member in session.view().members().filter(|member| plays(member.record)) {
             let player = PlayerKey::Seat(member.record.seat.0);
             let (name, glaze) = looks(member.record);
             if rows.row(player).is_some_and(|row| row.name == name && row.glaze == glaze) {
@@ -197,14 +203,14 @@ impl Duel {
                 continue;
             }
             let counts = self.teapots.of(player).is_some_and(|(chosen, _)| chosen == id);
-            let record = session.view().seats().find(|record| record.seat.0 == number);
+            let record = session.view().seats().find(|record| record.seat.0 == number && plays(record));
             match record.map(|record| record.peer) {
                 Some(Some(peer)) if counts => {
                     // Without a link to it there is nothing to be given on; the next step tries again.
                     let _ = session.grant(id, peer);
                 }
                 Some(None) if counts => self.park(tick, session, id),
-                // Its seat is given up, or another teapot of the same player counts.
+                // Its seat is given up or a spectator's, or another teapot of the same player counts.
                 _ => {
                     let _ = session.destroy(id);
                 }

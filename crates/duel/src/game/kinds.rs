@@ -2,6 +2,7 @@
 
 use samovar_session::{Object, Schemas};
 use samovar_wire::object::{Orphan, Traits};
+use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Kind, PeerId, Time, digest};
 
 use crate::cube::Launch;
@@ -60,6 +61,11 @@ pub fn is_program(attributes: u32) -> bool {
     attributes & IS_PROGRAM != 0
 }
 
+/// Whether a member's attributes say that it only watches, or hosts without playing: it has no row and no teapot.
+pub fn is_spectator(attributes: u32) -> bool {
+    attributes & SPECTATOR != 0
+}
+
 /// The name of a kind of object, for people and scripts.
 pub fn kind_name(kind: Kind) -> &'static str {
     match kind {
@@ -96,9 +102,10 @@ pub(super) fn motion_of(object: &Object) -> Option<Motion> {
     Motion::decode(&mut object.reader()).ok()
 }
 
-/// The seat that a peer sits on, as far as this peer knows.
+/// The seat that a peer plays on, as far as this peer knows.
 pub(super) fn seat_number(session: &samovar_session::Session, peer: PeerId) -> Option<u16> {
-    session.seat_of(peer).map(|record| record.seat.0)
+    let record = session.seat_of(peer)?;
+    (!is_spectator(record.attributes)).then_some(record.seat.0)
 }
 
 #[cfg(test)]

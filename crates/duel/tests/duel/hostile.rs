@@ -33,7 +33,7 @@ fn identity(driver: PlayerKey) -> Identity {
     Identity { driver, glaze: Glaze::default(), name: PlayerName::new("Mallory") }
 }
 
-fn create_teapot(
+pub(crate) fn create_teapot(
     world: &mut World,
     owner: PeerId,
     driver: PlayerKey,

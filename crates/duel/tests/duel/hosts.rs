@@ -18,7 +18,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::world::{Hands, SMOOTH, World, total};
 
 /// Kills the host and waits until its robots move under the next one on every screen.
-fn depose(world: &mut World) -> u64 {
+pub(crate) fn depose(world: &mut World) -> u64 {
     let host = world.warrant.host;
     world.kill(host);
     let took = world.run_until("a new host", 2_500, |world| world.warrant.host != host);

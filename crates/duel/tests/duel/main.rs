@@ -5,6 +5,7 @@
 mod hostile;
 mod hosts;
 mod play;
+mod referee;
 mod seats;
 mod traffic;
 mod world;

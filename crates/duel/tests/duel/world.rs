@@ -13,6 +13,7 @@ use samovar_duel::state::{IDENTITY, Identity};
 use samovar_duel::teapot::Controls;
 use samovar_roster::authority::Signatory;
 use samovar_session::{Cause, Event, Schemas, Session, SessionConfig};
+use samovar_wire::view::SPECTATOR;
 use samovar_wire::{
     CloseCode, Duration, Entropy, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant,
 };
@@ -72,9 +73,22 @@ pub(crate) const SMOOTH: Duration = Duration::from_micros(16_667);
 impl World {
     /// A world with a founder.
     pub(crate) fn new(seed: u8, loss_percent: u64, robots: u8) -> Self {
+        let mut world = Self::empty(seed, loss_percent);
+        world.enter(None, robots);
+        world
+    }
+
+    /// A world whose founder is a spectator.
+    pub(crate) fn with_referee(seed: u8, loss_percent: u64, robots: u8) -> Self {
+        let mut world = Self::empty(seed, loss_percent);
+        world.enter_as(SPECTATOR, schemas(), None, robots);
+        world
+    }
+
+    fn empty(seed: u8, loss_percent: u64) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
         let warrant = signatory.warrant(SessionId(7), Term::FIRST, PeerId(100));
-        let mut world = Self {
+        Self {
             now: Time::from_micros(1_000_000),
             players: BTreeMap::new(),
             signatory,
@@ -87,9 +101,7 @@ impl World {
             loss_percent,
             next_peer: 100,
             scored: BTreeSet::new(),
-        };
-        world.enter(None, robots);
-        world
+        }
     }
 
     pub(crate) fn join(&mut self) -> PeerId {
@@ -100,8 +112,17 @@ impl World {
         self.enter_with(schemas(), ticket, robots)
     }
 
+    pub(crate) fn spectate(&mut self) -> PeerId {
+        self.enter_as(SPECTATOR, schemas(), None, 0)
+    }
+
     /// With schemas that need not be those it claims to have.
     pub(crate) fn enter_with(&mut self, schemas: Schemas, ticket: Option<Ticket>, robots: u8) -> PeerId {
+        self.enter_as(0, schemas, ticket, robots)
+    }
+
+    /// With these bits beside its colour.
+    fn enter_as(&mut self, bits: u32, schemas: Schemas, ticket: Option<Ticket>, robots: u8) -> PeerId {
         let me = PeerId(self.next_peer);
         self.next_peer += 1;
         let config = SessionConfig {
@@ -111,7 +132,7 @@ impl World {
             warrant: self.warrant,
             params: params(),
             name: format!("Peer {}", me.0),
-            attributes: attributes(Glaze::new(me.0 as usize), false),
+            attributes: attributes(Glaze::new(me.0 as usize), false) | bits,
             ticket,
             capacity: 8,
             rules: samovar_session::Rules::default(),

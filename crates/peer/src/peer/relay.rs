@@ -1,11 +1,31 @@
 //! Between the relay's client and the session: entry, warrants, claims, hints, the listing.
 
-use samovar_directory::{ClientEvent, ClientRequest};
-use samovar_session::{Event, Session, SessionConfig};
-use samovar_wire::relay::{Entered, Listing};
-use samovar_wire::{Mode, PeerId, Time};
+use samovar_directory::{Client, ClientConfig, ClientEvent, ClientRequest};
+use samovar_session::{Event, Session, SessionConfig, Topology};
+use samovar_wire::relay::{Entered, Listing, Purpose, Refusal};
+use samovar_wire::view::SPECTATOR;
+use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Time};
 
-use super::{PathPolicy, Peer, PeerEvent, Request, Transmit};
+use super::{PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
+
+/// Tells the parameters of a game in a star from those of the same game in a mesh (PROTOCOL §1.1).
+const STAR: u64 = 0x9d07_51a4_e3c6_2b8f;
+
+pub(super) fn client_config(config: &PeerConfig, entropy: &mut Entropy) -> ClientConfig {
+    ClientConfig {
+        version: PROTOCOL_VERSION,
+        params: agreed_params(config),
+        purpose: config.purpose.clone(),
+        entropy: entropy.bytes(),
+    }
+}
+
+const fn agreed_params(config: &PeerConfig) -> u64 {
+    match config.rules.topology {
+        Topology::Mesh => config.params,
+        Topology::Star => config.params ^ STAR,
+    }
+}
 
 impl Peer {
     /// The WebSocket is open.
@@ -32,20 +52,43 @@ impl Peer {
         while let Some(event) = self.client.poll_event() {
             self.on_client_event(now, event);
         }
+        self.drain_requests();
+        while let Some(bytes) = self.client.poll_transmit() {
+            self.transmits.push_back(Transmit::Relay(bytes));
+        }
+    }
+
+    fn drain_requests(&mut self) {
         while let Some(request) = self.client.poll_request() {
             self.requests.push_back(match request {
                 ClientRequest::Open => Request::OpenRelay,
                 ClientRequest::Close => Request::CloseRelay,
             });
         }
-        while let Some(bytes) = self.client.poll_transmit() {
-            self.transmits.push_back(Transmit::Relay(bytes));
-        }
+    }
+
+    /// The game may be one of the other topology. If it is not that what differs, it refuses again.
+    fn adopt_topology(&mut self, now: Time) {
+        self.has_adopted = true;
+        let topology = &mut self.config.rules.topology;
+        *topology = match topology {
+            Topology::Mesh => Topology::Star,
+            Topology::Star => Topology::Mesh,
+        };
+        self.drain_requests();
+        self.client = Client::new(now, client_config(&self.config, &mut self.entropy));
     }
 
     fn on_client_event(&mut self, now: Time, event: ClientEvent) {
         match event {
             ClientEvent::Entered(entered) => self.on_entered(now, entered),
+            ClientEvent::Refused(Refusal::Parameters)
+                if !self.has_adopted
+                    && self.session.is_none()
+                    && matches!(self.config.purpose, Purpose::Join(_)) =>
+            {
+                self.adopt_topology(now);
+            }
             ClientEvent::Refused(refusal) => {
                 self.push_event(PeerEvent::Refused(refusal));
                 self.over = self.session.is_none();
@@ -94,7 +137,7 @@ impl Peer {
             me: entered.pass.peer,
             key,
             warrant: entered.warrant,
-            params: self.config.params,
+            params: agreed_params(&self.config),
             name: self.config.name.clone(),
             attributes: self.config.attributes,
             ticket: self.config.ticket,
@@ -130,9 +173,11 @@ impl Peer {
         }
         if session.is_host() {
             let view = session.view();
-            let players = view.members().count().min(255) as u8;
+            let spectators = view.members().filter(|m| m.record.attributes & SPECTATOR != 0).count();
+            let players = (view.members().count() - spectators).min(255) as u8;
+            let capacity = view.capacity().saturating_sub(spectators.min(255) as u8);
             let host_name = session.seat_of(session.me()).map(|seat| seat.name.clone()).unwrap_or_default();
-            let listing = Listing { players, capacity: view.capacity(), open: true, host_name };
+            let listing = Listing { players, capacity, open: true, host_name };
             self.client.set_listing(now, listing);
             let view = (session.term(), session.view().number());
             if self.shown_view.replace(view) != Some(view) {

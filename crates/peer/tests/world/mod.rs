@@ -98,6 +98,17 @@ impl World {
     }
 
     pub(crate) fn start(&mut self, purpose: Purpose, paths: PathPolicy, ticket: Option<Ticket>) -> Process {
+        self.start_in(topology(), purpose, paths, ticket)
+    }
+
+    /// One that expects this topology.
+    pub(crate) fn start_in(
+        &mut self,
+        topology: samovar_session::Topology,
+        purpose: Purpose,
+        paths: PathPolicy,
+        ticket: Option<Ticket>,
+    ) -> Process {
         let process = Process(self.next_process);
         self.next_process += 1;
         let config = PeerConfig {
@@ -110,7 +121,7 @@ impl World {
             schemas: samovar_peer::Schemas::new(),
             paths,
             capacity: 8,
-            rules: samovar_peer::Rules { topology: topology(), ..samovar_peer::Rules::default() },
+            rules: samovar_peer::Rules { topology, ..samovar_peer::Rules::default() },
         };
         self.peers.insert(process, Peer::new(self.now, config));
         self.events.insert(process, Vec::new());

@@ -103,6 +103,12 @@ fn check(message: &[u8]) -> Result<(), CloseCode> {
 }
 
 impl Session {
+    /// Who has a link to whom.
+    #[must_use]
+    pub const fn topology(&self) -> Topology {
+        self.config.rules.topology
+    }
+
     pub(super) fn is_star(&self) -> bool {
         self.config.rules.topology == Topology::Star
     }

@@ -1,4 +1,4 @@
-//! One robot player on one peer.
+//! The duel on one native peer: a robot, or a spectator that hosts.
 
 use samovar_duel::game::Duel;
 use samovar_duel::journal::Journal;
@@ -9,9 +9,9 @@ use samovar_peer_native::Game;
 use samovar_session::{EndReason, Event};
 use samovar_wire::{PeerId, Ticket, Time};
 
-/// How a robot is.
+/// How a member is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     /// It is not in yet.
     Waiting,
     /// It sits and plays.
@@ -22,34 +22,34 @@ pub(super) enum Fate {
     Over(String),
 }
 
-/// What a robot takes from one peer to the next.
+/// What a member takes from one peer to the next.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     /// Takes its seat back.
-    pub(super) ticket: Option<Ticket>,
+    pub(crate) ticket: Option<Ticket>,
     journal: Journal,
     ticks: u64,
 }
 
-/// A robot player.
-pub(super) struct Bot {
+/// A robot; a spectator's controls move nothing.
+pub(crate) struct Player {
     duel: Duel,
     mind: Robot,
     name: String,
     memory: Memory,
     /// Whether it sat before.
     is_back: bool,
-    pub(super) fate: Fate,
+    pub(crate) fate: Fate,
 }
 
-impl Bot {
-    pub(super) fn new(name: String, duel: Duel, mind: Robot, memory: Memory) -> Self {
+impl Player {
+    pub(crate) fn new(name: String, duel: Duel, mind: Robot, memory: Memory) -> Self {
         let is_back = memory.ticket.is_some();
         Self { duel, mind, name, memory, is_back, fate: Fate::Waiting }
     }
 
     /// What it takes to its next peer.
-    pub(super) fn memory(&self) -> Memory {
+    pub(crate) fn memory(&self) -> Memory {
         self.memory.clone()
     }
 
@@ -69,7 +69,7 @@ impl Bot {
     }
 
     /// The status, as JSON.
-    pub(super) fn status(&self, now: Time, peer: &Peer) -> String {
+    pub(crate) fn status(&self, now: Time, peer: &Peer) -> String {
         let relay_connected = peer.is_relay_connected();
         let journal = &self.memory.journal;
         // What an ended session knows concerns nobody any more.
@@ -90,7 +90,7 @@ impl Bot {
     }
 }
 
-impl Game for Bot {
+impl Game for Player {
     fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent) {
         match event {
             PeerEvent::Session(event) => {
@@ -141,9 +141,9 @@ mod tests {
     use samovar_peer::{PathPolicy, PeerConfig};
     use samovar_wire::relay::Purpose;
 
-    fn bot(ticket: Option<Ticket>) -> Bot {
+    fn player(ticket: Option<Ticket>) -> Player {
         let memory = Memory { ticket, ..Memory::default() };
-        Bot::new("Bot 1".to_owned(), Duel::new(DuelConfig::default()), Robot::new(1), memory)
+        Player::new("Bot 1".to_owned(), Duel::new(DuelConfig::default()), Robot::new(1), memory)
     }
 
     fn config() -> PeerConfig {
@@ -165,9 +165,9 @@ mod tests {
     fn who_sat_comes_back_and_who_never_did_is_out() {
         let peer = Peer::new(Time::ZERO, config());
         let fate = |ticket, reason| {
-            let mut bot = bot(ticket);
-            bot.on_session_event(&peer, &Event::Ended(reason));
-            bot.fate
+            let mut player = player(ticket);
+            player.on_session_event(&peer, &Event::Ended(reason));
+            player.fate
         };
         let (ticket, full) = (Some(Ticket([7; 16])), EndReason::Refused(samovar_wire::CloseCode::Full));
         assert_eq!(fate(ticket, EndReason::Removed), Fate::Away);

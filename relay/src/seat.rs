@@ -1,0 +1,111 @@
+//! One native member's place in a game, whichever peer it is at present.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use samovar_duel::game::{self, Duel, DuelConfig};
+use samovar_duel::robot::Robot;
+use samovar_peer::{PathPolicy, Peer, PeerConfig, Rules};
+use samovar_peer_native::{NativeConfig, NativePeer, entropy};
+use samovar_session::Topology;
+use samovar_wire::Time;
+use samovar_wire::relay::Purpose;
+use tokio::time::Instant;
+
+use crate::player::{Memory, Player};
+
+/// How long a member waits before it comes back, which doubles with each time that it did not get in.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LAST_PAUSE: Duration = Duration::from_secs(8);
+
+/// What a member is in each of its peers.
+#[derive(Clone, Debug)]
+pub(crate) struct Looks {
+    /// The relay's WebSocket.
+    pub(crate) url: String,
+    pub(crate) paths: PathPolicy,
+    /// Local addresses of direct links; with none, loopback alone.
+    pub(crate) bind: Vec<IpAddr>,
+    pub(crate) name: String,
+    pub(crate) attributes: u32,
+    /// Members of a game that it founds.
+    pub(crate) capacity: u8,
+    /// Robots of a game that it founds.
+    pub(crate) robots: u8,
+    /// Of a game that it founds.
+    pub(crate) topology: Topology,
+}
+
+/// A place in a game.
+pub(crate) struct Seat {
+    looks: Looks,
+    peer: NativePeer<Player>,
+    /// How long it waits before it tries to come back, and until when it waits now.
+    pause: Duration,
+    again: Option<Instant>,
+}
+
+impl Seat {
+    pub(crate) fn take(looks: Looks, purpose: Purpose) -> Self {
+        let peer = looks.start(purpose, Memory::default());
+        Self { looks, peer, pause: FIRST_PAUSE, again: None }
+    }
+
+    /// What `look` says of the peer; nothing when its peer has broken down.
+    pub(crate) async fn with<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(Time, &mut Peer, &mut Player) -> R + Send + 'static,
+    ) -> Option<R> {
+        self.peer.with(look).await
+    }
+
+    /// It sits: should it have to come back, it does so soon.
+    pub(crate) const fn is_taken(&mut self) {
+        self.pause = FIRST_PAUSE;
+    }
+
+    /// As another peer, with the ticket, when it has waited for long enough: they may be busy with each other.
+    /// Whether it tries now.
+    pub(crate) async fn come_back(&mut self, now: Instant, purpose: impl FnOnce() -> Purpose) -> bool {
+        if *self.again.get_or_insert(now + self.pause) > now {
+            return false;
+        }
+        self.again = None;
+        self.pause = (2 * self.pause).min(LAST_PAUSE);
+        let memory = self.peer.with(|_, _, player| player.memory()).await.unwrap_or_default();
+        self.peer = self.looks.start(purpose(), memory);
+        true
+    }
+
+    /// Leaves for good, and hands over before if it hosts.
+    pub(crate) async fn stop(self) {
+        self.peer.stop().await;
+    }
+}
+
+impl Looks {
+    fn start(&self, purpose: Purpose, memory: Memory) -> NativePeer<Player> {
+        let [a, b, c, d, e, f, g, h, ..] = entropy();
+        let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        let ticket = memory.ticket;
+        let peer = PeerConfig {
+            entropy: entropy(),
+            purpose,
+            ticket,
+            name: self.name.clone(),
+            attributes: self.attributes,
+            params: game::params(),
+            schemas: game::schemas(),
+            paths: self.paths,
+            capacity: self.capacity,
+            rules: Rules { topology: self.topology, ..Rules::default() },
+        };
+        let duel = Duel::new(DuelConfig { seed, robots: self.robots, is_resuming: ticket.is_some() });
+        let player = Player::new(peer.name.clone(), duel, Robot::new(seed), memory);
+        let mut native = NativeConfig::default();
+        if !self.bind.is_empty() {
+            native.bind.clone_from(&self.bind);
+        }
+        NativePeer::start(self.url.clone(), peer, native, player)
+    }
+}
