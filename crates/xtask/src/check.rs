@@ -6,6 +6,7 @@ mod sandbox;
 mod sections;
 
 use std::ffi::OsString;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::clock::Stopwatch;
 use crate::fuzz;
@@ -37,7 +38,7 @@ struct Step {
     run: fn(&Context<'_>) -> Result<Outcome>,
 }
 
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     Step { name: "setup", about: "fetch tools, dependencies and Chromium", run: setup },
     Step { name: "fmt", about: "the formatter would change nothing", run: format },
     Step { name: "clippy", about: "no warning in native code and tests", run: clippy },
@@ -48,6 +49,7 @@ const STEPS: [Step; 15] = [
     Step { name: "mutants", about: "every planted bug can still be planted", run: mutants },
     Step { name: "deny", about: "licences, sources and advisories of dependencies", run: deny },
     Step { name: "native", about: "all tests without a browser", run: native },
+    Step { name: "soak", about: "300 sessions that nobody has seen yet, in the simulator", run: soak },
     Step { name: "fuzz", about: "ten seconds of hostile bytes for every target", run: fuzz },
     Step {
         name: "wasm",
@@ -179,6 +181,19 @@ fn deny(context: &Context<'_>) -> Result<Outcome> {
 
 /// The tests that drive real browsers and processes; they are a step of their own.
 const END_TO_END: [&str; 3] = ["browser", "process", "netns"];
+
+/// Seeds of the step `soak`, each of which is a run of every scenario.
+const FRESH_SEEDS: u64 = 18;
+
+fn soak(context: &Context<'_>) -> Result<Outcome> {
+    // New at each start; a seed that fails is printed, and stays what it is.
+    let first = RandomState::new().build_hasher().finish() >> 24;
+    let seeds = format!("{first}..{}", first + FRESH_SEEDS);
+    let mut soak = context.repo.cargo("run");
+    soak.args(["--release", "--locked", "--package", "samovar-sim", "--", "soak", "--seeds", &seeds]);
+    process::run(&mut soak)?;
+    Ok(Outcome::Done)
+}
 
 fn native(context: &Context<'_>) -> Result<Outcome> {
     // One call for all packages, so that nothing is compiled twice; naming the targets leaves out the end-to-end
