@@ -317,6 +317,9 @@ impl Objects {
             if !core::mem::replace(known, object).current {
                 self.events.push_back(ObjectEvent::Entered(new.id));
             }
+            if self.is_center() {
+                self.pass_on(new.id);
+            }
             self.refresh_claim(new.id);
         }
         Ok(())
