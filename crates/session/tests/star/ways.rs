@@ -8,7 +8,7 @@ use samovar_wire::call::Call as CallBody;
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::MessageKind;
 use samovar_wire::via::{Via, Way};
-use samovar_wire::{CloseCode, Duration, Generation, PROTOCOL_VERSION, PeerId, Time, Writer};
+use samovar_wire::{CloseCode, Duration, Generation, PROTOCOL_VERSION, PeerId, Term, Time, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -270,7 +270,7 @@ impl Mallory {
 
 fn via(way: Way, lane: Lane, number: u64, message: &[u8]) -> Vec<u8> {
     let mut bytes = vec![MessageKind::Via as u8];
-    Via { way, lane, number, message }.encode(&mut Writer::new(&mut bytes));
+    Via { way, term: Term::FIRST, lane, number, message }.encode(&mut Writer::new(&mut bytes));
     bytes
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use samovar_wire::via::Way;
-use samovar_wire::{Lane, PeerId, Receipt, SortedMap, SortedSet};
+use samovar_wire::{Lane, PeerId, Receipt, SortedMap, SortedSet, Term};
 
 /// Messages of one member that may be under way, and their bytes.
 const UNDER_WAY_MAX: usize = 512;
@@ -23,8 +23,8 @@ pub(super) struct Posted {
     pub(super) number: u64,
     pub(super) way: Way,
     pub(super) message: Arc<[u8]>,
-    /// The host that was given it.
-    pub(super) carrier: Option<PeerId>,
+    /// The term whose host was given it.
+    pub(super) carrier: Option<Term>,
 }
 
 /// What this peer says to others.
