@@ -181,8 +181,8 @@ impl Objects {
         change
     }
 
-    /// There is another host: everybody speaks to it, of everything, and it to everybody. Of what others own it speaks
-    /// when they have: what it heard of that before may be older than what the former host told.
+    /// There is another term: everybody speaks to its host, of everything, and it to everybody. Of what others own it
+    /// speaks when they have: what it heard of that before may be older than what a former host told.
     pub(super) fn turn_to_host(&mut self) {
         let members: SortedSet<PeerId> = self.replicas.keys().chain(self.aside.iter()).copied().collect();
         self.replicas = Default::default();

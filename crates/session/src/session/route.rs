@@ -214,6 +214,8 @@ impl Session {
             MessageKind::Input => self.handle_inputs(now, from, reader.rest()),
             MessageKind::Held => self.handle_held(now, from, reader.rest()),
             MessageKind::Told => self.handle_told(now, from, reader.rest()),
+            // A snapshot has a way of its own, and may come before the word of its term does.
+            _ if lane == Lane::SESSION && !self.heeds(from) => Ok(()),
             _ => {
                 self.objects.handle_message(from, kind, reader.rest())?;
                 self.after_objects(now);

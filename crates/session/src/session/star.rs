@@ -10,11 +10,13 @@ use samovar_link::SendError;
 use samovar_objects::Objects;
 use samovar_roster::Roster;
 use samovar_wire::call::{Call, Reply};
-use samovar_wire::control::PeerControl;
+use samovar_wire::control::{PeerControl, Vote};
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
 use samovar_wire::via::{Passed, Via, Way};
-use samovar_wire::{CloseCode, DecodeError, Duration, Lane, PeerId, Reader, SortedMap, Term, Time, Writer};
+use samovar_wire::{
+    CloseCode, DecodeError, Duration, Lane, PeerId, Reader, SortedMap, Term, Time, Warrant, Writer,
+};
 
 use super::{Phase, Session, SessionConfig, Target};
 use passing::{Acceptance, Outbox, Passages, Passing, Posted};
@@ -43,6 +45,8 @@ const UNNAMED_MAX: usize = 256;
 pub(super) struct Star {
     outbox: Outbox,
     passages: Passages,
+    /// The newest term that each peer said by its present link that it lives under.
+    under: SortedMap<PeerId, Term>,
     /// The newest message that was delivered here, by sender and lane.
     heard: SortedMap<(PeerId, Lane), u64>,
     /// From senders who are not in the view that this peer has, with their numbers.
@@ -145,14 +149,17 @@ impl Session {
         }
     }
 
-    /// A star has another host: everybody reaches out to it.
+    /// A star has another term: everybody reaches out to its host. Even if that is the same as before it may have been
+    /// another one in between.
     pub(super) fn turn_to_host(&mut self, now: Time, former: PeerId) {
         let host = self.host();
-        if !self.is_star() || host == former {
+        if !self.is_star() {
             return;
         }
         self.star.passages = Passages::default();
-        self.star.former = Some((former, now + FORMER_COUNTS_FOR));
+        if host != former {
+            self.star.former = Some((former, now + FORMER_COUNTS_FOR));
+        }
         self.focus_untold.clear();
         if self.roster.is_host() {
             self.link_all_members(now);
@@ -180,6 +187,7 @@ impl Session {
 
     /// The link to a peer is another one.
     pub(super) fn send_again_to(&mut self, peer: PeerId) {
+        self.star.under.remove(&peer);
         self.star.passages.forget_receipts(peer);
         if peer == self.host() {
             self.star.outbox.posted.iter_mut().for_each(|posted| posted.carrier = None);
@@ -221,11 +229,29 @@ impl Session {
         }
     }
 
+    /// A peer says what term it lives under.
+    pub(super) fn note_term(&mut self, peer: PeerId, news: &PeerControl) {
+        if let PeerControl::Warrant(Warrant { term, .. }) | PeerControl::Reign(Vote { term, .. }) = *news
+            && self.is_star()
+        {
+            self.star.under.insert(peer, term);
+        }
+    }
+
+    /// Whether what a peer says about objects counts. In a star everybody says everything anew under each term, and
+    /// what was said under another one may be older than what others have told since.
+    pub(super) fn heeds(&self, peer: PeerId) -> bool {
+        !self.is_star() || self.star.under.get(&peer) == Some(&self.term())
+    }
+
     fn confirm_passed(&mut self) {
-        let (links, view, me) = (&self.links, &self.view, self.config.me);
+        let (links, view, me, term) = (&self.links, &self.view, self.config.me, self.term());
+        let under = &self.star.under;
         let news = self.star.passages.settle(|peer, receipt| {
             let link = links.get(&peer).map(|peering| &peering.link);
-            !view.has(peer) || link.zip(receipt).is_some_and(|(link, receipt)| link.is_delivered(receipt))
+            let is_delivered = link.zip(receipt).is_some_and(|(link, receipt)| link.is_delivered(receipt));
+            // Who lives under an earlier term has it, and waits: it may never come to hear it.
+            !view.has(peer) || (is_delivered && under.get(&peer).is_some_and(|&under| under >= term))
         });
         for (from, lane, number) in news {
             if from == me {
@@ -332,9 +358,9 @@ impl Session {
             own.push((posted.way, posted.lane, posted.number, Arc::clone(&posted.message)));
         }
         for (way, lane, number, message) in own {
-            if self.star.passages.accept(me, lane, number, message.len()) == Acceptance::New {
-                self.pass(way, Passing { from: me, lane, number, message, waits: Vec::new() });
-            }
+            // What this peer posted is within the bounds.
+            self.star.passages.accept(me, lane, number, message.len());
+            self.pass(way, Passing { from: me, lane, number, message, waits: Vec::new() });
         }
     }
 
