@@ -259,8 +259,9 @@ impl World {
             }
             Ok(FromRelay::Issued(warrant)) => self.on_warrant(slot, warrant),
             Ok(FromRelay::Denied(_, denial)) => {
+                let now = self.now;
                 if let Some(roster) = self.member_mut(slot).and_then(Member::roster) {
-                    roster.handle_denial(denial == Denial::HostIsAlive);
+                    roster.handle_denial(now, denial);
                 }
             }
             Ok(FromRelay::Probe(nonce)) => self.say_to_relay(slot, &ToRelay::Alive(nonce)),

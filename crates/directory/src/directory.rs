@@ -29,7 +29,7 @@ use samovar_roster::authority::Signatory;
 use samovar_wire::relay::{FromRelay, Listing, Refusal, RelayFrame, ToRelay};
 use samovar_wire::{Entropy, GameCode, PeerId, SessionId, Term, Time};
 
-use crate::limits::{CONNECTIONS_MAX, ENTER_WITHIN, PULSE_EVERY};
+use crate::limits::{CODE_RESERVED_FOR, CONNECTIONS_MAX, ENTER_WITHIN, PULSE_EVERY};
 use archive::Archive;
 use connection::{Connection, Phase};
 use game::Game;
@@ -130,7 +130,7 @@ pub struct Directory {
     entropy: Entropy,
     connections: BTreeMap<ConnId, Connection>,
     games: BTreeMap<SessionId, Game>,
-    /// Codes of games and, for a while after a restart, of dormant sessions.
+    /// Codes of games and, for a while, of dormant sessions.
     codes: BTreeMap<GameCode, SessionId>,
     archive: Archive,
     /// Newcomers to a dormant session whose code is reserved.
@@ -165,7 +165,7 @@ impl Directory {
     pub fn restore(&mut self, now: Time, records: impl IntoIterator<Item = TermRecord>) {
         for record in records {
             self.next_serial = self.next_serial.max(record.serial.saturating_add(1));
-            self.reserve_code(now, &record);
+            self.reserve_code(now, &record, CODE_RESERVED_FOR);
             self.archive(now, record);
         }
     }
@@ -186,7 +186,7 @@ impl Directory {
 
     /// A connection closed, or was found dead. Spurious after [`Output::Close`].
     pub fn handle_closed(&mut self, now: Time, conn: ConnId) {
-        self.detach(now, conn);
+        self.detach(now, conn, false);
     }
 
     /// A whole WebSocket message; a text message is handed over as empty bytes. A driver may pass forwarded packets
@@ -329,7 +329,7 @@ impl Directory {
 
     fn close(&mut self, now: Time, conn: ConnId, reason: CloseReason) {
         self.outputs.push_back(Output::Close { conn, reason });
-        self.detach(now, conn);
+        self.detach(now, conn, reason == CloseReason::Left);
     }
 }
 

@@ -29,7 +29,10 @@ pub const CLAIM_COUNTS_FOR: Duration = Duration::from_millis(750);
 pub const HOST_GRACE: Duration = Duration::from_millis(6_000);
 /// How long the code of a session is kept for it after the relay restarted.
 pub const CODE_RESERVED_FOR: Duration = Duration::from_millis(60_000);
-/// How long a newcomer waits for the first member of a restored game to come back.
+/// How long it is kept when the last connection of a session was lost: its members may play on over direct links, and
+/// come back after the longest pause between two attempts.
+pub const CODE_KEPT_FOR: Duration = Duration::from_millis(15_000);
+/// How long a newcomer waits for the first member of a game without connections to come back.
 pub const RESTORED_WAIT: Duration = Duration::from_millis(10_000);
 /// How long the term of a session without a connection is remembered.
 pub const DORMANT_FOR: Duration = Duration::from_millis(24 * 60 * 60 * 1_000);

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use samovar_wire::control::{Missing, PeerControl, Vote};
+use samovar_wire::relay::Denial;
 use samovar_wire::view::Electorate;
 use samovar_wire::{Duration, PeerId, SessionId, SortedSet, Term, Time, Warrant};
 
@@ -24,6 +25,8 @@ const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
 pub const LEASE: Duration = Duration::from_millis(1_000);
 /// With the host missed for so long and no successor, the session is suspended here.
 const SUSPENDED_AFTER: Duration = Duration::from_millis(1_000);
+/// A member that misses its host for so long, and is none by the relay's word, was removed.
+const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
 /// How long a host that slept waits for news of what it missed, when the relay is away.
 const WAKING: Duration = Duration::from_millis(1_000);
 
@@ -323,10 +326,21 @@ impl Roster {
         self.knows_electorate = true;
     }
 
-    /// The relay gave somebody's claim no effect: for a side that voted while it could not be reached, the end.
-    pub fn handle_denial(&mut self, is_host_alive: bool) {
+    /// The relay gave this peer's claim no effect. For a side that voted while the relay could not be reached it is the
+    /// end when the former host lives after all; so it is for who has voted to no avail, since it cannot go back, and
+    /// for whom its host has removed without its knowing.
+    pub fn handle_denial(&mut self, now: Time, denial: Denial) {
         self.hear_relay();
-        if is_host_alive && !self.term.is_witnessed() {
+        let has_voted = self.ballot.is_some();
+        let is_over = match denial {
+            Denial::HostIsAlive => has_voted || !self.term.is_witnessed(),
+            Denial::NotAMember => {
+                let is_lost = self.missed_since.is_some_and(|since| since + REMOVED_AFTER <= now);
+                !self.is_host() && (has_voted || is_lost)
+            }
+            Denial::Stale => false,
+        };
+        if is_over {
             self.acts.push_back(Act::Yield);
         }
     }
@@ -490,7 +504,7 @@ impl Roster {
 
     /// Whom this peer wants: the host's heir, or the first in line that it hears (DESIGN §4).
     fn candidate(&self, view: &View, lives: Lives<'_>) -> PeerId {
-        if let Some(heir) = self.heir.filter(|&heir| view.has(heir)) {
+        if let Some(heir) = self.heir.filter(|heir| view.has(*heir) && !lives.missed.contains(heir)) {
             return heir;
         }
         let line = view.succession(self.host);

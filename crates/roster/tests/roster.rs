@@ -5,6 +5,7 @@
 use samovar_roster::authority::Signatory;
 use samovar_roster::{Act, Lives, Roster, Suspension, Verdict, View};
 use samovar_wire::control::{Hello, Missing, PeerControl, Vote};
+use samovar_wire::relay::Denial;
 use samovar_wire::{Entropy, PeerId, SessionId, SortedSet, Term, Time, Warrant};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -310,6 +311,47 @@ fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
     assert_eq!((voter.term(), voter.host()), (VOTED, PeerId(2)));
     voter.set_relay(at(0), true);
     assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
-    voter.handle_denial(true);
+    voter.handle_denial(at(0), Denial::HostIsAlive);
     assert_eq!(voter.poll_act(), Some(Act::Yield));
+}
+
+#[test]
+fn who_voted_to_no_avail_gives_way_when_the_relay_answers() {
+    let voter = || {
+        let mut voter = roster(2);
+        voter.set_relay(at(0), false);
+        for peer in [3, 4] {
+            voter.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+        }
+        look(&mut voter, 0, &[1]);
+        voter.set_relay(at(10), true);
+        look(&mut voter, 10, &[1]);
+        assert!(!voter.listens_to(PeerId(1)), "it has voted, and cannot go back");
+        voter
+    };
+    for denial in [Denial::HostIsAlive, Denial::NotAMember] {
+        let mut voter = voter();
+        while voter.poll_act().is_some() {}
+        voter.handle_denial(at(20), denial);
+        assert_eq!(voter.poll_act(), Some(Act::Yield));
+    }
+}
+
+#[test]
+fn a_member_that_the_relay_knows_nothing_of_was_removed_when_it_has_missed_its_host_for_long() {
+    let mut member = roster(2);
+    look(&mut member, 0, &[1]);
+    while member.poll_act().is_some() {}
+    member.handle_denial(at(1_000), Denial::NotAMember);
+    assert_eq!(member.poll_act(), None, "the relay may not have heard yet that it was admitted");
+    member.handle_denial(at(3_000), Denial::NotAMember);
+    assert_eq!(member.poll_act(), Some(Act::Yield));
+}
+
+#[test]
+fn an_heir_that_is_gone_is_passed_over() {
+    let mut member = roster(3);
+    member.handle_resignation(PeerId(1), PeerId(2));
+    assert_eq!(claims(&look(&mut member, 0, &[1])), [(512, 2)]);
+    assert_eq!(claims(&look(&mut member, 10, &[1, 2])), [(512, 3)]);
 }

@@ -20,15 +20,17 @@ pub(crate) struct SessionClock {
 }
 
 impl SessionClock {
-    /// The clock of a session founded now: its time begins here.
-    pub(crate) fn founded(now: Time) -> Self {
-        let offset = -(now.as_micros() as i64);
-        Self { base: offset, since: now, target: offset, known: true, samples: Vec::new() }
-    }
-
     /// The clock of a peer that has not heard of the host's time yet; it shows zero.
     pub(crate) fn unknown(now: Time) -> Self {
-        Self { known: false, ..Self::founded(now) }
+        let offset = -(now.as_micros() as i64);
+        Self { base: offset, since: now, target: offset, known: false, samples: Vec::new() }
+    }
+
+    /// The session is founded: its time begins now, unless it is known already.
+    pub(crate) fn begin(&mut self, now: Time) {
+        if !self.known {
+            *self = Self { known: true, ..Self::unknown(now) };
+        }
     }
 
     /// Session time now.
@@ -117,7 +119,8 @@ mod tests {
 
     #[test]
     fn time_is_continuous_across_a_change_of_host() {
-        let mut clock = SessionClock::founded(Time::from_micros(5));
+        let mut clock = SessionClock::unknown(Time::from_micros(5));
+        clock.begin(Time::from_micros(5));
         let now = Time::from_micros(1_000_000);
         let before = clock.time(now);
         clock.on_host_changed(now);

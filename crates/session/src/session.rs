@@ -160,6 +160,8 @@ pub struct Session {
     seat: Option<(SeatId, Ticket)>,
     events: VecDeque<Event>,
     claim: Option<(Term, PeerId)>,
+    /// When the host that this peer asks for admission is taken for gone.
+    abandoned_at: Time,
     /// Newcomers whose admission waits for the view to settle.
     knocks: VecDeque<(PeerId, Hello)>,
     /// Members that said that they leave: they will never vote again.
@@ -213,7 +215,7 @@ impl Session {
             objects: star::objects_of(&config, &roster),
             view: View::founding(config.capacity),
             view_revision: None,
-            clock: if is_founder { SessionClock::founded(now) } else { SessionClock::unknown(now) },
+            clock: SessionClock::unknown(now),
             links: SortedMap::new(),
             associations: Associations::new(),
             members: SortedMap::new(),
@@ -227,6 +229,7 @@ impl Session {
             seat: None,
             events: VecDeque::new(),
             claim: None,
+            abandoned_at: Time::FAR,
             knocks: VecDeque::new(),
             leavers: SortedSet::new(),
             published: now,

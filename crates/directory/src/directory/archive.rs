@@ -1,13 +1,13 @@
-//! Sessions without a connection: their terms, which must not be given twice, and their codes after a restart.
+//! Sessions without a connection: their terms, which must not be given twice, and, for a while, their codes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use samovar_wire::relay::Refusal;
-use samovar_wire::{GameCode, SessionId, Time};
+use samovar_wire::{Duration, GameCode, SessionId, Time};
 
 use super::timers::Timer;
 use super::{Directory, Request, TermRecord};
-use crate::limits::{CODE_RESERVED_FOR, DORMANT_FOR, DORMANT_MAX};
+use crate::limits::{DORMANT_FOR, DORMANT_MAX};
 
 /// Records of dormant sessions. Each has a [`Timer::Dormant`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -55,14 +55,14 @@ impl Directory {
         }
     }
 
-    /// Keeps a restored session's code for it, unless a later game had the same code.
-    pub(super) fn reserve_code(&mut self, now: Time, record: &TermRecord) {
+    /// Keeps a session's code for it, unless a later game had the same code.
+    pub(super) fn reserve_code(&mut self, now: Time, record: &TermRecord, time: Duration) {
         let holder = self.codes.get(&record.code).and_then(|&session| self.archive.get(session));
         if holder.is_none_or(|holder| holder.serial < record.serial) {
             if let Some(former) = self.codes.insert(record.code.clone(), record.session) {
                 self.timers.stop(Timer::Reservation(former));
             }
-            self.timers.set(Timer::Reservation(record.session), now + CODE_RESERVED_FOR);
+            self.timers.set(Timer::Reservation(record.session), now + time);
         }
     }
 

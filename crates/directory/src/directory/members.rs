@@ -7,6 +7,7 @@ use super::connection::Phase;
 use super::game::Claim;
 use super::timers::Timer;
 use super::{ConnId, Directory, Output};
+use crate::limits::CODE_KEPT_FOR;
 
 impl Directory {
     pub(super) fn on_member(
@@ -68,8 +69,8 @@ impl Directory {
         self.outputs.extend(others.map(|(_, &conn)| Output::Send { conn, bytes: bytes.clone() }));
     }
 
-    /// Takes a connection out of whatever it is in.
-    pub(super) fn detach(&mut self, now: Time, conn: ConnId) {
+    /// Takes a connection out of whatever it is in; whether its peer left, or may come back.
+    pub(super) fn detach(&mut self, now: Time, conn: ConnId, has_left: bool) {
         let Some(connection) = self.connections.remove(&conn) else { return };
         self.timers.stop(Timer::Connection(conn));
         if self.connections.is_empty() {
@@ -87,6 +88,7 @@ impl Directory {
             }
             Phase::Entrant(session, peer) | Phase::Entered(session, peer) => {
                 self.detach_peer(now, session, peer, conn);
+                self.unlist_empty(now, session, has_left.then_some(peer));
             }
         }
     }
@@ -102,18 +104,21 @@ impl Directory {
             self.broadcast(session, None, &FromRelay::Gone(peer));
             self.consider_claims(now, session);
         }
-        if self.games.get(&session).is_some_and(|game| game.is_empty()) {
-            self.unlist(now, session);
-        }
     }
 
-    /// The last connection of a game closed.
-    fn unlist(&mut self, now: Time, session: SessionId) {
-        let Some(game) = self.games.remove(&session) else { return };
+    /// Ends a game without connections. Unless the last of its members has left, some may go on over direct links, and
+    /// the code waits for them.
+    fn unlist_empty(&mut self, now: Time, session: SessionId, left: Option<PeerId>) {
+        let Some(game) = self.games.get(&session).filter(|game| game.is_empty()).cloned() else { return };
+        self.games.remove(&session);
         self.codes.remove(&game.code);
         self.timers.stop(Timer::Probe(session));
         self.timers.stop(Timer::Grace(session));
         if let Some(record) = game.record(session) {
+            let is_last = |left| !game.awaits_host && game.named.iter().all(|named| *named == left);
+            if !left.is_some_and(is_last) {
+                self.reserve_code(now, &record, CODE_KEPT_FOR);
+            }
             self.archive(now, record);
         }
     }

@@ -1,6 +1,6 @@
 //! Connections that break the protocol: they go, and nobody else notices.
 
-use samovar_directory::limits::{DORMANT_FOR, SIGNAL_BURST};
+use samovar_directory::limits::{CODE_KEPT_FOR, DORMANT_FOR, SIGNAL_BURST};
 use samovar_directory::{CloseReason, ConnId, Usage};
 use samovar_wire::relay::{Enter, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
 use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId};
@@ -146,6 +146,7 @@ fn nothing_is_left_of_games_that_ended() {
             world.settle();
         }
     }
+    world.run_for(CODE_KEPT_FOR);
     let dormant = Usage { dormant: 300, timers: 300, ..Usage::default() };
     assert_eq!(world.directory.usage(), dormant);
     world.run_for(DORMANT_FOR);

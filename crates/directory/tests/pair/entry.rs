@@ -1,13 +1,13 @@
 //! Founding and joining.
 
-use samovar_directory::limits::{CONNECTIONS_PER_GAME_MAX, ENTER_WITHIN};
+use samovar_directory::limits::{CODE_KEPT_FOR, CONNECTIONS_PER_GAME_MAX, ENTER_WITHIN};
 use samovar_directory::{ClientEvent, CloseReason};
 use samovar_wire::relay::{FromRelay, Listing, Purpose, Refusal, Signal, ToRelay};
 use samovar_wire::{Mode, PROTOCOL_VERSION, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{PARAMS, World, code, listing, millis, seconds, term};
+use crate::world::{PARAMS, World, almost, code, listing, millis, seconds, term};
 
 #[test]
 fn the_founder_is_host_of_term_one_and_a_newcomer_is_told_so() {
@@ -122,13 +122,21 @@ fn only_the_hosts_listing_is_shown_and_only_while_somebody_is_connected() {
 }
 
 #[test]
-fn a_code_is_free_again_when_the_last_connection_closed() {
+fn a_code_is_free_again_a_while_after_the_last_connection_was_lost() {
     let mut world = World::with_members(2);
     let first = world.warrant(0).session;
     world.kill(0);
     let refused = world.create("TEA");
     assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)]);
     world.kill(1);
+    world.run_for(almost(CODE_KEPT_FOR));
+    let refused = world.create("TEA");
+    assert_eq!(
+        world.events(refused),
+        [ClientEvent::Refused(Refusal::CodeTaken)],
+        "its members may come back"
+    );
+    world.run_for(millis(1));
     let founder = world.create("TEA");
     assert_ne!(world.warrant(founder).session, first);
     assert!(world.disk.contains_key(&first), "the ended session's term is remembered");

@@ -1,6 +1,6 @@
 //! The relay dies and comes back, or a game loses all its connections for a moment.
 
-use samovar_directory::limits::{CODE_RESERVED_FOR, DORMANT_FOR, HOST_GRACE, RESTORED_WAIT};
+use samovar_directory::limits::{CODE_KEPT_FOR, CODE_RESERVED_FOR, DORMANT_FOR, HOST_GRACE, RESTORED_WAIT};
 use samovar_directory::{ClientEvent, TermRecord};
 use samovar_roster::authority::Signatory;
 use samovar_wire::relay::{Denial, FromRelay, Purpose, Refusal};
@@ -78,7 +78,8 @@ fn the_code_of_a_restored_game_is_kept_for_a_minute() {
     world.seats[0].cut = false;
     world.run_for(seconds(10));
     assert_eq!(world.events(0).len(), 2, "entered, lost, and still trying: the code is another game's now");
-    world.kill(founder);
+    let now = world.now;
+    world.seats[founder].client.leave(now);
     world.run_for(seconds(10));
     assert_eq!(world.events(0), [ClientEvent::Restored]);
 }
@@ -160,6 +161,7 @@ fn of_two_restored_games_with_one_code_the_later_has_it() {
     let mut world = World::with_members(1);
     let first = world.warrant(0).session;
     world.kill(0);
+    world.run_for(CODE_KEPT_FOR);
     let second = world.create("TEA");
     let second_session = world.warrant(second).session;
     world.kill_relay();

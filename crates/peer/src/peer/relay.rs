@@ -2,7 +2,7 @@
 
 use samovar_directory::{ClientEvent, ClientRequest};
 use samovar_session::{Event, Session, SessionConfig};
-use samovar_wire::relay::{Denial, Entered, Listing};
+use samovar_wire::relay::{Entered, Listing};
 use samovar_wire::{Mode, PeerId, Time};
 
 use super::{PathPolicy, Peer, PeerEvent, Request, Transmit};
@@ -75,7 +75,7 @@ impl Peer {
             }
             ClientEvent::Denied(_, denial) => {
                 if let Some(session) = &mut self.session {
-                    session.handle_denial(now, denial == Denial::HostIsAlive);
+                    session.handle_denial(now, denial);
                 }
             }
             ClientEvent::Gone(peer) => {

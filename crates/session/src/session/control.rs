@@ -4,9 +4,14 @@ use samovar_roster::Verdict;
 use samovar_wire::control::{Hello, PeerControl, Standing, encode};
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::object::MessageKind;
-use samovar_wire::{Blame, CloseCode, Lane, PROTOCOL_VERSION, PeerId, Time};
+use samovar_wire::{Blame, CloseCode, Duration, Lane, PROTOCOL_VERSION, PeerId, Time};
 
 use super::{EndReason, Event, Phase, Session};
+
+/// Who is not admitted for so long claims the term for itself: members would have found a host long before.
+const ABANDONED_AFTER: Duration = Duration::from_millis(10_000);
+/// And how often.
+const CLAIM_AGAIN: Duration = Duration::from_millis(1_000);
 
 impl Session {
     /// Sends a control message; a peer whose queue is full is not reading, and is closed.
@@ -22,6 +27,7 @@ impl Session {
     /// Asks the host by the highest warrant for admission, with that warrant first.
     pub(super) fn ask_to_join(&mut self, now: Time) {
         let host = self.host();
+        self.abandoned_at = now + ABANDONED_AFTER;
         self.open_link(now, host);
         self.send_control(now, host, &PeerControl::Warrant(*self.roster.warrant()));
         let hello = Hello {
@@ -32,6 +38,14 @@ impl Session {
             resume: self.config.ticket,
         };
         self.send_control(now, host, &PeerControl::Hello(hello));
+    }
+
+    /// Nobody answers who could admit this peer, nor takes over: there may be no member left. The relay knows.
+    pub(super) fn claim_if_abandoned(&mut self, now: Time) {
+        if self.phase == Phase::Joining && self.abandoned_at <= now {
+            self.abandoned_at = now + CLAIM_AGAIN;
+            self.claim = Some((self.term().next_witnessed(), self.me()));
+        }
     }
 
     pub(super) fn handle_control(&mut self, now: Time, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
@@ -120,7 +134,8 @@ impl Session {
             self.leavers.insert(peer);
         }
         // A member may have read of this peer in no view yet, and will when its host is further.
-        if code != CloseCode::NotAMember || self.is_host() || !self.view.has(peer) {
+        let is_by_view = matches!(code, CloseCode::NotAMember | CloseCode::SeatTaken);
+        if !is_by_view || self.is_host() || !self.view.has(peer) {
             self.close_to(peer);
         }
         if code.blame() == Blame::Misbehaviour {

@@ -16,7 +16,7 @@ const HELLO_WITHIN: Duration = Duration::from_millis(5_000);
 const SETTLES_WITHIN: Duration = Duration::from_millis(250);
 
 impl Session {
-    /// Founds the session: this peer takes the first seat and creates the session object.
+    /// Founds the session, or begins it anew: this peer takes the first seat and creates the session object.
     pub(super) fn found(&mut self, now: Time) {
         let hello = Hello {
             version: PROTOCOL_VERSION,
@@ -25,6 +25,8 @@ impl Session {
             attributes: self.config.attributes,
             resume: None,
         };
+        self.view = View::founding(self.config.capacity);
+        self.clock.begin(now);
         let admission = self.view.admit(Time::ZERO, self.config.me, &hello, &mut self.entropy);
         let admission = admission.expect("the first seat of a new session is free");
         self.view.begin_electorate(|_| true);
@@ -42,8 +44,12 @@ impl Session {
     pub(super) fn on_hello(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
         // A newcomer that a former host admitted, and died before it heard of it, asks the next host again.
         let greeted = self.links.get_mut(&from).is_some_and(|p| core::mem::replace(&mut p.greeted, true));
-        if !self.roster.is_host() || self.phase != Phase::Member || (greeted && self.view.has(from)) {
+        if greeted && self.view.has(from) {
             return Err(CloseCode::Unexpected);
+        }
+        if !self.roster.is_host() || self.phase != Phase::Member {
+            // It was meant for the host that this peer was when it was sent.
+            return Ok(());
         }
         if hello.version != PROTOCOL_VERSION {
             return Err(CloseCode::VersionMismatch);

@@ -2,6 +2,7 @@
 
 use samovar_roster::{Act, Verdict};
 use samovar_wire::control::PeerControl;
+use samovar_wire::relay::Denial;
 use samovar_wire::{CloseCode, PeerId, Time, Warrant};
 
 use super::{Cause, EndReason, Event, Migration, Phase, Session};
@@ -19,9 +20,9 @@ impl Session {
         verdict
     }
 
-    /// The relay did not grant what was claimed; `is_host_alive` says that it has a host that lives.
-    pub fn handle_denial(&mut self, now: Time, is_host_alive: bool) {
-        self.roster.handle_denial(is_host_alive);
+    /// The relay did not grant what was claimed.
+    pub fn handle_denial(&mut self, now: Time, denial: Denial) {
+        self.roster.handle_denial(now, denial);
         self.act(now);
     }
 
@@ -85,14 +86,16 @@ impl Session {
         }
         if self.phase == Phase::Joining {
             if host == self.me() {
-                // Nobody claims for a peer that is no member.
-                self.end(EndReason::Misbehaviour(CloseCode::BadWarrant));
-                return;
+                // No member was left who could have claimed, and the session's state is gone with them.
+                self.drop_link(former, CloseCode::NotAMember);
+                self.objects = super::star::objects_of(&self.config, &self.roster);
+                return self.found(now);
             }
-            // A seat that the former host gave may have died with it: the new one says which it is.
+            // A seat that the former host gave may have died with it: the new one says which it is. This peer does not
+            // leave, so that only this link ends.
             if host != former {
                 self.seat = None;
-                self.drop_link(former, CloseCode::Left);
+                self.drop_link(former, CloseCode::NotAMember);
                 self.ask_to_join(now);
             }
             return;

@@ -79,7 +79,9 @@ impl Session {
 
     /// When a peer that says nothing more begins to be missed.
     fn missed_at(&self, peering: &Peering) -> Time {
-        let silent = peering.link.suspect_at(MISSED);
+        // What a stream loses comes again after a round trip and more, and holds back all behind it.
+        let again = peering.link.round_trip().map_or(Duration::ZERO, |trip| trip.times(2));
+        let silent = peering.link.suspect_at(MISSED).max(peering.link.heard_at() + again);
         match peering.hint {
             // The relay lost it, too: a sign of life and a half are enough.
             Some(_) => silent.min(peering.link.heard_at() + self.host_pace().times(3).half()),
@@ -178,6 +180,7 @@ impl Session {
             peering.hint.take_if(|since| *since + HINT_FADES <= now && silence < Duration::from_millis(500));
         }
         if self.phase != Phase::Member {
+            self.claim_if_abandoned(now);
             return;
         }
         let (missed, doubted) = self.lives(now);

@@ -9,22 +9,22 @@ impl Session {
     pub(super) fn read_session_object(&mut self, now: Time) {
         let Some(object) = self.objects.get(ObjectId::SESSION) else { return };
         let revision = (object.stamp(), object.revision());
-        if self.view_revision == Some(revision) || object.owner() == self.me() {
+        // What a former host wrote last may arrive behind the next one's warrant, and name others than that one will.
+        let is_former = object.stamp().term != self.term();
+        if self.view_revision == Some(revision) || object.owner() == self.me() || is_former {
             return;
         }
-        let (owner, is_current) = (object.owner(), object.stamp().term == self.term());
+        let owner = object.owner();
         self.view_revision = Some(revision);
         match self.decode_view() {
             Some(Ok(view)) => self.view = view,
             Some(Err(code)) => return self.on_misbehaviour(now, owner, code),
             None => return,
         }
-        if is_current {
-            self.roster.handle_view();
-            self.on_resumed(now);
-            if self.view.has(self.me()) && self.term().is_witnessed() {
-                self.split_at = None;
-            }
+        self.roster.handle_view();
+        self.on_resumed(now);
+        if self.view.has(self.me()) && self.term().is_witnessed() {
+            self.split_at = None;
         }
         self.live_by_view(now);
     }

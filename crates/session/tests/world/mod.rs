@@ -6,6 +6,7 @@ use samovar_roster::authority::Signatory;
 use samovar_session::objects::Kinded;
 use samovar_session::{Event, Rules, Schemas, Session, SessionConfig, Topology};
 use samovar_wire::object::{Orphan, Traits};
+use samovar_wire::relay::Denial;
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
 
 /// A relay reduced to its witness: one warrant per term, given to the first who claims it while the host is dead.
@@ -180,7 +181,7 @@ impl World {
         let is_gone = !self.peers.contains_key(&warrant.host) || by == warrant.host;
         if !is_gone && self.claims.len() * 2 <= self.peers.len() {
             if is_repeated {
-                self.peers.get_mut(&by).unwrap().handle_denial(now, true);
+                self.peers.get_mut(&by).unwrap().handle_denial(now, Denial::HostIsAlive);
             }
             return;
         }
