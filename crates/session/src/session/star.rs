@@ -180,6 +180,8 @@ impl Session {
         let view = &self.view;
         self.star.passages.retain(|peer| view.has(peer));
         self.star.heard.retain(|&(from, _), _| view.has(from));
+        // Whoever comes back under the same name begins anew.
+        self.star.outbox.forget(|posted| matches!(posted.way, Way::To(to) if !view.has(to)));
         for (from, lane, number, message) in core::mem::take(&mut self.star.unnamed) {
             self.receive(from, lane, number, &message);
         }
@@ -336,7 +338,10 @@ impl Session {
             return;
         }
         let term = self.term();
-        let Some(peering) = self.links.get_mut(&to).filter(|_| to == self.roster.host()) else { return };
+        // Not before this peer knows who is a member in its host's eyes: to others nothing is passed on.
+        let is_in_view = self.view_revision.is_some_and(|(stamp, _)| stamp.term == term);
+        let is_host = to == self.roster.host() && is_in_view;
+        let Some(peering) = self.links.get_mut(&to).filter(|_| is_host) else { return };
         let mut full = Full::new(said);
         for posted in self.star.outbox.posted.iter_mut().filter(|posted| posted.carrier != Some(term)) {
             let Posted { lane, number, way, ref message, .. } = *posted;

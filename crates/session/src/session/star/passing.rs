@@ -56,12 +56,13 @@ impl Outbox {
 
     /// All receivers have a lane's messages up to this one.
     pub(super) fn confirm(&mut self, lane: Lane, number: u64) {
-        let bytes = &mut self.bytes;
-        self.posted.retain(|posted| {
-            let is_done = posted.lane == lane && posted.number <= number;
-            *bytes -= if is_done { posted.message.len() } else { 0 };
-            !is_done
-        });
+        self.forget(|posted| posted.lane == lane && posted.number <= number);
+    }
+
+    /// Nobody needs these messages any more.
+    pub(super) fn forget(&mut self, is_done: impl Fn(&Posted) -> bool) {
+        self.posted.retain(|posted| !is_done(posted));
+        self.bytes = self.posted.iter().map(|posted| posted.message.len()).sum();
     }
 }
 
