@@ -31,7 +31,7 @@ const QUIET_MIN: Duration = Duration::from_millis(50);
 /// Who is silent for so much longer than it usually is more than it usually does has stalled.
 const STALL_MIN: Duration = Duration::from_millis(70);
 /// Longer silences are outages. That there was one is no reason to wait for another.
-const STALL_MAX: Duration = Duration::from_millis(600);
+const STALL_MAX: Duration = Duration::from_millis(1_500);
 /// A stall counts less and less, and after this time not at all.
 const STALL_FADES: Duration = Duration::from_millis(60_000);
 /// The shortest mean run of losses that is reckoned with.

@@ -530,14 +530,14 @@ impl Objects {
     }
 
     /// The objects of a run that are there, and not newer than their end.
-    fn doomed(&self, run: &Deaths) -> Vec<(ObjectId, PeerId, Stamp)> {
+    fn doomed(&self, run: &Deaths) -> Vec<(ObjectId, PeerId)> {
         let objects = self.slots.between(run.creator, run.first, run.last);
-        objects.filter(|o| o.stamp <= run.stamp).map(|o| (o.id, o.owner, o.stamp)).collect()
+        objects.filter(|o| o.stamp <= run.stamp).map(|o| (o.id, o.owner)).collect()
     }
 
     /// The host says so.
     fn believe(&mut self, from: PeerId, run: &Deaths) {
-        for (id, ..) in self.doomed(run).into_iter().filter(|(id, ..)| *id != ObjectId::SESSION) {
+        for (id, _) in self.doomed(run).into_iter().filter(|(id, _)| *id != ObjectId::SESSION) {
             self.end_by(from, id, run.stamp);
         }
         self.tombs.bury_run(run);
@@ -567,10 +567,11 @@ impl Objects {
         if self.star {
             self.note_report(from, run);
         }
-        for (id, owner, stamp) in self.doomed(run) {
+        for (id, owner) in self.doomed(run) {
             if owner == from || (owner != self.me && !self.replicas.contains_key(&owner)) {
                 self.end_by(from, id, run.stamp);
-            } else if stamp < run.stamp && self.is_credible(id, run.stamp) {
+            } else if self.is_credible(id, run.stamp) {
+                // Also under the very stamp: the end may be what a former host made of an orphan that it did not know.
                 self.outbid(id, owner, run.stamp);
             }
         }

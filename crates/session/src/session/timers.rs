@@ -13,6 +13,8 @@ const WATCH_PAUSE: Duration = Duration::from_millis(5);
 /// Whose silence is this suspicious is missed: one false alarm in a hundred losses of a sign of life, and none has
 /// consequences by itself (PROTOCOL §4.10).
 const MISSED: f64 = 2.0;
+/// Two round trips of a link on which none was measured yet are reckoned as this.
+const FIRST_TRIP: Duration = Duration::from_millis(1_000);
 /// How long the relay's word that a connection closed counts while the peer is heard of.
 const HINT_FADES: Duration = Duration::from_millis(3_000);
 /// Who passes no time for so long was away itself, and hears the others before it judges them.
@@ -79,8 +81,9 @@ impl Session {
 
     /// When a peer that says nothing more begins to be missed.
     fn missed_at(&self, peering: &Peering) -> Time {
-        // What a stream loses comes again after a round trip and more, and holds back all behind it.
-        let again = peering.link.round_trip().map_or(Duration::ZERO, |trip| trip.times(2));
+        // What a stream loses comes again after a round trip and more, and holds back all behind it. How long that is
+        // a new link does not know.
+        let again = peering.link.round_trip().map_or(FIRST_TRIP, |trip| trip.times(2));
         let silent = peering.link.suspect_at(MISSED).max(peering.link.heard_at() + again);
         match peering.hint {
             // The relay lost it, too: a sign of life and a half are enough.
