@@ -43,7 +43,7 @@ fn check_star(vectors: &mut Vectors) {
         ("via_from_one", Way::From(OTHER), Lane::Sequenced(3), 7),
     ];
     for (name, way, lane, number) in ways {
-        let via = Via { way, lane, number, message: b"\x09hi" };
+        let via = Via { way, term: Term(513), lane, number, message: b"\x09hi" };
         let encoded = message(MessageKind::Via, |out| via.encode(out));
         vectors.check(name, Form::Open, &encoded, |bytes| {
             Ok(read(bytes, MessageKind::Via, Via::decode)? == via)

@@ -249,6 +249,48 @@ fn a_new_host_goes_on_for_everybody_and_the_former_one_listens_to_it() {
     assert_eq!(star.at(HOST).read::<Boat>(id).unwrap(), boat(80.0));
 }
 
+#[test]
+fn a_new_host_that_heard_less_than_others_sets_nobody_back() {
+    let mut star = Star::new();
+    let id = star.at(A).create_as(Time::ZERO, BOAT, &boat(0.0)).unwrap();
+    star.tell_all();
+    // What the former host passes on reaches B only; then it dies, and A's last words with it.
+    let newcomer = PeerId(4);
+    let mut other = Objects::new(newcomer, HOST, Term(1), Schemas::new().with(Boat::schema())).in_star();
+    ALL.into_iter().for_each(|peer| other.add_peer(peer));
+    ALL.into_iter().for_each(|peer| star.at(peer).add_peer(newcomer));
+    star.peers.push(other);
+    star.tell(HOST, newcomer);
+    star.at(A).write(Time::from_micros(10_000), id, &boat(5.0)).unwrap();
+    star.frame(A, HOST, 10_000, true);
+    star.frame(HOST, B, 20_000, true);
+    for peer in [A, B, newcomer] {
+        star.at(peer).set_host(newcomer, Term(2));
+    }
+    assert_eq!(star.at(newcomer).read::<Boat>(id).unwrap(), boat(0.0));
+    star.tell(newcomer, B);
+    assert_eq!(star.at(B).read::<Boat>(id).unwrap(), boat(5.0), "its owner has not spoken yet");
+    star.at(A).write(Time::from_micros(30_000), id, &boat(6.0)).unwrap();
+    star.tell(A, newcomer);
+    star.tell(newcomer, B);
+    assert_eq!(star.at(B).read::<Boat>(id).unwrap(), boat(6.0));
+}
+
+#[test]
+fn under_each_term_everything_is_said_anew_even_to_the_same_host() {
+    let mut star = Star::new();
+    let id = star.at(A).create_as(Time::ZERO, BOAT, &boat(0.0)).unwrap();
+    star.tell_all();
+    // Another peer may have hosted in between, which some have not heard of.
+    ALL.into_iter().for_each(|peer| star.at(peer).set_host(HOST, Term(3)));
+    assert_eq!(star.tell(HOST, B), 0, "its owner has not spoken yet");
+    assert_eq!((star.tell(A, HOST), star.tell(HOST, B)), (1, 1));
+    star.at(A).write(Time::from_micros(10_000), id, &boat(4.0)).unwrap();
+    star.frame(A, HOST, 10_000, true);
+    star.frame(HOST, B, 20_000, true);
+    assert_eq!(star.at(B).read::<Boat>(id).unwrap(), boat(4.0));
+}
+
 /// The former host told B of X's end and A of its beginning.
 #[test]
 fn an_end_that_the_new_host_cannot_know_reaches_whoever_heard_of_the_beginning() {

@@ -213,7 +213,7 @@ impl Liar {
                 let peer = PeerId(self.small(100));
                 let way = [Way::ToAll, Way::To(peer), Way::From(peer)][self.roll(3) as usize];
                 let lane = if self.roll(8) == 0 { Lane::GAME } else { Lane::SESSION };
-                Via { way, lane, number, message: &message }.encode(&mut out);
+                Via { way, term: known.term, lane, number, message: &message }.encode(&mut out);
             }
             MessageKind::Passed => Passed { lane: Lane::SESSION, number }.encode(&mut out),
             MessageKind::Focus => {

@@ -2,36 +2,41 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
+use samovar_session::Topology;
 use samovar_sim::{SCENARIOS, Scenario, Toy, run, shrink};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const PAST: &str = include_str!("seeds.txt");
 
-fn past() -> impl Iterator<Item = (&'static Scenario, u64)> {
-    let lines = PAST.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-    lines.filter(|line| !line.is_empty()).map(|line| {
-        let (name, seed) = line.split_once(' ').unwrap();
-        (Scenario::named(name).unwrap(), seed.trim().parse().unwrap())
+fn past() -> impl Iterator<Item = (&'static Scenario, u64, Topology)> {
+    let lines = PAST.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let lines = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.filter(|words| !words.is_empty()).map(|words| {
+        let topology = if words.get(2) == Some(&"star") { Topology::Star } else { Topology::Mesh };
+        (Scenario::named(words[0]).unwrap(), words[1].parse().unwrap(), topology)
     })
 }
 
-fn assert_sound(scenario: &Scenario, seed: u64) {
-    let outcome = run(scenario.plan(seed), Toy::new(), false);
-    assert_eq!(outcome.violation, None, "{} seed {seed}", scenario.name);
+fn assert_sound(scenario: &Scenario, seed: u64, topology: Topology) {
+    let mut plan = scenario.plan(seed);
+    plan.rules.topology = topology;
+    let outcome = run(plan, Toy::new(), false);
+    assert_eq!(outcome.violation, None, "{} seed {seed} in a {topology:?}", scenario.name);
 }
 
 #[test]
 fn what_failed_once_does_not_fail_again() {
-    for (scenario, seed) in past() {
-        assert_sound(scenario, seed);
+    for (scenario, seed, topology) in past() {
+        assert_sound(scenario, seed, topology);
     }
 }
 
 #[test]
 fn every_scenario_keeps_every_promise() {
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.is_soaked) {
-        assert_sound(scenario, 1);
+        assert_sound(scenario, 1, Topology::Mesh);
+        assert_sound(scenario, 1, Topology::Star);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Messages between members of a star, which go through its host (PROTOCOL §4.11).
 
 use crate::lane::{RELIABLE_LANES, SEQUENCED_CHANNELS};
-use crate::{DecodeError, Lane, PeerId, Reader, Writer};
+use crate::{DecodeError, Lane, PeerId, Reader, Term, Writer};
 
 /// On which part of its way a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum Way {
 pub struct Via<'a> {
     /// From or to whom it is.
     pub way: Way,
+    /// Under which whoever sends this takes its host for that.
+    pub term: Term,
     /// How the sender wants it to travel; both ways that it takes are like that.
     pub lane: Lane,
     /// Which message of its sender in this lane it is, counted from 1; 0 when nobody counts.
@@ -75,6 +77,7 @@ impl<'a> Via<'a> {
         if let Some(peer) = peer {
             out.u32(peer.0);
         }
+        out.varint(self.term.0);
         out.varint(self.number);
         out.bytes(self.message);
     }
@@ -92,7 +95,8 @@ impl<'a> Via<'a> {
             2 => Way::From(PeerId(reader.u32()?)),
             _ => return Err(DecodeError::Invalid),
         };
-        Ok(Self { way, lane, number: reader.varint()?, message: reader.rest() })
+        let (term, number) = (Term(reader.varint()?), reader.varint()?);
+        Ok(Self { way, term, lane, number, message: reader.rest() })
     }
 }
 

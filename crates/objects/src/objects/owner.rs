@@ -78,11 +78,10 @@ impl Objects {
         self.replicas.values_mut().for_each(|replica| replica.reports = replica.reports.saturating_add(1));
     }
 
-    /// Who hosts now, and in which term.
+    /// Who hosts now, and in which term, which is a new one.
     pub fn set_host(&mut self, host: PeerId, term: Term) {
-        let is_other = core::mem::replace(&mut self.host, host) != host;
-        self.term = term;
-        if is_other && self.star {
+        (self.host, self.term) = (host, term);
+        if self.star {
             self.turn_to_host();
         }
         self.settle_anew();

@@ -163,8 +163,9 @@ impl Objects {
                     object.numbers.copy_from_slice(numbers);
                 }
             } else if head.frame > object.frame {
-                // An honest sender builds on what this peer has.
-                return Err(CloseCode::Malformed);
+                // An honest sender builds on what this peer has; but in a star that may have come under another term and
+                // not been heeded: then it is said again.
+                return if self.star { Ok(change) } else { Err(CloseCode::Malformed) };
             }
             // Otherwise so many overtook it that what it builds on is gone: its numbers are old.
         }
@@ -316,6 +317,9 @@ impl Objects {
             // What is announced counts as seen.
             if !core::mem::replace(known, object).current {
                 self.events.push_back(ObjectEvent::Entered(new.id));
+            }
+            if self.is_center() {
+                self.pass_on(new.id);
             }
             self.refresh_claim(new.id);
         }

@@ -46,7 +46,7 @@ impl Objects {
 
     /// Whether this peer tells others of an object.
     pub(super) fn tells_of(&self, object: &Object) -> bool {
-        object.owner == self.me || self.is_center()
+        object.owner == self.me || object.heard.is_some()
     }
 
     /// Whether this peer says anything about objects to another.
@@ -69,7 +69,7 @@ impl Objects {
         owner == self.host || (self.star && from == self.host)
     }
 
-    /// The host of a star passes on an object that it heard of.
+    /// The host of a star passes on an object that its owner announced to it.
     pub(super) fn pass_on(&mut self, id: ObjectId) {
         if let Some(object) = self.slots.get_mut(id) {
             object.begin_passing_on();
@@ -181,24 +181,20 @@ impl Objects {
         change
     }
 
-    /// There is another host: everybody speaks to it, of everything, and it to everybody.
+    /// There is another term: everybody speaks to its host, of everything, and it to everybody. Of what others own it
+    /// speaks when they have: what it heard of that before may be older than what a former host told.
     pub(super) fn turn_to_host(&mut self) {
         let members: SortedSet<PeerId> = self.replicas.keys().chain(self.aside.iter()).copied().collect();
         self.replicas = Default::default();
         self.aside = SortedSet::new();
         self.reported = Tombs::default();
         let ids: Vec<_> = self.slots.iter().filter(|object| object.owner != self.me).map(|o| o.id).collect();
-        let is_center = self.is_center();
         for id in ids {
             let slot = self.slots.slot(id);
             self.touched.retain(|&touched| Some(touched) != slot);
             let Some(object) = self.slots.get_mut(id) else { continue };
             object.touched = false;
-            if is_center {
-                self.pass_on(id);
-            } else {
-                object.end_passing_on();
-            }
+            object.end_passing_on();
         }
         for &peer in &members {
             // What others want to see they told the former host; the new one hears it, too.

@@ -51,6 +51,7 @@ impl Session {
     pub(super) fn handle_control(&mut self, now: Time, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let news = PeerControl::decode(body).map_err(|_| CloseCode::Malformed)?;
         self.pass_on_news(from, &news, body);
+        self.note_term(from, &news);
         match news {
             PeerControl::Hello(hello) => self.on_hello(now, from, &hello),
             PeerControl::Welcome(welcome) => {

@@ -6,6 +6,7 @@ use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
 use samovar_wire::{CloseCode, Duration, Lane, Mode, ObjectId, PeerId, Reader, Time};
 
+use super::star::is_early;
 use super::{Event, Phase, Session};
 
 /// Strangers that may wait for admission at a host at a time.
@@ -37,14 +38,17 @@ impl Session {
     }
 
     /// Who speaks under a term that this peer has not counted to its end waits to be heard (PROTOCOL §4.10), but for
-    /// its control messages: these bring the end about.
+    /// its control messages, and those of others that it passes on: these bring the end about.
     fn hold(&mut self, from: PeerId, event: LinkEvent) -> Result<Option<LinkEvent>, CloseCode> {
-        let Some(peering) = self.links.get_mut(&from).filter(|peering| peering.ahead.is_some()) else {
-            return Ok(Some(event));
-        };
+        let term = self.term();
+        let Some(peering) = self.links.get_mut(&from) else { return Ok(Some(event)) };
         let waits = match &event {
-            LinkEvent::Message(_, bytes) => bytes.first() != Some(&(MessageKind::Control as u8)),
-            LinkEvent::Datagram(..) => true,
+            LinkEvent::Message(_, bytes) => match bytes.split_first() {
+                Some((&kind, _)) if kind == MessageKind::Control as u8 => false,
+                Some((&kind, body)) if kind == MessageKind::Via as u8 => is_early(body, term),
+                _ => peering.ahead.is_some(),
+            },
+            LinkEvent::Datagram(..) => peering.ahead.is_some(),
             _ => false,
         };
         if !waits {
@@ -61,7 +65,7 @@ impl Session {
     pub(super) fn release_held(&mut self, now: Time) {
         let term = self.term();
         let waiting =
-            self.links.iter().filter(|(_, peering)| peering.ahead.is_some_and(|ahead| ahead <= term));
+            self.links.iter().filter(|(_, peering)| peering.ahead.is_none_or(|ahead| ahead <= term));
         for peer in waiting.map(|(&peer, _)| peer).collect::<Vec<_>>() {
             let Some(peering) = self.links.get_mut(&peer) else { continue };
             peering.ahead = None;
@@ -210,6 +214,8 @@ impl Session {
             MessageKind::Input => self.handle_inputs(now, from, reader.rest()),
             MessageKind::Held => self.handle_held(now, from, reader.rest()),
             MessageKind::Told => self.handle_told(now, from, reader.rest()),
+            // A snapshot has a way of its own, and may come before the word of its term does.
+            _ if lane == Lane::SESSION && !self.heeds(from) => Ok(()),
             _ => {
                 self.objects.handle_message(from, kind, reader.rest())?;
                 self.after_objects(now);

@@ -10,14 +10,16 @@ use samovar_link::SendError;
 use samovar_objects::Objects;
 use samovar_roster::Roster;
 use samovar_wire::call::{Call, Reply};
-use samovar_wire::control::PeerControl;
+use samovar_wire::control::{PeerControl, Vote};
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
 use samovar_wire::via::{Passed, Via, Way};
-use samovar_wire::{CloseCode, DecodeError, Duration, Lane, PeerId, Reader, SortedMap, Time, Writer};
+use samovar_wire::{
+    CloseCode, DecodeError, Duration, Lane, PeerId, Reader, SortedMap, Term, Time, Warrant, Writer,
+};
 
 use super::{Phase, Session, SessionConfig, Target};
-use passing::{Acceptance, Outbox, Passages, Passing};
+use passing::{Acceptance, Outbox, Passages, Passing, Posted};
 
 /// Who has a link to whom. Whether a link is direct or relayed is another matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -43,10 +45,12 @@ const UNNAMED_MAX: usize = 256;
 pub(super) struct Star {
     outbox: Outbox,
     passages: Passages,
+    /// The newest term that each peer said by its present link that it lives under.
+    under: SortedMap<PeerId, Term>,
     /// The newest message that was delivered here, by sender and lane.
     heard: SortedMap<(PeerId, Lane), u64>,
-    /// From senders who are not in the view that this peer has.
-    unnamed: VecDeque<(PeerId, Lane, Vec<u8>)>,
+    /// From senders who are not in the view that this peer has, with their numbers.
+    unnamed: VecDeque<(PeerId, Lane, u64, Vec<u8>)>,
     /// Who hosted before, and until when what it passed on may still arrive.
     former: Option<(PeerId, Time)>,
     /// The host and all backups are missed: whoever is left looks for the others.
@@ -72,11 +76,25 @@ const fn carrying(lane: Lane) -> Lane {
     if is_reliable(lane) { lane } else { Lane::Unreliable }
 }
 
-fn framed(way: Way, lane: Lane, number: u64, message: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(message.len() + 16);
+fn framed(via: Via<'_>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(via.message.len() + 16);
     bytes.push(MessageKind::Via as u8);
-    Via { way, lane, number, message }.encode(&mut Writer::new(&mut bytes));
+    via.encode(&mut Writer::new(&mut bytes));
     bytes
+}
+
+/// Whose word it is that a backup passes on.
+fn teller(via: &Via<'_>) -> Option<PeerId> {
+    match (via.way, via.lane, via.number) {
+        (Way::From(sender), Lane::SESSION, 0) => Some(sender),
+        _ => None,
+    }
+}
+
+/// Whether a VIA is of a later term: in a lane of its own it may overtake its sender's word that there is one.
+pub(super) fn is_early(body: &[u8], term: Term) -> bool {
+    let via = Via::decode(&mut Reader::new(body));
+    via.is_ok_and(|via| via.term > term && teller(&via).is_none())
 }
 
 /// Whether it is what members decide by who takes over.
@@ -137,14 +155,17 @@ impl Session {
         }
     }
 
-    /// A star has another host: everybody reaches out to it.
+    /// A star has another term: everybody reaches out to its host. Even if that is the same as before it may have been
+    /// another one in between.
     pub(super) fn turn_to_host(&mut self, now: Time, former: PeerId) {
         let host = self.host();
-        if !self.is_star() || host == former {
+        if !self.is_star() {
             return;
         }
         self.star.passages = Passages::default();
-        self.star.former = Some((former, now + FORMER_COUNTS_FOR));
+        if host != former {
+            self.star.former = Some((former, now + FORMER_COUNTS_FOR));
+        }
         self.focus_untold.clear();
         if self.roster.is_host() {
             self.link_all_members(now);
@@ -156,7 +177,7 @@ impl Session {
     }
 
     /// The view is another one: whoever is in it is a member, linked or not.
-    pub(super) fn meet_members(&mut self, now: Time) {
+    pub(super) fn meet_members(&mut self) {
         if !self.is_star() {
             return;
         }
@@ -165,18 +186,20 @@ impl Session {
         let view = &self.view;
         self.star.passages.retain(|peer| view.has(peer));
         self.star.heard.retain(|&(from, _), _| view.has(from));
-        for (from, lane, message) in core::mem::take(&mut self.star.unnamed) {
-            if self.view.has(from) {
-                self.deliver(now, from, lane, &message);
-            }
+        // Whoever comes back under the same name begins anew.
+        self.star.outbox.forget(|posted| matches!(posted.way, Way::To(to) if !view.has(to)));
+        for (from, lane, number, message) in core::mem::take(&mut self.star.unnamed) {
+            self.receive(from, lane, number, &message);
         }
     }
 
     /// The link to a peer is another one.
     pub(super) fn send_again_to(&mut self, peer: PeerId) {
+        self.star.under.remove(&peer);
         self.star.passages.forget_receipts(peer);
-        let posted = self.star.outbox.posted.iter_mut();
-        posted.filter(|posted| posted.carrier == Some(peer)).for_each(|posted| posted.carrier = None);
+        if peer == self.host() {
+            self.star.outbox.posted.iter_mut().for_each(|posted| posted.carrier = None);
+        }
     }
 
     /// Gives up links that have no purpose any more, and tells members what of theirs has arrived.
@@ -214,11 +237,29 @@ impl Session {
         }
     }
 
+    /// A peer says what term it lives under.
+    pub(super) fn note_term(&mut self, peer: PeerId, news: &PeerControl) {
+        if let PeerControl::Warrant(Warrant { term, .. }) | PeerControl::Reign(Vote { term, .. }) = *news
+            && self.is_star()
+        {
+            self.star.under.insert(peer, term);
+        }
+    }
+
+    /// Whether what a peer says about objects counts. In a star everybody says everything anew under each term, and
+    /// what was said under another one may be older than what others have told since.
+    pub(super) fn heeds(&self, peer: PeerId) -> bool {
+        !self.is_star() || self.star.under.get(&peer) == Some(&self.term())
+    }
+
     fn confirm_passed(&mut self) {
-        let (links, view, me) = (&self.links, &self.view, self.config.me);
+        let (links, view, me, term) = (&self.links, &self.view, self.config.me, self.term());
+        let under = &self.star.under;
         let news = self.star.passages.settle(|peer, receipt| {
             let link = links.get(&peer).map(|peering| &peering.link);
-            !view.has(peer) || link.zip(receipt).is_some_and(|(link, receipt)| link.is_delivered(receipt))
+            let is_delivered = link.zip(receipt).is_some_and(|(link, receipt)| link.is_delivered(receipt));
+            // Who lives under an earlier term has it, and waits: it may never come to hear it.
+            !view.has(peer) || (is_delivered && under.get(&peer).is_some_and(|&under| under >= term))
         });
         for (from, lane, number) in news {
             if from == me {
@@ -263,12 +304,13 @@ impl Session {
             return if is_posted { Ok(()) } else { Err(SendError::WouldBlock) };
         }
         let number = if is_counted(lane) { self.star.outbox.next(lane) } else { 0 };
+        let via = Via { way, term: self.term(), lane, number, message: &message };
         if self.is_center() {
-            return self.pass_loose(Via { way, lane, number, message: &message }, self.config.me);
+            return self.pass_loose(via, self.config.me);
         }
         let host = self.host();
         let Some(peering) = self.links.get_mut(&host) else { return Ok(()) };
-        peering.link.send(Lane::Unreliable, &framed(way, lane, number, &message)).map(|_| ())
+        peering.link.send(Lane::Unreliable, &framed(via)).map(|_| ())
     }
 
     /// The members that a message is for, but for its sender and this peer.
@@ -280,7 +322,7 @@ impl Session {
 
     /// The host passes on a message that may be lost.
     fn pass_loose(&mut self, via: Via<'_>, from: PeerId) -> Result<(), SendError> {
-        let bytes = framed(Way::From(from), via.lane, via.number, via.message);
+        let bytes = framed(Via { way: Way::From(from), ..via });
         let mut result = Ok(());
         for peer in self.receivers(from, via.way) {
             if let Some(peering) = self.links.get_mut(&peer).filter(|peering| peering.admitted) {
@@ -301,12 +343,17 @@ impl Session {
             self.hand_on(to, said);
             return;
         }
-        let Some(peering) = self.links.get_mut(&to).filter(|_| to == self.roster.host()) else { return };
+        let term = self.term();
+        // Not before this peer knows who is a member in its host's eyes: to others nothing is passed on.
+        let is_in_view = self.view_revision.is_some_and(|(stamp, _)| stamp.term == term);
+        let is_host = to == self.roster.host() && is_in_view;
+        let Some(peering) = self.links.get_mut(&to).filter(|_| is_host) else { return };
         let mut full = Full::new(said);
-        for posted in self.star.outbox.posted.iter_mut().filter(|posted| posted.carrier != Some(to)) {
-            let bytes = framed(posted.way, posted.lane, posted.number, &posted.message);
-            if full.is_open(posted.lane) && peering.link.send(posted.lane, &bytes).is_ok() {
-                posted.carrier = Some(to);
+        for posted in self.star.outbox.posted.iter_mut().filter(|posted| posted.carrier != Some(term)) {
+            let Posted { lane, number, way, ref message, .. } = *posted;
+            let bytes = framed(Via { way, term, lane, number, message });
+            if full.is_open(lane) && peering.link.send(lane, &bytes).is_ok() {
+                posted.carrier = Some(term);
             } else {
                 full.close(posted.lane);
             }
@@ -315,10 +362,10 @@ impl Session {
 
     /// The host passes on what is its own as it does with that of others.
     fn pass_own(&mut self) {
-        let me = self.config.me;
+        let (me, term) = (self.config.me, Some(self.term()));
         let mut own = Vec::new();
-        for posted in self.star.outbox.posted.iter_mut().filter(|posted| posted.carrier != Some(me)) {
-            posted.carrier = Some(me);
+        for posted in self.star.outbox.posted.iter_mut().filter(|posted| posted.carrier != term) {
+            posted.carrier = term;
             own.push((posted.way, posted.lane, posted.number, Arc::clone(&posted.message)));
         }
         for (way, lane, number, message) in own {
@@ -337,6 +384,7 @@ impl Session {
         if !self.star.passages.unsent.remove(&to) {
             return;
         }
+        let term = self.term();
         let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else { return };
         let mut full = Full::new(said);
         for passing in &mut self.star.passages.passing {
@@ -345,8 +393,9 @@ impl Session {
                 continue;
             };
             if full.is_open(passing.lane) {
-                let bytes = framed(Way::From(passing.from), passing.lane, passing.number, &passing.message);
-                *receipt = peering.link.send(passing.lane, &bytes).ok();
+                let &mut Passing { from, lane, number, ref message, .. } = passing;
+                let bytes = framed(Via { way: Way::From(from), term, lane, number, message });
+                *receipt = peering.link.send(lane, &bytes).ok();
             }
             if receipt.is_none() {
                 full.close(passing.lane);
@@ -369,7 +418,7 @@ impl Session {
             return Err(CloseCode::Unexpected);
         }
         let via = Via::decode(&mut Reader::new(body)).map_err(|_| CloseCode::Malformed)?;
-        if let (Way::From(sender), Lane::SESSION, 0) = (via.way, via.lane, via.number) {
+        if let Some(sender) = teller(&via) {
             return self.hear_of(now, from, sender, via.message);
         }
         if carrying(via.lane) != carrier || (via.number == 0) == is_counted(via.lane) {
@@ -377,11 +426,13 @@ impl Session {
         }
         match via.way {
             Way::From(sender) if sender != self.config.me && self.passes_on(now, from) => {
-                self.receive(now, sender, via);
+                self.receive(sender, via.lane, via.number, via.message);
                 Ok(())
             }
-            Way::To(_) | Way::ToAll if self.roster.is_host() => self.pass_via(now, from, via),
-            // A member that takes this peer for the host finds out, and sends it to who is; a host of long ago is
+            Way::To(_) | Way::ToAll if self.roster.is_host() && via.term == self.term() => {
+                self.pass_via(from, via)
+            }
+            // A member of a former term finds out that there is another, and sends it again; a host of long ago is
             // not heard.
             _ => Ok(()),
         }
@@ -396,7 +447,8 @@ impl Session {
             return;
         }
         let message = [&[MessageKind::Control as u8], body].concat();
-        let bytes = framed(Way::From(from), Lane::SESSION, 0, &message);
+        let (way, term) = (Way::From(from), self.term());
+        let bytes = framed(Via { way, term, lane: Lane::SESSION, number: 0, message: &message });
         let (view, host) = (&self.view, self.roster.host());
         let has_link_to_sender = |peer: PeerId| peer == host || view.backups().contains(&peer);
         for (&peer, peering) in self.links.iter_mut().filter(|(_, peering)| peering.admitted) {
@@ -436,7 +488,7 @@ impl Session {
     }
 
     /// The host passes on what a member says.
-    fn pass_via(&mut self, now: Time, from: PeerId, via: Via<'_>) -> Result<(), CloseCode> {
+    fn pass_via(&mut self, from: PeerId, via: Via<'_>) -> Result<(), CloseCode> {
         check(via.message)?;
         let me = self.config.me;
         if is_reliable(via.lane) {
@@ -452,31 +504,29 @@ impl Session {
             let _ = self.pass_loose(via, from);
         }
         if via.way == Way::ToAll || via.way == Way::To(me) {
-            self.receive(now, from, via);
+            self.receive(from, via.lane, via.number, via.message);
         }
         Ok(())
     }
 
-    /// A message of a member is for this peer.
-    fn receive(&mut self, now: Time, from: PeerId, via: Via<'_>) {
-        if is_counted(via.lane) {
-            let heard = self.star.heard.entry((from, via.lane)).or_insert(0);
-            if via.number <= *heard {
+    /// A message of a member is for this peer. One of who is in no view that this peer has waits for that view.
+    fn receive(&mut self, from: PeerId, lane: Lane, number: u64, message: &[u8]) {
+        if !self.view.has(from) || self.phase != Phase::Member {
+            if is_reliable(lane) {
+                if self.star.unnamed.len() == UNNAMED_MAX {
+                    self.star.unnamed.pop_front();
+                }
+                self.star.unnamed.push_back((from, lane, number, message.to_vec()));
+            }
+            return;
+        }
+        if is_counted(lane) {
+            let heard = self.star.heard.entry((from, lane)).or_insert(0);
+            if number <= *heard {
                 return;
             }
-            *heard = via.number;
+            *heard = number;
         }
-        if self.view.has(from) && self.phase == Phase::Member {
-            self.deliver(now, from, via.lane, via.message);
-        } else if is_reliable(via.lane) {
-            if self.star.unnamed.len() == UNNAMED_MAX {
-                self.star.unnamed.pop_front();
-            }
-            self.star.unnamed.push_back((from, via.lane, via.message.to_vec()));
-        }
-    }
-
-    fn deliver(&mut self, _now: Time, from: PeerId, lane: Lane, message: &[u8]) {
         let mut reader = Reader::new(message);
         // The host has looked at it; if it has not, that is no fault of the sender's, and harms nobody.
         let _ = match MessageKind::decode(&mut reader) {

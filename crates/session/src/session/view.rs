@@ -82,7 +82,7 @@ impl Session {
         }
         self.seats.retain(|seat| self.view.seats().any(|record| record.seat == *seat));
         self.members = members;
-        self.meet_members(now);
+        self.meet_members();
         let view = &self.view;
         self.objects.report_orphans(|peer| !view.has(peer));
         if self.backup != self.view.backup() {

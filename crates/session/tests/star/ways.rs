@@ -8,7 +8,7 @@ use samovar_wire::call::Call as CallBody;
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::MessageKind;
 use samovar_wire::via::{Via, Way};
-use samovar_wire::{CloseCode, Duration, Generation, PROTOCOL_VERSION, PeerId, Time, Writer};
+use samovar_wire::{CloseCode, Duration, Generation, PROTOCOL_VERSION, PeerId, Term, Time, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -269,8 +269,12 @@ impl Mallory {
 }
 
 fn via(way: Way, lane: Lane, number: u64, message: &[u8]) -> Vec<u8> {
+    via_under(Term::FIRST, way, lane, number, message)
+}
+
+fn via_under(term: Term, way: Way, lane: Lane, number: u64, message: &[u8]) -> Vec<u8> {
     let mut bytes = vec![MessageKind::Via as u8];
-    Via { way, lane, number, message }.encode(&mut Writer::new(&mut bytes));
+    Via { way, term, lane, number, message }.encode(&mut Writer::new(&mut bytes));
     bytes
 }
 
@@ -309,6 +313,29 @@ fn a_message_that_no_honest_member_sends_through_the_host_ends_the_link() {
 }
 
 #[test]
+fn a_message_that_overtakes_the_word_of_its_term_waits_for_it() {
+    let (mut world, host, members) = star(11, 0, 2);
+    let mut mallory = Mallory::joins(&mut world, host);
+    let backup = world.peers[&host].view().backup().unwrap();
+    mallory.link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
+    let later = Term::FIRST.next_witnessed();
+    for (term, number) in [(Term::FIRST, 1), (later, 2)] {
+        let text = app(&(number as u32).to_le_bytes());
+        // The first is for a host that this peer is not; the other one for the host that it will be.
+        let early = via_under(term, Way::ToAll, Lane::GAME, number, &text);
+        mallory.says(&mut world, backup, Lane::GAME, &early);
+    }
+    world.run(20);
+    assert!(world.peers[&backup].link_stats(MALLORY).is_some());
+    assert_eq!(heard(&world, backup, MALLORY, Lane::GAME), []);
+    world.grant(later, backup);
+    world.run(200);
+    for at in members {
+        assert_eq!(heard(&world, at, MALLORY, Lane::GAME), [2], "at {at}");
+    }
+}
+
+#[test]
 fn nobody_speaks_in_anothers_name() {
     let (mut world, host, members) = star(9, 0, 2);
     let mut mallory = Mallory::joins(&mut world, host);
@@ -329,7 +356,8 @@ fn who_has_more_under_way_than_allowed_is_shut_out() {
     let mut mallory = Mallory::joins(&mut world, host);
     // Nobody is to be told, so that nothing is ever done with.
     world.cuts = vec![(host, members[0]), (members[0], host)];
-    for number in 1..=513 {
+    // Some more than that, as they take their time.
+    for number in 1..=560 {
         let small = via(Way::To(members[0]), Lane::Bulk, number, &app(&[0; 4]));
         mallory.says(&mut world, host, Lane::Bulk, &small);
         world.run(1);

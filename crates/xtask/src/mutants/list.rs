@@ -323,8 +323,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "ahead-is-not-held",
         file: "crates/session/src/session/route.rs",
-        text: ".filter(|peering| peering.ahead.is_some())",
-        instead: ".filter(|peering| peering.ahead.is_some() && peering.left)",
+        text: "_ => peering.ahead.is_some(),",
+        instead: "_ => peering.ahead.is_some() && peering.left,",
         breaks: "what is said under a term that this peer has not counted to its end is heard before its time",
         finder: Sim("relay-crash-then-host-crash"),
     },

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use samovar_wire::via::Way;
-use samovar_wire::{Lane, PeerId, Receipt, SortedMap, SortedSet};
+use samovar_wire::{Lane, PeerId, Receipt, SortedMap, SortedSet, Term};
 
 /// Messages of one member that may be under way, and their bytes.
 const UNDER_WAY_MAX: usize = 512;
@@ -23,8 +23,8 @@ pub(super) struct Posted {
     pub(super) number: u64,
     pub(super) way: Way,
     pub(super) message: Arc<[u8]>,
-    /// The host that was given it.
-    pub(super) carrier: Option<PeerId>,
+    /// The term whose host was given it.
+    pub(super) carrier: Option<Term>,
 }
 
 /// What this peer says to others.
@@ -56,12 +56,13 @@ impl Outbox {
 
     /// All receivers have a lane's messages up to this one.
     pub(super) fn confirm(&mut self, lane: Lane, number: u64) {
-        let bytes = &mut self.bytes;
-        self.posted.retain(|posted| {
-            let is_done = posted.lane == lane && posted.number <= number;
-            *bytes -= if is_done { posted.message.len() } else { 0 };
-            !is_done
-        });
+        self.forget(|posted| posted.lane == lane && posted.number <= number);
+    }
+
+    /// Nobody needs these messages any more.
+    pub(super) fn forget(&mut self, is_done: impl Fn(&Posted) -> bool) {
+        self.posted.retain(|posted| !is_done(posted));
+        self.bytes = self.posted.iter().map(|posted| posted.message.len()).sum();
     }
 }
 
