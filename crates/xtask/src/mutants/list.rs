@@ -171,8 +171,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "losing-side-stays",
         file: "crates/roster/src/roster.rs",
-        text: "if is_host_alive && !self.term.is_witnessed() {",
-        instead: "if is_host_alive && self.term.is_witnessed() {",
+        text: "Denial::HostIsAlive => has_voted || !self.term.is_witnessed(),",
+        instead: "Denial::HostIsAlive => has_voted,",
         breaks: "a side that voted for another host stays by it when the relay says that the first one lives",
         finder: Test(&[
             "-p",
