@@ -118,7 +118,7 @@ impl Session {
         if host == self.me() {
             self.become_host(now, former, cause);
             self.renew_wishes(now);
-        } else if self.links.contains_key(&host) {
+        } else if self.takes_part(host) {
             self.renew_wishes(now);
         } else {
             // This peer had given up its successor for lost while it was asleep or cut off itself: the others went
