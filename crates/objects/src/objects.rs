@@ -1,6 +1,7 @@
 //! All objects: what the application does with them, and the state that the protocol needs.
 
 mod claims;
+mod ends;
 mod fields;
 mod frames;
 mod owner;

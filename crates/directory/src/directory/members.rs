@@ -69,7 +69,7 @@ impl Directory {
         self.outputs.extend(others.map(|(_, &conn)| Output::Send { conn, bytes: bytes.clone() }));
     }
 
-    /// Takes a connection out of whatever it is in; whether its peer left, or may come back.
+    /// Takes a connection out of whatever it is in. Unless `has_left`, its peer may come back.
     pub(super) fn detach(&mut self, now: Time, conn: ConnId, has_left: bool) {
         let Some(connection) = self.connections.remove(&conn) else { return };
         self.timers.stop(Timer::Connection(conn));
@@ -109,14 +109,16 @@ impl Directory {
     /// Ends a game without connections. Unless the last of its members has left, some may go on over direct links, and
     /// the code waits for them.
     fn unlist_empty(&mut self, now: Time, session: SessionId, left: Option<PeerId>) {
-        let Some(game) = self.games.get(&session).filter(|game| game.is_empty()).cloned() else { return };
-        self.games.remove(&session);
+        if self.games.get(&session).is_none_or(|game| !game.is_empty()) {
+            return;
+        }
+        let Some(game) = self.games.remove(&session) else { return };
         self.codes.remove(&game.code);
         self.timers.stop(Timer::Probe(session));
         self.timers.stop(Timer::Grace(session));
         if let Some(record) = game.record(session) {
-            let is_last = |left| !game.awaits_host && game.named.iter().all(|named| *named == left);
-            if !left.is_some_and(is_last) {
+            let may_return = |left| game.awaits_host || game.named.iter().any(|named| *named != left);
+            if left.is_none_or(may_return) {
                 self.reserve_code(now, &record, CODE_KEPT_FOR);
             }
             self.archive(now, record);

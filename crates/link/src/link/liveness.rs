@@ -28,7 +28,7 @@ pub(super) const SLEPT: Duration = Duration::from_millis(2_000);
 const SLACK: Duration = Duration::from_millis(20);
 /// No shorter silence is remarkable.
 const QUIET_MIN: Duration = Duration::from_millis(50);
-/// Who is silent for so much longer than it usually is more than it usually does has stalled.
+/// Who is silent for so much longer than it usually is at most has stalled.
 const STALL_MIN: Duration = Duration::from_millis(70);
 /// Longer silences are outages. That there was one is no reason to wait for another.
 const STALL_MAX: Duration = Duration::from_millis(1_500);

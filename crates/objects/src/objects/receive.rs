@@ -17,22 +17,15 @@ use crate::replica::Replica;
 use crate::schema::{Coding, Schema};
 use crate::state::State;
 
-/// How many objects of a creator that this peer has not heard of others may already have seen die.
-const BURIED_AHEAD_MAX: u32 = 256;
 /// Moments that are kept of each object of others: the 48 updates that a baseline may be old, and as many as overtake
 /// each other at the worst; of a state that more have overtaken the numbers are not needed (PROTOCOL §4.6).
 const KEPT_OF_OTHERS: usize = 112;
 
-/// Ends that wait to be passed on one by one; more are told by DEATHS.
-const PASSED_ON_MAX: usize = 1_024;
-
-/// How far above the stamps that were drawn one is believed that a liar may have used.
-const LEAP_MAX: u32 = 1_024;
 /// Objects of one member at most. It has no more than `OBJECTS_PER_PEER_MAX`; but what it gave away since may not be
 /// known here.
 const OBJECTS_OF_OTHERS_MAX: usize = OBJECTS_PER_PEER_MAX + OBJECTS_PER_PEER_MAX / 4;
 
-const fn malformed(error: DecodeError) -> CloseCode {
+pub(super) const fn malformed(error: DecodeError) -> CloseCode {
     match error {
         DecodeError::TooLarge => CloseCode::TooLarge,
         _ => CloseCode::Malformed,
@@ -223,12 +216,12 @@ impl Objects {
     }
 
     /// Terms are passed on before anything is said under them, so a later one than ours has no warrant.
-    fn check_term(&self, stamp: Stamp) -> Result<(), CloseCode> {
+    pub(super) fn check_term(&self, stamp: Stamp) -> Result<(), CloseCode> {
         if stamp.term > self.term { Err(CloseCode::FutureStamp) } else { Ok(()) }
     }
 
     /// The host knows what it granted; what is of a former host's term it cannot know, and an older stamp is old.
-    fn check_granted(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> Result<(), CloseCode> {
+    pub(super) fn check_granted(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> Result<(), CloseCode> {
         let current = self.slots.get(id).map(|o| o.stamp).max(self.tombs.stamp(id));
         let fresh = current.is_none_or(|current| stamp > current);
         let is_told = |promise: &Promise| promise.told.contains(&(stamp, from));
@@ -454,128 +447,6 @@ impl Objects {
             self.pass_on_change(slot, change);
         }
         Ok(())
-    }
-
-    /// Whether somebody other than its creator can know of the death of an object that this peer has not seen. A death
-    /// must be remembered, or a late CREATE brings the object back; but nobody can bury what is not yet born.
-    fn may_bury(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
-        let newest = self.slots.of_creator(id.creator).next_back().map_or(0, |object| object.id.number);
-        let newest = newest.max(self.tombs.newest(id.creator));
-        let is_near = id.number <= newest.saturating_add(BURIED_AHEAD_MAX);
-        let is_grant_of_this_term = self.is_host() && stamp.term == self.term && from != self.host;
-        self.is_known(id.creator) && is_near && !is_grant_of_this_term
-    }
-
-    fn handle_destroy(&mut self, from: PeerId, destroy: Destroy) -> Result<(), CloseCode> {
-        let Destroy { id, stamp } = destroy;
-        self.check_term(stamp)?;
-        if id == ObjectId::SESSION {
-            return Err(CloseCode::NotYours);
-        }
-        match self.slots.get(id) {
-            Some(object) if stamp < object.stamp => return Ok(()),
-            // As with an announcement, the host is right about a counter at its end.
-            Some(object) if stamp == object.stamp && object.owner != from && from != self.host => {
-                // A former host may have passed it on; its successor will again.
-                return if stamp.term < self.term { Ok(()) } else { Err(CloseCode::NotYours) };
-            }
-            Some(object) if stamp > object.stamp => self.check_granted(from, id, stamp)?,
-            Some(_) => {}
-            None if from != id.creator && from != self.host && !self.may_bury(from, id, stamp) => {
-                return Ok(());
-            }
-            None => {}
-        }
-        self.end_by(from, id, stamp);
-        Ok(())
-    }
-
-    /// An object ended by somebody else's hand, or word. The host passes it on: whoever ended it may be gone before it
-    /// has told everybody, or not know of all who are here.
-    fn end_by(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) {
-        let is_news = self.tombs.stamp(id).is_none_or(|known| known < stamp);
-        let kind = self.slots.get(id).map(|object| object.traits.kind);
-        self.end(id, stamp);
-        if let Some(kind) = kind {
-            self.events.push_back(ObjectEvent::Destroyed { id, kind });
-        }
-        if self.is_host() && is_news {
-            for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| **peer != from) {
-                // Who ends much must not make others look slow: what is much is told in runs.
-                if replica.destroys.len() < PASSED_ON_MAX {
-                    replica.destroys.insert(id, stamp);
-                } else {
-                    replica.deaths_due = true;
-                }
-            }
-        }
-    }
-
-    fn handle_deaths(&mut self, from: PeerId, reader: &mut Reader<'_>) -> Result<(), CloseCode> {
-        let is_report = self.is_host()
-            && self.replicas.get_mut(&from).is_some_and(|replica| {
-                let is_due = replica.reports > 0;
-                replica.reports = replica.reports.saturating_sub(1);
-                is_due
-            });
-        while !reader.is_empty() {
-            let run = Deaths::decode(reader).map_err(malformed)?;
-            self.check_term(run.stamp)?;
-            if from == self.host {
-                self.believe(from, &run);
-            } else if is_report {
-                self.weigh(from, &run);
-            }
-        }
-        Ok(())
-    }
-
-    /// The objects of a run that are there, and not newer than their end.
-    fn doomed(&self, run: &Deaths) -> Vec<(ObjectId, PeerId)> {
-        let objects = self.slots.between(run.creator, run.first, run.last);
-        objects.filter(|o| o.stamp <= run.stamp).map(|o| (o.id, o.owner)).collect()
-    }
-
-    /// The host says so.
-    fn believe(&mut self, from: PeerId, run: &Deaths) {
-        for (id, _) in self.doomed(run).into_iter().filter(|(id, _)| *id != ObjectId::SESSION) {
-            self.end_by(from, id, run.stamp);
-        }
-        self.tombs.bury_run(run);
-    }
-
-    /// Whether an object that is there can have had this stamp. Those of this term were drawn here, and a liar that is
-    /// gone may have told members of somewhat higher ones; but nobody shall bring the counter to its end.
-    fn is_credible(&self, id: ObjectId, stamp: Stamp) -> bool {
-        let highest = self.highest_stamp(id).map_or(0, |highest| highest.counter);
-        stamp.term < self.term || stamp.counter <= highest.saturating_add(LEAP_MAX)
-    }
-
-    /// Its owner, who is here, shall have an object under a stamp above this one, which somebody believes in.
-    pub(super) fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
-        if self.granted_to(id).is_some() {
-            return;
-        }
-        self.tombs.bury(id, stamp);
-        let granted = self.grant(id, owner);
-        debug_assert!(granted.is_ok() || id == ObjectId::SESSION, "its owner is here");
-        self.tombs.exhume(id);
-    }
-
-    /// A member says so, after somebody is gone. Of its own and of what the gone had it is believed. What others have
-    /// lives: under a new stamp, so that it comes back where it was taken for dead.
-    fn weigh(&mut self, from: PeerId, run: &Deaths) {
-        if self.star {
-            self.note_report(from, run);
-        }
-        for (id, owner) in self.doomed(run) {
-            if owner == from || (owner != self.me && !self.replicas.contains_key(&owner)) {
-                self.end_by(from, id, run.stamp);
-            } else if self.is_credible(id, run.stamp) {
-                // Also under the very stamp: the end may be what a former host made of an orphan that it did not know.
-                self.outbid(id, owner, run.stamp);
-            }
-        }
     }
 }
 

@@ -414,7 +414,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "host-keeps-deaths-to-itself",
-        file: "crates/objects/src/objects/receive.rs",
+        file: "crates/objects/src/objects/ends.rs",
         text: "if self.is_host() && is_news {",
         instead: "if self.is_host() && is_news && self.star {",
         breaks: "an end that its owner could not tell everybody before it went is not passed on",
