@@ -387,6 +387,12 @@ impl Link {
         }
     }
 
+    /// Whether the path was said to lose nothing: it is a stream, where a loss is a delay.
+    #[must_use]
+    pub const fn is_lossless(&self) -> bool {
+        self.lossless
+    }
+
     /// What the driver still holds of what was sent, in bytes: `bufferedAmount` of the data channels, or what waits
     /// for the relay's WebSocket. Tell it before sending more; nothing but acks is sent while it is too much.
     pub fn handle_backlog(&mut self, now: Time, bytes: u64) {

@@ -62,7 +62,10 @@ impl Liveness {
         let interval = now.since(self.heard).as_micros() as f64;
         let excess = (interval - self.keep_alive.as_micros() as f64).max(0.0);
         let remarkable = self.usual() + STALL_MIN.as_micros() as f64;
-        if interval > remarkable.max(self.stall_at(now)) && interval < STALL_MAX.as_micros() as f64 {
+        let is_stall =
+            interval > remarkable.max(self.stall_at(now)) && interval < STALL_MAX.as_micros() as f64;
+        // Until the first arrival nothing was promised.
+        if is_stall && self.interval > 0.0 {
             self.stall = (interval, now);
         }
         self.deviation += ((excess - self.excess).abs() - self.deviation) / 16.0;

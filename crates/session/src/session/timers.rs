@@ -83,7 +83,11 @@ impl Session {
     fn missed_at(&self, peering: &Peering) -> Time {
         // What a stream loses comes again after a round trip and more, and holds back all behind it. How long that is
         // a new link does not know.
-        let again = peering.link.round_trip().map_or(FIRST_TRIP, |trip| trip.times(2));
+        let again = match peering.link.round_trip() {
+            None => FIRST_TRIP,
+            Some(trip) if peering.link.is_lossless() => trip.times(2),
+            Some(_) => Duration::ZERO,
+        };
         let silent = peering.link.suspect_at(MISSED).max(peering.link.heard_at() + again);
         match peering.hint {
             // The relay lost it, too: a sign of life and a half are enough.
