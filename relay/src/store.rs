@@ -14,6 +14,9 @@ use crate::error::RelayError;
 /// Session to code, parameters, term, host, serial.
 const TERMS: TableDefinition<'static, u64, (&str, u64, u64, u32, u64)> = TableDefinition::new("terms");
 
+/// Session to the term that goes on, and its host, while the one in [`TERMS`] is held in reserve.
+const BEGUN: TableDefinition<'static, u64, (u64, u32)> = TableDefinition::new("begun");
+
 /// The database of one data directory; no other process can have it open.
 pub(crate) struct Store {
     database: Database,
@@ -54,6 +57,11 @@ impl Store {
             Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
             Err(error) => return Err(error.into()),
         };
+        let begun = match transaction.open_table(BEGUN) {
+            Ok(table) => Some(table),
+            Err(redb::TableError::TableDoesNotExist(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
         let mut records = Vec::new();
         for entry in table.iter()? {
             let (session, value) = entry?;
@@ -61,7 +69,10 @@ impl Store {
             // Only this program writes codes, so one that is none is skipped rather than reported.
             if let Some(code) = GameCode::parse(code) {
                 let (session, term, host) = (SessionId(session.value()), Term(term), PeerId(host));
-                records.push(TermRecord { session, code, params, term, host, serial });
+                let begun = begun.as_ref().map(|begun| begun.get(session.0)).transpose()?.flatten();
+                let begun = begun.map(|begun| begun.value());
+                let begun = begun.map_or((term, host), |(term, host)| (Term(term), PeerId(host)));
+                records.push(TermRecord { session, code, params, term, host, begun, serial });
             }
         }
         Ok(records)
@@ -80,14 +91,23 @@ impl Store {
         let transaction = self.database.begin_write()?;
         {
             let mut table = transaction.open_table(TERMS)?;
+            let mut reigns = transaction.open_table(BEGUN)?;
             for request in requests {
                 match request {
                     Request::Persist(record) => {
-                        let TermRecord { session, code, params, term, host, serial } = record;
+                        let TermRecord { session, code, params, term, host, begun, serial } = record;
+                        if begun.0 < *term {
+                            reigns.insert(session.0, (begun.0.0, begun.1.0))?;
+                        } else {
+                            reigns.remove(session.0)?;
+                        }
                         table.insert(session.0, (code.as_str(), *params, term.0, host.0, *serial))?;
                         persisted.push((*session, *term));
                     }
-                    Request::Forget(session) => drop(table.remove(session.0)?),
+                    Request::Forget(session) => {
+                        table.remove(session.0)?;
+                        reigns.remove(session.0)?;
+                    }
                 }
             }
         }

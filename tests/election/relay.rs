@@ -133,7 +133,7 @@ impl World {
         let Ok(RelayFrame::Control(body)) = RelayFrame::decode(&bytes) else { return };
         let Ok(message) = FromRelay::decode(body) else { return };
         match &message {
-            FromRelay::Issued(warrant) => self.note_given(warrant),
+            FromRelay::Issued(warrant) | FromRelay::Successor(warrant) => self.note_given(warrant),
             FromRelay::Entered(entered) => self.note_given(&entered.warrant),
             // A pulse says nothing new here, and a hint is no more than a suspicion.
             FromRelay::Pulse | FromRelay::Gone(_) => return,
@@ -258,6 +258,11 @@ impl World {
                 self.on_warrant(slot, entered.warrant);
             }
             Ok(FromRelay::Issued(warrant)) => self.on_warrant(slot, warrant),
+            Ok(FromRelay::Successor(warrant)) => {
+                if let Some(roster) = self.member_mut(slot).and_then(Member::roster) {
+                    roster.keep_in_reserve(warrant);
+                }
+            }
             Ok(FromRelay::Denied(_, denial)) => {
                 let now = self.now;
                 if let Some(roster) = self.member_mut(slot).and_then(Member::roster) {
@@ -279,7 +284,7 @@ impl World {
             Ok(FromRelay::Issued(warrant)) => {
                 self.member(slot).is_none_or(|member| warrant.term <= member.known_term())
             }
-            Ok(FromRelay::Entered(_)) => false,
+            Ok(FromRelay::Entered(_) | FromRelay::Successor(_)) => false,
             _ => true,
         }
     }

@@ -36,9 +36,10 @@ const fn from_relay_variant(message: &FromRelay) -> u8 {
         FromRelay::Probe(_) => 5,
         FromRelay::Gone(_) => 6,
         FromRelay::Pulse => 7,
+        FromRelay::Successor(_) => 8,
     }
 }
-const FROM_RELAY_VARIANTS: u8 = 8;
+const FROM_RELAY_VARIANTS: u8 = 9;
 
 const REFUSALS: [(&str, Refusal); 9] = [
     ("refused_unknown_game", Refusal::UnknownGame),
@@ -119,6 +120,7 @@ fn messages_from_relay() -> Vec<(&'static str, FromRelay)> {
         ("probe", FromRelay::Probe(SESSION.0)),
         ("gone", FromRelay::Gone(PeerId(65_536))),
         ("pulse", FromRelay::Pulse),
+        ("successor", FromRelay::Successor(issued)),
     ];
     messages.extend(REFUSALS.map(|(name, refusal)| (name, FromRelay::Refused(refusal))));
     messages

@@ -24,7 +24,7 @@ use samovar_wire::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_
 use samovar_wire::relay::{
     Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
 };
-use samovar_wire::{Duration, Entropy, Mode, PeerId, SortedSet, Term, Time, Warrant};
+use samovar_wire::{Duration, Entropy, Mode, PeerId, Term, Time, Warrant};
 
 use crate::limits::{ANSWER_WITHIN, OPEN_WITHIN, RETRY_FIRST, RETRY_MAX, SILENCE_MAX};
 pub use event::{ClientEvent, ClientRequest, Fault};
@@ -190,10 +190,10 @@ impl Client {
         self.flush(now);
     }
 
-    /// Who is a member, the host included, in any order: only they count when the relay decides about claims. To be
-    /// told with each view, [`MEMBERS_MAX`] of them at most. Sent like the listing, but at once.
+    /// Who is a member, none twice, the host included, in the order in which they shall host: only they count when the
+    /// relay decides about claims. To be told with each view, [`MEMBERS_MAX`] of them at most. Sent like the listing, but
+    /// at once.
     pub fn set_members(&mut self, now: Time, members: impl IntoIterator<Item = PeerId>) {
-        let members: SortedSet<_> = members.into_iter().collect();
         let members = members.into_iter().take(MEMBERS_MAX).collect();
         self.outbox.set_members(ToRelay::Members(members));
         self.flush(now);
@@ -305,6 +305,12 @@ impl Client {
             }
             (Phase::Entered, FromRelay::Denied(term, denial)) => {
                 self.events.push_back(ClientEvent::Denied(term, denial));
+            }
+            (Phase::Entered, FromRelay::Successor(warrant)) => {
+                if !self.verifies(&warrant) {
+                    return Err(Fault::BadSignature);
+                }
+                self.events.push_back(ClientEvent::Successor(warrant));
             }
             (Phase::Entered, FromRelay::Gone(peer)) => self.events.push_back(ClientEvent::Gone(peer)),
             // Whoever reads this runs its loop: that is all the relay asks, so the answer is never delayed or paced.

@@ -19,6 +19,7 @@ mod connection;
 mod entry;
 mod game;
 mod members;
+mod reserve;
 mod succession;
 mod timers;
 
@@ -68,6 +69,8 @@ pub struct TermRecord {
     pub term: Term,
     /// The host of that term.
     pub host: PeerId,
+    /// The highest term that is known to have begun, and its host: the same, unless that one is held in reserve.
+    pub begun: (Term, PeerId),
     /// Grows with each game listed: of two records with one code the higher serial is the later game.
     pub serial: u64,
 }
@@ -217,14 +220,15 @@ impl Directory {
     /// The record of this term is on disk.
     pub fn handle_persisted(&mut self, now: Time, session: SessionId, term: Term) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        let Some((_, host)) = game.pending.take_if(|pending| pending.0 == term) else { return };
-        let warrant = self.signatory.warrant(session, term, host);
-        game.warrant = Some(warrant);
-        let waiting = game.claims.answer();
-        game.claims.forget();
-        self.timers.stop(Timer::Probe(session));
-        self.broadcast(session, None, &FromRelay::Issued(warrant));
-        self.deny_losers(warrant, &waiting);
+        let Some(pending) = game.pending.take_if(|pending| pending.term == term) else { return };
+        let warrant = self.signatory.warrant(session, term, pending.host);
+        match pending.in_reserve_of {
+            None => self.announce(session, warrant),
+            Some((begun, host)) => {
+                game.warrant.get_or_insert_with(|| self.signatory.warrant(session, begun, host));
+                self.hold_in_reserve(now, session, warrant);
+            }
+        }
         self.admit_entrants(now, session);
     }
 

@@ -21,7 +21,8 @@ pub struct Object {
     pub(crate) texts: Vec<Text>,
     /// At who tells others: the frame from which on the numbers are what they are. Elsewhere: the newest frame heard of.
     pub(crate) frame: u64,
-    /// The frame of the announcement: nothing of this ownership is older.
+    /// The frame of the announcement, or at the owner the one in which it took the object: nothing of this ownership is
+    /// older.
     pub(crate) since: u64,
     pub(crate) past: Past,
     /// At the host of a star, of what others own.

@@ -21,6 +21,9 @@ pub(crate) struct Known {
     pub(crate) ready: bool,
     /// The announcement's frame, the first baseline.
     pub(crate) since: u64,
+    /// The newest frame that was sent before the announcement was known to have arrived: that a packet with it arrives
+    /// says nothing, since the peer may not have known the object.
+    pub(crate) ahead: u64,
     /// The newest frame that is known to have brought the object, and by bit i whether the i-th before it did.
     pub(crate) newest: u64,
     history: u64,
@@ -43,6 +46,7 @@ impl Known {
             announced,
             ready: false,
             since,
+            ahead: since,
             newest: since,
             history: 1,
             sent: 0,
@@ -72,6 +76,9 @@ impl Known {
     pub(crate) fn on_sent(&mut self, frame: u64, now: Time, texts: u64) {
         self.sent += 1;
         (self.last_frame, self.last_time) = (frame, now);
+        if !self.ready {
+            self.ahead = frame;
+        }
         for (_, (_, sent)) in self.texts.iter_mut().enumerate().filter(|(index, _)| texts >> index & 1 == 1) {
             *sent = frame;
         }
@@ -135,6 +142,8 @@ pub(crate) struct Replica {
     pub(crate) reports: u32,
     /// Whether the first announcements went out, which for a newcomer may be one snapshot.
     pub(crate) greeted: bool,
+    /// The frame behind the one in which the link began: what was taken over later was announced on no other one.
+    pub(crate) begun: u64,
     /// By packet.
     in_flight: VecDeque<InFlight>,
     /// Buffers to use again.
@@ -149,8 +158,8 @@ pub(crate) struct Replica {
 
 impl Replica {
     /// A peer to which all these objects are to be announced.
-    pub(crate) fn of(unannounced: BTreeSet<ObjectId>, deaths_due: bool) -> Self {
-        Self { unannounced, deaths_due, ..Self::default() }
+    pub(crate) fn of(unannounced: BTreeSet<ObjectId>, deaths_due: bool, begun: u64) -> Self {
+        Self { unannounced, deaths_due, begun, ..Self::default() }
     }
 
     pub(crate) fn known(&self, slot: u32) -> Option<&Known> {
@@ -249,7 +258,7 @@ impl Replica {
         for &(slot, texts) in &flight.contents {
             // The slot may be another object's by now, or the ownership another one.
             if let Some(known) = self.known.get_mut(slot as usize).and_then(Option::as_mut)
-                && flight.frame > known.since
+                && flight.frame > known.ahead
             {
                 known.on_delivered(flight.frame, texts);
             }

@@ -94,6 +94,8 @@ pub struct Roster {
     key: RelayKey,
     /// The highest that the relay gave, as far as this peer knows.
     warrant: Warrant,
+    /// To live under when the host is missed: the relay has lost it already.
+    reserve: Option<Warrant>,
     /// The present term, that of the warrant or one that was voted since.
     term: Term,
     host: PeerId,
@@ -132,6 +134,7 @@ impl Roster {
             me,
             key,
             warrant,
+            reserve: None,
             term: warrant.term,
             host: warrant.host,
             migrates: true,
@@ -304,10 +307,28 @@ impl Roster {
         Verdict::Newer
     }
 
+    /// Keeps a warrant that the relay gave for the case that the host is missed, unless it is none or too old for that.
+    pub fn keep_in_reserve(&mut self, warrant: Warrant) {
+        let is_newer = warrant.term > self.reserve.unwrap_or(self.warrant).term && warrant.term > self.term;
+        let is_ours = warrant.session == self.warrant.session && warrant.term.is_witnessed();
+        if is_newer && is_ours && self.key.verifies_warrant(&warrant) {
+            self.reserve = Some(warrant);
+        }
+    }
+
+    /// Lives under the warrant in reserve, if there is one.
+    fn begin_reserve(&mut self) -> Option<(Term, PeerId)> {
+        let warrant = self.reserve.take()?;
+        self.warrant = warrant;
+        self.begin(warrant.term, warrant.host);
+        Some((warrant.term, warrant.host))
+    }
+
     fn begin(&mut self, term: Term, host: PeerId) {
         let is_renewal = self.is_host() && host == self.me;
         self.term = term;
         self.host = host;
+        self.reserve.take_if(|reserve| reserve.term <= term);
         if term.is_witnessed() {
             self.knows_electorate = host == self.me;
         }
@@ -400,7 +421,7 @@ impl Roster {
     }
 
     /// Looks at everybody's life; what follows from it is for [`Roster::poll_act`]. The term and host that won an
-    /// election, if one came to its end: they are the present ones from now on.
+    /// election, if one came to its end, or that the relay held in reserve: they are the present ones from now on.
     pub fn watch(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         if let Some(won) = self.count(view, lives) {
             return Some(won);
@@ -411,6 +432,9 @@ impl Roster {
             return None;
         }
         if self.note_missed(now, lives) {
+            if let Some(begun) = self.begin_reserve() {
+                return Some(begun);
+            }
             self.tell_missing(true);
             self.claim(now, view, lives);
             self.vote(now, view, lives);

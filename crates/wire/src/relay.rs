@@ -164,6 +164,8 @@ pub enum FromRelay {
     Gone(PeerId),
     /// The relay lives. Sent every two seconds, because a page does not see a WebSocket's own pings.
     Pulse,
+    /// The host's connection closed: whoever misses the host, too, lives under this warrant. It counts for nothing before.
+    Successor(Warrant),
 }
 
 /// You are in the game as far as the relay is concerned; the host admits.
@@ -215,6 +217,10 @@ pub enum Denial {
     NotAMember,
 }
 
+fn has_twice(peers: &[PeerId]) -> bool {
+    peers.iter().enumerate().any(|(place, peer)| peers[..place].contains(peer))
+}
+
 impl Message for ToRelay {
     fn check(&self) -> Result<(), DecodeError> {
         match self {
@@ -228,7 +234,7 @@ impl Message for ToRelay {
                 Err(DecodeError::TooLarge)
             }
             Self::Members(members) if members.len() > MEMBERS_MAX => Err(DecodeError::TooLarge),
-            Self::Members(members) if !members.is_sorted_by(|a, b| a < b) => Err(DecodeError::Invalid),
+            Self::Members(members) if has_twice(members) => Err(DecodeError::Invalid),
             _ => Ok(()),
         }
     }

@@ -39,6 +39,8 @@ pub enum ClientEvent {
     Signal(PeerId, Signal),
     /// A verified warrant, of a higher term than any that this client knew, by `set_warrant` included.
     Issued(Warrant),
+    /// The host has lost the relay: a verified warrant to live under as soon as this peer misses it, and not before.
+    Successor(Warrant),
     /// Our claim was not granted.
     Denied(Term, Denial),
     /// That member's connection to the relay closed; it may live on direct links.

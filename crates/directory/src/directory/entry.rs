@@ -54,7 +54,8 @@ impl Directory {
         };
         let session = self.draw_session();
         let host = PeerId((self.entropy.number() >> 32).max(1) as u32);
-        self.list(TermRecord { session, code, params, term: Term::FIRST, host, serial: self.next_serial });
+        let (term, serial) = (Term::FIRST, self.next_serial);
+        self.list(TermRecord { session, code, params, term, host, begun: (term, host), serial });
         self.become_entrant(now, conn, session, host);
         Ok(())
     }
@@ -129,8 +130,10 @@ impl Directory {
 
     /// A live game's member shows a warrant that is newer than what the relay remembers: its disk was lost.
     fn learn(&mut self, session: SessionId, warrant: &Warrant) {
-        let known = self.games.get(&session).and_then(|game| game.record(session)).map(|record| record.term);
-        if known.is_some_and(|known| warrant.term > known) {
+        let Some(game) = self.games.get(&session) else { return };
+        if game.reserve.is_some_and(|reserve| reserve.term == warrant.term) {
+            self.begin_reserve(session);
+        } else if game.highest().is_some_and(|highest| warrant.term > highest) {
             self.persist(session, warrant.term, warrant.host);
         }
     }
@@ -138,16 +141,19 @@ impl Directory {
     /// Lists a game that the relay has no connection of, under its highest known term.
     fn relist(&mut self, now: Time, code: GameCode, params: u64, warrant: &Warrant) -> Result<(), Refusal> {
         let session = warrant.session;
-        let known = self.recall(session, &code, params)?.map(|record| (record.term, record.host));
+        let known = self.recall(session, &code, params)?;
+        let shown = (warrant.term, warrant.host);
+        let ((term, host), begun) = match known.filter(|known| known.term > shown.0) {
+            Some(known) => ((known.term, known.host), known.begun.max(shown)),
+            None => (shown, shown),
+        };
         if self.games.len() >= GAMES_MAX {
             return Err(Refusal::Busy);
         }
-        let shown = (warrant.term, warrant.host);
-        let (term, host) = known.filter(|known| known.0 > shown.0).unwrap_or(shown);
         self.archive.remove(session);
         self.timers.stop(Timer::Dormant(session));
         self.timers.stop(Timer::Reservation(session));
-        self.list(TermRecord { session, code, params, term, host, serial: self.next_serial });
+        self.list(TermRecord { session, code, params, term, host, begun, serial: self.next_serial });
         if let Some(game) = self.games.get_mut(&session) {
             game.awaits_host = true;
         }
@@ -217,6 +223,10 @@ impl Directory {
         };
         self.set_phase(conn, Phase::Entered(session, peer));
         self.send(conn, &FromRelay::Entered(entered));
+        let game = self.games.get(&session).filter(|game| game.host_conn().is_none());
+        if let Some(reserve) = game.and_then(|game| game.reserve) {
+            self.send(conn, &FromRelay::Successor(reserve));
+        }
     }
 
     fn draw_code(&mut self) -> GameCode {

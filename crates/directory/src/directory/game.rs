@@ -14,15 +14,17 @@ pub(super) struct Game {
     pub(super) code: GameCode,
     pub(super) params: u64,
     pub(super) serial: u64,
-    /// The highest that is on disk; `None` until the first is.
+    /// The highest that is known to have begun, and is on disk; `None` until the first is.
     pub(super) warrant: Option<Warrant>,
-    /// A term and its host, on their way to disk. Nobody may hear of it.
-    pub(super) pending: Option<(Term, PeerId)>,
+    /// One above it, for members to live under when they miss the host, whose connection closed; on disk.
+    pub(super) reserve: Option<Warrant>,
+    /// A term on its way to disk. Nobody may hear of it.
+    pub(super) pending: Option<Pending>,
     pub(super) members: BTreeMap<PeerId, ConnId>,
     /// They become members as soon as there is a warrant to send them.
     pub(super) entrants: BTreeMap<PeerId, ConnId>,
     pub(super) listing: Option<Listing>,
-    /// Who is a member, as a host said last; nobody before.
+    /// Who is a member, in the order in which they shall host, as a host said last; nobody before.
     pub(super) named: Vec<PeerId>,
     /// The game was listed again without its host, which may still be on its way.
     pub(super) awaits_host: bool,
@@ -38,7 +40,12 @@ impl Game {
             params: record.params,
             serial: record.serial,
             warrant: None,
-            pending: Some((record.term, record.host)),
+            reserve: None,
+            pending: Some(Pending {
+                term: record.term,
+                host: record.host,
+                in_reserve_of: Some(record.begun).filter(|begun| begun.0 < record.term),
+            }),
             members: BTreeMap::new(),
             entrants: BTreeMap::new(),
             listing: None,
@@ -51,10 +58,22 @@ impl Game {
 
     /// What must not be forgotten of it: the highest term, on disk or on its way.
     pub(super) fn record(&self, session: SessionId) -> Option<TermRecord> {
-        let (term, host) =
-            self.pending.or_else(|| self.warrant.map(|warrant| (warrant.term, warrant.host)))?;
+        let of = |warrant: Warrant| (warrant.term, warrant.host);
+        let highest = self.reserve.or(self.warrant).map(of);
+        let (term, host) = self.pending.map(|pending| (pending.term, pending.host)).or(highest)?;
+        let begun = match self.pending {
+            Some(pending) => pending.in_reserve_of,
+            None => self.warrant.map(of),
+        };
+        let begun = begun.unwrap_or((term, host));
         let Self { code, params, serial, .. } = self;
-        Some(TermRecord { session, code: code.clone(), params: *params, term, host, serial: *serial })
+        Some(TermRecord { session, code: code.clone(), params: *params, term, host, begun, serial: *serial })
+    }
+
+    /// The highest term given to anybody, whether anybody has heard of it or not.
+    pub(super) fn highest(&self) -> Option<Term> {
+        let given = self.reserve.or(self.warrant).map(|warrant| warrant.term);
+        self.pending.map(|pending| pending.term).or(given)
     }
 
     pub(super) fn connections(&self) -> usize {
@@ -121,11 +140,26 @@ impl Game {
         missing * 2 > reached + usize::from(self.awaits_host)
     }
 
+    /// Who follows when the host is lost: the first of its own line that could host.
+    pub(super) fn next_in_line(&self) -> Option<PeerId> {
+        let host = self.host();
+        self.named.iter().copied().find(|&peer| Some(peer) != host && self.members.contains_key(&peer))
+    }
+
     /// The candidate of the first claim that waits, of those whose candidate could host.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
         let mut candidates = self.claims.waiting(now).map(|claim| claim.candidate);
         candidates.find(|&candidate| self.is_eligible(candidate))
     }
+}
+
+/// A term that is being written to disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Pending {
+    pub(super) term: Term,
+    pub(super) host: PeerId,
+    /// When it will be held in reserve: the term that goes on meanwhile, and its host.
+    pub(super) in_reserve_of: Option<(Term, PeerId)>,
 }
 
 /// A member misses the host and wants another.
@@ -222,6 +256,7 @@ mod tests {
             params: 0,
             term: Term::FIRST,
             host: PeerId(7),
+            begun: (Term::FIRST, PeerId(7)),
             serial: 1,
         };
         let mut game = Game::new(&record);

@@ -30,6 +30,7 @@ impl Directory {
                 }
             }
             ToRelay::Listing(listing) => {
+                self.note_reign(session, peer);
                 if let Some(game) = self.games.get_mut(&session)
                     && game.host() == Some(peer)
                 {
@@ -43,6 +44,7 @@ impl Directory {
 
     /// The host says who is a member; that may make a majority of the claims that wait.
     fn on_members(&mut self, now: Time, session: SessionId, peer: PeerId, members: Vec<PeerId>) {
+        self.note_reign(session, peer);
         if let Some(game) = self.games.get_mut(&session)
             && game.host() == Some(peer)
         {

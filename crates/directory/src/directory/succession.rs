@@ -7,7 +7,7 @@
 use samovar_wire::relay::{Denial, FromRelay};
 use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
 
-use super::game::Claim;
+use super::game::{Claim, Game, Pending};
 use super::timers::Timer;
 use super::{Directory, Request};
 use crate::limits::{PROBE_HOLDS, PROBE_WITHIN};
@@ -25,8 +25,8 @@ enum Verdict {
 impl Directory {
     pub(super) fn on_claim(&mut self, now: Time, session: SessionId, claim: Claim) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        let Some(warrant) = game.warrant else { return };
-        if claim.term != warrant.term.next_witnessed() {
+        let (Some(warrant), Some(highest)) = (game.warrant, game.highest()) else { return };
+        if claim.term <= warrant.term || claim.term > highest.next_witnessed() {
             self.tell(session, claim.peer, &FromRelay::Issued(warrant));
             self.deny(session, claim, Denial::Stale);
         } else if game.pending.is_some() {
@@ -36,6 +36,14 @@ impl Directory {
             self.on_hosts_claim(session, claim);
         } else if !game.counts(claim.peer) {
             self.deny(session, claim, Denial::NotAMember);
+        } else if let Some(reserve) = game.reserve {
+            // Whoever claims misses the host, or lives under the warrant in reserve and misses its host.
+            self.begin_reserve(session);
+            if claim.term > reserve.term {
+                self.on_claim(now, session, claim);
+            } else if claim.candidate != reserve.host {
+                self.deny(session, claim, Denial::Stale);
+            }
         } else {
             game.claims.note(now, claim);
             let answered = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
@@ -50,7 +58,7 @@ impl Directory {
     /// The host wants a fresh term, or that another member hosts: nobody can know better.
     fn on_hosts_claim(&mut self, session: SessionId, claim: Claim) {
         if self.games.get(&session).is_some_and(|game| game.is_eligible(claim.candidate)) {
-            self.persist(session, claim.term, claim.candidate);
+            self.grant(session, claim.candidate);
         } else {
             self.deny(session, claim, Denial::NotAMember);
         }
@@ -61,7 +69,7 @@ impl Directory {
         match self.verdict(now, session) {
             Verdict::Grant(heir) => self.grant(session, heir),
             Verdict::Probe => self.probe(now, session),
-            Verdict::Wait => {}
+            Verdict::Wait => self.reserve(session),
         }
     }
 
@@ -77,16 +85,20 @@ impl Directory {
         if has_host && game.claims.probe.is_none() { Verdict::Probe } else { Verdict::Wait }
     }
 
-    fn grant(&mut self, session: SessionId, host: PeerId) {
-        if let Some(warrant) = self.games.get(&session).and_then(|game| game.warrant) {
-            self.persist(session, warrant.term.next_witnessed(), host);
+    pub(super) fn grant(&mut self, session: SessionId, host: PeerId) {
+        if let Some(highest) = self.games.get(&session).and_then(Game::highest) {
+            self.persist(session, highest.next_witnessed(), host);
         }
     }
 
     /// Sends a term to disk. Claims of it wait until it is there.
     pub(super) fn persist(&mut self, session: SessionId, term: Term, host: PeerId) {
+        self.write(session, Pending { term, host, in_reserve_of: None });
+    }
+
+    pub(super) fn write(&mut self, session: SessionId, pending: Pending) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        game.pending = Some((term, host));
+        game.pending = Some(pending);
         game.claims.probe = None;
         self.timers.stop(Timer::Probe(session));
         if let Some(record) = game.record(session) {
@@ -125,6 +137,17 @@ impl Directory {
         self.consider_claims(now, session);
     }
 
+    /// A term has begun: every member hears of it, and nobody misses its host yet.
+    pub(super) fn announce(&mut self, session: SessionId, warrant: Warrant) {
+        let Some(game) = self.games.get_mut(&session) else { return };
+        (game.warrant, game.reserve) = (Some(warrant), None);
+        let waiting = game.claims.answer();
+        game.claims.forget();
+        self.timers.stop(Timer::Probe(session));
+        self.broadcast(session, None, &FromRelay::Issued(warrant));
+        self.deny_losers(warrant, &waiting);
+    }
+
     /// A host that is back, or whose game was listed by itself, is awaited no longer: claims are decided.
     pub(super) fn await_host(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
@@ -132,6 +155,7 @@ impl Directory {
             game.awaits_host = false;
             self.timers.stop(Timer::Grace(session));
         }
+        self.reinstate(session);
         self.consider_claims(now, session);
     }
 

@@ -255,6 +255,7 @@ fn too_many_dormant_sessions_push_out_the_oldest() {
         params: PARAMS,
         term: term(1),
         host: PeerId(1),
+        begun: (term(1), PeerId(1)),
         serial: n,
     });
     let now = world.now;

@@ -1,10 +1,10 @@
 //! The sending half of a reliable lane: messages cut into segments, each sent until it is acked (PROTOCOL §3.1).
 //!
-//! A small segment rides again in later packets before its loss is known: for a small message a copy costs less than
-//! the round trip that noticing its loss would take, during which everything behind it in the lane waits (DESIGN §4).
-//! Copies are paid from a purse into which each small segment puts 1.9 times its size when it is first sent, so that
-//! with two copies of each a message is sent 2.9 times on average at most, and a sender of many small messages
-//! triples its traffic at worst. Third sendings are the first to be saved.
+//! A segment rides again in later packets before its loss is known: a copy costs less than the round trip that noticing
+//! its loss would take, during which everything behind it in the lane waits (DESIGN §4). A small one does so twice. Copies
+//! are paid from a purse into which each small segment puts 1.9 times its size when it is first sent, and a larger one its
+//! size, so that a sender of many small messages triples its traffic at worst, and one of large ones doubles it. Third
+//! sendings are the first to be saved.
 
 use std::collections::VecDeque;
 
@@ -16,14 +16,14 @@ use super::bounds::{queue_of, window_of};
 use super::buffers::Buffers;
 use super::sent::SegmentRef;
 
-/// A segment up to this size has copies.
-const COPIED_MAX: usize = 200;
+/// A segment up to this size has two copies, a larger one has one.
+const SMALL_MAX: usize = 200;
 /// A copy rides in a packet that leaves at least this long after the last one that had it.
 const COPY_AFTER: Duration = Duration::from_millis(8);
 /// A copy makes a packet of its own after this time: longer than a tick at 60 Hz, whose packet takes it along.
 const COPY_DUE: Duration = Duration::from_millis(18);
-/// What a fresh byte pays into the purse, in tenths of a byte.
-const COPY_TENTHS: usize = 19;
+/// What a fresh byte pays into the purse, in tenths of a byte: of a small segment, and of a larger one.
+const COPY_TENTHS: [usize; 2] = [19, 10];
 /// What the purse holds at most: bytes, in tenths.
 const PURSE_MAX: usize = 40_000;
 /// What a third sending must leave in the purse for second ones, in tenths of a byte.
@@ -167,9 +167,8 @@ impl SendLane {
         }
         while self.sent < self.sendable() && page.contents.len() < full && self.append(self.sent, page) {
             let len = self.segments[self.sent].bytes.len();
-            if len <= COPIED_MAX {
-                self.purse = (self.purse + len * COPY_TENTHS).min(PURSE_MAX);
-            }
+            let tenths = COPY_TENTHS[usize::from(len > SMALL_MAX)];
+            self.purse = (self.purse + len * tenths).min(PURSE_MAX);
             self.sent += 1;
             page.counts.fresh += 1;
         }
@@ -218,7 +217,8 @@ impl SendLane {
         segment.sent = page.now;
         segment.packet = page.packet;
         segment.resend = false;
-        if bytes.len() <= COPIED_MAX && segment.sendings < page.sendings && self.copying.len() < COPYING_MAX {
+        let sendings = if bytes.len() > SMALL_MAX { page.sendings.min(2) } else { page.sendings };
+        if segment.sendings < sendings && self.copying.len() < COPYING_MAX {
             self.copying.push_back(number);
         }
         true

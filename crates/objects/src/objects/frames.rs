@@ -176,7 +176,7 @@ impl Objects {
         let (slots, scratch, frame) = (&self.slots, &mut self.scratch, self.frame);
         let room = place.room.saturating_sub(1 + FrameHead::LEN_MAX);
         let baselines = replica.baselines(frame, &scratch.popular);
-        let mut round = Round::new(frame, baselines, room, place.now);
+        let mut round = Round::new(frame, baselines, room, place.now, replica.begun);
         let left_out = pick(slots, replica, scratch, &mut round, is_delivered);
         if scratch.picks.is_empty() {
             return false;
@@ -246,17 +246,19 @@ struct Round {
     masks: [u64; 3],
     /// The newest sample of what may go, in units.
     newest: u64,
+    /// See [`Replica::begun`].
+    begun: u64,
 }
 
 impl Round {
-    fn new(frame: u64, baselines: [u8; 3], room: usize, now: Time) -> Self {
+    fn new(frame: u64, baselines: [u8; 3], room: usize, now: Time, begun: u64) -> Self {
         let (mut masks, mut mask, mut back) = ([0; 3], 1, 0);
         for (index, &step) in baselines.iter().enumerate().take_while(|(_, step)| **step > 0) {
             back += if index == 0 { 0 } else { u32::from(step) };
             mask |= 1_u64.checked_shl(back).unwrap_or(0);
             masks[index] = mask;
         }
-        Self { frame, room, now, first: frame.saturating_sub(u64::from(baselines[0])), masks, newest: 0 }
+        Self { frame, room, now, first: frame.saturating_sub(u64::from(baselines[0])), masks, newest: 0, begun }
     }
 }
 
@@ -274,7 +276,8 @@ fn pick(
     for slot in behind.iter() {
         let Some((object, known)) = slots.at(slot).zip(replica.known_mut(slot)) else { continue };
         known.ready = known.ready || is_delivered(known.announced);
-        if !known.ready || !known.relevant || known.last_frame == round.frame {
+        let is_heeded = known.ready || is_ahead(object, known, round);
+        if !is_heeded || !known.relevant || known.last_frame == round.frame {
             continue;
         }
         if round.now.since(known.last_time) < object.interval && known.last_frame != known.since {
@@ -293,11 +296,12 @@ fn pick(
     if scratch.picks.len() <= count {
         return false;
     }
-    // What has waited longest for what it counts goes first.
+    // What has waited longest for what it counts goes first, and last what may be ignored.
     scratch.scores.clear();
     scratch.scores.extend(scratch.picks.drain(..).filter_map(|pick| {
         let (object, known) = slots.at(pick.slot).zip(replica.known(pick.slot))?;
-        Some((u64::from(object.priority).saturating_mul(round.frame - known.last_frame), pick))
+        let weight = u64::from(object.priority) * u64::from(known.ready);
+        Some((weight.saturating_mul(round.frame - known.last_frame), pick))
     }));
     scratch.scores.select_nth_unstable_by_key(count - 1, |&(score, _)| core::cmp::Reverse(score));
     scratch.scores.truncate(count);
@@ -306,10 +310,23 @@ fn pick(
     true
 }
 
+/// Whether states may go ahead of the word that the announcement arrived. With an ownership that was announced on this link
+/// only, the peer knows the object by that announcement or ignores them, and a new owner's objects move a round trip
+/// earlier for it (PROTOCOL §4.2 rule 6).
+fn is_ahead(object: &Object, known: &Known, round: &Round) -> bool {
+    object.stamp.counter > 0
+        && object.heard.is_none()
+        && object.since > round.begun
+        && matches!(known.announced, Receipt::Lane(_))
+}
+
 /// What of an object's past a peer has that a guess can be made of.
 fn baseline(object: &Object, known: &Known, round: &Round, most: u8) -> Baseline {
     if object.numbers.is_empty() {
         return Baseline::Frames(3);
+    }
+    if !known.ready {
+        return Baseline::None;
     }
     for count in (1..=most).rev() {
         if known.has_all(round.first, round.masks[usize::from(count - 1)]) {

@@ -26,7 +26,8 @@ impl Objects {
         told.extend(self.slots.iter().filter(|o| self.tells_of(o) && o.owner != peer).map(|o| o.id));
         // A newcomer may hear late of what ended before it came.
         let deaths_due = self.is_host();
-        self.replicas.entry(peer).or_insert_with(|| Replica::of(told, deaths_due));
+        let begun = self.frame + 1;
+        self.replicas.entry(peer).or_insert_with(|| Replica::of(told, deaths_due, begun));
     }
 
     /// The link to a peer began anew: what was under way is lost, so the peer is told everything again.
@@ -208,8 +209,10 @@ impl Objects {
     /// This peer owns the object from now on, and says so.
     pub(super) fn take(&mut self, id: ObjectId, stamp: Stamp) {
         let Some(from) = self.slots.set_owner(id, self.me) else { return };
+        let frame = self.frame;
         if let Some(object) = self.slots.get_mut(id) {
             object.stamp = stamp;
+            object.since = frame + 1;
             object.revision += 1;
             object.current = true;
         }

@@ -116,6 +116,11 @@ impl Peer {
                     session.handle_warrant(now, &warrant);
                 }
             }
+            ClientEvent::Successor(warrant) => {
+                if let Some(session) = &mut self.session {
+                    session.handle_successor(now, warrant);
+                }
+            }
             ClientEvent::Denied(_, denial) => {
                 if let Some(session) = &mut self.session {
                     session.handle_denial(now, denial);
@@ -181,7 +186,8 @@ impl Peer {
             self.client.set_listing(now, listing);
             let view = (session.term(), session.view().number());
             if self.shown_view.replace(view) != Some(view) {
-                self.client.set_members(now, session.view().members().map(|m| m.peer));
+                let line = session.view().succession(session.me());
+                self.client.set_members(now, core::iter::once(session.me()).chain(line));
             }
         }
         let mut ended = false;

@@ -20,6 +20,12 @@ impl Session {
         verdict
     }
 
+    /// The relay has lost the host, and says by which warrant to go on should this peer miss it, too.
+    pub fn handle_successor(&mut self, now: Time, warrant: Warrant) {
+        self.roster.keep_in_reserve(warrant);
+        self.watch_soon(now);
+    }
+
     /// The relay did not grant what was claimed.
     pub fn handle_denial(&mut self, now: Time, denial: Denial) {
         self.roster.handle_denial(now, denial);

@@ -88,10 +88,11 @@ impl Weather {
         }
     }
 
-    /// A path of this round trip, jitter and loss.
+    /// A path of this round trip on average, this much jitter either side of it each way, as `tc netem` counts, and this
+    /// loss. Nothing arrives before it was sent: with more jitter than latency the round trip is twice the jitter.
     #[must_use]
     pub const fn of(round_trip: Duration, jitter: Duration, loss: f64) -> Self {
-        let latency = Duration::from_micros(round_trip.as_micros() / 2);
+        let latency = Duration::from_micros((round_trip.as_micros() / 2).saturating_sub(jitter.as_micros()));
         Self { latency, jitter, loss: Loss::Random(loss), ..Self::fair() }
     }
 

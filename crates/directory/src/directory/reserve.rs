@@ -1,0 +1,66 @@
+//! A warrant in reserve: who hosts next is settled as soon as the host's connection closes (PROTOCOL §5.5).
+//!
+//! To claim and to be granted takes a round trip to the relay, in which nobody hosts. But when the host's own connection
+//! closes the relay can say at once who is to follow, should the members miss the host, too. Whoever does lives under
+//! that warrant without asking; nobody does while the host is heard.
+
+use samovar_wire::relay::FromRelay;
+use samovar_wire::{PeerId, SessionId, Time, Warrant};
+
+use super::Directory;
+use super::game::Pending;
+
+impl Directory {
+    /// Sees to it that there is a warrant in reserve while the host has no connection, for somebody who has one.
+    pub(super) fn reserve(&mut self, session: SessionId) {
+        let Some(game) = self.games.get(&session) else { return };
+        let (Some(warrant), Some(highest)) = (game.warrant, game.highest()) else { return };
+        let has_one = game.reserve.is_some_and(|reserve| game.members.contains_key(&reserve.host));
+        if has_one || game.pending.is_some() || game.awaits_host || game.host_conn().is_some() {
+            return;
+        }
+        if let Some(host) = game.next_in_line() {
+            let in_reserve_of = Some((warrant.term, warrant.host));
+            self.write(session, Pending { term: highest.next_witnessed(), host, in_reserve_of });
+        }
+    }
+
+    /// A warrant in reserve is on disk. Whoever has claimed meanwhile misses the host.
+    pub(super) fn hold_in_reserve(&mut self, now: Time, session: SessionId, warrant: Warrant) {
+        let Some(game) = self.games.get_mut(&session) else { return };
+        game.reserve = Some(warrant);
+        if game.claims.waiting(now).next().is_some() {
+            self.begin_reserve(session);
+        } else if game.host_conn().is_none() {
+            self.broadcast(session, None, &FromRelay::Successor(warrant));
+        }
+    }
+
+    /// Somebody lives under the warrant in reserve.
+    pub(super) fn begin_reserve(&mut self, session: SessionId) {
+        if let Some(warrant) = self.games.get_mut(&session).and_then(|game| game.reserve.take()) {
+            self.announce(session, warrant);
+        }
+    }
+
+    /// Only who lives under a warrant says what a host says.
+    pub(super) fn note_reign(&mut self, session: SessionId, peer: PeerId) {
+        let reserve = self.games.get(&session).and_then(|game| game.reserve);
+        if reserve.is_some_and(|reserve| reserve.host == peer) {
+            self.begin_reserve(session);
+        }
+    }
+
+    /// A host that is back before anybody was known to miss it goes on, in a term above the one in reserve, which nobody
+    /// is to live under any more.
+    pub(super) fn reinstate(&mut self, session: SessionId) {
+        let Some(game) = self.games.get(&session) else { return };
+        if let Some(host) = game.host()
+            && game.reserve.is_some()
+            && game.pending.is_none()
+            && game.host_conn().is_some()
+        {
+            self.grant(session, host);
+        }
+    }
+}
