@@ -374,6 +374,7 @@ impl Link {
         self.bulk_out.rewind();
         self.budget.forget_path(now);
         self.clock.forget_least();
+        self.liveness.forget_stall();
     }
 
     /// Whether the path keeps order and loses nothing but what is proven lost: packets that go over the relay's

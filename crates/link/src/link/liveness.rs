@@ -85,6 +85,11 @@ impl Liveness {
         self.heard = self.heard.max(now);
     }
 
+    /// The path is another one, which need not stall like the one before.
+    pub(super) fn forget_stall(&mut self) {
+        self.stall.0 = 0.0;
+    }
+
     pub(super) fn heard_at(&self) -> Time {
         self.heard
     }
