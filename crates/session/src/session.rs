@@ -183,6 +183,8 @@ pub struct Session {
     next_watch: Time,
     no_watch_before: Time,
     update_interval: Duration,
+    /// Until then this new host tells of its objects twice as often.
+    hurries_until: Time,
     /// Who was served last by [`Session::poll_transmit`].
     serving: Option<PeerId>,
     /// Messages of the game that came before this peer was a member.
@@ -242,6 +244,7 @@ impl Session {
             next_watch: now,
             no_watch_before: now,
             update_interval: transmit::UPDATE_INTERVAL,
+            hurries_until: now,
             serving: None,
             early: VecDeque::new(),
             wishes: ownership::Wishes::default(),

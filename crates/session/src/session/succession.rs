@@ -5,6 +5,7 @@ use samovar_wire::control::PeerControl;
 use samovar_wire::relay::Denial;
 use samovar_wire::{CloseCode, PeerId, Time, Warrant};
 
+use super::transmit::HURRY;
 use super::{Cause, EndReason, Event, Migration, Phase, Session};
 
 impl Session {
@@ -23,7 +24,9 @@ impl Session {
     /// The relay has lost the host, and says by which warrant to go on should this peer miss it, too.
     pub fn handle_successor(&mut self, now: Time, warrant: Warrant) {
         self.roster.keep_in_reserve(warrant);
-        self.watch_soon(now);
+        if self.roster.missed_since().is_some() {
+            self.watch(now);
+        }
     }
 
     /// The relay did not grant what was claimed.
@@ -141,6 +144,7 @@ impl Session {
     /// The session object is this peer's now, and with it everything that the former host has left.
     fn become_host(&mut self, now: Time, former: PeerId, cause: Cause) {
         self.objects.take_session();
+        self.hurries_until = now + HURRY;
         // One that lives after all finds out at once, and its ticket takes the seat back.
         if former != self.me() && cause != Cause::HandedOver {
             self.view.vacate(self.clock.time(now), former);

@@ -9,6 +9,9 @@ use super::{Session, Transmit};
 /// The interval of updates to a peer unless the game sets another: 30 a second.
 pub(super) const UPDATE_INTERVAL: Duration = Duration::from_micros(33_333);
 
+/// For so long a new host sends updates twice as often: everybody waits for the first that arrives.
+pub(super) const HURRY: Duration = Duration::from_millis(250);
+
 impl Session {
     /// How often each peer is sent what it lacks of this peer's objects; 33 ms unless set. Shorter intervals follow
     /// motion closer, and cost bytes in proportion. At least a millisecond.
@@ -66,7 +69,9 @@ impl Session {
         };
         let sent = peering.link.poll_transmit(now, session, Source { wanted, compose: &mut compose }, out);
         if due && !more {
-            peering.next_update = now + self.update_interval;
+            let hurries = now < self.hurries_until;
+            let interval = if hurries { self.update_interval.half() } else { self.update_interval };
+            peering.next_update = now + interval;
         }
         sent
     }
