@@ -132,6 +132,8 @@ pub struct Objects {
     /// The number of the newest frame, and when it began.
     frame: u64,
     frame_time: Time,
+    /// The newest frame with which something changed.
+    news: u64,
     /// Objects that changed since then.
     touched: Vec<u32>,
     events: VecDeque<ObjectEvent>,
@@ -196,6 +198,7 @@ impl Objects {
             version: 0,
             frame: 0,
             frame_time: Time::ZERO,
+            news: 0,
             touched: Vec::new(),
             events: VecDeque::new(),
             claims: Claims::default(),

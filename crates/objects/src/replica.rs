@@ -146,6 +146,8 @@ pub(crate) struct Replica {
     pub(crate) begun: u64,
     /// By packet.
     in_flight: VecDeque<InFlight>,
+    /// The frame of the last datagram.
+    pub(crate) told: u64,
     /// Buffers to use again.
     spare: Vec<Vec<(u32, u64)>>,
     /// The newest frames that arrived, in order.

@@ -143,6 +143,9 @@ impl Objects {
         self.frame += 1;
         self.scratch.valid = 0;
         self.scratch.popular = self.scratch.popularity.choose(self.frame);
+        if !self.touched.is_empty() {
+            self.news = self.frame;
+        }
         while let Some(slot) = self.touched.pop() {
             let Some(object) = self.slots.at_mut(slot) else { continue };
             object.touched = false;
@@ -155,6 +158,12 @@ impl Objects {
     #[must_use]
     pub fn wants_datagram(&self, peer: PeerId) -> bool {
         self.replicas.get(&peer).is_some_and(|replica| !replica.behind.is_empty())
+    }
+
+    /// Whether something changed since the last datagram to a peer: what it lacks otherwise is under way to it.
+    #[must_use]
+    pub fn has_news(&self, peer: PeerId) -> bool {
+        !self.touched.is_empty() || self.replicas.get(&peer).is_some_and(|replica| replica.told < self.news)
     }
 
     /// Appends a datagram with what the peer may lack of the states of objects; appends nothing when that is nothing.
@@ -173,6 +182,7 @@ impl Objects {
             self.open_frame();
         }
         let Some(replica) = self.replicas.get_mut(&place.peer) else { return false };
+        replica.told = self.frame;
         let (slots, scratch, frame) = (&self.slots, &mut self.scratch, self.frame);
         let room = place.room.saturating_sub(1 + FrameHead::LEN_MAX);
         let baselines = replica.baselines(frame, &scratch.popular);

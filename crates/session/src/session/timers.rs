@@ -60,9 +60,7 @@ impl Session {
             return None;
         }
         let links = self.links.iter().map(|(&peer, peering)| {
-            // Who is no member yet, or no longer, gets no updates, and nobody is to be woken for that.
-            let is_wanted = peering.admitted && self.objects.wants_datagram(peer);
-            let update = if is_wanted { peering.next_update } else { Time::FAR };
+            let update = peering.update_at(peer, &self.objects, self.update_interval);
             peering.link.poll_timeout().min(update.max(peering.link.budget_at()))
         });
         Some(links.min().unwrap_or(Time::FAR).min(self.watch_at()).min(self.calls.deadline()))

@@ -1,13 +1,27 @@
 //! What goes out: to whom, in which mode, which bytes.
 
 use samovar_link::Source;
-use samovar_objects::Place;
+use samovar_objects::{Objects, Place};
 use samovar_wire::{Duration, Lane, Mode, PeerId, Time};
 
-use super::{Session, Transmit};
+use super::{Peering, Session, Transmit};
 
 /// The interval of updates to a peer unless the game sets another: 30 a second.
 pub(super) const UPDATE_INTERVAL: Duration = Duration::from_micros(33_333);
+
+impl Peering {
+    /// When to send the next update; never to who is no member yet, or no longer, or lacks nothing. What is said again lets
+    /// what is new come first: a game whose frames are as long as the interval would else be heard a frame later.
+    pub(super) fn update_at(&self, peer: PeerId, objects: &Objects, interval: Duration) -> Time {
+        if !self.admitted || !objects.wants_datagram(peer) {
+            Time::FAR
+        } else if objects.has_news(peer) {
+            self.next_update
+        } else {
+            self.next_update + interval.half().half()
+        }
+    }
+}
 
 /// For so long a new host sends updates twice as often: everybody waits for the first that arrives.
 pub(super) const HURRY: Duration = Duration::from_millis(250);
@@ -56,7 +70,7 @@ impl Session {
         let time = self.clock.time(now);
         let session = if self.clock.is_known() { time } else { Time::ZERO };
         let peering = self.links.get_mut(&to)?;
-        let wanted = peering.admitted && peering.next_update <= now && self.objects.wants_datagram(to);
+        let wanted = peering.update_at(to, &self.objects, self.update_interval) <= now;
         // What the budget holds back now is written when it allows, from what is true then.
         let due = wanted && peering.link.budget_at() <= now;
         let mut more = false;
