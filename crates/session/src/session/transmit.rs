@@ -24,7 +24,7 @@ impl Peering {
 }
 
 /// For so long a new host sends updates twice as often: everybody waits for the first that arrives.
-pub(super) const HURRY: Duration = Duration::from_millis(250);
+pub(super) const HURRY: Duration = Duration::from_millis(120);
 
 impl Session {
     /// How often each peer is sent what it lacks of this peer's objects; 33 ms unless set. Shorter intervals follow
@@ -84,7 +84,7 @@ impl Session {
         let sent = peering.link.poll_transmit(now, session, Source { wanted, compose: &mut compose }, out);
         if due && !more {
             let hurries = now < self.hurries_until;
-            let interval = if hurries { self.update_interval.half() } else { self.update_interval };
+            let interval = if hurries { self.update_interval.half().half() } else { self.update_interval };
             peering.next_update = now + interval;
         }
         sent
