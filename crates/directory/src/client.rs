@@ -24,7 +24,7 @@ use samovar_wire::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_
 use samovar_wire::relay::{
     Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
 };
-use samovar_wire::{Duration, Entropy, Mode, PeerId, Term, Time, Warrant};
+use samovar_wire::{Duration, Entropy, Mode, PeerId, SortedSet, Term, Time, Warrant};
 
 use crate::limits::{ANSWER_WITHIN, OPEN_WITHIN, RETRY_FIRST, RETRY_MAX, SILENCE_MAX};
 pub use event::{ClientEvent, ClientRequest, Fault};
@@ -190,11 +190,11 @@ impl Client {
         self.flush(now);
     }
 
-    /// Who is a member, none twice, the host included, in the order in which they shall host: only they count when the
-    /// relay decides about claims. To be told with each view, [`MEMBERS_MAX`] of them at most. Sent like the listing, but
-    /// at once.
+    /// Who is a member, the host included, in the order in which they shall host: only they count when the relay decides
+    /// about claims. To be told with each view, [`MEMBERS_MAX`] of them at most. Sent like the listing, but at once.
     pub fn set_members(&mut self, now: Time, members: impl IntoIterator<Item = PeerId>) {
-        let members = members.into_iter().take(MEMBERS_MAX).collect();
+        let mut known = SortedSet::new();
+        let members = members.into_iter().filter(|&member| known.insert(member)).take(MEMBERS_MAX).collect();
         self.outbox.set_members(ToRelay::Members(members));
         self.flush(now);
     }

@@ -131,10 +131,14 @@ impl Directory {
     /// A live game's member shows a warrant that is newer than what the relay remembers: its disk was lost.
     fn learn(&mut self, session: SessionId, warrant: &Warrant) {
         let Some(game) = self.games.get(&session) else { return };
+        let is_new = game.warrant.is_some_and(|known| warrant.term > known.term);
         if game.reserve.is_some_and(|reserve| reserve.term == warrant.term) {
             self.begin_reserve(session);
         } else if game.highest().is_some_and(|highest| warrant.term > highest) {
             self.persist(session, warrant.term, warrant.host);
+        } else if is_new {
+            // It was in reserve, and another after it.
+            self.note_begun(session, *warrant);
         }
     }
 

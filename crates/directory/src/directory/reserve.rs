@@ -43,6 +43,14 @@ impl Directory {
         }
     }
 
+    /// Somebody lives under a warrant that was in reserve before the one that is.
+    pub(super) fn note_begun(&mut self, session: SessionId, warrant: Warrant) {
+        if let Some(game) = self.games.get_mut(&session) {
+            game.warrant = Some(warrant);
+            self.broadcast(session, None, &FromRelay::Issued(warrant));
+        }
+    }
+
     /// Only who lives under a warrant says what a host says.
     pub(super) fn note_reign(&mut self, session: SessionId, peer: PeerId) {
         let reserve = self.games.get(&session).and_then(|game| game.reserve);

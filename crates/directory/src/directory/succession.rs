@@ -26,7 +26,8 @@ impl Directory {
     pub(super) fn on_claim(&mut self, now: Time, session: SessionId, claim: Claim) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let (Some(warrant), Some(highest)) = (game.warrant, game.highest()) else { return };
-        if claim.term <= warrant.term || claim.term > highest.next_witnessed() {
+        let is_due = warrant.term < claim.term && claim.term <= highest.next_witnessed();
+        if !is_due || !claim.term.is_witnessed() {
             self.tell(session, claim.peer, &FromRelay::Issued(warrant));
             self.deny(session, claim, Denial::Stale);
         } else if game.pending.is_some() {

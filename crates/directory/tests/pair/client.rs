@@ -239,8 +239,8 @@ fn who_is_a_member_is_sent_by_the_host_alone_when_it_changed_and_on_every_connec
     client.set_members(Time::ZERO, [ME, PeerId(2), ME]);
     assert_eq!(said(&mut client), []);
     hear(&mut client, Time::ZERO, &FromRelay::Issued(signatory.warrant(SESSION, term(2), ME)));
-    assert_eq!(said(&mut client), [members(&[2, 8])]);
-    client.set_members(Time::ZERO, [PeerId(2), ME]);
+    assert_eq!(said(&mut client), [members(&[8, 2])]);
+    client.set_members(Time::ZERO, [ME, PeerId(2)]);
     assert_eq!(said(&mut client), []);
     client.set_members(Time::ZERO, [ME]);
     assert_eq!(said(&mut client), [members(&[8])]);

@@ -5,6 +5,7 @@ mod client;
 mod entry;
 mod hosts_word;
 mod majority;
+mod reserve;
 mod restart;
 mod soak;
 mod succession;

@@ -123,11 +123,12 @@ fn a_strangers_claim_is_denied_and_none_can_be_made_host() {
     let mut world = World::with_members(3);
     let stranger = world.join("TEA");
     world.name_members(0, &[0, 1, 2]);
-    world.kill(0);
+    world.seats[0].frozen = true;
     world.events(stranger);
     world.claim(stranger, 2);
     assert_eq!(world.events(stranger), [denied(2, Denial::NotAMember)]);
     world.claim_for(1, 2, stranger);
+    world.claim_for(2, 2, stranger);
     assert!(world.issued(2).is_empty(), "it is no candidate either");
     world.claim_for(1, 2, 2);
     assert_eq!(world.warrant(stranger).host, world.peer(2));
@@ -141,6 +142,8 @@ fn where_no_member_is_left_a_newcomer_may_go_on() {
     world.kill(0);
     world.kill(1);
     world.claim(newcomer, 2);
+    assert_eq!(world.warrant(newcomer).host, world.peer(1), "it was to host when the first had gone");
+    world.claim(newcomer, 3);
     assert_eq!(world.warrant(newcomer).host, world.peer(newcomer));
 }
 

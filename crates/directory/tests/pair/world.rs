@@ -218,7 +218,9 @@ impl World {
     /// The socket breaks; both ends hear of it.
     pub(crate) fn drop_socket(&mut self, i: usize) {
         if let Some(conn) = self.seats[i].conn.take() {
-            self.directory.handle_closed(self.now, conn);
+            if self.relay_up {
+                self.directory.handle_closed(self.now, conn);
+            }
             if !self.seats[i].frozen {
                 self.seats[i].client.handle_closed(self.now);
             }

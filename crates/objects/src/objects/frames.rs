@@ -268,7 +268,15 @@ impl Round {
             mask |= 1_u64.checked_shl(back).unwrap_or(0);
             masks[index] = mask;
         }
-        Self { frame, room, now, first: frame.saturating_sub(u64::from(baselines[0])), masks, newest: 0, begun }
+        Self {
+            frame,
+            room,
+            now,
+            first: frame.saturating_sub(u64::from(baselines[0])),
+            masks,
+            newest: 0,
+            begun,
+        }
     }
 }
 

@@ -1,0 +1,109 @@
+//! A warrant in reserve: given when the host's connection closes, lived under by who misses the host.
+
+use samovar_directory::ClientEvent;
+use samovar_wire::relay::{Denial, ToRelay};
+use samovar_wire::{PeerId, Term};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{World, denied, seconds, term};
+
+/// The terms that a member was given in reserve, with their hosts, by seat.
+fn reserves(world: &mut World, i: usize) -> Vec<(Term, PeerId)> {
+    let events = world.events(i);
+    let reserve = |event: &ClientEvent| match event {
+        ClientEvent::Successor(warrant) => Some((warrant.term, warrant.host)),
+        _ => None,
+    };
+    events.iter().filter_map(reserve).collect()
+}
+
+fn named(count: usize) -> World {
+    let mut world = World::with_members(count);
+    let line: Vec<_> = (0..count).collect();
+    world.name_members(0, &line);
+    world
+}
+
+#[test]
+fn when_the_hosts_connection_closes_all_hear_who_is_next_in_its_line_and_nobody_hosts_yet() {
+    let mut world = named(4);
+    world.name_members(0, &[0, 2, 1, 3]);
+    world.kill(0);
+    for i in [1, 2, 3] {
+        assert_eq!(reserves(&mut world, i), [(term(2), world.peer(2))]);
+        assert_eq!(world.warrant(i).term, term(1), "it counts for nothing while the host is heard");
+    }
+    assert!(world.issued(2).is_empty());
+}
+
+#[test]
+fn whoever_misses_the_host_makes_the_next_one_host_for_all() {
+    let mut world = named(3);
+    world.kill(0);
+    world.claim_for(2, 2, 1);
+    assert_eq!(world.warrant(1).host, world.peer(1));
+    world.claim_for(2, 2, 2);
+    assert_eq!(world.events(2).last(), Some(&denied(2, Denial::Stale)));
+}
+
+#[test]
+fn who_says_what_a_host_says_lives_under_the_warrant() {
+    let mut world = named(3);
+    world.kill(0);
+    let (conn, line) = (world.seats[1].conn.expect("connected"), [1, 2].map(|i| world.peer(i)));
+    world.raw_send(conn, &ToRelay::Members(line.to_vec()));
+    assert_eq!(world.warrant(2).host, world.peer(1));
+}
+
+#[test]
+fn a_host_that_is_back_before_it_was_missed_goes_on_in_a_later_term() {
+    let mut world = named(3);
+    world.drop_socket(0);
+    world.run_for(seconds(5));
+    assert_eq!(reserves(&mut world, 1), [(term(2), world.peer(1))]);
+    for i in 0..3 {
+        let warrant = world.warrant(i);
+        assert_eq!((warrant.term, warrant.host), (term(3), world.peer(0)), "seat {i}");
+    }
+}
+
+#[test]
+fn when_the_next_in_line_is_gone_as_well_the_one_after_it_is_next() {
+    let mut world = named(4);
+    world.kill(0);
+    world.kill(1);
+    let (first, second) = ((term(2), world.peer(1)), (term(3), world.peer(2)));
+    assert_eq!(reserves(&mut world, 3), [first, second]);
+    world.claim_for(3, 2, 1);
+    assert_eq!(world.warrant(3).host, world.peer(2), "of those that were given the last counts");
+}
+
+#[test]
+fn a_relay_that_restarted_knows_what_was_in_reserve_and_who_goes_on() {
+    let mut world = named(3);
+    world.seats[0].cut = true;
+    world.drop_socket(0);
+    world.run_for(seconds(1));
+    world.kill_relay();
+    world.start_relay();
+    world.run_for(seconds(5));
+    assert_eq!(world.warrant(1).term, term(1), "the host may live: nobody has missed it");
+    assert!(reserves(&mut world, 1).ends_with(&[(term(2), world.peer(1))]));
+    world.seats[0].cut = false;
+    world.run_for(seconds(10));
+    assert_eq!((world.warrant(2).term, world.warrant(2).host), (term(3), world.peer(0)));
+}
+
+#[test]
+fn who_comes_back_under_the_warrant_in_reserve_shows_that_it_began() {
+    let mut world = named(3);
+    world.kill(0);
+    let events = world.events(1);
+    let Some(ClientEvent::Successor(warrant)) = events.last() else { panic!("{events:?}") };
+    let now = world.now;
+    world.drop_socket(1);
+    assert!(world.seats[1].client.set_warrant(now, *warrant));
+    world.run_for(seconds(5));
+    assert_eq!(world.warrant(2).host, world.peer(1));
+}
