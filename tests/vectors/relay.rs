@@ -22,9 +22,10 @@ const fn to_relay_variant(message: &ToRelay) -> u8 {
         ToRelay::Listing(_) => 4,
         ToRelay::Leave => 5,
         ToRelay::Members(_) => 6,
+        ToRelay::Doubt => 7,
     }
 }
-const TO_RELAY_VARIANTS: u8 = 7;
+const TO_RELAY_VARIANTS: u8 = 8;
 
 const fn from_relay_variant(message: &FromRelay) -> u8 {
     match message {
@@ -102,6 +103,7 @@ fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
         ("leave", ToRelay::Leave),
         ("members", ToRelay::Members(vec![PeerId(7), PeerId(300), PEER])),
         ("members_none", ToRelay::Members(vec![])),
+        ("doubt", ToRelay::Doubt),
     ]
 }
 

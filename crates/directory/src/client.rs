@@ -173,6 +173,14 @@ impl Client {
         is_entered
     }
 
+    /// Has the relay ask the host whether it lives: it has been silent for longer than it usually is. Sent as seldom as
+    /// claims are.
+    pub fn doubt(&mut self, now: Time) {
+        if self.phase == Phase::Entered {
+            self.outbox.doubt(now);
+        }
+    }
+
     /// Sends a member the means to reach us directly. Dropped while the relay is lost.
     pub fn signal(&mut self, now: Time, to: PeerId, signal: Signal) {
         // The relay would take a longer description for misbehaviour; without it the peers stay relayed.

@@ -19,6 +19,8 @@ pub const PEERS_REMEMBERED: usize = 256;
 pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
 /// How long a host may take to answer a probe.
 pub const PROBE_WITHIN: Duration = Duration::from_millis(600);
+/// The same when more than one member misses it.
+pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(100);
 /// How long a host's answer to a probe answers further claims too. It keeps those who claim without end from
 /// making the host exceed its own limits.
 pub const PROBE_HOLDS: Duration = Duration::from_millis(100);

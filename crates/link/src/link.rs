@@ -473,6 +473,12 @@ impl Link {
         now.since(self.last_now) < SLEPT && self.liveness.is_quiet(now)
     }
 
+    /// When the other end will be that silent unless it is heard before.
+    #[must_use]
+    pub fn quiet_at(&self) -> Time {
+        self.liveness.quiet_at()
+    }
+
     /// How improbable it is that the other end lives, as a power of ten: 3 says that a living peer is silent for
     /// so long once in a thousand times. From [`SUSPECTED`] on it is to be suspected.
     #[must_use]

@@ -160,6 +160,10 @@ pub struct Session {
     seat: Option<(SeatId, Ticket)>,
     events: VecDeque<Event>,
     claim: Option<(Term, PeerId)>,
+    /// The relay shall ask the host whether it lives.
+    doubt: bool,
+    /// When the host was last heard before this peer doubted it.
+    doubted: Time,
     /// When the host that this peer asks for admission is taken for gone.
     abandoned_at: Time,
     /// Newcomers whose admission waits for the view to settle.
@@ -231,6 +235,8 @@ impl Session {
             seat: None,
             events: VecDeque::new(),
             claim: None,
+            doubt: false,
+            doubted: now,
             abandoned_at: Time::FAR,
             knocks: VecDeque::new(),
             leavers: SortedSet::new(),
@@ -518,6 +524,12 @@ impl Session {
     /// The term that this peer claims, and for whom; the driver takes it to the relay.
     pub fn poll_claim(&mut self) -> Option<(Term, PeerId)> {
         self.claim.take()
+    }
+
+    /// Whether the host has been silent for so long that the relay should ask it whether it lives; once for each silence.
+    /// The driver takes it to the relay, like a claim.
+    pub fn poll_doubt(&mut self) -> bool {
+        core::mem::take(&mut self.doubt)
     }
 
     fn push_event(&mut self, event: Event) {

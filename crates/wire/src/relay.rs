@@ -97,8 +97,11 @@ pub enum ToRelay {
     Listing(Listing),
     /// The sender leaves for good.
     Leave,
-    /// From the host: who is a member, in ascending order. Only they count when the relay decides about claims.
+    /// From the host: who is a member, itself first and the others in the order in which they shall host. Only they count
+    /// when the relay decides about claims.
     Members(Vec<PeerId>),
+    /// The host is silent for longer than it usually is: it may be missed soon, and the relay shall ask it already.
+    Doubt,
 }
 
 /// The first message on a WebSocket.

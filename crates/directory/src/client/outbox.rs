@@ -55,6 +55,13 @@ impl Outbox {
         }
     }
 
+    /// One doubt too many is left out, too: the claim that follows says more.
+    pub(super) fn doubt(&mut self, now: Time) {
+        if self.claims.take(now) {
+            self.push(&ToRelay::Doubt);
+        }
+    }
+
     pub(super) fn set_listing(&mut self, listing: ToRelay) {
         self.listing.set(listing);
     }

@@ -6,7 +6,7 @@ use samovar_wire::relay::Listing;
 use samovar_wire::{Entropy, GameCode, PeerId, SessionId, Term, Time, Warrant};
 
 use super::{ConnId, TermRecord};
-use crate::limits::{CLAIM_COUNTS_FOR, PEERS_REMEMBERED};
+use crate::limits::{CLAIM_COUNTS_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_MANY};
 
 /// A game with at least one connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -132,6 +132,14 @@ impl Game {
         self.members.contains_key(&peer) && self.counts(peer)
     }
 
+    /// Until when the host must have answered its probe. It is given less time when more than one member misses it: where
+    /// most members died with it there is no majority to wait for.
+    pub(super) fn probe_ends(&self, now: Time) -> Option<Time> {
+        let (_, since) = self.claims.probe?;
+        let missing = self.claims.fresh(now).filter(|claim| self.counts(claim.peer)).count();
+        Some(since + if missing > 1 { PROBE_WITHIN_OF_MANY } else { PROBE_WITHIN })
+    }
+
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
     /// it is awaited, too.
     pub(super) fn is_host_missed(&self, now: Time) -> bool {
@@ -175,8 +183,8 @@ pub(super) struct Claim {
 pub(super) struct Claims {
     /// One of each claimant at most, who began first comes first.
     noted: Vec<Noted>,
-    /// The number that the host must answer with.
-    pub(super) probe: Option<u64>,
+    /// The number that the host must answer with, and since when it has been asked.
+    pub(super) probe: Option<(u64, Time)>,
     /// When the host last answered one.
     pub(super) alive_at: Option<Time>,
 }

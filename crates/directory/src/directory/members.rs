@@ -21,6 +21,7 @@ impl Directory {
             ToRelay::Claim(term, candidate) => {
                 self.on_claim(now, session, Claim { peer, term, candidate });
             }
+            ToRelay::Doubt => self.on_doubt(now, session, peer),
             ToRelay::Alive(nonce) => self.on_alive(now, session, peer, nonce),
             ToRelay::Signal(to, signal) => {
                 if !self.connections.get_mut(&conn).is_some_and(|connection| connection.takes_signal(now)) {

@@ -72,6 +72,24 @@ impl Directory {
             Verdict::Probe => self.probe(now, session),
             Verdict::Wait => self.reserve(session),
         }
+        self.time_probe(now, session);
+    }
+
+    /// A probe is waited for as long as the claims that there are now allow.
+    fn time_probe(&mut self, now: Time, session: SessionId) {
+        if let Some(ends) = self.games.get(&session).and_then(|game| game.probe_ends(now)) {
+            self.timers.set(Timer::Probe(session), ends);
+        }
+    }
+
+    /// A member is about to miss the host: it is asked now, so that the answer is there when it is wanted.
+    pub(super) fn on_doubt(&mut self, now: Time, session: SessionId, peer: PeerId) {
+        let Some(game) = self.games.get(&session) else { return };
+        let is_asked = game.claims.probe.is_some() || game.pending.is_some();
+        let is_known = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
+        if game.counts(peer) && game.host() != Some(peer) && !is_asked && !is_known {
+            self.probe(now, session);
+        }
     }
 
     fn verdict(&self, now: Time, session: SessionId) -> Verdict {
@@ -111,7 +129,7 @@ impl Directory {
         let nonce = self.entropy.number();
         let Some(game) = self.games.get_mut(&session) else { return };
         let Some(conn) = game.host_conn() else { return };
-        game.claims.probe = Some(nonce);
+        game.claims.probe = Some((nonce, now));
         self.timers.set(Timer::Probe(session), now + PROBE_WITHIN);
         self.send(conn, &FromRelay::Probe(nonce));
     }
@@ -119,7 +137,7 @@ impl Directory {
     /// An answer that is too late, or to another question, means nothing.
     pub(super) fn on_alive(&mut self, now: Time, session: SessionId, peer: PeerId, nonce: u64) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        if game.host() == Some(peer) && game.claims.probe == Some(nonce) {
+        if game.host() == Some(peer) && game.claims.probe.is_some_and(|(asked, _)| asked == nonce) {
             game.claims.probe = None;
             game.claims.alive_at = Some(now);
             self.timers.stop(Timer::Probe(session));
@@ -129,6 +147,9 @@ impl Directory {
 
     pub(super) fn on_probe_timeout(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
+        if game.probe_ends(now).is_some_and(|ends| ends > now) {
+            return self.time_probe(now, session);
+        }
         if game.claims.probe.take().is_some()
             && game.pending.is_none()
             && let Some(heir) = game.heir(now)

@@ -100,8 +100,13 @@ impl Liveness {
 
     /// Whether a silence is longer than this path's arrivals let expect, much sooner than it is suspicious.
     pub(super) fn is_quiet(&self, now: Time) -> bool {
+        self.quiet_at() <= now
+    }
+
+    /// When a silence from now on is so long.
+    pub(super) fn quiet_at(&self) -> Time {
         let usual = 3.0 * (self.interval + self.jitter);
-        self.silence(now).as_micros() as f64 > usual.max(QUIET_MIN.as_micros() as f64)
+        self.heard + Duration::from_micros(usual as u64).max(QUIET_MIN)
     }
 
     /// The mean deviation of the time between two arrivals.

@@ -171,6 +171,9 @@ impl Peer {
             // The session claims again while it misses the host.
             self.client.claim(now, term, candidate);
         }
+        if session.poll_doubt() {
+            self.client.doubt(now);
+        }
         if self.shown_warrant.as_ref() != Some(session.warrant()) {
             let warrant = *session.warrant();
             self.shown_warrant = Some(warrant);

@@ -70,7 +70,8 @@ impl Session {
     fn watch_at(&self) -> Time {
         let missed_at = match self.links.get(&self.host()) {
             Some(peering) if self.phase == Phase::Member && self.roster.missed_since().is_none() => {
-                self.missed_at(peering)
+                let is_doubted = self.doubted == peering.link.heard_at();
+                self.missed_at(peering).min(if is_doubted { Time::FAR } else { peering.link.quiet_at() })
             }
             _ => Time::FAR,
         };
@@ -164,6 +165,15 @@ impl Session {
         self.next_watch = self.next_watch.min(now);
     }
 
+    /// A host that is silent may be missed soon: then its answer, or that there is none, is known already.
+    fn doubt_host(&mut self, now: Time) {
+        let Some(host) = self.links.get(&self.host()) else { return };
+        let heard = host.link.heard_at();
+        if host.link.is_quiet(now) && self.doubted != heard {
+            (self.doubted, self.doubt) = (heard, true);
+        }
+    }
+
     /// Notes since when others may go on without this peer.
     fn note_split(&mut self, now: Time) {
         if self.roster.is_host() {
@@ -188,6 +198,7 @@ impl Session {
             self.claim_if_abandoned(now);
             return;
         }
+        self.doubt_host(now);
         let (missed, doubted) = self.lives(now);
         let (former, missed_since) = (self.host(), self.roster.missed_since());
         let is_handed_over = self.roster.heir().is_some();
