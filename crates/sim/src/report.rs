@@ -106,6 +106,8 @@ pub struct Summary {
     pub footprint: usize,
     /// From an old host's last packet until all survivors went on.
     pub recoveries: Spans,
+    /// For how long something that hosts keep moving stood still then, at the survivor that saw it longest.
+    pub gaps: Spans,
     /// Runs that broke a promise.
     pub failures: Vec<Failure>,
 }
@@ -122,7 +124,10 @@ impl Summary {
         self.deposed += outcome.figures.deposed;
         self.packets += outcome.figures.packets;
         self.footprint = self.footprint.max(outcome.figures.footprint);
-        outcome.recoveries.iter().for_each(|&span| self.recoveries.add(span));
+        for recovery in &outcome.recoveries {
+            self.recoveries.add(recovery.time);
+            self.gaps.add(recovery.gap);
+        }
         if let Some(violation) = outcome.violation.clone() {
             self.failures.push(Failure { seed, scenario, violation });
         }
@@ -140,6 +145,7 @@ impl Summary {
         self.packets += other.packets;
         self.footprint = self.footprint.max(other.footprint);
         self.recoveries.merge(&other.recoveries);
+        self.gaps.merge(&other.gaps);
         self.failures.extend(other.failures);
         self.failures.sort_by_key(|failure| (failure.scenario, failure.seed));
     }
@@ -198,6 +204,9 @@ impl core::fmt::Display for Summary {
                 recoveries.len()
             )?;
             write!(f, "{}", recoveries.histogram())?;
+            let mut gaps = self.gaps.clone();
+            let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| gaps.percentile(share));
+            writeln!(f, "longest standstill (p50 {p50:.0} ms, p99 {p99:.0} ms, max {max:.0} ms)")?;
         }
         writeln!(f, "violations            {:>10}", self.failures.len())?;
         for failure in &self.failures {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use samovar_wire::Duration;
 
+pub use crate::check::Recovery;
 use crate::check::Violation;
 use crate::game::Game;
 use crate::plan::Plan;
@@ -18,8 +19,8 @@ pub struct Outcome {
     pub violation: Option<Violation>,
     /// How much time passed in the world.
     pub simulated: Duration,
-    /// From an old host's last packet until all survivors saw the beacon move under a new one.
-    pub recoveries: Vec<Duration>,
+    /// How the session went on whenever a host was gone.
+    pub recoveries: Vec<Recovery>,
     /// What was counted.
     pub figures: Figures,
     /// What happened.

@@ -19,7 +19,7 @@ use samovar_peer::PeerConfig;
 use samovar_wire::relay::Purpose;
 use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SessionId, SortedMap, Ticket, Time};
 
-use crate::check::{Broken, Checks, Recoveries, Violation};
+use crate::check::{Broken, Checks, Recoveries, Recovery, Violation};
 use crate::dice::Dice;
 use crate::game::{Game, ProcessId};
 use crate::network::{Cuts, Place, Weather};
@@ -193,7 +193,7 @@ impl<G: Game> World<G> {
         &self.figures
     }
 
-    pub(crate) fn recovery_times(&self) -> &[Duration] {
+    pub(crate) fn recovery_times(&self) -> &[Recovery] {
         &self.recoveries.times
     }
 

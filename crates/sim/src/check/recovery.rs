@@ -1,5 +1,6 @@
 //! How long a session stands still when its host is gone: from the old host's last packet until the object that hosts
-//! keep moving moves under a new one, at every member that is still there.
+//! keep moving moves under a new one, at every member that is still there. And the *gap*: how long that object stands still
+//! at a member at the most.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +10,57 @@ use samovar_wire::{Duration, Kind, PeerId, Time};
 use crate::game::ProcessId;
 
 /// How far a survivor is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Stage {
-    /// The beacon is the old host's.
-    Waiting,
-    /// It has another owner and showed this.
-    Taken(Vec<i32>),
-    /// It moves.
-    Moving,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Survivor {
+    /// It has shown the beacon under another owner.
+    is_taken: bool,
+    /// Since then the beacon has moved.
+    is_moving: bool,
+    /// What the beacon shows, and since when.
+    numbers: Vec<i32>,
+    moved: Option<Time>,
+    gap: Duration,
+}
+
+impl Survivor {
+    /// The beacon is this now, of an owner that lives or not.
+    fn look(&mut self, now: Time, numbers: &[i32], is_alive: bool) {
+        if self.numbers != numbers {
+            self.gap = self.gap.max(self.moved.map_or(Duration::ZERO, |moved| now.since(moved)));
+            self.moved = Some(now);
+            self.numbers = numbers.to_vec();
+            self.is_moving = self.is_taken && is_alive;
+        }
+        self.is_taken |= is_alive;
+    }
 }
 
 /// A host is gone and not everybody has gone on yet.
 #[derive(Debug)]
 pub(crate) struct Crisis {
-    /// When the old host was heard of last; in a planned change, when each survivor's beacon moved last.
+    /// When the old host was heard of last.
     pub(crate) since: Time,
     /// The hosts that are gone.
     lost: Vec<PeerId>,
-    survivors: BTreeMap<ProcessId, Stage>,
+    survivors: BTreeMap<ProcessId, Survivor>,
     /// Whether the figure is worth keeping: nothing else was wrong.
     pub(crate) is_clean: bool,
+}
+
+/// How a session went on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// From the old host's last packet until the beacon had moved under a new one at every survivor.
+    pub time: Duration,
+    /// The longest time for which it stood still at one of them.
+    pub gap: Duration,
 }
 
 /// All crises of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Recoveries {
     pub(crate) crisis: Option<Crisis>,
-    pub(crate) times: Vec<Duration>,
+    pub(crate) times: Vec<Recovery>,
 }
 
 impl Recoveries {
@@ -45,7 +70,7 @@ impl Recoveries {
         if let Some(former) = self.crisis.take() {
             lost.extend(former.lost);
         }
-        let survivors = survivors.into_iter().map(|process| (process, Stage::Waiting)).collect();
+        let survivors = survivors.into_iter().map(|process| (process, Survivor::default())).collect();
         self.crisis = Some(Crisis { since: now, lost, survivors, is_clean });
     }
 
@@ -60,27 +85,23 @@ impl Recoveries {
     /// Something happened at a process.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session, beacon: Kind) {
         let Some(crisis) = &mut self.crisis else { return };
-        let Some(stage) = crisis.survivors.get_mut(&process) else { return };
-        let is_alive =
-            |object: &&Object| object.traits().kind == beacon && !crisis.lost.contains(&object.owner());
-        let Some(object) = session.objects().find(is_alive) else { return };
-        match stage {
-            Stage::Waiting => *stage = Stage::Taken(object.numbers().to_vec()),
-            Stage::Taken(numbers) if *numbers != object.numbers() => {
-                *stage = Stage::Moving;
-                self.conclude(now);
-            }
-            Stage::Taken(_) | Stage::Moving => {}
-        }
+        let Some(survivor) = crisis.survivors.get_mut(&process) else { return };
+        let is_alive = |object: &Object| !crisis.lost.contains(&object.owner());
+        let mut beacons = session.objects().filter(|object| object.traits().kind == beacon);
+        // There may be two for a moment, when a new host had not heard of the old one's.
+        let Some(first) = beacons.next() else { return };
+        let object = core::iter::once(first).chain(beacons).find(|object| is_alive(object)).unwrap_or(first);
+        survivor.look(now, object.numbers(), is_alive(object));
+        self.conclude(now);
     }
 
     fn conclude(&mut self, now: Time) {
-        let done = |crisis: &mut Crisis| crisis.survivors.values().all(|stage| *stage == Stage::Moving);
+        let done = |crisis: &mut Crisis| crisis.survivors.values().all(|survivor| survivor.is_moving);
         if let Some(crisis) = self.crisis.take_if(done)
             && crisis.is_clean
-            && !crisis.survivors.is_empty()
+            && let Some(gap) = crisis.survivors.values().map(|survivor| survivor.gap).max()
         {
-            self.times.push(now.since(crisis.since));
+            self.times.push(Recovery { time: now.since(crisis.since), gap });
         }
     }
 }

@@ -8,16 +8,18 @@ use crate::workers::{Job, work};
 
 /// Measures all rows and prints them. What is said of violations goes to the other stream.
 pub(crate) fn measure(runs: u64, topology: Topology) -> ExitCode {
-    println!("| what happens | scenario | runs | recovered | p50 ms | p99 ms | max ms | violations |");
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("| what happens | scenario | runs | recovered | p50 ms | p99 ms | max ms | gap p50 | gap p99 | violations |");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut is_sound = true;
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.name.starts_with("recovery-")) {
         let jobs: Vec<_> = (0..runs).map(|seed| Job { scenario, seed, topology }).collect();
         let mut summary = work(&jobs, || false, |_, _| {});
         let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| summary.recoveries.percentile(share));
+        let [gap, worst_gap] = [0.5, 0.99].map(|share| summary.gaps.percentile(share));
         let (recovered, broken) = (summary.recoveries.len(), summary.failures.len());
         let (about, name) = (scenario.about, scenario.name);
-        println!("| {about} | `{name}` | {runs} | {recovered} | {p50:.0} | {p99:.0} | {max:.0} | {broken} |");
+        print!("| {about} | `{name}` | {runs} | {recovered} | {p50:.0} | {p99:.0} | {max:.0} ");
+        println!("| {gap:.0} | {worst_gap:.0} | {broken} |");
         for failure in &summary.failures {
             eprintln!(
                 "{name} seed {}: {}: {}",
