@@ -195,7 +195,7 @@ impl Play {
 
     /// Leaves the game and says so.
     pub fn leave(&self) {
-        self.peer.with(|peer, now| peer.leave(now));
+        self.peer.with(|peer, now| peer.leave_at_once(now));
     }
 
     /// Notes an error for `status().errors`.

@@ -9,7 +9,7 @@ use samovar_directory::{Client, Fault};
 use samovar_session::{Event, Rules, Schemas, Session};
 use samovar_wire::control::Standing;
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{Entropy, GameCode, Mode, PeerId, SortedMap, Term, Ticket, Time, Warrant};
+use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SortedMap, Term, Ticket, Time, Warrant};
 
 use crate::path::{Path, PathState};
 
@@ -17,6 +17,8 @@ use crate::path::{Path, PathState};
 const PATHS_MAX: usize = 48;
 /// Transmits, requests and events that may wait for the driver, which drains them after every call.
 const QUEUE_MAX: usize = 4_096;
+/// How long a host that leaves waits for its successor.
+const HANDS_OVER_WITHIN: Duration = Duration::from_millis(500);
 
 /// Which paths a peer may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -188,6 +190,8 @@ pub struct Peer {
     requests: VecDeque<Request>,
     events: VecDeque<PeerEvent>,
     over: bool,
+    /// When a host that is to leave does so although nobody has succeeded it.
+    leaves_at: Time,
     /// It lives by another topology than its own: that of the game.
     has_adopted: bool,
     /// When it was driven last and had nothing to send; `None` when something has happened since.
@@ -219,6 +223,7 @@ impl Peer {
             requests: VecDeque::new(),
             events: VecDeque::new(),
             over: false,
+            leaves_at: Time::FAR,
             settled: None,
         };
         peer.drive(now);
@@ -298,6 +303,10 @@ impl Peer {
         if let Some(session) = &mut self.session {
             session.handle_timeout(now);
         }
+        let is_succeeded = self.session.as_ref().is_none_or(|session| session.host() != session.me());
+        if self.leaves_at != Time::FAR && (is_succeeded || self.leaves_at <= now) {
+            self.leave_at_once(now);
+        }
         let dead = self.paths.iter().filter_map(|(&peer, path)| Some((peer, path.dead_attempt(now)?)));
         for (peer, attempt) in dead.collect::<Vec<_>>() {
             self.requests.push_back(Request::CloseDirect { peer, attempt });
@@ -316,7 +325,7 @@ impl Peer {
             if idle && !(offers && self.offers_to(peer)) { Time::FAR } else { path.timeout() }
         };
         let paths = self.paths.iter().map(path).min();
-        [session, self.client.poll_timeout(), paths]
+        [session, self.client.poll_timeout(), paths, Some(self.leaves_at)]
             .into_iter()
             .flatten()
             .min()
@@ -342,8 +351,21 @@ impl Peer {
         self.events.pop_front()
     }
 
-    /// Leaves the game for good; what is to be sent and done for that waits in the queues.
+    /// Leaves the game for good. A host hands over first and hosts until its successor does, half a second at most: until
+    /// [`Peer::is_over`] it is to be driven on, and its game to be played.
     pub fn leave(&mut self, now: Time) {
+        if self.session.as_mut().is_some_and(|session| session.hand_over(now)) {
+            self.leaves_at = self.leaves_at.min(now + HANDS_OVER_WITHIN);
+            self.drive(now);
+        } else {
+            self.leave_at_once(now);
+        }
+    }
+
+    /// Leaves when there is no time to hand over, as when a page is closed; what is to be sent and done for that waits in
+    /// the queues.
+    pub fn leave_at_once(&mut self, now: Time) {
+        self.leaves_at = Time::FAR;
         if let Some(session) = &mut self.session {
             session.leave();
         }

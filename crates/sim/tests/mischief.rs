@@ -133,7 +133,7 @@ fn the_time_until_everything_moves_again_is_measured_once_per_host() {
     assert_eq!(outcome.violation, None);
     assert_eq!(outcome.recoveries.len(), 2);
     assert_eq!(outcome.figures.host_changes, 2);
-    assert!(outcome.recoveries.iter().all(|span| (50_000..3_000_000).contains(&span.as_micros())));
+    assert!(outcome.recoveries.iter().all(|span| (50_000..3_000_000).contains(&span.time.as_micros())));
 }
 
 #[test]
