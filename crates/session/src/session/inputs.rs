@@ -312,7 +312,7 @@ impl Session {
     pub(super) fn are_inputs_backed_up(&self) -> bool {
         let holds = |peer: PeerId| {
             self.inputs.feeds.get(&peer).zip(self.links.get(&peer)).is_some_and(|(feed, peering)| {
-                feed.held >= self.inputs.own.accepted && feed.has_passed(&peering.link.deliveries())
+                feed.held >= self.inputs.own.last_kept() && feed.has_passed(&peering.link.deliveries())
             })
         };
         !self.inputs.is_collecting() && self.view.backups().iter().all(|&peer| holds(peer))

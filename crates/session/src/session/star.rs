@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use samovar_link::SendError;
 use samovar_objects::Objects;
-use samovar_roster::Roster;
+use samovar_roster::{Roster, View};
 use samovar_wire::call::{Call, Reply};
 use samovar_wire::control::{PeerControl, Vote};
 use samovar_wire::limits::APP_MESSAGE_MAX;
@@ -39,6 +39,8 @@ const PRUNED_AFTER: Duration = Duration::from_millis(3_000);
 const FORMER_COUNTS_FOR: Duration = Duration::from_millis(2_000);
 /// Messages of members whose names are not here yet that may wait for them; the oldest are dropped beyond it.
 const UNNAMED_MAX: usize = 256;
+/// Senders that are remembered after they left; of who left before, what it says counts as new.
+const UNSEEN_MAX: usize = 64;
 
 /// What a member of a star knows of messages on their way.
 #[derive(Debug, Default)]
@@ -49,12 +51,31 @@ pub(super) struct Star {
     under: SortedMap<PeerId, Term>,
     /// The newest message that was delivered here, by sender and lane.
     heard: SortedMap<(PeerId, Lane), u64>,
+    /// Senders of those who are no members, as far as this peer knows, who left longest ago first.
+    unseen: VecDeque<PeerId>,
     /// From senders who are not in the view that this peer has, with their numbers.
     unnamed: VecDeque<(PeerId, Lane, u64, Vec<u8>)>,
     /// Who hosted before, and until when what it passed on may still arrive.
     former: Option<(PeerId, Time)>,
     /// The host and all backups are missed: whoever is left looks for the others.
     is_adrift: bool,
+}
+
+impl Star {
+    /// Who is not in the view may be in the next one again, under the same name and with the numbers that it had: a host
+    /// that comes after may never have heard that it was gone.
+    fn forget_unseen(&mut self, view: &View) {
+        self.unseen.retain(|&peer| !view.has(peer));
+        for &(from, _) in self.heard.keys() {
+            if !view.has(from) && !self.unseen.contains(&from) {
+                self.unseen.push_back(from);
+            }
+        }
+        while self.unseen.len() > UNSEEN_MAX {
+            let oldest = self.unseen.pop_front();
+            self.heard.retain(|&(from, _), _| Some(from) != oldest);
+        }
+    }
 }
 
 /// The objects of a session of this topology.
@@ -185,7 +206,7 @@ impl Session {
         members.iter().filter(|&&peer| peer != self.config.me).for_each(|&peer| self.objects.add_peer(peer));
         let view = &self.view;
         self.star.passages.retain(|peer| view.has(peer));
-        self.star.heard.retain(|&(from, _), _| view.has(from));
+        self.star.forget_unseen(view);
         // Whoever comes back under the same name begins anew.
         self.star.outbox.forget(|posted| matches!(posted.way, Way::To(to) if !view.has(to)));
         for (from, lane, number, message) in core::mem::take(&mut self.star.unnamed) {

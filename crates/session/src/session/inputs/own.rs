@@ -65,6 +65,11 @@ impl OwnInputs {
         .collect()
     }
 
+    /// The last that was accepted and is still kept, zero for none: what is not kept any more nobody has to hold.
+    pub(super) fn last_kept(&self) -> u64 {
+        self.inputs.iter().rev().find(|input| input.accepted.is_some()).map_or(0, |input| input.number)
+    }
+
     /// Drops what was accepted long enough ago: nobody holds it any more.
     pub(super) fn expire(&mut self, now: Time) {
         let is_over = |input: &OwnInput| input.accepted.is_some_and(|at| at + INPUT_KEPT_FOR <= now);
