@@ -36,11 +36,12 @@ const fn from_relay_variant(message: &FromRelay) -> u8 {
         FromRelay::Probe(_) => 5,
         FromRelay::Gone(_) => 6,
         FromRelay::Pulse => 7,
+        FromRelay::Draining(_) => 8,
     }
 }
-const FROM_RELAY_VARIANTS: u8 = 8;
+const FROM_RELAY_VARIANTS: u8 = 9;
 
-const REFUSALS: [(&str, Refusal); 9] = [
+const REFUSALS: [(&str, Refusal); 10] = [
     ("refused_unknown_game", Refusal::UnknownGame),
     ("refused_code_taken", Refusal::CodeTaken),
     ("refused_full", Refusal::Full),
@@ -50,6 +51,7 @@ const REFUSALS: [(&str, Refusal); 9] = [
     ("refused_bad_pass", Refusal::BadPass),
     ("refused_busy", Refusal::Busy),
     ("refused_misbehaved", Refusal::Misbehaved),
+    ("refused_draining", Refusal::Draining),
 ];
 
 const fn refusal_variant(refusal: Refusal) -> usize {
@@ -63,6 +65,7 @@ const fn refusal_variant(refusal: Refusal) -> usize {
         Refusal::BadPass => 6,
         Refusal::Busy => 7,
         Refusal::Misbehaved => 8,
+        Refusal::Draining => 9,
     }
 }
 
@@ -119,6 +122,7 @@ fn messages_from_relay() -> Vec<(&'static str, FromRelay)> {
         ("probe", FromRelay::Probe(SESSION.0)),
         ("gone", FromRelay::Gone(PeerId(65_536))),
         ("pulse", FromRelay::Pulse),
+        ("draining", FromRelay::Draining(300)),
     ];
     messages.extend(REFUSALS.map(|(name, refusal)| (name, FromRelay::Refused(refusal))));
     messages

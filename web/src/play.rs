@@ -286,6 +286,7 @@ fn refused(refusal: Refusal, wish: &Wish) -> Ending {
         Refusal::Closed => Problem::ClosedGame { code },
         Refusal::Version(_) | Refusal::Parameters => Problem::VersionMismatch,
         Refusal::Busy => return broken("the relay holds as many games as it can".to_owned()),
+        Refusal::Draining => return broken("the relay is about to stop; try again in a minute".to_owned()),
         Refusal::BadPass | Refusal::Misbehaved => return broken(format!("the relay refused ({refusal:?})")),
     })
 }

@@ -16,9 +16,11 @@
 
 mod archive;
 mod connection;
+mod drain;
 mod entry;
 mod game;
 mod members;
+mod note;
 mod succession;
 mod timers;
 
@@ -29,10 +31,12 @@ use samovar_roster::authority::Signatory;
 use samovar_wire::relay::{FromRelay, Listing, Refusal, RelayFrame, ToRelay};
 use samovar_wire::{Entropy, GameCode, PeerId, SessionId, Term, Time};
 
-use crate::limits::{CODE_RESERVED_FOR, CONNECTIONS_MAX, ENTER_WITHIN, PULSE_EVERY};
+use crate::limits::{CODE_RESERVED_FOR, CONNECTIONS_MAX, ENTER_WITHIN, PULSE_EVERY, Quota};
 use archive::Archive;
 use connection::{Connection, Phase};
 use game::Game;
+use note::Loss;
+pub use note::{HostChange, Note};
 use timers::{Timer, Timers};
 
 /// One WebSocket at the relay. The driver numbers them and never uses a number twice.
@@ -99,6 +103,8 @@ pub enum Output {
         /// Why.
         reason: CloseReason,
     },
+    /// Nothing: what happened, for the driver's records.
+    Note(Note),
 }
 
 /// Why the relay closes a connection.
@@ -137,6 +143,9 @@ pub struct Directory {
     awaiting: BTreeMap<SessionId, BTreeSet<ConnId>>,
     timers: Timers,
     next_serial: u64,
+    quota: Quota,
+    /// When the relay stops; `None` while it does not mean to.
+    closes_at: Option<Time>,
     outputs: VecDeque<Output>,
     requests: VecDeque<Request>,
 }
@@ -155,6 +164,8 @@ impl Directory {
             awaiting: BTreeMap::new(),
             timers: Timers::default(),
             next_serial: 1,
+            quota: Quota::default(),
+            closes_at: None,
             outputs: VecDeque::new(),
             requests: VecDeque::new(),
         }
@@ -168,6 +179,11 @@ impl Directory {
             self.reserve_code(now, &record, CODE_RESERVED_FOR);
             self.archive(now, record);
         }
+    }
+
+    /// How much it takes from now on. Who is in already stays.
+    pub fn set_quota(&mut self, quota: Quota) {
+        self.quota = quota.bounded();
     }
 
     /// A connection was accepted.
@@ -219,13 +235,17 @@ impl Directory {
         let Some(game) = self.games.get_mut(&session) else { return };
         let Some((_, host)) = game.pending.take_if(|pending| pending.0 == term) else { return };
         let warrant = self.signatory.warrant(session, term, host);
-        game.warrant = Some(warrant);
+        let former = game.warrant.replace(warrant);
         let waiting = game.claims.answer();
         game.claims.forget();
+        let loss = core::mem::take(&mut game.loss);
         self.timers.stop(Timer::Probe(session));
         self.broadcast(session, None, &FromRelay::Issued(warrant));
         self.deny_losers(warrant, &waiting);
         self.admit_entrants(now, session);
+        if former.is_some_and(|former| former.host != host) {
+            self.note_host_change(now, session, loss);
+        }
     }
 
     /// Time has passed.
@@ -294,6 +314,7 @@ impl Directory {
         Usage {
             connections: self.connections.len(),
             games: self.games.len(),
+            members: self.games.values().map(|game| game.members.len()).sum(),
             dormant: self.archive.len(),
             codes: self.codes.len(),
             awaiting: self.awaiting.values().map(BTreeSet::len).sum(),
@@ -318,6 +339,12 @@ impl Directory {
         }
     }
 
+    fn note_host_change(&mut self, now: Time, session: SessionId, loss: Loss) {
+        let is_missed = !matches!(loss.cause, HostChange::HandedOver | HostChange::Shown);
+        let recovery = loss.since.filter(|_| is_missed).map(|since| now.since(since));
+        self.outputs.push_back(Output::Note(Note::HostChanged { session, cause: loss.cause, recovery }));
+    }
+
     fn send(&mut self, conn: ConnId, message: &FromRelay) {
         self.outputs.push_back(Output::Send { conn, bytes: RelayFrame::control(message) });
     }
@@ -340,6 +367,8 @@ pub struct Usage {
     pub connections: usize,
     /// Games with at least one connection.
     pub games: usize,
+    /// Connections that are a member's or will be one's as soon as its host admits it.
+    pub members: usize,
     /// Sessions without a connection whose terms are remembered.
     pub dormant: usize,
     /// Codes that cannot be taken.

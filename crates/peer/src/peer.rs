@@ -9,7 +9,7 @@ use samovar_directory::{Client, Fault};
 use samovar_session::{Event, Rules, Schemas, Session};
 use samovar_wire::control::Standing;
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{Entropy, GameCode, Mode, PeerId, SortedMap, Term, Ticket, Time, Warrant};
+use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SortedMap, Term, Ticket, Time, Warrant};
 
 use crate::path::{Path, PathState};
 
@@ -160,6 +160,8 @@ pub enum PeerEvent {
     RelayLost,
     /// The relay is back.
     RelayRestored,
+    /// The relay stops within this time. Direct paths are tried at once; what still needs the relay by then ends.
+    RelayDraining(Duration),
     /// The path to a peer changed.
     PathChanged(PeerId, Path),
     /// From the session.

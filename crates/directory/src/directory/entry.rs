@@ -6,8 +6,8 @@ use samovar_wire::{GameCode, PROTOCOL_VERSION, PeerId, PeerPass, SessionId, Term
 use super::connection::Phase;
 use super::game::Game;
 use super::timers::Timer;
-use super::{CloseReason, ConnId, Directory, Request, TermRecord};
-use crate::limits::{CONNECTIONS_PER_GAME_MAX, GAMES_MAX, HOST_GRACE, RESTORED_WAIT, RETURNS_PER_GAME_MAX};
+use super::{CloseReason, ConnId, Directory, HostChange, Note, Output, Request, TermRecord};
+use crate::limits::{HOST_GRACE, RESTORED_WAIT, RETURNS_PER_GAME_MAX};
 
 /// Letters of a drawn code: no vowels, so that it spells nothing, and none that looks like another letter or digit.
 const CODE_LETTERS: &[u8] = b"BCDFGHJKMNPRSTWXZ";
@@ -44,7 +44,10 @@ impl Directory {
         code: Option<GameCode>,
         params: u64,
     ) -> Result<(), Refusal> {
-        if self.games.len() >= GAMES_MAX {
+        if self.is_draining() {
+            return Err(Refusal::Draining);
+        }
+        if self.games.len() >= self.quota.games {
             return Err(Refusal::Busy);
         }
         let code = match code {
@@ -70,7 +73,7 @@ impl Directory {
         if game.listing.as_ref().is_some_and(|listing| !listing.open) {
             return Err(Refusal::Closed);
         }
-        if game.connections() >= CONNECTIONS_PER_GAME_MAX {
+        if game.connections() >= self.quota.connections_per_game {
             return Err(Refusal::Busy);
         }
         let peer = game.draw_peer(&mut self.entropy);
@@ -91,7 +94,7 @@ impl Directory {
             return Err(Refusal::Parameters);
         }
         let awaiting = self.awaiting.entry(session).or_default();
-        if awaiting.len() >= CONNECTIONS_PER_GAME_MAX {
+        if awaiting.len() >= self.quota.connections_per_game {
             return Err(Refusal::Busy);
         }
         awaiting.insert(conn);
@@ -115,7 +118,7 @@ impl Directory {
                 return Err(Refusal::Parameters);
             }
             let again = game.members.contains_key(&peer) || game.entrants.contains_key(&peer);
-            if !again && game.connections() >= CONNECTIONS_PER_GAME_MAX + RETURNS_PER_GAME_MAX {
+            if !again && game.connections() >= self.quota.connections_per_game + RETURNS_PER_GAME_MAX {
                 return Err(Refusal::Busy);
             }
             self.learn(session, &warrant);
@@ -131,7 +134,7 @@ impl Directory {
     fn learn(&mut self, session: SessionId, warrant: &Warrant) {
         let known = self.games.get(&session).and_then(|game| game.record(session)).map(|record| record.term);
         if known.is_some_and(|known| warrant.term > known) {
-            self.persist(session, warrant.term, warrant.host);
+            self.persist(session, warrant.term, warrant.host, HostChange::Shown);
         }
     }
 
@@ -139,7 +142,7 @@ impl Directory {
     fn relist(&mut self, now: Time, code: GameCode, params: u64, warrant: &Warrant) -> Result<(), Refusal> {
         let session = warrant.session;
         let known = self.recall(session, &code, params)?.map(|record| (record.term, record.host));
-        if self.games.len() >= GAMES_MAX {
+        if self.games.len() >= self.quota.games {
             return Err(Refusal::Busy);
         }
         let shown = (warrant.term, warrant.host);
@@ -184,7 +187,7 @@ impl Directory {
         game.entrants.insert(peer, conn);
         self.set_phase(conn, Phase::Entrant(session, peer));
         if warrant.is_some() {
-            self.admit(session, peer);
+            self.admit(now, session, peer);
         }
         if let Some(older) = older {
             // It has lost its place already, so nobody hears that the peer is gone.
@@ -195,18 +198,21 @@ impl Directory {
     pub(super) fn admit_entrants(&mut self, now: Time, session: SessionId) {
         let entrants = self.games.get(&session).map(|game| game.entrants.keys().copied().collect::<Vec<_>>());
         for peer in entrants.unwrap_or_default() {
-            self.admit(session, peer);
+            self.admit(now, session, peer);
         }
         self.await_host(now, session);
     }
 
-    fn admit(&mut self, session: SessionId, peer: PeerId) {
+    fn admit(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let (Some(conn), Some(warrant)) = (game.entrants.remove(&peer), game.warrant) else { return };
         game.members.insert(peer, conn);
         if peer == warrant.host {
             // A probe that went to its older connection is void; claims that wait set off another.
             game.claims.probe = None;
+            if game.claims.waiting(now).next().is_none() {
+                game.loss.since = None;
+            }
         }
         let entered = Entered {
             code: game.code.clone(),
@@ -217,6 +223,8 @@ impl Directory {
         };
         self.set_phase(conn, Phase::Entered(session, peer));
         self.send(conn, &FromRelay::Entered(entered));
+        self.tell_draining(now, conn);
+        self.outputs.push_back(Output::Note(Note::Entered { conn, session, peer }));
     }
 
     fn draw_code(&mut self) -> GameCode {

@@ -99,6 +99,9 @@ impl Directory {
             game.entrants.remove(&peer);
         }
         if game.members.get(&peer) == Some(&conn) {
+            if game.host() == Some(peer) {
+                game.note_missed(now);
+            }
             game.members.remove(&peer);
             game.claims.remove(peer);
             self.broadcast(session, None, &FromRelay::Gone(peer));

@@ -9,13 +9,13 @@ use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
 
 use super::game::Claim;
 use super::timers::Timer;
-use super::{Directory, Request};
+use super::{Directory, HostChange, Request};
 use crate::limits::{PROBE_HOLDS, PROBE_WITHIN};
 
 /// What the claims come to.
 enum Verdict {
     /// The host is gone for the relay as well, or most of the members miss it.
-    Grant(PeerId),
+    Grant(PeerId, HostChange),
     /// The host must show whether it lives.
     Probe,
     /// Nothing to decide now.
@@ -37,6 +37,7 @@ impl Directory {
         } else if !game.counts(claim.peer) {
             self.deny(session, claim, Denial::NotAMember);
         } else {
+            game.note_missed(now);
             game.claims.note(now, claim);
             let answered = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
             if answered && game.host_conn().is_some() && !game.is_host_missed(now) {
@@ -50,7 +51,7 @@ impl Directory {
     /// The host wants a fresh term, or that another member hosts: nobody can know better.
     fn on_hosts_claim(&mut self, session: SessionId, claim: Claim) {
         if self.games.get(&session).is_some_and(|game| game.is_eligible(claim.candidate)) {
-            self.persist(session, claim.term, claim.candidate);
+            self.persist(session, claim.term, claim.candidate, HostChange::HandedOver);
         } else {
             self.deny(session, claim, Denial::NotAMember);
         }
@@ -59,7 +60,7 @@ impl Directory {
     /// Decides the claims that wait, whenever something that they hang on changed.
     pub(super) fn consider_claims(&mut self, now: Time, session: SessionId) {
         match self.verdict(now, session) {
-            Verdict::Grant(heir) => self.grant(session, heir),
+            Verdict::Grant(heir, cause) => self.grant(session, heir, cause),
             Verdict::Probe => self.probe(now, session),
             Verdict::Wait => {}
         }
@@ -72,22 +73,24 @@ impl Directory {
         }
         let has_host = game.host_conn().is_some();
         if game.is_host_missed(now) || !has_host && !game.awaits_host {
-            return game.heir(now).map_or(Verdict::Wait, Verdict::Grant);
+            let cause = if has_host { HostChange::Missed } else { HostChange::Disconnected };
+            return game.heir(now).map_or(Verdict::Wait, |heir| Verdict::Grant(heir, cause));
         }
         if has_host && game.claims.probe.is_none() { Verdict::Probe } else { Verdict::Wait }
     }
 
-    fn grant(&mut self, session: SessionId, host: PeerId) {
+    fn grant(&mut self, session: SessionId, host: PeerId, cause: HostChange) {
         if let Some(warrant) = self.games.get(&session).and_then(|game| game.warrant) {
-            self.persist(session, warrant.term.next_witnessed(), host);
+            self.persist(session, warrant.term.next_witnessed(), host, cause);
         }
     }
 
     /// Sends a term to disk. Claims of it wait until it is there.
-    pub(super) fn persist(&mut self, session: SessionId, term: Term, host: PeerId) {
+    pub(super) fn persist(&mut self, session: SessionId, term: Term, host: PeerId, cause: HostChange) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.pending = Some((term, host));
         game.claims.probe = None;
+        game.loss.cause = cause;
         self.timers.stop(Timer::Probe(session));
         if let Some(record) = game.record(session) {
             self.requests.push_back(Request::Persist(record));
@@ -120,7 +123,7 @@ impl Directory {
             && game.pending.is_none()
             && let Some(heir) = game.heir(now)
         {
-            self.grant(session, heir);
+            self.grant(session, heir, HostChange::Silent);
         }
         self.consider_claims(now, session);
     }
@@ -144,6 +147,7 @@ impl Directory {
 
     fn deny_waiting(&mut self, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
+        game.loss.since = None;
         for claim in game.claims.answer() {
             self.deny(session, claim, Denial::HostIsAlive);
         }

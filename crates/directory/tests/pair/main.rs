@@ -2,9 +2,11 @@
 
 mod abuse;
 mod client;
+mod draining;
 mod entry;
 mod hosts_word;
 mod majority;
+mod notes;
 mod restart;
 mod soak;
 mod succession;

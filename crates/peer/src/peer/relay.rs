@@ -116,6 +116,10 @@ impl Peer {
                     session.handle_warrant(now, &warrant);
                 }
             }
+            ClientEvent::Draining(within) => {
+                self.hurry(now);
+                self.push_event(PeerEvent::RelayDraining(within));
+            }
             ClientEvent::Denied(_, denial) => {
                 if let Some(session) = &mut self.session {
                     session.handle_denial(now, denial);
