@@ -1,8 +1,13 @@
 //! The relay as a process, over real sockets on the loopback interface.
 
+mod drain;
 mod forward;
+
+mod limits;
+mod metrics;
 mod page;
 mod peer;
 mod process;
+mod settings;
 mod start;
 mod terms;
