@@ -26,7 +26,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serves the page, the list of games and the peers' WebSocket until Ctrl-C or SIGTERM.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Lets native robots play; each prints its status as one line of JSON a second.
     Bots(BotsArgs),
 }
@@ -142,7 +142,7 @@ fn check(args: &ServeArgs) -> Result<(), SettingsError> {
     Ok(())
 }
 
-fn serve(args: ServeArgs) -> Result<(), String> {
+fn serve(args: Box<ServeArgs>) -> Result<(), String> {
     let (config, log) = args.settings().and_then(Settings::resolve).map_err(|error| error.to_string())?;
     start_log(log);
     let runtime = tokio::runtime::Builder::new_multi_thread()

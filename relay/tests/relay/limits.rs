@@ -67,8 +67,8 @@ async fn an_address_behind_the_proxy_has_so_many_connections_and_no_more() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--address-connections", "2"]);
     let forwarded = ("x-forwarded-for", "203.0.113.7, 198.51.100.1");
-    let first = Peer::connect_with(&relay, &[forwarded]).await.ok().expect("room");
-    let _second = Peer::connect_with(&relay, &[forwarded]).await.ok().expect("room");
+    let first = Peer::connect_with(&relay, &[forwarded]).await.expect("room");
+    let _second = Peer::connect_with(&relay, &[forwarded]).await.expect("room");
     assert_eq!(Peer::connect_with(&relay, &[forwarded]).await.err(), Some(429));
     assert_eq!(relay.metric("samovar_refused_total{reason=\"address_connections\"}").await, 1.0);
     assert!(Peer::connect_with(&relay, &[("x-forwarded-for", "198.51.100.2")]).await.is_ok());

@@ -26,6 +26,7 @@ pub(crate) enum Heard {
     Closed(Option<u16>),
 }
 
+#[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
 }
