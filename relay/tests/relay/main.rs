@@ -2,6 +2,7 @@
 
 mod drain;
 mod forward;
+mod guide;
 
 mod limits;
 mod metrics;
