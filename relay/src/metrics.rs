@@ -60,6 +60,8 @@ pub(crate) enum Turned {
     Handshake,
     /// Its page is none that is let in.
     Origin,
+    /// It said far more than a request needs.
+    RequestSize,
 }
 
 /// Why a connection that was let in was closed by the relay without being refused.
@@ -79,8 +81,8 @@ pub(crate) enum Ended {
 
 const KINDS: [&str; 3] = ["packet", "bulk", "control"];
 const DROPS: [&str; 5] = ["queue_full", "no_receiver", "member_rate", "address_rate", "game_rate"];
-const TURNED: [&str; 5] =
-    ["connections", "address_connections", "address_opens", "handshake_timeout", "origin"];
+const TURNED: [&str; 6] =
+    ["connections", "address_connections", "address_opens", "handshake_timeout", "origin", "request_size"];
 const ENDED: [&str; 5] = ["too_slow", "silent", "no_enter", "replaced", "left"];
 const CHANGES: [&str; 5] = ["handed_over", "disconnected", "missed", "silent", "shown"];
 const REFUSALS: [&str; 10] = [
@@ -135,7 +137,7 @@ pub(crate) struct Metrics {
     shards: [Shard; SHARDS],
     joins: Counter,
     refused: [Counter; 10],
-    turned: [Counter; 5],
+    turned: [Counter; 6],
     ended: [Counter; 5],
     host_changes: [Counter; 5],
     recovery: Histogram<10>,

@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -14,8 +14,12 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::Caller;
 use crate::metrics::{Metrics, Turned};
 
+/// Bytes of a request, or of several at once, before something is answered. Nobody uploads anything here, and what a
+/// request holds in memory is bounded by it.
+const REQUEST_MAX: usize = 16 * 1_024;
+
 /// A stream that fails when nothing could be written to it for the patience it was given: because its other end does not
-/// say what it wants, one byte a second or not at all, or does not take what it is sent. A WebSocket is left alone.
+/// say what it wants, one byte a second or not at all, or does not take what it is sent; or when it says too much. A WebSocket is left alone.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     stream: TcpStream,
@@ -24,17 +28,27 @@ pub(crate) struct Guarded {
     over: Pin<Box<Sleep>>,
     /// It has had an answer: to be cut is the end of a kept connection, not a refusal.
     is_answered: bool,
+    /// Bytes that were read since something was written.
+    unanswered: usize,
     metrics: Arc<Metrics>,
 }
 
 impl Guarded {
     pub(super) fn new(stream: TcpStream, caller: Caller, patience: Duration, metrics: Arc<Metrics>) -> Self {
-        Self { stream, caller, patience, over: Box::pin(sleep(patience)), is_answered: false, metrics }
+        Self {
+            stream,
+            caller,
+            patience,
+            over: Box::pin(sleep(patience)),
+            is_answered: false,
+            unanswered: 0,
+            metrics,
+        }
     }
 
     /// An error when the patience is over.
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
-        if self.caller.0.is_upgraded.load(Ordering::Relaxed) || self.over.as_mut().poll(cx).is_pending() {
+        if self.is_upgraded() || self.over.as_mut().poll(cx).is_pending() {
             return Ok(());
         }
         if !self.is_answered {
@@ -44,10 +58,26 @@ impl Guarded {
         Err(io::ErrorKind::TimedOut.into())
     }
 
+    /// An error when so many bytes more are too much for a request.
+    fn read(&mut self, bytes: usize) -> io::Result<()> {
+        self.unanswered = self.unanswered.saturating_add(bytes);
+        if self.unanswered <= REQUEST_MAX || self.is_upgraded() {
+            return Ok(());
+        }
+        self.is_answered = true;
+        self.metrics.turned(Turned::RequestSize);
+        Err(io::ErrorKind::InvalidData.into())
+    }
+
+    fn is_upgraded(&self) -> bool {
+        self.caller.0.is_upgraded.load(Ordering::Relaxed)
+    }
+
     fn wrote(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if matches!(written, Poll::Ready(Ok(1..))) {
             self.is_answered = true;
-            if !self.caller.0.is_upgraded.load(Ordering::Relaxed) {
+            self.unanswered = 0;
+            if !self.is_upgraded() {
                 self.over.as_mut().reset(Instant::now() + self.patience);
             }
         }
@@ -62,7 +92,9 @@ impl AsyncRead for Guarded {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.check(cx)?;
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        Poll::Ready(self.read(buffer.filled().len() - before))
     }
 }
 

@@ -51,6 +51,25 @@ async fn slow_handshakes_are_cut_and_those_who_are_in_stay() {
 }
 
 #[tokio::test]
+async fn whoever_says_more_than_a_request_needs_is_cut_before_it_costs_memory() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start(data.path());
+    let mut stream = TcpStream::connect(&relay.address).await.expect("connects");
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: relay\r\nX-Long: ").await.expect("sends");
+    let start = Instant::now();
+    while stream.write_all(&[b'a'; 1_024]).await.is_ok() {
+        assert!(start.elapsed() < Duration::from_secs(5), "it is cut");
+    }
+    assert_eq!(relay.metric("samovar_refused_total{reason=\"request_size\"}").await, 1.0);
+    let (mut ann, a) = Peer::create(&relay, "TEA").await;
+    let packet = RelayFrame::forward(a.pass.peer, Mode::Reliable, &[0; 16_384]);
+    for _ in 0..10 {
+        ann.send(packet.clone()).await;
+        assert!(matches!(ann.hear().await, Heard::Packet { .. }), "a WebSocket has limits of its own");
+    }
+}
+
+#[tokio::test]
 async fn pages_of_other_origins_are_refused_and_who_is_no_page_is_not() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--origin", "https://tea.example"]);

@@ -47,7 +47,16 @@ impl RelayProcess {
     }
 
     pub(crate) fn start_with(data: &Path, more: &[&str]) -> Self {
-        let mut child = command("127.0.0.1:0", data, more).stdout(Stdio::piped()).spawn().expect("the relay");
+        Self::spawn(&mut command("127.0.0.1:0", data, more))
+    }
+
+    /// The same, with a log that can be read when it has ended. It must be short, for nobody reads it meanwhile.
+    pub(crate) fn start_logged(data: &Path, more: &[&str]) -> Self {
+        Self::spawn(command("127.0.0.1:0", data, more).stderr(Stdio::piped()))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("the relay");
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
         stdout.read_line(&mut line).expect("a line");
@@ -55,6 +64,14 @@ impl RelayProcess {
             line.trim().strip_prefix("listening on http://").and_then(|rest| rest.strip_suffix('/'));
         let address = address.unwrap_or_else(|| panic!("not the promised line: {line:?}")).to_owned();
         Self { child, stdout, address }
+    }
+
+    /// Ends it, and returns what it has logged. It must have been started by [`RelayProcess::start_logged`].
+    pub(crate) fn log(mut self) -> String {
+        self.signal("INT");
+        let mut log = String::new();
+        self.child.stderr.take().expect("piped").read_to_string(&mut log).expect("text");
+        log
     }
 
     /// The next line that it prints.

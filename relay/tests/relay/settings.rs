@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::peer::Peer;
 use crate::process::{RelayProcess, Scratch, get_at, run_in};
 
 const CHECK: [&str; 4] = ["serve", "--check", "--data", "d"];
@@ -102,4 +103,25 @@ async fn a_relay_starts_from_its_file_and_keeps_its_metrics_to_itself() {
     assert_eq!(get_at(address, "/readyz").await.1, "ready\n");
     assert!(relay.get("/metrics").await.0.starts_with("http/1.1 404"));
     assert_eq!(relay.get("/healthz").await.1, "ok\n");
+}
+
+#[tokio::test]
+async fn logs_are_lines_of_json_if_wanted_and_name_no_peers_address_unless_that_is_wanted() {
+    for addresses in [false, true] {
+        let data = Scratch::new();
+        let mut flags = vec!["--log-format", "json", "--log", "debug"];
+        flags.extend(addresses.then_some("--log-addresses"));
+        let relay = RelayProcess::start_logged(data.path(), &flags);
+        let from = ("x-forwarded-for", "203.0.113.7");
+        drop(Peer::connect_with(&relay, &[from]).await.expect("let in"));
+        relay.metric_becomes("samovar_connections", |connections| connections == 0.0).await;
+        let log = tokio::task::spawn_blocking(|| relay.log()).await.expect("no panic");
+        for line in log.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            assert!(line["fields"]["message"].is_string() && line["level"].is_string(), "{line}");
+        }
+        assert!(log.contains("a peer connects"), "{log}");
+        assert_eq!(log.contains("203.0.113.7"), addresses, "{log}");
+        assert!(!log.contains("127.0.0.1"), "{log}");
+    }
 }
