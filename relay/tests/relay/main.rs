@@ -1,5 +1,6 @@
 //! The relay as a process, over real sockets on the loopback interface.
 
+mod bots;
 mod drain;
 mod forward;
 mod guide;

@@ -172,7 +172,7 @@ pub(crate) fn run_in(variables: &[(&str, &str)], arguments: &[&str]) -> Output {
 }
 
 /// The program, without what the environment of the test would tell it.
-fn program() -> Command {
+pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_samovar-relay"));
     for (name, _) in std::env::vars_os() {
         if name == "RUST_LOG" || name.to_string_lossy().starts_with("SAMOVAR_") {
