@@ -236,10 +236,10 @@ mod tests {
 
     #[test]
     fn bytes_count_and_one_message_may_be_larger_than_what_is_left() {
-        let live = LiveLimits::new(limits("member-bytes = 1000"));
+        let live = LiveLimits::new(limits("member-bytes = 20000"));
         let purse = Purse::default();
         let payers = Payers { member: &purse, address: None, game: None };
-        assert!(live.pay(payers, SECOND, 5_000).is_ok());
+        assert!(live.pay(payers, SECOND, 100_000).is_ok());
         let (reason, wait) = live.pay(payers, SECOND, 1).expect_err("it is in debt");
         assert_eq!((reason, wait.as_secs()), (Dropped::MemberRate, 4));
         live.set(limits("member-bytes = 0"));

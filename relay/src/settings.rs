@@ -21,6 +21,9 @@ use crate::referee::RefereeConfig;
 use crate::server::ServeConfig;
 pub use value::{Code, Origin, Whole};
 
+/// The least rate of bytes: the largest message, and a little.
+const BYTE_RATE_MIN: u64 = 20_000;
+
 /// So many a second: packets, or bytes, or connections; 0 is without limit.
 type PerSecond = Whole<0, 1_000_000_000_000>;
 
@@ -47,7 +50,7 @@ pub struct Settings {
     /// Answers /metrics, /healthz and /readyz at this address too, and /metrics nowhere else.
     #[arg(long, env = "SAMOVAR_METRICS", value_name = "ADDRESS:PORT")]
     metrics: Option<SocketAddr>,
-    /// A page whose peers are let in, like https://tea.example, and again for each further one; any page unless told.
+    /// A page whose peers are let in, like `https://tea.example`, and again for each further one; any page unless told.
     /// Peers that are no browsers name none and are let in.
     #[arg(long, env = "SAMOVAR_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     origin: Option<Vec<Origin>>,
@@ -128,6 +131,8 @@ pub enum SettingsError {
     NoData,
     /// A star without a referee.
     StarWithoutReferee,
+    /// A rate of bytes, by its key, at which the largest message would take seconds.
+    ByteRate(&'static str, u64),
     /// The filter of the log cannot be read.
     Filter(String, tracing_subscriber::filter::ParseError),
 }
@@ -146,6 +151,10 @@ impl fmt::Display for SettingsError {
             Self::StarWithoutReferee => {
                 write!(f, "only the referee's tables are stars: set --referee beside --star")
             }
+            Self::ByteRate(key, rate) => write!(
+                f,
+                "`{key}` does not take {rate}, which is less than a message: give {BYTE_RATE_MIN} or more, or 0 for no limit"
+            ),
             Self::Filter(text, error) => {
                 write!(
                     f,
@@ -249,6 +258,7 @@ impl Settings {
         if is_star && all.referee.is_none() {
             return Err(SettingsError::StarWithoutReferee);
         }
+        all.check_byte_rates()?;
         let topology = if is_star { Topology::Star } else { Topology::Mesh };
         let referee = all.referee.clone().map(|code| RefereeConfig { code: code.0, topology });
         let filter = set(all.log.clone());
@@ -265,6 +275,22 @@ impl Settings {
             limits: all.limits(),
         };
         Ok((serve, log))
+    }
+
+    /// Whoever is over a limit is not read until it may send again; that must not take so long that it seems dead.
+    fn check_byte_rates(&self) -> Result<(), SettingsError> {
+        let rates = [
+            ("game-bytes", self.game_bytes),
+            ("member-bytes", self.member_bytes),
+            ("address-bytes", self.address_bytes),
+        ];
+        for (key, rate) in rates {
+            let rate = set(rate).get();
+            if (1..BYTE_RATE_MIN).contains(&rate) {
+                return Err(SettingsError::ByteRate(key, rate));
+            }
+        }
+        Ok(())
     }
 
     /// Of settings with their defaults, what can be changed while a relay runs.
@@ -345,7 +371,11 @@ mod tests {
 
     #[test]
     fn what_contradicts_itself_is_refused_with_a_way_out() {
-        for (text, word) in [("", "--data"), ("data = \"d\"\nstar = true", "--referee")] {
+        for (text, word) in [
+            ("", "--data"),
+            ("data = \"d\"\nstar = true", "--referee"),
+            ("data = \"d\"\ngame-bytes = 5", "game-bytes"),
+        ] {
             let error = parse(text).expect("it parses").resolve().expect_err(text).to_string();
             assert!(error.contains(word), "{error}");
         }

@@ -25,6 +25,8 @@ use crate::outbox::{Next, Waiting};
 const PING_EVERY: Duration = Duration::from_secs(2);
 /// How long a socket may be silent: three pings without an answer.
 const SILENCE_MAX: Duration = Duration::from_secs(6);
+/// How long whoever sends too much is not read before the limits are looked at again: they may have changed.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// How long the last words of either side may take.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
 /// The largest message: a control message with its kind in front, which is larger than a forwarded chunk.
@@ -120,10 +122,10 @@ async fn pay(hub: &Hub, line: &Line, kind: Option<Kind>, bytes: usize) -> Option
         let Err((reason, wait)) = hub.limits.pay(line.payers(), now, bytes) else { return Some(now) };
         if kind == Some(Kind::Packet) {
             hub.metrics.dropped(line.shard, reason, 1);
-            sleep(wait).await;
+            sleep(wait.min(LONGEST_WAIT)).await;
             return None;
         }
-        sleep(wait).await;
+        sleep(wait.min(LONGEST_WAIT)).await;
     }
 }
 

@@ -229,7 +229,8 @@ fn whom_only_the_relay_reaches_is_offered_a_direct_path_when_the_relay_is_about_
     // Attempt after attempt fails, and the pauses are long by now.
     world.run(60_000);
     world.udp = true;
-    world.drain_relay(Duration::from_millis(5_000));
+    let now = world.now;
+    world.directory.as_mut().unwrap().handle_draining(now, Duration::from_millis(5_000));
     world.run(1_000);
     let told = PeerEvent::RelayDraining(Duration::from_millis(5_000));
     assert!(processes.iter().all(|process| world.events[process].contains(&told)));

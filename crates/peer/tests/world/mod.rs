@@ -87,14 +87,6 @@ impl World {
         self.directory = Some(directory);
     }
 
-    /// The relay means to stop.
-    pub(crate) fn drain_relay(&mut self, within: Duration) {
-        let now = self.now;
-        if let Some(directory) = &mut self.directory {
-            directory.handle_draining(now, within);
-        }
-    }
-
     pub(crate) fn kill_relay(&mut self) {
         self.directory = None;
         for process in self.sockets.keys().copied().collect::<Vec<_>>() {
