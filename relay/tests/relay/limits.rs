@@ -169,7 +169,7 @@ async fn a_member_that_sends_a_hundred_times_its_limit_harms_nobody_else() {
         after - before
     );
     // Bob hears the greedy one, too, as much as it may say: the margin is for this machine, not for the relay.
-    assert!(p99(&stormy) < 2 * p99(&calm) + Duration::from_millis(10), "{:?} {:?}", p99(&calm), p99(&stormy));
+    assert!(p99(&stormy) < 2 * p99(&calm) + Duration::from_millis(25), "{:?} {:?}", p99(&calm), p99(&stormy));
     assert!(after - before - 400.0 < 1_000.0 * seconds, "the greedy one is read at its own rate");
     assert!(relay.metric("samovar_dropped_total{reason=\"member_rate\"}").await > 0.0);
     assert_eq!(relay.metric("samovar_members{path=\"websocket\"}").await, 3.0, "nobody is thrown out for it");
