@@ -99,6 +99,60 @@ async fn an_address_behind_the_proxy_has_so_many_connections_and_no_more() {
     }
 }
 
+/// A connection from an address that is no proxy's.
+#[cfg(target_os = "linux")]
+async fn connect_from(address: &str, relay: &RelayProcess) -> TcpStream {
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.bind(address.parse().expect("an address")).expect("all of 127.0.0.0/8 is this machine's");
+    socket.connect(relay.address.parse().expect("an address")).await.expect("the system accepts")
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_address_that_speaks_for_itself_is_closed_unheard_when_it_has_too_many_or_comes_too_fast() {
+    let data = Scratch::new();
+    let flags = ["--address-connections", "2", "--address-opens", "5"];
+    let relay = RelayProcess::start_with(data.path(), &flags);
+    let mut kept = Vec::new();
+    for _ in 0..2 {
+        kept.push(connect_from("127.0.0.2:0", &relay).await);
+    }
+    closed(&mut connect_from("127.0.0.2:0", &relay).await).await;
+    assert_eq!(relay.metric("samovar_refused_total{reason=\"address_connections\"}").await, 1.0);
+    for _ in 0..20 {
+        drop(connect_from("127.0.0.3:0", &relay).await);
+        sleep(Duration::from_millis(5)).await;
+    }
+    let too_fast = relay.metric("samovar_refused_total{reason=\"address_opens\"}").await;
+    assert!((5.0..16.0).contains(&too_fast), "{too_fast}");
+    assert!(relay.metric("samovar_tcp_connections").await >= 3.0, "the two, and who asks");
+}
+
+#[tokio::test]
+async fn members_of_one_address_share_what_it_may_send() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start_with(data.path(), &["--address-packets", "100"]);
+    let from = |address| [("x-forwarded-for", address)];
+    let ann = Peer::connect_with(&relay, &from("203.0.113.7")).await.expect("let in");
+    let (mut ann, a) = ann.go_in(Purpose::Create(Some(code("TEA")))).await;
+    let mut twins = Vec::new();
+    for _ in 0..2 {
+        let twin = Peer::connect_with(&relay, &from("203.0.113.8")).await.expect("let in");
+        twins.push(twin.go_in(Purpose::Join(code("TEA"))).await.0);
+    }
+    let packet = RelayFrame::forward(a.pass.peer, Mode::Unreliable, &[7; 100]);
+    for _ in 0..80 {
+        for twin in &mut twins {
+            twin.send(packet.clone()).await;
+        }
+    }
+    relay.metric_becomes("samovar_dropped_total{reason=\"address_rate\"}", |count| count >= 1.0).await;
+    let own = RelayFrame::forward(a.pass.peer, Mode::Unreliable, b"not theirs");
+    ann.send(own).await;
+    while !matches!(ann.hear().await, Heard::Packet { payload, .. } if payload == b"not theirs") {}
+    assert_eq!(relay.metric("samovar_dropped_total{reason=\"member_rate\"}").await, 0.0);
+}
+
 #[tokio::test]
 async fn a_full_relay_closes_whoever_comes_without_a_word() {
     let data = Scratch::new();
