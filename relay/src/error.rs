@@ -37,6 +37,8 @@ pub enum RelayError {
     Listen {
         /// The address.
         address: SocketAddr,
+        /// The flag that names it.
+        flag: &'static str,
         /// What the system says.
         source: io::Error,
     },
@@ -87,11 +89,11 @@ impl fmt::Display for RelayError {
                  reconnection of everybody who is in a game",
                 path.display()
             ),
-            Self::Listen { address, source } if source.kind() == io::ErrorKind::AddrInUse => {
-                write!(f, "{address} is taken by another program: stop that, or choose another with --listen")
+            Self::Listen { address, flag, source } if source.kind() == io::ErrorKind::AddrInUse => {
+                write!(f, "{address} is taken by another program: stop that, or choose another with {flag}")
             }
-            Self::Listen { address, source } => {
-                write!(f, "cannot listen at {address} ({source}): choose another with --listen")
+            Self::Listen { address, flag, source } => {
+                write!(f, "cannot listen at {address} ({source}): choose another with {flag}")
             }
             Self::Page { path, source } => {
                 write!(f, "the page in {} cannot be read ({source}): check --web", path.display())

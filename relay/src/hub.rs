@@ -6,16 +6,20 @@
 
 use std::collections::HashMap;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
-use samovar_directory::{ConnId, Directory, GameInfo, Output, Request};
+use samovar_directory::{ConnId, Directory, GameInfo, Note, Output, Request};
 use samovar_wire::relay::RelayFrame;
-use samovar_wire::{Mode, PeerId, Time};
+use samovar_wire::{PeerId, SessionId, Time};
 use tokio::sync::Notify;
 
-use crate::outbox::{Farewell, Outbox};
+use crate::door::AddressPlace;
+use crate::limits::{LiveLimits, Purse};
+use crate::line::Line;
+use crate::metrics::{Dropped, Kind, Levels, Metrics};
+use crate::outbox::{Farewell, Waiting};
 use crate::store::Persisted;
 
 /// Everything that the tasks of a relay have in common.
@@ -26,12 +30,17 @@ pub(crate) struct Hub {
     rearmed: Notify,
     /// The origin of the directory's time.
     start: Instant,
+    pub(crate) limits: Arc<LiveLimits>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 #[derive(Debug)]
 struct State {
     directory: Directory,
-    sockets: HashMap<ConnId, Arc<Outbox>>,
+    sockets: HashMap<ConnId, Arc<Line>>,
+    /// What each game has spent, while somebody is in it.
+    purses: HashMap<SessionId, Weak<Purse>>,
+    metrics: Arc<Metrics>,
     /// `None` once the relay has stopped.
     disk: Option<Sender<Request>>,
     opened: u64,
@@ -42,53 +51,72 @@ struct State {
 
 impl Hub {
     /// A hub whose directory writes by `disk`.
-    pub(crate) fn new(directory: Directory, disk: Sender<Request>) -> Self {
+    pub(crate) fn new(
+        mut directory: Directory,
+        disk: Sender<Request>,
+        limits: Arc<LiveLimits>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        directory.set_quota(limits.all().quota());
         let state = State {
             directory,
             sockets: HashMap::new(),
+            purses: HashMap::new(),
+            metrics: Arc::clone(&metrics),
             disk: Some(disk),
             opened: 0,
             armed: None,
             stopping: false,
         };
-        Self { state: Mutex::new(state), rearmed: Notify::new(), start: Instant::now() }
+        Self { state: Mutex::new(state), rearmed: Notify::new(), start: Instant::now(), limits, metrics }
     }
 
-    /// A socket was accepted: its number and its queue.
-    pub(crate) fn open(&self) -> (ConnId, Arc<Outbox>) {
+    /// A socket was accepted.
+    pub(crate) fn open(&self, place: Option<AddressPlace>) -> Arc<Line> {
         self.with(|state, now| {
             state.opened += 1;
-            let (conn, outbox) = (ConnId(state.opened), Arc::new(Outbox::default()));
-            state.sockets.insert(conn, Arc::clone(&outbox));
+            let conn = ConnId(state.opened);
+            let line = Arc::new(Line::new(conn, place));
+            state.sockets.insert(conn, Arc::clone(&line));
             if state.stopping {
-                outbox.close(Farewell::STOPPING);
+                line.outbox.close(Farewell::STOPPING);
             }
             state.directory.handle_opened(now, conn);
-            (conn, outbox)
+            line
         })
     }
 
     /// A socket is gone. May be said more than once.
     pub(crate) fn close(&self, conn: ConnId) {
         self.with(|state, now| {
-            if let Some(outbox) = state.sockets.remove(&conn) {
-                outbox.close(Farewell::GONE);
+            if let Some(line) = state.sockets.remove(&conn) {
+                line.outbox.close(Farewell::GONE);
                 state.directory.handle_closed(now, conn);
             }
         });
     }
 
-    /// A socket's message; empty when it was none of the protocol.
-    pub(crate) fn message(&self, conn: ConnId, bytes: Bytes) {
-        if let Ok(RelayFrame::Forward { peer, mode, .. }) = RelayFrame::decode(&bytes)
-            && let Some((from, target)) = self.route(conn, peer)
+    /// A socket's message, which came at `since`; empty when it was none of the protocol.
+    pub(crate) fn message(&self, line: &Line, bytes: Bytes, since: u64) {
+        if let Ok(frame @ RelayFrame::Forward { peer, .. }) = RelayFrame::decode(&bytes)
+            && let Some((from, target)) = self.route(line.conn, peer)
         {
-            if let Some(target) = target {
-                pass_on(&target, from, mode, bytes);
+            let kind = Kind::of(&frame);
+            match target {
+                Some(target) => self.pass_on(&target, from, Waiting { kind, bytes, since }),
+                None => self.metrics.dropped(line.shard, Dropped::NoReceiver, 1),
             }
             return;
         }
-        self.with(|state, now| state.directory.handle_message(now, conn, &bytes));
+        self.with(|state, now| state.directory.handle_message(now, line.conn, &bytes));
+    }
+
+    fn pass_on(&self, target: &Line, from: PeerId, message: Waiting) {
+        // Takes the bytes over without a copy when nothing else refers to them.
+        let mut bytes = Vec::from(message.bytes);
+        RelayFrame::readdress(&mut bytes, from);
+        let dropped = target.outbox.push(Waiting { bytes: bytes.into(), ..message });
+        self.metrics.dropped(target.shard, Dropped::QueueFull, dropped);
     }
 
     /// Terms reached the disk.
@@ -109,12 +137,59 @@ impl Hub {
     pub(crate) fn stop(&self) {
         let mut state = self.lock();
         state.stopping = true;
-        state.sockets.values().for_each(|outbox| outbox.close(Farewell::STOPPING));
+        state.sockets.values().for_each(|line| line.outbox.close(Farewell::STOPPING));
     }
 
     /// Lets the disk's thread end, behind what was asked of it.
     pub(crate) fn release_disk(&self) {
         self.lock().disk = None;
+    }
+
+    /// The relay stops within this time: founds no game, and tells everybody.
+    pub(crate) fn drain(&self, within: Duration) {
+        let within =
+            samovar_wire::Duration::from_micros(u64::try_from(within.as_micros()).unwrap_or(u64::MAX));
+        self.with(|state, now| state.directory.handle_draining(now, within));
+    }
+
+    /// Other limits from now on.
+    pub(crate) fn set_limits(&self, limits: crate::limits::Limits) {
+        let quota = limits.quota();
+        self.limits.set(limits);
+        self.lock().directory.set_quota(quota);
+    }
+
+    /// Whether it takes games: it does not stop, and its disk is there.
+    pub(crate) fn is_ready(&self) -> bool {
+        let state = self.lock();
+        !state.stopping && !state.directory.is_draining() && state.disk.is_some()
+    }
+
+    /// Whether no game lives here.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().directory.usage().games == 0
+    }
+
+    /// What is held now, but for connections that are no WebSockets.
+    pub(crate) fn levels(&self) -> Levels {
+        let (mut levels, lines): (_, Vec<_>) = {
+            let state = self.lock();
+            let (usage, is_draining) = (state.directory.usage(), state.directory.is_draining());
+            let levels = Levels { usage, is_draining, ..Levels::default() };
+            (levels, state.sockets.values().map(Arc::clone).collect())
+        };
+        for line in lines {
+            let depth = line.outbox.depth();
+            levels.queues.messages += depth.messages;
+            levels.queues.bytes += depth.bytes;
+            levels.deepest = levels.deepest.max(depth.messages);
+        }
+        levels
+    }
+
+    /// The relay's own time, in nanoseconds.
+    pub(crate) fn nanos(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Sockets that are open.
@@ -146,7 +221,7 @@ impl Hub {
     }
 
     /// Who sends on `conn`, and the queue of the member it names; `None` when the sender has not entered.
-    fn route(&self, conn: ConnId, to: PeerId) -> Option<(PeerId, Option<Arc<Outbox>>)> {
+    fn route(&self, conn: ConnId, to: PeerId) -> Option<(PeerId, Option<Arc<Line>>)> {
         let state = self.lock();
         let from = state.directory.peer_of(conn)?;
         let target = state.directory.route(conn, to).and_then(|target| state.sockets.get(&target));
@@ -159,7 +234,7 @@ impl Hub {
         // Read under the lock, so that the directory's time never runs backwards.
         let now = self.now();
         let result = act(&mut state, now);
-        state.carry_out();
+        state.carry_out(self.nanos());
         let next = state.directory.poll_timeout();
         if next.is_some_and(|next| state.armed.is_none_or(|armed| next < armed)) {
             state.armed = next;
@@ -172,8 +247,8 @@ impl Hub {
         Time::from_micros(u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 
-    fn until(&self, time: Time) -> std::time::Duration {
-        std::time::Duration::from_micros(time.since(self.now()).as_micros())
+    fn until(&self, time: Time) -> Duration {
+        Duration::from_micros(time.since(self.now()).as_micros())
     }
 
     /// A panic in one connection's task must not end the others, so a poisoned lock is taken all the same: the
@@ -184,7 +259,7 @@ impl Hub {
 }
 
 impl State {
-    fn carry_out(&mut self) {
+    fn carry_out(&mut self, since: u64) {
         while let Some(request) = self.directory.poll_request() {
             // The disk is gone only when it failed or the relay stops; what is not written is not announced either.
             self.disk.as_ref().and_then(|disk| disk.send(request).ok());
@@ -192,27 +267,52 @@ impl State {
         while let Some(output) = self.directory.poll_output() {
             match output {
                 Output::Send { conn, bytes } => {
-                    if let Some(outbox) = self.sockets.get(&conn) {
-                        outbox.push_steady(bytes.into());
+                    if let Some(line) = self.sockets.get(&conn) {
+                        let kind = RelayFrame::decode(&bytes).map_or(Kind::Control, |frame| Kind::of(&frame));
+                        let dropped = line.outbox.push(Waiting { kind, bytes: bytes.into(), since });
+                        self.metrics.dropped(line.shard, Dropped::QueueFull, dropped);
                     }
                 }
                 Output::Close { conn, reason } => {
                     tracing::debug!(conn = conn.0, ?reason, "closed by the relay");
-                    if let Some(outbox) = self.sockets.remove(&conn) {
-                        outbox.close(reason.into());
+                    self.metrics.closed(reason);
+                    if let Some(line) = self.sockets.remove(&conn) {
+                        line.outbox.close(reason.into());
                     }
                 }
+                Output::Note(note) => self.take_note(note),
             }
         }
     }
-}
 
-fn pass_on(target: &Outbox, from: PeerId, mode: Mode, bytes: Bytes) {
-    // Takes the bytes over without a copy when nothing else refers to them.
-    let mut bytes = Vec::from(bytes);
-    RelayFrame::readdress(&mut bytes, from);
-    match mode {
-        Mode::Unreliable => target.push_lossy(bytes.into()),
-        Mode::Reliable => target.push_steady(bytes.into()),
+    fn take_note(&mut self, note: Note) {
+        match note {
+            Note::Entered { conn, session, .. } => {
+                self.metrics.joined();
+                let purse = self.purse(session);
+                if let Some(line) = self.sockets.get(&conn) {
+                    line.enter(purse);
+                }
+            }
+            Note::HostChanged { cause, recovery, .. } => {
+                let recovery = recovery.map(|time| Duration::from_micros(time.as_micros()));
+                tracing::info!(?cause, ?recovery, "a session has another host");
+                self.metrics.host_changed(cause, recovery);
+            }
+            _ => {}
+        }
+    }
+
+    /// What a game has spent. It is forgotten with the game's last connection.
+    fn purse(&mut self, session: SessionId) -> Arc<Purse> {
+        if let Some(purse) = self.purses.get(&session).and_then(Weak::upgrade) {
+            return purse;
+        }
+        if self.purses.len() >= 2 * self.sockets.len() + 64 {
+            self.purses.retain(|_, purse| purse.strong_count() > 0);
+        }
+        let purse = Arc::default();
+        self.purses.insert(session, Arc::downgrade(&purse));
+        purse
     }
 }

@@ -1,21 +1,28 @@
 //! The relay: a native server around [`samovar_directory::Directory`].
 //!
-//! It moves bytes and time between sockets, disk and the directory, forwards packets without reading them, and
-//! serves the page. It decides nothing about games: that is the directory's. Beside it, and only when asked, a referee
+//! It moves bytes and time between sockets, disk and the directory, forwards packets without reading them, keeps each peer
+//! to its limits, counts what happens, and serves the page. It decides nothing about games: that is the directory's. Beside it, and only when asked, a referee
 //! hosts games in the same process; the relay knows it for a peer like any other.
 
 pub mod bots;
+mod door;
 mod error;
 mod hub;
+mod limits;
+mod line;
+mod metrics;
 mod outbox;
 mod page;
 mod player;
 mod referee;
+mod routes;
 mod seat;
 mod server;
+pub mod settings;
 mod socket;
 mod store;
 
 pub use error::RelayError;
+pub use limits::Limits;
 pub use referee::RefereeConfig;
-pub use server::{Relay, ServeConfig};
+pub use server::{Order, Relay, ServeConfig};

@@ -1,15 +1,17 @@
 //! The relay's command line.
 
+mod signals;
+
 use std::io::Write as _;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use samovar_peer::PathPolicy;
 use samovar_relay::bots::{self, BOTS_MAX, BotsConfig};
-use samovar_relay::{RefereeConfig, Relay, RelayError, ServeConfig};
-use samovar_session::Topology;
+use samovar_relay::settings::{LogConfig, LogFormat, Settings, SettingsError};
+use samovar_relay::{Relay, RelayError};
 use samovar_wire::GameCode;
 use tracing_subscriber::EnvFilter;
 
@@ -24,7 +26,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serves the page, the list of games and the peers' WebSocket until Ctrl-C or SIGTERM.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Lets native robots play; each prints its status as one line of JSON a second.
     Bots(BotsArgs),
 }
@@ -71,30 +73,29 @@ fn game_code(text: &str) -> Result<GameCode, String> {
 
 #[derive(Debug, Args)]
 struct ServeArgs {
-    /// Address to listen at; port 0 takes a free one, which is printed.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
-    listen: SocketAddr,
-    /// Directory of the relay's key and of the terms it has granted; created when it is not there.
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
-    /// Directory of the built page, read at the start; without it the page that was built in, if any.
-    #[arg(long, value_name = "DIR")]
-    web: Option<PathBuf>,
-    /// Hosts games itself: one, under this code (REFEREE unless told), and a further one whenever all are full. When the
-    /// relay dies their players go on by themselves.
-    #[arg(long, value_name = "CODE", num_args = 0..=1, default_missing_value = "REFEREE", value_parser = game_code)]
-    referee: Option<GameCode>,
-    /// Makes the referee's tables stars: players have links to the referee and to its backup, which speak for the others.
-    #[arg(long, requires = "referee")]
-    star: bool,
+    /// File of settings, in TOML. Each flag below but the next is a key there, without its dashes in front. Flags count
+    /// before the environment, and that before the file.
+    #[arg(long, env = "SAMOVAR_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Checks the settings and prints what they come to, as such a file; starts nothing.
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+impl ServeArgs {
+    /// What is set by flags, environment and file, which is read anew each time.
+    fn settings(&self) -> Result<Settings, SettingsError> {
+        let file = self.config.as_deref().map(Settings::read).transpose()?;
+        Ok(self.settings.clone().or(file.unwrap_or_default()))
+    }
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
-    let done = match cli.command {
-        Command::Serve(args) => serve(args).map_err(|error| error.to_string()),
+    let done = match Cli::parse().command {
+        Command::Serve(args) if args.check => check(&args).map_err(|error| error.to_string()),
+        Command::Serve(args) => serve(args),
         Command::Bots(args) => play(args),
     };
     match done {
@@ -106,7 +107,19 @@ fn main() -> ExitCode {
     }
 }
 
+fn start_log(log: LogConfig) {
+    let LogConfig { filter, format } = log;
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+}
+
 fn play(args: BotsArgs) -> Result<(), String> {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    start_log(LogConfig { filter, format: LogFormat::Text });
     let BotsArgs { relay, game, count, seconds, path, bind, .. } = args;
     let paths = match path {
         PathArg::Auto => PathPolicy::Auto,
@@ -121,41 +134,32 @@ fn play(args: BotsArgs) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-fn serve(args: ServeArgs) -> Result<(), RelayError> {
-    let ServeArgs { listen, data, web, referee, star } = args;
-    let topology = if star { Topology::Star } else { Topology::Mesh };
-    let referee = referee.map(|code| RefereeConfig { code, topology });
+fn check(args: &ServeArgs) -> Result<(), SettingsError> {
+    let settings = args.settings()?.or(Settings::defaults());
+    settings.clone().resolve()?;
+    // That nobody reads it is no mistake in the settings.
+    let _ = std::io::stdout().write_all(settings.to_toml().as_bytes());
+    Ok(())
+}
+
+fn serve(args: Box<ServeArgs>) -> Result<(), String> {
+    let (config, log) = args.settings().and_then(Settings::resolve).map_err(|error| error.to_string())?;
+    start_log(log);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|source| RelayError::System { what: "start its threads", source })?;
-    runtime.block_on(async {
-        let relay = Relay::bind(ServeConfig { listen, data, web, referee }).await?;
+        .map_err(|source| RelayError::System { what: "start its threads", source }.to_string())?;
+    let served = runtime.block_on(async {
+        // Before anything is promised: whoever waits for the line below may send a signal at once.
+        let orders = signals::orders(move || args.settings().and_then(Settings::resolve))?;
+        let relay = Relay::bind(config).await?;
         println!("listening on http://{}/", relay.address());
+        if let Some(address) = relay.private_address() {
+            println!("metrics on http://{address}/metrics");
+        }
         // Whoever reads this line through a pipe wants it now. That nobody does is no reason to stop.
         std::io::stdout().flush().ok();
-        relay.run(asked_to_stop()).await
-    })
-}
-
-/// Ends at Ctrl-C, or at SIGTERM where there is one.
-async fn asked_to_stop() {
-    let interrupted = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
-        }
-    };
-    #[cfg(unix)]
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
-        }
-    };
-    #[cfg(not(unix))]
-    let terminated = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupted => {}
-        () = terminated => {}
-    }
+        relay.run(orders).await
+    });
+    served.map_err(|error| error.to_string())
 }

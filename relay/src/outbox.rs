@@ -8,6 +8,8 @@ use samovar_directory::CloseReason;
 use samovar_wire::relay::Refusal;
 use tokio::sync::Notify;
 
+use crate::metrics::Kind;
+
 /// Unreliable packets that wait; beyond it the oldest is dropped.
 const LOSSY_MAX: usize = 256;
 /// Bytes of unreliable packets that wait; beyond it the oldest are dropped.
@@ -49,11 +51,27 @@ impl From<CloseReason> for Farewell {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// To send a message.
-    Send(Bytes),
+    Send(Waiting),
     /// To close: nothing comes after it.
     Close(Farewell),
     /// Nothing.
     Idle,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) kind: Kind,
+    pub(crate) bytes: Bytes,
+    /// When the relay got it, in nanoseconds of its own time.
+    pub(crate) since: u64,
+}
+
+/// How much waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Depth {
+    pub(crate) messages: usize,
+    pub(crate) bytes: usize,
 }
 
 /// The queue of one socket.
@@ -66,47 +84,54 @@ pub(crate) struct Outbox {
 
 #[derive(Debug, Default)]
 struct Queue {
-    messages: VecDeque<(Kind, Bytes)>,
+    messages: VecDeque<Waiting>,
     lossy: usize,
     lossy_bytes: usize,
     steady_bytes: usize,
     farewell: Option<Farewell>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Lossy,
-    Steady,
-}
-
 impl Outbox {
-    /// Queues an unreliable packet; the oldest of its kind make room for it.
-    pub(crate) fn push_lossy(&self, bytes: Bytes) {
+    /// Queues a message by its kind: a packet makes the oldest go when there is no room, and a connection that lets too
+    /// much of anything else wait is given up. How many packets went without being sent.
+    pub(crate) fn push(&self, message: Waiting) -> usize {
+        match message.kind {
+            Kind::Packet => self.push_lossy(message),
+            Kind::Bulk | Kind::Control => {
+                self.push_steady(message);
+                0
+            }
+        }
+    }
+
+    fn push_lossy(&self, message: Waiting) -> usize {
         let mut queue = self.lock();
         if queue.farewell.is_some() {
-            return;
+            return 1;
         }
         queue.lossy += 1;
-        queue.lossy_bytes += bytes.len();
-        queue.messages.push_back((Kind::Lossy, bytes));
+        queue.lossy_bytes += message.bytes.len();
+        queue.messages.push_back(message);
+        let mut dropped = 0;
         while queue.lossy > LOSSY_MAX || queue.lossy_bytes > LOSSY_BYTES_MAX {
-            let Some(oldest) = queue.messages.iter().position(|&(kind, _)| kind == Kind::Lossy) else {
+            let Some(oldest) = queue.messages.iter().position(Waiting::is_lossy) else {
                 break;
             };
             queue.take(oldest);
+            dropped += 1;
         }
         drop(queue);
         self.filled.notify_one();
+        dropped
     }
 
-    /// Queues what must arrive. A connection that lets too much of it wait is given up.
-    pub(crate) fn push_steady(&self, bytes: Bytes) {
+    fn push_steady(&self, message: Waiting) {
         let mut queue = self.lock();
         if queue.farewell.is_some() {
             return;
         }
-        queue.steady_bytes += bytes.len() + OVERHEAD;
-        queue.messages.push_back((Kind::Steady, bytes));
+        queue.steady_bytes += message.bytes.len() + OVERHEAD;
+        queue.messages.push_back(message);
         if queue.steady_bytes > STEADY_BYTES_MAX {
             *queue =
                 Queue { farewell: Some(Farewell { code: 1008, reason: "too slow" }), ..Queue::default() };
@@ -126,9 +151,15 @@ impl Outbox {
     pub(crate) fn pop(&self) -> Next {
         let mut queue = self.lock();
         match queue.take(0) {
-            Some(bytes) => Next::Send(bytes),
+            Some(message) => Next::Send(message),
             None => queue.farewell.map_or(Next::Idle, Next::Close),
         }
+    }
+
+    /// How much waits now.
+    pub(crate) fn depth(&self) -> Depth {
+        let queue = self.lock();
+        Depth { messages: queue.messages.len(), bytes: queue.bytes() }
     }
 
     /// Ends when there may be something to do.
@@ -148,22 +179,40 @@ impl Outbox {
 }
 
 impl Queue {
-    fn take(&mut self, index: usize) -> Option<Bytes> {
-        let (kind, bytes) = self.messages.remove(index)?;
-        match kind {
-            Kind::Lossy => {
-                self.lossy -= 1;
-                self.lossy_bytes -= bytes.len();
-            }
-            Kind::Steady => self.steady_bytes -= bytes.len() + OVERHEAD,
+    fn take(&mut self, index: usize) -> Option<Waiting> {
+        let message = self.messages.remove(index)?;
+        if message.is_lossy() {
+            self.lossy -= 1;
+            self.lossy_bytes -= message.bytes.len();
+        } else {
+            self.steady_bytes -= message.bytes.len() + OVERHEAD;
         }
-        Some(bytes)
+        Some(message)
+    }
+
+    fn bytes(&self) -> usize {
+        let steady = self.messages.len() - self.lossy;
+        self.lossy_bytes + self.steady_bytes - steady * OVERHEAD
+    }
+}
+
+impl Waiting {
+    fn is_lossy(&self) -> bool {
+        self.kind == Kind::Packet
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn packet(bytes: Bytes) -> Waiting {
+        Waiting { kind: Kind::Packet, bytes, since: 0 }
+    }
+
+    fn steady(bytes: Bytes) -> Waiting {
+        Waiting { kind: Kind::Bulk, bytes, since: 0 }
+    }
 
     fn drain(outbox: &Outbox) -> Vec<Next> {
         let mut all = Vec::new();
@@ -182,23 +231,25 @@ mod tests {
     #[test]
     fn the_oldest_packets_make_room_and_what_must_arrive_stays_in_order() {
         let outbox = Outbox::default();
-        outbox.push_steady(Bytes::from_static(b"first"));
-        for n in 0..1_000_u32 {
-            outbox.push_lossy(Bytes::copy_from_slice(&n.to_le_bytes()));
-        }
-        outbox.push_steady(Bytes::from_static(b"last"));
+        outbox.push(steady(Bytes::from_static(b"first")));
+        let pushed = (0..1_000_u32).map(|n| outbox.push(packet(Bytes::copy_from_slice(&n.to_le_bytes()))));
+        assert_eq!(pushed.sum::<usize>(), 1_000 - LOSSY_MAX, "whatever makes room is told of");
+        outbox.push(steady(Bytes::from_static(b"last")));
+        assert_eq!(outbox.depth(), Depth { messages: LOSSY_MAX + 2, bytes: 4 * LOSSY_MAX + 9 });
         let all = drain(&outbox);
         assert_eq!(all.len(), LOSSY_MAX + 2);
-        assert_eq!(all[0], Next::Send(Bytes::from_static(b"first")));
-        assert_eq!(all[1], Next::Send(Bytes::copy_from_slice(&(1_000 - LOSSY_MAX as u32).to_le_bytes())));
-        assert_eq!(all[LOSSY_MAX + 1], Next::Send(Bytes::from_static(b"last")));
+        assert_eq!(all[0], Next::Send(steady(Bytes::from_static(b"first"))));
+        let oldest = Bytes::copy_from_slice(&(1_000 - LOSSY_MAX as u32).to_le_bytes());
+        assert_eq!(all[1], Next::Send(packet(oldest)));
+        assert_eq!(all[LOSSY_MAX + 1], Next::Send(steady(Bytes::from_static(b"last"))));
+        assert_eq!(outbox.depth(), Depth::default());
     }
 
     #[test]
     fn packets_are_bounded_in_bytes_too() {
         let outbox = Outbox::default();
         for _ in 0..100 {
-            outbox.push_lossy(Bytes::from(vec![0; 16 * 1_024]));
+            outbox.push(packet(Bytes::from(vec![0; 16 * 1_024])));
         }
         assert_eq!(drain(&outbox).len(), 32);
     }
@@ -207,12 +258,12 @@ mod tests {
     async fn a_socket_that_takes_nothing_is_given_up_at_a_megabyte() {
         let outbox = Outbox::default();
         for _ in 0..63 {
-            outbox.push_steady(Bytes::from(vec![0; 16 * 1_024]));
+            outbox.push(steady(Bytes::from(vec![0; 16 * 1_024])));
         }
         assert!(!outbox.lock().messages.is_empty());
-        outbox.push_steady(Bytes::from(vec![0; 16 * 1_024]));
+        outbox.push(steady(Bytes::from(vec![0; 16 * 1_024])));
         outbox.overflown().await;
-        outbox.push_steady(Bytes::from_static(b"late"));
+        outbox.push(steady(Bytes::from_static(b"late")));
         let all = drain(&outbox);
         assert!(matches!(all[..], [Next::Close(Farewell { code: 1008, .. })]), "{all:?}");
     }
@@ -220,11 +271,11 @@ mod tests {
     #[test]
     fn a_close_waits_for_what_was_queued_before_and_keeps_its_first_reason() {
         let outbox = Outbox::default();
-        outbox.push_steady(Bytes::from_static(b"refused"));
+        outbox.push(steady(Bytes::from_static(b"refused")));
         outbox.close(CloseReason::Silent.into());
         outbox.close(Farewell::GONE);
-        outbox.push_lossy(Bytes::from_static(b"late"));
+        assert_eq!(outbox.push(packet(Bytes::from_static(b"late"))), 1);
         let silent = Next::Close(CloseReason::Silent.into());
-        assert_eq!(drain(&outbox), [Next::Send(Bytes::from_static(b"refused")), silent]);
+        assert_eq!(drain(&outbox), [Next::Send(steady(Bytes::from_static(b"refused"))), silent]);
     }
 }

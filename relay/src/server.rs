@@ -1,31 +1,26 @@
 //! The relay as a server: what it binds, what it answers, how it stops.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::extract::ws::WebSocketUpgrade;
-use axum::http::{HeaderValue, Uri, header};
-use axum::middleware::map_response;
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use axum::serve::ListenerExt as _;
-use axum::{Json, Router};
+use axum::Router;
 use samovar_directory::{Directory, DirectoryConfig};
 use samovar_wire::Time;
-use serde::Serialize;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::sync::{mpsc as orders, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::door::{Caller, Door, Doorkeeper};
 use crate::error::RelayError;
 use crate::hub::Hub;
+use crate::limits::{Limits, LiveLimits};
+use crate::metrics::Metrics;
 use crate::page::Page;
 use crate::referee::{Referee, RefereeConfig};
-use crate::socket;
+use crate::routes::{self, House};
 use crate::store::{self, Store};
 
 /// How long connections may take to end when the relay stops.
@@ -33,6 +28,9 @@ const STOP_WITHIN: Duration = Duration::from_secs(2);
 
 /// How long the referee may take to hand its games over when the relay stops.
 const LEAVE_WITHIN: Duration = Duration::from_secs(4);
+
+/// How often a relay that drains looks whether a game is left.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What a relay needs to know.
 #[derive(Clone, Debug)]
@@ -45,17 +43,38 @@ pub struct ServeConfig {
     pub web: Option<PathBuf>,
     /// Whether the relay hosts games itself, and how.
     pub referee: Option<RefereeConfig>,
+    /// Where the metrics are, if not among what everybody may ask for; port 0 takes a free one.
+    pub metrics: Option<SocketAddr>,
+    /// Whether peers' addresses may be logged.
+    pub logs_addresses: bool,
+    /// How long games may go on when the relay is asked to stop; zero stops at once.
+    pub drain: Duration,
+    /// What may change later.
+    pub limits: Limits,
+}
+
+/// What a relay that runs can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// To found no game any more, and to stop when no game is left or the time for that is over. A second time: to stop.
+    Drain,
+    /// To stop now.
+    Stop,
+    /// To keep to other limits.
+    Limit(Box<Limits>),
 }
 
 /// A relay that listens; nobody is answered before [`Relay::run`].
 #[derive(Debug)]
 pub struct Relay {
-    listener: TcpListener,
+    door: Door,
     address: SocketAddr,
     router: Router,
+    private: Option<(TcpListener, SocketAddr, Router)>,
     hub: Arc<Hub>,
     disk: Disk,
     referee: Option<Referee>,
+    drain: Duration,
 }
 
 /// The thread that writes what the directory asks for.
@@ -65,26 +84,38 @@ struct Disk {
     thread: std::thread::JoinHandle<()>,
 }
 
+/// The referee at work.
+struct Sitting {
+    stop: Option<oneshot::Sender<()>>,
+    task: Option<JoinHandle<()>>,
+}
+
 impl Relay {
     /// Reads the page and the data directory, and listens. To be called within a tokio runtime.
     ///
     /// # Errors
     /// [`RelayError`] says whose fault it is and what to do.
     pub async fn bind(config: ServeConfig) -> Result<Self, RelayError> {
-        let ServeConfig { listen, data, web, referee } = config;
+        let ServeConfig { listen, data, web, referee, metrics, logs_addresses, drain, limits } = config;
         let page = match web {
             Some(directory) => Some(Page::read(&directory)?),
             None => Page::built_in(),
         };
-        let listener = TcpListener::bind(listen)
-            .await
-            .map_err(|source| RelayError::Listen { address: listen, source })?;
-        let address =
-            listener.local_addr().map_err(|source| RelayError::Listen { address: listen, source })?;
-        let (hub, disk) = open_hub(data).await?;
-        let router = router(Arc::clone(&hub), page);
+        let (listener, address) = listen_at(listen, "--listen").await?;
+        let private = match metrics {
+            Some(address) => Some(listen_at(address, "--metrics").await?),
+            None => None,
+        };
+        let limits = Arc::new(LiveLimits::new(limits));
+        let counts = Arc::new(Metrics::new());
+        let keeper = Arc::new(Doorkeeper::new(Arc::clone(&limits), Arc::clone(&counts)));
+        let (hub, disk) = open_hub(data, limits, counts).await?;
+        let house = House { hub: Arc::clone(&hub), keeper: Arc::clone(&keeper), logs_addresses };
+        let private = private.map(|(listener, address)| (listener, address, routes::private(house.clone())));
+        let router = routes::public(house, page, private.is_none());
         let referee = referee.map(|config| Referee::new(address, config));
-        Ok(Self { listener, address, router, hub, disk, referee })
+        let door = Door::new(listener, keeper);
+        Ok(Self { door, address, router, private, hub, disk, referee, drain })
     }
 
     /// Where it listens.
@@ -93,44 +124,50 @@ impl Relay {
         self.address
     }
 
-    /// Serves until `stop` ends, then tells everybody and closes.
+    /// Where it answers what the operator alone asks for, if that is not [`Relay::address`].
+    #[must_use]
+    pub fn private_address(&self) -> Option<SocketAddr> {
+        self.private.as_ref().map(|(_, address, _)| *address)
+    }
+
+    /// Serves until it is told to stop, or nobody is left who could tell; then it tells everybody and closes.
     ///
     /// # Errors
     /// When the disk fails, without which no term can be granted, or the relay itself.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), RelayError> {
-        let Self { listener, router, hub, disk, referee, .. } = self;
+    pub async fn run(self, orders: orders::Receiver<Order>) -> Result<(), RelayError> {
+        let Self { door, router, private, hub, disk, referee, drain, .. } = self;
         let mut timers = tokio::spawn({
             let hub = Arc::clone(&hub);
             async move { hub.run_timers().await }
         });
         let (stop_serving, stopped) = oneshot::channel::<()>();
-        // Packets are small and late ones worthless: they must not wait for each other.
-        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-        let serve = axum::serve(listener, router).with_graceful_shutdown(async { drop(stopped.await) });
+        let service = router.into_make_service_with_connect_info::<Caller>();
+        let serve = axum::serve(door, service).with_graceful_shutdown(async { drop(stopped.await) });
         let serve = tokio::spawn(serve.into_future());
-        let (stop_referee, referee_stopped) = oneshot::channel::<()>();
-        let referee = referee.map(|referee| tokio::spawn(referee.run(referee_stopped)));
+        let private =
+            private.map(|(listener, _, router)| tokio::spawn(axum::serve(listener, router).into_future()));
+        let mut sitting = Sitting::new(referee);
         let result = tokio::select! {
-            () = stop => Ok(()),
+            () = obey(orders, &hub, &mut sitting, drain) => Ok(()),
             error = disk.failure => Err(error.unwrap_or_else(|_| broken("keep its disk's thread"))),
             _ = &mut timers => Err(broken("keep its clock")),
         };
         tracing::info!("stopping");
         // While there still is a relay to witness that others take its games over.
-        drop(stop_referee);
-        if let Some(referee) = referee {
-            drop(timeout(LEAVE_WITHIN, referee).await);
-        }
+        sitting.end().await;
         hub.stop();
         drop(stop_serving);
         let ended = async {
             drop(serve.await);
             while hub.sockets() > 0 {
-                tokio::time::sleep(Duration::from_millis(10)).await;
+                sleep(Duration::from_millis(10)).await;
             }
         };
         drop(timeout(STOP_WITHIN, ended).await);
         timers.abort();
+        if let Some(private) = private {
+            private.abort();
+        }
         // Whoever starts a relay on the same data after this one must find the database free.
         hub.release_disk();
         drop(tokio::task::spawn_blocking(|| disk.thread.join()).await);
@@ -138,8 +175,70 @@ impl Relay {
     }
 }
 
+impl Sitting {
+    fn new(referee: Option<Referee>) -> Self {
+        let Some(referee) = referee else { return Self { stop: None, task: None } };
+        let (stop, stopped) = oneshot::channel();
+        Self { stop: Some(stop), task: Some(tokio::spawn(referee.run(stopped))) }
+    }
+
+    /// Lets it hand its games over and leave, without waiting for that.
+    fn ask_to_leave(&mut self) {
+        self.stop = None;
+    }
+
+    async fn end(&mut self) {
+        self.ask_to_leave();
+        if let Some(task) = self.task.take() {
+            drop(timeout(LEAVE_WITHIN, task).await);
+        }
+    }
+}
+
+/// Does as it is told, until it is to stop.
+async fn obey(mut orders: orders::Receiver<Order>, hub: &Hub, sitting: &mut Sitting, drain: Duration) {
+    let mut deadline = None;
+    loop {
+        let drained = async {
+            let Some(deadline) = deadline else { return std::future::pending().await };
+            while !hub.is_empty() && Instant::now() < deadline {
+                sleep_until(deadline.min(Instant::now() + LOOK_EVERY)).await;
+            }
+        };
+        let order = tokio::select! {
+            order = orders.recv() => order,
+            () = drained => return,
+        };
+        match order {
+            Some(Order::Limit(limits)) => {
+                hub.set_limits(*limits);
+                tracing::info!("other limits hold");
+            }
+            Some(Order::Drain) if deadline.is_none() && !drain.is_zero() => {
+                tracing::info!(seconds = drain.as_secs(), "draining: no game is founded any more");
+                hub.drain(drain);
+                sitting.ask_to_leave();
+                deadline = Some(Instant::now() + drain);
+            }
+            Some(Order::Drain | Order::Stop) | None => return,
+        }
+    }
+}
+
+/// Listens; `flag` is where the address can be changed.
+async fn listen_at(address: SocketAddr, flag: &'static str) -> Result<(TcpListener, SocketAddr), RelayError> {
+    let failed = |source| RelayError::Listen { address, flag, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
 /// Reads the data directory, makes a directory of games of it, and starts the disk's thread.
-async fn open_hub(data: PathBuf) -> Result<(Arc<Hub>, Disk), RelayError> {
+async fn open_hub(
+    data: PathBuf,
+    limits: Arc<LiveLimits>,
+    counts: Arc<Metrics>,
+) -> Result<(Arc<Hub>, Disk), RelayError> {
     let opened = tokio::task::spawn_blocking(move || {
         store::prepare_directory(&data)?;
         let config = DirectoryConfig { secret: store::signing_key(&data)?, entropy: store::random()? };
@@ -155,7 +254,7 @@ async fn open_hub(data: PathBuf) -> Result<(Arc<Hub>, Disk), RelayError> {
     let mut directory = Directory::new(&config);
     directory.restore(Time::ZERO, records);
     let (requests, requested) = mpsc::channel();
-    let hub = Arc::new(Hub::new(directory, requests));
+    let hub = Arc::new(Hub::new(directory, requests, limits, counts));
     let (failed, failure) = oneshot::channel();
     let persisted = {
         let hub = Arc::downgrade(&hub);
@@ -180,53 +279,4 @@ async fn open_hub(data: PathBuf) -> Result<(Arc<Hub>, Disk), RelayError> {
 /// What every connection needs has panicked. A relay may die at any time; one that lives on without it may not.
 fn broken(what: &'static str) -> RelayError {
     RelayError::System { what, source: std::io::Error::other("it panicked; this is a bug") }
-}
-
-fn router(hub: Arc<Hub>, page: Option<Page>) -> Router {
-    let page = Arc::new(page);
-    let serve_page = get(async move |uri: Uri, headers| match page.as_ref() {
-        Some(page) => page.respond(uri.path(), &headers),
-        None => no_page(),
-    });
-    Router::new()
-        .route("/healthz", get(async || "ok\n"))
-        .route("/api/games", get(games))
-        .route(
-            "/ws",
-            get(async |State(hub): State<Arc<Hub>>, upgrade: WebSocketUpgrade| socket::accept(upgrade, hub)),
-        )
-        .fallback_service(serve_page)
-        .layer(map_response(async |mut response: Response| {
-            let headers = response.headers_mut();
-            headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-            headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-            response
-        }))
-        .with_state(hub)
-}
-
-/// A game of `GET /api/games`.
-#[derive(Serialize)]
-struct Listed {
-    code: String,
-    players: u8,
-    capacity: u8,
-    host: String,
-    open: bool,
-}
-
-async fn games(State(hub): State<Arc<Hub>>) -> Json<Vec<Listed>> {
-    let games = hub.games().into_iter().map(|game| Listed {
-        code: game.code.to_string(),
-        players: game.listing.players,
-        capacity: game.listing.capacity,
-        host: game.listing.host_name,
-        open: game.listing.open,
-    });
-    Json(games.collect())
-}
-
-fn no_page() -> Response {
-    let text = "This relay serves no page: start it with --web and the directory of a built one.\n";
-    (axum::http::StatusCode::NOT_FOUND, text).into_response()
 }

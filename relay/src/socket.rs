@@ -1,4 +1,5 @@
-//! One WebSocket: moves its messages to the hub and its queue to the network, and notices when it is dead.
+//! One WebSocket: moves its messages to the hub and its queue to the network, as fast as the limits allow, and notices
+//! when it is dead.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -10,17 +11,22 @@ use axum::response::Response;
 use futures_util::future::{Either, select};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
-use samovar_directory::ConnId;
 use samovar_wire::limits::RELAY_MESSAGE_MAX;
-use tokio::time::{Instant, timeout};
+use samovar_wire::relay::RelayFrame;
+use tokio::time::{Instant, sleep, timeout};
 
+use crate::door::AddressPlace;
 use crate::hub::Hub;
-use crate::outbox::{Next, Outbox};
+use crate::line::Line;
+use crate::metrics::{Ended, Kind};
+use crate::outbox::{Next, Waiting};
 
 /// How often a socket is pinged.
 const PING_EVERY: Duration = Duration::from_secs(2);
 /// How long a socket may be silent: three pings without an answer.
 const SILENCE_MAX: Duration = Duration::from_secs(6);
+/// How long whoever sends too much is not read before the limits are looked at again: they may have changed.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// How long the last words of either side may take.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
 /// The largest message: a control message with its kind in front, which is larger than a forwarded chunk.
@@ -28,34 +34,34 @@ const MESSAGE_MAX: usize = 1 + RELAY_MESSAGE_MAX;
 /// Bytes that a socket reads at once, and gathers before it writes. Each connection has both.
 const BUFFER: usize = 8 * 1_024;
 
-/// Accepts a WebSocket.
-pub(crate) fn accept(upgrade: WebSocketUpgrade, hub: Arc<Hub>) -> Response {
+/// Accepts a WebSocket that has this place at its address.
+pub(crate) fn accept(upgrade: WebSocketUpgrade, hub: Arc<Hub>, place: Option<AddressPlace>) -> Response {
     upgrade
         .max_message_size(MESSAGE_MAX)
         .max_frame_size(MESSAGE_MAX)
         .read_buffer_size(BUFFER)
         .write_buffer_size(BUFFER)
-        .on_upgrade(|socket| run(socket, hub))
+        .on_upgrade(|socket| run(socket, hub, place))
 }
 
 /// Takes a connection out of the hub when its task ends, by a panic too.
 struct Attached {
     hub: Arc<Hub>,
-    conn: ConnId,
+    line: Arc<Line>,
 }
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        self.hub.close(self.conn);
+        self.hub.close(self.line.conn);
     }
 }
 
-async fn run(socket: WebSocket, hub: Arc<Hub>) {
-    let (conn, outbox) = hub.open();
-    let attached = Attached { hub: Arc::clone(&hub), conn };
+async fn run(socket: WebSocket, hub: Arc<Hub>, place: Option<AddressPlace>) {
+    let line = hub.open(place);
+    let attached = Attached { hub: Arc::clone(&hub), line: Arc::clone(&line) };
     let (sink, stream) = socket.split();
-    let reader = pin!(read(stream, &hub, conn));
-    let writer = pin!(write(sink, &outbox));
+    let reader = pin!(read(stream, &hub, &line));
+    let writer = pin!(write(sink, &hub, &line));
     let both = select(reader, writer);
     tokio::select! {
         ended = both => {
@@ -67,40 +73,79 @@ async fn run(socket: WebSocket, hub: Arc<Hub>) {
                 Either::Right((_, reader)) => drop(timeout(FAREWELL_MAX, reader).await),
             }
         }
-        () = outbox.overflown() => tracing::debug!(conn = conn.0, "too slow"),
+        () = line.outbox.overflown() => {
+            hub.metrics.ended(Ended::TooSlow);
+            tracing::debug!(conn = line.conn.0, "too slow");
+        }
     }
 }
 
-async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, conn: ConnId) {
+async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
     loop {
         match timeout(SILENCE_MAX, stream.next()).await {
-            Ok(Some(Ok(Message::Binary(bytes)))) => hub.message(conn, bytes),
-            Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => {}
+            Ok(Some(Ok(Message::Binary(bytes)))) => take(hub, line, bytes).await,
+            // They are answered by the socket itself, at the same price as anything else.
+            Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => drop(pay(hub, line, None, 0).await),
             Ok(Some(Ok(Message::Close(_))) | None) => return,
-            Ok(Some(Ok(Message::Text(_)))) => hub.message(conn, Bytes::new()),
+            Ok(Some(Ok(Message::Text(_)))) => hub.message(line, Bytes::new(), hub.nanos()),
             Ok(Some(Err(error))) => {
-                tracing::debug!(conn = conn.0, %error, "socket failed");
+                tracing::debug!(conn = line.conn.0, %error, "socket failed");
                 // Too large or not a WebSocket frame at all. When the network failed nobody hears this.
-                hub.message(conn, Bytes::new());
+                hub.message(line, Bytes::new(), hub.nanos());
                 return;
             }
             Err(_) => {
-                tracing::debug!(conn = conn.0, "silent");
+                hub.metrics.ended(Ended::Silent);
+                tracing::debug!(conn = line.conn.0, "silent");
                 return;
             }
         }
     }
 }
 
-async fn write(mut sink: SplitSink<WebSocket, Message>, outbox: &Outbox) -> Result<(), axum::Error> {
+/// Counts a message, and hands it over when it is paid for.
+async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
+    let kind = RelayFrame::decode(&bytes).ok().map(|frame| Kind::of(&frame));
+    hub.metrics.came(line.shard, kind.unwrap_or(Kind::Control), bytes.len());
+    if let Some(since) = pay(hub, line, kind, bytes.len()).await {
+        hub.message(line, bytes, since);
+    }
+}
+
+/// Pays for a message: the moment from which on it waits in the relay, `None` when it is dropped.
+///
+/// Whoever sends more than it may is not read for a while. So its own packets wait where they cost the relay nothing, and
+/// of those that are read some are dropped, because packets that waited are worth little.
+async fn pay(hub: &Hub, line: &Line, kind: Option<Kind>, bytes: usize) -> Option<u64> {
+    loop {
+        let now = hub.nanos();
+        let Err((reason, wait)) = hub.limits.pay(line.payers(), now, bytes) else { return Some(now) };
+        if kind == Some(Kind::Packet) {
+            hub.metrics.dropped(line.shard, reason, 1);
+            sleep(wait.min(LONGEST_WAIT)).await;
+            return None;
+        }
+        sleep(wait.min(LONGEST_WAIT)).await;
+    }
+}
+
+async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) -> Result<(), axum::Error> {
     let mut ping_at = Instant::now() + PING_EVERY;
     loop {
         if ping_at <= Instant::now() {
             sink.feed(Message::Ping(Bytes::new())).await?;
             ping_at = Instant::now() + PING_EVERY;
         }
-        match outbox.pop() {
-            Next::Send(bytes) => sink.feed(Message::Binary(bytes)).await?,
+        match line.outbox.pop() {
+            Next::Send(Waiting { kind, bytes, since }) => {
+                let length = bytes.len();
+                sink.feed(Message::Binary(bytes)).await?;
+                hub.metrics.went(line.shard, kind, length);
+                if kind != Kind::Control {
+                    let time = hub.nanos().saturating_sub(since);
+                    hub.metrics.forwarded(line.shard, Duration::from_nanos(time));
+                }
+            }
             Next::Close(farewell) => {
                 let frame = CloseFrame { code: farewell.code, reason: farewell.reason.into() };
                 return sink.send(Message::Close(Some(frame))).await;
@@ -108,7 +153,7 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, outbox: &Outbox) -> Resu
             Next::Idle => {
                 sink.flush().await?;
                 tokio::select! {
-                    () = outbox.filled() => {}
+                    () = line.outbox.filled() => {}
                     () = tokio::time::sleep_until(ping_at) => {}
                 }
             }

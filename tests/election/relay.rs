@@ -119,6 +119,7 @@ impl World {
         for output in outputs {
             match output {
                 Output::Send { conn, bytes } => self.on_sent(conn, bytes),
+                Output::Note(_) => {}
                 Output::Close { conn, .. } => {
                     if let Some(slot) = self.sockets.iter().position(|socket| socket.conn == Some(conn)) {
                         self.sockets[slot] = Socket::default();

@@ -8,7 +8,7 @@ use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
 use samovar_peer_web::{WebPeer, entropy};
 use samovar_session::{EndReason, Event, Migration, Role, Suspension};
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{Blame, CloseCode, GameCode, PeerId, Ticket, Time};
+use samovar_wire::{Blame, CloseCode, Duration, GameCode, PeerId, Ticket, Time};
 
 use crate::page::Problem;
 
@@ -45,6 +45,8 @@ pub enum News {
     HostChanged(Migration),
     /// The relay cannot be reached, or is back.
     Relay(bool),
+    /// The relay stops within this time.
+    Draining(Duration),
     /// Something happened in the duel.
     Duel(DuelEvent),
     /// The game is over for this peer, and why.
@@ -254,6 +256,7 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
         }
         PeerEvent::RelayLost => news.push(News::Relay(false)),
         PeerEvent::RelayRestored => news.push(News::Relay(true)),
+        PeerEvent::RelayDraining(within) => news.push(News::Draining(within)),
         PeerEvent::Session(event) => {
             journal.on_event(&event);
             if let Some(session) = peer.session_mut() {
@@ -286,6 +289,7 @@ fn refused(refusal: Refusal, wish: &Wish) -> Ending {
         Refusal::Closed => Problem::ClosedGame { code },
         Refusal::Version(_) | Refusal::Parameters => Problem::VersionMismatch,
         Refusal::Busy => return broken("the relay holds as many games as it can".to_owned()),
+        Refusal::Draining => return broken("the relay is about to stop; try again in a minute".to_owned()),
         Refusal::BadPass | Refusal::Misbehaved => return broken(format!("the relay refused ({refusal:?})")),
     })
 }

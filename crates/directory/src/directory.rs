@@ -16,9 +16,11 @@
 
 mod archive;
 mod connection;
+mod drain;
 mod entry;
 mod game;
 mod members;
+mod note;
 mod reserve;
 mod succession;
 mod timers;
@@ -30,10 +32,12 @@ use samovar_roster::authority::Signatory;
 use samovar_wire::relay::{FromRelay, Listing, Refusal, RelayFrame, ToRelay};
 use samovar_wire::{Entropy, GameCode, PeerId, SessionId, Term, Time};
 
-use crate::limits::{CODE_RESERVED_FOR, CONNECTIONS_MAX, ENTER_WITHIN, PULSE_EVERY};
+use crate::limits::{CODE_RESERVED_FOR, CONNECTIONS_MAX, ENTER_WITHIN, PULSE_EVERY, Quota};
 use archive::Archive;
 use connection::{Connection, Phase};
 use game::Game;
+use note::Loss;
+pub use note::{HostChange, Note};
 use timers::{Timer, Timers};
 
 /// One WebSocket at the relay. The driver numbers them and never uses a number twice.
@@ -102,6 +106,8 @@ pub enum Output {
         /// Why.
         reason: CloseReason,
     },
+    /// Nothing: what happened, for the driver's records.
+    Note(Note),
 }
 
 /// Why the relay closes a connection.
@@ -140,6 +146,9 @@ pub struct Directory {
     awaiting: BTreeMap<SessionId, BTreeSet<ConnId>>,
     timers: Timers,
     next_serial: u64,
+    quota: Quota,
+    /// When the relay stops; `None` while it does not mean to.
+    closes_at: Option<Time>,
     outputs: VecDeque<Output>,
     requests: VecDeque<Request>,
 }
@@ -158,6 +167,8 @@ impl Directory {
             awaiting: BTreeMap::new(),
             timers: Timers::default(),
             next_serial: 1,
+            quota: Quota::default(),
+            closes_at: None,
             outputs: VecDeque::new(),
             requests: VecDeque::new(),
         }
@@ -171,6 +182,11 @@ impl Directory {
             self.reserve_code(now, &record, CODE_RESERVED_FOR);
             self.archive(now, record);
         }
+    }
+
+    /// How much it takes from now on. Who is in already stays.
+    pub fn set_quota(&mut self, quota: Quota) {
+        self.quota = quota.bounded();
     }
 
     /// A connection was accepted.
@@ -223,7 +239,7 @@ impl Directory {
         let Some(pending) = game.pending.take_if(|pending| pending.term == term) else { return };
         let warrant = self.signatory.warrant(session, term, pending.host);
         match pending.in_reserve_of {
-            None => self.announce(session, warrant),
+            None => self.announce(now, session, warrant),
             Some((begun, host)) => {
                 game.warrant.get_or_insert_with(|| self.signatory.warrant(session, begun, host));
                 self.hold_in_reserve(now, session, warrant);
@@ -298,6 +314,7 @@ impl Directory {
         Usage {
             connections: self.connections.len(),
             games: self.games.len(),
+            members: self.games.values().map(|game| game.members.len()).sum(),
             dormant: self.archive.len(),
             codes: self.codes.len(),
             awaiting: self.awaiting.values().map(BTreeSet::len).sum(),
@@ -322,6 +339,12 @@ impl Directory {
         }
     }
 
+    fn note_host_change(&mut self, now: Time, session: SessionId, loss: Loss) {
+        let is_missed = !matches!(loss.cause, HostChange::HandedOver | HostChange::Shown);
+        let recovery = loss.since.filter(|_| is_missed).map(|since| now.since(since));
+        self.outputs.push_back(Output::Note(Note::HostChanged { session, cause: loss.cause, recovery }));
+    }
+
     fn send(&mut self, conn: ConnId, message: &FromRelay) {
         self.outputs.push_back(Output::Send { conn, bytes: RelayFrame::control(message) });
     }
@@ -344,6 +367,8 @@ pub struct Usage {
     pub connections: usize,
     /// Games with at least one connection.
     pub games: usize,
+    /// Connections that are a member's or will be one's as soon as its host admits it.
+    pub members: usize,
     /// Sessions without a connection whose terms are remembered.
     pub dormant: usize,
     /// Codes that cannot be taken.

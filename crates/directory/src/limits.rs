@@ -15,6 +15,31 @@ pub const DORMANT_MAX: usize = 100_000;
 /// Peers of one game that are remembered so that their ids are not drawn again.
 pub const PEERS_REMEMBERED: usize = 256;
 
+/// How much one relay takes, within the bounds above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Quota {
+    /// Games that are live at a time, [`GAMES_MAX`] at most, which is the default. A further one is refused as busy.
+    pub games: usize,
+    /// Connections of one game, [`CONNECTIONS_PER_GAME_MAX`] at most, which is the default. A further newcomer is
+    /// refused as busy; members that come back have [`RETURNS_PER_GAME_MAX`] more.
+    pub connections_per_game: usize,
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Self { games: GAMES_MAX, connections_per_game: CONNECTIONS_PER_GAME_MAX }
+    }
+}
+
+impl Quota {
+    pub(crate) fn bounded(self) -> Self {
+        Self {
+            games: self.games.min(GAMES_MAX),
+            connections_per_game: self.connections_per_game.min(CONNECTIONS_PER_GAME_MAX),
+        }
+    }
+}
+
 /// How long a connection may take to send its `Enter`.
 pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
 /// How long a host may take to answer a probe.

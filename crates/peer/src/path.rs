@@ -91,6 +91,13 @@ impl PathState {
         matches!(self.direct, Direct::Idle { retry_at } if retry_at <= now)
     }
 
+    /// Ends the pause before the next offer.
+    pub(crate) fn hurry(&mut self, now: Time) {
+        if let Direct::Idle { retry_at } = &mut self.direct {
+            *retry_at = now;
+        }
+    }
+
     pub(crate) fn on_opening(&mut self, attempt: u32, offered: bool) {
         self.direct = Direct::Opening { attempt, offered };
         self.backlog = 0;
@@ -219,5 +226,18 @@ mod tests {
             waits.push(path.timeout().as_micros() / 1_000_000);
         }
         assert_eq!(waits, [3, 6, 12, 24, 48, 48, 48]);
+    }
+
+    #[test]
+    fn a_pause_can_be_ended_and_an_attempt_under_way_is_left_alone() {
+        let mut path = PathState::new(at(0));
+        path.on_opening(1, true);
+        path.on_closed(at(0), 1);
+        assert!(!path.wants_offer(at(1)));
+        path.hurry(at(1));
+        assert!(path.wants_offer(at(1)));
+        path.on_opening(2, true);
+        path.hurry(at(2));
+        assert_eq!(path.attempt(), Some(2));
     }
 }

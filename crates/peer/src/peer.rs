@@ -162,6 +162,8 @@ pub enum PeerEvent {
     RelayLost,
     /// The relay is back.
     RelayRestored,
+    /// The relay stops within this time. Direct paths are tried at once; what still needs the relay by then ends.
+    RelayDraining(Duration),
     /// The path to a peer changed.
     PathChanged(PeerId, Path),
     /// From the session.

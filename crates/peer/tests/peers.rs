@@ -220,6 +220,30 @@ fn a_direct_duel_survives_the_relay_and_a_newcomer_joins_when_it_is_back() {
 }
 
 #[test]
+fn whom_only_the_relay_reaches_is_offered_a_direct_path_when_the_relay_is_about_to_stop() {
+    let mut world = World::new(9);
+    world.udp = false;
+    let mut processes = vec![world.create("TEA")];
+    world.run(300);
+    processes.push(world.join("TEA"));
+    // Attempt after attempt fails, and the pauses are long by now.
+    world.run(60_000);
+    world.udp = true;
+    let now = world.now;
+    world.directory.as_mut().unwrap().handle_draining(now, Duration::from_millis(5_000));
+    world.run(1_000);
+    let told = PeerEvent::RelayDraining(Duration::from_millis(5_000));
+    assert!(processes.iter().all(|process| world.events[process].contains(&told)));
+    let other = world.session(processes[1]).me();
+    assert_eq!(world.peers[&processes[0]].path(world.now, other), Path::Direct);
+    world.run(4_000);
+    world.kill_relay();
+    world.run(3_000);
+    move_something(&mut world, &processes);
+    world.assert_converged();
+}
+
+#[test]
 fn a_reload_takes_the_seat_back_even_from_a_host_that_is_alone_with_one_guest() {
     let (mut world, processes) = game(9, 2);
     let (seat, ticket) = world.session(processes[0]).seat().unwrap();

@@ -13,8 +13,8 @@ use crate::game::ProcessId;
 pub(crate) use agreement::{disagreement, picture};
 pub(crate) use memory::footprint;
 pub(crate) use owners::Owners;
-pub use recovery::Recovery;
 pub(crate) use recovery::Recoveries;
+pub use recovery::Recovery;
 pub(crate) use reigns::{News, Reigns};
 
 /// What was promised.

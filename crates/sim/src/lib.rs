@@ -42,7 +42,7 @@ pub use game::{Game, ProcessId, Turn};
 pub use network::{Loss, Place, Side, Weather};
 pub use plan::Plan;
 pub use report::{Failure, Spans, Summary};
-pub use run::{FaultCounts, Figures, Outcome, run, shrink, Recovery};
+pub use run::{FaultCounts, Figures, Outcome, Recovery, run, shrink};
 pub use samovar_session::{Rules, Topology};
 pub use scenario::{SCENARIOS, Scenario};
 pub use toy::Toy;

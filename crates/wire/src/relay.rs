@@ -167,6 +167,8 @@ pub enum FromRelay {
     Gone(PeerId),
     /// The relay lives. Sent every two seconds, because a page does not see a WebSocket's own pings.
     Pulse,
+    /// The relay stops in so many seconds at the latest, and founds no game any more.
+    Draining(u16),
     /// The host's connection closed: whoever misses the host, too, lives under this warrant. It counts for nothing before.
     Successor(Warrant),
 }
@@ -207,6 +209,8 @@ pub enum Refusal {
     Busy,
     /// A message that breaks the protocol.
     Misbehaved,
+    /// The relay is about to stop: it founds no game any more.
+    Draining,
 }
 
 /// Why a claim was not granted.

@@ -106,7 +106,10 @@ async fn a_frozen_member_is_noticed_within_seconds() {
 #[tokio::test]
 async fn a_member_that_reads_nothing_loses_packets_first_and_its_connection_when_bulk_waits() {
     let data = Scratch::new();
-    let relay = RelayProcess::start(data.path());
+    let relay = RelayProcess::start_with(
+        data.path(),
+        &["--member-packets", "0", "--member-bytes", "0", "--game-packets", "0", "--game-bytes", "0"],
+    );
     let (mut ann, _) = Peer::create(&relay, "TEA").await;
     let (slow, s) = Peer::join(&relay, "TEA").await;
     let packet = RelayFrame::forward(s.pass.peer, Mode::Unreliable, &[7; PACKET_MAX]);
@@ -124,5 +127,7 @@ async fn a_member_that_reads_nothing_loses_packets_first_and_its_connection_when
     assert_eq!(ann.hear().await, Heard::Control(FromRelay::Gone(s.pass.peer)));
     assert!(start.elapsed() < Duration::from_secs(5), "too slow, not silent: {:?}", start.elapsed());
     drop(slow);
+    assert!(relay.metric("samovar_dropped_total{reason=\"queue_full\"}").await > 1_000.0);
+    assert_eq!(relay.metric("samovar_ended_total{reason=\"too_slow\"}").await, 1.0);
     sleep(Duration::from_millis(1)).await;
 }

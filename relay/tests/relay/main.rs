@@ -1,8 +1,15 @@
 //! The relay as a process, over real sockets on the loopback interface.
 
+mod bots;
+mod drain;
 mod forward;
+mod guide;
+
+mod limits;
+mod metrics;
 mod page;
 mod peer;
 mod process;
+mod settings;
 mod start;
 mod terms;

@@ -7,8 +7,10 @@ use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, RelayFrame, ToRela
 use samovar_wire::{GameCode, Mode, PROTOCOL_VERSION, PeerId};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::process::RelayProcess;
@@ -24,6 +26,7 @@ pub(crate) enum Heard {
     Closed(Option<u16>),
 }
 
+#[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
 }
@@ -34,14 +37,33 @@ pub(crate) fn code(text: &str) -> GameCode {
 
 impl Peer {
     pub(crate) async fn connect(relay: &RelayProcess) -> Self {
-        let url = format!("ws://{}/ws", relay.address);
-        let (socket, _) = connect_async(url).await.expect("the relay accepts");
-        Self { socket }
+        Self::connect_with(relay, &[]).await.expect("the relay accepts")
+    }
+
+    /// Connects with headers of its own; the status code when the relay does not want that.
+    pub(crate) async fn connect_with(
+        relay: &RelayProcess,
+        headers: &[(&'static str, &'static str)],
+    ) -> Result<Self, u16> {
+        let mut request = format!("ws://{}/ws", relay.address).into_client_request().expect("a request");
+        for &(name, value) in headers {
+            request.headers_mut().append(name, HeaderValue::from_static(value));
+        }
+        match connect_async(request).await {
+            Ok((socket, _)) => Ok(Self { socket }),
+            Err(Error::Http(response)) => Err(response.status().as_u16()),
+            Err(error) => panic!("not refused by HTTP: {error}"),
+        }
     }
 
     /// Connects and enters.
     pub(crate) async fn enter(relay: &RelayProcess, purpose: Purpose) -> (Self, Entered) {
-        let mut peer = Self::connect(relay).await;
+        Self::connect(relay).await.go_in(purpose).await
+    }
+
+    /// Enters.
+    pub(crate) async fn go_in(self, purpose: Purpose) -> (Self, Entered) {
+        let mut peer = self;
         peer.tell(&ToRelay::Enter(Enter { version: PROTOCOL_VERSION, params: 1, purpose })).await;
         match peer.hear().await {
             Heard::Control(FromRelay::Entered(entered)) => (peer, entered),

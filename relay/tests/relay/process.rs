@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -33,6 +34,8 @@ impl Drop for Scratch {
 
 pub(crate) struct RelayProcess {
     child: Child,
+    /// What it prints after the first line.
+    stdout: BufReader<std::process::ChildStdout>,
     /// Host and port.
     pub(crate) address: String,
 }
@@ -44,14 +47,38 @@ impl RelayProcess {
     }
 
     pub(crate) fn start_with(data: &Path, more: &[&str]) -> Self {
-        let mut child = command("127.0.0.1:0", data, more).stdout(Stdio::piped()).spawn().expect("the relay");
+        Self::spawn(&mut command("127.0.0.1:0", data, more))
+    }
+
+    /// The same, with a log that can be read when it has ended. It must be short, for nobody reads it meanwhile.
+    pub(crate) fn start_logged(data: &Path, more: &[&str]) -> Self {
+        Self::spawn(command("127.0.0.1:0", data, more).stderr(Stdio::piped()))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("the relay");
         let mut line = String::new();
-        let stdout = child.stdout.as_mut().expect("piped");
-        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+        stdout.read_line(&mut line).expect("a line");
         let address =
             line.trim().strip_prefix("listening on http://").and_then(|rest| rest.strip_suffix('/'));
         let address = address.unwrap_or_else(|| panic!("not the promised line: {line:?}")).to_owned();
-        Self { child, address }
+        Self { child, stdout, address }
+    }
+
+    /// Ends it, and returns what it has logged. It must have been started by [`RelayProcess::start_logged`].
+    pub(crate) fn log(mut self) -> String {
+        self.signal("INT");
+        let mut log = String::new();
+        self.child.stderr.take().expect("piped").read_to_string(&mut log).expect("text");
+        log
+    }
+
+    /// The next line that it prints.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("a line");
+        line
     }
 
     /// `SIGKILL`: nothing is tidied up.
@@ -61,23 +88,59 @@ impl RelayProcess {
     }
 
     /// `SIGTERM`; whether it ended well.
-    pub(crate) fn terminate(mut self) -> bool {
+    pub(crate) fn terminate(self) -> bool {
+        self.signal("TERM");
+        self.ends_well()
+    }
+
+    /// Sends it a signal, by the name that `kill` knows.
+    pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill").success());
+        let sent = Command::new("kill").args([&format!("-{name}"), &id]).status();
+        assert!(sent.expect("kill").success());
+    }
+
+    /// Waits until it ends; whether it did so well.
+    pub(crate) fn ends_well(mut self) -> bool {
         self.child.wait().expect("it ended").success()
+    }
+
+    /// A value of `/metrics`, by its name and labels as they are written there.
+    pub(crate) async fn metric(&self, name: &str) -> f64 {
+        let (_, text) = self.get("/metrics").await;
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name} is not in\n{text}"))
+    }
+
+    /// Waits until a value of `/metrics` is what it shall be.
+    pub(crate) async fn metric_becomes(&self, name: &str, wanted: impl Fn(f64) -> bool) -> f64 {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let value = self.metric(name).await;
+            if wanted(value) {
+                return value;
+            }
+            assert!(Instant::now() < deadline, "{name} stays {value}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// `GET`: the head and the body.
     pub(crate) async fn get(&self, path: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(&self.address).await.expect("connects");
-        let request =
-            format!("GET {path} HTTP/1.1\r\nHost: relay\r\nAccept-Encoding: br\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.expect("sends");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.expect("answers");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
-        (head.to_ascii_lowercase(), body.to_owned())
+        get_at(&self.address, path).await
     }
+}
+
+/// `GET` at a host and port: the head and the body.
+pub(crate) async fn get_at(address: &str, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).await.expect("connects");
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: relay\r\nAccept-Encoding: br\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("sends");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("answers");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    (head.to_ascii_lowercase(), body.to_owned())
 }
 
 impl Drop for RelayProcess {
@@ -100,11 +163,27 @@ pub(crate) fn refusal(listen: &str, data: &Path, more: &[&str]) -> String {
 
 /// Runs the program with arguments of its own.
 pub(crate) fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_samovar-relay")).args(arguments).output().expect("the relay")
+    run_in(&[], arguments)
+}
+
+/// The same, with variables of the environment.
+pub(crate) fn run_in(variables: &[(&str, &str)], arguments: &[&str]) -> Output {
+    program().envs(variables.iter().copied()).args(arguments).output().expect("the relay")
+}
+
+/// The program, without what the environment of the test would tell it.
+pub(crate) fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_samovar-relay"));
+    for (name, _) in std::env::vars_os() {
+        if name == "RUST_LOG" || name.to_string_lossy().starts_with("SAMOVAR_") {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 fn command(listen: &str, data: &Path, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_samovar-relay"));
+    let mut command = program();
     command.args(["serve", "--listen", listen, "--data"]).arg(data).args(more).stdin(Stdio::null());
     command
 }

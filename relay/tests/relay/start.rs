@@ -102,7 +102,7 @@ fn the_key_is_its_owners_alone() {
 #[tokio::test]
 async fn asked_to_stop_it_tells_everybody_and_ends_well() {
     let data = Scratch::new();
-    let relay = RelayProcess::start(data.path());
+    let relay = RelayProcess::start_with(data.path(), &["--drain", "0"]);
     let (mut host, _) = Peer::create(&relay, "TEA").await;
     let ended = tokio::task::spawn_blocking(|| relay.terminate());
     assert_eq!(host.hear().await, Heard::Closed(Some(1001)));

@@ -37,6 +37,11 @@ impl App {
                     self.page.show_waiting("The relay does not answer. Trying again…");
                 }
             }
+            News::Draining(within) => {
+                let seconds = within.as_micros() / 1_000_000;
+                self.page
+                    .toast(&format!("The relay stops within {seconds} s. Direct links go on without it."));
+            }
             News::Duel(event) => self.on_duel_event(&event),
             News::Over(ending) => self.on_over(ending),
         }

@@ -1,7 +1,7 @@
 //! What a client tells its peer and asks of its driver.
 
 use samovar_wire::relay::{Denial, Entered, Refusal, Signal};
-use samovar_wire::{Mode, PeerId, Term, Warrant};
+use samovar_wire::{Duration, Mode, PeerId, Term, Warrant};
 
 /// What the driver must do with the WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,9 @@ pub enum ClientEvent {
     Successor(Warrant),
     /// Our claim was not granted.
     Denied(Term, Denial),
+    /// The relay stops within this time. What goes through it had better go another way by then; the client goes on
+    /// trying, for another relay may take its place.
+    Draining(Duration),
     /// That member's connection to the relay closed; it may live on direct links.
     Gone(PeerId),
 }

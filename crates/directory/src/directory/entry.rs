@@ -6,8 +6,8 @@ use samovar_wire::{GameCode, PROTOCOL_VERSION, PeerId, PeerPass, SessionId, Term
 use super::connection::Phase;
 use super::game::Game;
 use super::timers::Timer;
-use super::{CloseReason, ConnId, Directory, Request, TermRecord};
-use crate::limits::{CONNECTIONS_PER_GAME_MAX, GAMES_MAX, HOST_GRACE, RESTORED_WAIT, RETURNS_PER_GAME_MAX};
+use super::{CloseReason, ConnId, Directory, HostChange, Note, Output, Request, TermRecord};
+use crate::limits::{HOST_GRACE, RESTORED_WAIT, RETURNS_PER_GAME_MAX};
 
 /// Letters of a drawn code: no vowels, so that it spells nothing, and none that looks like another letter or digit.
 const CODE_LETTERS: &[u8] = b"BCDFGHJKMNPRSTWXZ";
@@ -44,7 +44,10 @@ impl Directory {
         code: Option<GameCode>,
         params: u64,
     ) -> Result<(), Refusal> {
-        if self.games.len() >= GAMES_MAX {
+        if self.is_draining() {
+            return Err(Refusal::Draining);
+        }
+        if self.games.len() >= self.quota.games {
             return Err(Refusal::Busy);
         }
         let code = match code {
@@ -71,7 +74,7 @@ impl Directory {
         if game.listing.as_ref().is_some_and(|listing| !listing.open) {
             return Err(Refusal::Closed);
         }
-        if game.connections() >= CONNECTIONS_PER_GAME_MAX {
+        if game.connections() >= self.quota.connections_per_game {
             return Err(Refusal::Busy);
         }
         let peer = game.draw_peer(&mut self.entropy);
@@ -92,7 +95,7 @@ impl Directory {
             return Err(Refusal::Parameters);
         }
         let awaiting = self.awaiting.entry(session).or_default();
-        if awaiting.len() >= CONNECTIONS_PER_GAME_MAX {
+        if awaiting.len() >= self.quota.connections_per_game {
             return Err(Refusal::Busy);
         }
         awaiting.insert(conn);
@@ -116,10 +119,10 @@ impl Directory {
                 return Err(Refusal::Parameters);
             }
             let again = game.members.contains_key(&peer) || game.entrants.contains_key(&peer);
-            if !again && game.connections() >= CONNECTIONS_PER_GAME_MAX + RETURNS_PER_GAME_MAX {
+            if !again && game.connections() >= self.quota.connections_per_game + RETURNS_PER_GAME_MAX {
                 return Err(Refusal::Busy);
             }
-            self.learn(session, &warrant);
+            self.learn(now, session, &warrant);
         } else {
             self.relist(now, code, params, &warrant)?;
         }
@@ -129,13 +132,13 @@ impl Directory {
     }
 
     /// A live game's member shows a warrant that is newer than what the relay remembers: its disk was lost.
-    fn learn(&mut self, session: SessionId, warrant: &Warrant) {
+    fn learn(&mut self, now: Time, session: SessionId, warrant: &Warrant) {
         let Some(game) = self.games.get(&session) else { return };
         let is_new = game.warrant.is_some_and(|known| warrant.term > known.term);
         if game.reserve.is_some_and(|reserve| reserve.term == warrant.term) {
-            self.begin_reserve(session);
+            self.begin_reserve(now, session);
         } else if game.highest().is_some_and(|highest| warrant.term > highest) {
-            self.persist(session, warrant.term, warrant.host);
+            self.persist(session, warrant.term, warrant.host, HostChange::Shown);
         } else if is_new {
             // It was in reserve, and another after it.
             self.note_begun(session, *warrant);
@@ -151,7 +154,7 @@ impl Directory {
             Some(known) => ((known.term, known.host), known.begun.max(shown)),
             None => (shown, shown),
         };
-        if self.games.len() >= GAMES_MAX {
+        if self.games.len() >= self.quota.games {
             return Err(Refusal::Busy);
         }
         self.archive.remove(session);
@@ -194,7 +197,7 @@ impl Directory {
         game.entrants.insert(peer, conn);
         self.set_phase(conn, Phase::Entrant(session, peer));
         if warrant.is_some() {
-            self.admit(session, peer);
+            self.admit(now, session, peer);
         }
         if let Some(older) = older {
             // It has lost its place already, so nobody hears that the peer is gone.
@@ -205,18 +208,21 @@ impl Directory {
     pub(super) fn admit_entrants(&mut self, now: Time, session: SessionId) {
         let entrants = self.games.get(&session).map(|game| game.entrants.keys().copied().collect::<Vec<_>>());
         for peer in entrants.unwrap_or_default() {
-            self.admit(session, peer);
+            self.admit(now, session, peer);
         }
         self.await_host(now, session);
     }
 
-    fn admit(&mut self, session: SessionId, peer: PeerId) {
+    fn admit(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         let (Some(conn), Some(warrant)) = (game.entrants.remove(&peer), game.warrant) else { return };
         game.members.insert(peer, conn);
         if peer == warrant.host {
             // A probe that went to its older connection is void; claims that wait set off another.
             game.claims.probe = None;
+            if game.claims.waiting(now).next().is_none() {
+                game.loss.since = None;
+            }
         }
         let entered = Entered {
             code: game.code.clone(),
@@ -231,6 +237,8 @@ impl Directory {
         if let Some(reserve) = game.and_then(|game| game.reserve) {
             self.send(conn, &FromRelay::Successor(reserve));
         }
+        self.tell_draining(now, conn);
+        self.outputs.push_back(Output::Note(Note::Entered { conn, session, peer }));
     }
 
     fn draw_code(&mut self) -> GameCode {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use samovar_wire::relay::Listing;
 use samovar_wire::{Entropy, GameCode, PeerId, SessionId, Term, Time, Warrant};
 
+use super::note::Loss;
 use super::{ConnId, TermRecord};
 use crate::limits::{CLAIM_COUNTS_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_MANY};
 
@@ -29,6 +30,7 @@ pub(super) struct Game {
     /// The game was listed again without its host, which may still be on its way.
     pub(super) awaits_host: bool,
     pub(super) claims: Claims,
+    pub(super) loss: Loss,
     recent: VecDeque<PeerId>,
 }
 
@@ -52,6 +54,7 @@ impl Game {
             named: Vec::new(),
             awaits_host: false,
             claims: Claims::default(),
+            loss: Loss::default(),
             recent: VecDeque::from([record.host]),
         }
     }
@@ -152,6 +155,15 @@ impl Game {
     pub(super) fn next_in_line(&self) -> Option<PeerId> {
         let host = self.host();
         self.named.iter().copied().find(|&peer| Some(peer) != host && self.members.contains_key(&peer))
+    }
+
+    /// Notes that the host is missed, before the claim that says so, and that its connection has ended. A loss begins
+    /// anew when nobody said before that the host is missed.
+    pub(super) fn note_missed(&mut self, now: Time) {
+        let is_claimed = self.claims.waiting(now).next().is_some();
+        if self.loss.since.is_none() || self.host_conn().is_some() && !is_claimed {
+            self.loss.since = Some(now);
+        }
     }
 
     /// The candidate of the first claim that waits, of those whose candidate could host.

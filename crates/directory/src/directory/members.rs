@@ -31,7 +31,7 @@ impl Directory {
                 }
             }
             ToRelay::Listing(listing) => {
-                self.note_reign(session, peer);
+                self.note_reign(now, session, peer);
                 if let Some(game) = self.games.get_mut(&session)
                     && game.host() == Some(peer)
                 {
@@ -45,7 +45,7 @@ impl Directory {
 
     /// The host says who is a member; that may make a majority of the claims that wait.
     fn on_members(&mut self, now: Time, session: SessionId, peer: PeerId, members: Vec<PeerId>) {
-        self.note_reign(session, peer);
+        self.note_reign(now, session, peer);
         if let Some(game) = self.games.get_mut(&session)
             && game.host() == Some(peer)
         {
@@ -102,6 +102,9 @@ impl Directory {
             game.entrants.remove(&peer);
         }
         if game.members.get(&peer) == Some(&conn) {
+            if game.host() == Some(peer) {
+                game.note_missed(now);
+            }
             game.members.remove(&peer);
             game.claims.remove(peer);
             self.broadcast(session, None, &FromRelay::Gone(peer));

@@ -7,8 +7,8 @@
 use samovar_wire::relay::FromRelay;
 use samovar_wire::{PeerId, SessionId, Time, Warrant};
 
-use super::Directory;
 use super::game::Pending;
+use super::{Directory, HostChange};
 
 impl Directory {
     /// Sees to it that there is a warrant in reserve while the host has no connection, for somebody who has one.
@@ -21,7 +21,8 @@ impl Directory {
         }
         if let Some(host) = game.next_in_line() {
             let in_reserve_of = Some((warrant.term, warrant.host));
-            self.write(session, Pending { term: highest.next_witnessed(), host, in_reserve_of });
+            let pending = Pending { term: highest.next_witnessed(), host, in_reserve_of };
+            self.write(session, pending, HostChange::Disconnected);
         }
     }
 
@@ -30,16 +31,16 @@ impl Directory {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.reserve = Some(warrant);
         if game.claims.waiting(now).next().is_some() {
-            self.begin_reserve(session);
+            self.begin_reserve(now, session);
         } else if game.host_conn().is_none() {
             self.broadcast(session, None, &FromRelay::Successor(warrant));
         }
     }
 
     /// Somebody lives under the warrant in reserve.
-    pub(super) fn begin_reserve(&mut self, session: SessionId) {
+    pub(super) fn begin_reserve(&mut self, now: Time, session: SessionId) {
         if let Some(warrant) = self.games.get_mut(&session).and_then(|game| game.reserve.take()) {
-            self.announce(session, warrant);
+            self.announce(now, session, warrant);
         }
     }
 
@@ -52,10 +53,10 @@ impl Directory {
     }
 
     /// Only who lives under a warrant says what a host says.
-    pub(super) fn note_reign(&mut self, session: SessionId, peer: PeerId) {
+    pub(super) fn note_reign(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let reserve = self.games.get(&session).and_then(|game| game.reserve);
         if reserve.is_some_and(|reserve| reserve.host == peer) {
-            self.begin_reserve(session);
+            self.begin_reserve(now, session);
         }
     }
 
@@ -68,7 +69,7 @@ impl Directory {
             && game.pending.is_none()
             && game.host_conn().is_some()
         {
-            self.grant(session, host);
+            self.grant(session, host, HostChange::Shown);
         }
     }
 }

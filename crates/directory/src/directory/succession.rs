@@ -9,13 +9,13 @@ use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
 
 use super::game::{Claim, Game, Pending};
 use super::timers::Timer;
-use super::{Directory, Request};
+use super::{Directory, HostChange, Request};
 use crate::limits::{PROBE_HOLDS, PROBE_WITHIN};
 
 /// What the claims come to.
 enum Verdict {
     /// The host is gone for the relay as well, or most of the members miss it.
-    Grant(PeerId),
+    Grant(PeerId, HostChange),
     /// The host must show whether it lives.
     Probe,
     /// Nothing to decide now.
@@ -39,13 +39,14 @@ impl Directory {
             self.deny(session, claim, Denial::NotAMember);
         } else if let Some(reserve) = game.reserve {
             // Whoever claims misses the host, or lives under the warrant in reserve and misses its host.
-            self.begin_reserve(session);
+            self.begin_reserve(now, session);
             if claim.term > reserve.term {
                 self.on_claim(now, session, claim);
             } else if claim.candidate != reserve.host {
                 self.deny(session, claim, Denial::Stale);
             }
         } else {
+            game.note_missed(now);
             game.claims.note(now, claim);
             let answered = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
             if answered && game.host_conn().is_some() && !game.is_host_missed(now) {
@@ -59,7 +60,7 @@ impl Directory {
     /// The host wants a fresh term, or that another member hosts: nobody can know better.
     fn on_hosts_claim(&mut self, session: SessionId, claim: Claim) {
         if self.games.get(&session).is_some_and(|game| game.is_eligible(claim.candidate)) {
-            self.grant(session, claim.candidate);
+            self.grant(session, claim.candidate, HostChange::HandedOver);
         } else {
             self.deny(session, claim, Denial::NotAMember);
         }
@@ -68,7 +69,7 @@ impl Directory {
     /// Decides the claims that wait, whenever something that they hang on changed.
     pub(super) fn consider_claims(&mut self, now: Time, session: SessionId) {
         match self.verdict(now, session) {
-            Verdict::Grant(heir) => self.grant(session, heir),
+            Verdict::Grant(heir, cause) => self.grant(session, heir, cause),
             Verdict::Probe => self.probe(now, session),
             Verdict::Wait => self.reserve(session),
         }
@@ -77,8 +78,10 @@ impl Directory {
 
     /// A probe is waited for as long as the claims that there are now allow.
     fn time_probe(&mut self, now: Time, session: SessionId) {
-        if let Some(ends) = self.games.get(&session).and_then(|game| game.probe_ends(now)) {
-            self.timers.set(Timer::Probe(session), ends);
+        match self.games.get(&session).and_then(|game| game.probe_ends(now)) {
+            Some(ends) if ends > now => self.timers.set(Timer::Probe(session), ends),
+            Some(_) => self.on_probe_timeout(now, session),
+            None => {}
         }
     }
 
@@ -99,26 +102,28 @@ impl Directory {
         }
         let has_host = game.host_conn().is_some();
         if game.is_host_missed(now) || !has_host && !game.awaits_host {
-            return game.heir(now).map_or(Verdict::Wait, Verdict::Grant);
+            let cause = if has_host { HostChange::Missed } else { HostChange::Disconnected };
+            return game.heir(now).map_or(Verdict::Wait, |heir| Verdict::Grant(heir, cause));
         }
         if has_host && game.claims.probe.is_none() { Verdict::Probe } else { Verdict::Wait }
     }
 
-    pub(super) fn grant(&mut self, session: SessionId, host: PeerId) {
+    pub(super) fn grant(&mut self, session: SessionId, host: PeerId, cause: HostChange) {
         if let Some(highest) = self.games.get(&session).and_then(Game::highest) {
-            self.persist(session, highest.next_witnessed(), host);
+            self.persist(session, highest.next_witnessed(), host, cause);
         }
     }
 
     /// Sends a term to disk. Claims of it wait until it is there.
-    pub(super) fn persist(&mut self, session: SessionId, term: Term, host: PeerId) {
-        self.write(session, Pending { term, host, in_reserve_of: None });
+    pub(super) fn persist(&mut self, session: SessionId, term: Term, host: PeerId, cause: HostChange) {
+        self.write(session, Pending { term, host, in_reserve_of: None }, cause);
     }
 
-    pub(super) fn write(&mut self, session: SessionId, pending: Pending) {
+    pub(super) fn write(&mut self, session: SessionId, pending: Pending, cause: HostChange) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.pending = Some(pending);
         game.claims.probe = None;
+        game.loss.cause = cause;
         self.timers.stop(Timer::Probe(session));
         if let Some(record) = game.record(session) {
             self.requests.push_back(Request::Persist(record));
@@ -154,20 +159,24 @@ impl Directory {
             && game.pending.is_none()
             && let Some(heir) = game.heir(now)
         {
-            self.grant(session, heir);
+            self.grant(session, heir, HostChange::Silent);
         }
         self.consider_claims(now, session);
     }
 
     /// A term has begun: every member hears of it, and nobody misses its host yet.
-    pub(super) fn announce(&mut self, session: SessionId, warrant: Warrant) {
+    pub(super) fn announce(&mut self, now: Time, session: SessionId, warrant: Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        (game.warrant, game.reserve) = (Some(warrant), None);
+        let (former, loss) = (game.warrant.replace(warrant), core::mem::take(&mut game.loss));
+        game.reserve = None;
         let waiting = game.claims.answer();
         game.claims.forget();
         self.timers.stop(Timer::Probe(session));
         self.broadcast(session, None, &FromRelay::Issued(warrant));
         self.deny_losers(warrant, &waiting);
+        if former.is_some_and(|former| former.host != warrant.host) {
+            self.note_host_change(now, session, loss);
+        }
     }
 
     /// A host that is back, or whose game was listed by itself, is awaited no longer: claims are decided.
@@ -190,6 +199,7 @@ impl Directory {
 
     fn deny_waiting(&mut self, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
+        game.loss.since = None;
         for claim in game.claims.answer() {
             self.deny(session, claim, Denial::HostIsAlive);
         }

@@ -2,9 +2,11 @@
 
 mod abuse;
 mod client;
+mod draining;
 mod entry;
 mod hosts_word;
 mod majority;
+mod notes;
 mod reserve;
 mod restart;
 mod soak;

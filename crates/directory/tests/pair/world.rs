@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use samovar_directory::{
-    Client, ClientConfig, ClientEvent, ClientRequest, CloseReason, ConnId, Directory, DirectoryConfig,
+    Client, ClientConfig, ClientEvent, ClientRequest, CloseReason, ConnId, Directory, DirectoryConfig, Note,
     Output, Request, TermRecord,
 };
 use samovar_wire::relay::{Denial, Enter, FromRelay, Listing, Purpose, RelayFrame, ToRelay};
@@ -74,6 +74,8 @@ pub(crate) struct World {
     pub(crate) closed: BTreeMap<ConnId, CloseReason>,
     /// Every message of the relay to anybody.
     pub(crate) said: Vec<(ConnId, FromRelay)>,
+    /// Everything for the records.
+    pub(crate) notes: Vec<Note>,
     next_conn: u64,
     starts: u8,
 }
@@ -105,6 +107,7 @@ impl World {
             heard: BTreeMap::new(),
             closed: BTreeMap::new(),
             said: Vec::new(),
+            notes: Vec::new(),
             next_conn: 0,
             starts: 1,
         }
@@ -389,6 +392,7 @@ impl World {
                     seat.unread.push(bytes);
                 }
             }
+            Output::Note(note) => self.notes.push(note),
             Output::Close { conn, reason } => {
                 self.closed.insert(conn, reason);
                 if let Some(i) = self.seats.iter().position(|seat| seat.conn == Some(conn)) {

@@ -77,6 +77,7 @@ async fn serve(listener: TcpListener) {
                     _ = connections.get(&conn).map(|outgoing| outgoing.send(bytes))
                 }
                 Output::Close { conn, .. } => _ = connections.remove(&conn),
+                Output::Note(_) => {}
             }
         }
     }

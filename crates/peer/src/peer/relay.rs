@@ -121,6 +121,10 @@ impl Peer {
                     session.handle_successor(now, warrant);
                 }
             }
+            ClientEvent::Draining(within) => {
+                self.hurry(now);
+                self.push_event(PeerEvent::RelayDraining(within));
+            }
             ClientEvent::Denied(_, denial) => {
                 if let Some(session) = &mut self.session {
                     session.handle_denial(now, denial);

@@ -99,6 +99,12 @@ impl Peer {
         !self.over && self.config.paths != PathPolicy::Relayed && self.client.is_entered()
     }
 
+    /// The relay will be gone soon: whoever is reached through it alone is offered a direct path now, not when the pause
+    /// after the last failure is over.
+    pub(super) fn hurry(&mut self, now: Time) {
+        self.paths.values_mut().for_each(|path| path.hurry(now));
+    }
+
     /// Keeps one path per member, makes offers, and tells the game what changed.
     pub(super) fn tend_paths(&mut self, now: Time) {
         let Some(session) = &self.session else { return };

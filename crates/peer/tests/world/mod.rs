@@ -244,6 +244,7 @@ impl World {
         while let Some(output) = self.directory.as_mut().and_then(Directory::poll_output) {
             match output {
                 Output::Send { conn, bytes } => self.send_from_relay(conn, bytes),
+                Output::Note(_) => {}
                 Output::Close { conn, .. } => {
                     let at = self.delay(Mode::Reliable);
                     if let Some((&process, _)) = self.sockets.iter().find(|(_, s)| s.conn == Some(conn)) {

@@ -124,6 +124,7 @@ impl<G: Game> World<G> {
             match output {
                 Output::Send { conn, bytes } => self.send_down(conn, bytes),
                 Output::Close { conn, .. } => self.hang_up(conn),
+                Output::Note(_) => {}
             }
         }
         let next = self.relay.directory.as_ref().and_then(Directory::poll_timeout);

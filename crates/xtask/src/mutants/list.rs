@@ -235,8 +235,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "term-granted-twice",
         file: "crates/directory/src/directory/succession.rs",
-        text: "self.persist(session, warrant.term.next_witnessed(), host);",
-        instead: "self.persist(session, warrant.term, host);",
+        text: "self.persist(session, warrant.term.next_witnessed(), host, cause);",
+        instead: "self.persist(session, warrant.term, host, cause);",
         breaks: "the relay grants a term that it has granted before",
         finder: Sim("host-crash"),
     },

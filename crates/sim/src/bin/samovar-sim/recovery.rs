@@ -8,7 +8,9 @@ use crate::workers::{Job, work};
 
 /// Measures all rows and prints them. What is said of violations goes to the other stream.
 pub(crate) fn measure(runs: u64, topology: Topology) -> ExitCode {
-    println!("| what happens | scenario | runs | recovered | p50 ms | p99 ms | max ms | gap p50 | gap p99 | violations |");
+    println!(
+        "| what happens | scenario | runs | recovered | p50 ms | p99 ms | max ms | gap p50 | gap p99 | violations |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut is_sound = true;
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.name.starts_with("recovery-")) {

@@ -1,0 +1,37 @@
+//! How a relay that is about to stop lets its games go (PROTOCOL §5.6).
+
+use samovar_wire::relay::FromRelay;
+use samovar_wire::{Duration, Time};
+
+use super::connection::Phase;
+use super::{ConnId, Directory};
+
+impl Directory {
+    /// The relay stops within this time. From now on no game is founded; those that live go on, and take newcomers and
+    /// members that come back. Every member is told. Who says it again is not heard.
+    pub fn handle_draining(&mut self, now: Time, within: Duration) {
+        if self.closes_at.is_some() {
+            return;
+        }
+        self.closes_at = Some(now + within);
+        let entered = |connection: &super::Connection| matches!(connection.phase, Phase::Entered(..));
+        let members: Vec<_> =
+            self.connections.iter().filter(|(_, c)| entered(c)).map(|(&conn, _)| conn).collect();
+        for conn in members {
+            self.tell_draining(now, conn);
+        }
+    }
+
+    /// Whether the relay is about to stop.
+    #[must_use]
+    pub const fn is_draining(&self) -> bool {
+        self.closes_at.is_some()
+    }
+
+    /// Tells a member how long the relay stays, if it is about to stop.
+    pub(super) fn tell_draining(&mut self, now: Time, conn: ConnId) {
+        let Some(closes_at) = self.closes_at else { return };
+        let seconds = closes_at.since(now).as_micros().div_ceil(1_000_000);
+        self.send(conn, &FromRelay::Draining(u16::try_from(seconds).unwrap_or(u16::MAX)));
+    }
+}

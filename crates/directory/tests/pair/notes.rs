@@ -1,0 +1,81 @@
+//! What a directory tells for the records: who entered, and how long a session was without its host.
+
+use samovar_directory::limits::PROBE_WITHIN;
+use samovar_directory::{HostChange, Note};
+use samovar_wire::Duration;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{World, millis, seconds};
+
+impl World {
+    /// Why hosts changed, and how long their sessions were without.
+    fn host_changes(&self) -> Vec<(HostChange, Option<Duration>)> {
+        let changes = self.notes.iter().filter_map(|note| match note {
+            Note::HostChanged { cause, recovery, .. } => Some((*cause, *recovery)),
+            _ => None,
+        });
+        changes.collect()
+    }
+}
+
+#[test]
+fn who_enters_is_noted_each_time() {
+    let mut world = World::with_members(2);
+    world.drop_socket(1);
+    world.run_for(seconds(2));
+    let entered = world.notes.iter().filter_map(|note| match note {
+        Note::Entered { peer, .. } => Some(*peer),
+        _ => None,
+    });
+    assert_eq!(entered.collect::<Vec<_>>(), [world.peer(0), world.peer(1), world.peer(1)]);
+    assert_eq!(world.host_changes(), [], "a founder succeeds nobody");
+}
+
+#[test]
+fn a_host_whose_connection_ended_is_missed_from_then_on() {
+    let mut world = World::with_members(3);
+    world.kill(0);
+    world.run_for(millis(300));
+    world.disk_works = false;
+    world.miss(1, 2);
+    world.run_for(millis(50));
+    world.write();
+    assert_eq!(world.host_changes(), [(HostChange::Disconnected, Some(millis(350)))]);
+}
+
+#[test]
+fn a_host_that_most_miss_is_missed_from_the_first_claim_on() {
+    let mut world = World::with_members(4);
+    world.name_members(0, &[0, 1, 2, 3]);
+    world.seats[0].frozen = true;
+    world.miss(1, 2);
+    world.run_for(millis(100));
+    world.miss(2, 2);
+    world.run_for(millis(20));
+    world.miss(3, 2);
+    assert_eq!(world.host_changes(), [(HostChange::Missed, Some(millis(120)))]);
+}
+
+#[test]
+fn a_host_that_does_not_answer_is_silent_and_one_that_does_is_not_missed() {
+    let mut world = World::with_members(4);
+    world.name_members(0, &[0, 1, 2, 3]);
+    world.miss(1, 2);
+    world.hear_host(1);
+    world.run_for(seconds(5));
+    assert_eq!(world.host_changes(), []);
+    world.seats[0].frozen = true;
+    world.miss(1, 2);
+    world.run_for(seconds(1));
+    assert_eq!(world.host_changes(), [(HostChange::Silent, Some(PROBE_WITHIN))]);
+}
+
+#[test]
+fn a_hand_over_costs_no_time_and_a_host_that_stays_is_no_change() {
+    let mut world = World::with_members(2);
+    world.claim(0, 2);
+    assert_eq!(world.host_changes(), [], "it renewed its term");
+    world.claim_for(0, 3, 1);
+    assert_eq!(world.host_changes(), [(HostChange::HandedOver, None)]);
+}

@@ -1,0 +1,129 @@
+//! A connection that is cut when it keeps the relay waiting.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::Caller;
+use crate::metrics::{Metrics, Turned};
+
+/// Bytes of a request, or of several at once, before something is answered. Nobody uploads anything here, and what a
+/// request holds in memory is bounded by it.
+const REQUEST_MAX: usize = 16 * 1_024;
+
+/// A stream that fails when nothing could be written to it for the patience it was given: because its other end does not
+/// say what it wants, one byte a second or not at all, or does not take what it is sent; or when it says too much. A WebSocket is left alone.
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    stream: TcpStream,
+    caller: Caller,
+    patience: Duration,
+    over: Pin<Box<Sleep>>,
+    /// It has had an answer: to be cut is the end of a kept connection, not a refusal.
+    is_answered: bool,
+    /// Bytes that were read since something was written.
+    unanswered: usize,
+    metrics: Arc<Metrics>,
+}
+
+impl Guarded {
+    pub(super) fn new(stream: TcpStream, caller: Caller, patience: Duration, metrics: Arc<Metrics>) -> Self {
+        Self {
+            stream,
+            caller,
+            patience,
+            over: Box::pin(sleep(patience)),
+            is_answered: false,
+            unanswered: 0,
+            metrics,
+        }
+    }
+
+    /// An error when the patience is over.
+    fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        if self.is_upgraded() || self.over.as_mut().poll(cx).is_pending() {
+            return Ok(());
+        }
+        if !self.is_answered {
+            self.is_answered = true;
+            self.metrics.turned(Turned::Handshake);
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// An error when so many bytes more are too much for a request.
+    fn read(&mut self, bytes: usize) -> io::Result<()> {
+        self.unanswered = self.unanswered.saturating_add(bytes);
+        if self.unanswered <= REQUEST_MAX || self.is_upgraded() {
+            return Ok(());
+        }
+        self.is_answered = true;
+        self.metrics.turned(Turned::RequestSize);
+        Err(io::ErrorKind::InvalidData.into())
+    }
+
+    fn is_upgraded(&self) -> bool {
+        self.caller.0.is_upgraded.load(Ordering::Relaxed)
+    }
+
+    fn wrote(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if matches!(written, Poll::Ready(Ok(1..))) {
+            self.is_answered = true;
+            self.unanswered = 0;
+            if !self.is_upgraded() {
+                self.over.as_mut().reset(Instant::now() + self.patience);
+            }
+        }
+        written
+    }
+}
+
+impl AsyncRead for Guarded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.check(cx)?;
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        Poll::Ready(self.read(buffer.filled().len() - before))
+    }
+}
+
+impl AsyncWrite for Guarded {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.check(cx)?;
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.wrote(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.check(cx)?;
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, buffers);
+        self.wrote(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

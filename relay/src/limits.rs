@@ -1,0 +1,258 @@
+//! What one peer, one address and one game may ask of the relay, so that nobody pays for another's greed.
+//!
+//! Rates are token buckets with one second's worth in them, by the generic cell rate algorithm (ITU-T I.371): one
+//! number each, when the bucket will be full again. Many tasks take from one bucket, so the number is an atomic; they
+//! look before they take, so that together they may take a few things too many, never more than one each.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use samovar_directory::limits::Quota;
+
+use crate::metrics::Dropped;
+use crate::settings::Origin;
+
+/// What is in a full bucket, as time: one second.
+const BURST: u64 = 1_000_000_000;
+
+/// Everything that an operator may change while the relay runs. Rates are per second, and 0 is without limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long a connection may take for its request, and to take what it asked for.
+    pub handshake: Duration,
+    /// Connections at once.
+    pub connections: usize,
+    /// Games at once.
+    pub games: usize,
+    /// Connections of one game.
+    pub game_connections: usize,
+    /// Packets from one game.
+    pub game_packets: u64,
+    /// Bytes from one game.
+    pub game_bytes: u64,
+    /// Packets from one member.
+    pub member_packets: u64,
+    /// Bytes from one member.
+    pub member_bytes: u64,
+    /// Connections from one address at once.
+    pub address_connections: usize,
+    /// New connections from one address.
+    pub address_opens: u64,
+    /// Packets from one address.
+    pub address_packets: u64,
+    /// Bytes from one address.
+    pub address_bytes: u64,
+    /// The pages that are let in; all when there is none.
+    pub origins: Vec<Origin>,
+    /// Proxies that are believed.
+    pub trusted_proxies: Vec<IpAddr>,
+}
+
+impl Limits {
+    pub(crate) const fn quota(&self) -> Quota {
+        Quota { games: self.games, connections_per_game: self.game_connections }
+    }
+
+    /// Whether a browser's page may speak to the relay.
+    pub(crate) fn admits_origin(&self, origin: &[u8]) -> bool {
+        let is_it = |allowed: &Origin| allowed.as_str().as_bytes().eq_ignore_ascii_case(origin);
+        self.origins.is_empty() || self.origins.iter().any(is_it)
+    }
+}
+
+/// The limits that hold now.
+#[derive(Debug)]
+pub(crate) struct LiveLimits {
+    all: RwLock<Arc<Limits>>,
+    member: Rates,
+    address: Rates,
+    game: Rates,
+}
+
+/// A rate of packets and one of bytes, as every message looks them up.
+#[derive(Debug, Default)]
+struct Rates {
+    packets: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// What was taken from one member's, address's or game's buckets.
+#[derive(Debug, Default)]
+pub(crate) struct Purse {
+    packets: Bucket,
+    bytes: Bucket,
+}
+
+/// When a bucket will be full again, in nanoseconds.
+#[derive(Debug, Default)]
+pub(crate) struct Bucket(AtomicU64);
+
+/// The purses that a message is paid from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Payers<'a> {
+    pub(crate) member: &'a Purse,
+    pub(crate) address: Option<&'a Purse>,
+    pub(crate) game: Option<&'a Purse>,
+}
+
+impl LiveLimits {
+    pub(crate) fn new(limits: Limits) -> Self {
+        let live = Self {
+            all: RwLock::new(Arc::new(limits.clone())),
+            member: Rates::default(),
+            address: Rates::default(),
+            game: Rates::default(),
+        };
+        live.set(limits);
+        live
+    }
+
+    pub(crate) fn set(&self, limits: Limits) {
+        self.member.set(limits.member_packets, limits.member_bytes);
+        self.address.set(limits.address_packets, limits.address_bytes);
+        self.game.set(limits.game_packets, limits.game_bytes);
+        *self.all.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(limits);
+    }
+
+    /// All of them; not for every packet.
+    pub(crate) fn all(&self) -> Arc<Limits> {
+        Arc::clone(&self.all.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Pays for a message of so many bytes.
+    ///
+    /// # Errors
+    /// When a purse is empty: which, and how long to wait. Nothing is paid then.
+    pub(crate) fn pay(&self, payers: Payers<'_>, now: u64, bytes: usize) -> Result<(), (Dropped, Duration)> {
+        let purses = [
+            (Some(payers.member), &self.member, Dropped::MemberRate),
+            (payers.address, &self.address, Dropped::AddressRate),
+            (payers.game, &self.game, Dropped::GameRate),
+        ];
+        let paying = || purses.iter().filter_map(|(purse, rates, reason)| Some(((*purse)?, *rates, *reason)));
+        for (purse, rates, reason) in paying() {
+            let wait = purse.wait(rates, now);
+            if wait > 0 {
+                return Err((reason, Duration::from_nanos(wait)));
+            }
+        }
+        paying().for_each(|(purse, rates, _)| purse.pay(rates, now, bytes as u64));
+        Ok(())
+    }
+}
+
+impl Rates {
+    fn set(&self, packets: u64, bytes: u64) {
+        self.packets.store(packets, Ordering::Relaxed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Purse {
+    fn wait(&self, rates: &Rates, now: u64) -> u64 {
+        let limited = |rate: &AtomicU64, bucket: &Bucket| {
+            if rate.load(Ordering::Relaxed) == 0 { 0 } else { bucket.wait(now) }
+        };
+        limited(&rates.packets, &self.packets).max(limited(&rates.bytes, &self.bytes))
+    }
+
+    fn pay(&self, rates: &Rates, now: u64, bytes: u64) {
+        self.packets.take(now, 1, rates.packets.load(Ordering::Relaxed));
+        self.bytes.take(now, bytes, rates.bytes.load(Ordering::Relaxed));
+    }
+
+    /// Whether nothing of it is remembered any more.
+    pub(crate) fn is_full(&self, now: u64) -> bool {
+        self.packets.is_full(now) && self.bytes.is_full(now)
+    }
+}
+
+impl Bucket {
+    /// How many nanoseconds from `now` something can be taken; 0 is at once. A bucket that is not empty gives one thing
+    /// of any size, and is in debt then.
+    pub(crate) fn wait(&self, now: u64) -> u64 {
+        let ahead = self.0.load(Ordering::Relaxed).saturating_sub(now);
+        if ahead < BURST { 0 } else { ahead - BURST + 1 }
+    }
+
+    /// Takes so much at a rate per second, where 0 takes nothing.
+    pub(crate) fn take(&self, now: u64, amount: u64, rate: u64) {
+        let Some(cost) = amount.saturating_mul(1_000_000_000).checked_div(rate) else { return };
+        let due = |due: u64| Some(due.max(now).saturating_add(cost));
+        let always = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, due);
+        debug_assert!(always.is_ok(), "the update never declines");
+    }
+
+    /// Whether nothing is missing in it.
+    pub(crate) fn is_full(&self, now: u64) -> bool {
+        self.0.load(Ordering::Relaxed) <= now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn limits(text: &str) -> Limits {
+        let settings: Settings = toml::from_str(&format!("data = \"d\"\n{text}")).expect("settings");
+        settings.resolve().expect("complete").0.limits
+    }
+
+    /// How many of so many packets pass at one moment, and why the first did not.
+    fn passed(live: &LiveLimits, payers: Payers<'_>, now: u64, count: usize) -> (usize, Option<Dropped>) {
+        let results: Vec<_> = (0..count).map(|_| live.pay(payers, now, 100)).collect();
+        let first = results.iter().find_map(|result| result.as_ref().err());
+        (results.iter().filter(|result| result.is_ok()).count(), first.map(|&(reason, _)| reason))
+    }
+
+    #[test]
+    fn a_second_worth_passes_at_once_and_then_the_rate() {
+        let live = LiveLimits::new(limits("member-packets = 50"));
+        let purse = Purse::default();
+        let payers = Payers { member: &purse, address: None, game: None };
+        assert_eq!(passed(&live, payers, SECOND, 60), (50, Some(Dropped::MemberRate)));
+        let (_, wait) = live.pay(payers, SECOND, 1).expect_err("it is empty");
+        assert!((1..=20_000_001).contains(&wait.as_nanos()), "{wait:?}");
+        assert_eq!(passed(&live, payers, SECOND + SECOND / 10, 60).0, 5);
+        assert!(!purse.is_full(2 * SECOND) && purse.is_full(2 * SECOND + SECOND / 10));
+    }
+
+    #[test]
+    fn whoever_is_over_its_own_limit_takes_nothing_from_the_others() {
+        let live = LiveLimits::new(limits("member-packets = 10\ngame-packets = 40\naddress-packets = 0"));
+        let (greedy, honest, game, address) =
+            (Purse::default(), Purse::default(), Purse::default(), Purse::default());
+        let payers = |member| Payers { member, address: Some(&address), game: Some(&game) };
+        assert_eq!(passed(&live, payers(&greedy), SECOND, 1_000).0, 10);
+        assert_eq!(passed(&live, payers(&honest), SECOND, 10), (10, None));
+        live.set(limits("member-packets = 0\ngame-packets = 40"));
+        assert_eq!(passed(&live, payers(&greedy), SECOND, 1_000), (20, Some(Dropped::GameRate)));
+    }
+
+    #[test]
+    fn bytes_count_and_one_message_may_be_larger_than_what_is_left() {
+        let live = LiveLimits::new(limits("member-bytes = 20000"));
+        let purse = Purse::default();
+        let payers = Payers { member: &purse, address: None, game: None };
+        assert!(live.pay(payers, SECOND, 100_000).is_ok());
+        let (reason, wait) = live.pay(payers, SECOND, 1).expect_err("it is in debt");
+        assert_eq!((reason, wait.as_secs()), (Dropped::MemberRate, 4));
+        live.set(limits("member-bytes = 0"));
+        assert!(live.pay(payers, SECOND, 5_000).is_ok(), "a limit that is lifted forgives");
+    }
+
+    #[test]
+    fn origins_are_compared_as_browsers_write_them() {
+        assert!(limits("").admits_origin(b"https://anywhere.example"));
+        let limits = limits("origin = [\"https://tea.example\"]");
+        assert!(limits.admits_origin(b"https://tea.example"));
+        for foreign in ["https://tea.example.evil", "http://tea.example", "null", ""] {
+            assert!(!limits.admits_origin(foreign.as_bytes()), "{foreign}");
+        }
+    }
+}

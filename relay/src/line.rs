@@ -1,0 +1,50 @@
+//! One connection, as all tasks see it.
+
+use std::sync::{Arc, OnceLock};
+
+use samovar_directory::ConnId;
+
+use crate::door::AddressPlace;
+use crate::limits::{Payers, Purse};
+use crate::metrics::ShardId;
+use crate::outbox::Outbox;
+
+/// What there is of one WebSocket beside the socket itself.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) conn: ConnId,
+    pub(crate) outbox: Outbox,
+    /// Where it counts.
+    pub(crate) shard: ShardId,
+    purse: Purse,
+    place: Option<AddressPlace>,
+    /// Its game's, from the moment on at which it is in one; it never changes its game.
+    game: OnceLock<Arc<Purse>>,
+}
+
+impl Line {
+    pub(crate) fn new(conn: ConnId, place: Option<AddressPlace>) -> Self {
+        Self {
+            conn,
+            outbox: Outbox::default(),
+            shard: ShardId::of(conn.0),
+            purse: Purse::default(),
+            place,
+            game: OnceLock::new(),
+        }
+    }
+
+    /// It is in the game with this purse.
+    pub(crate) fn enter(&self, game: Arc<Purse>) {
+        self.game.get_or_init(|| game);
+    }
+
+    /// Who pays for its messages.
+    pub(crate) fn payers(&self) -> Payers<'_> {
+        Payers {
+            member: &self.purse,
+            address: self.place.as_ref().map(AddressPlace::purse),
+            game: self.game.get().map(Arc::as_ref),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What the relay answers over HTTP.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{ConnectInfo, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::middleware::map_response;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{MethodRouter, get};
+use axum::{Json, Router};
+use serde::Serialize;
+
+use crate::door::{Caller, Doorkeeper};
+use crate::hub::Hub;
+use crate::metrics::Turned;
+use crate::page::Page;
+use crate::socket;
+
+/// The media type of Prometheus' text.
+const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What answers need.
+#[derive(Clone, Debug)]
+pub(crate) struct House {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) keeper: Arc<Doorkeeper>,
+    pub(crate) logs_addresses: bool,
+}
+
+/// What everybody may ask for, and the metrics unless they have an address of their own.
+pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Router {
+    let page = Arc::new(page);
+    let serve_page = get(async move |uri: Uri, headers| match page.as_ref() {
+        Some(page) => page.respond(uri.path(), &headers),
+        None => no_page(),
+    });
+    let mut router = Router::new()
+        .route("/healthz", health())
+        .route("/readyz", get(readiness))
+        .route("/api/games", get(games))
+        .route("/ws", get(web_socket));
+    if has_metrics {
+        router = router.route("/metrics", get(metrics));
+    }
+    finish(router.fallback_service(serve_page), house)
+}
+
+/// What the operator alone asks for.
+pub(crate) fn private(house: House) -> Router {
+    let router = Router::new()
+        .route("/healthz", health())
+        .route("/readyz", get(readiness))
+        .route("/metrics", get(metrics));
+    finish(router, house)
+}
+
+fn finish(router: Router<House>, house: House) -> Router {
+    let with_headers = map_response(async |mut response: Response| {
+        let headers = response.headers_mut();
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        response
+    });
+    router.layer(with_headers).with_state(house)
+}
+
+/// The process lives.
+fn health() -> MethodRouter<House> {
+    get(async || "ok\n")
+}
+
+/// Whether games can be founded: whoever spreads players over relays asks this.
+async fn readiness(State(house): State<House>) -> Response {
+    if house.hub.is_ready() {
+        "ready\n".into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response()
+    }
+}
+
+async fn metrics(State(house): State<House>) -> Response {
+    let mut levels = house.hub.levels();
+    levels.tcp = house.keeper.open();
+    ([(header::CONTENT_TYPE, METRICS_TYPE)], house.hub.metrics.text(&levels)).into_response()
+}
+
+/// A peer wants to be connected.
+async fn web_socket(
+    State(house): State<House>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let turn_away = |reason, status: StatusCode, text: &'static str| {
+        house.hub.metrics.turned(reason);
+        (status, text).into_response()
+    };
+    // Browsers always name the page; whoever is no browser could name any.
+    let origin = headers.get(header::ORIGIN);
+    if origin.is_some_and(|origin| !house.hub.limits.all().admits_origin(origin.as_bytes())) {
+        return turn_away(Turned::Origin, StatusCode::FORBIDDEN, "This relay is not for that page.\n");
+    }
+    // Of several headers the last is the nearest proxy's.
+    let forwarded_for =
+        headers.get_all("x-forwarded-for").iter().next_back().and_then(|list| list.to_str().ok());
+    let (address, place) = match house.keeper.place(&caller, forwarded_for) {
+        Ok(place) => place,
+        Err(reason) => {
+            let text = "Too many connections from this address.\n";
+            return turn_away(reason, StatusCode::TOO_MANY_REQUESTS, text);
+        }
+    };
+    let address: Option<IpAddr> = house.logs_addresses.then_some(address);
+    tracing::debug!(address = address.map(tracing::field::display), "a peer connects");
+    Doorkeeper::upgrade(&caller);
+    socket::accept(upgrade, house.hub, place)
+}
+
+/// A game of `GET /api/games`.
+#[derive(Serialize)]
+struct Listed {
+    code: String,
+    players: u8,
+    capacity: u8,
+    host: String,
+    open: bool,
+}
+
+async fn games(State(house): State<House>) -> Json<Vec<Listed>> {
+    let games = house.hub.games().into_iter().map(|game| Listed {
+        code: game.code.to_string(),
+        players: game.listing.players,
+        capacity: game.listing.capacity,
+        host: game.listing.host_name,
+        open: game.listing.open,
+    });
+    Json(games.collect())
+}
+
+fn no_page() -> Response {
+    let text = "This relay serves no page: start it with --web and the directory of a built one.\n";
+    (StatusCode::NOT_FOUND, text).into_response()
+}

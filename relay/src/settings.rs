@@ -1,0 +1,385 @@
+//! What a relay is told: by flags, by the environment, by a file, in this order of precedence.
+//!
+//! One struct is all three, so that a flag `--game-packets`, a variable `SAMOVAR_GAME_PACKETS` and a key
+//! `game-packets` are the same setting with the same words about what is allowed.
+
+mod value;
+
+use std::fmt;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use samovar_session::Topology;
+use serde::{Deserialize, Serialize};
+use tracing_subscriber::EnvFilter;
+
+use crate::limits::Limits;
+use crate::referee::RefereeConfig;
+use crate::server::ServeConfig;
+pub use value::{Code, Origin, Whole};
+
+/// The least rate of bytes: the largest message, and a little.
+const BYTE_RATE_MIN: u64 = 20_000;
+
+/// So many a second: packets, or bytes, or connections; 0 is without limit.
+type PerSecond = Whole<0, 1_000_000_000_000>;
+
+/// Everything that can be set; `None` is what is not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Settings {
+    /// Address to listen at; port 0 takes a free one, which is printed [default: 127.0.0.1:8080].
+    #[arg(long, env = "SAMOVAR_LISTEN", value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Directory of the relay's key and of the terms it has granted; created when it is not there. Has no default.
+    #[arg(long, env = "SAMOVAR_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Directory of the built page, read at the start; without it the page that was built in, if any.
+    #[arg(long, env = "SAMOVAR_WEB", value_name = "DIR")]
+    web: Option<PathBuf>,
+    /// Hosts games itself: one, under this code (REFEREE unless told), and a further one whenever all are full. When the
+    /// relay dies their players go on by themselves.
+    #[arg(long, env = "SAMOVAR_REFEREE", value_name = "CODE", num_args = 0..=1, default_missing_value = "REFEREE")]
+    referee: Option<Code>,
+    /// Makes the referee's tables stars: players have links to the referee and to its backup, which speak for the others.
+    #[arg(long, env = "SAMOVAR_STAR", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    star: Option<bool>,
+    /// Answers /metrics, /healthz and /readyz at this address too, and /metrics nowhere else.
+    #[arg(long, env = "SAMOVAR_METRICS", value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
+    /// A page whose peers are let in, like `https://tea.example`, and again for each further one; any page unless told.
+    /// Peers that are no browsers name none and are let in.
+    #[arg(long, env = "SAMOVAR_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
+    origin: Option<Vec<Origin>>,
+    /// Address of a proxy whose X-Forwarded-For is believed, and again for each further one; a limit of an address is
+    /// not one of the proxy's own [default: 127.0.0.1,::1].
+    #[arg(long, env = "SAMOVAR_TRUSTED_PROXY", value_name = "ADDRESS", value_delimiter = ',')]
+    trusted_proxy: Option<Vec<IpAddr>>,
+    /// How long games may go on after SIGTERM, in seconds; 0 stops at once [default: 30].
+    #[arg(long, env = "SAMOVAR_DRAIN", value_name = "SECONDS")]
+    drain: Option<Whole<0, 65_535>>,
+    /// What is logged, in the words of tracing's EnvFilter [default: info].
+    #[arg(long, env = "RUST_LOG", value_name = "FILTER")]
+    log: Option<String>,
+    /// How it is logged [default: text].
+    #[arg(long, env = "SAMOVAR_LOG_FORMAT", value_name = "FORMAT")]
+    log_format: Option<LogFormat>,
+    /// Logs addresses of peers; they are left out otherwise.
+    #[arg(long, env = "SAMOVAR_LOG_ADDRESSES", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    log_addresses: Option<bool>,
+    /// How long a connection may take for its request, and to take what it asked for, in seconds [default: 10].
+    #[arg(long, env = "SAMOVAR_HANDSHAKE", value_name = "SECONDS")]
+    handshake: Option<Whole<1, 600>>,
+    /// Connections at once, those that only fetch the page included [default: 16384].
+    #[arg(long, env = "SAMOVAR_CONNECTIONS", value_name = "N")]
+    connections: Option<Whole<1, 16_384>>,
+    /// Games at once [default: 10000].
+    #[arg(long, env = "SAMOVAR_GAMES", value_name = "N")]
+    games: Option<Whole<0, 10_000>>,
+    /// Connections of one game [default: 64].
+    #[arg(long, env = "SAMOVAR_GAME_CONNECTIONS", value_name = "N")]
+    game_connections: Option<Whole<1, 64>>,
+    /// Packets a second from all members of one game; 0 is without limit, as of all rates [default: 32000].
+    #[arg(long, env = "SAMOVAR_GAME_PACKETS", value_name = "N")]
+    game_packets: Option<PerSecond>,
+    /// Bytes a second from all members of one game [default: 16000000].
+    #[arg(long, env = "SAMOVAR_GAME_BYTES", value_name = "N")]
+    game_bytes: Option<PerSecond>,
+    /// Packets a second from one member [default: 4000].
+    #[arg(long, env = "SAMOVAR_MEMBER_PACKETS", value_name = "N")]
+    member_packets: Option<PerSecond>,
+    /// Bytes a second from one member [default: 2000000].
+    #[arg(long, env = "SAMOVAR_MEMBER_BYTES", value_name = "N")]
+    member_bytes: Option<PerSecond>,
+    /// Connections at once from one address, or one /64 network of IPv6 [default: 256].
+    #[arg(long, env = "SAMOVAR_ADDRESS_CONNECTIONS", value_name = "N")]
+    address_connections: Option<Whole<1, 16_384>>,
+    /// New connections a second from one address [default: 200].
+    #[arg(long, env = "SAMOVAR_ADDRESS_OPENS", value_name = "N")]
+    address_opens: Option<PerSecond>,
+    /// Packets a second from one address [default: 32000].
+    #[arg(long, env = "SAMOVAR_ADDRESS_PACKETS", value_name = "N")]
+    address_packets: Option<PerSecond>,
+    /// Bytes a second from one address [default: 16000000].
+    #[arg(long, env = "SAMOVAR_ADDRESS_BYTES", value_name = "N")]
+    address_bytes: Option<PerSecond>,
+}
+
+/// How a log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// A line for people.
+    #[default]
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
+/// Why settings are none.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// The file cannot be read.
+    File(PathBuf, std::io::Error),
+    /// The file is no TOML, has an unknown key, or a value that is not allowed; the text names the line.
+    Toml(PathBuf, Box<toml::de::Error>),
+    /// Nobody said where the data are.
+    NoData,
+    /// A star without a referee.
+    StarWithoutReferee,
+    /// A rate of bytes, by its key, at which the largest message would take seconds.
+    ByteRate(&'static str, u64),
+    /// The filter of the log cannot be read.
+    Filter(String, tracing_subscriber::filter::ParseError),
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path, error) => {
+                write!(f, "{} cannot be read ({error}): check --config", path.display())
+            }
+            Self::Toml(path, error) => write!(f, "{}: {}", path.display(), error.to_string().trim_end()),
+            Self::NoData => write!(
+                f,
+                "the relay's data have no place: name a directory with --data, SAMOVAR_DATA, or the key `data`"
+            ),
+            Self::StarWithoutReferee => {
+                write!(f, "only the referee's tables are stars: set --referee beside --star")
+            }
+            Self::ByteRate(key, rate) => write!(
+                f,
+                "`{key}` does not take {rate}, which is less than a message: give {BYTE_RATE_MIN} or more, or 0 for no limit"
+            ),
+            Self::Filter(text, error) => {
+                write!(
+                    f,
+                    "--log does not take “{text}” ({error}): give a level like info, or directives like warn,samovar_relay=debug"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+impl Settings {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not what it should be; the text names the line and the key.
+    pub fn read(path: &Path) -> Result<Self, SettingsError> {
+        let text = fs::read_to_string(path).map_err(|error| SettingsError::File(path.to_owned(), error))?;
+        toml::from_str(&text).map_err(|error| SettingsError::Toml(path.to_owned(), Box::new(error)))
+    }
+
+    /// These, and what is not set of them from `below`.
+    #[must_use]
+    pub fn or(self, below: Self) -> Self {
+        Self {
+            listen: self.listen.or(below.listen),
+            data: self.data.or(below.data),
+            web: self.web.or(below.web),
+            referee: self.referee.or(below.referee),
+            star: self.star.or(below.star),
+            metrics: self.metrics.or(below.metrics),
+            origin: self.origin.or(below.origin),
+            trusted_proxy: self.trusted_proxy.or(below.trusted_proxy),
+            drain: self.drain.or(below.drain),
+            log: self.log.or(below.log),
+            log_format: self.log_format.or(below.log_format),
+            log_addresses: self.log_addresses.or(below.log_addresses),
+            handshake: self.handshake.or(below.handshake),
+            connections: self.connections.or(below.connections),
+            games: self.games.or(below.games),
+            game_connections: self.game_connections.or(below.game_connections),
+            game_packets: self.game_packets.or(below.game_packets),
+            game_bytes: self.game_bytes.or(below.game_bytes),
+            member_packets: self.member_packets.or(below.member_packets),
+            member_bytes: self.member_bytes.or(below.member_bytes),
+            address_connections: self.address_connections.or(below.address_connections),
+            address_opens: self.address_opens.or(below.address_opens),
+            address_packets: self.address_packets.or(below.address_packets),
+            address_bytes: self.address_bytes.or(below.address_bytes),
+        }
+    }
+
+    /// What is used when nothing else is said.
+    #[must_use]
+    pub fn defaults() -> Self {
+        Self {
+            listen: Some((Ipv4Addr::LOCALHOST, 8080).into()),
+            data: None,
+            web: None,
+            referee: None,
+            star: Some(false),
+            metrics: None,
+            origin: Some(Vec::new()),
+            trusted_proxy: Some(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]),
+            drain: Some(Whole::new(30)),
+            log: Some("info".to_owned()),
+            log_format: Some(LogFormat::Text),
+            log_addresses: Some(false),
+            handshake: Some(Whole::new(10)),
+            connections: Some(Whole::new(16_384)),
+            games: Some(Whole::new(10_000)),
+            game_connections: Some(Whole::new(64)),
+            game_packets: Some(Whole::new(32_000)),
+            game_bytes: Some(Whole::new(16_000_000)),
+            member_packets: Some(Whole::new(4_000)),
+            member_bytes: Some(Whole::new(2_000_000)),
+            address_connections: Some(Whole::new(256)),
+            address_opens: Some(Whole::new(200)),
+            address_packets: Some(Whole::new(32_000)),
+            address_bytes: Some(Whole::new(16_000_000)),
+        }
+    }
+
+    /// The settings as a file says them: [`Settings::read`] takes it.
+    ///
+    /// # Panics
+    /// Never: every value has a form in TOML.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("numbers, texts, flags and lists of texts are TOML")
+    }
+
+    /// What they come to, with what nobody set.
+    ///
+    /// # Errors
+    /// When they contradict each other, or the data have no place.
+    pub fn resolve(self) -> Result<(ServeConfig, LogConfig), SettingsError> {
+        let all = self.or(Self::defaults());
+        let is_star = set(all.star);
+        if is_star && all.referee.is_none() {
+            return Err(SettingsError::StarWithoutReferee);
+        }
+        all.check_byte_rates()?;
+        let topology = if is_star { Topology::Star } else { Topology::Mesh };
+        let referee = all.referee.clone().map(|code| RefereeConfig { code: code.0, topology });
+        let filter = set(all.log.clone());
+        let filter = EnvFilter::try_new(&filter).map_err(|error| SettingsError::Filter(filter, error))?;
+        let log = LogConfig { filter, format: set(all.log_format) };
+        let serve = ServeConfig {
+            listen: set(all.listen),
+            data: all.data.clone().ok_or(SettingsError::NoData)?,
+            web: all.web.clone(),
+            referee,
+            metrics: all.metrics,
+            logs_addresses: set(all.log_addresses),
+            drain: Duration::from_secs(set(all.drain).get()),
+            limits: all.limits(),
+        };
+        Ok((serve, log))
+    }
+
+    /// Whoever is over a limit is not read until it may send again; that must not take so long that it seems dead.
+    fn check_byte_rates(&self) -> Result<(), SettingsError> {
+        let rates = [
+            ("game-bytes", self.game_bytes),
+            ("member-bytes", self.member_bytes),
+            ("address-bytes", self.address_bytes),
+        ];
+        for (key, rate) in rates {
+            let rate = set(rate).get();
+            if (1..BYTE_RATE_MIN).contains(&rate) {
+                return Err(SettingsError::ByteRate(key, rate));
+            }
+        }
+        Ok(())
+    }
+
+    /// Of settings with their defaults, what can be changed while a relay runs.
+    fn limits(self) -> Limits {
+        Limits {
+            handshake: Duration::from_secs(set(self.handshake).get()),
+            connections: set(self.connections).count(),
+            games: set(self.games).count(),
+            game_connections: set(self.game_connections).count(),
+            game_packets: set(self.game_packets).get(),
+            game_bytes: set(self.game_bytes).get(),
+            member_packets: set(self.member_packets).get(),
+            member_bytes: set(self.member_bytes).get(),
+            address_connections: set(self.address_connections).count(),
+            address_opens: set(self.address_opens).get(),
+            address_packets: set(self.address_packets).get(),
+            address_bytes: set(self.address_bytes).get(),
+            origins: set(self.origin),
+            trusted_proxies: set(self.trusted_proxy),
+        }
+    }
+}
+
+/// What is logged, and how.
+#[derive(Debug)]
+pub struct LogConfig {
+    /// What is logged.
+    pub filter: EnvFilter,
+    /// How it is written.
+    pub format: LogFormat,
+}
+
+fn set<T>(value: Option<T>) -> T {
+    value.expect("whatever is asked for like this has a default")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Settings, String> {
+        toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_printed_is_read_as_the_same() {
+        let text = "data = \"d\"\nreferee = \"tea\"\norigin = [\"https://Tea.example\"]\ngame-packets = 0\n";
+        let settings = parse(text).expect("settings").or(Settings::defaults());
+        assert_eq!(parse(&settings.to_toml()), Ok(settings));
+    }
+
+    #[test]
+    fn what_comes_first_counts() {
+        let above = parse("drain = 1\nlisten = \"127.0.0.1:1\"").expect("settings");
+        let below = parse("drain = 2\ngames = 3\ndata = \"d\"").expect("settings");
+        let (serve, _) = above.or(below).resolve().expect("complete");
+        assert_eq!((serve.drain, serve.limits.games), (Duration::from_secs(1), 3));
+        assert_eq!(serve.limits.game_connections, 64);
+    }
+
+    #[test]
+    fn mistakes_in_a_file_name_the_line_and_what_is_allowed() {
+        for (text, words) in [
+            ("\nlsten = \"x\"", ["line 2", "unknown field `lsten`", "`listen`"]),
+            ("drain = 1\ndrain = 70000", ["line 2", "duplicate key", "drain"]),
+            ("drain = 70000", ["line 1", "70000", "a whole number from 0 to 65535"]),
+            ("handshake = -1", ["line 1", "-1", "a whole number from 1 to 600"]),
+            ("games = \"many\"", ["line 1", "many", "a whole number from 0 to 10000"]),
+            ("origin = [\n\"tea.example\"\n]", ["line 1", "tea.example", "https://"]),
+            ("referee = \"a b\"", ["line 1", "referee", "3 to 12 letters"]),
+            ("log-format = \"xml\"", ["line 1", "`text`", "`json`"]),
+            ("listen = \"here\"", ["line 1", "here", "address"]),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(words.iter().all(|word| error.contains(word)), "{words:?} are not in {error}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused_with_a_way_out() {
+        for (text, word) in [
+            ("", "--data"),
+            ("data = \"d\"\nstar = true", "--referee"),
+            ("data = \"d\"\ngame-bytes = 5", "game-bytes"),
+        ] {
+            let error = parse(text).expect("it parses").resolve().expect_err(text).to_string();
+            assert!(error.contains(word), "{error}");
+        }
+        let filter = parse("data = \"d\"\nlog = \"samovar=loud\"").expect("it parses");
+        assert!(filter.resolve().expect_err("no level").to_string().contains("samovar=loud"));
+    }
+}

@@ -1,0 +1,164 @@
+//! Values that cannot be wrong, each with one text about what is allowed, whichever way it comes in.
+
+use std::fmt;
+use std::str::FromStr;
+
+use samovar_wire::GameCode;
+use serde::{Deserialize, Serialize};
+
+/// A whole number within bounds, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Whole<const MIN: u64, const MAX: u64>(u64);
+
+impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
+    /// A number that is within the bounds; used in constants, where a wrong one does not compile.
+    pub(super) const fn new(number: u64) -> Self {
+        assert!(MIN <= number && number <= MAX);
+        Self(number)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The number, as one of things that are held in memory.
+    pub(super) fn count(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> FromStr for Whole<MIN, MAX> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.trim().parse().ok().filter(|number| (MIN..=MAX).contains(number));
+        number.map(Self).ok_or_else(|| format!("it takes a whole number from {MIN} to {MAX}"))
+    }
+}
+
+impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<const MIN: u64, const MAX: u64>;
+
+        impl<const MIN: u64, const MAX: u64> serde::de::Visitor<'_> for Visitor<MIN, MAX> {
+            type Value = Whole<MIN, MAX>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number from {MIN} to {MAX}")
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Self::Value, E> {
+                let within = u64::try_from(number).ok().filter(|number| (MIN..=MAX).contains(number));
+                let wrong = || E::invalid_value(serde::de::Unexpected::Signed(number), &self);
+                within.map(Whole).ok_or_else(wrong)
+            }
+        }
+
+        deserializer.deserialize_i64(Visitor::<MIN, MAX>)
+    }
+}
+
+/// A game's code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Code(pub GameCode);
+
+impl FromStr for Code {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        GameCode::parse(text)
+            .map(Self)
+            .ok_or_else(|| "a code is 3 to 12 letters, digits or hyphens".to_owned())
+    }
+}
+
+impl TryFrom<String> for Code {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Code> for String {
+    fn from(code: Code) -> Self {
+        code.0.to_string()
+    }
+}
+
+/// Where a page comes from, as a browser says it in the header `Origin` (RFC 6454 §6.1): scheme, host and, unless it is
+/// the scheme's own, port, in small letters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Origin(String);
+
+impl Origin {
+    /// The text, in small letters.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Origin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim().to_ascii_lowercase();
+        let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let is_host = |host: &&str| {
+            !host.is_empty()
+                && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte))
+        };
+        if host.filter(is_host).is_none() {
+            return Err(format!(
+                "“{text}” is no origin: it takes http:// or https:// with host and port and nothing behind, like \
+                 https://tea.example"
+            ));
+        }
+        Ok(Self(text))
+    }
+}
+
+impl TryFrom<String> for Origin {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Origin> for String {
+    fn from(origin: Origin) -> Self {
+        origin.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_those_of_browsers() {
+        for good in ["https://tea.example", "HTTP://Tea.Example:8080", "https://[::1]:1"] {
+            assert_eq!(good.parse::<Origin>().map(String::from), Ok(good.to_ascii_lowercase()));
+        }
+        for bad in ["", "tea.example", "https://", "https://tea.example/", "ftp://tea", "https://tea example"]
+        {
+            assert!(bad.parse::<Origin>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_keep_their_bounds() {
+        type Small = Whole<1, 9>;
+        assert_eq!("9".parse::<Small>().map(Whole::get), Ok(9));
+        for bad in ["0", "10", "-1", "1.5", "one", ""] {
+            assert_eq!(bad.parse::<Small>(), Err("it takes a whole number from 1 to 9".to_owned()), "{bad}");
+        }
+    }
+}

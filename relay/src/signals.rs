@@ -1,0 +1,73 @@
+//! What the system's signals tell a relay to do.
+//!
+//! `SIGTERM` drains, and a second one stops; `SIGHUP` reads the file of settings again and takes over its limits;
+//! Ctrl-C stops.
+
+use std::io;
+
+use samovar_relay::settings::{LogConfig, SettingsError};
+use samovar_relay::{Order, RelayError, ServeConfig};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+/// Orders that wait; whoever sends signals faster than they are obeyed waits, too.
+const WAITING: usize = 4;
+
+type Settings = Result<(ServeConfig, LogConfig), SettingsError>;
+
+/// The orders that signals are, from now on. `settings` reads them anew. To be called within a tokio runtime.
+///
+/// # Errors
+/// When the system does not let signals be listened to.
+pub(crate) fn orders(
+    settings: impl Fn() -> Settings + Send + 'static,
+) -> Result<Receiver<Order>, RelayError> {
+    let (orders, receiver) = channel(WAITING);
+    listen(orders, settings).map_err(|source| RelayError::System { what: "listen to signals", source })?;
+    Ok(receiver)
+}
+
+#[cfg(unix)]
+fn listen(orders: Sender<Order>, settings: impl Fn() -> Settings + Send + 'static) -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        loop {
+            let order = tokio::select! {
+                _ = interrupt.recv() => Some(Order::Stop),
+                _ = terminate.recv() => Some(Order::Drain),
+                _ = hang_up.recv() => reload(&settings),
+            };
+            if let Some(order) = order
+                && orders.send(order).await.is_err()
+            {
+                return;
+            }
+        }
+    });
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn listen(orders: Sender<Order>, _: impl Fn() -> Settings + Send + 'static) -> io::Result<()> {
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            drop(orders.send(Order::Stop).await);
+        }
+    });
+    Ok(())
+}
+
+/// The limits that are set now. A mistake in the file changes nothing, for a relay that runs is worth more than one that
+/// says what is wrong and ends.
+#[cfg(unix)]
+fn reload(settings: &impl Fn() -> Settings) -> Option<Order> {
+    match settings() {
+        Ok((config, _)) => Some(Order::Limit(Box::new(config.limits))),
+        Err(error) => {
+            tracing::error!(%error, "the settings were not read again; the limits stay as they were");
+            None
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A relay that is asked to stop lets its games go.
+
+use std::time::{Duration, Instant};
+
+use samovar_wire::relay::{FromRelay, Purpose, Refusal, ToRelay};
+
+use crate::peer::{Heard, Peer};
+use crate::process::{RelayProcess, Scratch};
+
+async fn draining(seconds: &str) -> (Scratch, RelayProcess, Peer) {
+    let data = Scratch::new();
+    let relay = RelayProcess::start_with(data.path(), &["--drain", seconds]);
+    assert_eq!(relay.get("/readyz").await.1, "ready\n");
+    let (mut host, _) = Peer::create(&relay, "TEA").await;
+    relay.signal("TERM");
+    let told = FromRelay::Draining(seconds.parse().expect("a number"));
+    assert_eq!(host.hear().await, Heard::Control(told));
+    (data, relay, host)
+}
+
+#[tokio::test]
+async fn it_founds_no_game_lets_members_in_and_ends_when_the_last_has_left() {
+    let (_data, relay, mut host) = draining("60").await;
+    let (head, body) = relay.get("/readyz").await;
+    assert!(head.starts_with("http/1.1 503") && body == "stopping\n", "{head}{body}");
+    assert_eq!(relay.get("/healthz").await.1, "ok\n");
+    assert_eq!(relay.metric("samovar_draining").await, 1.0);
+    let mut founder = Peer::connect(&relay).await;
+    let enter = samovar_wire::relay::Enter {
+        version: samovar_wire::PROTOCOL_VERSION,
+        params: 1,
+        purpose: Purpose::Create(None),
+    };
+    founder.tell(&ToRelay::Enter(enter)).await;
+    assert_eq!(founder.hear().await, Heard::Control(FromRelay::Refused(Refusal::Draining)));
+    assert_eq!(relay.metric("samovar_refused_total{reason=\"draining\"}").await, 1.0);
+    let (mut late, _) = Peer::join(&relay, "TEA").await;
+    assert!(matches!(late.hear().await, Heard::Control(FromRelay::Draining(_))));
+    let start = Instant::now();
+    for peer in [&mut host, &mut late] {
+        peer.tell(&ToRelay::Leave).await;
+    }
+    assert!(tokio::task::spawn_blocking(|| relay.ends_well()).await.expect("no panic"));
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn it_ends_when_the_time_is_over_though_games_go_on() {
+    let (_data, relay, mut host) = draining("1").await;
+    let start = Instant::now();
+    assert_eq!(host.hear().await, Heard::Closed(Some(1001)));
+    assert!((900..3_000).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    drop(host);
+    assert!(tokio::task::spawn_blocking(|| relay.ends_well()).await.expect("no panic"));
+}
+
+#[tokio::test]
+async fn asked_a_second_time_or_by_hand_it_stops_at_once() {
+    for signal in ["TERM", "INT"] {
+        let (_data, relay, mut host) = draining("60").await;
+        relay.signal(signal);
+        assert_eq!(host.hear().await, Heard::Closed(Some(1001)), "{signal}");
+        drop(host);
+        assert!(tokio::task::spawn_blocking(|| relay.ends_well()).await.expect("no panic"));
+    }
+}
+
+#[tokio::test]
+async fn a_referee_leaves_its_tables_to_their_players_at_once() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start_with(data.path(), &["--referee", "TEA", "--drain", "60"]);
+    relay.metric_becomes("samovar_members{path=\"websocket\"}", |members| members == 1.0).await;
+    let start = Instant::now();
+    assert!(tokio::task::spawn_blocking(|| relay.terminate()).await.expect("no panic"));
+    assert!(
+        start.elapsed() < Duration::from_secs(20),
+        "nobody but the referee was there: {:?}",
+        start.elapsed()
+    );
+}
