@@ -1,0 +1,1 @@
+//! Causal order: nothing is delivered before what its sender had delivered or sent before it (seed 002).
