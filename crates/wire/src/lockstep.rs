@@ -5,7 +5,7 @@
 mod message;
 mod run;
 
-pub use message::{Compare, FieldHash, Fields, LockstepMessage, Loading, Told};
+pub use message::{Compare, FieldHash, Fields, Loading, LockstepMessage, Told};
 pub use run::{Change, FrameChanges, Run, SeatChange};
 
 use crate::limits::LOCKSTEP_RUN_MAX;
