@@ -20,7 +20,7 @@
 //! use samovar_order::timestamp::{Event, TimeOrder, TimeOrderConfig};
 //! use samovar_wire::{PeerId, Time};
 //!
-//! let (ann, bo, ms) = (PeerId(1), PeerId(2), |ms| Time::from_micros(ms * 1_000));
+//! let (ann, bo, ms) = (PeerId(1), PeerId(2), |ms: u64| Time::from_micros(ms * 1_000));
 //! let mut at_ann = TimeOrder::new(ann, TimeOrderConfig::default());
 //! let mut at_bo = TimeOrder::new(bo, TimeOrderConfig::default());
 //! at_ann.handle_view(ms(0), &[ann, bo]);
