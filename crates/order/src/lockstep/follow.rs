@@ -126,7 +126,7 @@ impl Lockstep {
         if let Role::Member { told_at, .. } = &mut self.role {
             *told_at = Time::FAR;
         }
-        self.pace.on_heard(last.saturating_add_signed(i64::from(lead)), lead);
+        self.pace.on_heard(self.log.last(), last.saturating_add_signed(i64::from(lead)), lead);
         Ok(())
     }
 }

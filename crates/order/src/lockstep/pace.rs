@@ -38,21 +38,47 @@ pub(super) struct Pace {
     seen: u32,
     /// Until the host has this frame, what it says is from before the last correction.
     settled: u64,
+    /// How far ahead inputs were given when the host was heard last.
+    usual: u64,
     has_begun: bool,
 }
 
 impl Pace {
     pub(super) const fn new() -> Self {
-        let inputs = VecDeque::new();
-        let (least, has_begun) = (i32::MAX, false);
-        Self { newest: 0, inputs, heard: 0, more: 0, skip: 0, least, seen: 0, settled: 0, has_begun }
+        Self {
+            newest: 0,
+            inputs: VecDeque::new(),
+            heard: 0,
+            more: 0,
+            skip: 0,
+            least: i32::MAX,
+            seen: 0,
+            settled: 0,
+            usual: AHEAD_FIRST,
+            has_begun: false,
+        }
     }
 
-    /// A new host has heard nothing; what the former one has not decided is given anew, from the last frame on.
+    /// A new host has heard nothing: what was given for frames behind `last` is given anew, as far ahead as was usual. Of
+    /// what piled up meanwhile no input is lost, each counts for fewer frames.
     pub(super) fn begin_anew(&mut self, last: u64) {
-        let ahead = if self.has_begun { self.newest.saturating_sub(last) } else { AHEAD_FIRST };
-        *self = Self { newest: last, more: ahead.min(AHEAD_MAX / 2) as u32, ..Self::new() };
-        self.settled = last + u64::from(self.more);
+        let usual = if self.has_begun { self.usual } else { AHEAD_FIRST };
+        let mut inputs = core::mem::take(&mut self.inputs);
+        while inputs.len() as u64 > self.newest.saturating_sub(last) {
+            inputs.pop_front();
+        }
+        let mut at = 1;
+        while at < inputs.len() && inputs.len() as u64 > usual {
+            if inputs[at] == inputs[at - 1] {
+                inputs.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        let newest = last + inputs.len() as u64;
+        let more = usual.saturating_sub(inputs.len() as u64).min(AHEAD_MAX) as u32;
+        let settled = newest + u64::from(more);
+        *self = Self { newest, inputs, more, settled, usual, has_begun: self.has_begun, ..Self::new() };
     }
 
     /// How many frames the input is ahead of the last one that is known.
@@ -92,7 +118,8 @@ impl Pace {
     }
 
     /// The host says how far it has the inputs, and how far that is ahead of what it has decided.
-    pub(super) fn on_heard(&mut self, heard: u64, lead: i32) {
+    pub(super) fn on_heard(&mut self, last: u64, heard: u64, lead: i32) {
+        self.usual = self.delay(last);
         self.heard = self.heard.max(heard.min(self.newest));
         if heard < self.settled {
             return;
@@ -155,7 +182,7 @@ mod tests {
             to_player.push((now + way(now), now, heard, lead));
             for &(_, frame, heard, lead) in to_player.iter().filter(|(at, ..)| *at <= now) {
                 last = last.max(frame);
-                pace.on_heard(heard, lead);
+                pace.on_heard(last, heard, lead);
             }
             to_player.retain(|(at, ..)| *at > now);
         }
@@ -175,5 +202,18 @@ mod tests {
     fn the_delay_follows_a_way_that_changes() {
         assert!(steer(2_000, |now| if now < 600 { 12 } else { 2 }).0 <= 6);
         assert!(steer(2_000, |now| if now < 600 { 2 } else { 12 }).0 >= 24);
+    }
+
+    #[test]
+    fn what_piles_up_without_a_host_is_given_in_order_and_as_soon_as_usual() {
+        let mut pace = Pace::new();
+        for tick in 0..40_u8 {
+            // Pressed for a moment, twice.
+            pace.tick(10, &[u8::from(tick == 20 || tick == 30)]);
+        }
+        pace.begin_anew(12);
+        assert_eq!(pace.delay(12), 5);
+        let given: Vec<_> = pace.inputs.iter().map(|input| input[0]).collect();
+        assert_eq!(given, [0, 1, 0, 1, 0]);
     }
 }
