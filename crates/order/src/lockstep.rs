@@ -210,6 +210,15 @@ impl Lockstep {
         }
     }
 
+    /// The game is in the state that everything begins with, and goes on from there: a host's answer to [`Event::NoState`].
+    /// Anything else but a host without a state ignores it.
+    pub fn begin_anew(&mut self, now: Time) {
+        if self.is_host() && !self.has_state {
+            self.has_state = true;
+            self.act(now);
+        }
+    }
+
     /// A link to a member begins anew: what was under way on it may be lost.
     pub fn handle_linked(&mut self, now: Time, peer: PeerId) {
         match &mut self.role {

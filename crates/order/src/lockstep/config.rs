@@ -146,6 +146,9 @@ pub enum Event {
         /// The first field whose hash differs; `None` when one of the games does not have that state any more.
         field: Option<String>,
     },
+    /// At the host: nobody that it hears has a state of the game, since who had one is gone. It goes on when somebody comes
+    /// back who has one, or when the game begins anew by [`super::Lockstep::begin_anew`].
+    NoState,
     /// At the host: a member has other frames than this host, or none, and loads a state.
     Loads {
         /// The member.

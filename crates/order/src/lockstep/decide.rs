@@ -94,12 +94,13 @@ impl Lockstep {
 
     /// What changes in the next frame: who plays, and whose input is another one.
     fn next_changes(&mut self) -> FrameChanges {
+        let own = self.pace.take(self.log.last() + 1).unwrap_or_else(|| self.input.clone());
         let Role::Host(hosting) = &mut self.role else { return Vec::new() };
         let players = self.log.players();
         let mut inputs: SortedMap<SeatId, Option<Vec<u8>>> = SortedMap::new();
         for (peer, player) in self.members.iter().filter(|(_, player)| player.plays) {
             let input = match hosting.followers.get_mut(peer) {
-                None => Some(self.input.clone()),
+                None => Some(own.clone()),
                 Some(follower) => {
                     let input = follower.inputs.pop_front();
                     // Who has nothing to step yet does not begin to play.

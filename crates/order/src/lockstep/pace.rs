@@ -110,6 +110,15 @@ impl Pace {
         self.forget(last);
     }
 
+    /// A host's own input for the next frame, if it was given before it became host. It gives none ahead as one.
+    pub(super) fn take(&mut self, frame: u64) -> Option<Vec<u8>> {
+        while self.inputs.len() as u64 > (self.newest + 1).saturating_sub(frame) {
+            self.inputs.pop_front();
+        }
+        self.newest = self.newest.max(frame);
+        self.inputs.pop_front()
+    }
+
     fn forget(&mut self, last: u64) {
         let open = self.newest - last.max(self.heard).min(self.newest);
         while self.inputs.len() as u64 > open {

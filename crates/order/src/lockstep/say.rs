@@ -68,11 +68,12 @@ impl Lockstep {
         }
         if !self.has_state {
             // This host was joining. Who has the most frames gives it a state; another one is asked when that is gone.
-            if now >= *until || asked.is_none() || *asked != longest.map(|(_, peer)| peer) {
+            if now >= *until || *asked != longest.map(|(_, peer)| peer) {
                 *until = now + COLLECTS_FOR;
                 *asked = longest.map(|(_, peer)| peer);
-                if let Some(peer) = *asked {
-                    self.say(peer, Lane::SESSION, &LockstepMessage::Want(term));
+                match *asked {
+                    Some(peer) => self.say(peer, Lane::SESSION, &LockstepMessage::Want(term)),
+                    None => self.events.push_back(Event::NoState),
                 }
             }
             return;

@@ -5,7 +5,9 @@
 mod cost;
 mod desync;
 mod dice;
+mod hostile;
 mod hosts;
 mod joins;
+mod lives;
 mod steady;
 mod world;

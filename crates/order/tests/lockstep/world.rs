@@ -251,6 +251,9 @@ impl World {
             }
         }
         while let Some(event) = node.lockstep.poll_event() {
+            if event == Event::NoState {
+                node.lockstep.begin_anew(now);
+            }
             node.events.push(event);
         }
         let mut posted = Vec::new();
