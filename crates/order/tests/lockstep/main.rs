@@ -9,5 +9,6 @@ mod hostile;
 mod hosts;
 mod joins;
 mod lives;
+mod pacmen;
 mod steady;
 mod world;
