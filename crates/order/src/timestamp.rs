@@ -28,8 +28,9 @@
 //!
 //! // Ann sees something at 10 ms. It reaches Bo before he tells of what he saw at 5 ms.
 //! at_ann.send(ms(10), ms(10), b"the second")?;
-//! let message = at_ann.poll_transmit().expect("it goes to Bo").bytes;
-//! at_bo.handle_message(ms(20), ann, &message).expect("Ann breaks no rule");
+//! while let Some(transmit) = at_ann.poll_transmit() {
+//!     at_bo.handle_message(ms(20), ann, &transmit.bytes).expect("Ann breaks no rule");
+//! }
 //! at_bo.send(ms(20), ms(5), b"the first")?;
 //! assert_eq!(at_bo.poll_event(ms(20)), None);
 //!
@@ -240,12 +241,22 @@ impl TimeOrder {
     /// the survivors, so that all deliver the same of it.
     pub fn handle_view(&mut self, now: Time, members: &[PeerId]) {
         self.see_off(members);
-        for &peer in members.iter().filter(|&&peer| peer != self.me) {
+        let me = self.me;
+        for &peer in members.iter().filter(|&&peer| peer != me) {
             if self.peers.get(&peer).is_none_or(Peer::is_gone) {
-                self.peers.insert(peer, Peer::new(now));
+                self.peers.insert(peer, Peer::new(now, self.number));
+                self.begin(peer);
             }
         }
         self.drop_gone(now);
+    }
+
+    /// Says where what this peer says to another begins.
+    fn begin(&mut self, to: PeerId) {
+        let Some(peer) = self.peers.get(&to) else { return };
+        let mut bytes = Vec::new();
+        TimedMessage::Begin(peer.begins_behind).encode(&mut Writer::new(&mut bytes));
+        self.out.push_back(Transmit { to, bytes });
     }
 
     /// A link to a member begins anew: what was under way on it may be lost, and is sent again.
@@ -254,6 +265,7 @@ impl TimeOrder {
         let Some(linked) = self.peers.get_mut(&peer).filter(|peer| !peer.is_gone()) else { return };
         linked.begin_anew();
         self.out.retain(|transmit| transmit.to != peer);
+        self.begin(peer);
         let kept = core::mem::take(&mut self.kept);
         kept.iter().for_each(|message| self.send_to(peer, message));
         self.kept = kept;
@@ -277,6 +289,13 @@ impl TimeOrder {
             _ => CloseCode::Malformed,
         })?;
         match message {
+            TimedMessage::Begin(number) => {
+                if let Some(peer) = self.peers.get_mut(&from).filter(|peer| !peer.has_begun) {
+                    peer.newest = peer.newest.max(number);
+                    peer.has_begun = true;
+                }
+                Ok(())
+            }
             TimedMessage::Own(message) => self.on_own(now, from, message),
             TimedMessage::Gone { peer, more, messages } => {
                 self.on_gone(now, from, peer, (more, messages));

@@ -58,6 +58,8 @@ impl Timed {
 /// The body of TIMED.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimedMessage {
+    /// What the sender says to the receiver begins behind its message with this number.
+    Begin(u64),
     /// A message of the sender.
     Own(Timed),
     /// What the sender has received of a member that is gone.
@@ -74,11 +76,16 @@ pub enum TimedMessage {
 const OWN: u8 = 0;
 const GONE_MORE: u8 = 1;
 const GONE_LAST: u8 = 2;
+const BEGIN: u8 = 3;
 
 impl TimedMessage {
     /// Appends it.
     pub fn encode(&self, out: &mut Writer<'_>) {
         match self {
+            Self::Begin(number) => {
+                out.u8(BEGIN);
+                out.varint(*number);
+            }
             Self::Own(message) => {
                 out.u8(OWN);
                 message.encode_head(out);
@@ -108,6 +115,11 @@ impl TimedMessage {
                 return Err(DecodeError::TooLarge);
             }
             return Ok(Self::Own(Timed { time, number, bytes: bytes.to_vec() }));
+        }
+        if kind == BEGIN {
+            let number = reader.varint()?;
+            reader.end()?;
+            return Ok(Self::Begin(number));
         }
         if kind > GONE_LAST {
             return Err(DecodeError::Invalid);
@@ -152,7 +164,7 @@ mod tests {
         let own = TimedMessage::Own(message(u64::MAX));
         let gone =
             TimedMessage::Gone { peer: PeerId(9), more: true, messages: (1..40).map(message).collect() };
-        for told in [own, gone] {
+        for told in [TimedMessage::Begin(300), own, gone] {
             let mut bytes = Vec::new();
             told.encode(&mut Writer::new(&mut bytes));
             assert_eq!(TimedMessage::decode(&mut Reader::new(&bytes)), Ok(told));

@@ -69,7 +69,7 @@ impl TimeOrder {
         for message in messages {
             let Some(peer) = self.peers.get_mut(&id) else { return };
             // A sender's messages come in order, so all up to the newest one are here.
-            if message.number > peer.newest {
+            if peer.has_begun && message.number > peer.newest {
                 peer.keep(&message);
                 if !self.is_full(id, message.bytes.len()) {
                     self.hold(id, message);

@@ -22,6 +22,11 @@ pub(super) struct Peer {
     received: u64,
     /// The highest number of its messages that came.
     pub(super) newest: u64,
+    /// It has said where what it says to this peer begins. Of who has not, nothing is taken from others: they have messages
+    /// from before this peer came.
+    pub(super) has_begun: bool,
+    /// The number of this peer's last message before it came.
+    pub(super) begins_behind: u64,
     /// How many messages it was sent on the present link.
     pub(super) sent: u64,
     /// Its latest messages, which others might miss if it goes.
@@ -36,13 +41,15 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub(super) const fn new(now: Time) -> Self {
+    pub(super) const fn new(now: Time, begins_behind: u64) -> Self {
         Self {
             since: now,
             bound: Time::ZERO,
             promises: VecDeque::new(),
             received: 0,
             newest: 0,
+            has_begun: false,
+            begins_behind,
             sent: 0,
             recent: VecDeque::new(),
             passed: Vec::new(),

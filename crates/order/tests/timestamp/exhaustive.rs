@@ -193,14 +193,5 @@ fn every_schedule_of_up_to_three_messages_is_delivered_in_the_one_order() {
 #[test]
 fn every_schedule_of_four_messages_is_delivered_in_the_one_order() {
     // Of one sender any order of times; which sender has the lower id counts for equal ones.
-    explore_all(&[
-        &[5, 6, 7, 8],
-        &[8, 7, 6, 5],
-        &[6, 5, 8, 7],
-        &[7, 8, 5, 6],
-        &[5, 5, 5, 5],
-        &[6, 5, 6, 5],
-        &[5, 6, 6, 5],
-        &[6, 5, 5, 6],
-    ]);
+    explore_all(&[&[5, 6, 7, 8], &[8, 7, 6, 5], &[6, 5, 6, 5], &[5, 6, 6, 5]]);
 }

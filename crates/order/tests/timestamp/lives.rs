@@ -13,7 +13,7 @@ use crate::world::World;
 
 type Key = (Time, PeerId, u64);
 
-/// What was said, by whom, and who was a member then.
+/// What was said, by whom, and who was a member then and had been for long enough that all others could say so.
 type Said = BTreeMap<Key, Vec<PeerId>>;
 
 fn live(seed: u64) -> (World, Said) {
@@ -24,6 +24,7 @@ fn live(seed: u64) -> (World, Said) {
     (world.loss, world.interval) = (dice.roll(30), 8 + dice.roll(20));
     let mut said = Said::new();
     let mut next = 4;
+    let mut came: BTreeMap<PeerId, Time> = BTreeMap::new();
     world.run_to(300);
     for _ in 0..60 {
         let now = world.now.as_micros() / 1_000;
@@ -34,12 +35,15 @@ fn live(seed: u64) -> (World, Said) {
             let time = order.earliest().max(world.now + config.lookahead)
                 + Duration::from_micros(dice.roll(2) * dice.roll(30_000));
             let number = order.send(world.now, time, &[]).unwrap();
-            said.insert((time, from, number), world.members.clone());
+            let known =
+                |id: &PeerId| came.get(id).is_none_or(|&at| at + Duration::from_millis(150) < world.now);
+            said.insert((time, from, number), world.members.iter().copied().filter(known).collect());
         }
         match dice.roll(14) {
             0 if world.members.len() < 6 => {
                 world.add(PeerId(next));
                 world.members.push(PeerId(next));
+                came.insert(PeerId(next), world.now);
                 next += 1;
                 world.members.clone().into_iter().for_each(|id| world.tell(id));
             }
