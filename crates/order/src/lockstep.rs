@@ -95,7 +95,8 @@ const TOLD_AGAIN: Duration = Duration::from_millis(500);
 enum Role {
     /// It decides.
     Host(Hosting),
-    /// It gives its inputs, at `tick_at` the next; and tells a host that it has not heard of what it has, at `told_at` again.
+    /// It gives its inputs, at `tick_at` the next. A host that has not answered with frames it tells what it has, at
+    /// `told_at` again.
     Member { tick_at: Time, told_at: Time },
 }
 
@@ -205,8 +206,8 @@ impl Lockstep {
             hosting.await_members();
             self.role = Role::Host(hosting);
         } else {
-            self.role = Role::Member { tick_at: now, told_at: now + TOLD_AGAIN };
-            self.say_told();
+            self.role = Role::Member { tick_at: now, told_at: now };
+            self.say_told(now);
         }
     }
 
@@ -223,7 +224,7 @@ impl Lockstep {
     pub fn handle_linked(&mut self, now: Time, peer: PeerId) {
         match &mut self.role {
             Role::Host(hosting) => hosting.begin_anew(peer),
-            Role::Member { .. } if peer == self.host => self.say_told(),
+            Role::Member { .. } if peer == self.host => self.say_told(now),
             Role::Member { .. } => (),
         }
         self.act(now);

@@ -136,7 +136,7 @@ pub enum Event {
 pub struct Transmit {
     /// For whom.
     pub to: PeerId,
-    /// The body of TIMED (PROTOCOL §4.15).
+    /// The body of TIMED (PROTOCOL §4.14).
     pub bytes: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! Lockstep: the inputs of players, the frames that the host makes of them, and what keeps members alike (PROTOCOL §4.16).
+//! Lockstep: the inputs of players, the frames that the host makes of them, and what keeps members alike (PROTOCOL §4.15).
 //!
 //! A frame is told as what changes in it: nearly all inputs of nearly all frames are those of the frame before.
 

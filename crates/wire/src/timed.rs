@@ -1,4 +1,4 @@
-//! Messages in time-stamp order, and the promises that let them be delivered (PROTOCOL §4.15).
+//! Messages in time-stamp order, and the promises that let them be delivered (PROTOCOL §4.14).
 
 use crate::limits::{MESSAGE_MAX, TIMED_HELD_MAX, TIMED_MAX};
 use crate::{DecodeError, PeerId, Reader, Time, Writer};

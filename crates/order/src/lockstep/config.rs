@@ -156,7 +156,7 @@ pub enum Event {
     },
 }
 
-/// Bytes for another member: the body of LOCKSTEP (PROTOCOL §4.16).
+/// Bytes for another member: the body of LOCKSTEP (PROTOCOL §4.15).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
     /// For whom.

@@ -186,8 +186,9 @@ impl Lockstep {
         let Standing::InStep { known } = &mut follower.standing else { return };
         let newest = samovar_wire::link_frame::expand(heard.newest, last);
         let has = newest.saturating_add_signed(-i64::from(heard.ahead));
-        // Packets overtake each other; and nobody has frames that were not decided.
-        if heard.term != self.term || newest < follower.newest || has > last {
+        // Packets overtake each other; nobody has frames that were not decided, or gives inputs so far ahead.
+        let is_far = newest > last + 1 + LOCKSTEP_RUN_MAX as u64;
+        if heard.term != self.term || newest < follower.newest || has > last || is_far {
             return;
         }
         follower.newest = newest;

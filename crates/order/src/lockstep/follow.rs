@@ -4,7 +4,7 @@ use samovar_wire::lockstep::{Datagram, FrameChanges, LockstepMessage, Run};
 use samovar_wire::{CloseCode, DecodeError, Lane, PeerId, Reader, Term, Time, Writer};
 
 use super::decide::Heard;
-use super::{Lockstep, Role, TOLD_AGAIN, Transmit};
+use super::{Lockstep, Role, Transmit};
 
 /// Ticks that a member makes up for at once when it was late.
 const BEHIND_MAX: u64 = 4;
@@ -74,16 +74,19 @@ impl Lockstep {
             *tick_at += tick;
             ticks += 1;
         }
+        let has_answer = *told_at == Time::FAR;
         if *told_at <= now {
             // The host may not have known yet that it is one.
-            *told_at = now + TOLD_AGAIN;
-            self.say_told();
+            self.say_told(now);
         }
         if !self.has_state || !self.members.contains_key(&self.me) {
             return;
         }
         (0..ticks).for_each(|_| self.pace.tick(self.log.last(), &self.input));
-        self.send_inputs();
+        // Before, the host does not know yet whether both have the same frames, and takes nothing.
+        if has_answer {
+            self.send_inputs();
+        }
     }
 
     fn send_inputs(&mut self) {
@@ -123,8 +126,10 @@ impl Lockstep {
                 return Err(CloseCode::Malformed);
             }
         }
-        if let Role::Member { told_at, .. } = &mut self.role {
-            *told_at = Time::FAR;
+        if let Role::Member { told_at, .. } = &mut self.role
+            && core::mem::replace(told_at, Time::FAR) != Time::FAR
+        {
+            self.pace.resume(self.log.last());
         }
         self.pace.on_heard(self.log.last(), last.saturating_add_signed(i64::from(lead)), lead);
         Ok(())

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use samovar_wire::limits::LOCKSTEP_RUN_MAX;
 use samovar_wire::lockstep::{Change, FieldHash, FrameChanges};
 use samovar_wire::{Duration, PeerId, SeatId, SortedMap, SortedSet, Time};
 
@@ -84,12 +83,12 @@ impl Follower {
         }
     }
 
-    /// Takes inputs up to the frame `newest`; of what is decided or known it takes nothing. They are ignored as a whole
+    /// Takes inputs up to the frame `newest`, which is not far ahead; of what is decided or known it takes nothing. They are ignored as a whole
     /// when they are not what a member says.
     pub(super) fn take(&mut self, decided: u64, newest: u64, frames: Vec<FrameChanges>) {
         let first = newest + 1 - (frames.len() as u64).min(newest);
         let known = self.heard.max(decided);
-        if newest > decided + 1 + LOCKSTEP_RUN_MAX as u64 || first > known + 1 {
+        if first > known + 1 {
             return;
         }
         let mut input = None;

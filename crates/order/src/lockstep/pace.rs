@@ -41,6 +41,8 @@ pub(super) struct Pace {
     /// How far ahead inputs were given when the host was heard last.
     usual: u64,
     has_begun: bool,
+    /// The host of this term was told some.
+    is_told: bool,
 }
 
 impl Pace {
@@ -56,6 +58,7 @@ impl Pace {
             settled: 0,
             usual: AHEAD_FIRST,
             has_begun: false,
+            is_told: false,
         }
     }
 
@@ -79,6 +82,16 @@ impl Pace {
         let more = usual.saturating_sub(inputs.len() as u64).min(AHEAD_MAX) as u32;
         let settled = newest + u64::from(more);
         *self = Self { newest, inputs, more, settled, usual, has_begun: self.has_begun, ..Self::new() };
+    }
+
+    /// The host goes on behind `last`, or a state was loaded that does. What the host was told already for a frame is not
+    /// told anew for another one: it may still be on its way, and would be taken for later than what is said now.
+    pub(super) fn resume(&mut self, last: u64) {
+        if self.is_told {
+            self.heard = 0;
+        } else {
+            self.begin_anew(last);
+        }
     }
 
     /// How many frames the input is ahead of the last one that is known.
@@ -148,7 +161,8 @@ impl Pace {
     }
 
     /// The inputs that the host may not have, of a seat; the newest frame that has room.
-    pub(super) fn run(&self, seat: SeatId) -> (Run, u64) {
+    pub(super) fn run(&mut self, seat: SeatId) -> (Run, u64) {
+        self.is_told = true;
         let mut run = Run::new();
         let first = self.newest - self.inputs.len() as u64;
         let mut before = None;

@@ -10,8 +10,11 @@ use super::log::Log;
 use super::{Event, Lockstep, Players, Request, Role, StateError, TOLD_AGAIN};
 
 impl Lockstep {
-    /// Tells the host what this member has.
-    pub(super) fn say_told(&mut self) {
+    /// Tells the host what this member has. Until the host answers with frames the member says nothing else.
+    pub(super) fn say_told(&mut self, now: Time) {
+        if let Role::Member { told_at, .. } = &mut self.role {
+            *told_at = now + TOLD_AGAIN;
+        }
         let told = if self.has_state {
             let last = self.log.last();
             let digest = self.log.digest_at(last).unwrap_or_default();
@@ -183,11 +186,8 @@ impl Lockstep {
         if self.is_host() {
             self.end_collecting(now);
         } else {
-            self.pace.begin_anew(frame);
-            self.say_told();
-            if let Role::Member { told_at, .. } = &mut self.role {
-                *told_at = now + TOLD_AGAIN;
-            }
+            self.pace.resume(frame);
+            self.say_told(now);
         }
     }
 }
