@@ -33,7 +33,7 @@ use samovar_wire::{DecodeError, PeerId, SortedMap, SortedSet};
 
 use crate::order::{Delivery, Event, SendError, Transmit, UNSTABLE_BYTES_MAX, UNSTABLE_MAX, View, ViewId};
 use early::Early;
-use flush::Flush;
+use flush::{Admission, Flush};
 pub(crate) use receive::blame;
 use stream::Stream;
 
@@ -93,7 +93,7 @@ pub(crate) struct Turn {
 }
 
 /// The present epoch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Epoch {
     /// From 1; 0 while this peer is in none.
     number: u64,
@@ -108,7 +108,7 @@ struct Epoch {
 }
 
 /// The epoch before, for those who have not heard yet that it ended.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Past {
     number: u64,
     owners: Vec<PeerId>,
@@ -127,10 +127,12 @@ struct Mate {
     told_safe: u64,
     /// Its link is new, and it has not said yet what it lacks.
     is_paused: bool,
+    /// It was told on this link which epoch this peer is in.
+    is_opened: bool,
 }
 
 /// One member's part in the group.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Group<R> {
     me: PeerId,
     pub(crate) rule: R,
@@ -142,9 +144,12 @@ pub(crate) struct Group<R> {
     past: Option<Past>,
     mates: SortedMap<PeerId, Mate>,
     flush: Flush,
+    admission: Admission,
     /// How the epoch ends, once this is certain.
     ending: Option<Install>,
     early: Early,
+    /// The epoch of what each peer says on its link, as it said last.
+    lanes: SortedMap<PeerId, u64>,
     /// What was sent while no epoch is open.
     waiting: VecDeque<Vec<u8>>,
     waiting_bytes: usize,
@@ -173,8 +178,10 @@ impl<R: Rule> Group<R> {
             past: None,
             mates: SortedMap::new(),
             flush: Flush::default(),
+            admission: Admission::default(),
             ending: None,
             early: Early::default(),
+            lanes: SortedMap::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             safe: 0,
@@ -197,6 +204,7 @@ impl<R: Rule> Group<R> {
             self.known.extend(former.members);
         }
         self.flush = Flush::default();
+        self.admission = Admission::default();
         self.begin_flush();
         self.settle();
     }
@@ -207,10 +215,11 @@ impl<R: Rule> Group<R> {
             self.epoch.streams[at].is_asked = false;
         }
         if let Some(mate) = self.mates.get_mut(&peer) {
-            mate.is_paused = true;
+            (mate.is_paused, mate.is_opened) = (true, false);
         }
-        let is_member = self.told.as_ref().is_some_and(|told| told.members.binary_search(&peer).is_ok());
-        if is_member && peer != self.me {
+        self.lanes.remove(&peer);
+        // Also when this peer knows of no view yet: the other one may, and waits to hear what is lacking.
+        if peer != self.me {
             self.send_report(peer, true);
         }
     }

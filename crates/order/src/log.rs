@@ -56,7 +56,7 @@ const fn decode_flags(flags: u8) -> Result<bool, DecodeError> {
 }
 
 /// Entries have their turns in the order of the log.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Reading {
     me: PeerId,
     delivers_own: bool,
@@ -95,7 +95,7 @@ impl Rule for Reading {
 }
 
 /// What this peer said and has not seen in the log.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     number: u64,
     is_stable: bool,
@@ -103,7 +103,7 @@ struct Pending {
 }
 
 /// A message at the host, without a place yet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Arrival {
     origin: PeerId,
     number: u64,
@@ -122,7 +122,7 @@ struct Submissions {
 }
 
 /// One member's part.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Log {
     me: PeerId,
     group: Group<Reading>,

@@ -25,7 +25,7 @@ use crate::log::{Log, order_by_log};
 use crate::order::{Event, Order, SendError, Transmit, View};
 
 /// One member's part in a total and causal order. It is delivered its own messages in their places.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Total(Log);
 
 impl Total {

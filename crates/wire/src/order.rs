@@ -117,15 +117,9 @@ pub struct Install {
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// The next item of the sender's own stream, in as few bytes as it takes.
-    Item {
-        /// The epoch, modulo 4.
-        epoch: u8,
-        /// The item's number, modulo 32.
-        number: u8,
-        /// The item.
-        item: &'a [u8],
-    },
+    /// The next item of the sender's own stream, in as few bytes as it takes: its number, modulo 128, and the item. It
+    /// is of the epoch of the last [`Frame::Items`] before it on the same link.
+    Item(u8, &'a [u8]),
     /// Items of the sender's own stream, and up to which of them enough members hold it that it cannot be lost.
     Items(u64, Run<'a>),
     /// What the sender has.
@@ -148,7 +142,7 @@ const INSTALL: u8 = 0x84;
 const SUBMIT: u8 = 0x85;
 
 /// Of the number of an item, in a frame of its own.
-pub const NUMBER_BITS: u32 = 5;
+pub const NUMBER_BITS: u32 = 7;
 
 fn encode_counts(counts: &[u64], out: &mut Writer<'_>) {
     out.u8(counts.len() as u8);
@@ -235,8 +229,8 @@ impl Install {
 impl<'a> Frame<'a> {
     /// The frame of one item of the sender's own stream.
     #[must_use]
-    pub const fn item(epoch: u64, number: u64, item: &'a [u8]) -> Self {
-        Self::Item { epoch: (epoch % 4) as u8, number: (number % (1 << NUMBER_BITS)) as u8, item }
+    pub const fn item(number: u64, item: &'a [u8]) -> Self {
+        Self::Item((number % (1 << NUMBER_BITS)) as u8, item)
     }
 
     /// The bytes of the frame.
@@ -245,8 +239,8 @@ impl<'a> Frame<'a> {
         let mut bytes = Vec::new();
         let mut out = Writer::new(&mut bytes);
         match self {
-            Self::Item { epoch, number, item } => {
-                out.u8((epoch & 3) << NUMBER_BITS | number & ((1 << NUMBER_BITS) - 1));
+            Self::Item(number, item) => {
+                out.u8(number & !ITEMS);
                 out.bytes(item);
             }
             Self::Items(safe, run) => {
@@ -286,13 +280,12 @@ impl<'a> Frame<'a> {
     pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let frame = match reader.u8()? {
-            head @ 0..ITEMS => {
-                let (epoch, number) = (head >> NUMBER_BITS, head & ((1 << NUMBER_BITS) - 1));
+            number @ 0..ITEMS => {
                 let item = reader.rest();
                 if item.len() > ITEM_MAX {
                     return Err(DecodeError::TooLarge);
                 }
-                Self::Item { epoch, number, item }
+                Self::Item(number, item)
             }
             ITEMS => Self::Items(reader.varint()?, Run::decode(&mut reader)?),
             REPORT => Self::Report(Report::decode(&mut reader)?),

@@ -17,7 +17,7 @@ const MESSAGE: u8 = 0;
 const END: u8 = 1;
 
 /// When a round is over.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Rounds {
     members: Vec<PeerId>,
     me: Option<usize>,
@@ -100,7 +100,7 @@ impl Rule for Rounds {
 ///
 /// Each member calls [`Order::flush`] regularly, once per tick: that ends its round if it said something or others
 /// wait for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Barrier(Group<Rounds>);
 
 impl Barrier {

@@ -10,7 +10,7 @@ use crate::log::{Log, order_by_log};
 use crate::order::{Event, Order, SendError, Transmit, View};
 
 /// One member's part in a causal order by a central dispatcher, the host. A member is not delivered its own messages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dispatcher(Log);
 
 impl Dispatcher {

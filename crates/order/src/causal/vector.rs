@@ -15,7 +15,7 @@ use crate::group::{Group, Rule, Turn};
 use crate::order::{Delivery, Event, Order, SendError, Transmit, View, check_size};
 
 /// The two rules.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Clocks {
     members: Vec<PeerId>,
     me: Option<usize>,
@@ -88,7 +88,7 @@ impl Rule for Clocks {
 /// One member's part in a causal order by vector time stamps. A member is not delivered its own messages.
 ///
 /// An incoming message costs in proportion to the members; a stamp takes about two bits for each.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Vector(Group<Clocks>);
 
 impl Vector {

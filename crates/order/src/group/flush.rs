@@ -7,13 +7,20 @@ use super::{Epoch, Group, Mate, Past, Rule, Stream};
 use crate::order::{Event, View};
 
 /// What a host has heard since it was told of the newest view, and whom it has asked what.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Flush {
     reports: SortedMap<PeerId, Report>,
     /// Who was asked for an epoch that this peer does not know.
     asked_up: Option<PeerId>,
     /// Streams, by their places, and whom they were asked of.
     wanted: SortedSet<(usize, PeerId)>,
+}
+
+/// At the host: who waits to be let into the present epoch, and for whom.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Admission {
+    awaited: SortedSet<PeerId>,
+    newcomers: Vec<PeerId>,
 }
 
 impl Flush {
@@ -74,8 +81,10 @@ impl<R: Rule> Group<R> {
             |group: &Self, peer: PeerId| group.flush.reports.get(&peer).map_or(0, |report| report.epoch);
         let top = expected.iter().map(|&peer| epoch_of(self, peer)).max().unwrap_or(0);
         if top > self.epoch.number {
-            let holder = expected.iter().copied().find(|&peer| epoch_of(self, peer) == top);
-            if let Some(holder) = holder.filter(|_| self.flush.asked_up.is_none()) {
+            // Step by step: who is one epoch behind the others needs what this peer learns on its way.
+            let ahead = expected.iter().map(|&peer| (epoch_of(self, peer), peer));
+            let ahead = ahead.filter(|&(epoch, _)| epoch > self.epoch.number && epoch + 1 >= top).min();
+            if let Some((_, holder)) = ahead.filter(|_| self.flush.asked_up.is_none()) {
                 self.flush.asked_up = Some(holder);
                 self.send_report(holder, false);
             }
@@ -141,30 +150,54 @@ impl<R: Rule> Group<R> {
             cut: Some(cut),
         };
         let me = self.me;
-        for &peer in told.members.iter().filter(|&&peer| peer != me) {
-            let counts =
-                self.flush.reports.get(&peer).filter(|_| here.contains(&peer)).map(|r| r.counts.clone());
-            let is_here = counts.is_some();
-            for (at, count) in counts.into_iter().flatten().enumerate() {
-                let last = install.cut.as_ref().map_or(0, |cut| cut[at]);
+        let (survivors, newcomers): (Vec<_>, Vec<_>) =
+            told.members.iter().copied().filter(|&peer| peer != me).partition(|peer| here.contains(peer));
+        for &peer in &survivors {
+            let counts = self.flush.reports.get(&peer).map(|report| report.counts.clone());
+            let cuts = install.cut.iter().flatten();
+            for (at, (count, &last)) in counts.into_iter().flatten().zip(cuts).enumerate() {
                 self.fill(peer, self.epoch.number, self.epoch.owners[at], (count + 1, last));
             }
-            let cut = install.cut.clone().filter(|_| is_here);
-            self.push(peer, &Frame::Install(Install { cut, ..install.clone() }));
+            self.push(peer, &Frame::Install(install.clone()));
         }
+        self.admission = Admission { awaited: survivors.into_iter().collect(), newcomers };
         self.ending = Some(install);
+    }
+
+    /// A member is in the present epoch. When all are who were in the former one, newcomers may come, too: were they
+    /// let in earlier, and all others lost who know how the former one ended, they could not tell those who do not.
+    pub(super) fn confirm(&mut self, peer: PeerId) {
+        self.admission.awaited.remove(&peer);
+        self.admit();
+    }
+
+    pub(super) fn admit(&mut self) {
+        if !self.admission.awaited.is_empty() || self.is_frozen() {
+            return;
+        }
+        for newcomer in core::mem::take(&mut self.admission.newcomers) {
+            self.install_at(newcomer, None);
+        }
+    }
+
+    /// Tells somebody of the present epoch, and how the former one ended if it was in that.
+    fn install_at(&mut self, peer: PeerId, cut: Option<Vec<u64>>) {
+        let Epoch { number: epoch, view, host: Some(host), ref members, .. } = self.epoch else { return };
+        let install = Install { epoch, view, host, members: members.clone(), cut };
+        self.push(peer, &Frame::Install(install));
     }
 
     /// Whether somebody can be told how the epoch before this one ended.
     fn can_bring(&self, peer: PeerId, epoch: u64) -> bool {
         let is_kept = self.past.as_ref().is_some_and(|past| past.number == epoch);
-        is_kept && self.epoch.members.binary_search(&peer).is_ok()
+        is_kept && (self.has_member(peer) || self.is_told_host(peer))
     }
 
     /// Brings who is behind to this epoch: with all that it lacks of the former one, or without.
     pub(super) fn bring(&mut self, peer: PeerId, report: &Report) {
-        let Some(host) = self.epoch.host else { return };
-        let (epoch, view, members) = (self.epoch.number, self.epoch.view, self.epoch.members.clone());
+        if self.admission.newcomers.contains(&peer) {
+            return;
+        }
         let past = self.past.as_ref().filter(|past| past.streams.len() == report.counts.len());
         let missing = past.filter(|_| self.can_bring(peer, report.epoch)).map(|past| {
             let missing = past.owners.iter().zip(report.counts.iter().zip(&past.cut));
@@ -175,7 +208,7 @@ impl<R: Rule> Group<R> {
         for (owner, numbers) in missing.into_iter().flatten() {
             self.fill(peer, report.epoch, owner, numbers);
         }
-        self.push(peer, &Frame::Install(Install { epoch, view, host, members, cut }));
+        self.install_at(peer, cut);
     }
 
     /// A host that was in no epoch, or left behind, ends the others' for them: it holds what they may lack.
@@ -184,11 +217,7 @@ impl<R: Rule> Group<R> {
             self.events.push_back(Event::Behind);
         }
         let owners = owners::<R>(&install);
-        let least = |at| {
-            let reports = self.flush.reports.values().filter(|report| report.epoch == install.epoch);
-            reports.filter_map(|report| report.counts.get(at)).copied().min().unwrap_or(0)
-        };
-        let streams = (0..owners.len()).map(|at| Stream::starting_behind(least(at))).collect();
+        let streams = self.shell_streams(&install, owners.len());
         self.rule.begin(&owners, None);
         self.past = None;
         self.mates.clear();
@@ -199,11 +228,31 @@ impl<R: Rule> Group<R> {
         self.evaluate();
     }
 
+    /// The streams of an epoch that this peer was not in: from where somebody lacks them. Who has still to come to that
+    /// epoch lacks everything, and so everything is still kept.
+    fn shell_streams(&self, install: &Install, owners: usize) -> Vec<Stream> {
+        let reports = &self.flush.reports;
+        let comes = |peer, report: &Report| {
+            report.epoch + 1 == install.epoch && install.members.binary_search(peer).is_ok()
+        };
+        let is_coming = reports.iter().any(|(peer, report)| comes(peer, report));
+        let least = |at: usize| {
+            let there = reports.values().filter(|report| report.epoch == install.epoch);
+            there.filter_map(|report| report.counts.get(at)).copied().min().unwrap_or(0)
+        };
+        (0..owners).map(|at| Stream::starting_behind(if is_coming { 0 } else { least(at) })).collect()
+    }
+
     /// The next epoch: everything of the former one had its turn.
     pub(super) fn begin_epoch(&mut self, install: Install) {
         let owners = owners::<R>(&install);
-        let streams = vec![Stream::default(); owners.len()];
-        let is_behind = install.cut.is_none() && self.epoch.number > 0 && !self.epoch.is_shell;
+        let is_shell = install.members.binary_search(&self.me).is_err();
+        let streams = if is_shell {
+            self.shell_streams(&install, owners.len())
+        } else {
+            vec![Stream::default(); owners.len()]
+        };
+        let is_behind = (install.cut.is_none() || is_shell) && self.epoch.number > 0 && !self.epoch.is_shell;
         let Install { epoch, view, host, members, cut } = install;
         let me = owners.binary_search(&self.me).ok();
         self.rule.begin(&owners, me);
@@ -211,7 +260,7 @@ impl<R: Rule> Group<R> {
         self.mates = members.iter().filter(|&&peer| peer != self.me).map(mate).collect();
         self.known = members.iter().copied().chain(self.known_beyond(view)).collect();
         let host = Some(host);
-        let next = Epoch { number: epoch, view, host, members, owners, streams, is_shell: false };
+        let next = Epoch { number: epoch, view, host, members, owners, streams, is_shell };
         let former = core::mem::replace(&mut self.epoch, next);
         self.past = cut.filter(|_| former.number > 0).map(|cut| {
             let Epoch { number, owners, mut streams, .. } = former;
@@ -223,14 +272,18 @@ impl<R: Rule> Group<R> {
         self.flush.asked_up = None;
         self.flush.wanted = SortedSet::new();
         self.events.extend(is_behind.then_some(Event::Behind));
-        self.events.push_back(Event::View(view));
-        for (from, frame) in self.early.take() {
-            let result = self.hear(from, &frame);
+        self.events.extend((!is_shell).then_some(Event::View(view)));
+        for (from, frame) in self.early.take(epoch) {
+            let result = self.hear_items(from, epoch, &frame);
             self.events.extend(result.err().map(|code| Event::Broke(from, code)));
         }
         if self.is_frozen() {
             self.begin_flush();
         } else {
+            if let Some(host) = self.epoch.host.filter(|&host| host != self.me) {
+                self.send_report(host, false);
+            }
+            self.admit();
             self.say_what_waited();
         }
     }

@@ -1,19 +1,12 @@
 //! What others say.
 
+use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::order::{Frame, Install, NUMBER_BITS, Report, Run, Want};
 use samovar_wire::{CloseCode, DecodeError, PeerId};
 
 use super::stream::Arrival;
 use super::{Group, Rule};
 use crate::order::UNSTABLE_MAX;
-
-/// What a frame means to a peer in its own epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Age {
-    Past,
-    Present,
-    Future,
-}
 
 /// Nobody has more of a stream than this above what another member has: its owner waits for all.
 const AHEAD_MAX: u64 = 4 * UNSTABLE_MAX as u64;
@@ -44,16 +37,15 @@ impl<R: Rule> Group<R> {
             return Ok(());
         }
         match frame {
-            Frame::Item { epoch, number, item } => match self.age_of_tag(epoch) {
-                Age::Past => Ok(()),
-                Age::Future => self.early.keep(from, bytes),
-                Age::Present => self.on_own_item(from, number, item),
+            Frame::Item(..) => match self.lanes.get(&from) {
+                Some(&epoch) => self.hear_items(from, epoch, bytes),
+                // From before the link was renewed; it is sent again.
+                None => Ok(()),
             },
-            Frame::Items(safe, run) => match self.age(run.epoch) {
-                Age::Past => Ok(()),
-                Age::Future => self.early.keep(from, bytes),
-                Age::Present => self.on_own_items(from, safe, &run),
-            },
+            Frame::Items(_, run) => {
+                self.open_lane(from, run.epoch);
+                self.hear_items(from, run.epoch, bytes)
+            }
             Frame::Fill(owner, run) => self.on_fill(from, owner, &run),
             Frame::Report(report) => self.on_report(from, report),
             Frame::Want(want) => self.on_want(from, want),
@@ -62,44 +54,42 @@ impl<R: Rule> Group<R> {
         }
     }
 
-    const fn age(&self, epoch: u64) -> Age {
-        if epoch < self.epoch.number {
-            Age::Past
-        } else if epoch == self.epoch.number && epoch > 0 {
-            Age::Present
-        } else {
-            Age::Future
+    /// What a peer says from now on is of this epoch.
+    fn open_lane(&mut self, from: PeerId, epoch: u64) {
+        if self.lanes.len() >= 4 * MEMBERS_MAX {
+            let (epoch, told) = (&self.epoch, &self.told);
+            let is_told =
+                |peer: &PeerId| told.as_ref().is_some_and(|told| told.members.binary_search(peer).is_ok());
+            self.lanes.retain(|peer, _| epoch.members.binary_search(peer).is_ok() || is_told(peer));
         }
+        self.lanes.insert(from, epoch);
     }
 
-    /// Two members are never more than one epoch apart, so that two bits tell.
-    const fn age_of_tag(&self, tag: u8) -> Age {
-        match (tag as u64 + 4 - self.epoch.number % 4) % 4 {
-            _ if self.epoch.number == 0 => Age::Future,
-            0 => Age::Present,
-            1 => Age::Future,
-            _ => Age::Past,
+    /// A frame with items of their owner.
+    pub(super) fn hear_items(&mut self, from: PeerId, epoch: u64, bytes: &[u8]) -> Result<(), CloseCode> {
+        if epoch > self.epoch.number {
+            return self.early.keep(from, epoch, bytes);
         }
-    }
-
-    fn on_own_item(&mut self, from: PeerId, number: u8, item: &[u8]) -> Result<(), CloseCode> {
-        let Some(at) = self.owner(from) else { return Ok(()) };
-        let next = self.epoch.streams[at].received() + 1;
-        let (modulus, half) = (1_u64 << NUMBER_BITS, 1_u64 << (NUMBER_BITS - 1));
-        let ahead = (u64::from(number) + modulus - next % modulus) % modulus;
-        let number = if ahead < half { next + ahead } else { (next + ahead).saturating_sub(modulus) };
-        self.accept(at, number, item)
-    }
-
-    fn on_own_items(&mut self, from: PeerId, safe: u64, run: &Run<'_>) -> Result<(), CloseCode> {
-        let Some(at) = self.owner(from) else { return Ok(()) };
-        for (number, item) in run.items() {
-            self.accept(at, number, item)?;
+        let Some(at) = self.owner(from).filter(|_| epoch == self.epoch.number) else { return Ok(()) };
+        match Frame::decode(bytes).map_err(blame)? {
+            Frame::Item(number, item) => {
+                let next = self.epoch.streams[at].received() + 1;
+                let (modulus, half) = (1_u64 << NUMBER_BITS, 1_u64 << (NUMBER_BITS - 1));
+                let ahead = (u64::from(number) + modulus - next % modulus) % modulus;
+                let number = if ahead < half { next + ahead } else { (next + ahead).saturating_sub(modulus) };
+                self.accept(at, number, item)
+            }
+            Frame::Items(safe, run) => {
+                for (number, item) in run.items() {
+                    self.accept(at, number, item)?;
+                }
+                if R::ONE_STREAM {
+                    self.safe = self.safe.max(safe);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
         }
-        if R::ONE_STREAM {
-            self.safe = self.safe.max(safe);
-        }
-        Ok(())
     }
 
     /// Items of somebody's stream: the host's word counts, and that of whom this peer asked.
@@ -144,6 +134,7 @@ impl<R: Rule> Group<R> {
         if is_present {
             self.check_counts(&report)?;
             self.learn(from, &report);
+            self.confirm(from);
         }
         if let Some(mate) = self.mates.get_mut(&from).filter(|_| report.again) {
             let own = self.epoch.owners.binary_search(&self.me).ok();
@@ -217,7 +208,10 @@ impl<R: Rule> Group<R> {
             }
             return Ok(());
         };
-        if !is_member || install.epoch != self.epoch.number + 1 || self.epoch.number == 0 {
+        if !(is_member || self.is_told_host(self.me))
+            || install.epoch != self.epoch.number + 1
+            || self.epoch.number == 0
+        {
             return Ok(());
         }
         let streams = &self.epoch.streams;

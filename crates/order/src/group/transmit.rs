@@ -70,11 +70,11 @@ impl<R: Rule> Group<R> {
             }
             let run = Run { epoch, first, encoded: &encoded };
             let frame = match stream.item(first) {
-                Some(item) if end == first && !R::ONE_STREAM => Frame::item(epoch, first, item),
+                Some(item) if end == first && mate.is_opened && !R::ONE_STREAM => Frame::item(first, item),
                 _ => Frame::Items(safe, run),
             };
             self.outbox.push_back(Transmit { to, bytes: frame.to_bytes() });
-            (mate.sent, mate.told_safe) = (end, safe);
+            (mate.sent, mate.told_safe, mate.is_opened) = (end, safe, true);
         }
         if mate.told_safe < safe.min(last_urgent) {
             mate.told_safe = safe;
