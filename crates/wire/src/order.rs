@@ -110,6 +110,8 @@ pub struct Install {
     pub host: PeerId,
     /// The members of that view, in ascending order.
     pub members: Vec<PeerId>,
+    /// The epoch that the receiver said it is in: an answer to what it said before is recognised.
+    pub asked: u64,
     /// How many items of each stream of the former epoch count; `None` for who was not in it.
     pub cut: Option<Vec<u64>>,
 }
@@ -204,6 +206,7 @@ impl Install {
         out.u32(self.host.0);
         out.u8(self.members.len() as u8);
         self.members.iter().for_each(|peer| out.u32(peer.0));
+        out.varint(self.asked);
         out.u8(self.cut.is_some().into());
         if let Some(cut) = &self.cut {
             encode_counts(cut, out);
@@ -219,10 +222,11 @@ impl Install {
             return Err(DecodeError::TooLarge);
         }
         let members: Vec<_> = (0..count).map(|_| reader.u32().map(PeerId)).collect::<Result<_, _>>()?;
+        let asked = reader.varint()?;
         let cut = if decode_bool(reader)? { Some(decode_counts(reader)?) } else { None };
         let is_valid =
             epoch > 0 && members.is_sorted_by(|a, b| a < b) && members.binary_search(&host).is_ok();
-        if is_valid { Ok(Self { epoch, view, host, members, cut }) } else { Err(DecodeError::Invalid) }
+        if is_valid { Ok(Self { epoch, view, host, members, asked, cut }) } else { Err(DecodeError::Invalid) }
     }
 }
 

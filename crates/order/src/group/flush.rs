@@ -147,6 +147,7 @@ impl<R: Rule> Group<R> {
             view: told.id,
             host: self.me,
             members: told.members.clone(),
+            asked: self.epoch.number,
             cut: Some(cut),
         };
         let me = self.me;
@@ -176,14 +177,14 @@ impl<R: Rule> Group<R> {
             return;
         }
         for newcomer in core::mem::take(&mut self.admission.newcomers) {
-            self.install_at(newcomer, None);
+            self.install_at(newcomer, 0, None);
         }
     }
 
     /// Tells somebody of the present epoch, and how the former one ended if it was in that.
-    fn install_at(&mut self, peer: PeerId, cut: Option<Vec<u64>>) {
+    fn install_at(&mut self, peer: PeerId, asked: u64, cut: Option<Vec<u64>>) {
         let Epoch { number: epoch, view, host: Some(host), ref members, .. } = self.epoch else { return };
-        let install = Install { epoch, view, host, members: members.clone(), cut };
+        let install = Install { epoch, view, host, members: members.clone(), asked, cut };
         self.push(peer, &Frame::Install(install));
     }
 
@@ -208,7 +209,7 @@ impl<R: Rule> Group<R> {
         for (owner, numbers) in missing.into_iter().flatten() {
             self.fill(peer, report.epoch, owner, numbers);
         }
-        self.install_at(peer, cut);
+        self.install_at(peer, report.epoch, cut);
     }
 
     /// A host that was in no epoch, or left behind, ends the others' for them: it holds what they may lack.
@@ -253,7 +254,7 @@ impl<R: Rule> Group<R> {
             vec![Stream::default(); owners.len()]
         };
         let is_behind = (install.cut.is_none() || is_shell) && self.epoch.number > 0 && !self.epoch.is_shell;
-        let Install { epoch, view, host, members, cut } = install;
+        let Install { epoch, view, host, members, cut, .. } = install;
         let me = owners.binary_search(&self.me).ok();
         self.rule.begin(&owners, me);
         let mate = |&peer: &PeerId| (peer, Mate { is_paused: self.is_paused(peer), ..Mate::default() });

@@ -130,6 +130,10 @@ impl<R: Rule> Group<R> {
     }
 
     fn on_report(&mut self, from: PeerId, report: Report) -> Result<(), CloseCode> {
+        let is_told = self.told.as_ref().is_some_and(|told| told.members.binary_search(&from).is_ok());
+        if !is_told && !self.has_member(from) {
+            return Ok(()); // Who is gone may have been in an epoch of the same number, with others.
+        }
         let is_present = report.epoch == self.epoch.number && report.epoch > 0;
         if is_present {
             self.check_counts(&report)?;
@@ -142,8 +146,7 @@ impl<R: Rule> Group<R> {
             mate.is_paused = false;
         }
         if self.is_told_host(self.me) {
-            let told = self.told.as_ref().filter(|told| told.members.binary_search(&from).is_ok());
-            if told.is_none() {
+            if !is_told {
                 return Ok(());
             }
             if self.is_frozen() {
@@ -203,7 +206,7 @@ impl<R: Rule> Group<R> {
             let is_wanted = self.told.as_ref().is_some_and(|told| told.id == install.view);
             if is_member && is_wanted {
                 self.ending = Some(install);
-            } else if self.is_told_host(self.me) {
+            } else if self.is_told_host(self.me) && install.asked == self.epoch.number {
                 self.adopt_shell(install);
             }
             return Ok(());

@@ -183,10 +183,10 @@ fn orders_hold_in_groups_that_stay_as_they_are() {
 
 #[test]
 fn orders_hold_through_joins_leaves_lost_links_and_crashes() {
-    check_all(ROUGH, 150);
+    check_all(ROUGH, 1000);
 }
 
 #[test]
 fn orders_hold_when_views_change_faster_than_they_can_be_brought_to_an_end() {
-    check_all(STORM, 150);
+    check_all(STORM, 1000);
 }
