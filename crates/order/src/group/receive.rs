@@ -155,7 +155,7 @@ impl<R: Rule> Group<R> {
             } else if report.epoch < self.epoch.number {
                 self.bring(from, &report);
             }
-        } else if self.is_told_host(from) && report.epoch < self.epoch.number && !self.epoch.is_shell {
+        } else if self.is_told_host(from) && report.epoch < self.epoch.number {
             self.bring(from, &report);
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 mod any;
 mod dice;
+mod exhaustive;
 mod history;
 mod random;
 mod world;

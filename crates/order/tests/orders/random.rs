@@ -113,12 +113,7 @@ impl Run {
             let dice = &mut self.dice;
             self.world.crash(peer, |n| dice.below(n + 1));
         }
-        if std::env::var("VERB").is_ok() {
-            eprintln!("PUBLISH {view:?}");
-        }
-        self.world.publish(view);
-    }
-
+    
     /// Everything arrives, the dead are removed, and everybody says one more thing.
     fn settle(&mut self) -> bool {
         self.publish(false);
@@ -136,9 +131,6 @@ impl Run {
 }
 
 fn check(kind: Kind, weather: Weather, seed: u64) {
-    if std::env::var("VERB").is_ok() {
-        eprintln!("{kind:?} {seed}");
-    }
     let mut run = Run::new(kind, weather, seed);
     for _ in 0..weather.steps {
         run.step();
@@ -168,11 +160,7 @@ fn check(kind: Kind, weather: Weather, seed: u64) {
 
 fn check_all(weather: Weather, seeds: u64) {
     for kind in CAUSAL {
-        if let Ok(only) = std::env::var("SEED") {
-            check(kind, weather, only.parse().unwrap());
-        } else {
-            (0..seeds).for_each(|seed| check(kind, weather, seed));
-        }
+        (0..seeds).for_each(|seed| check(kind, weather, seed));
     }
 }
 
@@ -183,10 +171,10 @@ fn orders_hold_in_groups_that_stay_as_they_are() {
 
 #[test]
 fn orders_hold_through_joins_leaves_lost_links_and_crashes() {
-    check_all(ROUGH, 1000);
+    check_all(ROUGH, 100);
 }
 
 #[test]
 fn orders_hold_when_views_change_faster_than_they_can_be_brought_to_an_end() {
-    check_all(STORM, 1000);
+    check_all(STORM, 100);
 }

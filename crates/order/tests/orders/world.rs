@@ -141,9 +141,6 @@ impl World {
         let Some(order) = self.nodes.get_mut(&way.1) else { return };
         match parcel {
             Parcel::Frame(bytes) => {
-                if std::env::var("VERB").is_ok() && bytes[0] > 0x80 {
-                    eprintln!("{} -> {}: {:?}", way.0, way.1, samovar_wire::order::Frame::decode(&bytes));
-                }
                 let result = order.get_mut().handle_frame(way.0, &bytes);
                 assert_eq!(result, Ok(()), "{} to {}: {bytes:02x?}", way.0, way.1);
             }
@@ -201,9 +198,6 @@ impl World {
 
     /// A process ends. Of what it sent last so many frames of each lane still arrive.
     pub(crate) fn crash(&mut self, peer: PeerId, mut left: impl FnMut(usize) -> usize) {
-        if std::env::var("VERB").is_ok() {
-            eprintln!("CRASH {peer}");
-        }
         self.nodes.remove(&peer);
         for (way, lane) in &mut self.lanes {
             if way.0 == peer {
@@ -217,9 +211,6 @@ impl World {
 
     /// A link is lost with everything on it but the word of a view, and opened anew.
     pub(crate) fn relink(&mut self, a: PeerId, b: PeerId) {
-        if std::env::var("VERB").is_ok() {
-            eprintln!("RELINK {a} {b}");
-        }
         for (from, to) in [(a, b), (b, a)] {
             if let Some(lane) = self.lanes.get_mut(&(from, to)) {
                 lane.retain(|parcel| matches!(parcel, Parcel::View(_)));
