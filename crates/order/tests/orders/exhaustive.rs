@@ -120,5 +120,5 @@ fn receive_order_is_not_causal_and_causal_order_is_not_total() {
         wrong.get()
     };
     assert!(found(Kind::Receive, &|world| world.history.check_causal()));
-    assert!(found(Kind::Vector, &|world| world.history.check_total(&everybody())));
+    assert!(found(Kind::Vector, &|world| world.history.check_total_at_sight(&everybody())));
 }

@@ -77,11 +77,6 @@ impl History {
         self.origins[&message].sender
     }
 
-    /// How many messages were sent.
-    pub(crate) fn len(&self) -> usize {
-        self.origins.len()
-    }
-
     /// Whether everybody delivered everything at most once, and what happened before it earlier.
     pub(crate) fn check_causal(&self) -> Result<(), String> {
         for &at in self.acts.keys() {
@@ -153,18 +148,19 @@ impl History {
 
     /// Whether any two of these members delivered what both delivered in one order.
     pub(crate) fn check_total(&self, members: &[PeerId]) -> Result<(), String> {
-        for (&a, &b) in members.iter().flat_map(|a| members.iter().map(move |b| (a, b))) {
-            let (mine, yours) = (self.deliveries(a), self.deliveries(b));
-            let common = |list: &[Message], other: &[Message]| -> Vec<Message> {
-                let other: BTreeSet<_> = other.iter().collect();
-                list.iter().filter(|message| other.contains(message)).copied().collect()
+        check_alike(members, |member| self.deliveries(member))
+    }
+
+    /// The same where a member has its own messages from when it sends them.
+    pub(crate) fn check_total_at_sight(&self, members: &[PeerId]) -> Result<(), String> {
+        check_alike(members, |member| {
+            let acts = self.acts.get(&member).into_iter().flatten();
+            let seen = |act: &Act| match *act {
+                Act::Sent(message) | Act::Delivered(message) => Some(message),
+                Act::View(_) | Act::Behind => None,
             };
-            let (ours, theirs) = (common(&mine, &yours), common(&yours, &mine));
-            if ours != theirs {
-                return Err(format!("{a} delivered {ours:?} and {b} {theirs:?}"));
-            }
-        }
-        Ok(())
+            acts.filter_map(seen).collect()
+        })
     }
 
     /// Whether everything that a survivor sent has reached all survivors that were there.
@@ -184,6 +180,21 @@ impl History {
         }
         Ok(())
     }
+}
+
+fn check_alike(members: &[PeerId], list: impl Fn(PeerId) -> Vec<Message>) -> Result<(), String> {
+    let common = |list: &[Message], other: &[Message]| -> Vec<Message> {
+        let other: BTreeSet<_> = other.iter().collect();
+        list.iter().filter(|message| other.contains(message)).copied().collect()
+    };
+    for (&a, &b) in members.iter().flat_map(|a| members.iter().map(move |b| (a, b))) {
+        let (mine, yours) = (list(a), list(b));
+        let (ours, theirs) = (common(&mine, &yours), common(&yours, &mine));
+        if ours != theirs {
+            return Err(format!("{a} delivered {ours:?} and {b} {theirs:?}"));
+        }
+    }
+    Ok(())
 }
 
 fn last_view(acts: Option<&Vec<Act>>) -> Option<ViewId> {

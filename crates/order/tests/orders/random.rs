@@ -113,7 +113,9 @@ impl Run {
             let dice = &mut self.dice;
             self.world.crash(peer, |n| dice.below(n + 1));
         }
-    
+        self.world.publish(view);
+    }
+
     /// Everything arrives, the dead are removed, and everybody says one more thing.
     fn settle(&mut self) -> bool {
         self.publish(false);
@@ -150,7 +152,6 @@ fn check(kind: Kind, weather: Weather, seed: u64) {
         .and_then(|()| if is_total { history.check_total(&survivors) } else { Ok(()) })
         .and_then(|()| history.check_complete(&survivors, is_total));
     if let Err(wrong) = verdict {
-        let acts: Vec<_> = history.acts.iter().map(|(peer, acts)| format!("{peer}: {acts:?}")).collect();
         panic!("{kind:?}, seed {seed}: {wrong}\n{}", acts.join("\n"));
     }
     for &peer in &survivors {

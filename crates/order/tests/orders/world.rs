@@ -26,7 +26,6 @@ pub(crate) struct World {
     /// Members send what they have to say at once; otherwise when they are polled.
     pub(crate) is_eager: bool,
     pub(crate) frames: usize,
-    pub(crate) bytes: usize,
     /// The newest view that each member was told of.
     pub(crate) told: BTreeMap<PeerId, View>,
     next: Message,
@@ -52,7 +51,6 @@ impl World {
             view: view.clone(),
             is_eager: true,
             frames: 0,
-            bytes: 0,
             next: 1,
         };
         world.nodes.values_mut().for_each(|node| node.get_mut().handle_view(&view));
@@ -61,10 +59,6 @@ impl World {
             assert_eq!(world.history.views(peer), [view.id], "{peer} of {n}");
         }
         world
-    }
-
-    pub(crate) fn order(&self, at: PeerId) -> &AnyOrder {
-        &self.nodes[&at]
     }
 
     /// Sends a message if there is room.
@@ -123,7 +117,6 @@ impl World {
         for frame in frames {
             assert_ne!(frame.to, at);
             self.frames += 1;
-            self.bytes += frame.bytes.len();
             if self.nodes.contains_key(&frame.to) {
                 self.lanes.entry((at, frame.to)).or_default().push_back(Parcel::Frame(frame.bytes));
             }
@@ -150,6 +143,19 @@ impl World {
             }
         }
         self.after(way.1);
+    }
+
+    /// Lets everything arrive but what is on these lanes, and rounds end, until nothing else moves any more.
+    pub(crate) fn drain_but(&mut self, slow: &[(PeerId, PeerId)]) {
+        loop {
+            let peers: Vec<_> = self.nodes.keys().copied().collect();
+            peers.into_iter().for_each(|peer| self.flush(peer));
+            let busy: Vec<_> = self.busy().into_iter().filter(|way| !slow.contains(way)).collect();
+            if busy.is_empty() {
+                return;
+            }
+            busy.into_iter().for_each(|way| self.arrive(way));
+        }
     }
 
     /// Lets everything arrive, and rounds end, until nothing moves any more.
