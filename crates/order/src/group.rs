@@ -125,6 +125,9 @@ struct Mate {
     known: u64,
     /// The last that it was told to be safe.
     told_safe: u64,
+    /// How many items it was told that all have, and how many bytes had been freed by then.
+    told_stable: u64,
+    told_freed: usize,
     /// Its link is new, and it has not said yet what it lacks.
     is_paused: bool,
     /// It was told on this link which epoch this peer is in.
@@ -160,8 +163,7 @@ pub(crate) struct Group<R> {
     /// Items whose turn it was since this peer last said how far it is.
     unsaid: usize,
     is_report_due: bool,
-    /// How much of its own stream it said that all have, and bytes that all were found to have since.
-    told_stable: u64,
+    /// Bytes of this peer's stream that all were found to have.
     freed: usize,
     outbox: VecDeque<Transmit>,
     events: VecDeque<Event>,
@@ -188,7 +190,6 @@ impl<R: Rule> Group<R> {
             last_urgent: 0,
             unsaid: 0,
             is_report_due: false,
-            told_stable: 0,
             freed: 0,
             outbox: VecDeque::new(),
             events: VecDeque::new(),

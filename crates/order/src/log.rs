@@ -169,7 +169,7 @@ impl Log {
 
     pub(crate) fn handle_frame(&mut self, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
         let result = match Frame::decode(bytes).map_err(blame)? {
-            Frame::Submit(run) => self.on_submit(from, &run),
+            Frame::Submit(count, run) => self.on_submit(from, count, &run),
             _ => self.group.handle_frame(from, bytes),
         };
         self.go_on();
@@ -282,15 +282,18 @@ impl Log {
             }
             let Some(first) = first else { return };
             self.submitted = last;
-            self.group.tell(host, &Frame::Submit(Run { epoch: self.epoch, first, encoded: &encoded }));
+            let run = Run { epoch: self.epoch, first, encoded: &encoded };
+            let count = self.group.say_count();
+            self.group.tell(host, &Frame::Submit(count, run));
         }
     }
 
-    fn on_submit(&mut self, from: PeerId, run: &Run<'_>) -> Result<(), CloseCode> {
+    fn on_submit(&mut self, from: PeerId, count: u64, run: &Run<'_>) -> Result<(), CloseCode> {
         // What was submitted to this peer in another epoch is submitted again in the next one.
         if !self.is_host() || run.epoch != self.epoch || !self.group.has_member(from) {
             return Ok(());
         }
+        self.group.hear_count(from, count);
         let submissions = self.submissions.entry(from).or_default();
         for (number, item) in run.items() {
             if number <= submissions.last {

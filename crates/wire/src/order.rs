@@ -122,8 +122,15 @@ pub enum Frame<'a> {
     /// The next item of the sender's own stream, in as few bytes as it takes: its number, modulo 128, and the item. It
     /// is of the epoch of the last [`Frame::Items`] before it on the same link.
     Item(u8, &'a [u8]),
-    /// Items of the sender's own stream, and up to which of them enough members hold it that it cannot be lost.
-    Items(u64, Run<'a>),
+    /// Items of the sender's own stream.
+    Items {
+        /// How many items of the stream enough members hold for them not to be lost.
+        safe: u64,
+        /// How many of them all members have.
+        stable: u64,
+        /// The items.
+        run: Run<'a>,
+    },
     /// What the sender has.
     Report(Report),
     /// Asks for items.
@@ -132,8 +139,9 @@ pub enum Frame<'a> {
     Fill(PeerId, Run<'a>),
     /// A new epoch.
     Install(Install),
-    /// Messages that the host shall give their places; the numbers are the sender's own.
-    Submit(Run<'a>),
+    /// How many items of the host's stream the sender has, and messages that the host shall give their places; the
+    /// numbers are the sender's own.
+    Submit(u64, Run<'a>),
 }
 
 const ITEMS: u8 = 0x80;
@@ -247,9 +255,10 @@ impl<'a> Frame<'a> {
                 out.u8(number & !ITEMS);
                 out.bytes(item);
             }
-            Self::Items(safe, run) => {
+            Self::Items { safe, stable, run } => {
                 out.u8(ITEMS);
                 out.varint(*safe);
+                out.varint(*stable);
                 run.encode(&mut out);
             }
             Self::Report(report) => {
@@ -269,8 +278,9 @@ impl<'a> Frame<'a> {
                 out.u8(INSTALL);
                 install.encode(&mut out);
             }
-            Self::Submit(run) => {
+            Self::Submit(count, run) => {
                 out.u8(SUBMIT);
+                out.varint(*count);
                 run.encode(&mut out);
             }
         }
@@ -291,12 +301,15 @@ impl<'a> Frame<'a> {
                 }
                 Self::Item(number, item)
             }
-            ITEMS => Self::Items(reader.varint()?, Run::decode(&mut reader)?),
+            ITEMS => {
+                let (safe, stable) = (reader.varint()?, reader.varint()?);
+                Self::Items { safe, stable, run: Run::decode(&mut reader)? }
+            }
             REPORT => Self::Report(Report::decode(&mut reader)?),
             WANT => Self::Want(Want::decode(&mut reader)?),
             FILL => Self::Fill(PeerId(reader.u32()?), Run::decode(&mut reader)?),
             INSTALL => Self::Install(Install::decode(&mut reader)?),
-            SUBMIT => Self::Submit(Run::decode(&mut reader)?),
+            SUBMIT => Self::Submit(reader.varint()?, Run::decode(&mut reader)?),
             _ => return Err(DecodeError::Invalid),
         };
         reader.end()?;

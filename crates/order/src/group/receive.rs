@@ -42,7 +42,7 @@ impl<R: Rule> Group<R> {
                 // From before the link was renewed; it is sent again.
                 None => Ok(()),
             },
-            Frame::Items(_, run) => {
+            Frame::Items { run, .. } => {
                 self.open_lane(from, run.epoch);
                 self.hear_items(from, run.epoch, bytes)
             }
@@ -50,7 +50,7 @@ impl<R: Rule> Group<R> {
             Frame::Report(report) => self.on_report(from, report),
             Frame::Want(want) => self.on_want(from, want),
             Frame::Install(install) => self.on_install(from, install),
-            Frame::Submit(_) => Err(CloseCode::Unexpected),
+            Frame::Submit(..) => Err(CloseCode::Unexpected),
         }
     }
 
@@ -79,13 +79,14 @@ impl<R: Rule> Group<R> {
                 let number = if ahead < half { next + ahead } else { (next + ahead).saturating_sub(modulus) };
                 self.accept(at, number, item)
             }
-            Frame::Items(safe, run) => {
+            Frame::Items { safe, stable, run } => {
                 for (number, item) in run.items() {
                     self.accept(at, number, item)?;
                 }
                 if R::ONE_STREAM {
                     self.safe = self.safe.max(safe);
                 }
+                self.epoch.streams[at].trim(stable);
                 Ok(())
             }
             _ => Ok(()),

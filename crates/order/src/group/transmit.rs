@@ -3,7 +3,7 @@
 use samovar_wire::order::{Frame, ITEMS_BYTES_MAX, Run};
 use samovar_wire::{PeerId, Writer};
 
-use super::{Group, Past, Rule, Stream};
+use super::{Group, Mate, Past, Rule, Stream};
 use crate::order::Transmit;
 
 /// Turns of others' items after which a peer that says nothing itself says how far it is.
@@ -58,6 +58,7 @@ impl<R: Rule> Group<R> {
     fn push_items(&mut self, to: PeerId) {
         let (epoch, safe, last_urgent) = (self.epoch.number, self.safe, self.last_urgent);
         let Some(at) = self.owner(self.me) else { return };
+        let (stable, freed) = (self.own_stable(), self.freed);
         let Some(mate) = self.mates.get_mut(&to).filter(|mate| !mate.is_paused) else { return };
         let stream = &self.epoch.streams[at];
         let last = stream.received();
@@ -71,14 +72,18 @@ impl<R: Rule> Group<R> {
             let run = Run { epoch, first, encoded: &encoded };
             let frame = match stream.item(first) {
                 Some(item) if end == first && mate.is_opened && !R::ONE_STREAM => Frame::item(first, item),
-                _ => Frame::Items(safe, run),
+                _ => {
+                    (mate.told_stable, mate.told_freed) = (stable, freed);
+                    Frame::Items { safe, stable, run }
+                }
             };
             self.outbox.push_back(Transmit { to, bytes: frame.to_bytes() });
             (mate.sent, mate.told_safe, mate.is_opened) = (end, safe, true);
         }
         if mate.told_safe < safe.min(last_urgent) {
             mate.told_safe = safe;
-            let bytes = Frame::Items(safe, Run { epoch, first: last + 1, encoded: &[] }).to_bytes();
+            let run = Run { epoch, first: last + 1, encoded: &[] };
+            let bytes = Frame::Items { safe, stable, run }.to_bytes();
             self.outbox.push_back(Transmit { to, bytes });
         }
     }
@@ -86,22 +91,45 @@ impl<R: Rule> Group<R> {
     fn report_to_owners(&mut self) {
         (self.unsaid, self.is_report_due) = (0, false);
         let owners: Vec<_> = self.epoch.owners.iter().copied().filter(|&owner| owner != self.me).collect();
-        self.note_stable_told();
-        owners.into_iter().for_each(|owner| self.send_report(owner, false));
-    }
-
-    /// Tells everybody which items of its stream this peer keeps no longer, now and then.
-    fn say_stable(&mut self) {
-        if self.own_stable() - self.told_stable < STABLE_STEP && self.freed < STABLE_BYTES_STEP {
-            return;
+        for owner in owners {
+            self.note_stable_told(owner);
+            self.send_report(owner, false);
         }
-        self.note_stable_told();
-        let mates: Vec<_> = self.mates.keys().copied().collect();
-        mates.into_iter().for_each(|mate| self.send_report(mate, false));
     }
 
-    fn note_stable_told(&mut self) {
-        (self.told_stable, self.freed) = (self.own_stable(), 0);
+    /// Tells members which items of its stream this peer keeps no longer, now and then.
+    fn say_stable(&mut self) {
+        let (stable, freed) = (self.own_stable(), self.freed);
+        let is_due = |mate: &Mate| {
+            stable - mate.told_stable >= STABLE_STEP || freed - mate.told_freed >= STABLE_BYTES_STEP
+        };
+        let due: Vec<_> = self.mates.iter().filter(|(_, mate)| is_due(mate)).map(|(&peer, _)| peer).collect();
+        for peer in due {
+            self.note_stable_told(peer);
+            self.send_report(peer, false);
+        }
+    }
+
+    fn note_stable_told(&mut self, peer: PeerId) {
+        let (stable, freed) = (self.own_stable(), self.freed);
+        if let Some(mate) = self.mates.get_mut(&peer) {
+            (mate.told_stable, mate.told_freed) = (stable, freed);
+        }
+    }
+
+    /// Says in another way how far this peer is in the host's stream: the number of items that it has.
+    pub(crate) fn say_count(&mut self) -> u64 {
+        self.unsaid = 0;
+        self.epoch.streams.first().map_or(0, Stream::received)
+    }
+
+    /// A member has said in another way how much of this peer's stream it has.
+    pub(crate) fn hear_count(&mut self, from: PeerId, count: u64) {
+        let received = self.own().map_or(0, Stream::received);
+        if let Some(mate) = self.mates.get_mut(&from).filter(|_| count <= received) {
+            mate.known = mate.known.max(count);
+            self.update_stable();
+        }
     }
 
     /// How many items of this peer's stream all members are known to have.

@@ -1,6 +1,6 @@
 //! A member that says anything: nothing panics, and what is kept of it stays within its bounds.
 
-use samovar_order::{Order, UNSTABLE_BYTES_MAX};
+use samovar_order::UNSTABLE_BYTES_MAX;
 use samovar_wire::order::{Frame, Run};
 use samovar_wire::{CloseCode, PeerId};
 
@@ -87,13 +87,16 @@ fn flood(order: &mut AnyOrder, mut frame: impl FnMut(u64) -> Vec<u8>) -> (CloseC
     panic!("a flood went on for ever with {} bytes kept", order.get().stored_bytes());
 }
 
+const fn items(run: Run<'_>) -> Frame<'_> {
+    Frame::Items { safe: 0, stable: 0, run }
+}
+
 #[test]
 fn a_flood_of_messages_that_wait_for_their_turn_is_stopped() {
     // Nobody ends the round.
     let mut order = World::new(Kind::Barrier, 3).nodes.remove(&PeerId(1)).unwrap();
     let item = [&[10_u8, 0][..], &[7; 9]].concat();
-    let (code, bytes) =
-        flood(&mut order, |first| Frame::Items(0, Run { epoch: 1, first, encoded: &item }).to_bytes());
+    let (code, bytes) = flood(&mut order, |first| items(Run { epoch: 1, first, encoded: &item }).to_bytes());
     assert_eq!(code, CloseCode::LimitExceeded);
     assert!(bytes < BOUND);
 }
@@ -103,9 +106,8 @@ fn a_flood_of_messages_of_an_epoch_to_come_is_stopped() {
     for kind in CAUSAL {
         let mut order = World::new(kind, 3).nodes.remove(&PeerId(1)).unwrap();
         let item = [&[200_u8, 1][..], &[0; 200]].concat();
-        let (code, bytes) = flood(&mut order, |first| {
-            Frame::Items(0, Run { epoch: 1 << 40, first, encoded: &item }).to_bytes()
-        });
+        let (code, bytes) =
+            flood(&mut order, |first| items(Run { epoch: 1 << 40, first, encoded: &item }).to_bytes());
         assert_eq!(code, CloseCode::LimitExceeded, "{kind:?}");
         assert!(bytes < BOUND, "{kind:?}");
     }
@@ -117,7 +119,7 @@ fn a_flood_of_submissions_that_get_no_place_is_stopped() {
     let mut order = World::new(Kind::Total, 3).nodes.remove(&PeerId(1)).unwrap();
     let item = [&[200_u8, 1, 0][..], &[7; 199]].concat();
     let (code, bytes) =
-        flood(&mut order, |first| Frame::Submit(Run { epoch: 1, first, encoded: &item }).to_bytes());
+        flood(&mut order, |first| Frame::Submit(0, Run { epoch: 1, first, encoded: &item }).to_bytes());
     assert_eq!(code, CloseCode::LimitExceeded);
     assert!(bytes < BOUND);
 }
