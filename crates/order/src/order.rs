@@ -1,14 +1,9 @@
 //! What all orders that members agree on have in common: how one is driven, and what it says.
 
 use samovar_wire::limits::APP_MESSAGE_MAX;
+pub use samovar_wire::limits::{UNSTABLE_BYTES_MAX, UNSTABLE_MAX};
 pub use samovar_wire::order::ViewId;
 use samovar_wire::{CloseCode, PeerId};
-
-/// Messages of this peer that others may still lack; more is [`SendError::WouldBlock`]. They are kept until all
-/// members are known to have them, so that whoever remains can help those who lack some.
-pub const UNSTABLE_MAX: usize = 1_024;
-/// Their bytes.
-pub const UNSTABLE_BYTES_MAX: usize = 256 * 1_024;
 
 /// Who is in the group, as the session's host published it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,11 +3,8 @@
 //!
 //! An *item* is one entry of a stream: its bytes mean something to the order that carries it, and nothing here.
 
-use crate::limits::{APP_MESSAGE_MAX, MEMBERS_MAX, MESSAGE_MAX};
+use crate::limits::{ITEM_MAX, MEMBERS_MAX, MESSAGE_MAX};
 use crate::{DecodeError, PeerId, Reader, Term, Writer};
-
-/// Largest item of a stream in bytes: a message of the game, and what its order says about it.
-pub const ITEM_MAX: usize = APP_MESSAGE_MAX + 256;
 
 /// Bytes of items that fit one frame with the longest head.
 pub const ITEMS_BYTES_MAX: usize = MESSAGE_MAX - 64;
