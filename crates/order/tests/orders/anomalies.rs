@@ -6,6 +6,8 @@ use crate::any::{CAUSAL, Kind};
 use crate::dice::Dice;
 use crate::history::Message;
 use crate::world::World;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// All ways to give three roles to members 1, 2 and 3, of which the first hosts.
 const ROLES: [[u32; 3]; 6] = [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]];

@@ -9,6 +9,8 @@ use samovar_wire::PeerId;
 use crate::any::Kind;
 use crate::dice::Dice;
 use crate::world::{World, view_of};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 /// A step of the seed's game: everybody says something, and everybody sees all of it.
 fn frames_of_a_step(n: u32, is_stable: bool) -> f64 {

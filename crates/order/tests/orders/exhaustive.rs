@@ -9,6 +9,8 @@ use samovar_wire::PeerId;
 
 use crate::any::Kind;
 use crate::world::World;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const MEMBERS: u32 = 3;
 

@@ -7,6 +7,8 @@ use samovar_wire::{CloseCode, PeerId};
 use crate::any::{AnyOrder, CAUSAL, Kind};
 use crate::dice::Dice;
 use crate::world::{Parcel, World, view_of};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const HOSTILE: PeerId = PeerId(3);
 

@@ -1,9 +1,6 @@
 //! The orders under random and exhaustive schedules, held to their definitions: see `history` for these.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[cfg(target_arch = "wasm32")]
-use wasm_bindgen_test::wasm_bindgen_test as test;
-
 mod anomalies;
 mod any;
 mod costs;

@@ -6,6 +6,8 @@ use crate::any::Kind;
 use crate::dice::Dice;
 use crate::history::Message;
 use crate::world::World;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const HOST: PeerId = PeerId(1);
 const B: PeerId = PeerId(2);

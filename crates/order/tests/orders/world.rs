@@ -8,6 +8,9 @@ use samovar_wire::{PeerId, Term};
 use crate::any::{AnyOrder, Kind};
 use crate::history::{Act, History, Message};
 
+/// The lane of a host's views, where that is another than the lane of its frames: this bit is set in its id.
+const NEWS: u32 = 1 << 31;
+
 /// What is on its way.
 #[derive(Clone, Debug)]
 pub(crate) enum Parcel {
@@ -25,6 +28,8 @@ pub(crate) struct World {
     pub(crate) view: View,
     /// Members send what they have to say at once; otherwise when they are polled.
     pub(crate) is_eager: bool,
+    /// Views come in a lane of their own, before or behind what is said in them.
+    pub(crate) is_split: bool,
     pub(crate) frames: usize,
     /// The newest view that each member was told of.
     pub(crate) told: BTreeMap<PeerId, View>,
@@ -50,6 +55,7 @@ impl World {
             told: view.members.iter().map(|&peer| (peer, view.clone())).collect(),
             view: view.clone(),
             is_eager: true,
+            is_split: false,
             frames: 0,
             next: 1,
         };
@@ -186,7 +192,8 @@ impl World {
         self.nodes.get_mut(&host).unwrap().get_mut().handle_view(&view);
         for &peer in view.members.iter().filter(|&&peer| peer != host) {
             self.poll(host);
-            self.lanes.entry((host, peer)).or_default().push_back(Parcel::View(view.clone()));
+            let from = if self.is_split { PeerId(host.0 | NEWS) } else { host };
+            self.lanes.entry((from, peer)).or_default().push_back(Parcel::View(view.clone()));
         }
         self.after(host);
     }
@@ -206,7 +213,7 @@ impl World {
     pub(crate) fn crash(&mut self, peer: PeerId, mut left: impl FnMut(usize) -> usize) {
         self.nodes.remove(&peer);
         for (way, lane) in &mut self.lanes {
-            if way.0 == peer {
+            if way.0.0 & !NEWS == peer.0 {
                 let kept = left(lane.len());
                 lane.truncate(kept);
             } else if way.1 == peer {
