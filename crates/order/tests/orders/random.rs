@@ -135,13 +135,13 @@ impl Run {
     }
 }
 
-fn check(kind: Kind, weather: Weather, seed: u64) {
+fn check(kind: Kind, weather: Weather, seed: u64) -> Tally {
     let mut run = Run::new(kind, weather, seed);
     for _ in 0..weather.steps {
         run.step();
     }
     if !run.settle() {
-        return;
+        return Tally::default();
     }
     let survivors = run.alive();
     let history = &run.world.history;
@@ -160,6 +160,20 @@ fn check(kind: Kind, weather: Weather, seed: u64) {
     for &peer in &survivors {
         assert_eq!(history.views(peer).last(), Some(&run.world.view.id), "{kind:?}, seed {seed}: {peer}");
     }
+    Tally {
+        ended_well: 1,
+        views: survivors.iter().map(|&peer| history.views(peer).len()).sum(),
+        deliveries: survivors.iter().map(|&peer| history.deliveries(peer).len()).sum(),
+    }
+}
+
+/// What there was to check.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    /// Lives at whose end somebody was left to tell of them.
+    ended_well: usize,
+    views: usize,
+    deliveries: usize,
 }
 
 /// How many lives each order has in each weather, unless told otherwise. A browser is slower and sees the same code.
@@ -174,8 +188,18 @@ fn check_all(weather: Weather) {
         Some(seed) => seed..seed + 1,
         None => 0..number("SAMOVAR_SEEDS").unwrap_or(LIVES),
     };
-    for (kind, seed) in CAUSAL.into_iter().flat_map(|kind| seeds.clone().map(move |seed| (kind, seed))) {
-        check(kind, weather, seed);
+    for kind in CAUSAL {
+        let mut all = Tally::default();
+        for tally in seeds.clone().map(|seed| check(kind, weather, seed)) {
+            all.ended_well += tally.ended_well;
+            all.views += tally.views;
+            all.deliveries += tally.deliveries;
+        }
+        println!("{kind:?}: {all:?} in lives {seeds:?}");
+        assert!(
+            all.ended_well as u64 * 2 >= seeds.end - seeds.start,
+            "most lives leave nobody to check: {all:?}"
+        );
     }
 }
 
