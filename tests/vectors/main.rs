@@ -8,6 +8,7 @@ mod file;
 mod inputs;
 mod numbers;
 mod objects;
+mod orders;
 mod packets;
 mod relay;
 mod signed;

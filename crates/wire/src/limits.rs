@@ -20,6 +20,13 @@ pub const INPUTS_BYTES_MAX: usize = 16 * 1_024;
 pub const INPUTS_PER_SEAT_MAX: usize = 1_024;
 /// Their bytes.
 pub const INPUTS_BYTES_PER_SEAT_MAX: usize = 64 * 1_024;
+/// Items of one stream of an order that some member may still lack; its owner keeps them, and waits with more. Others
+/// hear later than the owner that all have them, and keep twice as many.
+pub const UNSTABLE_MAX: usize = 1_024;
+/// Their bytes.
+pub const UNSTABLE_BYTES_MAX: usize = 256 * 1_024;
+/// Largest item of a stream of an order in bytes: a message of the application, and what its order says about it.
+pub const ITEM_MAX: usize = APP_MESSAGE_MAX + 256;
 /// Payload bytes of one segment of a reliable lane.
 pub const SEGMENT_MAX: usize = 1_000;
 /// Segments of the session's lane a sender may have in flight, and a receiver must hold, on one link.
