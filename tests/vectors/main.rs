@@ -12,6 +12,7 @@ mod orders;
 mod packets;
 mod relay;
 mod signed;
+mod timed;
 mod view;
 mod wishes;
 

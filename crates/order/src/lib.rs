@@ -47,6 +47,12 @@
 //! # Ok::<(), samovar_order::SendError>(())
 //! ```
 //!
+//! # Driving time stamps and lockstep
+//!
+//! Both are told the time; what they want next is at their `poll_timeout`. [`timestamp`] puts a promise into each packet that
+//! goes anyway and needs no host; [`lockstep`] sends a datagram per tick between host and each member, and asks its game to step.
+//! Their own pages say in which order they are driven, with an example each.
+//!
 //! # What is promised
 //!
 //! - *View synchrony*: members that go from one view to the next together deliver the same messages before it, whoever
