@@ -30,3 +30,21 @@ fn four_players_cost_at_most_1500_bytes_and_60_packets_a_second_on_each_way() {
         world.assert_alike();
     }
 }
+
+#[test]
+fn inputs_that_change_in_every_frame_cost_what_they_are() {
+    let net = Net { way: 30_000, jitter: 2_000, loss: 50 };
+    for (name, size, changes) in
+        [("a byte, always", 1, 60), ("8 bytes, always", 8, 60), ("8 bytes, 5 a second", 8, 5)]
+    {
+        let mut world = World::with_players(1, net, LockstepConfig::new(size), 4);
+        world.fidgets = changes;
+        world.run(5_000);
+        world.traffic.clear();
+        world.run(10_000);
+        let rate = |from, to| world.traffic[&(peer(from), peer(to))].bytes / 10;
+        println!("{name}: {} B/s from the host, {} B/s to it", rate(1, 2), rate(2, 1));
+        assert!(rate(1, 2) < 60 * 1_100, "a packet is never larger than a datagram");
+        world.assert_alike();
+    }
+}
