@@ -68,12 +68,11 @@ impl<R: Rule> Group<R> {
 
     /// The host looks whether it can end the epoch, and does what is still to be done for that.
     pub(super) fn evaluate(&mut self) {
-        let Some(told) = self.told.clone().filter(|told| told.host == self.me) else { return };
-        let is_open = told.id == self.epoch.view && !self.epoch.is_shell;
-        if (is_open && self.epoch.number > 0)
-            || self.ending.is_some()
-            || !self.expected(&told, true).is_empty()
-        {
+        let is_open = !self.is_frozen();
+        let Some(told) = self.told.as_ref().filter(|told| told.host == self.me && !is_open).cloned() else {
+            return;
+        };
+        if self.ending.is_some() || !self.expected(&told, true).is_empty() {
             return;
         }
         let expected = self.expected(&told, false);
