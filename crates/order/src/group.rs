@@ -160,8 +160,8 @@ pub(crate) struct Group<R> {
     safe: u64,
     /// The last item that waits for that.
     last_urgent: u64,
-    /// Items whose turn it was since this peer last said how far it is.
-    unsaid: usize,
+    /// Items whose turn it was since this peer last said how far it is, and their bytes.
+    unsaid: (usize, usize),
     is_report_due: bool,
     /// Bytes of this peer's stream that all were found to have.
     freed: usize,
@@ -188,7 +188,7 @@ impl<R: Rule> Group<R> {
             waiting_bytes: 0,
             safe: 0,
             last_urgent: 0,
-            unsaid: 0,
+            unsaid: (0, 0),
             is_report_due: false,
             freed: 0,
             outbox: VecDeque::new(),
@@ -279,7 +279,7 @@ impl<R: Rule> Group<R> {
             self.last_urgent = self.epoch.streams[at].received() + 1;
         }
         if self.rule.heard_of_mine(at).is_some() {
-            self.unsaid = 0;
+            self.unsaid = (0, 0);
         }
         self.epoch.streams[at].push(item);
         self.update_stable();
@@ -342,11 +342,11 @@ impl<R: Rule> Group<R> {
         if !self.rule.is_due(at, item, Turn { number, safe: self.safe, is_ending }) {
             return false;
         }
-        let delivery = self.rule.take(at, item);
+        let (bytes, delivery) = (item.len(), self.rule.take(at, item));
         stream.take();
         let owner = self.epoch.owners[at];
         if owner != self.me {
-            self.unsaid += 1;
+            self.unsaid = (self.unsaid.0 + 1, self.unsaid.1 + bytes);
         }
         if let Some((known, mate)) = self.rule.heard_of_mine(at).zip(self.mates.get_mut(&owner)) {
             mate.known = mate.known.max(known);

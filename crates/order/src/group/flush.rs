@@ -267,7 +267,7 @@ impl<R: Rule> Group<R> {
             streams.iter_mut().zip(&cut).for_each(|(stream, &last)| stream.cut(last));
             Past { number, owners, streams, cut }
         });
-        (self.safe, self.last_urgent, self.unsaid, self.freed) = (0, 0, 0, 0);
+        (self.safe, self.last_urgent, self.unsaid, self.freed) = (0, 0, (0, 0), 0);
         self.is_report_due = false;
         self.flush.asked_up = None;
         self.flush.wanted = SortedSet::new();
