@@ -263,8 +263,7 @@ impl<R: Rule> Group<R> {
         let next = Epoch { number: epoch, view, host, members, owners, streams, is_shell };
         let former = core::mem::replace(&mut self.epoch, next);
         self.past = cut.filter(|_| former.number > 0).map(|cut| {
-            let Epoch { number, owners, mut streams, .. } = former;
-            streams.iter_mut().zip(&cut).for_each(|(stream, &last)| stream.cut(last));
+            let Epoch { number, owners, streams, .. } = former;
             Past { number, owners, streams, cut }
         });
         (self.safe, self.last_urgent, self.unsaid, self.freed) = (0, 0, (0, 0), 0);
