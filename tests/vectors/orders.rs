@@ -63,6 +63,7 @@ fn what_no_member_says_about_orders_is_refused() {
     refused(&[0x81, 0, 0, 1, 0, 0, MEMBERS_MAX as u8 + 1], DecodeError::TooLarge);
     refused(&[0x82, 0, 0, 0, 0, 1, 5, 4], DecodeError::Invalid); // The last comes before the first.
     refused(&[0x84, 1, 0, 0, 7, 0, 0, 0, 1, 8, 0, 0, 0, 0, 0], DecodeError::Invalid); // The host is no member.
+    refused(&[0x85, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 1, 1], DecodeError::Invalid); // 2^57 - 1
     let large = vec![0; ITEM_MAX + 2];
     refused(&large, DecodeError::TooLarge);
     assert!(Frame::decode(&large[1..]).is_ok());

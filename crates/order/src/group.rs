@@ -65,6 +65,9 @@ pub(crate) trait Rule {
     /// Its turn has come.
     fn take(&mut self, owner: usize, item: &[u8]) -> Option<Delivery>;
 
+    /// The epoch ends, and an owner is a member of the next one or not: of its items these are left, and no others come.
+    fn close(&mut self, _owner: usize, _stays: bool, _rest: &mut dyn Iterator<Item = &[u8]>) {}
+
     /// No item is due. Whether that makes others due.
     fn advance(&mut self, _is_ending: bool) -> bool {
         false
@@ -160,8 +163,8 @@ pub(crate) struct Group<R> {
     safe: u64,
     /// The last item that waits for that.
     last_urgent: u64,
-    /// Items whose turn it was since this peer last said how far it is.
-    unsaid: usize,
+    /// Items whose turn it was since this peer last said how far it is, and their bytes.
+    unsaid: (usize, usize),
     is_report_due: bool,
     /// Bytes of this peer's stream that all were found to have.
     freed: usize,
@@ -188,7 +191,7 @@ impl<R: Rule> Group<R> {
             waiting_bytes: 0,
             safe: 0,
             last_urgent: 0,
-            unsaid: 0,
+            unsaid: (0, 0),
             is_report_due: false,
             freed: 0,
             outbox: VecDeque::new(),
@@ -279,7 +282,7 @@ impl<R: Rule> Group<R> {
             self.last_urgent = self.epoch.streams[at].received() + 1;
         }
         if self.rule.heard_of_mine(at).is_some() {
-            self.unsaid = 0;
+            self.unsaid = (0, 0);
         }
         self.epoch.streams[at].push(item);
         self.update_stable();
@@ -307,17 +310,31 @@ impl<R: Rule> Group<R> {
     /// Gives every item its turn that is due, and ends the epoch when that is certain, as often as that goes on.
     fn settle(&mut self) {
         loop {
+            self.close();
             self.deliver();
             let Some(install) = self.ending.take() else { return };
             self.begin_epoch(install);
         }
     }
 
+    /// When the epoch ends nothing counts behind the cuts.
+    fn close(&mut self) {
+        let Some((install, cut)) = self.ending.as_ref().and_then(|end| Some((end, end.cut.as_ref()?))) else {
+            return;
+        };
+        let Epoch { owners, streams, .. } = &mut self.epoch;
+        for (at, (stream, &last)) in streams.iter_mut().zip(cut).enumerate() {
+            stream.cut(last);
+            let stays = install.members.binary_search(&owners[at]).is_ok();
+            self.rule.close(at, stays, &mut stream.rest());
+        }
+    }
+
     fn deliver(&mut self) {
-        if self.epoch.is_shell || (self.is_frozen() && self.ending.is_none()) {
+        let is_ending = self.ending.as_ref().is_some_and(|install| install.cut.is_some());
+        if self.epoch.is_shell || (self.is_frozen() && !is_ending) {
             return;
         }
-        let is_ending = self.ending.is_some();
         loop {
             let mut is_any_due = false;
             for at in 0..self.epoch.owners.len() {
@@ -333,20 +350,17 @@ impl<R: Rule> Group<R> {
 
     /// Gives an owner's next item its turn if it is due.
     fn deliver_next(&mut self, at: usize, is_ending: bool) -> bool {
-        let last = self.ending.as_ref().and_then(|end| end.cut.as_ref()?.get(at)).copied();
         let stream = &mut self.epoch.streams[at];
         let number = stream.taken() + 1;
-        let Some(item) = stream.head().filter(|_| last.is_none_or(|last| number <= last)) else {
-            return false;
-        };
+        let Some(item) = stream.head() else { return false };
         if !self.rule.is_due(at, item, Turn { number, safe: self.safe, is_ending }) {
             return false;
         }
-        let delivery = self.rule.take(at, item);
+        let (bytes, delivery) = (item.len(), self.rule.take(at, item));
         stream.take();
         let owner = self.epoch.owners[at];
         if owner != self.me {
-            self.unsaid += 1;
+            self.unsaid = (self.unsaid.0 + 1, self.unsaid.1 + bytes);
         }
         if let Some((known, mate)) = self.rule.heard_of_mine(at).zip(self.mates.get_mut(&owner)) {
             mate.known = mate.known.max(known);

@@ -34,8 +34,9 @@ pub enum Event {
     Delivered(Delivery),
     /// A view begins: all who were in the former one and are in this one delivered the same before it.
     View(ViewId),
-    /// The others went on without this peer, which missed messages that nobody can tell it any more. What follows is
-    /// in order again; what it had from before may need a snapshot.
+    /// The others went on without this peer, which missed messages that nobody can tell it any more, and what it said
+    /// last may be lost. What follows is in order again; what it had from before may need a snapshot. Happens only to who
+    /// was dropped by a view and is named by a later one.
     Behind,
     /// A peer broke the rules by something it said before it could be judged.
     Broke(PeerId, CloseCode),

@@ -42,7 +42,8 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        let run = Self { epoch: reader.varint()?, first: reader.varint()?, encoded: reader.rest() };
+        let (epoch, first) = (decode_count(reader)?, decode_count(reader)?);
+        let run = Self { epoch, first, encoded: reader.rest() };
         let mut reader = Reader::new(run.encoded);
         while !reader.is_empty() {
             reader.prefixed(ITEM_MAX)?;
@@ -148,8 +149,16 @@ const FILL: u8 = 0x83;
 const INSTALL: u8 = 0x84;
 const SUBMIT: u8 = 0x85;
 
+/// Numbers of epochs and counts of items stay below this, so that adding to one is no overflow.
+const COUNT_END: u64 = 1 << 56;
+
 /// Of the number of an item, in a frame of its own.
 pub const NUMBER_BITS: u32 = 7;
+
+fn decode_count(reader: &mut Reader<'_>) -> Result<u64, DecodeError> {
+    let count = reader.varint()?;
+    if count < COUNT_END { Ok(count) } else { Err(DecodeError::Invalid) }
+}
 
 fn encode_counts(counts: &[u64], out: &mut Writer<'_>) {
     out.u8(counts.len() as u8);
@@ -161,7 +170,7 @@ fn decode_counts(reader: &mut Reader<'_>) -> Result<Vec<u64>, DecodeError> {
     if count > MEMBERS_MAX {
         return Err(DecodeError::TooLarge);
     }
-    (0..count).map(|_| reader.varint()).collect()
+    (0..count).map(|_| decode_count(reader)).collect()
 }
 
 fn decode_bool(reader: &mut Reader<'_>) -> Result<bool, DecodeError> {
@@ -183,8 +192,8 @@ impl Report {
 
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let view = ViewId::decode(reader)?;
-        let (epoch, again) = (reader.varint()?, decode_bool(reader)?);
-        Ok(Self { view, epoch, again, stable: reader.varint()?, counts: decode_counts(reader)? })
+        let (epoch, again) = (decode_count(reader)?, decode_bool(reader)?);
+        Ok(Self { view, epoch, again, stable: decode_count(reader)?, counts: decode_counts(reader)? })
     }
 }
 
@@ -198,8 +207,8 @@ impl Want {
 
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let owner = PeerId(reader.u32()?);
-        let epoch = reader.varint()?;
-        let want = Self { owner, epoch, first: reader.varint()?, last: reader.varint()? };
+        let epoch = decode_count(reader)?;
+        let want = Self { owner, epoch, first: decode_count(reader)?, last: decode_count(reader)? };
         if want.first == 0 || want.last < want.first { Err(DecodeError::Invalid) } else { Ok(want) }
     }
 }
@@ -219,7 +228,7 @@ impl Install {
     }
 
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let epoch = reader.varint()?;
+        let epoch = decode_count(reader)?;
         let view = ViewId::decode(reader)?;
         let host = PeerId(reader.u32()?);
         let count = usize::from(reader.u8()?);
@@ -227,7 +236,7 @@ impl Install {
             return Err(DecodeError::TooLarge);
         }
         let members: Vec<_> = (0..count).map(|_| reader.u32().map(PeerId)).collect::<Result<_, _>>()?;
-        let asked = reader.varint()?;
+        let asked = decode_count(reader)?;
         let cut = if decode_bool(reader)? { Some(decode_counts(reader)?) } else { None };
         let is_valid =
             epoch > 0 && members.is_sorted_by(|a, b| a < b) && members.binary_search(&host).is_ok();
@@ -299,14 +308,14 @@ impl<'a> Frame<'a> {
                 Self::Item(number, item)
             }
             ITEMS => {
-                let (safe, stable) = (reader.varint()?, reader.varint()?);
+                let (safe, stable) = (decode_count(&mut reader)?, decode_count(&mut reader)?);
                 Self::Items { safe, stable, run: Run::decode(&mut reader)? }
             }
             REPORT => Self::Report(Report::decode(&mut reader)?),
             WANT => Self::Want(Want::decode(&mut reader)?),
             FILL => Self::Fill(PeerId(reader.u32()?), Run::decode(&mut reader)?),
             INSTALL => Self::Install(Install::decode(&mut reader)?),
-            SUBMIT => Self::Submit(reader.varint()?, Run::decode(&mut reader)?),
+            SUBMIT => Self::Submit(decode_count(&mut reader)?, Run::decode(&mut reader)?),
             _ => return Err(DecodeError::Invalid),
         };
         reader.end()?;

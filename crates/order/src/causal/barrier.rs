@@ -27,6 +27,8 @@ struct Rounds {
     ended: Vec<u64>,
     /// How many of each member's ends had their turn.
     passed: Vec<u64>,
+    /// Who is still a member when the epoch ends.
+    stays: Vec<bool>,
     /// This peer has said something since it ended a round.
     has_spoken: bool,
 }
@@ -46,7 +48,15 @@ impl Rule for Rounds {
 
     fn begin(&mut self, owners: &[PeerId], me: Option<usize>) {
         let none = vec![0; owners.len()];
-        *self = Self { members: owners.to_vec(), me, ended: none.clone(), passed: none, ..Self::default() };
+        let stays = vec![true; owners.len()];
+        *self = Self {
+            members: owners.to_vec(),
+            me,
+            ended: none.clone(),
+            passed: none,
+            stays,
+            ..Self::default()
+        };
     }
 
     fn compose(&mut self, payload: &[u8]) -> Vec<u8> {
@@ -69,9 +79,17 @@ impl Rule for Rounds {
     }
 
     fn is_due(&self, owner: usize, _item: &[u8], turn: Turn) -> bool {
-        let is_over = self.ended.iter().all(|&ended| ended > self.round);
-        // At the end of an epoch some members are gone and end no round any more; everybody has the same of them.
-        (is_over || turn.is_ending) && self.passed[owner] <= self.round
+        let over = self.ended.iter().copied().min().unwrap_or(0);
+        // At the end of an epoch nobody else can end a round. What a member said in one that all before were over for
+        // follows from nothing that is lost. Behind that, one who is gone may have seen what nobody else has; one who is
+        // still here has not.
+        let is_last = turn.is_ending && (self.round == over || self.stays[owner]);
+        (over > self.round || is_last) && self.passed[owner] <= self.round
+    }
+
+    fn close(&mut self, owner: usize, stays: bool, rest: &mut dyn Iterator<Item = &[u8]>) {
+        self.stays[owner] = stays;
+        self.ended[owner] = self.passed[owner] + rest.filter(|item| **item == [END]).count() as u64;
     }
 
     fn take(&mut self, owner: usize, item: &[u8]) -> Option<Delivery> {

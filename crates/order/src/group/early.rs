@@ -19,6 +19,10 @@ impl Early {
             return Ok(());
         }
         let frames = self.0.entry(from).or_default();
+        // Who is in a later epoch knows that this peer goes to that one, if to any, without those in between.
+        if frames.last().is_some_and(|&(of, _)| of < epoch) {
+            frames.clear();
+        }
         let stored: usize = frames.iter().map(|(_, frame)| frame.len()).sum();
         if frames.len() >= 2 * UNSTABLE_MAX || stored >= 2 * UNSTABLE_BYTES_MAX {
             return Err(CloseCode::LimitExceeded);

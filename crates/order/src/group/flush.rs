@@ -68,12 +68,11 @@ impl<R: Rule> Group<R> {
 
     /// The host looks whether it can end the epoch, and does what is still to be done for that.
     pub(super) fn evaluate(&mut self) {
-        let Some(told) = self.told.clone().filter(|told| told.host == self.me) else { return };
-        let is_open = told.id == self.epoch.view && !self.epoch.is_shell;
-        if (is_open && self.epoch.number > 0)
-            || self.ending.is_some()
-            || !self.expected(&told, true).is_empty()
-        {
+        let is_open = !self.is_frozen();
+        let Some(told) = self.told.as_ref().filter(|told| told.host == self.me && !is_open).cloned() else {
+            return;
+        };
+        if self.ending.is_some() || !self.expected(&told, true).is_empty() {
             return;
         }
         let expected = self.expected(&told, false);
@@ -264,11 +263,10 @@ impl<R: Rule> Group<R> {
         let next = Epoch { number: epoch, view, host, members, owners, streams, is_shell };
         let former = core::mem::replace(&mut self.epoch, next);
         self.past = cut.filter(|_| former.number > 0).map(|cut| {
-            let Epoch { number, owners, mut streams, .. } = former;
-            streams.iter_mut().zip(&cut).for_each(|(stream, &last)| stream.cut(last));
+            let Epoch { number, owners, streams, .. } = former;
             Past { number, owners, streams, cut }
         });
-        (self.safe, self.last_urgent, self.unsaid, self.freed) = (0, 0, 0, 0);
+        (self.safe, self.last_urgent, self.unsaid, self.freed) = (0, 0, (0, 0), 0);
         self.is_report_due = false;
         self.flush.asked_up = None;
         self.flush.wanted = SortedSet::new();

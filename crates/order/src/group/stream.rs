@@ -88,6 +88,12 @@ impl Stream {
         self.item(self.taken + 1)
     }
 
+    /// All items whose turn it was not yet.
+    pub(super) fn rest(&self) -> impl Iterator<Item = &[u8]> {
+        let taken = usize::try_from(self.taken - self.trimmed).unwrap_or(usize::MAX);
+        self.items.iter().skip(taken).map(Vec::as_slice)
+    }
+
     /// It was the turn of the first item.
     pub(super) fn take(&mut self) {
         self.taken = self.received().min(self.taken + 1);

@@ -6,8 +6,9 @@ use samovar_wire::{PeerId, Writer};
 use super::{Group, Mate, Past, Rule, Stream};
 use crate::order::Transmit;
 
-/// Turns of others' items after which a peer that says nothing itself says how far it is.
+/// Turns of others' items, and their bytes, after which a peer that says nothing itself says how far it is.
 const UNSAID_MAX: usize = 32;
+const UNSAID_BYTES_MAX: usize = 64 * 1_024;
 /// Items, and bytes, that all were found to have, after which an owner says so.
 const STABLE_STEP: u64 = 64;
 const STABLE_BYTES_STEP: usize = 64 * 1_024;
@@ -31,7 +32,8 @@ impl<R: Rule> Group<R> {
         if let Some(transmit) = self.outbox.pop_front() {
             return Some(transmit);
         }
-        if self.unsaid >= UNSAID_MAX || self.is_report_due {
+        let (items, bytes) = self.unsaid;
+        if items >= UNSAID_MAX || bytes >= UNSAID_BYTES_MAX || self.is_report_due {
             self.report_to_owners();
         } else {
             self.say_stable();
@@ -89,7 +91,7 @@ impl<R: Rule> Group<R> {
     }
 
     fn report_to_owners(&mut self) {
-        (self.unsaid, self.is_report_due) = (0, false);
+        (self.unsaid, self.is_report_due) = ((0, 0), false);
         let owners: Vec<_> = self.epoch.owners.iter().copied().filter(|&owner| owner != self.me).collect();
         for owner in owners {
             self.note_stable_told(owner);
@@ -119,7 +121,7 @@ impl<R: Rule> Group<R> {
 
     /// Says in another way how far this peer is in the host's stream: the number of items that it has.
     pub(crate) fn say_count(&mut self) -> u64 {
-        self.unsaid = 0;
+        self.unsaid = (0, 0);
         self.epoch.streams.first().map_or(0, Stream::received)
     }
 

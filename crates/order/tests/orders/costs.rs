@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use samovar_order::causal::Vector;
-use samovar_order::{Order, Transmit};
+use samovar_order::{Event, Order, Transmit};
 use samovar_wire::PeerId;
 
-use crate::any::Kind;
+use crate::any::{AnyOrder, CAUSAL, Kind};
 use crate::dice::Dice;
 use crate::world::{World, view_of};
 #[cfg(target_arch = "wasm32")]
@@ -115,5 +115,48 @@ fn a_causal_stamp_takes_at_most_six_bytes_among_sixteen() {
     show("two of them say nine in ten", 16, chat(16, 8, few));
     for n in [2, 4, 8, 32] {
         show("uniform,   8 messages under way", n, chat(n, 8, |dice| dice.below(n as usize) as u32));
+    }
+}
+
+/// One member talks, one answers now and then, one listens; what they keep in the end, and what was delivered.
+fn talk(kind: Kind, messages: usize, size: usize) -> (usize, [usize; 3]) {
+    let view = view_of(3);
+    let mut members: Vec<_> = view.members.iter().map(|&peer| AnyOrder::new(kind, peer)).collect();
+    members.iter_mut().for_each(|member| member.get_mut().handle_view(&view));
+    let (mut delivered, mut most) = ([0; 3], 0);
+    for step in 0..messages + 20 {
+        let is_talk = (20..messages + 20).contains(&step);
+        if is_talk && members[1].get_mut().send(&vec![7; size]).is_err() {
+            panic!("{kind:?}: nothing is taken any more after {step} messages");
+        }
+        if is_talk && step % 500 == 0 {
+            members[2].get_mut().send(b"indeed").unwrap();
+        }
+        for _ in 0..4 {
+            for at in 0..3 {
+                members[at].get_mut().flush();
+                while let Some(Transmit { to, bytes }) = members[at].get_mut().poll_transmit() {
+                    let from = view.members[at];
+                    let result = members[to.0 as usize - 1].get_mut().handle_frame(from, &bytes);
+                    assert_eq!(result, Ok(()), "{kind:?}, {from} to {to}");
+                }
+            }
+        }
+        for (member, delivered) in members.iter_mut().zip(&mut delivered) {
+            let events = core::iter::from_fn(|| member.get_mut().poll_event());
+            *delivered += events.filter(|event| matches!(event, Event::Delivered(_))).count();
+            most = most.max(member.get().stored_bytes());
+        }
+    }
+    (most, delivered)
+}
+
+#[test]
+fn what_all_members_have_is_kept_by_nobody() {
+    for (kind, size) in CAUSAL.into_iter().flat_map(|kind| [(kind, 100), (kind, 10_000)]) {
+        let (bytes, delivered) = talk(kind, 5_000, size);
+        println!("{kind:?}: at most {bytes} bytes kept of 5000 messages of {size} bytes");
+        assert_eq!(delivered[0], 5_010, "{kind:?}");
+        assert!(bytes < 120 * size.min(4_000) + 100_000, "{kind:?} keeps {bytes} bytes");
     }
 }

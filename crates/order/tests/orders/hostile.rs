@@ -38,15 +38,19 @@ fn mutate(dice: &mut Dice, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = dice.pick(frames).unwrap();
     for _ in 0..dice.below(4) {
         let at = dice.below(bytes.len().max(1));
-        match dice.below(4) {
+        match dice.below(5) {
             0 => bytes.truncate(at),
             1 => bytes.insert(at.min(bytes.len()), dice.below(256) as u8),
+            4 => drop(bytes.splice(at..at, HUGE)),
             2 if !bytes.is_empty() => bytes[at] = dice.below(256) as u8,
             _ => bytes.extend((0..dice.below(40)).map(|_| dice.below(256) as u8)),
         }
     }
     bytes
 }
+
+/// A varint that is larger than all that may be.
+const HUGE: [u8; 10] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
 
 /// What one member may make another keep: its share of each epoch's streams, early frames and submissions.
 const BOUND: usize = 3 * 8 * UNSTABLE_BYTES_MAX;
