@@ -81,6 +81,25 @@ fn a_message_that_depends_on_one_lost_with_its_senders_is_not_seen() {
     assert_eq!(world.history.deliveries(PeerId(4)), [next], "the order goes on");
 }
 
+#[test]
+fn what_follows_from_a_round_that_is_lost_is_lost_with_it() {
+    // B alone sees the host's round and answers in the next one; both end, and the answer alone has reached C.
+    let mut world = World::new(Kind::Barrier, 3);
+    let slow = [(HOST, C)];
+    assert!(world.send(HOST).is_some());
+    world.drain_but(&slow);
+    let answer = world.send(B).unwrap();
+    world.drain_but(&slow);
+    assert!(world.history.deliveries(B).len() == 1 && world.history.deliveries(C).is_empty());
+    world.crash(HOST, |_| 0);
+    world.crash(B, |_| 0);
+    let view = world.next_view(C, vec![C]);
+    world.publish(view);
+    world.drain();
+    assert!(!world.history.deliveries(C).contains(&answer), "without what it answers");
+    assert_eq!(world.history.check_causal(), Ok(()));
+}
+
 /// A random life of a host that ends: what it delivered, and what a survivor did.
 fn last_words(seed: u64, is_stable: bool) -> (Vec<Message>, Vec<Message>) {
     let mut dice = Dice::new(seed);
