@@ -15,7 +15,8 @@
 //!
 //! Nobody decides but the host of the newest view. When it is lost in the middle, some have the new epoch and others
 //! do not: its successor learns that from the reports, brings those who are one epoch behind to where the others are
-//! (everybody keeps the former epoch for that), and only then ends the epoch that all are in.
+//! (everybody keeps the former epoch for that), and only then ends the epoch that all are in. So that there is always
+//! somebody who can tell, newcomers are let in when all others are.
 //!
 //! Items are kept until their owner knows that everybody has them, and says so. Nothing here reads a clock: who never
 //! reports is found silent by the session's roster, and removed.

@@ -111,8 +111,8 @@ pub trait Order {
     /// What happened next.
     fn poll_event(&mut self) -> Option<Event>;
 
-    /// Whom the end of the present view waits for, at its host: members that have not said what they have. One that
-    /// stays silent for long holds up everybody, and should be removed.
+    /// At the host: whom the others wait for before a new view can begin for them. One that is among them for long
+    /// holds up everybody, and should be removed; an honest one takes a way to the host and back.
     fn awaited(&self) -> Vec<PeerId>;
 
     /// Bytes of messages that are kept for others or wait for their turn: bounded, see [`UNSTABLE_BYTES_MAX`].

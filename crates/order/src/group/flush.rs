@@ -51,12 +51,18 @@ impl<R: Rule> Group<R> {
         }
     }
 
-    /// At the host: members that have not said yet what they have.
+    /// At the host: members that have not said yet what they have, or have not given what they said, or are not known
+    /// to be in the epoch that newcomers wait to be let into.
     pub(crate) fn awaited(&self) -> Vec<PeerId> {
-        match &self.told {
-            Some(told) if told.host == self.me && told.id != self.epoch.view => self.expected(told, true),
-            _ => Vec::new(),
+        let Some(told) = self.told.as_ref().filter(|told| told.host == self.me) else { return Vec::new() };
+        if !self.is_frozen() {
+            let is_any_new = !self.admission.newcomers.is_empty();
+            return self.admission.awaited.iter().copied().filter(|_| is_any_new).collect();
         }
+        let silent = self.expected(told, true);
+        let asked =
+            self.flush.asked_up.into_iter().chain(self.flush.wanted.iter().map(|&(_, holder)| holder));
+        silent.into_iter().chain(asked).collect::<SortedSet<_>>().iter().copied().collect()
     }
 
     /// The members of the newest view that may have something; newcomers have nothing.

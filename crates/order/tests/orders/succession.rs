@@ -81,6 +81,49 @@ fn a_message_that_depends_on_one_lost_with_its_senders_is_not_seen() {
     assert_eq!(world.history.deliveries(PeerId(4)), [next], "the order goes on");
 }
 
+#[test]
+fn what_follows_from_a_round_that_is_lost_is_lost_with_it() {
+    // B alone sees the host's round and answers in the next one; both end, and the answer alone has reached C.
+    let mut world = World::new(Kind::Barrier, 3);
+    let slow = [(HOST, C)];
+    assert!(world.send(HOST).is_some());
+    world.drain_but(&slow);
+    let answer = world.send(B).unwrap();
+    world.drain_but(&slow);
+    assert!(world.history.deliveries(B).len() == 1 && world.history.deliveries(C).is_empty());
+    world.crash(HOST, |_| 0);
+    world.crash(B, |_| 0);
+    let view = world.next_view(C, vec![C]);
+    world.publish(view);
+    world.drain();
+    assert!(!world.history.deliveries(C).contains(&answer), "without what it answers");
+    assert_eq!(world.history.check_causal(), Ok(()));
+}
+
+#[test]
+fn the_host_says_whom_a_new_view_waits_for() {
+    for kind in [Kind::Vector, Kind::Barrier, Kind::Dispatcher, Kind::Total] {
+        let mut world = World::new(kind, 3);
+        let newcomer = PeerId(9);
+        let view = world.next_view(HOST, vec![HOST, B, C, newcomer]);
+        world.publish(view);
+        let awaited = |world: &World| world.nodes[&HOST].get().awaited();
+        assert_eq!(awaited(&world), [B, C], "{kind:?}: newcomers have nothing to say");
+        let silent = [(C, HOST)];
+        world.drain_but(&silent);
+        assert_eq!(awaited(&world), [C], "{kind:?}");
+        assert_eq!(world.history.views(B).len(), 1);
+        world.arrive((C, HOST));
+        world.drain_but(&silent);
+        assert_eq!(world.history.views(C).len(), 2, "{kind:?}: those who were here are in the new view");
+        assert_eq!(world.history.views(newcomer), [], "{kind:?}: it is let in when all others are");
+        assert_eq!(awaited(&world), [C], "{kind:?}");
+        world.drain();
+        assert_eq!(awaited(&world), [], "{kind:?}");
+        assert_eq!(world.history.views(newcomer), [world.view.id], "{kind:?}");
+    }
+}
+
 /// A random life of a host that ends: what it delivered, and what a survivor did.
 fn last_words(seed: u64, is_stable: bool) -> (Vec<Message>, Vec<Message>) {
     let mut dice = Dice::new(seed);
