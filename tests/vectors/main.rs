@@ -8,9 +8,11 @@ mod file;
 mod inputs;
 mod numbers;
 mod objects;
+mod orders;
 mod packets;
 mod relay;
 mod signed;
+mod timed;
 mod view;
 mod wishes;
 

@@ -20,6 +20,13 @@ pub const INPUTS_BYTES_MAX: usize = 16 * 1_024;
 pub const INPUTS_PER_SEAT_MAX: usize = 1_024;
 /// Their bytes.
 pub const INPUTS_BYTES_PER_SEAT_MAX: usize = 64 * 1_024;
+/// Items of one stream of an order that some member may still lack; its owner keeps them, and waits with more. Others
+/// hear later than the owner that all have them, and keep twice as many.
+pub const UNSTABLE_MAX: usize = 1_024;
+/// Their bytes.
+pub const UNSTABLE_BYTES_MAX: usize = 256 * 1_024;
+/// Largest item of a stream of an order in bytes: a message of the application, and what its order says about it.
+pub const ITEM_MAX: usize = APP_MESSAGE_MAX + 256;
 /// Payload bytes of one segment of a reliable lane.
 pub const SEGMENT_MAX: usize = 1_000;
 /// Segments of the session's lane a sender may have in flight, and a receiver must hold, on one link.
@@ -57,3 +64,21 @@ pub const CONTROL_MAX: usize = 1_024;
 pub const RELAY_MESSAGE_MAX: usize = BULK_CHUNK_MAX + 64;
 /// Largest session description (SDP) in bytes.
 pub const DESCRIPTION_MAX: usize = 8 * 1_024;
+/// Largest input of a player in one lockstep frame, in bytes; all inputs of a game have the size that it agrees on.
+pub const LOCKSTEP_INPUT_MAX: usize = 64;
+/// Most frames that one lockstep datagram tells of.
+pub const LOCKSTEP_RUN_MAX: usize = 63;
+/// Most frames that a member tells a new host of, and most that are compared with each other.
+pub const LOCKSTEP_TOLD_MAX: usize = 255;
+/// Largest state of a game in lockstep, for a late joiner, in bytes: it has to fit one message with what stands before.
+pub const LOCKSTEP_STATE_MAX: usize = 60 * 1_024;
+/// Most fields that a game in lockstep tells apart when two states differ.
+pub const LOCKSTEP_FIELDS_MAX: usize = 64;
+/// Longest name of such a field, in bytes of UTF-8.
+pub const LOCKSTEP_FIELD_NAME_MAX: usize = 32;
+/// Largest message in time-stamp order, in bytes.
+pub const TIMED_MAX: usize = 4 * 1_024;
+/// Messages in time-stamp order of one sender that a receiver must hold back.
+pub const TIMED_HELD_MAX: usize = 256;
+/// Their bytes.
+pub const TIMED_HELD_BYTES_MAX: usize = 64 * 1_024;

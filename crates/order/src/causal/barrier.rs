@@ -1,0 +1,139 @@
+//! Causal order by barriers, in a mesh (seed 002, "Implementation Using Barriers").
+//!
+//! Time is divided into rounds. What a member says is delivered when *everybody* has said that it has ended the round,
+//! so what it says in a round can only follow from what was delivered in earlier ones; and these all have had before.
+//! Within a round messages are delivered by their senders' ids, the same for everybody: all members deliver what they
+//! are not the senders of in one order.
+//!
+//! A round costs a frame from each member to each other, and a message waits for the slowest. Without anything to say
+//! there are no rounds.
+
+use samovar_wire::{CloseCode, DecodeError, PeerId};
+
+use crate::group::{Group, Rule, Turn};
+use crate::order::{Delivery, Event, Order, SendError, Transmit, View, check_size};
+
+const MESSAGE: u8 = 0;
+const END: u8 = 1;
+
+/// When a round is over.
+#[derive(Clone, Debug, Default)]
+struct Rounds {
+    members: Vec<PeerId>,
+    me: Option<usize>,
+    /// The round whose messages are delivered next.
+    round: u64,
+    /// How many rounds each member is known to have ended.
+    ended: Vec<u64>,
+    /// How many of each member's ends had their turn.
+    passed: Vec<u64>,
+    /// Who is still a member when the epoch ends.
+    stays: Vec<bool>,
+    /// This peer has said something since it ended a round.
+    has_spoken: bool,
+}
+
+impl Rounds {
+    /// Whether this peer has to end its round: it has spoken in it, or others wait for its end.
+    fn is_end_due(&self) -> bool {
+        let Some(me) = self.me else { return false };
+        let most = self.ended.iter().copied().max().unwrap_or(0);
+        // A round is ended when the one before is over: it is a barrier.
+        self.ended[me] == self.round && (self.has_spoken || most > self.ended[me])
+    }
+}
+
+impl Rule for Rounds {
+    const ONE_STREAM: bool = false;
+
+    fn begin(&mut self, owners: &[PeerId], me: Option<usize>) {
+        let none = vec![0; owners.len()];
+        let stays = vec![true; owners.len()];
+        *self = Self {
+            members: owners.to_vec(),
+            me,
+            ended: none.clone(),
+            passed: none,
+            stays,
+            ..Self::default()
+        };
+    }
+
+    fn compose(&mut self, payload: &[u8]) -> Vec<u8> {
+        self.has_spoken = true;
+        [&[MESSAGE], payload].concat()
+    }
+
+    fn check(&self, _owner: usize, item: &[u8]) -> Result<(), DecodeError> {
+        match *item {
+            [MESSAGE, ..] | [END] => Ok(()),
+            [] => Err(DecodeError::Truncated),
+            _ => Err(DecodeError::Invalid),
+        }
+    }
+
+    fn note(&mut self, owner: usize, item: &[u8]) {
+        if *item == [END] {
+            self.ended[owner] += 1;
+        }
+    }
+
+    fn is_due(&self, owner: usize, _item: &[u8], turn: Turn) -> bool {
+        let over = self.ended.iter().copied().min().unwrap_or(0);
+        // At the end of an epoch nobody else can end a round. What a member said in one that all before were over for
+        // follows from nothing that is lost. Behind that, one who is gone may have seen what nobody else has; one who is
+        // still here has not.
+        let is_last = turn.is_ending && (self.round == over || self.stays[owner]);
+        (over > self.round || is_last) && self.passed[owner] <= self.round
+    }
+
+    fn close(&mut self, owner: usize, stays: bool, rest: &mut dyn Iterator<Item = &[u8]>) {
+        self.stays[owner] = stays;
+        self.ended[owner] = self.passed[owner] + rest.filter(|item| **item == [END]).count() as u64;
+    }
+
+    fn take(&mut self, owner: usize, item: &[u8]) -> Option<Delivery> {
+        match item {
+            [MESSAGE, payload @ ..] if self.me != Some(owner) => {
+                Some(Delivery { from: self.members[owner], payload: payload.to_vec() })
+            }
+            [END] => {
+                self.passed[owner] += 1;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn advance(&mut self, is_ending: bool) -> bool {
+        let mut passed = self.passed.iter();
+        let round = self.round;
+        let is_over = if is_ending { passed.any(|&n| n > round) } else { passed.all(|&n| n > round) };
+        self.round += u64::from(is_over && !self.members.is_empty());
+        self.round > round
+    }
+}
+
+/// One member's part in a causal order by barriers. A member is not delivered its own messages.
+///
+/// Each member calls [`Order::flush`] regularly, once per tick: that ends its round if it said something or others
+/// wait for it.
+#[derive(Clone, Debug)]
+pub struct Barrier(Group<Rounds>);
+
+impl Barrier {
+    /// The part of `me`, which waits for its first view.
+    #[must_use]
+    pub fn new(me: PeerId) -> Self {
+        Self(Group::new(me, Rounds::default()))
+    }
+
+    fn end_round(&mut self) {
+        if !self.0.is_frozen() && self.0.rule.is_end_due() {
+            self.0.rule.has_spoken = false;
+            self.0.append(vec![END]);
+        }
+    }
+}
+
+super::order_by_group!(Barrier, end_round);

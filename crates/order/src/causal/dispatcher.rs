@@ -1,0 +1,24 @@
+//! Causal order by a central dispatcher, in a star (seed 002, "Central Dispatcher Implementation").
+//!
+//! Everything goes to the host, which passes it on in the order in which it comes. A message that depends on another
+//! was sent by who had that from the host already, so the host gets it after it passed that one on; and since the way
+//! from the host to each member keeps its order, nobody gets it earlier.
+
+use samovar_wire::{CloseCode, PeerId};
+
+use crate::log::{Log, order_by_log};
+use crate::order::{Event, Order, SendError, Transmit, View};
+
+/// One member's part in a causal order by a central dispatcher, the host. A member is not delivered its own messages.
+#[derive(Clone, Debug)]
+pub struct Dispatcher(Log);
+
+impl Dispatcher {
+    /// The part of `me`, which waits for its first view.
+    #[must_use]
+    pub fn new(me: PeerId) -> Self {
+        Self(Log::new(me, false))
+    }
+}
+
+order_by_log!(Dispatcher);

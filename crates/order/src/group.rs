@@ -1,0 +1,389 @@
+//! The ground that the orders stand on: streams of items that all members of a view get alike (view synchrony).
+//!
+//! A *stream* is what one member says, item by item. In a mesh each member owns one; where a sequencer or dispatcher
+//! decides there is one stream, the host's. Time is divided into *epochs*, one for each view that is brought to its
+//! end. Within an epoch the members are fixed, streams begin with item 1, and a [`Rule`] says when an item's turn has
+//! come: that is the closed group which the second seed's algorithms assume. At its end everybody has had the turn of
+//! the same items:
+//!
+//! ```text
+//!  member   told of a view: delivers and sends nothing more ---> REPORT: how far it has each stream
+//!  host     has all reports: the cut of a stream is the most that anybody has
+//!           gets what it lacks itself (WANT, FILL), gives each member what that lacks (FILL), and INSTALL
+//!  member   on INSTALL it has everything up to the cut: delivers that, and begins the next epoch
+//! ```
+//!
+//! Nobody decides but the host of the newest view. When it is lost in the middle, some have the new epoch and others
+//! do not: its successor learns that from the reports, brings those who are one epoch behind to where the others are
+//! (everybody keeps the former epoch for that), and only then ends the epoch that all are in. So that there is always
+//! somebody who can tell, newcomers are let in when all others are.
+//!
+//! Items are kept until their owner knows that everybody has them, and says so. Nothing here reads a clock: who never
+//! reports is found silent by the session's roster, and removed.
+
+mod early;
+mod flush;
+mod receive;
+mod stream;
+mod transmit;
+
+use std::collections::VecDeque;
+
+use samovar_wire::order::{Frame, Install, Report};
+use samovar_wire::{DecodeError, PeerId, SortedMap, SortedSet};
+
+use crate::order::{Delivery, Event, SendError, Transmit, UNSTABLE_BYTES_MAX, UNSTABLE_MAX, View, ViewId};
+use early::Early;
+use flush::{Admission, Flush};
+pub(crate) use receive::blame;
+use stream::Stream;
+
+/// When an item's turn has come. Owners are named by their places among the owners of the epoch.
+pub(crate) trait Rule {
+    /// Whether only the host has a stream.
+    const ONE_STREAM: bool;
+
+    /// An epoch begins, with these owners; this peer may be one of them.
+    fn begin(&mut self, owners: &[PeerId], me: Option<usize>);
+
+    /// The item that says this payload, of this peer's stream.
+    fn compose(&mut self, payload: &[u8]) -> Vec<u8> {
+        payload.to_vec()
+    }
+
+    /// Checks an item when it arrives.
+    ///
+    /// # Errors
+    /// Any [`DecodeError`].
+    fn check(&self, owner: usize, item: &[u8]) -> Result<(), DecodeError>;
+
+    /// An item is here, in its place.
+    fn note(&mut self, _owner: usize, _item: &[u8]) {}
+
+    /// Whether it is an item's turn. At the end of an epoch nothing more will come.
+    fn is_due(&self, owner: usize, item: &[u8], turn: Turn) -> bool;
+
+    /// Its turn has come.
+    fn take(&mut self, owner: usize, item: &[u8]) -> Option<Delivery>;
+
+    /// The epoch ends, and an owner is a member of the next one or not: of its items these are left, and no others come.
+    fn close(&mut self, _owner: usize, _stays: bool, _rest: &mut dyn Iterator<Item = &[u8]>) {}
+
+    /// No item is due. Whether that makes others due.
+    fn advance(&mut self, _is_ending: bool) -> bool {
+        false
+    }
+
+    /// How many items of this peer's stream an owner had when it said its last item; 0 when its items do not say.
+    fn heard_of_mine(&self, _owner: usize) -> Option<u64> {
+        None
+    }
+
+    /// Whether the host waits to hear that backups hold this item.
+    fn is_urgent(&self, _item: &[u8]) -> bool {
+        false
+    }
+}
+
+/// What an item's turn may depend on besides the items themselves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    /// Which item of its stream.
+    pub(crate) number: u64,
+    /// Up to which item enough members hold the stream.
+    pub(crate) safe: u64,
+    /// The epoch ends.
+    pub(crate) is_ending: bool,
+}
+
+/// The present epoch.
+#[derive(Clone, Debug, Default)]
+struct Epoch {
+    /// From 1; 0 while this peer is in none.
+    number: u64,
+    view: ViewId,
+    host: Option<PeerId>,
+    members: Vec<PeerId>,
+    /// Who has a stream, in ascending order.
+    owners: Vec<PeerId>,
+    streams: Vec<Stream>,
+    /// This peer was not in it, and has it in order to end it for the others.
+    is_shell: bool,
+}
+
+/// The epoch before, for those who have not heard yet that it ended.
+#[derive(Clone, Debug)]
+struct Past {
+    number: u64,
+    owners: Vec<PeerId>,
+    streams: Vec<Stream>,
+    cut: Vec<u64>,
+}
+
+/// What this peer knows of another member in this epoch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mate {
+    /// The last item of this peer's stream that was sent to it.
+    sent: u64,
+    /// The last item of this peer's stream that it is known to have.
+    known: u64,
+    /// The last that it was told to be safe.
+    told_safe: u64,
+    /// How many items it was told that all have, and how many bytes had been freed by then.
+    told_stable: u64,
+    told_freed: usize,
+    /// Its link is new, and it has not said yet what it lacks.
+    is_paused: bool,
+    /// It was told on this link which epoch this peer is in.
+    is_opened: bool,
+}
+
+/// One member's part in the group.
+#[derive(Clone, Debug)]
+pub(crate) struct Group<R> {
+    me: PeerId,
+    pub(crate) rule: R,
+    /// The newest view.
+    told: Option<View>,
+    /// Who was a member of a view between the epoch's and the newest one, the epoch's included.
+    known: SortedSet<PeerId>,
+    epoch: Epoch,
+    past: Option<Past>,
+    mates: SortedMap<PeerId, Mate>,
+    flush: Flush,
+    admission: Admission,
+    /// How the epoch ends, once this is certain.
+    ending: Option<Install>,
+    early: Early,
+    /// The epoch of what each peer says on its link, as it said last.
+    lanes: SortedMap<PeerId, u64>,
+    /// What was sent while no epoch is open.
+    waiting: VecDeque<Vec<u8>>,
+    waiting_bytes: usize,
+    /// Up to which item of the host's stream its backups hold it.
+    safe: u64,
+    /// The last item that waits for that.
+    last_urgent: u64,
+    /// Items whose turn it was since this peer last said how far it is, and their bytes.
+    unsaid: (usize, usize),
+    is_report_due: bool,
+    /// Bytes of this peer's stream that all were found to have.
+    freed: usize,
+    outbox: VecDeque<Transmit>,
+    events: VecDeque<Event>,
+}
+
+impl<R: Rule> Group<R> {
+    pub(crate) fn new(me: PeerId, rule: R) -> Self {
+        Self {
+            me,
+            rule,
+            told: None,
+            known: SortedSet::new(),
+            epoch: Epoch::default(),
+            past: None,
+            mates: SortedMap::new(),
+            flush: Flush::default(),
+            admission: Admission::default(),
+            ending: None,
+            early: Early::default(),
+            lanes: SortedMap::new(),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            safe: 0,
+            last_urgent: 0,
+            unsaid: (0, 0),
+            is_report_due: false,
+            freed: 0,
+            outbox: VecDeque::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn handle_view(&mut self, view: &View) {
+        let is_new = self.told.as_ref().is_none_or(|told| told.id < view.id);
+        if !is_new || view.members.binary_search(&self.me).is_err() {
+            return;
+        }
+        if let Some(former) = self.told.replace(view.clone()) {
+            self.known.extend(former.members);
+        }
+        self.flush = Flush::default();
+        self.admission = Admission::default();
+        self.begin_flush();
+        self.settle();
+    }
+
+    pub(crate) fn handle_link(&mut self, peer: PeerId) {
+        self.flush.forget_questions();
+        if let Some(at) = self.owner(peer) {
+            self.epoch.streams[at].is_asked = false;
+        }
+        if let Some(mate) = self.mates.get_mut(&peer) {
+            (mate.is_paused, mate.is_opened) = (true, false);
+        }
+        self.lanes.remove(&peer);
+        // Also when this peer knows of no view yet: the other one may, and waits to hear what is lacking.
+        if peer != self.me {
+            self.send_report(peer, true);
+        }
+    }
+
+    /// Whether the epoch is about to end, or there is none: nothing is delivered or sent then.
+    pub(crate) fn is_frozen(&self) -> bool {
+        let told = self.told.as_ref().map(|told| told.id);
+        self.epoch.number == 0 || self.epoch.is_shell || told != Some(self.epoch.view)
+    }
+
+    /// Who hosts the present epoch.
+    pub(crate) const fn host(&self) -> Option<PeerId> {
+        self.epoch.host
+    }
+
+    /// Whether somebody is a member in the present epoch.
+    pub(crate) fn has_member(&self, peer: PeerId) -> bool {
+        self.epoch.members.binary_search(&peer).is_ok()
+    }
+
+    /// The number of the present epoch.
+    pub(crate) const fn epoch(&self) -> u64 {
+        self.epoch.number
+    }
+
+    /// Whether this peer's stream takes another item.
+    pub(crate) fn has_room(&self) -> bool {
+        self.waiting.len() < UNSTABLE_MAX
+            && self.waiting_bytes < UNSTABLE_BYTES_MAX
+            && self.own().is_none_or(Stream::has_room)
+    }
+
+    /// Says something on this peer's stream, now or when the next epoch begins.
+    ///
+    /// # Errors
+    /// `WouldBlock` while there is no room.
+    pub(crate) fn send(&mut self, payload: &[u8]) -> Result<(), SendError> {
+        if !self.has_room() {
+            return Err(SendError::WouldBlock);
+        }
+        if self.is_frozen() {
+            self.waiting_bytes += payload.len();
+            self.waiting.push_back(payload.to_vec());
+        } else {
+            let item = self.rule.compose(payload);
+            self.append(item);
+        }
+        Ok(())
+    }
+
+    /// Adds an item to this peer's stream; the epoch must be open.
+    pub(crate) fn append(&mut self, item: Vec<u8>) {
+        let Some(at) = self.owner(self.me) else { return };
+        self.rule.note(at, &item);
+        if self.rule.is_urgent(&item) {
+            self.last_urgent = self.epoch.streams[at].received() + 1;
+        }
+        if self.rule.heard_of_mine(at).is_some() {
+            self.unsaid = (0, 0);
+        }
+        self.epoch.streams[at].push(item);
+        self.update_stable();
+        self.settle();
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    pub(crate) fn stored_bytes(&self) -> usize {
+        let past = self.past.iter().flat_map(|past| &past.streams);
+        let streams: usize = self.epoch.streams.iter().chain(past).map(Stream::bytes).sum();
+        streams + self.waiting_bytes + self.early.bytes()
+    }
+
+    fn owner(&self, peer: PeerId) -> Option<usize> {
+        self.epoch.owners.binary_search(&peer).ok()
+    }
+
+    fn own(&self) -> Option<&Stream> {
+        self.owner(self.me).map(|at| &self.epoch.streams[at])
+    }
+
+    /// Gives every item its turn that is due, and ends the epoch when that is certain, as often as that goes on.
+    fn settle(&mut self) {
+        loop {
+            self.close();
+            self.deliver();
+            let Some(install) = self.ending.take() else { return };
+            self.begin_epoch(install);
+        }
+    }
+
+    /// When the epoch ends nothing counts behind the cuts.
+    fn close(&mut self) {
+        let Some((install, cut)) = self.ending.as_ref().and_then(|end| Some((end, end.cut.as_ref()?))) else {
+            return;
+        };
+        let Epoch { owners, streams, .. } = &mut self.epoch;
+        for (at, (stream, &last)) in streams.iter_mut().zip(cut).enumerate() {
+            stream.cut(last);
+            let stays = install.members.binary_search(&owners[at]).is_ok();
+            self.rule.close(at, stays, &mut stream.rest());
+        }
+    }
+
+    fn deliver(&mut self) {
+        let is_ending = self.ending.as_ref().is_some_and(|install| install.cut.is_some());
+        if self.epoch.is_shell || (self.is_frozen() && !is_ending) {
+            return;
+        }
+        loop {
+            let mut is_any_due = false;
+            for at in 0..self.epoch.owners.len() {
+                while self.deliver_next(at, is_ending) {
+                    is_any_due = true;
+                }
+            }
+            if !is_any_due && !self.rule.advance(is_ending) {
+                return;
+            }
+        }
+    }
+
+    /// Gives an owner's next item its turn if it is due.
+    fn deliver_next(&mut self, at: usize, is_ending: bool) -> bool {
+        let stream = &mut self.epoch.streams[at];
+        let number = stream.taken() + 1;
+        let Some(item) = stream.head() else { return false };
+        if !self.rule.is_due(at, item, Turn { number, safe: self.safe, is_ending }) {
+            return false;
+        }
+        let (bytes, delivery) = (item.len(), self.rule.take(at, item));
+        stream.take();
+        let owner = self.epoch.owners[at];
+        if owner != self.me {
+            self.unsaid = (self.unsaid.0 + 1, self.unsaid.1 + bytes);
+        }
+        if let Some((known, mate)) = self.rule.heard_of_mine(at).zip(self.mates.get_mut(&owner)) {
+            mate.known = mate.known.max(known);
+            self.update_stable();
+        }
+        self.events.extend(delivery.map(Event::Delivered));
+        true
+    }
+
+    /// How this peer is in what it has.
+    fn report(&self, again: bool) -> Report {
+        Report {
+            view: self.told.as_ref().map(|told| told.id).unwrap_or_default(),
+            epoch: self.epoch.number,
+            again,
+            stable: self.own_stable(),
+            counts: self.epoch.streams.iter().map(Stream::received).collect(),
+        }
+    }
+
+    fn send_report(&mut self, to: PeerId, again: bool) {
+        let report = self.report(again);
+        self.push(to, &Frame::Report(report));
+    }
+}

@@ -1,0 +1,318 @@
+//! The end of an epoch, as the host brings it about, and the beginning of the next.
+
+use samovar_wire::order::{Frame, Install, Report, Want};
+use samovar_wire::{PeerId, SortedMap, SortedSet};
+
+use super::{Epoch, Group, Mate, Past, Rule, Stream};
+use crate::order::{Event, View};
+
+/// What a host has heard since it was told of the newest view, and whom it has asked what.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flush {
+    reports: SortedMap<PeerId, Report>,
+    /// Who was asked for an epoch that this peer does not know.
+    asked_up: Option<PeerId>,
+    /// Streams, by their places, and whom they were asked of.
+    wanted: SortedSet<(usize, PeerId)>,
+}
+
+/// At the host: who waits to be let into the present epoch, and for whom.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Admission {
+    awaited: SortedSet<PeerId>,
+    newcomers: Vec<PeerId>,
+}
+
+impl Flush {
+    pub(super) fn hear(&mut self, from: PeerId, report: Report) {
+        self.reports.insert(from, report);
+    }
+
+    /// Whether this peer asked another for what it does not have.
+    pub(super) fn asked(&self, peer: PeerId) -> bool {
+        self.asked_up == Some(peer) || self.wanted.iter().any(|&(_, holder)| holder == peer)
+    }
+
+    /// A link is new: answers may be lost.
+    pub(super) fn forget_questions(&mut self) {
+        self.asked_up = None;
+        self.wanted = SortedSet::new();
+    }
+}
+
+impl<R: Rule> Group<R> {
+    /// Says how far this peer is, or hears it when it hosts the view.
+    pub(super) fn begin_flush(&mut self) {
+        let Some(host) = self.told.as_ref().map(|told| told.host) else { return };
+        if host == self.me {
+            self.evaluate();
+        } else {
+            self.send_report(host, false);
+        }
+    }
+
+    /// At the host: members that have not said yet what they have, or have not given what they said, or are not known
+    /// to be in the epoch that newcomers wait to be let into.
+    pub(crate) fn awaited(&self) -> Vec<PeerId> {
+        let Some(told) = self.told.as_ref().filter(|told| told.host == self.me) else { return Vec::new() };
+        if !self.is_frozen() {
+            let is_any_new = !self.admission.newcomers.is_empty();
+            return self.admission.awaited.iter().copied().filter(|_| is_any_new).collect();
+        }
+        let silent = self.expected(told, true);
+        let asked =
+            self.flush.asked_up.into_iter().chain(self.flush.wanted.iter().map(|&(_, holder)| holder));
+        silent.into_iter().chain(asked).collect::<SortedSet<_>>().iter().copied().collect()
+    }
+
+    /// The members of the newest view that may have something; newcomers have nothing.
+    fn expected(&self, told: &View, is_silent: bool) -> Vec<PeerId> {
+        let has_spoken = |peer| self.flush.reports.get(&peer).is_some_and(|report| report.view == told.id);
+        let members = told.members.iter().copied().filter(|&peer| peer != self.me);
+        members.filter(|peer| self.known.contains(peer) && !(is_silent && has_spoken(*peer))).collect()
+    }
+
+    /// The host looks whether it can end the epoch, and does what is still to be done for that.
+    pub(super) fn evaluate(&mut self) {
+        let is_open = !self.is_frozen();
+        let Some(told) = self.told.as_ref().filter(|told| told.host == self.me && !is_open).cloned() else {
+            return;
+        };
+        if self.ending.is_some() || !self.expected(&told, true).is_empty() {
+            return;
+        }
+        let expected = self.expected(&told, false);
+        let epoch_of =
+            |group: &Self, peer: PeerId| group.flush.reports.get(&peer).map_or(0, |report| report.epoch);
+        let top = expected.iter().map(|&peer| epoch_of(self, peer)).max().unwrap_or(0);
+        if top > self.epoch.number {
+            // Step by step: who is one epoch behind the others needs what this peer learns on its way.
+            let ahead = expected.iter().map(|&peer| (epoch_of(self, peer), peer));
+            let ahead = ahead.filter(|&(epoch, _)| epoch > self.epoch.number && epoch + 1 >= top).min();
+            if let Some((_, holder)) = ahead.filter(|_| self.flush.asked_up.is_none()) {
+                self.flush.asked_up = Some(holder);
+                self.send_report(holder, false);
+            }
+            return;
+        }
+        let behind = |&&peer: &&PeerId| {
+            epoch_of(self, peer) + 1 == self.epoch.number && self.can_bring(peer, self.epoch.number - 1)
+        };
+        let behind: Vec<_> = expected.iter().filter(behind).copied().collect();
+        for &peer in &behind {
+            // It reports again when it is here.
+            if let Some(report) = self.flush.reports.remove(&peer) {
+                self.bring(peer, &report);
+            }
+        }
+        if behind.is_empty() {
+            self.try_end(&told, &expected);
+        }
+    }
+
+    /// All who can be are in this epoch: it ends when this peer has everything that anybody has.
+    fn try_end(&mut self, told: &View, expected: &[PeerId]) {
+        let is_here = |peer: &&PeerId| {
+            let report = self.flush.reports.get(*peer);
+            let is_level = report.is_some_and(|report| {
+                report.epoch == self.epoch.number && report.counts.len() == self.epoch.streams.len()
+            });
+            is_level && self.epoch.members.binary_search(peer).is_ok()
+        };
+        let here: Vec<_> = expected.iter().filter(is_here).copied().collect();
+        let mut cut: Vec<_> = self.epoch.streams.iter().map(Stream::received).collect();
+        let mut wants = Vec::new();
+        for (at, most) in cut.iter_mut().enumerate() {
+            let received = *most;
+            let mut holder = None;
+            for (peer, report) in
+                here.iter().filter_map(|peer| self.flush.reports.get(peer).map(|r| (*peer, r)))
+            {
+                if report.counts[at] > *most {
+                    (*most, holder) = (report.counts[at], Some(peer));
+                }
+            }
+            wants.extend(holder.map(|holder| (at, holder, received + 1, *most)));
+        }
+        if wants.is_empty() {
+            self.end_epoch(told, &here, cut);
+            return;
+        }
+        for (at, holder, first, last) in wants {
+            if self.flush.wanted.insert((at, holder)) {
+                let (owner, epoch) = (self.epoch.owners[at], self.epoch.number);
+                self.push(holder, &Frame::Want(Want { owner, epoch, first, last }));
+            }
+        }
+    }
+
+    fn end_epoch(&mut self, told: &View, here: &[PeerId], cut: Vec<u64>) {
+        let install = Install {
+            epoch: self.epoch.number + 1,
+            view: told.id,
+            host: self.me,
+            members: told.members.clone(),
+            asked: self.epoch.number,
+            cut: Some(cut),
+        };
+        let me = self.me;
+        let (survivors, newcomers): (Vec<_>, Vec<_>) =
+            told.members.iter().copied().filter(|&peer| peer != me).partition(|peer| here.contains(peer));
+        for &peer in &survivors {
+            let counts = self.flush.reports.get(&peer).map(|report| report.counts.clone());
+            let cuts = install.cut.iter().flatten();
+            for (at, (count, &last)) in counts.into_iter().flatten().zip(cuts).enumerate() {
+                self.fill(peer, self.epoch.number, self.epoch.owners[at], (count + 1, last));
+            }
+            self.push(peer, &Frame::Install(install.clone()));
+        }
+        self.admission = Admission { awaited: survivors.into_iter().collect(), newcomers };
+        self.ending = Some(install);
+    }
+
+    /// A member is in the present epoch. When all are who were in the former one, newcomers may come, too: were they
+    /// let in earlier, and all others lost who know how the former one ended, they could not tell those who do not.
+    pub(super) fn confirm(&mut self, peer: PeerId) {
+        self.admission.awaited.remove(&peer);
+        self.admit();
+    }
+
+    pub(super) fn admit(&mut self) {
+        if !self.admission.awaited.is_empty() || self.is_frozen() {
+            return;
+        }
+        for newcomer in core::mem::take(&mut self.admission.newcomers) {
+            self.install_at(newcomer, 0, None);
+        }
+    }
+
+    /// Tells somebody of the present epoch, and how the former one ended if it was in that.
+    fn install_at(&mut self, peer: PeerId, asked: u64, cut: Option<Vec<u64>>) {
+        let Epoch { number: epoch, view, host: Some(host), ref members, .. } = self.epoch else { return };
+        let install = Install { epoch, view, host, members: members.clone(), asked, cut };
+        self.push(peer, &Frame::Install(install));
+    }
+
+    /// Whether somebody can be told how the epoch before this one ended.
+    fn can_bring(&self, peer: PeerId, epoch: u64) -> bool {
+        let is_kept = self.past.as_ref().is_some_and(|past| past.number == epoch);
+        is_kept && (self.has_member(peer) || self.is_told_host(peer))
+    }
+
+    /// Brings who is behind to this epoch: with all that it lacks of the former one, or without.
+    pub(super) fn bring(&mut self, peer: PeerId, report: &Report) {
+        if self.admission.newcomers.contains(&peer) {
+            return;
+        }
+        let past = self.past.as_ref().filter(|past| past.streams.len() == report.counts.len());
+        let missing = past.filter(|_| self.can_bring(peer, report.epoch)).map(|past| {
+            let missing = past.owners.iter().zip(report.counts.iter().zip(&past.cut));
+            let missing = missing.map(|(&owner, (&count, &last))| (owner, (count + 1, last)));
+            (past.cut.clone(), missing.collect::<Vec<_>>())
+        });
+        let (cut, missing) = missing.unzip();
+        for (owner, numbers) in missing.into_iter().flatten() {
+            self.fill(peer, report.epoch, owner, numbers);
+        }
+        self.install_at(peer, report.epoch, cut);
+    }
+
+    /// A host that was in no epoch, or left behind, ends the others' for them: it holds what they may lack.
+    pub(super) fn adopt_shell(&mut self, install: Install) {
+        if self.epoch.number > 0 && !self.epoch.is_shell {
+            self.events.push_back(Event::Behind);
+        }
+        let owners = owners::<R>(&install);
+        let streams = self.shell_streams(&install, owners.len());
+        self.rule.begin(&owners, None);
+        self.past = None;
+        self.mates.clear();
+        self.flush.asked_up = None;
+        let Install { epoch, view, host, members, .. } = install;
+        let host = Some(host);
+        self.epoch = Epoch { number: epoch, view, host, members, owners, streams, is_shell: true };
+        self.evaluate();
+    }
+
+    /// The streams of an epoch that this peer was not in: from where somebody lacks them. Who has still to come to that
+    /// epoch lacks everything, and so everything is still kept.
+    fn shell_streams(&self, install: &Install, owners: usize) -> Vec<Stream> {
+        let reports = &self.flush.reports;
+        let comes = |peer, report: &Report| {
+            report.epoch + 1 == install.epoch && install.members.binary_search(peer).is_ok()
+        };
+        let is_coming = reports.iter().any(|(peer, report)| comes(peer, report));
+        let least = |at: usize| {
+            let there = reports.values().filter(|report| report.epoch == install.epoch);
+            there.filter_map(|report| report.counts.get(at)).copied().min().unwrap_or(0)
+        };
+        (0..owners).map(|at| Stream::starting_behind(if is_coming { 0 } else { least(at) })).collect()
+    }
+
+    /// The next epoch: everything of the former one had its turn.
+    pub(super) fn begin_epoch(&mut self, install: Install) {
+        let owners = owners::<R>(&install);
+        let is_shell = install.members.binary_search(&self.me).is_err();
+        let streams = if is_shell {
+            self.shell_streams(&install, owners.len())
+        } else {
+            vec![Stream::default(); owners.len()]
+        };
+        let is_behind = (install.cut.is_none() || is_shell) && self.epoch.number > 0 && !self.epoch.is_shell;
+        let Install { epoch, view, host, members, cut, .. } = install;
+        let me = owners.binary_search(&self.me).ok();
+        self.rule.begin(&owners, me);
+        let mate = |&peer: &PeerId| (peer, Mate { is_paused: self.is_paused(peer), ..Mate::default() });
+        self.mates = members.iter().filter(|&&peer| peer != self.me).map(mate).collect();
+        self.known = members.iter().copied().chain(self.known_beyond(view)).collect();
+        let host = Some(host);
+        let next = Epoch { number: epoch, view, host, members, owners, streams, is_shell };
+        let former = core::mem::replace(&mut self.epoch, next);
+        self.past = cut.filter(|_| former.number > 0).map(|cut| {
+            let Epoch { number, owners, streams, .. } = former;
+            Past { number, owners, streams, cut }
+        });
+        (self.safe, self.last_urgent, self.unsaid, self.freed) = (0, 0, (0, 0), 0);
+        self.is_report_due = false;
+        self.flush.asked_up = None;
+        self.flush.wanted = SortedSet::new();
+        self.events.extend(is_behind.then_some(Event::Behind));
+        self.events.extend((!is_shell).then_some(Event::View(view)));
+        for (from, frame) in self.early.take(epoch) {
+            let result = self.hear_items(from, epoch, &frame);
+            self.events.extend(result.err().map(|code| Event::Broke(from, code)));
+        }
+        if self.is_frozen() {
+            self.begin_flush();
+        } else {
+            if let Some(host) = self.epoch.host.filter(|&host| host != self.me) {
+                self.send_report(host, false);
+            }
+            self.admit();
+            self.say_what_waited();
+        }
+    }
+
+    /// Members of views beyond this one stay known to who has heard of those views.
+    fn known_beyond(&self, view: crate::order::ViewId) -> Vec<PeerId> {
+        let is_last = self.told.as_ref().is_some_and(|told| told.id == view);
+        if is_last { Vec::new() } else { self.known.iter().copied().collect() }
+    }
+
+    fn is_paused(&self, peer: PeerId) -> bool {
+        self.mates.get(&peer).is_some_and(|mate| mate.is_paused)
+    }
+
+    fn say_what_waited(&mut self) {
+        self.waiting_bytes = 0;
+        for payload in core::mem::take(&mut self.waiting) {
+            let item = self.rule.compose(&payload);
+            self.append(item);
+        }
+    }
+}
+
+/// Who has a stream in the epoch that begins.
+fn owners<R: Rule>(install: &Install) -> Vec<PeerId> {
+    if R::ONE_STREAM { vec![install.host] } else { install.members.clone() }
+}

@@ -1,0 +1,234 @@
+//! What others say.
+
+use samovar_wire::limits::MEMBERS_MAX;
+use samovar_wire::order::{Frame, Install, NUMBER_BITS, Report, Run, Want};
+use samovar_wire::{CloseCode, DecodeError, PeerId};
+
+use super::stream::Arrival;
+use super::{Group, Rule};
+use crate::order::UNSTABLE_MAX;
+
+/// Nobody has more of a stream than this above what another member has: its owner waits for all.
+const AHEAD_MAX: u64 = 4 * UNSTABLE_MAX as u64;
+
+/// How a peer breaks the rules that sends what does not decode.
+pub(crate) const fn blame(error: DecodeError) -> CloseCode {
+    match error {
+        DecodeError::TooLarge => CloseCode::TooLarge,
+        _ => CloseCode::Malformed,
+    }
+}
+
+impl<R: Rule> Group<R> {
+    /// Takes one frame; those of SUBMIT are of no concern here.
+    ///
+    /// # Errors
+    /// How the peer broke the rules.
+    pub(crate) fn handle_frame(&mut self, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
+        let result = self.hear(from, bytes);
+        self.settle();
+        result
+    }
+
+    /// As [`Group::handle_frame`], without its consequences.
+    pub(super) fn hear(&mut self, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
+        let frame = Frame::decode(bytes).map_err(blame)?;
+        if from == self.me {
+            return Ok(());
+        }
+        match frame {
+            Frame::Item(..) => match self.lanes.get(&from) {
+                Some(&epoch) => self.hear_items(from, epoch, bytes),
+                // From before the link was renewed; it is sent again.
+                None => Ok(()),
+            },
+            Frame::Items { run, .. } => {
+                self.open_lane(from, run.epoch);
+                self.hear_items(from, run.epoch, bytes)
+            }
+            Frame::Fill(owner, run) => self.on_fill(from, owner, &run),
+            Frame::Report(report) => self.on_report(from, report),
+            Frame::Want(want) => self.on_want(from, want),
+            Frame::Install(install) => self.on_install(from, install),
+            Frame::Submit(..) => Err(CloseCode::Unexpected),
+        }
+    }
+
+    /// What a peer says from now on is of this epoch.
+    fn open_lane(&mut self, from: PeerId, epoch: u64) {
+        if self.lanes.len() >= 4 * MEMBERS_MAX {
+            let (epoch, told) = (&self.epoch, &self.told);
+            let is_told =
+                |peer: &PeerId| told.as_ref().is_some_and(|told| told.members.binary_search(peer).is_ok());
+            self.lanes.retain(|peer, _| epoch.members.binary_search(peer).is_ok() || is_told(peer));
+        }
+        self.lanes.insert(from, epoch);
+    }
+
+    /// A frame with items of their owner.
+    pub(super) fn hear_items(&mut self, from: PeerId, epoch: u64, bytes: &[u8]) -> Result<(), CloseCode> {
+        if epoch > self.epoch.number {
+            return self.early.keep(from, epoch, bytes);
+        }
+        let Some(at) = self.owner(from).filter(|_| epoch == self.epoch.number) else { return Ok(()) };
+        match Frame::decode(bytes).map_err(blame)? {
+            Frame::Item(number, item) => {
+                let next = self.epoch.streams[at].received() + 1;
+                let (modulus, half) = (1_u64 << NUMBER_BITS, 1_u64 << (NUMBER_BITS - 1));
+                let ahead = (u64::from(number) + modulus - next % modulus) % modulus;
+                let number = if ahead < half { next + ahead } else { (next + ahead).saturating_sub(modulus) };
+                self.accept(at, number, item)
+            }
+            Frame::Items { safe, stable, run } => {
+                for (number, item) in run.items() {
+                    self.accept(at, number, item)?;
+                }
+                if R::ONE_STREAM {
+                    self.safe = self.safe.max(safe);
+                }
+                self.epoch.streams[at].trim(stable);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Items of somebody's stream: the host's word counts, and that of whom this peer asked.
+    fn on_fill(&mut self, from: PeerId, owner: PeerId, run: &Run<'_>) -> Result<(), CloseCode> {
+        let is_trusted = self.is_told_host(from) || from == owner || self.flush.asked(from);
+        let Some(at) = self.owner(owner).filter(|_| is_trusted && run.epoch == self.epoch.number) else {
+            return Ok(());
+        };
+        for (number, item) in run.items() {
+            self.accept(at, number, item)?;
+        }
+        self.evaluate();
+        Ok(())
+    }
+
+    /// An item of a stream of the present epoch.
+    fn accept(&mut self, at: usize, number: u64, item: &[u8]) -> Result<(), CloseCode> {
+        let owner = self.epoch.owners[at];
+        match self.epoch.streams[at].admit(number)? {
+            Arrival::Known => {}
+            Arrival::Gap => {
+                if !self.epoch.streams[at].is_asked {
+                    self.epoch.streams[at].is_asked = true;
+                    self.send_report(owner, true);
+                }
+            }
+            Arrival::Next => {
+                self.rule.check(at, item).map_err(blame)?;
+                self.rule.note(at, item);
+                let is_backup = self.told.as_ref().is_some_and(|told| told.backups.contains(&self.me));
+                self.is_report_due |= is_backup && self.rule.is_urgent(item);
+                self.epoch.streams[at].push(item.to_vec());
+                // The host may have waited for just this one before it ends the epoch.
+                self.evaluate();
+            }
+        }
+        Ok(())
+    }
+
+    fn on_report(&mut self, from: PeerId, report: Report) -> Result<(), CloseCode> {
+        let is_told = self.told.as_ref().is_some_and(|told| told.members.binary_search(&from).is_ok());
+        if !is_told && !self.has_member(from) {
+            return Ok(()); // Who is gone may have been in an epoch of the same number, with others.
+        }
+        let is_present = report.epoch == self.epoch.number && report.epoch > 0;
+        if is_present {
+            self.check_counts(&report)?;
+            self.learn(from, &report);
+            self.confirm(from);
+        }
+        if let Some(mate) = self.mates.get_mut(&from).filter(|_| report.again) {
+            let own = self.epoch.owners.binary_search(&self.me).ok();
+            mate.sent = own.and_then(|at| report.counts.get(at)).copied().filter(|_| is_present).unwrap_or(0);
+            mate.is_paused = false;
+        }
+        if self.is_told_host(self.me) {
+            if !is_told {
+                return Ok(());
+            }
+            if self.is_frozen() {
+                self.flush.hear(from, report);
+                self.evaluate();
+            } else if report.epoch < self.epoch.number {
+                self.bring(from, &report);
+            }
+        } else if self.is_told_host(from) && report.epoch < self.epoch.number {
+            self.bring(from, &report);
+        }
+        Ok(())
+    }
+
+    /// Whether somebody can have what it says it has.
+    fn check_counts(&self, report: &Report) -> Result<(), CloseCode> {
+        if report.counts.len() != self.epoch.streams.len() {
+            return Err(CloseCode::Malformed);
+        }
+        let mut pairs = report.counts.iter().zip(&self.epoch.streams).zip(&self.epoch.owners);
+        let is_wrong = |count: u64, received: u64, owner| {
+            count > received && (owner == self.me || count - received > AHEAD_MAX)
+        };
+        if pairs.any(|((&count, stream), &owner)| is_wrong(count, stream.received(), owner)) {
+            return Err(CloseCode::LimitExceeded);
+        }
+        Ok(())
+    }
+
+    fn learn(&mut self, from: PeerId, report: &Report) {
+        let own = self.epoch.owners.binary_search(&self.me).ok();
+        if let Some((at, mate)) = own.zip(self.mates.get_mut(&from)) {
+            mate.known = mate.known.max(report.counts[at]);
+            self.update_stable();
+        }
+        if let Some(at) = self.owner(from) {
+            self.epoch.streams[at].trim(report.stable);
+        }
+    }
+
+    /// The host of the newest view needs what its former members held.
+    fn on_want(&mut self, from: PeerId, want: Want) -> Result<(), CloseCode> {
+        if self.is_told_host(from) {
+            self.fill(from, want.epoch, want.owner, (want.first, want.last));
+        }
+        Ok(())
+    }
+
+    fn on_install(&mut self, from: PeerId, install: Install) -> Result<(), CloseCode> {
+        let is_trusted = self.is_told_host(from) || self.flush.asked(from);
+        let is_new = install.epoch > self.epoch.number;
+        let is_member = install.members.binary_search(&self.me).is_ok();
+        if !is_trusted || !is_new || self.ending.is_some() {
+            return Ok(());
+        }
+        let Some(cut) = &install.cut else {
+            let is_wanted = self.told.as_ref().is_some_and(|told| told.id == install.view);
+            if is_member && is_wanted {
+                self.ending = Some(install);
+            } else if self.is_told_host(self.me) && install.asked == self.epoch.number {
+                self.adopt_shell(install);
+            }
+            return Ok(());
+        };
+        if !(is_member || self.is_told_host(self.me))
+            || install.epoch != self.epoch.number + 1
+            || self.epoch.number == 0
+        {
+            return Ok(());
+        }
+        let streams = &self.epoch.streams;
+        let has_all = cut.len() == streams.len()
+            && cut.iter().zip(streams).all(|(&cut, stream)| cut <= stream.received());
+        if !has_all {
+            return Err(CloseCode::Malformed);
+        }
+        self.ending = Some(install);
+        Ok(())
+    }
+
+    pub(super) fn is_told_host(&self, peer: PeerId) -> bool {
+        self.told.as_ref().is_some_and(|told| told.host == peer)
+    }
+}

@@ -1,0 +1,333 @@
+//! Lockstep: all members step the same game with the same inputs, frame by frame.
+//!
+//! After the sequencer of multiplayer pacman (fifth seed): nobody takes step n + 1 before everyone's step n is known. Each
+//! player gives its inputs to the host, which makes *frames* of them, one per tick: a frame says with which input of each
+//! player all members step. **What the host decides is what everybody applies**, itself included. A player that is slow or
+//! lost holds up a frame no longer than [`LockstepConfig::patience`]; then its input counts as unchanged, for all alike,
+//! and it holds up nobody until its inputs are in time again.
+//!
+//! Responsible for: for which frame an input is given (`pace`), what a frame is (`hosting`), that nothing which is lost is
+//! missed, that a new host goes on where the survivors are, that whoever joins, was away or went another way loads a state,
+//! and that states which differ are found, with the first frame and field. It refuses to predict: a game that wants to draw
+//! ahead of the frames does so itself.
+//!
+//! Invariants: two members that have frame n and the digest of all up to it in common have the same frames up to n; a
+//! member takes frames only from a host that has checked this, so no two members under one host apply different inputs for
+//! a frame. A host decides nothing before it has what the members that it hears have ([`COLLECTS_FOR`] at most). What
+//! a member applied that its new host never heard of is undone by loading a state.
+//!
+//! ```text
+//!   player                          host                             member
+//!   input for n + delay   ─────►  has everyone's n, or
+//!   (all that is not acked)       has waited long enough:
+//!                                 frame n = what changes in it ─────► steps n, checksum
+//!                         ◄─────  (all that is not acked)      ◄───── acked: n, chain of checksums
+//! ```
+//!
+//! How it is driven: everything that comes is handed in, then requests are carried out in their order, then events are
+//! read, then packets are sent; again at [`Lockstep::poll_timeout`].
+//!
+//! ```
+//! use samovar_order::lockstep::{Lockstep, LockstepConfig, LockstepView, Player, Request};
+//! use samovar_wire::{PeerId, SeatId, Term, Time};
+//!
+//! let me = PeerId(1);
+//! let mut lockstep = Lockstep::found(me, LockstepConfig::new(1));
+//! let mut state = 0_u64; // the game
+//!
+//! let mut now = Time::ZERO;
+//! let ann = Player { peer: me, seat: SeatId(1), plays: true };
+//! lockstep.handle_view(now, LockstepView { term: Term::FIRST, host: me, members: &[ann] });
+//! lockstep.set_input(&[3])?;
+//! for _ in 0..10 {
+//!     now = lockstep.poll_timeout().expect("a host has something to do each tick");
+//!     lockstep.handle_timeout(now);
+//!     while let Some(request) = lockstep.poll_request() {
+//!         match request {
+//!             Request::Step(frame) => {
+//!                 state += frame.inputs.values().map(|input| u64::from(input[0])).sum::<u64>();
+//!                 lockstep.stepped(frame.number, state);
+//!             }
+//!             Request::Load { state: bytes, .. } => state = bytes.iter().map(|&byte| u64::from(byte)).sum(),
+//!             Request::Save => lockstep.answer_state(now, &state.to_le_bytes()).expect("it is small"),
+//!             Request::Fields { frame } => lockstep.answer_fields(now, frame, Vec::new()),
+//!         }
+//!     }
+//!     while let Some(_bytes) = lockstep.poll_transmit() {} // to the other members
+//! }
+//! assert!(state > 20, "{state}");
+//! # Ok::<(), samovar_order::lockstep::WrongSize>(())
+//! ```
+
+mod checks;
+mod compare;
+mod config;
+mod decide;
+mod follow;
+mod hosting;
+mod log;
+mod pace;
+mod say;
+
+use std::collections::VecDeque;
+
+use samovar_wire::lockstep::{Change, LockstepMessage};
+use samovar_wire::{Duration, Lane, PeerId, SeatId, SortedMap, Term, Time};
+
+pub use config::{
+    Event, Frame, LockstepConfig, LockstepView, Player, Request, StateError, Stats, Transmit, WrongSize,
+};
+pub use log::Players;
+pub use samovar_wire::lockstep::FieldHash;
+
+use checks::Checks;
+use hosting::Hosting;
+use log::Log;
+use pace::Pace;
+
+pub use hosting::COLLECTS_FOR;
+
+/// A member that hears nothing of its host's frames says again what it has.
+const TOLD_AGAIN: Duration = Duration::from_millis(500);
+
+/// What this peer does besides stepping.
+#[derive(Clone, Debug)]
+enum Role {
+    /// It decides.
+    Host(Hosting),
+    /// It gives its inputs, at `tick_at` the next. A host that has not answered with frames it tells what it has, at
+    /// `told_at` again.
+    Member { tick_at: Time, told_at: Time },
+}
+
+/// Lockstep at one member.
+#[derive(Clone, Debug)]
+pub struct Lockstep {
+    me: PeerId,
+    config: LockstepConfig,
+    term: Term,
+    host: PeerId,
+    members: SortedMap<PeerId, Player>,
+    role: Role,
+    /// Whether the game has a state that the log goes on from.
+    has_state: bool,
+    log: Log,
+    /// The last frame that the game was given, and who plays behind it.
+    given: u64,
+    given_players: Players,
+    checks: Checks,
+    pace: Pace,
+    input: Vec<u8>,
+    /// The frame whose fields the game was asked for, by the host.
+    compared: Option<u64>,
+    /// A host without a state asked this peer for one.
+    is_wanted: bool,
+    requests: VecDeque<Request>,
+    events: VecDeque<Event>,
+    out: VecDeque<Transmit>,
+    stats: Stats,
+}
+
+impl Lockstep {
+    /// Lockstep of a founder, whose game is in the state that everything begins with.
+    #[must_use]
+    pub fn found(me: PeerId, config: LockstepConfig) -> Self {
+        Self { has_state: true, ..Self::join(me, config) }
+    }
+
+    /// Lockstep of a peer that joins: its game is told to load a state before it steps.
+    #[must_use]
+    pub fn join(me: PeerId, config: LockstepConfig) -> Self {
+        Self {
+            me,
+            term: Term(0),
+            host: me,
+            members: SortedMap::new(),
+            role: Role::Member { tick_at: Time::FAR, told_at: Time::FAR },
+            has_state: false,
+            log: Log::new(config.input_size()),
+            given: 0,
+            given_players: Players::new(),
+            checks: Checks::default(),
+            pace: Pace::new(),
+            input: vec![0; config.input_size()],
+            compared: None,
+            is_wanted: false,
+            requests: VecDeque::new(),
+            events: VecDeque::new(),
+            out: VecDeque::new(),
+            stats: Stats::default(),
+            config,
+        }
+    }
+
+    /// What the player does from now on. It counts for each frame that is given an input until the next call.
+    ///
+    /// # Errors
+    /// [`WrongSize`] when it has another size than the game has agreed on.
+    pub fn set_input(&mut self, input: &[u8]) -> Result<(), WrongSize> {
+        if input.len() != self.config.input_size() {
+            return Err(WrongSize);
+        }
+        self.input.copy_from_slice(input);
+        Ok(())
+    }
+
+    /// The members, the host or its term change. A view of an earlier term is ignored.
+    pub fn handle_view(&mut self, now: Time, view: LockstepView<'_>) {
+        if view.term < self.term {
+            return;
+        }
+        self.members.clear();
+        view.members.iter().take(usize::from(u8::MAX)).for_each(|&player| {
+            self.members.insert(player.peer, player);
+        });
+        self.out.retain(|transmit| self.members.contains_key(&transmit.to));
+        if view.term > self.term || view.host != self.host {
+            self.term = view.term;
+            self.host = view.host;
+            self.begin_term(now);
+        } else if let Role::Host(hosting) = &mut self.role {
+            hosting.set_members(self.me, &self.members);
+        }
+        self.act(now);
+    }
+
+    fn begin_term(&mut self, now: Time) {
+        // What was said under the former term is for nobody any more, and no state is wanted but by the next host.
+        self.out.clear();
+        self.requests.retain(|request| matches!(request, Request::Load { .. }));
+        self.compared = None;
+        self.is_wanted = false;
+        self.pace.begin_anew(self.log.last());
+        if self.host == self.me {
+            let mut hosting = Hosting::new(now);
+            hosting.set_members(self.me, &self.members);
+            hosting.await_members();
+            self.role = Role::Host(hosting);
+        } else {
+            self.role = Role::Member { tick_at: now, told_at: now };
+            self.say_told(now);
+        }
+    }
+
+    /// The game is in the state that everything begins with, and goes on from there: a host's answer to [`Event::NoState`].
+    /// Anything else but a host without a state ignores it.
+    pub fn begin_anew(&mut self, now: Time) {
+        if self.is_host() && !self.has_state {
+            self.has_state = true;
+            self.act(now);
+        }
+    }
+
+    /// A link to a member begins anew: what was under way on it may be lost.
+    pub fn handle_linked(&mut self, now: Time, peer: PeerId) {
+        match &mut self.role {
+            Role::Host(hosting) => hosting.begin_anew(peer),
+            Role::Member { .. } if peer == self.host => self.say_told(now),
+            Role::Member { .. } => (),
+        }
+        self.act(now);
+    }
+
+    /// A member is missed: it is waited for no longer, until it is heard of.
+    pub fn handle_missed(&mut self, now: Time, peer: PeerId) {
+        if let Role::Host(hosting) = &mut self.role {
+            hosting.give_up(peer);
+        }
+        self.act(now);
+    }
+
+    /// Time passes.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.act(now);
+    }
+
+    /// Does all that is due.
+    fn act(&mut self, now: Time) {
+        match &self.role {
+            Role::Host(_) => self.host_acts(now),
+            Role::Member { .. } => self.member_acts(now),
+        }
+    }
+
+    /// When to call [`Lockstep::handle_timeout`] at the latest.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let at = match &self.role {
+            Role::Host(hosting) => hosting.timeout(&self.config, self.log.last()),
+            Role::Member { tick_at, .. } => *tick_at,
+        };
+        (at < Time::FAR).then_some(at)
+    }
+
+    /// What the game has to do next. Requests are carried out in the order in which they come, each before the next is
+    /// asked for; [`Request::Step`] is answered by [`Lockstep::stepped`].
+    pub fn poll_request(&mut self) -> Option<Request> {
+        if let Some(request) = self.requests.pop_front() {
+            return Some(request);
+        }
+        if !self.has_state || self.given > self.checks.last() {
+            return None;
+        }
+        let changes = self.log.changes(self.given + 1)?.to_vec();
+        let is_applied = log::apply(&changes, &mut self.given_players, self.config.input_size());
+        debug_assert!(is_applied, "the log takes only what can follow");
+        self.given += 1;
+        let seats = |wanted: Change| {
+            changes.iter().filter(move |change| change.change == wanted).map(|change| change.seat).collect()
+        };
+        let (joined, left): (Vec<SeatId>, Vec<SeatId>) = (seats(Change::Joins), seats(Change::Leaves));
+        Some(Request::Step(Frame { number: self.given, inputs: self.given_players.clone(), joined, left }))
+    }
+
+    /// The game has stepped a frame, and this is the checksum of its state now. Another frame than the one that was
+    /// asked for last is ignored.
+    pub fn stepped(&mut self, frame: u64, checksum: u64) {
+        if frame == self.given && frame == self.checks.last() + 1 {
+            self.checks.push(checksum);
+        }
+    }
+
+    /// The next thing that happened, which a game may ignore.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The next bytes for another member.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.out.pop_front()
+    }
+
+    /// Says something reliably.
+    fn say(&mut self, to: PeerId, lane: Lane, message: &LockstepMessage) {
+        let mut bytes = Vec::new();
+        message.encode(&mut samovar_wire::Writer::new(&mut bytes));
+        self.out.push_back(Transmit { to, lane, bytes });
+    }
+
+    /// Whether this peer decides frames.
+    #[must_use]
+    pub const fn is_host(&self) -> bool {
+        matches!(self.role, Role::Host(_))
+    }
+
+    /// The last frame that is known here.
+    #[must_use]
+    pub fn last(&self) -> u64 {
+        self.log.last()
+    }
+
+    /// How many frames an input of this player is given ahead of the last one that is known here. A host's own input
+    /// counts for the next one.
+    #[must_use]
+    pub fn input_delay(&self) -> u64 {
+        if self.is_host() { 1 } else { self.pace.delay(self.log.last()) }
+    }
+
+    /// Counts since the beginning.
+    #[must_use]
+    pub const fn stats(&self) -> &Stats {
+        &self.stats
+    }
+}

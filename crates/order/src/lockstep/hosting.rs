@@ -1,0 +1,243 @@
+//! What a host knows of the others: their inputs, how much of the frames they have, and how patient it still is with each.
+
+use std::collections::VecDeque;
+
+use samovar_wire::lockstep::{Change, FieldHash, FrameChanges};
+use samovar_wire::{Duration, PeerId, SeatId, SortedMap, SortedSet, Time};
+
+use super::{LockstepConfig, Player};
+
+/// How long a new host waits for the members that it hears to say what they have.
+pub const COLLECTS_FOR: Duration = Duration::from_millis(1_000);
+/// Frames that a host makes up for at once when it was late itself; of more the game's time stands still.
+pub(super) const BEHIND_MAX: u64 = 4;
+/// Ticks behind which a packet goes though nothing was decided.
+const SILENT_MAX: u64 = 3;
+/// A member is given a state on one link no more often than this.
+pub(super) const STATE_AGAIN: Duration = Duration::from_millis(5_000);
+
+/// What a host knows of what a member has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It has not said anything under this term.
+    Silent,
+    /// It says that it has the frames up to this one, with this digest.
+    Told { last: u64, digest: u64 },
+    /// It has none, or others than this host.
+    NeedsState,
+    /// It was sent a state.
+    Loading,
+    /// It has the same as this host, up to this frame at least.
+    InStep { known: u64 },
+}
+
+/// A comparison of a member's states with the host's.
+#[derive(Clone, Debug)]
+pub(super) enum Comparison {
+    /// The member was told the host's checksums.
+    Asked,
+    /// It has answered with its fields in this frame; the host's game is asked for its own.
+    Answered { frame: u64, fields: Vec<FieldHash> },
+}
+
+/// A member other than the host.
+#[derive(Clone, Debug)]
+pub(super) struct Follower {
+    pub(super) seat: SeatId,
+    pub(super) plays: bool,
+    pub(super) standing: Standing,
+    /// The newest frame that it has given an input for: which of its packets is the newest.
+    pub(super) newest: u64,
+    /// The newest frame whose input is here.
+    pub(super) heard: u64,
+    /// Inputs of the frames that are not decided yet.
+    pub(super) inputs: VecDeque<Vec<u8>>,
+    /// Its inputs come too late; nobody waits for them.
+    pub(super) is_late: bool,
+    /// It holds up the present frame.
+    pub(super) is_holding: bool,
+    /// How long it may still hold up frames.
+    pub(super) credit: Duration,
+    /// The last frame behind which its state was the same.
+    pub(super) agreed: u64,
+    pub(super) comparison: Option<Comparison>,
+    /// When it may be given a state.
+    pub(super) state_at: Time,
+}
+
+impl Follower {
+    fn new(player: &Player) -> Self {
+        Self {
+            seat: player.seat,
+            plays: player.plays,
+            standing: Standing::Silent,
+            newest: 0,
+            heard: 0,
+            inputs: VecDeque::new(),
+            is_late: true,
+            is_holding: false,
+            credit: Duration::ZERO,
+            agreed: 0,
+            comparison: None,
+            state_at: Time::ZERO,
+        }
+    }
+
+    /// Takes inputs up to the frame `newest`, which is not far ahead; of what is decided or known it takes nothing. They are ignored as a whole
+    /// when they are not what a member says.
+    pub(super) fn take(&mut self, decided: u64, newest: u64, frames: Vec<FrameChanges>) {
+        let first = newest + 1 - (frames.len() as u64).min(newest);
+        let known = self.heard.max(decided);
+        if first > known + 1 {
+            return;
+        }
+        let mut input = None;
+        let mut taken = Vec::new();
+        for (frame, changes) in (first..).zip(frames) {
+            if let Some(change) = changes.into_iter().next() {
+                match change.change {
+                    Change::Input(bytes) if change.seat == self.seat => input = Some(bytes),
+                    _ => return,
+                }
+            }
+            let Some(input) = &input else { return };
+            if frame > known {
+                taken.push(input.clone());
+            }
+        }
+        self.inputs.extend(taken);
+        self.heard = self.heard.max(newest);
+    }
+}
+
+/// What a host does at present.
+#[derive(Clone, Debug)]
+pub(super) enum Phase {
+    /// It hears what the members have.
+    Collecting {
+        /// Who has not said it.
+        awaited: SortedSet<PeerId>,
+        /// When it goes on without them.
+        until: Time,
+        /// Who was asked for a state, since this host has none.
+        asked: Option<PeerId>,
+    },
+    /// It decides frames.
+    Deciding,
+}
+
+/// All that only a host has.
+#[derive(Clone, Debug)]
+pub(super) struct Hosting {
+    pub(super) phase: Phase,
+    pub(super) followers: SortedMap<PeerId, Follower>,
+    /// When the next frame is to be decided.
+    pub(super) due: Time,
+    /// Since when that has been held up.
+    pub(super) held_since: Option<Time>,
+    /// Something was decided that has not been sent.
+    pub(super) has_news: bool,
+    pub(super) sent_at: Time,
+    /// The game was asked for its state.
+    pub(super) is_saving: bool,
+}
+
+impl Hosting {
+    /// A host that has heard nothing.
+    pub(super) fn new(now: Time) -> Self {
+        let (awaited, asked) = (SortedSet::new(), None);
+        let until = now + COLLECTS_FOR;
+        Self {
+            phase: Phase::Collecting { awaited, until, asked },
+            followers: SortedMap::new(),
+            due: now,
+            held_since: None,
+            has_news: false,
+            sent_at: now,
+            is_saving: false,
+        }
+    }
+
+    /// Waits for all members to say what they have.
+    pub(super) fn await_members(&mut self) {
+        if let Phase::Collecting { awaited, .. } = &mut self.phase {
+            self.followers.keys().for_each(|&peer| {
+                awaited.insert(peer);
+            });
+        }
+    }
+
+    pub(super) fn set_members(&mut self, me: PeerId, members: &SortedMap<PeerId, Player>) {
+        self.followers.retain(|peer, _| members.contains_key(peer));
+        for (&peer, player) in members.iter().filter(|(peer, _)| **peer != me) {
+            let follower = self.followers.entry(peer).or_insert_with(|| Follower::new(player));
+            if follower.seat != player.seat {
+                *follower = Follower { standing: follower.standing, ..Follower::new(player) };
+            }
+            follower.plays = player.plays;
+        }
+        if let Phase::Collecting { awaited, .. } = &mut self.phase {
+            awaited.retain(|peer| members.contains_key(peer));
+        }
+    }
+
+    /// The link to a member begins anew, so it says again what it has.
+    pub(super) fn begin_anew(&mut self, peer: PeerId) {
+        if let Some(follower) = self.followers.get_mut(&peer) {
+            follower.standing = Standing::Silent;
+            follower.comparison = None;
+            follower.newest = 0;
+            follower.state_at = Time::ZERO;
+        }
+    }
+
+    /// A member is missed.
+    pub(super) fn give_up(&mut self, peer: PeerId) {
+        if let Phase::Collecting { awaited, .. } = &mut self.phase {
+            awaited.remove(&peer);
+        }
+        if let Some(follower) = self.followers.get_mut(&peer) {
+            follower.credit = Duration::ZERO;
+            if matches!(follower.standing, Standing::Told { .. }) {
+                follower.standing = Standing::Silent;
+            }
+        }
+    }
+
+    /// When something is due, behind the frame `last`.
+    pub(super) fn timeout(&self, config: &LockstepConfig, last: u64) -> Time {
+        if let Phase::Collecting { until, .. } = &self.phase {
+            return *until;
+        }
+        let decide = match self.held_since {
+            None => self.due,
+            Some(since) => {
+                let mut waited_for: Vec<_> = self.followers.values().filter(|f| f.is_holding).collect();
+                waited_for.retain(|follower| !follower.is_late && follower.heard <= last);
+                waited_for.iter().map(|follower| since + follower.credit).min().unwrap_or(self.due)
+            }
+        };
+        let needs_state = |follower: &&Follower| follower.standing == Standing::NeedsState && !self.is_saving;
+        let state = self.followers.values().filter(needs_state).map(|follower| follower.state_at);
+        state.chain([decide, self.send_at(config)]).min().unwrap_or(decide)
+    }
+
+    /// When the next packets go.
+    pub(super) fn send_at(&self, config: &LockstepConfig) -> Time {
+        if self.has_news {
+            // The clock of frames is that of `due`; this only joins what was decided at once.
+            return self.sent_at + config.tick().half();
+        }
+        let ticks = if self.held_since.is_some() { SILENT_MAX } else { SILENT_MAX + 1 };
+        self.sent_at + config.tick().times(ticks)
+    }
+
+    /// Who has told the most frames.
+    pub(super) fn longest(&self) -> Option<(u64, PeerId)> {
+        let told = self.followers.iter().filter_map(|(&peer, follower)| match follower.standing {
+            Standing::Told { last, .. } => Some((last, peer)),
+            _ => None,
+        });
+        told.max()
+    }
+}

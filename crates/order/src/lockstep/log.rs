@@ -1,0 +1,172 @@
+//! The frames that were decided, as what changed in each, and who plays with which input behind the last.
+
+use std::collections::VecDeque;
+
+use samovar_wire::limits::{LOCKSTEP_TOLD_MAX, SEATS_MAX};
+use samovar_wire::lockstep::{Change, FrameChanges, Run, SeatChange};
+use samovar_wire::{SeatId, SortedMap};
+
+/// Frames that are kept for who is behind: ten seconds at 60 a second. Who is further behind loads a state.
+const KEPT: usize = 600;
+/// What a member tells a new host has room in one message with this many bytes of frames.
+const TOLD_BYTES: usize = 48 * 1_024;
+
+/// The parameters of FNV-1a with 64 bits (G. Fowler, L. C. Noll, K.-P. Vo).
+const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+/// Who plays, and with which input.
+pub type Players = SortedMap<SeatId, Vec<u8>>;
+
+/// Carries out what changes in a frame; whether all of it could be. Nothing is carried out otherwise.
+pub(super) fn apply(changes: &[SeatChange], players: &mut Players, input_size: usize) -> bool {
+    let is_possible = changes.iter().all(|change| match change.change {
+        Change::Joins => !players.contains_key(&change.seat),
+        Change::Leaves | Change::Input(_) => players.contains_key(&change.seat),
+    });
+    let joins = changes.iter().filter(|change| change.change == Change::Joins).count();
+    if !is_possible || players.len() + joins > SEATS_MAX {
+        return false;
+    }
+    for SeatChange { seat, change } in changes {
+        match change {
+            Change::Joins => drop(players.insert(*seat, vec![0; input_size])),
+            Change::Leaves => drop(players.remove(seat)),
+            Change::Input(input) => drop(players.insert(*seat, input.clone())),
+        }
+    }
+    true
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    changes: FrameChanges,
+    digest: u64,
+}
+
+/// Decided frames without a gap. Two logs with the same digest at a frame are the same up to there.
+#[derive(Clone, Debug)]
+pub(super) struct Log {
+    /// The frame before the first that is kept.
+    base: u64,
+    base_digest: u64,
+    entries: VecDeque<Entry>,
+    /// Behind the last frame.
+    players: Players,
+    input_size: usize,
+}
+
+impl Log {
+    /// No frame yet, and nobody plays.
+    pub(super) const fn new(input_size: usize) -> Self {
+        Self::resumed(0, FNV_BASIS, Players::new(), input_size)
+    }
+
+    /// What is known behind `frame`, and nothing of the frames before.
+    pub(super) const fn resumed(frame: u64, digest: u64, players: Players, input_size: usize) -> Self {
+        Self { base: frame, base_digest: digest, entries: VecDeque::new(), players, input_size }
+    }
+
+    pub(super) fn last(&self) -> u64 {
+        self.base + self.entries.len() as u64
+    }
+
+    pub(super) const fn base(&self) -> u64 {
+        self.base
+    }
+
+    pub(super) const fn players(&self) -> &Players {
+        &self.players
+    }
+
+    /// Appends the next frame; `false` when it cannot follow the last one.
+    pub(super) fn push(&mut self, changes: FrameChanges) -> bool {
+        if !apply(&changes, &mut self.players, self.input_size) {
+            return false;
+        }
+        let before = self.entries.back().map_or(self.base_digest, |entry| entry.digest);
+        let digest = digest(before, &changes);
+        self.entries.push_back(Entry { changes, digest });
+        if self.entries.len() > KEPT
+            && let Some(entry) = self.entries.pop_front()
+        {
+            self.base += 1;
+            self.base_digest = entry.digest;
+        }
+        true
+    }
+
+    fn entry(&self, frame: u64) -> Option<&Entry> {
+        let index = frame.checked_sub(self.base)?.checked_sub(1)?;
+        self.entries.get(usize::try_from(index).ok()?)
+    }
+
+    /// What changed in a frame that is kept.
+    pub(super) fn changes(&self, frame: u64) -> Option<&[SeatChange]> {
+        self.entry(frame).map(|entry| entry.changes.as_slice())
+    }
+
+    /// The digest of all frames up to this one.
+    pub(super) fn digest_at(&self, frame: u64) -> Option<u64> {
+        if frame == self.base { Some(self.base_digest) } else { self.entry(frame).map(|entry| entry.digest) }
+    }
+
+    /// As many of the newest frames as a new host is told.
+    pub(super) fn newest(&self) -> Vec<FrameChanges> {
+        let per_change = 8 + self.input_size;
+        let mut room = TOLD_BYTES;
+        let newest = self.entries.iter().rev().take(LOCKSTEP_TOLD_MAX).take_while(|entry| {
+            let size = entry.changes.len() * per_change;
+            let fits = size <= room;
+            room = room.saturating_sub(size);
+            fits
+        });
+        let mut frames: Vec<_> = newest.map(|entry| entry.changes.clone()).collect();
+        frames.reverse();
+        frames
+    }
+}
+
+/// The digest behind a frame: FNV-1a over its changes, encoded as a run of one frame, and over how many bytes these are.
+fn digest(before: u64, changes: &[SeatChange]) -> u64 {
+    let mut run = Run::new();
+    run.push(changes, usize::MAX);
+    let step = |digest: u64, byte: u64| (digest ^ byte).wrapping_mul(FNV_PRIME);
+    let digest = run.bytes().iter().fold(before, |digest, &byte| step(digest, u64::from(byte)));
+    step(digest, run.bytes().len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn change(seat: u16, change: Change) -> FrameChanges {
+        vec![SeatChange { seat: SeatId(seat), change }]
+    }
+
+    #[test]
+    fn what_cannot_follow_changes_nothing() {
+        let mut log = Log::new(1);
+        assert!(!log.push(change(1, Change::Leaves)));
+        assert!(!log.push(change(1, Change::Input(vec![1]))));
+        assert!(log.push(change(1, Change::Joins)));
+        assert!(!log.push(change(1, Change::Joins)));
+        assert_eq!(log.last(), 1);
+        assert_eq!(log.players().get(&SeatId(1)), Some(&vec![0]));
+    }
+
+    #[test]
+    fn digests_differ_behind_the_first_difference_and_outlive_what_is_forgotten() {
+        let (mut a, mut b) = (Log::new(1), Log::new(1));
+        assert!(a.push(change(1, Change::Joins)) && b.push(change(1, Change::Joins)));
+        for frame in 2..2_000 {
+            a.push(change(1, Change::Input(vec![frame as u8])));
+            b.push(if frame == 1_000 { Vec::new() } else { change(1, Change::Input(vec![frame as u8])) });
+            assert_eq!(a.digest_at(frame) == b.digest_at(frame), frame < 1_000, "{frame}");
+        }
+        assert_eq!(a.last() - a.base(), KEPT as u64);
+        assert_eq!(a.digest_at(a.base() - 1), None);
+    }
+}

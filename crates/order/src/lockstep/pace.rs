@@ -1,0 +1,242 @@
+//! A player's own inputs, and for which frames it gives them: early enough for the host, and not earlier.
+//!
+//! Each tick gives one more frame its input. The host says with each packet how far it has a player's inputs ahead of what it
+//! has decided. The least that this was for a while is what is steered: below one frame the player gives two inputs in a
+//! tick, above it skips ticks. So the delay follows the round trip, its jitter and what is lost, whatever the clocks do.
+
+use std::collections::VecDeque;
+
+use samovar_wire::SeatId;
+use samovar_wire::limits::LOCKSTEP_RUN_MAX;
+use samovar_wire::lockstep::{Change, Run, SeatChange};
+
+/// The furthest ahead of the last decided frame that an input is given: one datagram can hold all of them.
+const AHEAD_MAX: u64 = LOCKSTEP_RUN_MAX as u64 - 3;
+/// Frames ahead before the host has said anything: a round trip of 50 ms at 60 Hz.
+const AHEAD_FIRST: u64 = 4;
+/// The least lead that is wanted at the host: one packet may be lost.
+const LEAD: i32 = 1;
+/// How many packets of the host must agree that less delay would do.
+const WINDOW: u32 = 90;
+/// The most bytes of inputs in a packet.
+const RUN_BYTES: usize = 1_000;
+
+/// What a player has given and the host may not have.
+#[derive(Clone, Debug)]
+pub(super) struct Pace {
+    /// The newest frame that has an input.
+    newest: u64,
+    /// Inputs of the frames up to the newest.
+    inputs: VecDeque<Vec<u8>>,
+    /// The newest frame of which the host of this term has this player's input.
+    heard: u64,
+    /// Frames to be given at the next tick besides one, or ticks to be skipped.
+    more: u32,
+    skip: u32,
+    /// The least lead of late, and of how many packets.
+    least: i32,
+    seen: u32,
+    /// Until the host has this frame, what it says is from before the last correction.
+    settled: u64,
+    /// How far ahead inputs were given when the host was heard last.
+    usual: u64,
+    has_begun: bool,
+    /// The host of this term was told some.
+    is_told: bool,
+}
+
+impl Pace {
+    pub(super) const fn new() -> Self {
+        Self {
+            newest: 0,
+            inputs: VecDeque::new(),
+            heard: 0,
+            more: 0,
+            skip: 0,
+            least: i32::MAX,
+            seen: 0,
+            settled: 0,
+            usual: AHEAD_FIRST,
+            has_begun: false,
+            is_told: false,
+        }
+    }
+
+    /// A new host has heard nothing: what was given for frames behind `last` is given anew, as far ahead as was usual. Of
+    /// what piled up meanwhile no input is lost, each counts for fewer frames.
+    pub(super) fn begin_anew(&mut self, last: u64) {
+        let usual = if self.has_begun { self.usual } else { AHEAD_FIRST };
+        let mut inputs = core::mem::take(&mut self.inputs);
+        while inputs.len() as u64 > self.newest.saturating_sub(last) {
+            inputs.pop_front();
+        }
+        let mut at = 1;
+        while at < inputs.len() && inputs.len() as u64 > usual {
+            if inputs[at] == inputs[at - 1] {
+                inputs.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        let newest = last + inputs.len() as u64;
+        let more = usual.saturating_sub(inputs.len() as u64).min(AHEAD_MAX) as u32;
+        let settled = newest + u64::from(more);
+        *self = Self { newest, inputs, more, settled, usual, has_begun: self.has_begun, ..Self::new() };
+    }
+
+    /// The host goes on behind `last`, or a state was loaded that does. What the host was told already for a frame is not
+    /// told anew for another one: it may still be on its way, and would be taken for later than what is said now.
+    pub(super) fn resume(&mut self, last: u64) {
+        if self.is_told {
+            self.heard = 0;
+        } else {
+            self.begin_anew(last);
+        }
+    }
+
+    /// How many frames the input is ahead of the last one that is known.
+    pub(super) const fn delay(&self, last: u64) -> u64 {
+        self.newest.saturating_sub(last)
+    }
+
+    pub(super) const fn newest(&self) -> u64 {
+        self.newest
+    }
+
+    /// A tick: one more frame has this input, usually.
+    pub(super) fn tick(&mut self, last: u64, input: &[u8]) {
+        self.has_begun = true;
+        if self.newest < last {
+            // The host decided without this player.
+            self.newest = last;
+            self.inputs.clear();
+        }
+        let frames = if self.skip > 0 { 0 } else { 1 + self.more };
+        self.skip = self.skip.saturating_sub(1);
+        self.more = 0;
+        for _ in 0..frames {
+            if self.newest < last + AHEAD_MAX {
+                self.newest += 1;
+                self.inputs.push_back(input.to_vec());
+            }
+        }
+        self.forget(last);
+    }
+
+    /// A host's own input for the next frame, if it was given before it became host. It gives none ahead as one.
+    pub(super) fn take(&mut self, frame: u64) -> Option<Vec<u8>> {
+        while self.inputs.len() as u64 > (self.newest + 1).saturating_sub(frame) {
+            self.inputs.pop_front();
+        }
+        self.newest = self.newest.max(frame);
+        self.inputs.pop_front()
+    }
+
+    fn forget(&mut self, last: u64) {
+        let open = self.newest - last.max(self.heard).min(self.newest);
+        while self.inputs.len() as u64 > open {
+            self.inputs.pop_front();
+        }
+    }
+
+    /// The host says how far it has the inputs, and how far that is ahead of what it has decided.
+    pub(super) fn on_heard(&mut self, last: u64, heard: u64, lead: i32) {
+        self.usual = self.delay(last);
+        self.heard = self.heard.max(heard.min(self.newest));
+        if heard < self.settled {
+            return;
+        }
+        self.least = self.least.min(lead);
+        self.seen += 1;
+        if self.least < LEAD {
+            self.more = LEAD.saturating_sub(self.least).clamp(1, AHEAD_MAX as i32).cast_unsigned();
+            self.settled = self.newest + u64::from(self.more);
+        } else if self.seen >= WINDOW && self.least > LEAD {
+            self.skip = (self.least - LEAD).clamp(1, AHEAD_MAX as i32).cast_unsigned();
+            self.settled = self.newest + 1;
+        } else if self.seen < WINDOW {
+            return;
+        }
+        (self.least, self.seen) = (i32::MAX, 0);
+    }
+
+    /// The inputs that the host may not have, of a seat; the newest frame that has room.
+    pub(super) fn run(&mut self, seat: SeatId) -> (Run, u64) {
+        self.is_told = true;
+        let mut run = Run::new();
+        let first = self.newest - self.inputs.len() as u64;
+        let mut before = None;
+        for input in &self.inputs {
+            // The first is stated in any case, so that nothing needs to be known of the frame before.
+            let changes =
+                (before != Some(input)).then(|| SeatChange { seat, change: Change::Input(input.clone()) });
+            if !run.push(changes.as_slice(), RUN_BYTES) {
+                break;
+            }
+            before = Some(input);
+        }
+        let newest = first + run.frames() as u64;
+        (run, newest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    /// A host that decides a frame per tick and is `way` ticks away; the delay at the end, and the least lead behind
+    /// the first 300 ticks.
+    fn steer(ticks: u64, way: impl Fn(u64) -> u64) -> (u64, i32) {
+        let mut pace = Pace::new();
+        let (mut to_host, mut to_player) = (Vec::new(), Vec::new());
+        let (mut heard, mut last, mut least) = (0, 0, i32::MAX);
+        for now in 1..=ticks {
+            pace.tick(last, &[1]);
+            to_host.push((now + way(now), pace.newest()));
+            let arrived = to_host.iter().filter(|(at, _)| *at <= now).map(|(_, newest)| *newest);
+            heard = arrived.max().unwrap_or(heard).max(heard);
+            to_host.retain(|(at, _)| *at > now);
+            let lead = heard as i32 - now as i32;
+            if now > 300 {
+                least = least.min(lead);
+            }
+            to_player.push((now + way(now), now, heard, lead));
+            for &(_, frame, heard, lead) in to_player.iter().filter(|(at, ..)| *at <= now) {
+                last = last.max(frame);
+                pace.on_heard(last, heard, lead);
+            }
+            to_player.retain(|(at, ..)| *at > now);
+        }
+        (pace.delay(last), least)
+    }
+
+    #[test]
+    fn the_delay_is_the_round_trip_and_a_frame() {
+        for way in 0..15 {
+            let (delay, least) = steer(1_000, |_| way);
+            assert!(least >= LEAD, "at {way} ticks one way the lead was {least}");
+            assert!(delay <= 2 * way + 2, "at {way} ticks one way the delay is {delay}");
+        }
+    }
+
+    #[test]
+    fn the_delay_follows_a_way_that_changes() {
+        assert!(steer(2_000, |now| if now < 600 { 12 } else { 2 }).0 <= 6);
+        assert!(steer(2_000, |now| if now < 600 { 2 } else { 12 }).0 >= 24);
+    }
+
+    #[test]
+    fn what_piles_up_without_a_host_is_given_in_order_and_as_soon_as_usual() {
+        let mut pace = Pace::new();
+        for tick in 0..40_u8 {
+            // Pressed for a moment, twice.
+            pace.tick(10, &[u8::from(tick == 20 || tick == 30)]);
+        }
+        pace.begin_anew(12);
+        assert_eq!(pace.delay(12), 5);
+        let given: Vec<_> = pace.inputs.iter().map(|input| input[0]).collect();
+        assert_eq!(given, [0, 1, 0, 1, 0]);
+    }
+}

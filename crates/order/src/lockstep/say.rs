@@ -1,0 +1,212 @@
+//! What members and a new host tell each other reliably: who has which frames, and states for who has others, or none.
+
+use samovar_wire::limits::LOCKSTEP_STATE_MAX;
+use samovar_wire::lockstep::{Loading, LockstepMessage, Told};
+use samovar_wire::{Lane, PeerId, Time};
+
+use super::checks::Checks;
+use super::hosting::{COLLECTS_FOR, Hosting, Phase, STATE_AGAIN, Standing};
+use super::log::Log;
+use super::{Event, Lockstep, Players, Request, Role, StateError, TOLD_AGAIN};
+
+impl Lockstep {
+    /// Tells the host what this member has. Until the host answers with frames the member says nothing else.
+    pub(super) fn say_told(&mut self, now: Time) {
+        if let Role::Member { told_at, .. } = &mut self.role {
+            *told_at = now + TOLD_AGAIN;
+        }
+        let told = if self.has_state {
+            let last = self.log.last();
+            let digest = self.log.digest_at(last).unwrap_or_default();
+            Told { term: self.term, has_state: true, last, digest, frames: self.log.newest() }
+        } else {
+            Told { term: self.term, has_state: false, last: 0, digest: 0, frames: Vec::new() }
+        };
+        self.say(self.host, Lane::SESSION, &LockstepMessage::Told(told));
+    }
+
+    /// A member says what it has. A host that has less takes over what it lacks, as long as it has decided nothing.
+    pub(super) fn on_told(&mut self, now: Time, from: PeerId, told: Told) {
+        let Role::Host(hosting) = &mut self.role else { return };
+        let Some(follower) = hosting.followers.get_mut(&from) else { return };
+        let Told { has_state, last, digest, frames, .. } = told;
+        let is_collecting = matches!(hosting.phase, Phase::Collecting { .. });
+        if is_collecting && has_state && self.has_state {
+            adopt(&mut self.log, (last, digest), frames);
+        }
+        follower.comparison = None;
+        follower.newest = 0;
+        follower.agreed = last;
+        follower.standing = if has_state { Standing::Told { last, digest } } else { Standing::NeedsState };
+        if let Phase::Collecting { awaited, .. } = &mut hosting.phase {
+            awaited.remove(&from);
+        } else {
+            self.judge(now, from);
+        }
+    }
+
+    /// Whether a member that has told what it has can go on with this host's frames.
+    fn judge(&mut self, now: Time, peer: PeerId) {
+        let Role::Host(hosting) = &mut self.role else { return };
+        let Some(follower) = hosting.followers.get_mut(&peer) else { return };
+        if let Standing::Told { last, digest } = follower.standing {
+            let is_same = self.log.digest_at(last) == Some(digest);
+            follower.standing = if is_same { Standing::InStep { known: last } } else { Standing::NeedsState };
+            // Who is in step is told at once what it lacks.
+            hosting.has_news |= is_same;
+        }
+        if follower.standing == Standing::NeedsState {
+            follower.state_at = follower.state_at.max(now);
+        }
+    }
+
+    /// A new host that has heard everybody, or has waited for long enough, begins to decide.
+    pub(super) fn end_collecting(&mut self, now: Time) {
+        let term = self.term;
+        let Role::Host(hosting) = &mut self.role else { return };
+        let longest = hosting.longest();
+        let Phase::Collecting { awaited, until, asked } = &mut hosting.phase else { return };
+        if !awaited.is_empty() && now < *until {
+            return;
+        }
+        if !self.has_state {
+            // This host was joining. Who has the most frames gives it a state; another one is asked when that is gone.
+            if now >= *until || *asked != longest.map(|(_, peer)| peer) {
+                *until = now + COLLECTS_FOR;
+                *asked = longest.map(|(_, peer)| peer);
+                match *asked {
+                    Some(peer) => self.say(peer, Lane::SESSION, &LockstepMessage::Want(term)),
+                    None => self.events.push_back(Event::NoState),
+                }
+            }
+            return;
+        }
+        self.begin_deciding(now);
+    }
+
+    fn begin_deciding(&mut self, now: Time) {
+        let own = self.log.last();
+        let patience = self.config.patience();
+        let players = self.log.players();
+        let Role::Host(hosting) = &mut self.role else { return };
+        hosting.phase = Phase::Deciding;
+        hosting.due = now;
+        for follower in hosting.followers.values_mut() {
+            follower.heard = own;
+            let has_told = matches!(follower.standing, Standing::Told { .. });
+            if has_told && players.contains_key(&follower.seat) {
+                // Its inputs are on the way: nobody is late because the host is another one.
+                (follower.is_late, follower.credit) = (false, patience);
+            }
+        }
+        let followers: Vec<_> = hosting.followers.keys().copied().collect();
+        followers.into_iter().for_each(|peer| self.judge(now, peer));
+    }
+
+    /// A host without a state asks for one.
+    pub(super) fn on_want(&mut self) {
+        if self.has_state && !core::mem::replace(&mut self.is_wanted, true) {
+            self.requests.push_back(Request::Save);
+        }
+    }
+
+    /// The game's state behind the frame that it has stepped last.
+    ///
+    /// # Errors
+    /// See [`StateError`]; then nobody gets it, and the game is asked again when somebody needs one.
+    pub fn answer_state(&mut self, now: Time, state: &[u8]) -> Result<(), StateError> {
+        let receivers = self.take_receivers(now);
+        if state.len() > LOCKSTEP_STATE_MAX {
+            return Err(StateError::TooLarge);
+        }
+        let frame = self.given;
+        if frame != self.checks.last() {
+            return Err(StateError::NotStepped);
+        }
+        // What was given is in the log, unless the game was slower than what is kept.
+        let Some(digest) = self.log.digest_at(frame) else { return Err(StateError::NotStepped) };
+        let players = self.given_players.iter().map(|(&seat, input)| (seat, input.clone())).collect();
+        let chain = self.checks.chain();
+        let loading = Loading { term: self.term, frame, digest, chain, players, state: state.to_vec() };
+        let message = LockstepMessage::Loading(loading);
+        for to in receivers {
+            self.say(to, Lane::Bulk, &message);
+            self.stats.states += 1;
+            if let Role::Host(hosting) = &mut self.role
+                && let Some(follower) = hosting.followers.get_mut(&to)
+            {
+                follower.standing = Standing::Loading;
+                self.events.push_back(Event::Loads { peer: to });
+            }
+        }
+        self.act(now);
+        Ok(())
+    }
+
+    /// Who needs the state that the game answers with; none of them is given another one soon.
+    fn take_receivers(&mut self, now: Time) -> Vec<PeerId> {
+        let is_wanted = core::mem::take(&mut self.is_wanted);
+        let Role::Host(Hosting { followers, is_saving, .. }) = &mut self.role else {
+            return if is_wanted { vec![self.host] } else { Vec::new() };
+        };
+        *is_saving = false;
+        let needing =
+            followers.iter_mut().filter(|(_, f)| f.standing == Standing::NeedsState && f.state_at <= now);
+        let give = needing.map(|(&peer, follower)| {
+            follower.state_at = now + STATE_AGAIN;
+            peer
+        });
+        give.collect()
+    }
+
+    /// A state came: from the host, or to a host from who was asked for it.
+    pub(super) fn on_loading(&mut self, now: Time, from: PeerId, loading: Loading) {
+        let is_due = match &self.role {
+            Role::Member { .. } => from == self.host,
+            Role::Host(hosting) => {
+                !self.has_state
+                    && matches!(hosting.phase, Phase::Collecting { asked, .. } if asked == Some(from))
+            }
+        };
+        if !is_due {
+            return;
+        }
+        let Loading { frame, digest, chain, players, state, .. } = loading;
+        let mut sorted = Players::new();
+        players.into_iter().for_each(|(seat, input)| drop(sorted.insert(seat, input)));
+        self.log = Log::resumed(frame, digest, sorted.clone(), self.config.input_size());
+        self.checks = Checks::resumed(frame, chain);
+        self.given = frame;
+        self.given_players = sorted.clone();
+        self.has_state = true;
+        self.compared = None;
+        // A state that the game has not been given yet is of no use any more; nor is an answer about what was.
+        self.requests.clear();
+        self.requests.push_back(Request::Load { frame, players: sorted, state });
+        if self.is_host() {
+            self.end_collecting(now);
+        } else {
+            self.pace.resume(frame);
+            self.say_told(now);
+        }
+    }
+}
+
+/// Appends what a member has and this host lacks, if it follows.
+fn adopt(log: &mut Log, (last, digest): (u64, u64), frames: Vec<samovar_wire::lockstep::FrameChanges>) {
+    let own = log.last();
+    let before = last.saturating_sub(frames.len() as u64);
+    if last <= own || before > own {
+        return;
+    }
+    let mut longer = log.clone();
+    for (frame, changes) in (before + 1..).zip(frames) {
+        if frame > own && !longer.push(changes) {
+            return;
+        }
+    }
+    // Otherwise it was told by another host than this one's: then it has to load a state.
+    if longer.digest_at(last) == Some(digest) {
+        *log = longer;
+    }
+}

@@ -1,0 +1,111 @@
+//! What becomes of the messages of a member that is gone: some survivors may have received what others have not.
+//!
+//! Each survivor tells each other one what it has, as soon as its view drops the member. Until all have told, or the
+//! member would have been late anyway, its last promise holds back what it always held back: so nobody delivers
+//! anything that belongs behind a message that is still to come from another survivor.
+
+use samovar_wire::limits::{TIMED_HELD_MAX, TIMED_MAX};
+use samovar_wire::timed::{Timed, TimedMessage};
+use samovar_wire::{PeerId, SortedSet, Time, Writer};
+
+use super::peer::Peer;
+use super::{TimeOrder, Transmit};
+
+/// Messages that are told at once have no more bytes than this together.
+const TOLD_BYTES: usize = 4 * TIMED_MAX;
+
+impl TimeOrder {
+    /// Tells the survivors of a new view about those that it drops.
+    pub(super) fn see_off(&mut self, members: &[PeerId]) {
+        let stays = |peer: &PeerId| members.contains(peer);
+        let survivors: Vec<_> = self.members().filter(stays).collect();
+        let gone: Vec<_> = self.members().filter(|peer| !stays(peer)).collect();
+        for peer in self.peers.values_mut() {
+            if let Some(awaited) = &mut peer.awaited {
+                awaited.retain(|awaited| stays(awaited));
+            }
+        }
+        self.out.retain(|transmit| stays(&transmit.to));
+        for id in gone {
+            let Some(peer) = self.peers.get_mut(&id) else { continue };
+            let mut awaited = SortedSet::new();
+            survivors.iter().filter(|survivor| !peer.told.contains(survivor)).for_each(|&survivor| {
+                awaited.insert(survivor);
+            });
+            peer.awaited = Some(awaited);
+            let passed = core::mem::take(&mut peer.passed);
+            let told = chunks(id, peer);
+            for &to in &survivors {
+                self.out.extend(told.iter().map(|bytes| Transmit { to, bytes: bytes.clone() }));
+            }
+            self.take_passed(id, passed);
+        }
+    }
+
+    /// A survivor tells what it has of who is gone; this peer may not know yet that it is.
+    pub(super) fn on_gone(&mut self, now: Time, from: PeerId, id: PeerId, told: (bool, Vec<Timed>)) {
+        let (more, messages) = told;
+        let is_member = self.peers.get(&from).is_some_and(|peer| !peer.is_gone());
+        let Some(peer) = self.peers.get_mut(&id).filter(|_| is_member && from != id) else { return };
+        let is_gone = peer.is_gone();
+        if !more {
+            peer.told.insert(from);
+            if let Some(awaited) = &mut peer.awaited {
+                awaited.remove(&from);
+            }
+        }
+        if is_gone {
+            self.take_passed(id, messages);
+        } else {
+            let room = TIMED_HELD_MAX.saturating_sub(peer.passed.len());
+            let behind = now + super::AHEAD_ALLOWED;
+            peer.passed.extend(messages.into_iter().filter(|message| message.time <= behind).take(room));
+        }
+        self.drop_gone(now);
+    }
+
+    fn take_passed(&mut self, id: PeerId, mut messages: Vec<Timed>) {
+        messages.sort_by_key(|message| message.number);
+        for message in messages {
+            let Some(peer) = self.peers.get_mut(&id) else { return };
+            // A sender's messages come in order, so all up to the newest one are here.
+            if peer.has_begun && message.number > peer.newest {
+                peer.keep(&message);
+                if !self.is_full(id, message.bytes.len()) {
+                    self.hold(id, message);
+                }
+            }
+        }
+    }
+
+    /// Forgets who is gone when nothing of it can come any more, or it would have been late.
+    pub(super) fn drop_gone(&mut self, now: Time) {
+        let patience = self.config.patience;
+        self.peers.retain(|_, peer| {
+            let is_told = peer.awaited.as_ref().is_some_and(SortedSet::is_empty);
+            !(is_told || peer.is_gone() && peer.late_at(patience) <= now)
+        });
+    }
+}
+
+/// What this peer has of another one's messages, in messages of their own; the last one says that it is all.
+fn chunks(id: PeerId, peer: &Peer) -> Vec<Vec<u8>> {
+    let mut chunks = Vec::new();
+    let mut messages: Vec<Timed> = Vec::new();
+    let mut size = 0;
+    let encode = |more, messages| {
+        let mut bytes = Vec::new();
+        TimedMessage::Gone { peer: id, more, messages }.encode(&mut Writer::new(&mut bytes));
+        bytes
+    };
+    for message in &peer.recent {
+        if size + message.bytes.len() > TOLD_BYTES {
+            chunks.push(encode(true, core::mem::take(&mut messages)));
+            size = 0;
+        }
+        size += message.bytes.len();
+        messages.push(message.clone());
+    }
+    chunks.push(encode(false, messages));
+    chunks
+}

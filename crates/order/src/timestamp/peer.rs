@@ -1,0 +1,118 @@
+//! What is known of one other member's promises and messages.
+
+use std::collections::VecDeque;
+
+use samovar_wire::limits::{TIMED_HELD_BYTES_MAX, TIMED_HELD_MAX};
+use samovar_wire::timed::{Promise, Timed};
+use samovar_wire::{Duration, PeerId, SortedSet, Time};
+
+/// Promises that wait for messages; of more the one before the last is replaced, which delays and never breaks.
+const PROMISES_MAX: usize = 32;
+
+/// Another member, or one that was.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Peer {
+    /// When it came, by this peer's session time: nobody is late from the beginning.
+    since: Time,
+    /// It says nothing older than this.
+    pub(super) bound: Time,
+    /// Promises behind which messages are missing.
+    promises: VecDeque<Promise>,
+    /// How many messages of it came on the present link.
+    received: u64,
+    /// The highest number of its messages that came.
+    pub(super) newest: u64,
+    /// It has said where what it says to this peer begins. Of who has not, nothing is taken from others: they have messages
+    /// from before this peer came.
+    pub(super) has_begun: bool,
+    /// The number of this peer's last message before it came.
+    pub(super) begins_behind: u64,
+    /// How many messages it was sent on the present link.
+    pub(super) sent: u64,
+    /// Its latest messages, which others might miss if it goes.
+    pub(super) recent: VecDeque<Timed>,
+    /// What others told of its messages before this peer knew that it is gone.
+    pub(super) passed: Vec<Timed>,
+    /// Who has told everything that it knows of this one's messages.
+    pub(super) told: SortedSet<PeerId>,
+    /// It is gone; these have not told everything yet.
+    pub(super) awaited: Option<SortedSet<PeerId>>,
+    pub(super) was_late: bool,
+}
+
+impl Peer {
+    pub(super) const fn new(now: Time, begins_behind: u64) -> Self {
+        Self {
+            since: now,
+            bound: Time::ZERO,
+            promises: VecDeque::new(),
+            received: 0,
+            newest: 0,
+            has_begun: false,
+            begins_behind,
+            sent: 0,
+            recent: VecDeque::new(),
+            passed: Vec::new(),
+            told: SortedSet::new(),
+            awaited: None,
+            was_late: false,
+        }
+    }
+
+    pub(super) const fn is_gone(&self) -> bool {
+        self.awaited.is_some()
+    }
+
+    /// From when on it holds up nobody, if nothing else is heard of it.
+    pub(super) fn late_at(&self, patience: Duration) -> Time {
+        self.bound.max(self.since) + patience
+    }
+
+    pub(super) fn begin_anew(&mut self) {
+        self.promises.clear();
+        self.received = 0;
+        self.sent = 0;
+    }
+
+    pub(super) fn on_promise(&mut self, promise: Promise) {
+        if promise.sent <= self.received {
+            self.bound = self.bound.max(promise.until);
+            return;
+        }
+        let is_full = self.promises.len() == PROMISES_MAX;
+        match self.promises.back_mut() {
+            // Packets overtake each other; an older promise is contained in the newer one.
+            Some(last) if promise.sent < last.sent || promise.until <= last.until => (),
+            Some(last) if promise.sent == last.sent || is_full => *last = promise,
+            _ => self.promises.push_back(promise),
+        }
+    }
+
+    /// A message of it was taken.
+    pub(super) fn on_received(&mut self) {
+        self.received += 1;
+        while let Some(promise) = self.promises.front().filter(|promise| promise.sent <= self.received) {
+            self.bound = self.bound.max(promise.until);
+            self.promises.pop_front();
+        }
+    }
+
+    /// Remembers a message for those who may miss it.
+    pub(super) fn keep(&mut self, message: &Timed) {
+        self.newest = message.number;
+        self.recent.push_back(message.clone());
+        while self.recent.len() > TIMED_HELD_MAX || self.recent_size() > TIMED_HELD_BYTES_MAX {
+            self.recent.pop_front();
+        }
+    }
+
+    fn recent_size(&self) -> usize {
+        self.recent.iter().map(|message| message.bytes.len()).sum()
+    }
+
+    pub(super) fn forget(&mut self, until: Time) {
+        while self.recent.front().is_some_and(|message| message.time < until) {
+            self.recent.pop_front();
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What becomes of messages when the host is lost.
+
+use samovar_wire::PeerId;
+
+use crate::any::Kind;
+use crate::dice::Dice;
+use crate::history::Message;
+use crate::world::World;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const HOST: PeerId = PeerId(1);
+const B: PeerId = PeerId(2);
+const C: PeerId = PeerId(3);
+
+/// The host ends, and so many frames of its lanes arrive; C takes over.
+fn succeed(world: &mut World, left: impl FnMut(usize) -> usize) {
+    world.crash(HOST, left);
+    let members = world.view.members.iter().copied().filter(|&peer| peer != HOST).collect();
+    let view = world.next_view(C, members);
+    world.publish(view);
+    world.drain();
+}
+
+#[test]
+fn what_one_survivor_has_of_the_lost_host_reaches_all_survivors() {
+    for kind in [Kind::Vector, Kind::Dispatcher, Kind::Total] {
+        let mut world = World::new(kind, 3);
+        let message = world.send(HOST).unwrap();
+        world.arrive((HOST, B));
+        assert_eq!(world.history.deliveries(B), [message], "{kind:?}");
+        succeed(&mut world, |_| 0);
+        assert_eq!(world.history.deliveries(B), [message], "{kind:?}");
+        assert_eq!(world.history.deliveries(C), [message], "{kind:?}");
+    }
+}
+
+#[test]
+fn what_no_survivor_has_of_the_lost_host_is_seen_by_nobody() {
+    for kind in [Kind::Vector, Kind::Dispatcher, Kind::Total, Kind::Barrier] {
+        let mut world = World::new(kind, 3);
+        assert!(world.send(HOST).is_some());
+        succeed(&mut world, |_| 0);
+        assert!(world.history.deliveries(B).is_empty() && world.history.deliveries(C).is_empty());
+    }
+}
+
+#[test]
+fn what_the_lost_host_gave_no_number_is_numbered_by_the_next() {
+    let mut world = World::new(Kind::Total, 3);
+    // One submission dies on its way, the other's number does.
+    let lost = world.send(B).unwrap();
+    world.lanes.clear();
+    world.relink(HOST, B);
+    let unnumbered = world.send(C).unwrap();
+    world.arrive((C, HOST));
+    assert_eq!(world.history.deliveries(HOST), [unnumbered]);
+    succeed(&mut world, |_| 0);
+    let seen = world.history.deliveries(B);
+    assert_eq!(seen, world.history.deliveries(C));
+    assert!(seen.len() == 2 && seen.contains(&lost) && seen.contains(&unnumbered), "{seen:?}");
+}
+
+#[test]
+fn a_message_that_depends_on_one_lost_with_its_senders_is_not_seen() {
+    // The host says something that B alone hears and answers; both end, and the answer alone has reached C.
+    let mut world = World::new(Kind::Vector, 4);
+    assert!(world.send(HOST).is_some());
+    world.arrive((HOST, B));
+    assert!(world.send(B).is_some());
+    world.arrive((B, C));
+    assert!(world.history.deliveries(C).is_empty(), "it waits for its cause");
+    world.crash(HOST, |_| 0);
+    world.crash(B, |_| 0);
+    let view = world.next_view(C, vec![C, PeerId(4)]);
+    world.publish(view);
+    world.drain();
+    assert!(world.history.deliveries(C).is_empty() && world.history.deliveries(PeerId(4)).is_empty());
+    let next = world.send(C).unwrap();
+    world.drain();
+    assert_eq!(world.history.deliveries(PeerId(4)), [next], "the order goes on");
+}
+
+#[test]
+fn what_follows_from_a_round_that_is_lost_is_lost_with_it() {
+    // B alone sees the host's round and answers in the next one; both end, and the answer alone has reached C.
+    let mut world = World::new(Kind::Barrier, 3);
+    let slow = [(HOST, C)];
+    assert!(world.send(HOST).is_some());
+    world.drain_but(&slow);
+    let answer = world.send(B).unwrap();
+    world.drain_but(&slow);
+    assert!(world.history.deliveries(B).len() == 1 && world.history.deliveries(C).is_empty());
+    world.crash(HOST, |_| 0);
+    world.crash(B, |_| 0);
+    let view = world.next_view(C, vec![C]);
+    world.publish(view);
+    world.drain();
+    assert!(!world.history.deliveries(C).contains(&answer), "without what it answers");
+    assert_eq!(world.history.check_causal(), Ok(()));
+}
+
+#[test]
+fn the_host_says_whom_a_new_view_waits_for() {
+    for kind in [Kind::Vector, Kind::Barrier, Kind::Dispatcher, Kind::Total] {
+        let mut world = World::new(kind, 3);
+        let newcomer = PeerId(9);
+        let view = world.next_view(HOST, vec![HOST, B, C, newcomer]);
+        world.publish(view);
+        let awaited = |world: &World| world.nodes[&HOST].get().awaited();
+        assert_eq!(awaited(&world), [B, C], "{kind:?}: newcomers have nothing to say");
+        let silent = [(C, HOST)];
+        world.drain_but(&silent);
+        assert_eq!(awaited(&world), [C], "{kind:?}");
+        assert_eq!(world.history.views(B).len(), 1);
+        world.arrive((C, HOST));
+        world.drain_but(&silent);
+        assert_eq!(world.history.views(C).len(), 2, "{kind:?}: those who were here are in the new view");
+        assert_eq!(world.history.views(newcomer), [], "{kind:?}: it is let in when all others are");
+        assert_eq!(awaited(&world), [C], "{kind:?}");
+        world.drain();
+        assert_eq!(awaited(&world), [], "{kind:?}");
+        assert_eq!(world.history.views(newcomer), [world.view.id], "{kind:?}");
+    }
+}
+
+/// A random life of a host that ends: what it delivered, and what a survivor did.
+fn last_words(seed: u64, is_stable: bool) -> (Vec<Message>, Vec<Message>) {
+    let mut dice = Dice::new(seed);
+    let mut world = World::new(Kind::Total, 3 + dice.below(2) as u32);
+    for _ in 0..dice.below(60) {
+        let peer = dice.pick(&world.view.members.clone()).unwrap();
+        if dice.percent(30) {
+            let _ = if is_stable { world.send_stable(peer) } else { world.send(peer) };
+        } else if let Some(way) = dice.pick(&world.busy()) {
+            world.arrive(way);
+        }
+    }
+    let seen = world.history.deliveries(HOST);
+    succeed(&mut world, |n| dice.below(n + 1));
+    let survivors: Vec<_> = world.nodes.keys().copied().collect();
+    assert_eq!(world.history.check_total(&survivors), Ok(()), "seed {seed}");
+    assert_eq!(world.history.check_complete(&survivors, true), Ok(()), "seed {seed}");
+    (seen, world.history.deliveries(C))
+}
+
+#[test]
+fn a_stable_message_that_anybody_saw_survives_the_host_in_its_place() {
+    for seed in 0..400 {
+        let (host, survivor) = last_words(seed, true);
+        assert!(survivor.starts_with(&host), "seed {seed}: the host saw {host:?}, a survivor {survivor:?}");
+    }
+}
+
+#[test]
+fn one_that_is_not_stable_may_get_another_place_or_none() {
+    let differs = |seed| {
+        let (host, survivor) = last_words(seed, false);
+        !survivor.starts_with(&host)
+    };
+    assert!((0..400).any(differs));
+}
+
+#[test]
+fn without_a_backup_a_stable_message_waits_unless_the_host_is_alone() {
+    let mut world = World::new(Kind::Total, 2);
+    let mut view = world.next_view(HOST, world.view.members.clone());
+    view.backups.clear();
+    world.publish(view);
+    world.drain();
+    let message = world.send_stable(B).unwrap();
+    world.drain();
+    assert!(world.history.deliveries(HOST).is_empty() && world.history.deliveries(B).is_empty());
+    // The next view ends this one, at whose end everybody holds it.
+    let view = world.next_view(HOST, world.view.members.clone());
+    world.publish(view);
+    world.drain();
+    assert_eq!(world.history.deliveries(HOST), [message]);
+    assert_eq!(world.history.deliveries(B), [message]);
+    world.crash(B, |_| 0);
+    let view = world.next_view(HOST, vec![HOST]);
+    world.publish(view);
+    world.drain();
+    let alone = world.send_stable(HOST).unwrap();
+    assert_eq!(world.history.deliveries(HOST), [message, alone]);
+}

@@ -1,0 +1,154 @@
+//! Lockstep: the inputs of players, the frames that the host makes of them, and what keeps members alike (PROTOCOL §4.15).
+//!
+//! A frame is told as what changes in it: nearly all inputs of nearly all frames are those of the frame before.
+
+mod message;
+mod run;
+
+pub use message::{Compare, FieldHash, Fields, Loading, LockstepMessage, Told};
+pub use run::{Change, FrameChanges, Run, SeatChange};
+
+use crate::limits::LOCKSTEP_RUN_MAX;
+use crate::{DecodeError, Reader, Term, Writer};
+
+/// The upper bits of a datagram's first byte; below them is how many frames it tells of.
+const FRAMES: u8 = 0x80;
+const CHECK: u8 = 0x40;
+
+/// The largest distance between two frames that a datagram states.
+const APART_MAX: i64 = 1 << 20;
+
+/// What stands in front of the run of a lockstep datagram. Frame numbers are truncated; a receiver expands them around
+/// the last frame that it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Datagram {
+    /// A member tells the host its inputs, and what it has of the frames.
+    Inputs {
+        /// The member's present term.
+        term: Term,
+        /// The newest frame that it has given an input for, and the last of the run; truncated.
+        newest: u16,
+        /// How many frames `newest` is ahead of the last frame that the member knows.
+        ahead: i32,
+        /// The lower half of the upper half of its chain of checksums behind that last frame, when its game has
+        /// stepped so far.
+        check: Option<u16>,
+    },
+    /// The host tells a member frames.
+    Frames {
+        /// The host's present term.
+        term: Term,
+        /// The last frame of the run; truncated.
+        last: u16,
+        /// How far the host has the member's inputs ahead of the last frame that it has decided; below zero when the
+        /// member is late.
+        lead: i32,
+    },
+}
+
+impl Datagram {
+    /// Appends the body of LOCKSTEP, datagram.
+    pub fn encode(&self, run: &Run, out: &mut Writer<'_>) {
+        let frames = run.frames().min(LOCKSTEP_RUN_MAX) as u8;
+        match *self {
+            Self::Inputs { term, newest, ahead, check } => {
+                out.u8(frames | if check.is_some() { CHECK } else { 0 });
+                out.varint(term.0);
+                out.u16(newest);
+                encode_apart(ahead, out);
+                if let Some(check) = check {
+                    out.u16(check);
+                }
+            }
+            Self::Frames { term, last, lead } => {
+                out.u8(FRAMES | frames);
+                out.varint(term.0);
+                out.u16(last);
+                encode_apart(lead, out);
+            }
+        }
+        out.bytes(run.bytes());
+    }
+
+    /// Reads it, with the frames of its run, of which the last is `newest` or `last`. Each input has `input_size` bytes.
+    ///
+    /// # Errors
+    /// Any [`DecodeError`].
+    pub fn decode(
+        reader: &mut Reader<'_>,
+        input_size: usize,
+    ) -> Result<(Self, Vec<FrameChanges>), DecodeError> {
+        let head = reader.u8()?;
+        let term = Term(reader.varint()?);
+        let number = reader.u16()?;
+        let apart = decode_apart(reader)?;
+        let datagram = match (head & FRAMES != 0, head & CHECK != 0) {
+            (true, true) => return Err(DecodeError::Invalid),
+            (true, false) => Self::Frames { term, last: number, lead: apart },
+            (false, has_check) => {
+                let check = has_check.then(|| reader.u16()).transpose()?;
+                Self::Inputs { term, newest: number, ahead: apart, check }
+            }
+        };
+        let frames = run::decode(reader, usize::from(head & LOCKSTEP_RUN_MAX as u8), input_size)?;
+        reader.end()?;
+        Ok((datagram, frames))
+    }
+}
+
+/// A signed number as an unsigned one: 0, −1, 1, −2, …
+fn encode_apart(apart: i32, out: &mut Writer<'_>) {
+    let apart = i64::from(apart).clamp(-APART_MAX, APART_MAX);
+    out.varint(((apart << 1) ^ (apart >> 63)).cast_unsigned());
+}
+
+fn decode_apart(reader: &mut Reader<'_>) -> Result<i32, DecodeError> {
+    let folded = reader.varint()?;
+    let apart = (folded >> 1).cast_signed() ^ -(folded & 1).cast_signed();
+    if (-APART_MAX..=APART_MAX).contains(&apart) { Ok(apart as i32) } else { Err(DecodeError::Invalid) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SeatId;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn frames() -> Vec<FrameChanges> {
+        let input = |seat, byte| SeatChange { seat: SeatId(seat), change: Change::Input(vec![byte]) };
+        let change = |seat, change| SeatChange { seat: SeatId(seat), change };
+        let mut frames = vec![Vec::new(); 20];
+        frames[0] = vec![input(1, 7), input(2, 0), change(15, Change::Joins), input(300, 9)];
+        frames[1] = vec![input(2, 255)];
+        frames[19] = vec![change(1, Change::Leaves), input(16, 1)];
+        frames
+    }
+
+    #[test]
+    fn datagrams_come_back_and_no_truncation_of_one_is_one() {
+        let mut run = Run::new();
+        assert!(frames().iter().all(|changes| run.push(changes, 1_000)));
+        let inputs = Datagram::Inputs { term: Term(256), newest: 65_535, ahead: 40_000, check: Some(9) };
+        let told = Datagram::Frames { term: Term(1 << 40), last: 3, lead: -2 };
+        for datagram in [inputs, told] {
+            let mut bytes = Vec::new();
+            datagram.encode(&run, &mut Writer::new(&mut bytes));
+            assert_eq!(Datagram::decode(&mut Reader::new(&bytes), 1), Ok((datagram, frames())));
+            for end in 0..bytes.len() {
+                if let Ok((_, read)) = Datagram::decode(&mut Reader::new(&bytes[..end]), 1) {
+                    assert_ne!(read, frames(), "cut behind {end}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_without_changes_costs_nothing_and_a_change_two_bytes() {
+        let mut run = Run::new();
+        (0..6).for_each(|_| assert!(run.push(&[], 100)));
+        assert_eq!(run.bytes().len(), 0);
+        assert!(run.push(&[SeatChange { seat: SeatId(4), change: Change::Input(vec![3]) }], 100));
+        assert_eq!(run.bytes().len(), 2);
+    }
+}

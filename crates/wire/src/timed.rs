@@ -1,0 +1,174 @@
+//! Messages in time-stamp order, and the promises that let them be delivered (PROTOCOL §4.14).
+
+use crate::limits::{MESSAGE_MAX, TIMED_HELD_MAX, TIMED_MAX};
+use crate::{DecodeError, PeerId, Reader, Time, Writer};
+
+/// Promises are stated in so many microseconds, rounded down.
+pub const PROMISE_UNIT: u64 = 128;
+
+/// A lower bound: the sender will say nothing older. It rides in packets that go anyway.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Promise {
+    /// The earliest session time that a later message of the sender can have.
+    pub until: Time,
+    /// How many messages the sender has sent to the receiver before; without them the promise means nothing.
+    pub sent: u64,
+}
+
+impl Promise {
+    /// Appends it.
+    pub fn encode(&self, out: &mut Writer<'_>) {
+        out.varint(self.until.as_micros() / PROMISE_UNIT);
+        out.varint(self.sent);
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Any [`DecodeError`].
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let until = reader.varint()?.checked_mul(PROMISE_UNIT).ok_or(DecodeError::Invalid)?;
+        Ok(Self { until: Time::from_micros(until), sent: reader.varint()? })
+    }
+}
+
+/// A message in time-stamp order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Timed {
+    /// When what it tells of happens, in session time.
+    pub time: Time,
+    /// Which of its sender's it is, from 1.
+    pub number: u64,
+    /// The game's own.
+    pub bytes: Vec<u8>,
+}
+
+impl Timed {
+    fn encode_head(&self, out: &mut Writer<'_>) {
+        out.varint(self.time.as_micros());
+        out.varint(self.number);
+    }
+
+    fn decode_head(reader: &mut Reader<'_>) -> Result<(Time, u64), DecodeError> {
+        let (time, number) = (Time::from_micros(reader.varint()?), reader.varint()?);
+        if number == 0 { Err(DecodeError::Invalid) } else { Ok((time, number)) }
+    }
+}
+
+/// The body of TIMED.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TimedMessage {
+    /// What the sender says to the receiver begins behind its message with this number.
+    Begin(u64),
+    /// A message of the sender.
+    Own(Timed),
+    /// What the sender has received of a member that is gone.
+    Gone {
+        /// Who is gone.
+        peer: PeerId,
+        /// Whether more of it follows.
+        more: bool,
+        /// In the order of their numbers.
+        messages: Vec<Timed>,
+    },
+}
+
+const OWN: u8 = 0;
+const GONE_MORE: u8 = 1;
+const GONE_LAST: u8 = 2;
+const BEGIN: u8 = 3;
+
+impl TimedMessage {
+    /// Appends it.
+    pub fn encode(&self, out: &mut Writer<'_>) {
+        match self {
+            Self::Begin(number) => {
+                out.u8(BEGIN);
+                out.varint(*number);
+            }
+            Self::Own(message) => {
+                out.u8(OWN);
+                message.encode_head(out);
+                out.bytes(&message.bytes);
+            }
+            Self::Gone { peer, more, messages } => {
+                out.u8(if *more { GONE_MORE } else { GONE_LAST });
+                out.u32(peer.0);
+                for message in messages {
+                    message.encode_head(out);
+                    out.prefixed(&message.bytes);
+                }
+            }
+        }
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Any [`DecodeError`].
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let kind = reader.u8()?;
+        if kind == OWN {
+            let (time, number) = Timed::decode_head(reader)?;
+            let bytes = reader.rest();
+            if bytes.len() > TIMED_MAX {
+                return Err(DecodeError::TooLarge);
+            }
+            return Ok(Self::Own(Timed { time, number, bytes: bytes.to_vec() }));
+        }
+        if kind == BEGIN {
+            let number = reader.varint()?;
+            reader.end()?;
+            return Ok(Self::Begin(number));
+        }
+        if kind > GONE_LAST {
+            return Err(DecodeError::Invalid);
+        }
+        let peer = PeerId(reader.u32()?);
+        let mut messages = Vec::new();
+        let mut size = 0;
+        while !reader.is_empty() {
+            let (time, number) = Timed::decode_head(reader)?;
+            let bytes = reader.prefixed(TIMED_MAX)?.to_vec();
+            size += bytes.len();
+            if messages.len() == TIMED_HELD_MAX || size > MESSAGE_MAX {
+                return Err(DecodeError::TooLarge);
+            }
+            messages.push(Timed { time, number, bytes });
+        }
+        Ok(Self::Gone { peer, more: kind == GONE_MORE, messages })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn a_promise_is_rounded_down_never_up() {
+        for micros in [0, 1, 127, 128, 1_000_003, u64::MAX] {
+            let promise = Promise { until: Time::from_micros(micros), sent: 300 };
+            let mut bytes = Vec::new();
+            promise.encode(&mut Writer::new(&mut bytes));
+            let read = Promise::decode(&mut Reader::new(&bytes));
+            assert_eq!(read.map(|read| read.sent), Ok(300));
+            assert!(read.is_ok_and(|read| micros - read.until.as_micros() < PROMISE_UNIT));
+        }
+    }
+
+    #[test]
+    fn messages_come_back() {
+        let message = |number| Timed { time: Time::from_micros(1 << 40), number, bytes: vec![7; 200] };
+        let own = TimedMessage::Own(message(u64::MAX));
+        let gone =
+            TimedMessage::Gone { peer: PeerId(9), more: true, messages: (1..40).map(message).collect() };
+        for told in [TimedMessage::Begin(300), own, gone] {
+            let mut bytes = Vec::new();
+            told.encode(&mut Writer::new(&mut bytes));
+            assert_eq!(TimedMessage::decode(&mut Reader::new(&bytes)), Ok(told));
+        }
+        assert!(TimedMessage::decode(&mut Reader::new(&[0, 1, 0])).is_err(), "numbers begin at 1");
+    }
+}
