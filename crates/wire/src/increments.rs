@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(decode(1, &mut Reader::new(&[])), Err(DecodeError::Truncated));
         assert_eq!(decode(1, &mut Reader::new(&[0x7f, 0xff])), Err(DecodeError::Truncated));
         assert_eq!(
-            decode(1, &mut Reader::new(&[0x80, 0, 0, 0, 0xff])),
+            decode(1, &mut Reader::new(&[0x80, 0, 0, 0, 0, 0xff])),
             Err(DecodeError::Invalid),
             "too large"
         );

@@ -135,7 +135,19 @@ impl Run {
     }
 }
 
+/// Names the life in which something went wrong.
+struct Life(Kind, u64);
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("{:?}, seed {}", self.0, self.1);
+        }
+    }
+}
+
 fn check(kind: Kind, weather: Weather, seed: u64) -> Tally {
+    let _life = Life(kind, seed);
     let mut run = Run::new(kind, weather, seed);
     for _ in 0..weather.steps {
         run.step();
