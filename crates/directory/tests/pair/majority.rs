@@ -200,3 +200,38 @@ fn who_misses_a_host_that_is_awaited_goes_on_saying_so_until_its_grace_is_over()
     world.run_for(HOST_GRACE);
     assert_eq!((world.warrant(1).term, world.warrant(1).host), (term(2), world.peer(1)));
 }
+
+#[test]
+fn two_who_miss_a_host_that_does_not_answer_need_no_majority_and_need_not_wait_for_long() {
+    let mut world = World::with_members(8);
+    let line: Vec<_> = (0..8).collect();
+    world.name_members(0, &line);
+    // Six of eight died silently: their connections are open, and nobody answers on them.
+    for dead in [0, 1, 2, 3, 4, 5] {
+        world.seats[dead].frozen = true;
+    }
+    world.claim_for(6, 2, 6);
+    world.run_for(millis(90));
+    world.claim_for(7, 2, 6);
+    assert!(world.issued(2).is_empty(), "the host may still answer");
+    world.run_for(millis(10));
+    assert_eq!(world.warrant(7).host, world.peer(6));
+}
+
+#[test]
+fn a_doubted_host_is_asked_at_once_and_one_that_answers_keeps_its_term() {
+    let mut world = World::with_members(8);
+    let line: Vec<_> = (0..8).collect();
+    world.name_members(0, &line);
+    for (is_frozen, host) in [(false, 0), (true, 6)] {
+        world.seats[0].frozen = is_frozen;
+        let now = world.now;
+        world.seats[6].client.doubt(now);
+        world.settle();
+        world.run_for(millis(100));
+        world.claim_for(6, 2, 6);
+        world.claim_for(7, 2, 6);
+        assert_eq!(world.warrant(7).host, world.peer(host), "nothing is left to wait for");
+        world.run_for(seconds(2));
+    }
+}

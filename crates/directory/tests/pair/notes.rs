@@ -50,11 +50,11 @@ fn a_host_that_most_miss_is_missed_from_the_first_claim_on() {
     world.name_members(0, &[0, 1, 2, 3]);
     world.seats[0].frozen = true;
     world.miss(1, 2);
-    world.run_for(millis(100));
+    world.run_for(millis(60));
     world.miss(2, 2);
     world.run_for(millis(20));
     world.miss(3, 2);
-    assert_eq!(world.host_changes(), [(HostChange::Missed, Some(millis(120)))]);
+    assert_eq!(world.host_changes(), [(HostChange::Missed, Some(millis(80)))]);
 }
 
 #[test]
