@@ -10,7 +10,7 @@ use samovar_wire::{Entropy, PeerId, SortedMap, SortedSet, Term, Time, Warrant};
 use crate::world::{Letter, Member, Mind, World};
 
 pub(crate) fn hello() -> Hello {
-    Hello { version: 2, params: 0, name: String::new(), attributes: 0, resume: None }
+    Hello { version: 3, params: 0, name: String::new(), attributes: 0, resume: None }
 }
 
 impl Member {

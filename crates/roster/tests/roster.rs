@@ -355,3 +355,42 @@ fn an_heir_that_is_gone_is_passed_over() {
     assert_eq!(claims(&look(&mut member, 0, &[1])), [(512, 2)]);
     assert_eq!(claims(&look(&mut member, 10, &[1, 2])), [(512, 3)]);
 }
+
+#[test]
+fn a_warrant_in_reserve_counts_from_when_the_host_is_missed_and_nobody_is_asked() {
+    let mut roster = roster(2);
+    roster.keep_in_reserve(warrant(2, 3));
+    assert!(look(&mut roster, 0, &[]).is_empty());
+    assert_eq!(roster.host(), PeerId(1), "the host is heard");
+    assert!(claims(&look(&mut roster, 100, &[1])).is_empty());
+    assert_eq!((roster.term(), roster.host()), (Term(2 << 8), PeerId(3)));
+    assert_eq!(roster.warrant(), &warrant(2, 3));
+    // Its host is missed, too: it was the last that was given.
+    assert_eq!(claims(&look(&mut roster, 200, &[1, 3])), [(3 << 8, 2)]);
+}
+
+#[test]
+fn of_warrants_in_reserve_the_highest_counts_and_none_that_is_over() {
+    let mut roster = roster(2);
+    roster.keep_in_reserve(warrant(3, 4));
+    roster.keep_in_reserve(warrant(2, 3));
+    assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Newer);
+    look(&mut roster, 0, &[1, 3]);
+    assert_eq!(roster.host(), PeerId(4));
+    roster.keep_in_reserve(warrant(2, 2));
+    look(&mut roster, 100, &[1, 3, 4]);
+    assert_eq!(roster.host(), PeerId(4));
+    // The relay gave the host a later term than the one in reserve.
+    roster.keep_in_reserve(warrant(4, 1));
+    assert_eq!(roster.handle_warrant(&warrant(5, 4)), Verdict::Newer);
+    assert_eq!(claims(&look(&mut roster, 200, &[1, 3, 4])), [(6 << 8, 2)]);
+}
+
+#[test]
+fn only_the_relays_word_is_kept_in_reserve() {
+    let mut roster = roster(2);
+    roster.keep_in_reserve(Warrant { host: PeerId(3), ..warrant(2, 2) });
+    roster.keep_in_reserve(Warrant { session: SessionId(2), ..warrant(2, 3) });
+    look(&mut roster, 0, &[1]);
+    assert_eq!(roster.term(), Term(1 << 8));
+}
