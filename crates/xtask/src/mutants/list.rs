@@ -304,7 +304,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if is_newer && is_ours && self.key.verifies_warrant(&warrant) {",
         instead: "if is_newer && is_ours {",
         breaks: "anybody who speaks for the relay can put a forged warrant in reserve",
-        finder: Test(&["-p", "samovar-roster", "--test", "roster", "only_the_relays_word_is_kept_in_reserve"]),
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "only_the_relays_word_is_kept_in_reserve",
+        ]),
     },
     Mutant {
         name: "reserve-outlives-the-host",
