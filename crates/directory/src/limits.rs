@@ -46,6 +46,8 @@ pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
 pub const PROBE_WITHIN: Duration = Duration::from_millis(600);
 /// The same when more than one member misses it.
 pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(100);
+/// The least time between two probes of a whole game.
+pub const ALL_PROBED_EVERY: Duration = Duration::from_millis(250);
 /// How long a host's answer to a probe answers further claims too. It keeps those who claim without end from
 /// making the host exceed its own limits.
 pub const PROBE_HOLDS: Duration = Duration::from_millis(100);

@@ -135,12 +135,15 @@ impl Game {
         self.members.contains_key(&peer) && self.counts(peer)
     }
 
-    /// Until when the host must have answered its probe. It is given less time when more than one member misses it: where
-    /// most members died with it there is no majority to wait for.
+    /// Until when the host must have answered its probe. It is given less time when more than one member misses it and
+    /// nobody else has answered: where most members died with it there is no majority to wait for.
     pub(super) fn probe_ends(&self, now: Time) -> Option<Time> {
-        let (_, since) = self.claims.probe?;
-        let missing = self.claims.fresh(now).filter(|claim| self.counts(claim.peer)).count();
-        Some(since + if missing > 1 { PROBE_WITHIN_OF_MANY } else { PROBE_WITHIN })
+        let probe = self.claims.probe.as_ref()?;
+        let missing: Vec<_> = self.claims.fresh(now).map(|claim| claim.peer).collect();
+        let is_lonely =
+            probe.answered.as_ref().is_some_and(|all| all.iter().all(|peer| missing.contains(peer)));
+        let is_missed = missing.iter().filter(|&&peer| self.counts(peer)).count() > 1;
+        Some(probe.since + if is_missed && is_lonely { PROBE_WITHIN_OF_MANY } else { PROBE_WITHIN })
     }
 
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
@@ -190,13 +193,25 @@ pub(super) struct Claim {
     pub(super) candidate: PeerId,
 }
 
+/// Whether the host lives was asked: it, and the other members, who answer for themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Probe {
+    /// The number to answer with.
+    pub(super) nonce: u64,
+    pub(super) since: Time,
+    /// Members that answered, without the host; `None` when only the host was asked.
+    pub(super) answered: Option<Vec<PeerId>>,
+}
+
 /// Who misses the host, and what is being done about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Claims {
     /// One of each claimant at most, who began first comes first.
     noted: Vec<Noted>,
-    /// The number that the host must answer with, and since when it has been asked.
-    pub(super) probe: Option<(u64, Time)>,
+    /// What the host has been asked.
+    pub(super) probe: Option<Probe>,
+    /// When the others were asked last.
+    pub(super) asked_all: Option<Time>,
     /// When the host last answered one.
     pub(super) alive_at: Option<Time>,
 }

@@ -7,10 +7,10 @@
 use samovar_wire::relay::{Denial, FromRelay};
 use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
 
-use super::game::{Claim, Game, Pending};
+use super::game::{Claim, Game, Pending, Probe};
 use super::timers::Timer;
 use super::{Directory, HostChange, Request};
-use crate::limits::{PROBE_HOLDS, PROBE_WITHIN};
+use crate::limits::{ALL_PROBED_EVERY, PROBE_HOLDS, PROBE_WITHIN};
 
 /// What the claims come to.
 enum Verdict {
@@ -134,19 +134,34 @@ impl Directory {
         let nonce = self.entropy.number();
         let Some(game) = self.games.get_mut(&session) else { return };
         let Some(conn) = game.host_conn() else { return };
-        game.claims.probe = Some((nonce, now));
+        // A member that claims without end shall not keep all the others busy.
+        let asks_all = game.claims.asked_all.is_none_or(|at| now.since(at) >= ALL_PROBED_EVERY);
+        game.claims.probe = Some(Probe { nonce, since: now, answered: asks_all.then(Vec::new) });
         self.timers.set(Timer::Probe(session), now + PROBE_WITHIN);
-        self.send(conn, &FromRelay::Probe(nonce));
+        if asks_all {
+            game.claims.asked_all = Some(now);
+            self.broadcast(session, None, &FromRelay::Probe(nonce));
+        } else {
+            self.send(conn, &FromRelay::Probe(nonce));
+        }
     }
 
     /// An answer that is too late, or to another question, means nothing.
     pub(super) fn on_alive(&mut self, now: Time, session: SessionId, peer: PeerId, nonce: u64) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        if game.host() == Some(peer) && game.claims.probe.is_some_and(|(asked, _)| asked == nonce) {
+        let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));
+        let Some(probe) = game.claims.probe.as_mut().filter(|probe| probe.nonce == nonce) else { return };
+        if is_host {
             game.claims.probe = None;
             game.claims.alive_at = Some(now);
             self.timers.stop(Timer::Probe(session));
             self.deny_waiting(session);
+        } else if let Some(answered) = &mut probe.answered
+            && is_member
+            && !answered.contains(&peer)
+        {
+            answered.push(peer);
+            self.time_probe(now, session);
         }
     }
 

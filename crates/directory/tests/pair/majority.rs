@@ -223,6 +223,10 @@ fn a_doubted_host_is_asked_at_once_and_one_that_answers_keeps_its_term() {
     let mut world = World::with_members(8);
     let line: Vec<_> = (0..8).collect();
     world.name_members(0, &line);
+    // The others died with it, or are about to.
+    for dead in [1, 2, 3, 4, 5] {
+        world.seats[dead].frozen = true;
+    }
     for (is_frozen, host) in [(false, 0), (true, 6)] {
         world.seats[0].frozen = is_frozen;
         let now = world.now;
@@ -234,4 +238,18 @@ fn a_doubted_host_is_asked_at_once_and_one_that_answers_keeps_its_term() {
         assert_eq!(world.warrant(7).host, world.peer(host), "nothing is left to wait for");
         world.run_for(seconds(2));
     }
+}
+
+#[test]
+fn where_others_answer_two_who_miss_a_host_wait_for_it() {
+    let mut world = World::with_members(8);
+    let line: Vec<_> = (0..8).collect();
+    world.name_members(0, &line);
+    world.seats[0].frozen = true;
+    world.claim_for(6, 2, 6);
+    world.claim_for(7, 2, 6);
+    world.run_for(millis(200));
+    assert!(world.issued(2).is_empty(), "five others live and miss nobody");
+    world.run_for(millis(400));
+    assert_eq!(world.warrant(7).host, world.peer(6), "but the host does not answer");
 }

@@ -257,8 +257,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "probe-answer-ignored",
         file: "crates/directory/src/directory/succession.rs",
-        text: "game.claims.probe.is_some_and(|(asked, _)| asked == nonce) {",
-        instead: "game.claims.probe.is_none() && nonce > 0 {",
+        text: "let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));",
+        instead: "let (is_host, is_member) = (false, game.counts(peer));",
         breaks: "one member deposes a host that answers the relay",
         finder: Test(&[
             "-p",
