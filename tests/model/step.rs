@@ -37,6 +37,8 @@ pub(crate) enum Step {
     Mistake(usize),
     /// It arrives, and will again.
     Copy(usize),
+    /// Time passes.
+    Tick,
 }
 
 impl World {
@@ -44,6 +46,9 @@ impl World {
     pub(crate) fn steps(&self, steps: &mut Vec<Step>) {
         if self.broken.is_some() {
             return;
+        }
+        if self.waits() {
+            steps.push(Step::Tick);
         }
         for (peer, member) in self.living() {
             let objects = &member.objects;
@@ -149,6 +154,7 @@ impl World {
                 self.settle(&datagram, false);
                 self.air[number].is_settled = true;
             }
+            Step::Tick => self.ticks += 1,
             Step::Copy(number) => {
                 self.left.copies -= 1;
                 let datagram = self.air[number].clone();

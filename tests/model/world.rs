@@ -82,6 +82,9 @@ pub(crate) struct Lane {
     pub(crate) packet: u64,
 }
 
+/// Time that passes for itself at most: what is not right after as many updates never will be.
+const TICKS_MAX: u8 = 4;
+
 /// A datagram on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Datagram {
@@ -113,6 +116,8 @@ pub(crate) struct World {
     pub(crate) members: [Option<Member>; PEERS],
     pub(crate) lanes: [[Lane; PEERS]; PEERS],
     pub(crate) air: Vec<Datagram>,
+    /// How often time passed because nothing else happened.
+    pub(crate) ticks: u8,
     /// Whether the witness has given out the second term.
     pub(crate) is_issued: bool,
     pub(crate) departed: Option<usize>,
@@ -138,6 +143,7 @@ impl World {
             members: core::array::from_fn(member),
             lanes: core::array::from_fn(|_| core::array::from_fn(|_| lane.clone())),
             air: Vec::new(),
+            ticks: 0,
             is_issued: false,
             departed: None,
             owners: BTreeMap::new(),
@@ -160,7 +166,18 @@ impl World {
     fn now(&self) -> Time {
         let Bounds { creates, sets, losses, mistakes, .. } = self.left;
         let left: u64 = [creates, sets, losses, mistakes].map(u64::from).iter().sum();
-        Time::from_micros((1_100 - left) * 20_000)
+        Time::from_micros((1_100 - left + u64::from(self.ticks)) * 20_000)
+    }
+
+    /// Whether nothing is under way and somebody will say more when time passes: what arrived before the announcement
+    /// that it was about is not heard, and comes again.
+    pub(crate) fn waits(&self) -> bool {
+        let is_done = self.air.is_empty() && self.lanes.iter().flatten().all(|lane| lane.letters.is_empty());
+        let wants = |(_, member): (usize, &Member)| {
+            let mut others = member.linked.iter().filter(|&&to| self.members[to].is_some());
+            others.any(|&to| member.objects.wants_datagram(id(to)))
+        };
+        is_done && self.ticks < TICKS_MAX && self.living().any(wants)
     }
 
     pub(crate) fn create(&mut self, peer: usize) {
@@ -264,7 +281,8 @@ impl World {
     /// Nothing is under way and everybody lives by the same view.
     pub(crate) fn is_quiet(&self) -> bool {
         let knows = |member: &Member| self.departed.is_none_or(|gone| !member.linked.contains(&gone));
-        self.air.is_empty()
+        !self.waits()
+            && self.air.is_empty()
             && self.lanes.iter().flatten().all(|lane| lane.letters.is_empty())
             && self.living().all(|(_, member)| knows(member))
     }
