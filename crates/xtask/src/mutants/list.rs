@@ -332,7 +332,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "                && flight.frame > known.ahead\n",
         instead: "                && flight.frame > known.since\n",
         breaks: "a state that was sent ahead of its announcement counts as known although its receiver may have ignored it",
-        finder: Sim("host-crash"),
+        finder: Test(&[
+            "-p",
+            "samovar-tests",
+            "--test",
+            "model",
+            "every_history_within_the_bounds_keeps_the_promises",
+        ]),
     },
     Mutant {
         name: "senders-forgotten-when-they-leave",
