@@ -191,3 +191,39 @@ pub(crate) fn random() -> Result<[u8; 32], RelayError> {
     })?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_term_in_reserve_is_read_again_with_the_one_that_goes_on() {
+        let directory = std::env::temp_dir().join(format!("samovar-store-{}", std::process::id()));
+        prepare_directory(&directory).unwrap();
+        let store = Store::open(&directory).unwrap();
+        let record = |term, host, begun: (u64, u32)| TermRecord {
+            session: SessionId(9),
+            code: GameCode::parse("TEA").unwrap(),
+            params: 3,
+            term: Term(term),
+            host: PeerId(host),
+            begun: (Term(begun.0), PeerId(begun.1)),
+            serial: 1,
+        };
+        for written in [record(256, 1, (256, 1)), record(512, 2, (256, 1)), record(768, 1, (768, 1))] {
+            store.apply(&[Request::Persist(written.clone())]).unwrap();
+            assert_eq!(store.records().unwrap(), [written]);
+        }
+        store.apply(&[Request::Persist(record(1_024, 2, (768, 1)))]).unwrap();
+        store.apply(&[Request::Forget(SessionId(9))]).unwrap();
+        assert_eq!(store.records().unwrap(), []);
+        store.apply(&[Request::Persist(record(256, 1, (256, 1)))]).unwrap();
+        assert_eq!(
+            store.records().unwrap(),
+            [record(256, 1, (256, 1))],
+            "nothing is left of what was forgotten"
+        );
+        drop(store);
+        fs::remove_dir_all(directory).unwrap();
+    }
+}

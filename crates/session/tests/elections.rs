@@ -270,3 +270,25 @@ fn where_sides_may_fork_both_go_on_and_one_is_kept() {
     assert_eq!(hosts.len(), 1, "one is kept");
     assert!(world.peers.values().filter(|session| session.is_host()).count() == 1);
 }
+
+#[test]
+fn a_host_that_falls_silent_is_doubted_once_before_it_is_missed() {
+    let (mut world, host, others) = world_of(7, 0, 3);
+    world.peers.values_mut().for_each(|session| {
+        session.poll_doubt();
+    });
+    world.run(1_000);
+    world.peers.values_mut().for_each(|session| assert!(!session.poll_doubt(), "everybody is heard"));
+    let fallen_silent = world.peers.remove(&host).unwrap();
+    world.witness_alive = false;
+    let mut doubts = 0;
+    while world.peers[&others[0]].suspension(world.now) != Some(Suspension::HostLost) {
+        world.step();
+        let is_missed = world.peers[&others[0]].silence(world.now, host).unwrap().as_micros() > 600_000;
+        let doubted = world.peers.get_mut(&others[0]).unwrap().poll_doubt();
+        assert!(!(doubted && is_missed), "it is too late to ask");
+        doubts += u32::from(doubted);
+    }
+    assert_eq!(doubts, 1);
+    drop(fallen_silent);
+}

@@ -1,0 +1,50 @@
+//! How soon a session goes on is held to what it is said to be (`docs/recovery.md`). Virtual time makes the figures the
+//! same on every machine.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+use samovar_sim::{Recovery, Scenario, Toy, run};
+use samovar_wire::Duration;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+/// In milliseconds, of so many seeds, the median first and then the worst.
+fn measure(scenario: &str, seeds: u64, figure: impl Fn(&Recovery) -> Duration) -> [u64; 2] {
+    let scenario = Scenario::named(scenario).unwrap();
+    let mut figures: Vec<_> = (0..seeds)
+        .map(|seed| {
+            let outcome = run(scenario.plan(seed), Toy::new(), false);
+            assert_eq!(outcome.violation, None, "{} seed {seed}", scenario.name);
+            figure(outcome.recoveries.first().unwrap()).as_micros() / 1_000
+        })
+        .collect();
+    figures.sort_unstable();
+    [figures[figures.len() / 2], figures[figures.len() - 1]]
+}
+
+#[test]
+fn a_host_that_crashes_is_succeeded_without_asking() {
+    let [median, worst] = measure("recovery-crash", 9, |recovery| recovery.time);
+    assert!(median <= 140 && worst <= 250, "{median} and {worst} ms");
+}
+
+#[test]
+fn a_host_that_dies_silently_is_missed_soon() {
+    let [median, worst] = measure("recovery-death", 9, |recovery| recovery.time);
+    assert!(median <= 300 && worst <= 500, "{median} and {worst} ms");
+}
+
+#[test]
+fn many_deaths_at_once_cost_little_more_than_one() {
+    let [one, _] = measure("recovery-death-of-16", 3, |recovery| recovery.time);
+    let [most, _] = measure("recovery-14-of-16", 3, |recovery| recovery.time);
+    assert!(most * 10 <= one * 12, "{most} ms, and {one} for one");
+}
+
+#[test]
+fn who_plans_to_go_leaves_no_gap() {
+    for scenario in ["recovery-hand-over", "recovery-leave"] {
+        let [median, _] = measure(scenario, 9, |recovery| recovery.gap);
+        assert!(median <= 50, "{scenario}: {median} ms");
+    }
+}
