@@ -118,3 +118,49 @@ pub trait Order {
     /// Bytes of messages that are kept for others or wait for their turn: bounded, see [`UNSTABLE_BYTES_MAX`].
     fn stored_bytes(&self) -> usize;
 }
+
+/// Makes a type an [`Order`] that is what it wraps, but for how it takes a message.
+macro_rules! order_by_inner {
+    ($name:ident, |$inner:ident, $payload:ident| $send:expr $(, $flush:ident)?) => {
+        impl Order for $name {
+            fn handle_view(&mut self, view: &View) {
+                self.0.handle_view(view);
+            }
+
+            fn handle_link(&mut self, peer: PeerId) {
+                self.0.handle_link(peer);
+            }
+
+            fn handle_frame(&mut self, from: PeerId, bytes: &[u8]) -> Result<(), CloseCode> {
+                self.0.handle_frame(from, bytes)
+            }
+
+            fn send(&mut self, $payload: &[u8]) -> Result<(), SendError> {
+                let $inner = &mut self.0;
+                $send
+            }
+
+            $(fn flush(&mut self) {
+                self.$flush();
+            })?
+
+            fn poll_transmit(&mut self) -> Option<Transmit> {
+                self.0.poll_transmit()
+            }
+
+            fn poll_event(&mut self) -> Option<Event> {
+                self.0.poll_event()
+            }
+
+            fn awaited(&self) -> Vec<PeerId> {
+                self.0.awaited()
+            }
+
+            fn stored_bytes(&self) -> usize {
+                self.0.stored_bytes()
+            }
+        }
+    };
+}
+
+pub(crate) use order_by_inner;

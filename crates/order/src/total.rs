@@ -21,8 +21,8 @@
 
 use samovar_wire::{CloseCode, PeerId};
 
-use crate::log::{Log, order_by_log};
-use crate::order::{Event, Order, SendError, Transmit, View};
+use crate::log::Log;
+use crate::order::{Event, Order, SendError, Transmit, View, order_by_inner};
 
 /// One member's part in a total and causal order. It is delivered its own messages in their places.
 #[derive(Clone, Debug)]
@@ -45,4 +45,4 @@ impl Total {
     }
 }
 
-order_by_log!(Total);
+order_by_inner!(Total, |log, payload| log.send(payload, false));

@@ -3,6 +3,8 @@
 //! Everybody watches at once and names at once whom it wants, so many deaths cost one time-out, and there is no turn
 //! to wait for: the relay takes the first word, and without it a majority decides.
 
+mod role;
+
 use std::collections::VecDeque;
 
 use samovar_wire::control::{Missing, PeerControl, Vote};
@@ -12,6 +14,7 @@ use samovar_wire::{Duration, PeerId, SessionId, SortedSet, Term, Time, Warrant};
 
 use crate::election::Election;
 use crate::{RelayKey, View};
+pub use role::{Role, Suspension};
 
 /// How often a claim is repeated while the host is missed.
 const CLAIM_AGAIN: Duration = Duration::from_millis(250);
@@ -23,8 +26,6 @@ const RESIGNATION_TRAVELS: Duration = Duration::from_millis(40);
 const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
 /// How long a host reigns on that reaches neither the relay nor a majority of the electorate.
 pub const LEASE: Duration = Duration::from_millis(1_000);
-/// With the host missed for so long and no successor, the session is suspended here.
-const SUSPENDED_AFTER: Duration = Duration::from_millis(1_000);
 /// A member that misses its host for so long, and is none by the relay's word, was removed.
 const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
 /// How long a host that slept waits for news of what it missed, when the relay is away.
@@ -39,32 +40,6 @@ pub enum Verdict {
     Known,
     /// The relay did not issue it, or not for this session.
     Forged,
-}
-
-/// The second seed's server roles (§2.1), and `Suspended`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// A member.
-    Idle,
-    /// The member that takes over first.
-    Backup,
-    /// Host without a backup that could take over.
-    ActiveAlone,
-    /// Host with a synced backup.
-    ActiveBackedUp,
-    /// Nobody decides here at present.
-    Suspended(Suspension),
-}
-
-/// Why nobody decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suspension {
-    /// The host is missed, and nobody could succeed it yet.
-    HostLost,
-    /// The host reaches neither the relay nor most of those who could replace it: others may have.
-    NoMajority,
-    /// This host slept, and asks whether it was replaced.
-    Slept,
 }
 
 /// What a roster wants done.
@@ -201,35 +176,6 @@ impl Roster {
     #[must_use]
     pub fn is_host(&self) -> bool {
         self.host == self.me
-    }
-
-    /// Why nothing is decided here now, if so.
-    #[must_use]
-    pub fn suspension(&self, now: Time) -> Option<Suspension> {
-        if self.is_host() {
-            if self.waking_until.is_some() {
-                Some(Suspension::Slept)
-            } else if self.ballot.is_some() || self.is_lease_over {
-                Some(Suspension::NoMajority)
-            } else {
-                None
-            }
-        } else {
-            let is_lost = self.missed_since.is_some_and(|since| since + SUSPENDED_AFTER <= now);
-            // A host that only goes names an heir.
-            let says_so = self.heir.is_none() && self.election.misses(self.host, self.term);
-            match (is_lost, says_so) {
-                (true, _) => Some(Suspension::HostLost),
-                (false, true) => Some(Suspension::NoMajority),
-                (false, false) => None,
-            }
-        }
-    }
-
-    /// Whether this peer may act as host now: it is, and has no reason to doubt that it still is.
-    #[must_use]
-    pub fn acts_as_host(&self) -> bool {
-        self.is_host() && self.waking_until.is_none() && self.ballot.is_none() && !self.is_lease_over
     }
 
     /// Whom the host wants to be its successor.
@@ -592,18 +538,6 @@ impl Roster {
         self.ballot = Some((vote, now));
         self.election.on_vote(self.me, vote);
         self.acts.push_back(Act::Tell(PeerControl::Vote(vote)));
-    }
-
-    /// This peer's role; `is_backed_up` says whether the backups hold the session object.
-    #[must_use]
-    pub fn role(&self, now: Time, view: &View, is_backed_up: bool) -> Role {
-        if let Some(suspension) = self.suspension(now) {
-            return Role::Suspended(suspension);
-        }
-        if self.is_host() {
-            return if is_backed_up { Role::ActiveBackedUp } else { Role::ActiveAlone };
-        }
-        if view.backups().contains(&self.me) { Role::Backup } else { Role::Idle }
     }
 
     /// When to look again by itself, at the latest.

@@ -4,6 +4,7 @@ mod arbiter;
 mod associations;
 mod balance;
 mod control;
+mod ending;
 mod events;
 mod focus;
 mod host;
@@ -29,8 +30,8 @@ use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{
-    CloseCode, Duration, Entropy, Lane, Mode, ObjectId, PeerId, SeatId, SortedMap, SortedSet, Stamp, Term,
-    Ticket, Time, Warrant,
+    Duration, Entropy, Lane, Mode, ObjectId, PeerId, SeatId, SortedMap, SortedSet, Stamp, Term, Ticket, Time,
+    Warrant,
 };
 
 use crate::clock::SessionClock;
@@ -187,7 +188,7 @@ pub struct Session {
     next_watch: Time,
     no_watch_before: Time,
     update_interval: Duration,
-    /// Until then this new host tells of its objects twice as often.
+    /// Until then this new host tells of its objects more often.
     hurries_until: Time,
     /// Who was served last by [`Session::poll_transmit`].
     serving: Option<PeerId>,
@@ -537,71 +538,6 @@ impl Session {
             self.events.pop_front();
         }
         self.events.push_back(event);
-    }
-
-    /// Ends the link to a peer and tells it why.
-    fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
-        if let Some(peering) = self.remove_link(peer) {
-            // Who leaves for good may be told so by a packet of no link; others may be linked again before it arrives.
-            let is_final = code == CloseCode::Left;
-            let packet =
-                if is_final { samovar_link::close_packet(code) } else { peering.link.close_packet(code) };
-            self.bid_farewell(peer, packet);
-        }
-        self.part_from(peer);
-    }
-
-    /// Not to be linked again. Who fell off the end of the list is told nothing, which costs it a time-out.
-    fn close_to(&mut self, peer: PeerId) {
-        if self.closed.contains(&peer) {
-            return;
-        }
-        if self.closed.len() == CLOSED_MAX {
-            self.closed.pop_front();
-        }
-        self.closed.push_back(peer);
-    }
-
-    /// The state of a link goes.
-    fn remove_link(&mut self, peer: PeerId) -> Option<Peering> {
-        let peering = self.links.remove(&peer)?;
-        if self.parted.len() == CLOSED_MAX
-            && let Some((&oldest, _)) = self.parted.iter().min_by_key(|(_, at)| **at)
-        {
-            self.parted.remove(&oldest);
-        }
-        self.parted.insert(peer, peering.link.heard_at());
-        Some(peering)
-    }
-
-    fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
-        // The latest matter most; whoever misses one learns of its end by silence.
-        if self.farewells.len() >= 64 {
-            self.farewells.pop_front();
-        }
-        self.farewells.push_back((peer, packet));
-    }
-
-    /// Leaves for good: everybody is told, and a host's successor need not wait for silence.
-    pub fn leave(&mut self) {
-        let peers: Vec<_> = self.links.keys().copied().collect();
-        peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
-        self.phase = Phase::Over;
-        self.forget_callers();
-    }
-
-    fn end(&mut self, reason: EndReason) {
-        if self.phase == Phase::Over {
-            return;
-        }
-        let peers: Vec<_> = self.links.keys().copied().collect();
-        peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
-        self.phase = Phase::Over;
-        self.forget_callers();
-        if reason == EndReason::Removed {
-            self.report_divergence();
-        }
-        self.push_event(Event::Ended(reason));
     }
 
     /// Bytes for this peer came on `mode` of the path to `from`.

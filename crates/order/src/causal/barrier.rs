@@ -11,7 +11,7 @@
 use samovar_wire::{CloseCode, DecodeError, PeerId};
 
 use crate::group::{Group, Rule, Turn};
-use crate::order::{Delivery, Event, Order, SendError, Transmit, View, check_size};
+use crate::order::{Delivery, Event, Order, SendError, Transmit, View, check_size, order_by_inner};
 
 const MESSAGE: u8 = 0;
 const END: u8 = 1;
@@ -136,4 +136,4 @@ impl Barrier {
     }
 }
 
-super::order_by_group!(Barrier, end_round);
+order_by_inner!(Barrier, |group, payload| check_size(payload).and_then(|()| group.send(payload)), end_round);

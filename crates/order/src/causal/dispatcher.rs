@@ -6,8 +6,8 @@
 
 use samovar_wire::{CloseCode, PeerId};
 
-use crate::log::{Log, order_by_log};
-use crate::order::{Event, Order, SendError, Transmit, View};
+use crate::log::Log;
+use crate::order::{Event, Order, SendError, Transmit, View, order_by_inner};
 
 /// One member's part in a causal order by a central dispatcher, the host. A member is not delivered its own messages.
 #[derive(Clone, Debug)]
@@ -21,4 +21,4 @@ impl Dispatcher {
     }
 }
 
-order_by_log!(Dispatcher);
+order_by_inner!(Dispatcher, |log, payload| log.send(payload, false));

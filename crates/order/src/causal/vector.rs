@@ -12,7 +12,7 @@
 use samovar_wire::{CloseCode, DecodeError, PeerId, Reader, increments};
 
 use crate::group::{Group, Rule, Turn};
-use crate::order::{Delivery, Event, Order, SendError, Transmit, View, check_size};
+use crate::order::{Delivery, Event, Order, SendError, Transmit, View, check_size, order_by_inner};
 
 /// The two rules.
 #[derive(Clone, Debug, Default)]
@@ -99,4 +99,4 @@ impl Vector {
     }
 }
 
-super::order_by_group!(Vector);
+order_by_inner!(Vector, |group, payload| check_size(payload).and_then(|()| group.send(payload)));

@@ -23,7 +23,7 @@ impl Peering {
     }
 }
 
-/// For so long a new host sends updates twice as often: everybody waits for the first that arrives.
+/// For so long a new host sends updates four times as often: everybody waits for the first that arrives.
 pub(super) const HURRY: Duration = Duration::from_millis(120);
 
 impl Session {

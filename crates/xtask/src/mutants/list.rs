@@ -138,7 +138,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "suspended-host-acts",
-        file: "crates/roster/src/roster.rs",
+        file: "crates/roster/src/roster/role.rs",
         text: "self.is_host() && self.waking_until.is_none() && self.ballot.is_none() && !self.is_lease_over",
         instead: "self.is_host()",
         breaks: "a host that is suspended, whatever for, admits, grants and accepts on",

@@ -1,0 +1,78 @@
+//! What a peer is in its session now, and why nobody decides if so.
+
+use samovar_wire::{Duration, Time};
+
+use super::Roster;
+use crate::View;
+
+/// With the host missed for so long and no successor, the session is suspended here.
+const SUSPENDED_AFTER: Duration = Duration::from_millis(1_000);
+
+/// The second seed's server roles (§2.1), and `Suspended`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A member.
+    Idle,
+    /// The member that takes over first.
+    Backup,
+    /// Host without a backup that could take over.
+    ActiveAlone,
+    /// Host with a synced backup.
+    ActiveBackedUp,
+    /// Nobody decides here at present.
+    Suspended(Suspension),
+}
+
+/// Why nobody decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suspension {
+    /// The host is missed, and nobody could succeed it yet.
+    HostLost,
+    /// The host reaches neither the relay nor most of those who could replace it: others may have.
+    NoMajority,
+    /// This host slept, and asks whether it was replaced.
+    Slept,
+}
+
+impl Roster {
+    /// Why nothing is decided here now, if so.
+    #[must_use]
+    pub fn suspension(&self, now: Time) -> Option<Suspension> {
+        if self.is_host() {
+            if self.waking_until.is_some() {
+                Some(Suspension::Slept)
+            } else if self.ballot.is_some() || self.is_lease_over {
+                Some(Suspension::NoMajority)
+            } else {
+                None
+            }
+        } else {
+            let is_lost = self.missed_since.is_some_and(|since| since + SUSPENDED_AFTER <= now);
+            // A host that only goes names an heir.
+            let says_so = self.heir.is_none() && self.election.misses(self.host, self.term);
+            match (is_lost, says_so) {
+                (true, _) => Some(Suspension::HostLost),
+                (false, true) => Some(Suspension::NoMajority),
+                (false, false) => None,
+            }
+        }
+    }
+
+    /// Whether this peer may act as host now: it is, and has no reason to doubt that it still is.
+    #[must_use]
+    pub fn acts_as_host(&self) -> bool {
+        self.is_host() && self.waking_until.is_none() && self.ballot.is_none() && !self.is_lease_over
+    }
+
+    /// This peer's role; `is_backed_up` says whether the backups hold the session object.
+    #[must_use]
+    pub fn role(&self, now: Time, view: &View, is_backed_up: bool) -> Role {
+        if let Some(suspension) = self.suspension(now) {
+            return Role::Suspended(suspension);
+        }
+        if self.is_host() {
+            return if is_backed_up { Role::ActiveBackedUp } else { Role::ActiveAlone };
+        }
+        if view.backups().contains(&self.me) { Role::Backup } else { Role::Idle }
+    }
+}

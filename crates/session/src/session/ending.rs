@@ -1,0 +1,73 @@
+//! How links and the session end: who is told, and who is remembered not to be linked again.
+
+use samovar_wire::{CloseCode, PeerId};
+
+use super::{CLOSED_MAX, EndReason, Event, Peering, Phase, Session};
+
+impl Session {
+    /// Ends the link to a peer and tells it why.
+    pub(super) fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
+        if let Some(peering) = self.remove_link(peer) {
+            // Who leaves for good may be told so by a packet of no link; others may be linked again before it arrives.
+            let is_final = code == CloseCode::Left;
+            let packet =
+                if is_final { samovar_link::close_packet(code) } else { peering.link.close_packet(code) };
+            self.bid_farewell(peer, packet);
+        }
+        self.part_from(peer);
+    }
+
+    /// Not to be linked again. Who fell off the end of the list is told nothing, which costs it a time-out.
+    pub(super) fn close_to(&mut self, peer: PeerId) {
+        if self.closed.contains(&peer) {
+            return;
+        }
+        if self.closed.len() == CLOSED_MAX {
+            self.closed.pop_front();
+        }
+        self.closed.push_back(peer);
+    }
+
+    /// The state of a link goes.
+    pub(super) fn remove_link(&mut self, peer: PeerId) -> Option<Peering> {
+        let peering = self.links.remove(&peer)?;
+        if self.parted.len() == CLOSED_MAX
+            && let Some((&oldest, _)) = self.parted.iter().min_by_key(|(_, at)| **at)
+        {
+            self.parted.remove(&oldest);
+        }
+        self.parted.insert(peer, peering.link.heard_at());
+        Some(peering)
+    }
+
+    pub(super) fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
+        // The latest matter most; whoever misses one learns of its end by silence.
+        if self.farewells.len() >= 64 {
+            self.farewells.pop_front();
+        }
+        self.farewells.push_back((peer, packet));
+    }
+
+    /// Leaves for good: everybody is told, and a host's successor need not wait for silence.
+    pub fn leave(&mut self) {
+        self.close_all();
+    }
+
+    pub(super) fn end(&mut self, reason: EndReason) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        self.close_all();
+        if reason == EndReason::Removed {
+            self.report_divergence();
+        }
+        self.push_event(Event::Ended(reason));
+    }
+
+    fn close_all(&mut self) {
+        let peers: Vec<_> = self.links.keys().copied().collect();
+        peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
+        self.phase = Phase::Over;
+        self.forget_callers();
+    }
+}
