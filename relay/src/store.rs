@@ -193,6 +193,7 @@ pub(crate) fn random() -> Result<[u8; 32], RelayError> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 mod tests {
     use super::*;
 
