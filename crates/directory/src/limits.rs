@@ -42,8 +42,10 @@ impl Quota {
 
 /// How long a connection may take to send its `Enter`.
 pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
-/// How long a host may take to answer a probe.
+/// How long a host may take to answer a probe: four times as long as its last answer took, at least this.
 pub const PROBE_WITHIN: Duration = Duration::from_millis(600);
+/// And at most this.
+pub const PROBE_WITHIN_OF_FAR: Duration = Duration::from_millis(1_500);
 /// The same, at least, when more than one member misses it, and of all who were asked nobody else answers: one and a half
 /// times as long as its answers took before.
 pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(100);

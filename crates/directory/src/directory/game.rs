@@ -7,7 +7,9 @@ use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, W
 
 use super::note::Loss;
 use super::{ConnId, TermRecord};
-use crate::limits::{CLAIM_COUNTS_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_MANY};
+use crate::limits::{
+    CLAIM_COUNTS_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR, PROBE_WITHIN_OF_MANY,
+};
 
 /// A game with at least one connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -146,9 +148,11 @@ impl Game {
         let is_lonely =
             probe.answered.as_ref().is_some_and(|all| all.iter().all(|peer| missing.contains(peer)));
         let is_missed = missing.iter().filter(|&&peer| self.counts(peer)).count() > 1;
-        let trip = self.host().and_then(|host| self.trips.get(&host)?.taken).unwrap_or(PROBE_WITHIN);
-        let hurried = trip.times(3).half().clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN);
-        Some(probe.since + if is_missed && is_lonely { hurried } else { PROBE_WITHIN })
+        // A stream that loses something stands still for a trip or two, in either direction.
+        let trip = self.host().and_then(|host| self.trips.get(&host)?.taken);
+        let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
+        let hurried = trip.unwrap_or(PROBE_WITHIN).times(3).half().clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN);
+        Some(probe.since + if is_missed && is_lonely { hurried } else { usual })
     }
 
     /// A member was asked something by this number, to learn how long its answers take.
