@@ -324,6 +324,7 @@ impl Client {
                 let within = Duration::from_millis(u64::from(seconds) * 1_000);
                 self.events.push_back(ClientEvent::Draining(within));
             }
+            (Phase::Entered, FromRelay::Reachable) => self.events.push_back(ClientEvent::Reachable),
             (Phase::Entered, FromRelay::Gone(peer)) => self.events.push_back(ClientEvent::Gone(peer)),
             // Whoever reads this runs its loop: that is all the relay asks, so the answer is never delayed or paced.
             (Phase::Entered, FromRelay::Probe(nonce)) => self.outbox.push(&ToRelay::Alive(nonce)),

@@ -237,6 +237,9 @@ impl Directory {
         if let Some(reserve) = game.and_then(|game| game.reserve) {
             self.send(conn, &FromRelay::Successor(reserve));
         }
+        if self.is_reachable {
+            self.send(conn, &FromRelay::Reachable);
+        }
         self.tell_draining(now, conn);
         self.outputs.push_back(Output::Note(Note::Entered { conn, session, peer }));
     }
