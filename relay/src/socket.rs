@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::door::AddressPlace;
 use crate::hub::Hub;
 use crate::line::Line;
-use crate::metrics::{Ended, Kind};
+use crate::metrics::{Ended, Kind, Way};
 use crate::outbox::{Next, Waiting};
 
 /// How often a socket is pinged.
@@ -106,7 +106,7 @@ async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
 /// Counts a message, and hands it over when it is paid for.
 async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
     let kind = RelayFrame::decode(&bytes).ok().map(|frame| Kind::of(&frame));
-    hub.metrics.came(line.shard, kind.unwrap_or(Kind::Control), bytes.len());
+    hub.metrics.came(line.shard, Way::WebSocket, kind.unwrap_or(Kind::Control), bytes.len());
     if let Some(since) = pay(hub, line, kind, bytes.len()).await {
         hub.message(line, bytes, since);
     }
@@ -140,7 +140,7 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) 
             Next::Send(Waiting { kind, bytes, since }) => {
                 let length = bytes.len();
                 sink.feed(Message::Binary(bytes)).await?;
-                hub.metrics.went(line.shard, kind, length);
+                hub.metrics.went(line.shard, Way::WebSocket, kind, length);
                 if kind != Kind::Control {
                     let time = hub.nanos().saturating_sub(since);
                     hub.metrics.forwarded(line.shard, Duration::from_nanos(time));

@@ -7,6 +7,7 @@
 
 mod bucket;
 pub mod client;
+pub mod description;
 pub mod directory;
 pub mod limits;
 

@@ -56,7 +56,7 @@ async fn what_robots_send_each_other_is_counted() {
     let mut bots = Bots::start(&relay, "relayed");
     tokio::task::block_in_place(|| bots.until(|status| has_link(status, "relayed")));
     relay.metric_becomes("samovar_members{path=\"websocket\"}", |members| members == 2.0).await;
-    let forwarded = "samovar_packets_total{direction=\"out\",kind=\"packet\"}";
+    let forwarded = "samovar_packets_total{path=\"websocket\",direction=\"out\",kind=\"packet\"}";
     let before = relay.metric(forwarded).await;
     relay.metric_becomes(forwarded, |count| count > before + 100.0).await;
     assert!(relay.metric("samovar_forward_seconds_count").await > 100.0);

@@ -1,6 +1,8 @@
 //! The relay as a process, over real sockets on the loopback interface.
 
 mod bots;
+mod caller;
+mod channels;
 mod drain;
 mod forward;
 mod guide;
