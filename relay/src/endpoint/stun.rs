@@ -13,6 +13,10 @@ const USERNAME: u16 = 0x0006;
 const MESSAGE_INTEGRITY: u16 = 0x0008;
 const XOR_MAPPED_ADDRESS: u16 = 0x0020;
 const FINGERPRINT: u16 = 0x8028;
+const PRIORITY: u16 = 0x0024;
+const ICE_CONTROLLED: u16 = 0x8029;
+/// Of a peer-reflexive candidate (RFC 8445 §5.1.2.1), which is what the relay is to whoever it asks.
+const PRFLX_PRIORITY: u32 = (110 << 24) + (65_535 << 8) + 255;
 const FINGERPRINT_XOR: u32 = 0x5354_554E;
 
 /// What pairs a response with its request.
@@ -57,7 +61,7 @@ pub(super) fn answer(transaction: Transaction, from: SocketAddr) -> Vec<u8> {
     bytes
 }
 
-/// A binding request that only who knows this password answers, with the check sum that browsers want to see.
+/// A binding request that only who knows this password answers, with what agents of ICE want to see in one (RFC 8445 §7.1).
 pub(super) fn check(
     transaction: Transaction,
     username: &str,
@@ -66,6 +70,8 @@ pub(super) fn check(
 ) -> Vec<u8> {
     let mut bytes = start(BINDING_REQUEST, transaction);
     attribute(&mut bytes, USERNAME, username.as_bytes());
+    attribute(&mut bytes, PRIORITY, &PRFLX_PRIORITY.to_be_bytes());
+    attribute(&mut bytes, ICE_CONTROLLED, &transaction[..8]);
     // Both sums are taken as if the message ended with them.
     lengthen(&mut bytes, 4 + 20);
     let sum = hmac.sha1_hmac(password.as_bytes(), &[&bytes]);
@@ -136,8 +142,10 @@ mod tests {
     fn a_check_is_what_others_read() {
         let provider = str0m::crypto::from_feature_flags();
         let bytes = check([9; 12], "them:us", "a password", provider.sha1_hmac_provider);
-        // str0m wants a priority, which only requests that lead to candidates must have.
-        assert!(StunMessage::parse(&bytes).is_err());
+        let message = StunMessage::parse(&bytes).expect("a message");
+        assert_eq!(message.split_username(), Some(("them", "us")));
+        let hmac = |key: &[u8], parts: &[&[u8]]| provider.sha1_hmac_provider.sha1_hmac(key, parts);
+        assert!(message.verify(b"a password", hmac));
         assert_eq!(request(&bytes), Some([9; 12]));
         assert_eq!(crc(b"123456789"), 0xCBF4_3926, "the check value of CRC-32");
     }

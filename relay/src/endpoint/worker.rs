@@ -160,12 +160,8 @@ impl Worker {
         let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
         let now = Instant::now();
         let done = isolated(|| association.receive(now, from, bytes, &wire));
-        if stun::is_stun(bytes) && done.is_ok() {
-            // So that the answer is paid by this datagram, and the address known to the next.
-            return self.poll(id);
-        }
         self.finish(id, done);
-        self.busy.push(id);
+        self.poll(id);
     }
 
     /// Lets those whose time has come act.

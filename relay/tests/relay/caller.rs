@@ -32,7 +32,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Opens channels for a member, and says hello.
+    /// Opens channels for a member.
     pub(crate) async fn call(peer: &mut Peer) -> Self {
         let (mut caller, offer, pending) = Self::offer().await;
         let attempt = 7;
@@ -90,8 +90,7 @@ impl Caller {
             assert!(Instant::now() < deadline && !self.is_over, "the channels open");
             self.step().await;
         }
-        self.write(Mode::Reliable, b"");
-        self.flush();
+        // An empty message should follow. str0m writes none: its SCTP counts it and sends nothing, which holds back all others.
     }
 
     /// Says something to a member.
