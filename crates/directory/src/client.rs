@@ -393,8 +393,9 @@ impl Client {
 
     fn become_waiting(&mut self, now: Time) {
         self.phase = Phase::Waiting;
-        let jitter = self.entropy.number() % (self.pause.as_micros() / 4 + 1);
-        self.deadline = now + self.pause + Duration::from_micros(jitter);
+        // From half to three halves of it: all members of a relay that died begin to wait in the same moment.
+        let pause = self.pause.as_micros();
+        self.deadline = now + Duration::from_micros(pause / 2 + self.entropy.number() % (pause + 1));
         self.pause = self.pause.times(2).min(RETRY_MAX);
         self.outbox.clear();
         // A socket that was never opened needs no opening any more.

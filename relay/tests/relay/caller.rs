@@ -27,13 +27,27 @@ pub(crate) struct Caller {
     inbox: VecDeque<(Mode, Vec<u8>)>,
     /// The other end closed a channel, or all.
     pub(crate) is_over: bool,
-    /// Datagrams go through this before they are sent.
+    /// Datagrams go through this before they are sent; one that is emptied is not.
     pub(crate) spoil: Option<fn(&mut Vec<u8>)>,
+    /// Requests of STUN are not answered, as if somebody else had this address.
+    pub(crate) is_deaf: bool,
+    /// Bytes of all datagrams.
+    pub(crate) sent: usize,
+    pub(crate) received: usize,
+    /// Everything that was sent, if it is kept.
+    pub(crate) kept: Option<Vec<Vec<u8>>>,
 }
 
 impl Caller {
     /// Opens channels for a member.
     pub(crate) async fn call(peer: &mut Peer) -> Self {
+        let mut caller = Self::dial(peer).await;
+        caller.open().await;
+        caller
+    }
+
+    /// Exchanges descriptions, and nothing more yet.
+    pub(crate) async fn dial(peer: &mut Peer) -> Self {
         let (mut caller, offer, pending) = Self::offer().await;
         let attempt = 7;
         peer.tell(&ToRelay::Signal(PeerId::RELAY, Signal::Offer(attempt, offer))).await;
@@ -47,7 +61,6 @@ impl Caller {
         };
         let answer = SdpAnswer::from_sdp_string(&answer).expect("an answer");
         caller.rtc.sdp_api().accept_answer(pending, answer).expect("it fits");
-        caller.open().await;
         caller
     }
 
@@ -80,6 +93,10 @@ impl Caller {
             inbox: VecDeque::new(),
             is_over: false,
             spoil: None,
+            is_deaf: false,
+            sent: 0,
+            received: 0,
+            kept: None,
         };
         (caller, offer.to_sdp_string(), pending)
     }
@@ -102,8 +119,13 @@ impl Caller {
     }
 
     pub(crate) fn write(&mut self, mode: Mode, bytes: &[u8]) -> bool {
+        self.write_as(mode, true, bytes)
+    }
+
+    /// Says something as text, or binary.
+    pub(crate) fn write_as(&mut self, mode: Mode, is_binary: bool, bytes: &[u8]) -> bool {
         let id = self.channels[usize::from(mode == Mode::Reliable)];
-        self.rtc.channel(id).is_some_and(|mut channel| channel.write(true, bytes).expect("writes"))
+        self.rtc.channel(id).is_some_and(|mut channel| channel.write(is_binary, bytes).expect("writes"))
     }
 
     /// The next message: from whom, by which channel, and what.
@@ -137,7 +159,10 @@ impl Caller {
         let mut buffer = [0; 2_048];
         tokio::select! {
             read = self.socket.recv_from(&mut buffer) => {
+                let is_request = buffer[..2] == [0, 1];
+                self.received += read.as_ref().map_or(0, |(length, _)| *length);
                 if let Ok((length, from)) = read
+                    && !(is_request && self.is_deaf)
                     && let Ok(receive) = Receive::new(Protocol::Udp, from, self.address, &buffer[..length])
                 {
                     self.rtc.handle_input(Input::Receive(Instant::now(), receive)).expect("takes it");
@@ -148,6 +173,18 @@ impl Caller {
             }
         }
         self.flush();
+    }
+
+    fn put(&mut self, bytes: &[u8], to: SocketAddr) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.sent += bytes.len();
+        if let Some(kept) = &mut self.kept {
+            kept.push(bytes.to_vec());
+        }
+        // A full buffer of the system loses it, as a network would.
+        self.socket.try_send_to(bytes, to).ok();
     }
 
     pub(crate) fn flush(&mut self) {
@@ -163,7 +200,7 @@ impl Caller {
                     if let Some(spoil) = self.spoil {
                         spoil(&mut bytes);
                     }
-                    self.socket.try_send_to(&bytes, transmit.destination).ok();
+                    self.put(&bytes, transmit.destination);
                 }
                 Output::Event(Event::ChannelOpen(..)) => self.open += 1,
                 Output::Event(Event::ChannelData(data)) => {

@@ -34,7 +34,7 @@ pub(crate) async fn pair(relay: &RelayProcess) -> ((Peer, PeerId), (Peer, PeerId
 }
 
 /// Lets one end work while something else is awaited.
-async fn beside<R>(caller: &mut Caller, wanted: impl Future<Output = R>) -> R {
+pub(crate) async fn beside<R>(caller: &mut Caller, wanted: impl Future<Output = R>) -> R {
     let work = async {
         loop {
             caller.step().await;

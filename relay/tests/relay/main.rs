@@ -6,6 +6,7 @@ mod channels;
 mod drain;
 mod forward;
 mod guide;
+mod herd;
 
 mod limits;
 mod metrics;
@@ -13,5 +14,6 @@ mod page;
 mod peer;
 mod process;
 mod settings;
+mod siege;
 mod start;
 mod terms;

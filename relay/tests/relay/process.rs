@@ -50,6 +50,11 @@ impl RelayProcess {
         Self::spawn(&mut command("127.0.0.1:0", data, more))
     }
 
+    /// Starts one where another was.
+    pub(crate) fn start_at(address: &str, data: &Path) -> Self {
+        Self::spawn(&mut command(address, data, &[]))
+    }
+
     /// The same, with a log that can be read when it has ended. It must be short, for nobody reads it meanwhile.
     pub(crate) fn start_logged(data: &Path, more: &[&str]) -> Self {
         Self::spawn(command("127.0.0.1:0", data, more).stderr(Stdio::piped()))
@@ -72,6 +77,11 @@ impl RelayProcess {
         let mut log = String::new();
         self.child.stderr.take().expect("piped").read_to_string(&mut log).expect("text");
         log
+    }
+
+    /// Its number among the system's processes.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// The next line that it prints.
