@@ -66,7 +66,7 @@ impl Orders {
 
 impl Tally {
     pub(crate) fn reset(&self) {
-        [&self.sent, &self.heard].map(|count| count.0.store(0, Ordering::Relaxed));
+        [&self.sent, &self.heard].iter().for_each(|count| count.0.store(0, Ordering::Relaxed));
         self.micros.lock().expect("no panic").clear();
     }
 

@@ -23,6 +23,8 @@ use crate::outbox::{Next, Waiting};
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
 /// How long an open connection may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
+/// Datagrams that it takes without being polled, which costs as much as all of them.
+const UNPOLLED_MAX: usize = 8;
 /// Bytes that the unreliable channel takes beyond what has left; what else there is waits where the oldest is dropped.
 const LOSSY_AHEAD: usize = 16 * 1_024;
 /// The same of the reliable channel.
@@ -90,6 +92,8 @@ pub(super) struct Association {
     /// A message came on a channel.
     is_heard: bool,
     pub(super) timeout: Instant,
+    /// Datagrams since it was polled.
+    unpolled: usize,
     /// When a timer fires for it.
     pub(super) armed: Instant,
 }
@@ -153,6 +157,7 @@ impl Association {
             came: now,
             is_heard: false,
             timeout: now,
+            unpolled: 0,
             armed: now + OPEN_WITHIN,
         };
         Ok((association, answer))
@@ -181,7 +186,13 @@ impl Association {
         // What is neither STUN nor DTLS is dropped here.
         let Ok(receive) = Receive::new(Protocol::Udp, from, destination, bytes) else { return Ok(()) };
         self.came = now;
+        self.unpolled += 1;
         Ok(self.rtc.handle_input(Input::Receive(now, receive))?)
+    }
+
+    /// Whether it must be polled before it takes another datagram: what DTLS has not handed on is bounded.
+    pub(super) const fn is_due(&self) -> bool {
+        self.unpolled >= UNPOLLED_MAX
     }
 
     /// Asks whoever is at an address to prove that it is.
@@ -217,6 +228,7 @@ impl Association {
         messages: &mut Vec<Message>,
     ) -> Result<Option<SocketAddr>, End> {
         let mut known = None;
+        self.unpolled = 0;
         loop {
             match self.rtc.poll_output()? {
                 Output::Transmit(transmit) => {

@@ -160,8 +160,14 @@ impl Worker {
         let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
         let now = Instant::now();
         let done = isolated(|| association.receive(now, from, bytes, &wire));
+        let is_due = stun::is_stun(bytes) || association.is_due();
         self.finish(id, done);
-        self.poll(id);
+        if is_due {
+            // So that its answer is paid by this datagram, and the address known to the next.
+            self.poll(id);
+        } else {
+            self.busy.push(id);
+        }
     }
 
     /// Lets those whose time has come act.
