@@ -1,0 +1,85 @@
+//! One connection: being opened, or open.
+
+use samovar_wire::{Duration, Time};
+
+use super::{ANSWER_WITHIN, OPEN_WITHIN, PROVE_WITHIN};
+
+/// How an attempt at a connection ended. Every attempt ends once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum AttemptEnd {
+    /// Both channels are open. What becomes of the connection is told by the path.
+    Opened,
+    /// The other end did not answer the offer in time.
+    Unanswered,
+    /// It was not open in time.
+    Late,
+    /// The driver says that it failed: no way was found, or the other end closed it.
+    Closed,
+    /// It opened, was told as [`AttemptEnd::Opened`], and nothing was ever heard on it.
+    Silent,
+    /// Another attempt took its place: the other end's offer, or one on a network that changed.
+    Superseded,
+    /// The other end is no member any more, or this peer is over.
+    Gone,
+}
+
+/// A connection that is being opened, or waits beside the current one to be heard on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempt {
+    pub(super) number: u32,
+    pub(super) since: Time,
+    /// What the other end calls the attempt when we answer.
+    pub(super) answers: Option<u32>,
+    pub(super) awaits_answer: bool,
+    pub(super) open: Option<Time>,
+}
+
+impl Attempt {
+    /// When it is given up, and why.
+    pub(super) fn ends(&self) -> (Time, AttemptEnd) {
+        match self.open {
+            Some(open) => (open + PROVE_WITHIN, AttemptEnd::Silent),
+            None if self.awaits_answer => (self.since + ANSWER_WITHIN, AttemptEnd::Unanswered),
+            None => (self.since + OPEN_WITHIN, AttemptEnd::Late),
+        }
+    }
+}
+
+/// A connection that carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open {
+    pub(super) attempt: u32,
+    pub(super) opened: Time,
+    heard: Time,
+    pub(super) is_proven: bool,
+    /// Whether the other end owes us anything: silence is none otherwise.
+    pub(super) expects: bool,
+}
+
+impl Open {
+    pub(super) const fn new(attempt: u32, now: Time) -> Self {
+        Self { attempt, opened: now, heard: now, is_proven: false, expects: true }
+    }
+
+    pub(super) const fn on_heard(&mut self, now: Time) {
+        self.heard = now;
+        self.is_proven = true;
+    }
+
+    pub(super) const fn on_asked(&mut self, now: Time) {
+        if !self.expects {
+            self.expects = true;
+            self.heard = now;
+        }
+    }
+
+    pub(super) fn silence(&self, now: Time) -> Duration {
+        if self.expects { now.since(self.heard) } else { Duration::ZERO }
+    }
+
+    /// When it will have been silent for so long.
+    pub(super) fn silent_at(&self, patience: Duration) -> Time {
+        if self.expects { self.heard + patience } else { Time::FAR }
+    }
+}
