@@ -43,6 +43,8 @@ pub enum Promise {
     Timers,
     /// A ticket opens a seat once.
     Tickets,
+    /// No step from one path to another leaves a hole, and in the end everybody is on the best one.
+    Paths,
     /// Nothing panics.
     Panic,
     /// The game's own.
@@ -65,6 +67,7 @@ impl Promise {
             Self::NoBlame => "no-blame",
             Self::Timers => "timers",
             Self::Tickets => "tickets",
+            Self::Paths => "paths",
             Self::Panic => "panic",
             Self::Game => "game",
         }
