@@ -12,7 +12,7 @@
 //!    |  unanswered, late, closed |          closed, silent 3 s     |  closed, silent 10 s      |
 //!    +--- after a pause, again --+---------------------------------+---------------------------+
 //!
-//!   proven:  heard ---- silent 250 ms ----> in doubt ---- silent 700 ms ----> fallen ---- silent 3 s ----> renewed:
+//!   proven:  heard --- unusually silent --> in doubt ---- silent 700 ms ----> fallen ---- silent 3 s ----> renewed:
 //!            alone                          two ways                          two ways                     another
 //!              ^                               |                                 |                         beside it
 //!              +------- heard again -----------+        heard for 1 s to 16 s    |
@@ -20,12 +20,14 @@
 //! ```
 
 mod connection;
+mod rhythm;
 mod trust;
 
 use samovar_wire::{Duration, Time};
 
 pub use connection::AttemptEnd;
 use connection::{Attempt, Open};
+use rhythm::Rhythm;
 use trust::Trust;
 pub use trust::{TRUST_FORGETS, TRUST_MAX, TRUST_MIN};
 
@@ -63,7 +65,8 @@ pub enum Path {
 /// After how long a silence what is thought of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// In doubt: packets go the next way, too.
+    /// In doubt at the latest: packets go the next way, too. Sooner when what is heard is usually so regular that a
+    /// shorter silence is unusual, 60 ms at the soonest.
     pub doubt: Duration,
     /// Fallen: the next way is the way.
     pub fall: Duration,
@@ -106,6 +109,8 @@ pub(crate) struct PathState {
     /// Another connection is wanted although nothing is wrong with the current one: the network changed.
     is_renewed: bool,
     last_offer: Option<Time>,
+    /// What is heard of the other end by any way.
+    any: Option<Rhythm>,
     /// When the other end said last that it does not hear us.
     complained: Option<Time>,
     /// When we say so next.
@@ -135,6 +140,7 @@ impl PathState {
             failures: 0,
             is_renewed: false,
             last_offer: None,
+            any: None,
             complained: None,
             complain_at: now,
             backlog: 0,
@@ -255,6 +261,27 @@ impl PathState {
         Some(replaced)
     }
 
+    /// Something of the other end came, by any way.
+    pub(crate) fn on_heard_anyhow(&mut self, now: Time) {
+        match &mut self.any {
+            None => self.any = Some(Rhythm::new(now)),
+            Some(any) => any.on_heard(now),
+        }
+    }
+
+    /// Whether the other end has been silent for so long, by all ways, that all ways are in doubt; or says so of us.
+    pub(crate) fn is_silent(&self, now: Time) -> bool {
+        self.is_complained_of(now) || self.silent_at() <= now
+    }
+
+    fn silent_at(&self) -> Time {
+        self.any.map_or(Time::FAR, |any| any.silent_at(any.unusual(self.patience.doubt)))
+    }
+
+    fn is_complained_of(&self, now: Time) -> bool {
+        self.complained.is_some_and(|last| last + COMPLAIN_EVERY.times(2) > now)
+    }
+
     /// A question was sent on the current connection; silence counts from the first that has no answer.
     pub(crate) fn on_asked(&mut self, now: Time) {
         if let Some(current) = &mut self.current {
@@ -269,7 +296,7 @@ impl PathState {
         }
     }
 
-    /// The other end says that it does not hear us on the current connection.
+    /// The other end says that it does not hear us as it should.
     pub(crate) const fn on_complaint(&mut self, now: Time) {
         self.complained = Some(now);
     }
@@ -284,8 +311,10 @@ impl PathState {
     }
 
     fn complaint_at(&self) -> Time {
-        let proven = self.current.filter(|current| current.is_proven);
-        proven.map_or(Time::FAR, |current| current.silent_at(self.patience.doubt).max(self.complain_at))
+        let proven = self.current.filter(|current| current.is_proven());
+        let direct =
+            proven.map_or(Time::FAR, |current| current.silent_at(current.doubt(self.patience.doubt)));
+        direct.min(self.silent_at()).max(self.complain_at)
     }
 
     /// A connection is over, says the driver. `None` when it was no longer ours.
@@ -321,8 +350,8 @@ impl PathState {
             self.trust.tend(now, current.silence(now), self.patience);
             if self.current_ends_at() <= now {
                 let mut closed = self.close_current(now, current.attempt);
-                closed.end = (!current.is_proven).then_some(AttemptEnd::Silent);
-                if current.is_proven && self.current.is_none() {
+                closed.end = (!current.is_proven()).then_some(AttemptEnd::Silent);
+                if current.is_proven() && self.current.is_none() {
                     self.retry_at = now;
                 }
                 return Some(closed);
@@ -335,7 +364,7 @@ impl PathState {
 
     fn current_ends_at(&self) -> Time {
         self.current.map_or(Time::FAR, |current| {
-            if current.is_proven {
+            if current.is_proven() {
                 current.silent_at(self.patience.abandon)
             } else {
                 current.opened + PROVE_WITHIN
@@ -354,25 +383,29 @@ impl PathState {
     /// Whether the current connection is the way: it was heard, and not too long ago.
     pub(crate) fn is_up(&self, now: Time) -> bool {
         self.current.is_some_and(|current| {
-            current.is_proven && self.trust.is_up() && current.silence(now) < self.patience.fall
+            current.is_proven() && self.trust.is_up() && current.silence(now) < self.patience.fall
         })
     }
 
     /// Whether it is so good that no other way is needed.
     pub(crate) fn is_enough(&self, now: Time) -> bool {
-        let quiet = self.complained.is_none_or(|last| last + COMPLAIN_EVERY.times(2) <= now);
-        let fresh = self.current.is_some_and(|current| current.silence(now) < self.patience.doubt);
-        self.is_up(now) && fresh && quiet
+        let is_fresh = |current: Open| current.silence(now) < current.doubt(self.patience.doubt);
+        self.is_up(now) && self.current.is_some_and(is_fresh) && !self.is_complained_of(now)
     }
 
     /// Whether something was heard on the current connection and it has not fallen silent.
     pub(crate) fn is_alive(&self, now: Time) -> bool {
-        self.current.is_some_and(|current| current.is_proven && current.silence(now) < self.patience.fall)
+        self.current.is_some_and(|current| current.is_proven() && current.silence(now) < self.patience.fall)
     }
 
     /// Whether something was heard on the current connection, too long ago.
     pub(crate) fn has_fallen(&self, now: Time) -> bool {
-        self.current.is_some_and(|current| current.is_proven) && !self.is_alive(now)
+        self.current.is_some_and(|current| current.is_proven()) && !self.is_alive(now)
+    }
+
+    /// When something was heard on the current connection last.
+    pub(crate) fn heard(&self) -> Option<Time> {
+        self.current?.proven
     }
 
     /// The connections that a packet goes on: the current one, and the one that shall prove itself.
@@ -385,7 +418,9 @@ impl PathState {
     pub(crate) fn timeout(&self, offers: Option<bool>, may_complain: bool) -> Time {
         let next = self.next.map_or(Time::FAR, |next| next.ends().0);
         let falls = match self.current {
-            Some(current) if self.trust.is_up() && current.is_proven => current.silent_at(self.patience.fall),
+            Some(current) if self.trust.is_up() && current.is_proven() => {
+                current.silent_at(self.patience.fall)
+            }
             _ => Time::FAR,
         };
         let complaint = if may_complain { self.complaint_at() } else { Time::FAR };

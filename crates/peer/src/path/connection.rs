@@ -2,6 +2,7 @@
 
 use samovar_wire::{Duration, Time};
 
+use super::rhythm::Rhythm;
 use super::{ANSWER_WITHIN, OPEN_WITHIN, PROVE_WITHIN};
 
 /// How an attempt at a connection ended. Every attempt ends once.
@@ -51,35 +52,50 @@ impl Attempt {
 pub(super) struct Open {
     pub(super) attempt: u32,
     pub(super) opened: Time,
-    heard: Time,
-    pub(super) is_proven: bool,
+    /// Where silence counts from.
+    rhythm: Rhythm,
+    /// When something was heard; `None` before.
+    pub(super) proven: Option<Time>,
     /// Whether the other end owes us anything: silence is none otherwise.
     pub(super) expects: bool,
 }
 
 impl Open {
     pub(super) const fn new(attempt: u32, now: Time) -> Self {
-        Self { attempt, opened: now, heard: now, is_proven: false, expects: true }
+        Self { attempt, opened: now, rhythm: Rhythm::new(now), proven: None, expects: true }
     }
 
-    pub(super) const fn on_heard(&mut self, now: Time) {
-        self.heard = now;
-        self.is_proven = true;
+    pub(super) fn on_heard(&mut self, now: Time) {
+        match self.proven {
+            // How long it took until then is no rhythm.
+            None => self.rhythm.restart(now),
+            Some(_) => self.rhythm.on_heard(now),
+        }
+        self.proven = Some(now);
+    }
+
+    pub(super) const fn is_proven(&self) -> bool {
+        self.proven.is_some()
     }
 
     pub(super) const fn on_asked(&mut self, now: Time) {
         if !self.expects {
             self.expects = true;
-            self.heard = now;
+            self.rhythm.restart(now);
         }
     }
 
+    /// The silence that is cause for doubt, `most` at the latest.
+    pub(super) fn doubt(&self, most: Duration) -> Duration {
+        self.rhythm.unusual(most)
+    }
+
     pub(super) fn silence(&self, now: Time) -> Duration {
-        if self.expects { now.since(self.heard) } else { Duration::ZERO }
+        if self.expects { self.rhythm.silence(now) } else { Duration::ZERO }
     }
 
     /// When it will have been silent for so long.
     pub(super) fn silent_at(&self, patience: Duration) -> Time {
-        if self.expects { self.heard + patience } else { Time::FAR }
+        if self.expects { self.rhythm.silent_at(patience) } else { Time::FAR }
     }
 }

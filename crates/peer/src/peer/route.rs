@@ -24,7 +24,13 @@ impl Peer {
             return Ways { direct, ..Ways::default() };
         }
         let ferry = self.ferry.way(now);
-        Ways { direct, ferry, socket: ferry.is_none() || !self.ferry.path.is_enough(now) }
+        // What silenced the direct path may have silenced all datagrams: the channels to the relay are enough by themselves
+        // when they were heard since, and when the other end is heard at all.
+        let since = path.and_then(PathState::heard);
+        let is_newer = since.is_none() || self.ferry.path.heard() > since;
+        let is_silent = path.is_some_and(|path| path.is_silent(now));
+        let is_sure = ferry.is_some() && is_newer && !is_silent && self.ferry.path.is_enough(now);
+        Ways { direct, ferry, socket: !is_sure }
     }
 
     /// Bulk is no good twice: it goes by the way that is shown.
@@ -79,21 +85,19 @@ impl Peer {
         self.transmits.push_back(Transmit::Direct { peer: PeerId::RELAY, attempt, mode, bytes });
     }
 
-    /// Tells those whose direct paths are silent that they are not heard: what they send may be lost, and they would not
-    /// know while they hear us.
+    /// Tells those who are silent that they are not heard: what they send may be lost, and they would not know while they
+    /// hear us. The relay is told to use the WebSocket as well, for it may be our own channels that are cut.
     pub(super) fn complain(&mut self, now: Time) {
         if !self.may_relay() {
             return;
         }
         let silent: Vec<_> =
             self.paths.iter_mut().filter_map(|(&peer, path)| path.complains(now).then_some(peer)).collect();
+        if !silent.is_empty() && self.ferry.path.current().is_some() {
+            self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
+        }
         for peer in silent {
-            match self.ferry.way(now) {
-                Some(attempt) => {
-                    self.send_ferry(attempt, Mode::Unreliable, Addressed { peer, payload: &[] });
-                }
-                None => self.send_socket(peer, Mode::Unreliable, &[]),
-            }
+            self.send_socket(peer, Mode::Unreliable, &[]);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use samovar_directory::{ConnId, Directory, RelayOffer};
 use samovar_wire::relay::{Addressed, RelayFrame};
-use samovar_wire::{Duration, Mode, Time};
+use samovar_wire::{Duration, Mode, PeerId, Time};
 
 use super::{Event, World};
 use crate::game::{Game, ProcessId};
@@ -10,6 +10,12 @@ use crate::network::{Pipe, Place, Stream};
 
 /// A member is spoken to on its channels while it was heard there so lately.
 const HEARD_WITHIN: Duration = Duration::from_millis(700);
+
+/// From then on packets to it take its socket, too: it says something every 200 ms.
+const DOUBTED_AFTER: Duration = Duration::from_millis(300);
+
+/// How long a member's doubt counts.
+const DOUBT_COUNTS_FOR: Duration = Duration::from_millis(400);
 
 /// The relay's end of one connection.
 #[derive(Debug)]
@@ -19,6 +25,8 @@ pub(super) struct Ferry {
     /// When something was heard; `None` before, and the relay says nothing until then.
     heard: Option<Time>,
     is_open: bool,
+    /// The member asked for its socket to be used as well, until then.
+    doubted: Time,
     /// The member's end is behind another address now.
     pub(super) is_dead: bool,
     pipe: Pipe,
@@ -40,6 +48,7 @@ impl<G: Game> World<G> {
                 attempt,
                 heard: None,
                 is_open: false,
+                doubted: Time::ZERO,
                 is_dead: false,
                 pipe: Pipe::default(),
                 bulk: Stream::new(),
@@ -97,6 +106,15 @@ impl<G: Game> World<G> {
         self.send_member(to, mode, bytes);
     }
 
+    /// A member says on its socket that it does not hear others as it should.
+    pub(super) fn note_doubt(&mut self, conn: ConnId, bytes: &[u8]) {
+        let to_relay = RelayFrame::Forward { peer: PeerId::RELAY, mode: Mode::Unreliable, payload: &[] };
+        if let Some(ferry) = self.ferries.get_mut(&conn).filter(|_| RelayFrame::decode(bytes) == Ok(to_relay))
+        {
+            ferry.doubted = self.now + DOUBT_COUNTS_FOR;
+        }
+    }
+
     /// What came on a socket and goes to another member: on its channels, if it is heard there.
     pub(super) fn forward_down(&mut self, conn: ConnId, bytes: Vec<u8>) {
         match RelayFrame::decode(&bytes) {
@@ -123,6 +141,7 @@ impl<G: Game> World<G> {
             Mode::Unreliable => ferry.pipe.carry(now, message.len(), &weather, &mut self.dice),
             Mode::Reliable => [Some(ferry.bulk.carry(now, message.len(), &weather, &mut self.dice)), None],
         };
+        let is_doubted = now < ferry.doubted || ferry.heard.is_none_or(|heard| heard + DOUBTED_AFTER <= now);
         let (to_process, attempt, is_dead) = (ferry.process, ferry.attempt, ferry.is_dead);
         self.tell_packet(Place::Relay, to, &message[4..], arrivals[0].is_some());
         if !is_dead && self.has_udp && self.cuts.lets(Place::Relay, to) {
@@ -130,6 +149,9 @@ impl<G: Game> World<G> {
                 let bytes = message.clone();
                 self.queue.push(at, Event::Packet { to: to_process, attempt, mode, bytes });
             }
+        }
+        if is_doubted && mode == Mode::Unreliable {
+            self.send_by_socket(conn, mode, &message);
         }
     }
 

@@ -146,6 +146,7 @@ impl<G: Game> World<G> {
     pub(super) fn on_to_relay(&mut self, conn: ConnId, bytes: &[u8]) {
         let Some(socket) = self.sockets.get_mut(&conn).filter(|socket| socket.is_accepted) else { return };
         socket.heard = self.now;
+        self.note_doubt(conn, bytes);
         self.relay_message(conn, bytes);
     }
 
