@@ -199,6 +199,8 @@ pub struct Peer {
     requests: VecDeque<Request>,
     events: VecDeque<PeerEvent>,
     over: bool,
+    /// When the network changed last, as the driver says.
+    moved: Option<Time>,
     /// When a host that is to leave does so although nobody has succeeded it.
     leaves_at: Time,
     /// It lives by another topology than its own: that of the game.
@@ -233,6 +235,7 @@ impl Peer {
             requests: VecDeque::new(),
             events: VecDeque::new(),
             over: false,
+            moved: None,
             leaves_at: Time::FAR,
             settled: None,
         };

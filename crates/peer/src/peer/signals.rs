@@ -1,10 +1,13 @@
 //! Connections: when to try, who offers, what came of it.
 
 use samovar_wire::relay::Signal;
-use samovar_wire::{Mode, PeerId, Time};
+use samovar_wire::{Duration, Mode, PeerId, Time};
 
 use super::{ConnectionKey, PATHS_MAX, PathPolicy, Peer, PeerEvent, Request};
 use crate::path::{AttemptEnd, Closed, Path, PathState, Patience};
+
+/// A change of network counts once in so long.
+const MOVES_LAST: Duration = Duration::from_millis(500);
 
 impl Peer {
     /// An offer or answer of ours is ready, complete with candidates.
@@ -66,8 +69,13 @@ impl Peer {
     }
 
     /// The machine has another network: its addresses changed, or it was offline. Everything that was opened on the
-    /// former one is opened again at once, what still carries meanwhile beside it.
+    /// former one is opened again at once, what still carries meanwhile beside it. Once every half a second: machines say
+    /// it several times.
     pub fn handle_network_changed(&mut self, now: Time) {
+        if self.moved.is_some_and(|last| last + MOVES_LAST > now) {
+            return;
+        }
+        self.moved = Some(now);
         self.client.reconnect(now);
         let superseded: Vec<_> =
             self.paths.iter_mut().filter_map(|(&peer, path)| Some((peer, path.renew(now)?))).collect();

@@ -32,12 +32,11 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// When a message arrives that is sent now.
+    /// When a message of a mode and so many bytes arrives that is sent now.
     pub(super) fn carry(
         &mut self,
         now: Time,
-        mode: Mode,
-        bytes: usize,
+        (mode, bytes): (Mode, usize),
         weather: &Weather,
         dice: &mut Dice,
     ) -> [Option<Time>; 2] {
@@ -150,7 +149,7 @@ impl<G: Game> World<G> {
             return self.send_ferry(id, attempt, mode, bytes);
         }
         let Some((to, theirs)) = channel.other else { return };
-        let arrivals = channel.carry(self.now, mode, bytes.len(), &weather, &mut self.dice);
+        let arrivals = channel.carry(self.now, (mode, bytes.len()), &weather, &mut self.dice);
         let is_dead = channel.is_dead;
         let to_place = self.place(to);
         if is_dead || !self.lets_direct() || !self.cuts.lets(from, to_place) {

@@ -167,7 +167,7 @@ impl<G: Game> World<G> {
         let weather = self.direct_weather(from);
         let Some(channel) = self.processes[id].channels.get_mut(&attempt) else { return };
         let Some(conn) = channel.ferry else { return };
-        let arrivals = channel.carry(self.now, mode, bytes.len(), &weather, &mut self.dice);
+        let arrivals = channel.carry(self.now, (mode, bytes.len()), &weather, &mut self.dice);
         if channel.is_dead || !self.has_udp || !self.cuts.lets(from, Place::Relay) {
             return;
         }
