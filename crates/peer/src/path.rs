@@ -27,7 +27,7 @@ use samovar_wire::{Duration, Time};
 
 pub use connection::AttemptEnd;
 use connection::{Attempt, Open};
-use rhythm::Rhythm;
+pub(crate) use rhythm::Rhythm;
 use trust::Trust;
 pub use trust::{TRUST_FORGETS, TRUST_MAX, TRUST_MIN};
 
@@ -65,8 +65,9 @@ pub enum Path {
 /// After how long a silence what is thought of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// In doubt at the latest: packets go the next way, too. Sooner when what is heard is usually so regular that a
-    /// shorter silence is unusual, 60 ms at the soonest.
+    /// In doubt at the latest: packets go the next way, too. Where the next way are data channels, sooner: when silence is
+    /// unusual, 60 ms at the soonest. A stream is spared that: whatever is urgent, such as a claim when a host is silent,
+    /// would wait behind what it loses.
     pub doubt: Duration,
     /// Fallen: the next way is the way.
     pub fall: Duration,
@@ -109,8 +110,6 @@ pub(crate) struct PathState {
     /// Another connection is wanted although nothing is wrong with the current one: the network changed.
     is_renewed: bool,
     last_offer: Option<Time>,
-    /// What is heard of the other end by any way.
-    any: Option<Rhythm>,
     /// When the other end said last that it does not hear us.
     complained: Option<Time>,
     /// When we say so next.
@@ -140,7 +139,6 @@ impl PathState {
             failures: 0,
             is_renewed: false,
             last_offer: None,
-            any: None,
             complained: None,
             complain_at: now,
             backlog: 0,
@@ -261,23 +259,6 @@ impl PathState {
         Some(replaced)
     }
 
-    /// Something of the other end came, by any way.
-    pub(crate) fn on_heard_anyhow(&mut self, now: Time) {
-        match &mut self.any {
-            None => self.any = Some(Rhythm::new(now)),
-            Some(any) => any.on_heard(now),
-        }
-    }
-
-    /// Whether the other end has been silent for so long, by all ways, that all ways are in doubt; or says so of us.
-    pub(crate) fn is_silent(&self, now: Time) -> bool {
-        self.is_complained_of(now) || self.silent_at() <= now
-    }
-
-    fn silent_at(&self) -> Time {
-        self.any.map_or(Time::FAR, |any| any.silent_at(any.unusual(self.patience.doubt)))
-    }
-
     fn is_complained_of(&self, now: Time) -> bool {
         self.complained.is_some_and(|last| last + COMPLAIN_EVERY.times(2) > now)
     }
@@ -302,19 +283,28 @@ impl PathState {
     }
 
     /// Whether to tell the other end that it is not heard; at most every [`COMPLAIN_EVERY`].
-    pub(crate) fn complains(&mut self, now: Time) -> bool {
-        let due = self.complaint_at() <= now;
+    pub(crate) fn complains(&mut self, now: Time, is_quick: bool) -> bool {
+        let due = self.complaint_at(is_quick) <= now;
         if due {
             self.complain_at = now + COMPLAIN_EVERY;
         }
         due
     }
 
-    fn complaint_at(&self) -> Time {
-        let proven = self.current.filter(|current| current.is_proven());
-        let direct =
-            proven.map_or(Time::FAR, |current| current.silent_at(current.doubt(self.patience.doubt)));
-        direct.min(self.silent_at()).max(self.complain_at)
+    fn complaint_at(&self, is_quick: bool) -> Time {
+        self.doubted_at(is_quick).max(self.complain_at)
+    }
+
+    /// When the current connection will have been silent for so long that it is in doubt; for unusually long, if that is
+    /// to be quick.
+    fn doubted_at(&self, is_quick: bool) -> Time {
+        let doubt = |current: Open| current.silent_at(current.doubt(is_quick, self.patience.doubt));
+        self.current.filter(Open::is_proven).map_or(Time::FAR, doubt)
+    }
+
+    /// Whether the current connection was heard on and is in doubt now.
+    pub(crate) fn is_doubted(&self, now: Time, is_quick: bool) -> bool {
+        self.is_complained_of(now) || self.doubted_at(is_quick) <= now
     }
 
     /// A connection is over, says the driver. `None` when it was no longer ours.
@@ -387,10 +377,9 @@ impl PathState {
         })
     }
 
-    /// Whether it is so good that no other way is needed.
-    pub(crate) fn is_enough(&self, now: Time) -> bool {
-        let is_fresh = |current: Open| current.silence(now) < current.doubt(self.patience.doubt);
-        self.is_up(now) && self.current.is_some_and(is_fresh) && !self.is_complained_of(now)
+    /// Whether it is so good that no other way is needed. With `is_quick` an unusual silence is enough for doubt.
+    pub(crate) fn is_enough(&self, now: Time, is_quick: bool) -> bool {
+        self.is_up(now) && !self.is_doubted(now, is_quick)
     }
 
     /// Whether something was heard on the current connection and it has not fallen silent.
@@ -401,6 +390,16 @@ impl PathState {
     /// Whether something was heard on the current connection, too long ago.
     pub(crate) fn has_fallen(&self, now: Time) -> bool {
         self.current.is_some_and(|current| current.is_proven()) && !self.is_alive(now)
+    }
+
+    /// Whether the current connection was the way when it was looked at last.
+    pub(crate) const fn was_up(&self) -> bool {
+        self.current.is_some() && self.trust.is_up()
+    }
+
+    /// Whether the other end owes us anything on the current connection.
+    pub(crate) fn expects(&self) -> bool {
+        self.current.is_some_and(|current| current.expects)
     }
 
     /// When something was heard on the current connection last.
@@ -414,8 +413,9 @@ impl PathState {
         self.current().into_iter().chain(next.map(|next| next.number))
     }
 
-    /// When something of this is due by itself. `may_offer` and `may_complain` say what there are means for.
-    pub(crate) fn timeout(&self, offers: Option<bool>, may_complain: bool) -> Time {
+    /// When something of this is due by itself: offers, if this end may make any, by whether it is the lower id; complaints,
+    /// if there is a way for them, by whether they are to be quick.
+    pub(crate) fn timeout(&self, offers: Option<bool>, complaints: Option<bool>) -> Time {
         let next = self.next.map_or(Time::FAR, |next| next.ends().0);
         let falls = match self.current {
             Some(current) if self.trust.is_up() && current.is_proven() => {
@@ -423,7 +423,7 @@ impl PathState {
             }
             _ => Time::FAR,
         };
-        let complaint = if may_complain { self.complaint_at() } else { Time::FAR };
+        let complaint = complaints.map_or(Time::FAR, |is_quick| self.complaint_at(is_quick));
         let offer = offers.map_or(Time::FAR, |is_lower| self.offer_at(is_lower));
         [self.current_ends_at(), next, falls, complaint, offer].into_iter().min().unwrap_or(Time::FAR)
     }

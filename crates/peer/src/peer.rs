@@ -331,7 +331,8 @@ impl Peer {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let session = self.session.as_ref().and_then(Session::poll_timeout);
-        let (offers, complains) = (self.offers_now(), self.may_relay());
+        let offers = self.offers_now();
+        let complains = self.may_relay().then(|| self.ferry.path.was_up());
         let path = |(&peer, path): (&PeerId, &PathState)| {
             path.timeout(offers.then(|| self.is_offerer(peer)).flatten(), complains)
         };

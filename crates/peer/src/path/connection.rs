@@ -58,18 +58,20 @@ pub(super) struct Open {
     pub(super) proven: Option<Time>,
     /// Whether the other end owes us anything: silence is none otherwise.
     pub(super) expects: bool,
+    /// Whether the other end speaks only when it is asked.
+    is_asked: bool,
 }
 
 impl Open {
     pub(super) const fn new(attempt: u32, now: Time) -> Self {
-        Self { attempt, opened: now, rhythm: Rhythm::new(now), proven: None, expects: true }
+        Self { attempt, opened: now, rhythm: Rhythm::new(now), proven: None, expects: true, is_asked: false }
     }
 
     pub(super) fn on_heard(&mut self, now: Time) {
         match self.proven {
-            // How long it took until then is no rhythm.
-            None => self.rhythm.restart(now),
-            Some(_) => self.rhythm.on_heard(now),
+            // How long it took until then is no rhythm, unless it was asked for.
+            None if !self.is_asked => self.rhythm.restart(now),
+            _ => self.rhythm.on_heard(now),
         }
         self.proven = Some(now);
     }
@@ -79,15 +81,16 @@ impl Open {
     }
 
     pub(super) const fn on_asked(&mut self, now: Time) {
+        self.is_asked = true;
         if !self.expects {
             self.expects = true;
             self.rhythm.restart(now);
         }
     }
 
-    /// The silence that is cause for doubt, `most` at the latest.
-    pub(super) fn doubt(&self, most: Duration) -> Duration {
-        self.rhythm.unusual(most)
+    /// The silence that is cause for doubt: an unusual one if that is to be quick, `most` at the latest.
+    pub(super) fn doubt(&self, is_quick: bool, most: Duration) -> Duration {
+        if is_quick { self.rhythm.unusual(most) } else { most }
     }
 
     pub(super) fn silence(&self, now: Time) -> Duration {

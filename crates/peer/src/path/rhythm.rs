@@ -11,18 +11,18 @@ const WEIGHT: u64 = 16;
 
 /// The gaps between what is heard on one way, or on any of several.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rhythm {
+pub(crate) struct Rhythm {
     heard: Time,
     /// The usual gap, and how much gaps differ from it; none before the second packet.
     usual: Option<(Duration, Duration)>,
 }
 
 impl Rhythm {
-    pub(super) const fn new(now: Time) -> Self {
+    pub(crate) const fn new(now: Time) -> Self {
         Self { heard: now, usual: None }
     }
 
-    pub(super) fn on_heard(&mut self, now: Time) {
+    pub(crate) fn on_heard(&mut self, now: Time) {
         let gap = now.since(self.heard).as_micros();
         self.heard = now;
         let (mean, deviation) = match self.usual {
@@ -37,20 +37,24 @@ impl Rhythm {
     }
 
     /// Silence counts from now.
-    pub(super) const fn restart(&mut self, now: Time) {
+    pub(crate) const fn restart(&mut self, now: Time) {
         self.heard = now;
     }
 
-    pub(super) fn silence(&self, now: Time) -> Duration {
+    pub(crate) const fn heard(&self) -> Time {
+        self.heard
+    }
+
+    pub(crate) fn silence(&self, now: Time) -> Duration {
         now.since(self.heard)
     }
 
-    pub(super) fn silent_at(&self, patience: Duration) -> Time {
+    pub(crate) fn silent_at(&self, patience: Duration) -> Time {
         self.heard + patience
     }
 
     /// The silence that is unusual, `most` at the latest.
-    pub(super) fn unusual(&self, most: Duration) -> Duration {
+    pub(crate) fn unusual(&self, most: Duration) -> Duration {
         let usual = self.usual.map_or(most, |(mean, deviation)| mean + deviation.times(4) + SLACK);
         usual.max(SHORTEST).min(most)
     }

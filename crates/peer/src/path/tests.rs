@@ -38,12 +38,12 @@ fn a_connection_takes_over_when_proven_is_doubted_soon_and_falls_later() {
     assert!(path.on_opened(at(10), 1));
     assert!(!path.is_up(at(11)) && path.carriers().eq([1]));
     path.on_heard(at(20), 1).unwrap();
-    assert!(path.is_up(at(20)) && path.is_enough(at(269)));
-    assert!(path.is_up(at(270)) && !path.is_enough(at(270)));
+    assert!(path.is_up(at(20)) && path.is_enough(at(269), false));
+    assert!(path.is_up(at(270)) && !path.is_enough(at(270), false));
     assert!(path.is_up(at(719)) && !path.is_up(at(720)));
-    assert_eq!(path.timeout(None, false), at(720));
+    assert_eq!(path.timeout(None, None), at(720));
     assert_eq!(path.expire(at(720)), None);
-    assert_eq!(path.timeout(None, false), at(10_020));
+    assert_eq!(path.timeout(None, None), at(10_020));
     assert_eq!(path.expire(at(10_020)), closed(1, None, true));
 }
 
@@ -54,7 +54,7 @@ fn one_that_fell_is_heard_for_a_while_before_it_is_the_way_again() {
     hear(&mut path, 1_000, 1_950);
     assert!(!path.is_up(at(1_950)) && path.is_alive(at(1_950)));
     hear(&mut path, 2_000, 2_000);
-    assert!(path.is_enough(at(2_000)));
+    assert!(path.is_enough(at(2_000), false));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn failed_attempts_are_repeated_less_and_less_often_until_somebody_hurries() {
     for attempt in 1..8 {
         path.on_opening(at(0), attempt, None);
         assert!(path.on_closed(at(0), attempt).is_some());
-        waits.push(path.timeout(Some(true), true).as_micros() / 1_000_000);
+        waits.push(path.timeout(Some(true), Some(false)).as_micros() / 1_000_000);
     }
     assert_eq!(waits, [2, 4, 8, 16, 20, 20, 20]);
     assert!(!path.wants_offer(at(1), true));
@@ -177,12 +177,15 @@ fn when_the_network_changes_either_end_offers_at_once_and_what_carries_goes_on()
     hear(&mut path, 50, 500);
     path.on_opening(at(500), 2, Some(1));
     assert_eq!(path.renew(at(510)), closed(2, Some(AttemptEnd::Superseded), false));
-    assert!(path.wants_offer(at(510), false) && path.is_enough(at(510)));
+    assert!(path.wants_offer(at(510), false) && path.is_enough(at(510), false));
     path.on_opening(at(510), 3, None);
-    assert!(path.is_enough(at(510)) && !path.wants_offer(at(520), true));
+    assert!(path.is_enough(at(510), false) && !path.wants_offer(at(520), true));
     path.on_opened(at(600), 3);
     path.on_heard(at(650), 3).unwrap();
-    assert!(path.is_enough(at(650)) && path.carriers().eq([3]), "nothing fell, so nothing is on probation");
+    assert!(
+        path.is_enough(at(650), false) && path.carriers().eq([3]),
+        "nothing fell, so nothing is on probation"
+    );
 }
 
 #[test]
@@ -191,16 +194,16 @@ fn who_is_said_not_to_be_heard_doubts_its_path() {
     hear(&mut path, 50, 500);
     path.on_complaint(at(500));
     hear(&mut path, 550, 850);
-    assert!(path.is_up(at(850)) && !path.is_enough(at(850)));
+    assert!(path.is_up(at(850)) && !path.is_enough(at(850), false));
     hear(&mut path, 900, 900);
-    assert!(path.is_enough(at(900)));
+    assert!(path.is_enough(at(900), false));
 }
 
 #[test]
 fn silence_is_complained_of_now_and_then() {
     let mut path = proven(0);
-    assert_eq!(path.timeout(None, true), at(250));
-    let complaints: Vec<_> = (0..1_000).step_by(10).filter(|&ms| path.complains(at(ms))).collect();
+    assert_eq!(path.timeout(None, Some(false)), at(250));
+    let complaints: Vec<_> = (0..1_000).step_by(10).filter(|&ms| path.complains(at(ms), false)).collect();
     assert_eq!(complaints, [250, 450, 650, 850]);
 }
 
@@ -212,10 +215,10 @@ fn where_answers_are_waited_for_silence_counts_from_the_first_question_without_o
     path.on_asked(at(0));
     path.on_heard(at(30), 1).unwrap();
     path.on_answered(1);
-    assert!(path.is_enough(at(60_000)), "nobody asked");
+    assert!(path.is_enough(at(60_000), false), "nobody asked");
     path.on_asked(at(60_000));
     path.on_asked(at(60_200));
-    assert!(path.is_enough(at(60_449)) && !path.is_enough(at(60_450)));
+    assert!(path.is_enough(at(60_449), false) && !path.is_enough(at(60_450), false));
     assert!(path.is_up(at(60_999)) && path.has_fallen(at(61_000)));
     assert_eq!(path.expire(at(63_000)), closed(1, None, true));
     assert!(path.wants_offer(at(63_000), true));

@@ -8,7 +8,7 @@ use samovar_wire::relay::Addressed;
 use samovar_wire::{Duration, Mode, PeerId, Time};
 
 use super::{PathPolicy, Peer, Request};
-use crate::path::{AttemptEnd, PathState, Patience};
+use crate::path::{AttemptEnd, PathState, Patience, Rhythm};
 
 /// How often the relay is asked for an echo.
 pub(crate) const ECHO_EVERY: Duration = Duration::from_millis(200);
@@ -20,11 +20,18 @@ pub(super) struct Ferry {
     /// The relay answers offers, on this WebSocket.
     is_reachable: bool,
     echo_at: Time,
+    /// What members say on these channels.
+    traffic: Option<Rhythm>,
 }
 
 impl Ferry {
     pub(super) fn new(now: Time) -> Self {
-        Self { path: PathState::new(now, Patience::RELAY), is_reachable: false, echo_at: Time::FAR }
+        Self {
+            path: PathState::new(now, Patience::RELAY),
+            is_reachable: false,
+            echo_at: Time::FAR,
+            traffic: None,
+        }
     }
 
     /// The connection that may be spoken on.
@@ -32,9 +39,25 @@ impl Ferry {
         self.path.current().filter(|_| self.path.is_alive(now))
     }
 
+    /// Asks for an echo now when members are unusually silent, since the last echo: whether it is they or the channels is to
+    /// be known soon. `silent` is since when one is whose own path is in doubt.
+    fn hurry(&mut self, now: Time, silent: Option<Time>) {
+        let traffic = self.traffic.filter(|_| self.silent_at() <= now).map(|traffic| traffic.heard());
+        let silent = silent.max(traffic);
+        if silent.is_some() && !self.path.expects() && self.path.heard() <= silent {
+            self.echo_at = self.echo_at.min(now);
+        }
+    }
+
+    /// When what members say is unusually late.
+    fn silent_at(&self) -> Time {
+        let late = |traffic: Rhythm| traffic.silent_at(traffic.unusual(Patience::PAIR.doubt));
+        self.traffic.map_or(Time::FAR, late)
+    }
+
     /// Both channels of a connection are open; whether that ends an attempt.
     pub(super) fn on_opened(&mut self, now: Time, attempt: u32) -> bool {
-        self.echo_at = now;
+        (self.echo_at, self.traffic) = (now, None);
         self.path.on_opened(now, attempt)
     }
 
@@ -51,7 +74,10 @@ impl Ferry {
 
     pub(super) fn timeout(&self, may_offer: bool) -> Time {
         let offers = (may_offer && self.is_reachable).then_some(true);
-        self.path.timeout(offers, false).min(self.echo_at)
+        let may_ask = self.path.current().is_some() && !self.path.expects();
+        let is_late = |traffic: Rhythm| may_ask && self.path.heard() <= Some(traffic.heard());
+        let late = if self.traffic.is_some_and(is_late) { self.silent_at() } else { Time::FAR };
+        self.path.timeout(offers, Some(true)).min(self.echo_at).min(late)
     }
 }
 
@@ -77,6 +103,15 @@ impl Peer {
             let attempt = self.last_attempt;
             self.ferry.path.on_opening(now, attempt, None);
             self.requests.push_back(Request::Offer { peer: PeerId::RELAY, attempt });
+        }
+        if self.ferry.path.complains(now, true) {
+            // It may be the way back that is cut: the relay shall use the WebSocket as well.
+            self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
+        }
+        let doubted = self.paths.values().filter(|path| path.is_doubted(now, true));
+        let silent = doubted.filter_map(PathState::heard).max();
+        if self.ferry.path.current().is_some() {
+            self.ferry.hurry(now, silent);
         }
         if let Some(me) = self.client.peer()
             && let Some(attempt) = self.ferry.asks(now)
@@ -106,6 +141,10 @@ impl Peer {
                 replaced.into_iter().for_each(|closed| self.give_up(PeerId::RELAY, closed));
             }
         } else {
+            match &mut self.ferry.traffic {
+                None => self.ferry.traffic = Some(Rhythm::new(now)),
+                Some(traffic) => traffic.on_heard(now),
+            }
             self.on_relayed(now, peer, mode, payload);
         }
     }

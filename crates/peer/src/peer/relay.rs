@@ -175,7 +175,6 @@ impl Peer {
             return;
         }
         self.count_in(payload);
-        self.note_heard(now, from);
         if let Some(session) = &mut self.session {
             session.handle_packet(now, from, mode, payload);
         }

@@ -19,18 +19,19 @@ struct Ways {
 impl Peer {
     fn ways(&self, now: Time, path: Option<&PathState>) -> Ways {
         let direct = path.is_some_and(|path| path.carriers().next().is_some());
-        let is_enough = path.is_some_and(|path| path.is_enough(now));
+        let is_quick = self.has_ferry(now);
+        let is_enough = path.is_some_and(|path| path.is_enough(now, is_quick));
         if is_enough || !self.may_relay() {
             return Ways { direct, ..Ways::default() };
         }
         let ferry = self.ferry.way(now);
-        // What silenced the direct path may have silenced all datagrams: the channels to the relay are enough by themselves
-        // when they were heard since, and when the other end is heard at all.
-        let since = path.and_then(PathState::heard);
-        let is_newer = since.is_none() || self.ferry.path.heard() > since;
-        let is_silent = path.is_some_and(|path| path.is_silent(now));
-        let is_sure = ferry.is_some() && is_newer && !is_silent && self.ferry.path.is_enough(now);
+        let is_sure = ferry.is_some() && self.ferry.path.is_enough(now, true);
         Ways { direct, ferry, socket: !is_sure }
+    }
+
+    /// Whether the channels to the relay are a way that needs no sparing.
+    pub(super) fn has_ferry(&self, now: Time) -> bool {
+        self.ferry.path.is_up(now) && self.may_relay()
     }
 
     /// Bulk is no good twice: it goes by the way that is shown.
@@ -72,7 +73,7 @@ impl Peer {
         }
     }
 
-    fn send_socket(&mut self, to: PeerId, mode: Mode, payload: &[u8]) {
+    pub(super) fn send_socket(&mut self, to: PeerId, mode: Mode, payload: &[u8]) {
         if let Some(bytes) = self.client.forward(to, mode, payload) {
             self.count_out(&bytes);
             self.transmits.push_back(Transmit::Relay(bytes));
@@ -85,19 +86,26 @@ impl Peer {
         self.transmits.push_back(Transmit::Direct { peer: PeerId::RELAY, attempt, mode, bytes });
     }
 
-    /// Tells those who are silent that they are not heard: what they send may be lost, and they would not know while they
-    /// hear us. The relay is told to use the WebSocket as well, for it may be our own channels that are cut.
+    /// Tells those whose direct paths are silent that they are not heard: what they send may be lost, and they would not
+    /// know while they hear us.
     pub(super) fn complain(&mut self, now: Time) {
         if !self.may_relay() {
             return;
         }
-        let silent: Vec<_> =
-            self.paths.iter_mut().filter_map(|(&peer, path)| path.complains(now).then_some(peer)).collect();
-        if !silent.is_empty() && self.ferry.path.current().is_some() {
-            self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
-        }
+        let is_quick = self.has_ferry(now);
+        let silent: Vec<_> = self
+            .paths
+            .iter_mut()
+            .filter_map(|(&peer, path)| path.complains(now, is_quick).then_some(peer))
+            .collect();
         for peer in silent {
-            self.send_socket(peer, Mode::Unreliable, &[]);
+            let ways = self.ways(now, self.paths.get(&peer));
+            if let Some(attempt) = ways.ferry {
+                self.send_ferry(attempt, Mode::Unreliable, Addressed { peer, payload: &[] });
+            }
+            if ways.socket {
+                self.send_socket(peer, Mode::Unreliable, &[]);
+            }
         }
     }
 

@@ -53,19 +53,11 @@ impl Peer {
         } else if let Some(replaced) = self.path_mut(peer).and_then(|path| path.on_heard(now, attempt)) {
             replaced.into_iter().for_each(|closed| self.give_up(peer, closed));
             self.count_in(bytes);
-            self.note_heard(now, peer);
             if let Some(session) = &mut self.session {
                 session.handle_packet(now, peer, mode, bytes);
             }
         }
         self.drive(now);
-    }
-
-    /// Something of a peer came by any way.
-    pub(super) fn note_heard(&mut self, now: Time, peer: PeerId) {
-        if let Some(path) = self.paths.get_mut(&peer) {
-            path.on_heard_anyhow(now);
-        }
     }
 
     /// The machine has another network: its addresses changed, or it was offline. Everything that was opened on the

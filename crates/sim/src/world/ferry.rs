@@ -25,7 +25,7 @@ pub(super) struct Ferry {
     /// When something was heard; `None` before, and the relay says nothing until then.
     heard: Option<Time>,
     is_open: bool,
-    /// The member asked for its socket to be used as well, until then.
+    /// The member says that it hears nothing here; until then.
     doubted: Time,
     /// The member's end is behind another address now.
     pub(super) is_dead: bool,
@@ -106,7 +106,7 @@ impl<G: Game> World<G> {
         self.send_member(to, mode, bytes);
     }
 
-    /// A member says on its socket that it does not hear others as it should.
+    /// A member says on its socket that its channels are silent.
     pub(super) fn note_doubt(&mut self, conn: ConnId, bytes: &[u8]) {
         let to_relay = RelayFrame::Forward { peer: PeerId::RELAY, mode: Mode::Unreliable, payload: &[] };
         if let Some(ferry) = self.ferries.get_mut(&conn).filter(|_| RelayFrame::decode(bytes) == Ok(to_relay))
