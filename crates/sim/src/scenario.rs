@@ -3,6 +3,7 @@
 mod chaos;
 mod crashes;
 mod joins;
+mod orders;
 mod partitions;
 mod paths;
 mod recoveries;
@@ -110,6 +111,17 @@ pub const SCENARIOS: &[Scenario] = &[
         "relay-gone-while-relayed",
         "the relay goes while packets go through it",
         paths::relay_gone_while_relayed,
+    ),
+    scenario(
+        "sequencer-crash",
+        "everybody speaks in every order when the host ends, and the next one",
+        orders::sequencer_crash,
+    ),
+    scenario("lockstep-host-crash", "the host of a game in lockstep ends", orders::lockstep_host_crash),
+    scenario(
+        "lockstep-slow-player",
+        "a player of a game in lockstep is slow, and then does not run at all",
+        orders::lockstep_slow_player,
     ),
     scenario("chaos", "everything at once, 2 to 12 players", chaos::chaos),
     recovery("weather", "an hour of bad weather: a healthy host is not to be deposed", recoveries::weather),
