@@ -119,6 +119,22 @@ impl Client {
         }
     }
 
+    /// The machine has another network: what was opened on the former one is as good as dead, and would not say so for
+    /// seconds. Opens another socket at once and comes back by it; the relay closes the older one.
+    pub fn reconnect(&mut self, now: Time) {
+        match self.phase {
+            Phase::Opening | Phase::Entering | Phase::Entered => {
+                self.requests.push_back(ClientRequest::Close);
+                self.pause = RETRY_FIRST;
+                self.become_waiting(now);
+            }
+            Phase::Waiting => self.pause = RETRY_FIRST,
+            Phase::Over => return,
+        }
+        self.deadline = now;
+        self.handle_timeout(now);
+    }
+
     /// A whole binary WebSocket message from the relay. A text message is handed over as empty bytes.
     pub fn handle_message(&mut self, now: Time, bytes: &[u8]) {
         if !matches!(self.phase, Phase::Entering | Phase::Entered) {

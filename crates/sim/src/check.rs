@@ -33,6 +33,8 @@ pub enum Promise {
     OneHost,
     /// Reliable messages arrive once and in order.
     Reliable,
+    /// Causal, total and time-stamp deliveries keep their order, and games in lockstep have the same states.
+    Ordered,
     /// Nothing accepted is lost.
     Accepted,
     /// Memory is bounded by live members and objects.
@@ -43,6 +45,8 @@ pub enum Promise {
     Timers,
     /// A ticket opens a seat once.
     Tickets,
+    /// No step from one path to another leaves a hole, and in the end everybody is on the best one.
+    Paths,
     /// Nothing panics.
     Panic,
     /// The game's own.
@@ -60,11 +64,13 @@ impl Promise {
             Self::OnlyTheOwnerSpeaks => "only-the-owner-speaks",
             Self::OneHost => "one-host",
             Self::Reliable => "reliable",
+            Self::Ordered => "ordered",
             Self::Accepted => "accepted",
             Self::Memory => "memory",
             Self::NoBlame => "no-blame",
             Self::Timers => "timers",
             Self::Tickets => "tickets",
+            Self::Paths => "paths",
             Self::Panic => "panic",
             Self::Game => "game",
         }

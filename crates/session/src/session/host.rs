@@ -12,6 +12,8 @@ const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
 const REMOVED_AFTER_HINT: Duration = Duration::from_millis(1_000);
 /// A stranger that has not said hello for so long is forgotten.
 const HELLO_WITHIN: Duration = Duration::from_millis(5_000);
+/// How long a host that does not know session time waits for a member that does.
+const TIME_WITHIN: Duration = Duration::from_millis(1_000);
 /// How long a view waits at most until everybody who answers has it.
 const SETTLES_WITHIN: Duration = Duration::from_millis(250);
 
@@ -39,6 +41,8 @@ impl Session {
         self.phase = Phase::Member;
         self.note_view();
         self.push_event(Event::Joined);
+        self.orders = super::orders::Machines::new(&self.config, true);
+        self.tell_orders(now);
     }
 
     pub(super) fn on_hello(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
@@ -148,6 +152,10 @@ impl Session {
 
     /// Removes who is gone, replaces a silent backup, gives up old seats, admits who knocks.
     pub(super) fn do_housework(&mut self, now: Time) {
+        if !self.clock.is_known() && self.published + TIME_WITHIN <= now {
+            let heard = self.objects.get(ObjectId::SESSION).map_or(Time::ZERO, |object| object.sampled());
+            self.clock.resume(now, heard);
+        }
         let is_overdue = |p: &Peering| !p.admitted && p.opened + HELLO_WITHIN <= now;
         let strangers = self.links.iter().filter(|(_, peering)| is_overdue(peering));
         let strangers: Vec<_> = strangers.map(|(&peer, _)| peer).collect();
@@ -168,6 +176,7 @@ impl Session {
         // A former host may have missed the farewell of a member that closed its link to this peer.
         let unlinked = self.view.members().map(|m| m.peer).filter(|peer| !self.links.contains_key(peer));
         gone.extend(unlinked.filter(|&peer| peer != self.config.me));
+        gone.extend(self.stalling(now));
         let time = self.clock.time(now);
         for peer in gone {
             self.view.vacate(time, peer);
