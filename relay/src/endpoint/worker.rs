@@ -237,8 +237,9 @@ impl Worker {
         let id = self.opened;
         self.by_ufrag.insert(association.ufrag.clone(), id);
         self.associations.insert(id, association);
-        let former = self.members.entry(line.conn).or_default().next.replace(id);
-        former.map(|former| self.close(former));
+        if let Some(former) = self.members.entry(line.conn).or_default().next.replace(id) {
+            self.close(former);
+        }
         self.poll(id);
         self.hub.answer(line.conn, attempt, answer);
     }

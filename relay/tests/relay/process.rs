@@ -105,7 +105,7 @@ impl RelayProcess {
 
     /// Sends it a signal, by the name that `kill` knows.
     pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
+        let id = self.id().to_string();
         let sent = Command::new("kill").args([&format!("-{name}"), &id]).status();
         assert!(sent.expect("kill").success());
     }
