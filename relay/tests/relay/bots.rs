@@ -85,3 +85,14 @@ async fn a_duel_over_direct_links_goes_on_when_the_relay_has_drained() {
         assert_eq!((&later["host"], later["members"].as_array().map(Vec::len)), (&host, Some(2)), "{later}");
     });
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn robots_that_may_not_link_directly_meet_at_the_udp_port() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start_with(data.path(), &["--udp", "127.0.0.1:0"]);
+    let _bots = Bots::start(&relay, "relayed");
+    relay.metric_becomes("samovar_members{path=\"webrtc\"}", |members| members == 2.0).await;
+    let sent = "samovar_packets_total{path=\"webrtc\",direction=\"out\",kind=\"packet\"}";
+    let before = relay.metric(sent).await;
+    relay.metric_becomes(sent, |now| now > before + 20.0).await;
+}
