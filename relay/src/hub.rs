@@ -20,7 +20,7 @@ use crate::endpoint::Reach;
 use crate::limits::{LiveLimits, Purse};
 use crate::line::Line;
 use crate::metrics::{Dropped, Kind, Levels, Metrics};
-use crate::outbox::{Farewell, Waiting};
+use crate::outbox::{Farewell, Outbox, Waiting};
 use crate::store::Persisted;
 
 /// Everything that the tasks of a relay have in common.
@@ -35,6 +35,12 @@ pub(crate) struct Hub {
     reach: Option<Arc<Reach>>,
     pub(crate) limits: Arc<LiveLimits>,
     pub(crate) metrics: Arc<Metrics>,
+}
+
+/// The ways to a member.
+struct Ways<'a> {
+    channels: Option<&'a Reach>,
+    socket: bool,
 }
 
 #[derive(Debug)]
@@ -111,6 +117,9 @@ impl Hub {
 
     /// A socket's message, which came at `since`; empty when it was none of the protocol.
     pub(crate) fn message(&self, line: &Line, bytes: Bytes, since: u64) {
+        if let Ok(RelayFrame::Forward { peer: PeerId::RELAY, payload: [], .. }) = RelayFrame::decode(&bytes) {
+            return line.channels.doubt(since);
+        }
         if let Ok(frame @ RelayFrame::Forward { peer, .. }) = RelayFrame::decode(&bytes)
             && let Some((from, target)) = self.route(line.conn, peer)
         {
@@ -136,19 +145,16 @@ impl Hub {
         let Some((from, Some(target))) = self.route(line.conn, receiver) else {
             return self.metrics.dropped(line.shard, Dropped::NoReceiver, 1);
         };
-        match &self.reach {
-            Some(reach) if target.channels.carry(since) => {
-                Addressed::readdress(&mut bytes, from);
-                let dropped = target.channels.outbox.push(Waiting { kind, bytes: bytes.into(), since });
-                self.metrics.dropped(target.shard, Dropped::QueueFull, dropped);
-                reach.call(&target);
-            }
-            _ => {
-                let mode = if kind == Kind::Packet { Mode::Unreliable } else { Mode::Reliable };
-                let bytes = RelayFrame::forward(from, mode, &bytes[ADDRESS_HEADER..]).into();
-                let dropped = target.outbox.push(Waiting { kind, bytes, since });
-                self.metrics.dropped(target.shard, Dropped::QueueFull, dropped);
-            }
+        let ways = self.ways(&target, kind, since);
+        if ways.socket {
+            let mode = if kind == Kind::Packet { Mode::Unreliable } else { Mode::Reliable };
+            let bytes = RelayFrame::forward(from, mode, &bytes[ADDRESS_HEADER..]).into();
+            self.queue(&target, &target.outbox, Waiting { kind, bytes, since });
+        }
+        if let Some(reach) = ways.channels {
+            Addressed::readdress(&mut bytes, from);
+            self.queue(&target, &target.channels.outbox, Waiting { kind, bytes: bytes.into(), since });
+            reach.call(&target);
         }
     }
 
@@ -157,21 +163,33 @@ impl Hub {
         let Waiting { kind, bytes, since } = message;
         // Takes the bytes over without a copy when nothing else refers to them.
         let mut bytes = Vec::from(bytes);
-        let dropped = match &self.reach {
-            Some(reach) if target.channels.carry(since) => {
-                // The header of a channel is shorter: it takes the place of the last bytes of the other.
-                let start = FORWARD_HEADER - ADDRESS_HEADER;
-                Addressed::readdress(&mut bytes[start..], from);
-                let bytes = Bytes::from(bytes).slice(start..);
-                let dropped = target.channels.outbox.push(Waiting { kind, bytes, since });
-                reach.call(target);
-                dropped
-            }
-            _ => {
-                RelayFrame::readdress(&mut bytes, from);
-                target.outbox.push(Waiting { bytes: bytes.into(), kind, since })
-            }
+        RelayFrame::readdress(&mut bytes, from);
+        let ways = self.ways(target, kind, since);
+        let Some(reach) = ways.channels else {
+            return self.queue(target, &target.outbox, Waiting { bytes: bytes.into(), kind, since });
         };
+        if ways.socket {
+            let bytes = Bytes::copy_from_slice(&bytes);
+            self.queue(target, &target.outbox, Waiting { bytes, kind, since });
+        }
+        // The header of a channel is shorter: it takes the place of the last bytes of the other.
+        let start = FORWARD_HEADER - ADDRESS_HEADER;
+        Addressed::readdress(&mut bytes[start..], from);
+        let bytes = Bytes::from(bytes).slice(start..);
+        self.queue(target, &target.channels.outbox, Waiting { kind, bytes, since });
+        reach.call(target);
+    }
+
+    /// Which ways something takes to a member: its channels while they carry, otherwise its WebSocket, and a packet
+    /// both when the channels are in doubt (PROTOCOL §5.7).
+    fn ways(&self, target: &Line, kind: Kind, now: u64) -> Ways<'_> {
+        let channels = self.reach.as_deref().filter(|_| target.channels.carry(now));
+        let socket = channels.is_none() || kind == Kind::Packet && target.channels.are_doubtful(now);
+        Ways { channels, socket }
+    }
+
+    fn queue(&self, target: &Line, outbox: &Outbox, message: Waiting) {
+        let dropped = outbox.push(message);
         self.metrics.dropped(target.shard, Dropped::QueueFull, dropped);
     }
 

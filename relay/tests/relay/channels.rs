@@ -103,6 +103,27 @@ async fn who_is_silent_on_its_channels_is_reached_by_its_websocket() {
 }
 
 #[tokio::test]
+async fn a_member_whose_echoes_do_not_come_back_gets_packets_by_both_ways_for_a_while() {
+    let data = Scratch::new();
+    let relay = start(&data, &[]);
+    let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
+    let mut by_bob = Caller::call(&mut bob).await;
+    by_bob.say(b, Mode::Unreliable, b"");
+    by_bob.hear().await;
+    bob.send(RelayFrame::forward(PeerId::RELAY, Mode::Unreliable, b"")).await;
+    // Both go through the relay in any order; that the complaint was heard shows in what comes.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    ann.send(RelayFrame::forward(b, Mode::Unreliable, b"both")).await;
+    assert_eq!(by_bob.hear().await, (a, Mode::Unreliable, b"both".to_vec()));
+    let heard = beside(&mut by_bob, bob.hear()).await;
+    assert_eq!(heard, Heard::Packet { from: a, mode: Mode::Unreliable, payload: b"both".to_vec() });
+    ann.send(RelayFrame::forward(b, Mode::Reliable, b"one")).await;
+    assert_eq!(by_bob.hear().await, (a, Mode::Reliable, b"one".to_vec()), "a chunk takes one way");
+    assert!(timeout(Duration::from_millis(100), bob.hear()).await.is_err());
+    assert_eq!(relay.metric("samovar_dropped_total{reason=\"no_receiver\"}").await, 0.0);
+}
+
+#[tokio::test]
 async fn a_newer_connection_takes_over_and_all_end_with_the_websocket() {
     let data = Scratch::new();
     let relay = start(&data, &[]);
