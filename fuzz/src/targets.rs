@@ -24,13 +24,15 @@ const LINK: usize = 16 * 1024 * 1024;
 /// The objects of three peers, or of one with the most that a peer may own, and all that is known of them.
 const OBJECTS: usize = 32 * 1024 * 1024;
 
-pub(crate) const TARGETS: [Target; 12] = [
+pub(crate) const TARGETS: [Target; 14] = [
     ("packets", DECODER, decoders::packets),
     ("chunks", DECODER, decoders::chunks),
     ("messages", DECODER, decoders::messages),
     ("control", DECODER, decoders::control),
     ("view", DECODER, decoders::view),
     ("relay", DECODER, decoders::relay),
+    ("addressed", DECODER, decoders::addressed),
+    ("description", DECODER, decoders::description),
     ("warrants", DECODER, decoders::warrants),
     ("duel", DECODER, decoders::duel),
     ("link", LINK, link::run),

@@ -10,16 +10,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
-use samovar_directory::{ConnId, Directory, GameInfo, Note, Output, Request};
-use samovar_wire::relay::RelayFrame;
-use samovar_wire::{PeerId, SessionId, Time};
+use samovar_directory::{ConnId, Directory, GameInfo, Note, Output, RelayOffer, Request};
+use samovar_wire::relay::{ADDRESS_HEADER, Addressed, FORWARD_HEADER, RelayFrame};
+use samovar_wire::{Mode, PeerId, SessionId, Time};
 use tokio::sync::Notify;
 
 use crate::door::AddressPlace;
+use crate::endpoint::Reach;
 use crate::limits::{LiveLimits, Purse};
 use crate::line::Line;
 use crate::metrics::{Dropped, Kind, Levels, Metrics};
-use crate::outbox::{Farewell, Waiting};
+use crate::outbox::{Farewell, Outbox, Waiting};
 use crate::store::Persisted;
 
 /// Everything that the tasks of a relay have in common.
@@ -30,8 +31,16 @@ pub(crate) struct Hub {
     rearmed: Notify,
     /// The origin of the directory's time.
     start: Instant,
+    /// The way to the members' data channels, if the relay has an endpoint of them.
+    reach: Option<Arc<Reach>>,
     pub(crate) limits: Arc<LiveLimits>,
     pub(crate) metrics: Arc<Metrics>,
+}
+
+/// The ways to a member.
+struct Ways<'a> {
+    channels: Option<&'a Reach>,
+    socket: bool,
 }
 
 #[derive(Debug)]
@@ -41,6 +50,7 @@ struct State {
     /// What each game has spent, while somebody is in it.
     purses: HashMap<SessionId, Weak<Purse>>,
     metrics: Arc<Metrics>,
+    reach: Option<Arc<Reach>>,
     /// `None` once the relay has stopped.
     disk: Option<Sender<Request>>,
     opened: u64,
@@ -50,25 +60,35 @@ struct State {
 }
 
 impl Hub {
-    /// A hub whose directory writes by `disk`.
+    /// A hub whose directory writes by `disk`, and whose members' data channels are at the end of `reach`.
     pub(crate) fn new(
         mut directory: Directory,
         disk: Sender<Request>,
+        reach: Option<Arc<Reach>>,
         limits: Arc<LiveLimits>,
         metrics: Arc<Metrics>,
     ) -> Self {
         directory.set_quota(limits.all().quota());
+        directory.set_reachable(reach.is_some());
         let state = State {
             directory,
             sockets: HashMap::new(),
             purses: HashMap::new(),
             metrics: Arc::clone(&metrics),
+            reach: reach.clone(),
             disk: Some(disk),
             opened: 0,
             armed: None,
             stopping: false,
         };
-        Self { state: Mutex::new(state), rearmed: Notify::new(), start: Instant::now(), limits, metrics }
+        Self {
+            state: Mutex::new(state),
+            rearmed: Notify::new(),
+            start: Instant::now(),
+            reach,
+            limits,
+            metrics,
+        }
     }
 
     /// A socket was accepted.
@@ -89,8 +109,7 @@ impl Hub {
     /// A socket is gone. May be said more than once.
     pub(crate) fn close(&self, conn: ConnId) {
         self.with(|state, now| {
-            if let Some(line) = state.sockets.remove(&conn) {
-                line.outbox.close(Farewell::GONE);
+            if state.end(conn, Farewell::GONE) {
                 state.directory.handle_closed(now, conn);
             }
         });
@@ -98,6 +117,9 @@ impl Hub {
 
     /// A socket's message, which came at `since`; empty when it was none of the protocol.
     pub(crate) fn message(&self, line: &Line, bytes: Bytes, since: u64) {
+        if let Ok(RelayFrame::Forward { peer: PeerId::RELAY, payload: [], .. }) = RelayFrame::decode(&bytes) {
+            return line.channels.doubt(since);
+        }
         if let Ok(frame @ RelayFrame::Forward { peer, .. }) = RelayFrame::decode(&bytes)
             && let Some((from, target)) = self.route(line.conn, peer)
         {
@@ -111,12 +133,69 @@ impl Hub {
         self.with(|state, now| state.directory.handle_message(now, line.conn, &bytes));
     }
 
+    /// A message of a member's data channels, which is for `receiver`.
+    pub(crate) fn channel_message(
+        &self,
+        line: &Line,
+        receiver: PeerId,
+        message: (Kind, Vec<u8>),
+        since: u64,
+    ) {
+        let (kind, mut bytes) = message;
+        let Some((from, Some(target))) = self.route(line.conn, receiver) else {
+            return self.metrics.dropped(line.shard, Dropped::NoReceiver, 1);
+        };
+        let ways = self.ways(&target, kind, since);
+        if ways.socket {
+            let mode = if kind == Kind::Packet { Mode::Unreliable } else { Mode::Reliable };
+            let bytes = RelayFrame::forward(from, mode, &bytes[ADDRESS_HEADER..]).into();
+            self.queue(&target, &target.outbox, Waiting { kind, bytes, since });
+        }
+        if let Some(reach) = ways.channels {
+            Addressed::readdress(&mut bytes, from);
+            self.queue(&target, &target.channels.outbox, Waiting { kind, bytes: bytes.into(), since });
+            reach.call(&target);
+        }
+    }
+
+    /// Passes on what came by a WebSocket.
     fn pass_on(&self, target: &Line, from: PeerId, message: Waiting) {
+        let Waiting { kind, bytes, since } = message;
         // Takes the bytes over without a copy when nothing else refers to them.
-        let mut bytes = Vec::from(message.bytes);
+        let mut bytes = Vec::from(bytes);
         RelayFrame::readdress(&mut bytes, from);
-        let dropped = target.outbox.push(Waiting { bytes: bytes.into(), ..message });
+        let ways = self.ways(target, kind, since);
+        let Some(reach) = ways.channels else {
+            return self.queue(target, &target.outbox, Waiting { bytes: bytes.into(), kind, since });
+        };
+        if ways.socket {
+            let bytes = Bytes::copy_from_slice(&bytes);
+            self.queue(target, &target.outbox, Waiting { bytes, kind, since });
+        }
+        // The header of a channel is shorter: it takes the place of the last bytes of the other.
+        let start = FORWARD_HEADER - ADDRESS_HEADER;
+        Addressed::readdress(&mut bytes[start..], from);
+        let bytes = Bytes::from(bytes).slice(start..);
+        self.queue(target, &target.channels.outbox, Waiting { kind, bytes, since });
+        reach.call(target);
+    }
+
+    /// Which ways something takes to a member: its channels while they carry, otherwise its WebSocket, and a packet
+    /// both when the channels are in doubt (PROTOCOL §5.7).
+    fn ways(&self, target: &Line, kind: Kind, now: u64) -> Ways<'_> {
+        let channels = self.reach.as_deref().filter(|_| target.channels.carry(now));
+        let socket = channels.is_none() || kind == Kind::Packet && target.channels.are_doubtful(now);
+        Ways { channels, socket }
+    }
+
+    fn queue(&self, target: &Line, outbox: &Outbox, message: Waiting) {
+        let dropped = outbox.push(message);
         self.metrics.dropped(target.shard, Dropped::QueueFull, dropped);
+    }
+
+    /// The endpoint answers an offer.
+    pub(crate) fn answer(&self, conn: ConnId, attempt: u32, description: String) {
+        self.with(|state, _| state.directory.handle_answer(conn, attempt, description));
     }
 
     /// Terms reached the disk.
@@ -178,11 +257,14 @@ impl Hub {
             let levels = Levels { usage, is_draining, ..Levels::default() };
             (levels, state.sockets.values().map(Arc::clone).collect())
         };
+        let now = self.nanos();
         for line in lines {
-            let depth = line.outbox.depth();
-            levels.queues.messages += depth.messages;
-            levels.queues.bytes += depth.bytes;
-            levels.deepest = levels.deepest.max(depth.messages);
+            levels.on_channels += usize::from(line.channels.carry(now));
+            for depth in [line.outbox.depth(), line.channels.outbox.depth()] {
+                levels.queues.messages += depth.messages;
+                levels.queues.bytes += depth.bytes;
+                levels.deepest = levels.deepest.max(depth.messages);
+            }
         }
         levels
     }
@@ -276,13 +358,26 @@ impl State {
                 Output::Close { conn, reason } => {
                     tracing::debug!(conn = conn.0, ?reason, "closed by the relay");
                     self.metrics.closed(reason);
-                    if let Some(line) = self.sockets.remove(&conn) {
-                        line.outbox.close(reason.into());
-                    }
+                    self.end(conn, reason.into());
                 }
                 Output::Note(note) => self.take_note(note),
             }
         }
+        while let Some(RelayOffer { conn, attempt, description }) = self.directory.poll_offer() {
+            if let (Some(reach), Some(line)) = (&self.reach, self.sockets.get(&conn)) {
+                reach.offer(Arc::clone(line), attempt, description);
+            }
+        }
+    }
+
+    /// Closes a connection behind what waits for it; whether it was open.
+    fn end(&mut self, conn: ConnId, farewell: Farewell) -> bool {
+        let Some(line) = self.sockets.remove(&conn) else { return false };
+        line.outbox.close(farewell);
+        if let Some(reach) = &self.reach {
+            reach.forget(conn);
+        }
+        true
     }
 
     fn take_note(&mut self, note: Note) {

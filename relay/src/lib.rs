@@ -5,7 +5,9 @@
 //! hosts games in the same process; the relay knows it for a peer like any other.
 
 pub mod bots;
+mod channels;
 mod door;
+mod endpoint;
 mod error;
 mod hub;
 mod limits;
@@ -22,6 +24,7 @@ pub mod settings;
 mod socket;
 mod store;
 
+pub use endpoint::UdpConfig;
 pub use error::RelayError;
 pub use limits::Limits;
 pub use referee::RefereeConfig;

@@ -121,6 +121,15 @@ impl LiveLimits {
         Arc::clone(&self.all.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Datagrams a second of one member's data channels that are decrypted; 0 is without limit. Each packet is one, and as many
+    /// again acknowledge what the member gets; whoever sends far more than that has its packets dropped anyway.
+    pub(crate) fn datagrams(&self) -> u64 {
+        match self.member.packets.load(Ordering::Relaxed) {
+            0 => 0,
+            packets => packets.saturating_mul(4).saturating_add(1_000),
+        }
+    }
+
     /// Pays for a message of so many bytes.
     ///
     /// # Errors

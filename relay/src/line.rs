@@ -4,16 +4,20 @@ use std::sync::{Arc, OnceLock};
 
 use samovar_directory::ConnId;
 
+use crate::channels::Channels;
 use crate::door::AddressPlace;
-use crate::limits::{Payers, Purse};
+use crate::limits::{Bucket, Payers, Purse};
 use crate::metrics::ShardId;
 use crate::outbox::Outbox;
 
-/// What there is of one WebSocket beside the socket itself.
+/// What there is of one member beside its WebSocket itself.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) conn: ConnId,
     pub(crate) outbox: Outbox,
+    pub(crate) channels: Channels,
+    /// Datagrams, whatever is in them.
+    datagrams: Bucket,
     /// Where it counts.
     pub(crate) shard: ShardId,
     purse: Purse,
@@ -27,6 +31,8 @@ impl Line {
         Self {
             conn,
             outbox: Outbox::default(),
+            channels: Channels::default(),
+            datagrams: Bucket::default(),
             shard: ShardId::of(conn.0),
             purse: Purse::default(),
             place,
@@ -37,6 +43,15 @@ impl Line {
     /// It is in the game with this purse.
     pub(crate) fn enter(&self, game: Arc<Purse>) {
         self.game.get_or_init(|| game);
+    }
+
+    /// Whether a datagram of its data channels is looked at, of so many in a second; 0 is without limit.
+    pub(crate) fn takes_datagram(&self, now: u64, rate: u64) -> bool {
+        let takes = rate == 0 || self.datagrams.wait(now) == 0;
+        if takes {
+            self.datagrams.take(now, 1, rate);
+        }
+        takes
     }
 
     /// Who pays for its messages.

@@ -157,6 +157,9 @@ fn serve(args: Box<ServeArgs>) -> Result<(), String> {
         if let Some(address) = relay.private_address() {
             println!("metrics on http://{address}/metrics");
         }
+        if let Some(address) = relay.udp_address() {
+            println!("data channels at {address}");
+        }
         // Whoever reads this line through a pipe wants it now. That nobody does is no reason to stop.
         std::io::stdout().flush().ok();
         relay.run(orders).await

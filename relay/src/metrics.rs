@@ -32,6 +32,28 @@ pub(crate) enum Kind {
     Control,
 }
 
+/// By which way a message comes or goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// A WebSocket.
+    WebSocket,
+    /// Data channels.
+    Channels,
+}
+
+/// Why a datagram was dropped, or not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Undelivered {
+    /// It is of no connection, and no request for an address.
+    Unknown,
+    /// Its sender has not proven that it is where the datagram came from, and has had as many bytes as it sent.
+    Unproven,
+    /// Its member sends too many.
+    Rate,
+    /// The system did not take it.
+    System,
+}
+
 /// Why a packet was not passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dropped {
@@ -79,6 +101,8 @@ pub(crate) enum Ended {
     Left,
 }
 
+const WAYS: [&str; 2] = ["websocket", "webrtc"];
+const UNDELIVERED: [&str; 4] = ["unknown", "unproven", "rate", "system"];
 const KINDS: [&str; 3] = ["packet", "bulk", "control"];
 const DROPS: [&str; 5] = ["queue_full", "no_receiver", "member_rate", "address_rate", "game_rate"];
 const TURNED: [&str; 6] =
@@ -123,10 +147,10 @@ impl Counter {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Shard {
-    packets_in: [Counter; 3],
-    bytes_in: [Counter; 3],
-    packets_out: [Counter; 3],
-    bytes_out: [Counter; 3],
+    packets_in: [[Counter; 3]; 2],
+    bytes_in: [[Counter; 3]; 2],
+    packets_out: [[Counter; 3]; 2],
+    bytes_out: [[Counter; 3]; 2],
     dropped: [Counter; 5],
     forward: Histogram<13>,
 }
@@ -135,6 +159,10 @@ struct Shard {
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     shards: [Shard; SHARDS],
+    datagrams: [Counter; 2],
+    datagram_bytes: [Counter; 2],
+    undelivered: [Counter; 4],
+    offers_refused: Counter,
     joins: Counter,
     refused: [Counter; 10],
     turned: [Counter; 6],
@@ -149,6 +177,8 @@ pub(crate) struct Metrics {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Levels {
     pub(crate) usage: Usage,
+    /// Members whose way their data channels are.
+    pub(crate) on_channels: usize,
     pub(crate) tcp: usize,
     pub(crate) queues: Depth,
     pub(crate) deepest: usize,
@@ -159,9 +189,16 @@ impl Kind {
     /// What a frame is.
     pub(crate) const fn of(frame: &RelayFrame<'_>) -> Self {
         match frame {
-            RelayFrame::Forward { mode: Mode::Unreliable, .. } => Self::Packet,
-            RelayFrame::Forward { mode: Mode::Reliable, .. } => Self::Bulk,
+            RelayFrame::Forward { mode, .. } => Self::of_mode(*mode),
             RelayFrame::Control(_) => Self::Control,
+        }
+    }
+
+    /// What is forwarded in a mode.
+    pub(crate) const fn of_mode(mode: Mode) -> Self {
+        match mode {
+            Mode::Unreliable => Self::Packet,
+            Mode::Reliable => Self::Bulk,
         }
     }
 }
@@ -183,17 +220,17 @@ impl Metrics {
     }
 
     /// A message came.
-    pub(crate) fn came(&self, shard: ShardId, kind: Kind, bytes: usize) {
+    pub(crate) fn came(&self, shard: ShardId, way: Way, kind: Kind, bytes: usize) {
         let shard = &self.shards[shard.0];
-        shard.packets_in[kind as usize].add(1);
-        shard.bytes_in[kind as usize].add(bytes as u64);
+        shard.packets_in[way as usize][kind as usize].add(1);
+        shard.bytes_in[way as usize][kind as usize].add(bytes as u64);
     }
 
     /// A message was handed to its socket.
-    pub(crate) fn went(&self, shard: ShardId, kind: Kind, bytes: usize) {
+    pub(crate) fn went(&self, shard: ShardId, way: Way, kind: Kind, bytes: usize) {
         let shard = &self.shards[shard.0];
-        shard.packets_out[kind as usize].add(1);
-        shard.bytes_out[kind as usize].add(bytes as u64);
+        shard.packets_out[way as usize][kind as usize].add(1);
+        shard.bytes_out[way as usize][kind as usize].add(bytes as u64);
     }
 
     /// A forwarded message has spent so long in the relay.
@@ -206,6 +243,28 @@ impl Metrics {
         if count > 0 {
             self.shards[shard.0].dropped[reason as usize].add(count as u64);
         }
+    }
+
+    /// A datagram came.
+    pub(crate) fn datagram_in(&self, bytes: usize) {
+        self.datagrams[0].add(1);
+        self.datagram_bytes[0].add(bytes as u64);
+    }
+
+    /// A datagram went.
+    pub(crate) fn datagram_out(&self, bytes: usize) {
+        self.datagrams[1].add(1);
+        self.datagram_bytes[1].add(bytes as u64);
+    }
+
+    /// A datagram was dropped.
+    pub(crate) fn undelivered(&self, reason: Undelivered) {
+        self.undelivered[reason as usize].add(1);
+    }
+
+    /// An offer of data channels was none.
+    pub(crate) fn offer_refused(&self) {
+        self.offers_refused.add(1);
     }
 
     /// Somebody is in a game, or is again.
@@ -251,12 +310,13 @@ impl Metrics {
         let mut text = Text::default();
         self.write_levels(&mut text, levels);
         self.write_traffic(&mut text);
+        self.write_datagrams(&mut text);
         self.write_events(&mut text);
         text.finish()
     }
 
     fn write_levels(&self, text: &mut Text, levels: &Levels) {
-        let Levels { usage, tcp, queues, deepest, is_draining } = *levels;
+        let Levels { usage, on_channels, tcp, queues, deepest, is_draining } = *levels;
         let version = [("version", env!("CARGO_PKG_VERSION"))];
         text.gauge("samovar_build_info", "Always 1; the label is the program's version.").with(&version, 1);
         text.gauge("samovar_start_time_seconds", "When the relay started, in Unix time.").value(self.started);
@@ -264,8 +324,10 @@ impl Metrics {
         text.gauge("samovar_games", "Games with a connection.").value(usage.games as u64);
         text.gauge("samovar_sessions_remembered", "Sessions without a connection whose terms are kept.")
             .value(usage.dormant as u64);
-        text.gauge("samovar_members", "Peers that have entered a game, by the path to them.")
-            .with(&[("path", "websocket")], usage.members as u64);
+        let mut members =
+            text.gauge("samovar_members", "Peers that have entered a game, by the path to them.");
+        members.with(&[("path", WAYS[0])], usage.members.saturating_sub(on_channels) as u64);
+        members.with(&[("path", WAYS[1])], on_channels as u64);
         text.gauge("samovar_connections", "WebSockets, those that have not entered included.")
             .value(usage.connections as u64);
         text.gauge("samovar_tcp_connections", "Connections of any kind, those that fetch the page included.")
@@ -278,15 +340,21 @@ impl Metrics {
 
     fn write_traffic(&self, text: &mut Text) {
         let sum = |count: &dyn Fn(&Shard) -> u64| self.shards.iter().map(count).sum::<u64>();
-        let mut packets = text.counter("samovar_packets_total", "Messages on WebSockets.");
-        for (index, kind) in KINDS.iter().enumerate() {
-            packets.with(&[("direction", "in"), ("kind", kind)], sum(&|s| s.packets_in[index].now()));
-            packets.with(&[("direction", "out"), ("kind", kind)], sum(&|s| s.packets_out[index].now()));
+        let mut packets = text.counter("samovar_packets_total", "Messages between the relay and its peers.");
+        for (way, path) in WAYS.iter().enumerate() {
+            for (index, kind) in KINDS.iter().enumerate() {
+                let label = |direction| [("path", *path), ("direction", direction), ("kind", *kind)];
+                packets.with(&label("in"), sum(&|s| s.packets_in[way][index].now()));
+                packets.with(&label("out"), sum(&|s| s.packets_out[way][index].now()));
+            }
         }
         let mut bytes = text.counter("samovar_bytes_total", "Bytes of these messages, without their frames.");
-        for (index, kind) in KINDS.iter().enumerate() {
-            bytes.with(&[("direction", "in"), ("kind", kind)], sum(&|s| s.bytes_in[index].now()));
-            bytes.with(&[("direction", "out"), ("kind", kind)], sum(&|s| s.bytes_out[index].now()));
+        for (way, path) in WAYS.iter().enumerate() {
+            for (index, kind) in KINDS.iter().enumerate() {
+                let label = |direction| [("path", *path), ("direction", direction), ("kind", *kind)];
+                bytes.with(&label("in"), sum(&|s| s.bytes_in[way][index].now()));
+                bytes.with(&label("out"), sum(&|s| s.bytes_out[way][index].now()));
+            }
         }
         let mut dropped = text.counter("samovar_dropped_total", "Packets that were not passed on.");
         for (index, reason) in DROPS.iter().enumerate() {
@@ -298,6 +366,23 @@ impl Metrics {
             &Histogram::sum(self.shards.iter().map(|shard| &shard.forward)),
             &FORWARD_BOUNDS,
         );
+    }
+
+    fn write_datagrams(&self, text: &mut Text) {
+        let mut datagrams = text.counter("samovar_datagrams_total", "Datagrams of the UDP port.");
+        for (direction, count) in ["in", "out"].iter().zip(&self.datagrams) {
+            datagrams.with(&[("direction", direction)], count.now());
+        }
+        let mut bytes = text.counter("samovar_datagram_bytes_total", "Bytes of these datagrams.");
+        for (direction, count) in ["in", "out"].iter().zip(&self.datagram_bytes) {
+            bytes.with(&[("direction", direction)], count.now());
+        }
+        let mut dropped = text.counter("samovar_datagrams_dropped_total", "Datagrams that were dropped.");
+        for (reason, count) in UNDELIVERED.iter().zip(&self.undelivered) {
+            dropped.with(&[("reason", reason)], count.now());
+        }
+        text.counter("samovar_offers_refused_total", "Offers of data channels that are none.")
+            .value(self.offers_refused.now());
     }
 
     fn write_events(&self, text: &mut Text) {
@@ -350,7 +435,7 @@ mod tests {
     fn what_shards_count_is_shown_as_one_number() {
         let metrics = Metrics::new();
         for conn in 0..40 {
-            metrics.came(ShardId::of(conn), Kind::Packet, 100);
+            metrics.came(ShardId::of(conn), Way::WebSocket, Kind::Packet, 100);
             metrics.forwarded(ShardId::of(conn), Duration::from_micros(60));
         }
         metrics.dropped(ShardId::of(1), Dropped::GameRate, 3);
@@ -358,8 +443,8 @@ mod tests {
         metrics.closed(CloseReason::Refused(Refusal::Busy));
         let text = metrics.text(&Levels::default());
         for line in [
-            "samovar_packets_total{direction=\"in\",kind=\"packet\"} 40",
-            "samovar_bytes_total{direction=\"in\",kind=\"packet\"} 4000",
+            "samovar_packets_total{path=\"websocket\",direction=\"in\",kind=\"packet\"} 40",
+            "samovar_bytes_total{path=\"websocket\",direction=\"in\",kind=\"packet\"} 4000",
             "samovar_dropped_total{reason=\"game_rate\"} 3",
             "samovar_forward_seconds_bucket{le=\"0.00005\"} 0",
             "samovar_forward_seconds_bucket{le=\"0.0001\"} 40",

@@ -156,6 +156,21 @@ impl Outbox {
         }
     }
 
+    /// The same, but nothing while `has_room` denies it to the next message; it is told whether that is a packet.
+    pub(crate) fn pop_when(&self, has_room: impl FnOnce(bool) -> bool) -> Next {
+        let mut queue = self.lock();
+        match queue.messages.front().map(Waiting::is_lossy) {
+            Some(is_lossy) if !has_room(is_lossy) => Next::Idle,
+            Some(_) => queue.take(0).map_or(Next::Idle, Next::Send),
+            None => queue.farewell.map_or(Next::Idle, Next::Close),
+        }
+    }
+
+    /// Forgets everything that waits, and that it was given up.
+    pub(crate) fn reset(&self) {
+        *self.lock() = Queue::default();
+    }
+
     /// How much waits now.
     pub(crate) fn depth(&self) -> Depth {
         let queue = self.lock();
@@ -197,7 +212,8 @@ impl Queue {
 }
 
 impl Waiting {
-    fn is_lossy(&self) -> bool {
+    /// Whether it may be dropped.
+    pub(crate) fn is_lossy(&self) -> bool {
         self.kind == Kind::Packet
     }
 }

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::door::{Caller, Door, Doorkeeper};
+use crate::endpoint::{Endpoint, Reach, UdpConfig};
 use crate::error::RelayError;
 use crate::hub::Hub;
 use crate::limits::{Limits, LiveLimits};
@@ -37,6 +38,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub struct ServeConfig {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Where members' data channels end, if anywhere.
+    pub udp: Option<UdpConfig>,
     /// Directory of the key and the terms; created when it is not there.
     pub data: PathBuf,
     /// Directory of the built page; without it the one that was built in, if any.
@@ -71,6 +74,7 @@ pub struct Relay {
     address: SocketAddr,
     router: Router,
     private: Option<(TcpListener, SocketAddr, Router)>,
+    endpoint: Option<Endpoint>,
     hub: Arc<Hub>,
     disk: Disk,
     referee: Option<Referee>,
@@ -96,7 +100,7 @@ impl Relay {
     /// # Errors
     /// [`RelayError`] says whose fault it is and what to do.
     pub async fn bind(config: ServeConfig) -> Result<Self, RelayError> {
-        let ServeConfig { listen, data, web, referee, metrics, logs_addresses, drain, limits } = config;
+        let ServeConfig { listen, udp, data, web, referee, metrics, logs_addresses, drain, limits } = config;
         let page = match web {
             Some(directory) => Some(Page::read(&directory)?),
             None => Page::built_in(),
@@ -109,13 +113,15 @@ impl Relay {
         let limits = Arc::new(LiveLimits::new(limits));
         let counts = Arc::new(Metrics::new());
         let keeper = Arc::new(Doorkeeper::new(Arc::clone(&limits), Arc::clone(&counts)));
-        let (hub, disk) = open_hub(data, limits, counts).await?;
+        let endpoint = udp.map(|udp| Endpoint::bind(&udp)).transpose()?;
+        let reach = endpoint.as_ref().map(Endpoint::reach);
+        let (hub, disk) = open_hub(data, reach, limits, counts).await?;
         let house = House { hub: Arc::clone(&hub), keeper: Arc::clone(&keeper), logs_addresses };
         let private = private.map(|(listener, address)| (listener, address, routes::private(house.clone())));
         let router = routes::public(house, page, private.is_none());
         let referee = referee.map(|config| Referee::new(address, config));
         let door = Door::new(listener, keeper);
-        Ok(Self { door, address, router, private, hub, disk, referee, drain })
+        Ok(Self { door, address, router, private, endpoint, hub, disk, referee, drain })
     }
 
     /// Where it listens.
@@ -130,12 +136,18 @@ impl Relay {
         self.private.as_ref().map(|(_, address, _)| *address)
     }
 
+    /// Where members' data channels end, if anywhere.
+    #[must_use]
+    pub fn udp_address(&self) -> Option<SocketAddr> {
+        self.endpoint.as_ref().map(Endpoint::address)
+    }
+
     /// Serves until it is told to stop, or nobody is left who could tell; then it tells everybody and closes.
     ///
     /// # Errors
     /// When the disk fails, without which no term can be granted, or the relay itself.
     pub async fn run(self, orders: orders::Receiver<Order>) -> Result<(), RelayError> {
-        let Self { door, router, private, hub, disk, referee, drain, .. } = self;
+        let Self { door, router, private, endpoint, hub, disk, referee, drain, .. } = self;
         let mut timers = tokio::spawn({
             let hub = Arc::clone(&hub);
             async move { hub.run_timers().await }
@@ -146,6 +158,8 @@ impl Relay {
         let serve = tokio::spawn(serve.into_future());
         let private =
             private.map(|(listener, _, router)| tokio::spawn(axum::serve(listener, router).into_future()));
+        let reach = endpoint.as_ref().map(Endpoint::reach);
+        let channels = endpoint.map(|endpoint| endpoint.start(Arc::clone(&hub))).transpose()?;
         let mut sitting = Sitting::new(referee);
         let result = tokio::select! {
             () = obey(orders, &hub, &mut sitting, drain) => Ok(()),
@@ -164,6 +178,10 @@ impl Relay {
             }
         };
         drop(timeout(STOP_WITHIN, ended).await);
+        if let (Some(reach), Some(thread)) = (reach, channels) {
+            reach.stop();
+            drop(timeout(STOP_WITHIN, tokio::task::spawn_blocking(|| thread.join())).await);
+        }
         timers.abort();
         if let Some(private) = private {
             private.abort();
@@ -236,6 +254,7 @@ async fn listen_at(address: SocketAddr, flag: &'static str) -> Result<(TcpListen
 /// Reads the data directory, makes a directory of games of it, and starts the disk's thread.
 async fn open_hub(
     data: PathBuf,
+    reach: Option<Arc<Reach>>,
     limits: Arc<LiveLimits>,
     counts: Arc<Metrics>,
 ) -> Result<(Arc<Hub>, Disk), RelayError> {
@@ -254,7 +273,7 @@ async fn open_hub(
     let mut directory = Directory::new(&config);
     directory.restore(Time::ZERO, records);
     let (requests, requested) = mpsc::channel();
-    let hub = Arc::new(Hub::new(directory, requests, limits, counts));
+    let hub = Arc::new(Hub::new(directory, requests, reach, limits, counts));
     let (failed, failure) = oneshot::channel();
     let persisted = {
         let hub = Arc::downgrade(&hub);

@@ -16,6 +16,7 @@ use samovar_session::Topology;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 
+use crate::endpoint::UdpConfig;
 use crate::limits::Limits;
 use crate::referee::RefereeConfig;
 use crate::server::ServeConfig;
@@ -34,6 +35,14 @@ pub struct Settings {
     /// Address to listen at; port 0 takes a free one, which is printed [default: 127.0.0.1:8080].
     #[arg(long, env = "SAMOVAR_LISTEN", value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
+    /// Address to take members' data channels at, by UDP, and to tell browsers theirs; port 0 takes a free one, which is
+    /// printed. Without it members have WebSockets alone.
+    #[arg(long, env = "SAMOVAR_UDP", value_name = "ADDRESS:PORT")]
+    udp: Option<SocketAddr>,
+    /// Address that members shall reach --udp at, and again for one of the other family; that of --udp unless told, which
+    /// must be told when that is 0.0.0.0 or [::].
+    #[arg(long, env = "SAMOVAR_PUBLIC_ADDRESS", value_name = "ADDRESS", value_delimiter = ',')]
+    public_address: Option<Vec<IpAddr>>,
     /// Directory of the relay's key and of the terms it has granted; created when it is not there. Has no default.
     #[arg(long, env = "SAMOVAR_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
@@ -131,6 +140,8 @@ pub enum SettingsError {
     NoData,
     /// A star without a referee.
     StarWithoutReferee,
+    /// Nobody said where others reach the address of `udp`, or said it more than once.
+    PublicAddress,
     /// A rate of bytes, by its key, at which the largest message would take seconds.
     ByteRate(&'static str, u64),
     /// The filter of the log cannot be read.
@@ -151,6 +162,11 @@ impl fmt::Display for SettingsError {
             Self::StarWithoutReferee => {
                 write!(f, "only the referee's tables are stars: set --referee beside --star")
             }
+            Self::PublicAddress => write!(
+                f,
+                "others must know where --udp is reached: set --public-address to this machine's address on the internet, \
+                 one of IPv4, one of IPv6 or both; and --udp beside it"
+            ),
             Self::ByteRate(key, rate) => write!(
                 f,
                 "`{key}` does not take {rate}, which is less than a message: give {BYTE_RATE_MIN} or more, or 0 for no limit"
@@ -182,6 +198,8 @@ impl Settings {
     pub fn or(self, below: Self) -> Self {
         Self {
             listen: self.listen.or(below.listen),
+            udp: self.udp.or(below.udp),
+            public_address: self.public_address.or(below.public_address),
             data: self.data.or(below.data),
             web: self.web.or(below.web),
             referee: self.referee.or(below.referee),
@@ -213,6 +231,8 @@ impl Settings {
     pub fn defaults() -> Self {
         Self {
             listen: Some((Ipv4Addr::LOCALHOST, 8080).into()),
+            udp: None,
+            public_address: Some(Vec::new()),
             data: None,
             web: None,
             referee: None,
@@ -266,6 +286,7 @@ impl Settings {
         let log = LogConfig { filter, format: set(all.log_format) };
         let serve = ServeConfig {
             listen: set(all.listen),
+            udp: all.udp()?,
             data: all.data.clone().ok_or(SettingsError::NoData)?,
             web: all.web.clone(),
             referee,
@@ -275,6 +296,19 @@ impl Settings {
             limits: all.limits(),
         };
         Ok((serve, log))
+    }
+
+    fn udp(&self) -> Result<Option<UdpConfig>, SettingsError> {
+        let public = set(self.public_address.clone());
+        let Some(listen) = self.udp else {
+            return if public.is_empty() { Ok(None) } else { Err(SettingsError::PublicAddress) };
+        };
+        let count = |is_v4| public.iter().filter(|ip| ip.is_ipv4() == is_v4).count();
+        let is_known = !public.is_empty() || !listen.ip().is_unspecified();
+        if !is_known || count(true) > 1 || count(false) > 1 || public.iter().any(IpAddr::is_unspecified) {
+            return Err(SettingsError::PublicAddress);
+        }
+        Ok(Some(UdpConfig { listen, public }))
     }
 
     /// Whoever is over a limit is not read until it may send again; that must not take so long that it seems dead.

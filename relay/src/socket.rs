@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::door::AddressPlace;
 use crate::hub::Hub;
 use crate::line::Line;
-use crate::metrics::{Ended, Kind};
+use crate::metrics::{Ended, Kind, Way};
 use crate::outbox::{Next, Waiting};
 
 /// How often a socket is pinged.
@@ -81,22 +81,35 @@ async fn run(socket: WebSocket, hub: Arc<Hub>, place: Option<AddressPlace>) {
 }
 
 async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
+    // One timer for all messages, which looks when it fires whether one has come: to set it anew for each costs as much as
+    // to forward it.
+    let mut heard = Instant::now();
+    let mut silence = pin!(sleep(SILENCE_MAX));
     loop {
-        match timeout(SILENCE_MAX, stream.next()).await {
-            Ok(Some(Ok(Message::Binary(bytes)))) => take(hub, line, bytes).await,
+        let message = tokio::select! {
+            biased;
+            message = stream.next() => message,
+            () = &mut silence => {
+                if heard.elapsed() < SILENCE_MAX {
+                    silence.as_mut().reset(heard + SILENCE_MAX);
+                    continue;
+                }
+                hub.metrics.ended(Ended::Silent);
+                tracing::debug!(conn = line.conn.0, "silent");
+                return;
+            }
+        };
+        heard = Instant::now();
+        match message {
+            Some(Ok(Message::Binary(bytes))) => take(hub, line, bytes).await,
             // They are answered by the socket itself, at the same price as anything else.
-            Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => drop(pay(hub, line, None, 0).await),
-            Ok(Some(Ok(Message::Close(_))) | None) => return,
-            Ok(Some(Ok(Message::Text(_)))) => hub.message(line, Bytes::new(), hub.nanos()),
-            Ok(Some(Err(error))) => {
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => drop(pay(hub, line, None, 0).await),
+            Some(Ok(Message::Close(_))) | None => return,
+            Some(Ok(Message::Text(_))) => hub.message(line, Bytes::new(), hub.nanos()),
+            Some(Err(error)) => {
                 tracing::debug!(conn = line.conn.0, %error, "socket failed");
                 // Too large or not a WebSocket frame at all. When the network failed nobody hears this.
                 hub.message(line, Bytes::new(), hub.nanos());
-                return;
-            }
-            Err(_) => {
-                hub.metrics.ended(Ended::Silent);
-                tracing::debug!(conn = line.conn.0, "silent");
                 return;
             }
         }
@@ -106,7 +119,7 @@ async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
 /// Counts a message, and hands it over when it is paid for.
 async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
     let kind = RelayFrame::decode(&bytes).ok().map(|frame| Kind::of(&frame));
-    hub.metrics.came(line.shard, kind.unwrap_or(Kind::Control), bytes.len());
+    hub.metrics.came(line.shard, Way::WebSocket, kind.unwrap_or(Kind::Control), bytes.len());
     if let Some(since) = pay(hub, line, kind, bytes.len()).await {
         hub.message(line, bytes, since);
     }
@@ -130,17 +143,14 @@ async fn pay(hub: &Hub, line: &Line, kind: Option<Kind>, bytes: usize) -> Option
 }
 
 async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) -> Result<(), axum::Error> {
-    let mut ping_at = Instant::now() + PING_EVERY;
+    // It stays set while messages go: one that waits for many others to go comes late, and nobody is silent meanwhile.
+    let mut ping = pin!(sleep(PING_EVERY));
     loop {
-        if ping_at <= Instant::now() {
-            sink.feed(Message::Ping(Bytes::new())).await?;
-            ping_at = Instant::now() + PING_EVERY;
-        }
         match line.outbox.pop() {
             Next::Send(Waiting { kind, bytes, since }) => {
                 let length = bytes.len();
                 sink.feed(Message::Binary(bytes)).await?;
-                hub.metrics.went(line.shard, kind, length);
+                hub.metrics.went(line.shard, Way::WebSocket, kind, length);
                 if kind != Kind::Control {
                     let time = hub.nanos().saturating_sub(since);
                     hub.metrics.forwarded(line.shard, Duration::from_nanos(time));
@@ -153,8 +163,12 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) 
             Next::Idle => {
                 sink.flush().await?;
                 tokio::select! {
+                    biased;
+                    () = &mut ping => {
+                        sink.feed(Message::Ping(Bytes::new())).await?;
+                        ping.as_mut().reset(Instant::now() + PING_EVERY);
+                    }
                     () = line.outbox.filled() => {}
-                    () = tokio::time::sleep_until(ping_at) => {}
                 }
             }
         }

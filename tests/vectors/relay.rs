@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use samovar_wire::limits::{DESCRIPTION_MAX, RELAY_MESSAGE_MAX};
 use samovar_wire::relay::{
-    Denial, Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
+    Addressed, Denial, Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
 };
 use samovar_wire::{DecodeError, GameCode, Mode, PeerId, PeerPass, Term, Warrant};
 
@@ -39,9 +39,10 @@ const fn from_relay_variant(message: &FromRelay) -> u8 {
         FromRelay::Pulse => 7,
         FromRelay::Draining(_) => 8,
         FromRelay::Successor(_) => 9,
+        FromRelay::Reachable => 10,
     }
 }
-const FROM_RELAY_VARIANTS: u8 = 10;
+const FROM_RELAY_VARIANTS: u8 = 11;
 
 const REFUSALS: [(&str, Refusal); 10] = [
     ("refused_unknown_game", Refusal::UnknownGame),
@@ -99,6 +100,7 @@ fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
         ("claim", ToRelay::Claim(THIRD, PEER)),
         ("signal_offer", ToRelay::Signal(PEER, Signal::Offer(1, description()))),
         ("signal_answer", ToRelay::Signal(PeerId(7), Signal::Answer(70_000, description()))),
+        ("signal_to_the_relay", ToRelay::Signal(PeerId::RELAY, Signal::Offer(2, description()))),
         ("signal_long", ToRelay::Signal(PeerId(7), Signal::Offer(251, "x".repeat(251)))),
         ("alive", ToRelay::Alive(u64::MAX)),
         ("listing", ToRelay::Listing(listing)),
@@ -127,6 +129,7 @@ fn messages_from_relay() -> Vec<(&'static str, FromRelay)> {
         ("pulse", FromRelay::Pulse),
         ("draining", FromRelay::Draining(300)),
         ("successor", FromRelay::Successor(issued)),
+        ("reachable", FromRelay::Reachable),
     ];
     messages.extend(REFUSALS.map(|(name, refusal)| (name, FromRelay::Refused(refusal))));
     messages
@@ -188,6 +191,17 @@ fn forwarded_messages() {
     let mut passed_on = RelayFrame::forward(PEER, Mode::Unreliable, packet);
     RelayFrame::readdress(&mut passed_on, PeerId(300));
     vectors.check_encoding("packet_from_the_relay", &passed_on);
+    for (name, mode, payload) in
+        [("channel_packet", Mode::Unreliable, packet), ("channel_chunk", Mode::Reliable, b"\x00tea")]
+    {
+        let value = Addressed { peer: PEER, payload };
+        vectors.check(
+            name,
+            Form::Open,
+            &value.encode(),
+            |bytes| Ok(Addressed::decode(mode, bytes)? == value),
+        );
+    }
     vectors.finish();
 }
 

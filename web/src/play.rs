@@ -215,6 +215,7 @@ impl Play {
             let path = |other: PeerId| match peer.path(now, other) {
                 _ if other == me => PathWord::Myself,
                 Path::Direct => PathWord::Direct,
+                Path::RelayedUdp => PathWord::RelayedUdp,
                 Path::Relayed | Path::None => PathWord::Relayed,
             };
             let traffic = peer.traffic();

@@ -119,6 +119,22 @@ impl Client {
         }
     }
 
+    /// The machine has another network: what was opened on the former one is as good as dead, and would not say so for
+    /// seconds. Opens another socket at once and comes back by it; the relay closes the older one.
+    pub fn reconnect(&mut self, now: Time) {
+        match self.phase {
+            Phase::Opening | Phase::Entering | Phase::Entered => {
+                self.requests.push_back(ClientRequest::Close);
+                self.pause = RETRY_FIRST;
+                self.become_waiting(now);
+            }
+            Phase::Waiting => self.pause = RETRY_FIRST,
+            Phase::Over => return,
+        }
+        self.deadline = now;
+        self.handle_timeout(now);
+    }
+
     /// A whole binary WebSocket message from the relay. A text message is handed over as empty bytes.
     pub fn handle_message(&mut self, now: Time, bytes: &[u8]) {
         if !matches!(self.phase, Phase::Entering | Phase::Entered) {
@@ -324,6 +340,7 @@ impl Client {
                 let within = Duration::from_millis(u64::from(seconds) * 1_000);
                 self.events.push_back(ClientEvent::Draining(within));
             }
+            (Phase::Entered, FromRelay::Reachable) => self.events.push_back(ClientEvent::Reachable),
             (Phase::Entered, FromRelay::Gone(peer)) => self.events.push_back(ClientEvent::Gone(peer)),
             // Whoever reads this runs its loop: that is all the relay asks, so the answer is never delayed or paced.
             (Phase::Entered, FromRelay::Probe(nonce)) => self.outbox.push(&ToRelay::Alive(nonce)),
@@ -392,8 +409,9 @@ impl Client {
 
     fn become_waiting(&mut self, now: Time) {
         self.phase = Phase::Waiting;
-        let jitter = self.entropy.number() % (self.pause.as_micros() / 4 + 1);
-        self.deadline = now + self.pause + Duration::from_micros(jitter);
+        // From half to three halves of it: all members of a relay that died begin to wait in the same moment.
+        let pause = self.pause.as_micros();
+        self.deadline = now + Duration::from_micros(pause / 2 + self.entropy.number() % (pause + 1));
         self.pause = self.pause.times(2).min(RETRY_MAX);
         self.outbox.clear();
         // A socket that was never opened needs no opening any more.

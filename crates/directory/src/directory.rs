@@ -29,7 +29,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samovar_roster::RelayKey;
 use samovar_roster::authority::Signatory;
-use samovar_wire::relay::{FromRelay, Listing, Refusal, RelayFrame, ToRelay};
+use samovar_wire::limits::DESCRIPTION_MAX;
+use samovar_wire::relay::{FromRelay, Listing, Refusal, RelayFrame, Signal, ToRelay};
 use samovar_wire::{Entropy, GameCode, PeerId, SessionId, Term, Time};
 
 use crate::limits::{CODE_RESERVED_FOR, CONNECTIONS_MAX, ENTER_WITHIN, PULSE_EVERY, Quota};
@@ -123,6 +124,17 @@ pub enum CloseReason {
     Left,
 }
 
+/// A member's offer of data channels to the relay itself (PROTOCOL §5.7).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RelayOffer {
+    /// The member's connection.
+    pub conn: ConnId,
+    /// What the answer repeats.
+    pub attempt: u32,
+    /// The session description; untrusted.
+    pub description: String,
+}
+
 /// A game as the list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameInfo {
@@ -147,6 +159,9 @@ pub struct Directory {
     timers: Timers,
     next_serial: u64,
     quota: Quota,
+    /// Whether the driver answers offers of data channels.
+    is_reachable: bool,
+    offers: VecDeque<RelayOffer>,
     /// When the relay stops; `None` while it does not mean to.
     closes_at: Option<Time>,
     outputs: VecDeque<Output>,
@@ -168,6 +183,8 @@ impl Directory {
             timers: Timers::default(),
             next_serial: 1,
             quota: Quota::default(),
+            is_reachable: false,
+            offers: VecDeque::new(),
             closes_at: None,
             outputs: VecDeque::new(),
             requests: VecDeque::new(),
@@ -187,6 +204,19 @@ impl Directory {
     /// How much it takes from now on. Who is in already stays.
     pub fn set_quota(&mut self, quota: Quota) {
         self.quota = quota.bounded();
+    }
+
+    /// Whether the driver has a WebRTC endpoint: if it has, everybody who enters from now on hears of it by
+    /// [`FromRelay::Reachable`], and the driver hears of offers by [`Directory::poll_offer`].
+    pub const fn set_reachable(&mut self, is_reachable: bool) {
+        self.is_reachable = is_reachable;
+    }
+
+    /// The driver answers an offer.
+    pub fn handle_answer(&mut self, conn: ConnId, attempt: u32, description: String) {
+        if self.peer_of(conn).is_some() && description.len() <= DESCRIPTION_MAX {
+            self.send(conn, &FromRelay::Signal(PeerId::RELAY, Signal::Answer(attempt, description)));
+        }
     }
 
     /// A connection was accepted.
@@ -270,6 +300,12 @@ impl Directory {
     /// The next obligation of the driver.
     pub fn poll_request(&mut self) -> Option<Request> {
         self.requests.pop_front()
+    }
+
+    /// The next offer of data channels; answered with [`Directory::handle_answer`], or not at all. As many come as
+    /// members may send signals.
+    pub fn poll_offer(&mut self) -> Option<RelayOffer> {
+        self.offers.pop_front()
     }
 
     /// When to call [`Directory::handle_timeout`]; ask it last.

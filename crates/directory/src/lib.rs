@@ -7,11 +7,12 @@
 
 mod bucket;
 pub mod client;
+pub mod description;
 pub mod directory;
 pub mod limits;
 
 pub use client::{Client, ClientConfig, ClientEvent, ClientRequest, Fault};
 pub use directory::{
-    CloseReason, ConnId, Directory, DirectoryConfig, GameInfo, HostChange, Note, Output, Request, TermRecord,
-    Usage,
+    CloseReason, ConnId, Directory, DirectoryConfig, GameInfo, HostChange, Note, Output, RelayOffer, Request,
+    TermRecord, Usage,
 };

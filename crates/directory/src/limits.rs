@@ -80,9 +80,10 @@ pub const CONTROL_INTERVAL: Duration = Duration::from_millis(20);
 /// Control messages of one connection at once.
 pub const CONTROL_BURST: u64 = 150;
 
-/// A client's pause before it opens the relay's socket again; it doubles with each failure in a row.
+/// A client's pause before it opens the relay's socket again, on average: each is drawn between half of it and three halves. It
+/// doubles with each failure in a row.
 pub const RETRY_FIRST: Duration = Duration::from_millis(250);
-/// The longest such pause, without the quarter of jitter that is added to each.
+/// The longest such pause, on average.
 pub const RETRY_MAX: Duration = Duration::from_millis(4_000);
 /// How long a client waits for the socket to open.
 pub const OPEN_WITHIN: Duration = Duration::from_millis(10_000);

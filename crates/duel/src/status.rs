@@ -15,9 +15,11 @@ pub enum PathWord {
     /// It is this peer.
     #[serde(rename = "self")]
     Myself,
-    /// Over data channels.
+    /// Over data channels to it.
     Direct,
-    /// Over the relay, or not at all at the moment.
+    /// Over data channels to the relay.
+    RelayedUdp,
+    /// Over the relay's WebSocket, or not at all at the moment.
     Relayed,
 }
 

@@ -30,6 +30,7 @@ mod alarm;
 mod clock;
 pub mod connection;
 mod listener;
+mod network;
 pub mod relay_socket;
 mod web_peer;
 

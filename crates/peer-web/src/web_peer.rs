@@ -13,6 +13,7 @@ use samovar_wire::{SortedMap, Time};
 use crate::alarm::{Alarm, Ring};
 use crate::clock::now;
 use crate::connection::{Connection, ConnectionEvent, ConnectionKey, Role, Sink, WebConfig};
+use crate::network::Network;
 use crate::relay_socket::{RelayEvent, RelaySocket};
 
 /// A running peer; clones are handles of the same one. When the last is dropped its connections are closed, without
@@ -71,6 +72,7 @@ enum Input {
     Relay(u32, RelayEvent),
     Connection(ConnectionKey, ConnectionEvent),
     Ring(Ring),
+    NetworkChanged,
 }
 
 impl Shell {
@@ -116,12 +118,13 @@ struct Driver {
     generation: u32,
     connections: SortedMap<ConnectionKey, Connection>,
     alarm: Alarm,
+    _network: Network,
     shell: Weak<Shell>,
 }
 
 impl Driver {
     fn new(relay_url: String, peer: PeerConfig, config: WebConfig, shell: Weak<Shell>) -> Self {
-        let rings = Weak::clone(&shell);
+        let (rings, changes) = (Weak::clone(&shell), Weak::clone(&shell));
         Self {
             peer: Peer::new(now(), peer),
             config,
@@ -130,6 +133,7 @@ impl Driver {
             generation: 0,
             connections: SortedMap::new(),
             alarm: Alarm::new(Rc::new(move |ring| push(&rings, Input::Ring(ring)))),
+            _network: Network::watch(Rc::new(move || push(&changes, Input::NetworkChanged))),
             shell,
         }
     }
@@ -148,6 +152,7 @@ impl Driver {
             }
             // Of a socket or an attempt that was replaced or closed.
             Input::Relay(..) | Input::Connection(..) => {}
+            Input::NetworkChanged => self.peer.handle_network_changed(now()),
             Input::Ring(ring) => {
                 self.alarm.rang();
                 if ring == Ring::Due {

@@ -1,12 +1,13 @@
-//! A running peer: a session, one path per other peer, and the relay's client.
+//! A running peer: a session, the paths to every other peer, and the relay's client.
 //!
-//! [`Peer`] is what a driver drives. It decides which path each packet takes (relayed at once, direct when that is
-//! proven, back when it falls silent), when to try for a direct path, and carries plain values between the session
-//! and the relay's client: warrants, claims, hints. It knows no socket and no browser; the adapters do.
+//! [`Peer`] is what a driver drives. It decides which path each packet takes (the relay's WebSocket at once, data
+//! channels to the relay or to the peer when they are proven, back when they fall silent), when to try for another, and
+//! carries plain values between the session and the relay's client: warrants, claims, hints. It knows no socket and no
+//! browser; the adapters do.
 
-mod path;
+pub mod path;
 mod peer;
 
-pub use path::Path;
+pub use path::{AttemptEnd, Path};
 pub use peer::{Buffer, ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, Traffic, Transmit};
 pub use samovar_session::{Rules, Schemas, Topology};

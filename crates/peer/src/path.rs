@@ -1,243 +1,433 @@
-//! The path to one peer: relayed until a direct one has proven itself, both while in doubt.
+//! The ways to one other end, a member or the relay, and how far each is believed.
+//!
+//! A pair of peers has a ladder of three rungs: a *direct* connection, data channels to the relay, and the relay's
+//! WebSocket. What is on the lowest open rung is there at once; a higher one takes over when something was heard on it,
+//! and hands back when it is silent. A link drops duplicates, so in doubt a packet goes two ways, and no step on the
+//! ladder leaves a hole.
 //!
 //! ```text
-//!            offer or answer              both channels open          first packet heard
-//!   Idle ------------------------> Opening ---------------> Open, unproven ------> Open, proven
-//!    ^                                |                          |                      |
-//!    |        closed, or took too long|          nothing heard   |     silent too long  |
-//!    +------- try again later --------+--------------------------+----------------------+
-//! ```
+//!          offer or answer                both channels open            first packet heard
+//!   Idle -------------------> opening ------------------------> unproven ------------------> proven
+//!    ^                           |                                 |                           |
+//!    |  unanswered, late, closed |          closed, silent 3 s     |  closed, silent 10 s      |
+//!    +--- after a pause, again --+---------------------------------+---------------------------+
 //!
-//! A link drops duplicates, so in doubt a packet goes both ways and no switch leaves a hole.
+//!   proven:  heard --- unusually silent --> in doubt ---- silent 700 ms ----> fallen ---- silent 3 s ----> renewed:
+//!            alone                          two ways                          two ways                     another
+//!              ^                               |                                 |                         beside it
+//!              +------- heard again -----------+        heard for 1 s to 16 s    |
+//!              +-----------------------------------------------------------------+
+//! ```
+
+mod connection;
+mod rhythm;
+mod trust;
 
 use samovar_wire::{Duration, Time};
 
-/// A direct path that was silent for so long is in doubt: seven keep-alives. Packets go both ways.
-const DOUBT_AFTER: Duration = Duration::from_millis(700);
-/// A direct path that was silent for so long is given up.
-const DEAD_AFTER: Duration = Duration::from_millis(3_000);
-/// The first retry after a failed attempt; doubles up to [`RETRY_MAX`].
-const RETRY_MIN: Duration = Duration::from_millis(3_000);
-const RETRY_MAX: Duration = Duration::from_millis(48_000);
+pub use connection::AttemptEnd;
+use connection::{Attempt, Open};
+pub(crate) use rhythm::Rhythm;
+use trust::Trust;
+pub use trust::{TRUST_FORGETS, TRUST_MAX, TRUST_MIN};
+
+/// The first pause after a failed attempt. It doubles with each further one up to [`RETRY_MAX`], and begins anew when
+/// something was heard on a connection, when the network changed, and when the relay is about to stop.
+pub const RETRY_MIN: Duration = Duration::from_millis(2_000);
+/// The longest pause after a failed attempt.
+pub const RETRY_MAX: Duration = Duration::from_millis(20_000);
+/// An offer without an answer is given up after so long.
+pub const ANSWER_WITHIN: Duration = Duration::from_millis(6_000);
+/// A connection that is not open so long after its attempt began is given up.
+pub const OPEN_WITHIN: Duration = Duration::from_millis(10_000);
+/// An open connection that nothing was ever heard on is given up after so long.
+pub const PROVE_WITHIN: Duration = Duration::from_millis(3_000);
 /// Offers from one peer that come sooner after one another are ignored.
 const OFFER_INTERVAL: Duration = Duration::from_millis(300);
+/// How much longer than the lower id the higher one waits before it offers another connection beside one that is silent.
+const PRECEDENCE: Duration = Duration::from_millis(1_000);
+/// How often the other end is told that it is not heard, and half of how long that counts.
+pub const COMPLAIN_EVERY: Duration = Duration::from_millis(200);
 
-/// How packets reach a peer now.
+/// How packets reach a peer now, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// Over data channels.
+    /// Over data channels to the peer.
     Direct,
-    /// Over the relay.
+    /// Over data channels to the relay.
+    RelayedUdp,
+    /// Over the WebSocket to the relay.
     Relayed,
     /// Not at all, for now.
     None,
 }
 
+/// After how long a silence what is thought of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direct {
-    Idle { retry_at: Time },
-    Opening { attempt: u32, offered: bool },
-    Open { attempt: u32, heard: Time, proven: bool },
+pub struct Patience {
+    /// In doubt at the latest: packets go the next way, too. Where the next way are data channels, sooner: when silence is
+    /// unusual, 60 ms at the soonest. A stream is spared that: whatever is urgent, such as a claim when a host is silent,
+    /// would wait behind what it loses.
+    pub doubt: Duration,
+    /// Fallen: the next way is the way.
+    pub fall: Duration,
+    /// Another connection is opened beside it.
+    pub renew: Duration,
+    /// It is closed.
+    pub abandon: Duration,
 }
 
-/// Which ways a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ways {
-    pub(crate) direct: Option<u32>,
-    pub(crate) relayed: bool,
+impl Patience {
+    /// Between two peers, each of whom says something every 100 ms at least (PROTOCOL §2.4).
+    pub const PAIR: Self = Self {
+        doubt: Duration::from_millis(250),
+        fall: Duration::from_millis(700),
+        renew: Duration::from_millis(3_000),
+        abandon: Duration::from_millis(10_000),
+    };
+
+    /// To the relay, which is asked for an echo every 200 ms; silence is counted from one that did not come back. A
+    /// fallen connection is not spoken on any more, so it is closed when another is wanted.
+    pub const RELAY: Self = Self {
+        doubt: Duration::from_millis(450),
+        fall: Duration::from_millis(1_000),
+        renew: Duration::from_millis(3_000),
+        abandon: Duration::from_millis(3_000),
+    };
 }
 
-/// The path to one peer.
+/// The connections to one other end: one that carries, and one that may take its place.
 #[derive(Debug)]
 pub(crate) struct PathState {
-    direct: Direct,
+    patience: Patience,
+    /// The connection that carries.
+    current: Option<Open>,
+    /// The one that is being opened, or that is open beside the current one and has not been heard on yet.
+    next: Option<Attempt>,
+    trust: Trust,
+    retry_at: Time,
     failures: u32,
+    /// Another connection is wanted although nothing is wrong with the current one: the network changed.
+    is_renewed: bool,
     last_offer: Option<Time>,
-    /// What the other end calls the attempt that we answer.
-    pub(crate) remote_attempt: u32,
-    /// What the driver's buffer of the connection holds, in bytes.
+    /// When the other end said last that it does not hear us.
+    complained: Option<Time>,
+    /// When we say so next.
+    complain_at: Time,
+    /// What the driver's buffer of the current connection holds, in bytes.
     pub(crate) backlog: u64,
 }
 
+/// What came of the end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Closed {
+    pub(crate) attempt: u32,
+    /// Why, if it was an attempt that nobody was told the end of.
+    pub(crate) end: Option<AttemptEnd>,
+    /// Whether it carried, and no other takes its place.
+    pub(crate) was_last: bool,
+}
+
 impl PathState {
-    pub(crate) fn new(now: Time) -> Self {
-        let direct = Direct::Idle { retry_at: now };
-        Self { direct, failures: 0, last_offer: None, remote_attempt: 0, backlog: 0 }
-    }
-
-    /// The attempt under way or open.
-    pub(crate) fn attempt(&self) -> Option<u32> {
-        match self.direct {
-            Direct::Idle { .. } => None,
-            Direct::Opening { attempt, .. } | Direct::Open { attempt, .. } => Some(attempt),
+    pub(crate) fn new(now: Time, patience: Patience) -> Self {
+        Self {
+            patience,
+            current: None,
+            next: None,
+            trust: Trust::default(),
+            retry_at: now,
+            failures: 0,
+            is_renewed: false,
+            last_offer: None,
+            complained: None,
+            complain_at: now,
+            backlog: 0,
         }
     }
 
-    /// Whether this attempt waits for an answer to our offer.
-    pub(crate) fn is_offering(&self, asked: u32) -> bool {
-        matches!(self.direct, Direct::Opening { attempt, offered: true } if attempt == asked)
+    /// Whether there is no connection at all, not even an attempt.
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.current.is_none() && self.next.is_none()
     }
 
-    /// Whether this attempt is being opened, and by our offer.
-    pub(crate) fn opening(&self, asked: u32) -> Option<bool> {
-        match self.direct {
-            Direct::Opening { attempt, offered } if attempt == asked => Some(offered),
-            _ => None,
+    /// The connection that carries.
+    pub(crate) fn current(&self) -> Option<u32> {
+        self.current.map(|current| current.attempt)
+    }
+
+    /// The attempt that is being opened and waits for our description, and what the other end calls it if it offered.
+    pub(crate) fn opening(&self, asked: u32) -> Option<Option<u32>> {
+        let next = self.next.filter(|next| next.number == asked && next.open.is_none())?;
+        Some(next.answers)
+    }
+
+    /// Whether an answer to this attempt is waited for; it is no more.
+    pub(crate) fn takes_answer(&mut self, asked: u32) -> bool {
+        let Some(next) = &mut self.next else { return false };
+        let waits = next.number == asked && next.awaits_answer;
+        next.awaits_answer &= !waits;
+        waits
+    }
+
+    /// Whether it is time to offer. The higher id offers in place of a connection only, and leaves the lower one some time.
+    pub(crate) fn wants_offer(&self, now: Time, is_lower: bool) -> bool {
+        self.offer_at(is_lower) <= now
+    }
+
+    fn offer_at(&self, is_lower: bool) -> Time {
+        match self.current {
+            _ if self.next.is_some() => Time::FAR,
+            _ if self.is_renewed => self.retry_at,
+            None if is_lower => self.retry_at,
+            None => Time::FAR,
+            Some(current) => {
+                let patience = if is_lower { Duration::ZERO } else { PRECEDENCE };
+                current.silent_at(self.patience.renew + patience).max(self.retry_at)
+            }
         }
-    }
-
-    /// Whether it is time to offer.
-    pub(crate) fn wants_offer(&self, now: Time) -> bool {
-        matches!(self.direct, Direct::Idle { retry_at } if retry_at <= now)
     }
 
     /// Ends the pause before the next offer.
     pub(crate) fn hurry(&mut self, now: Time) {
-        if let Direct::Idle { retry_at } = &mut self.direct {
-            *retry_at = now;
-        }
+        self.retry_at = self.retry_at.min(now);
     }
 
-    pub(crate) fn on_opening(&mut self, attempt: u32, offered: bool) {
-        self.direct = Direct::Opening { attempt, offered };
-        self.backlog = 0;
+    /// The network changed: whatever was opened on the former one is to be replaced, at once.
+    pub(crate) fn renew(&mut self, now: Time) -> Option<Closed> {
+        (self.retry_at, self.failures, self.is_renewed) = (now, 0, true);
+        self.supersede()
+    }
+
+    /// Begins an attempt; `answers` is what the other end calls it when it is the other's.
+    pub(crate) fn on_opening(&mut self, now: Time, number: u32, answers: Option<u32>) {
+        self.is_renewed = false;
+        let awaits_answer = answers.is_none();
+        self.next = Some(Attempt { number, since: now, answers, awaits_answer, open: None });
     }
 
     /// Whether to answer an offer: not when ours is under way and has precedence, and not too often.
     pub(crate) fn accepts_offer(&mut self, now: Time, ours_has_precedence: bool) -> bool {
-        let offering = matches!(self.direct, Direct::Opening { offered: true, .. });
+        let is_offering = self.next.is_some_and(|next| next.answers.is_none() && next.open.is_none());
         let too_soon = self.last_offer.is_some_and(|last| last + OFFER_INTERVAL > now);
-        if (offering && ours_has_precedence) || too_soon {
+        if (is_offering && ours_has_precedence) || too_soon {
             return false;
         }
         self.last_offer = Some(now);
         true
     }
 
-    pub(crate) fn on_opened(&mut self, now: Time, opened: u32) {
-        if self.attempt() == Some(opened) {
-            self.direct = Direct::Open { attempt: opened, heard: now, proven: false };
-        }
+    /// Drops the attempt under way, for another.
+    pub(crate) fn supersede(&mut self) -> Option<Closed> {
+        let next = self.next.take()?;
+        let end = next.open.is_none().then_some(AttemptEnd::Superseded);
+        Some(Closed { attempt: next.number, end, was_last: false })
     }
 
-    /// Something came over the direct path; whether that proved it.
-    pub(crate) fn on_heard(&mut self, now: Time, from: u32) -> bool {
-        let Direct::Open { attempt, heard, proven } = &mut self.direct else { return false };
-        if *attempt != from {
+    /// Both channels are open; whether that ends an attempt.
+    pub(crate) fn on_opened(&mut self, now: Time, opened: u32) -> bool {
+        let Some(next) = &mut self.next else { return false };
+        if next.number != opened || next.open.is_some() {
             return false;
         }
-        *heard = now;
-        self.failures = 0;
-        !core::mem::replace(proven, true)
-    }
-
-    /// The attempt is over; whether that changes anything.
-    pub(crate) fn on_closed(&mut self, now: Time, closed: u32) -> bool {
-        if self.attempt() != Some(closed) {
-            return false;
+        next.open = Some(now);
+        if self.current.is_none() {
+            self.promote(now);
         }
-        let wait = Duration::from_micros(RETRY_MIN.as_micros() << self.failures.min(8)).min(RETRY_MAX);
-        self.failures += 1;
-        self.direct = Direct::Idle { retry_at: now + wait };
         true
     }
 
-    /// The attempt to give up, if its path has been silent for too long.
-    pub(crate) fn dead_attempt(&self, now: Time) -> Option<u32> {
-        match self.direct {
-            Direct::Open { attempt, heard, .. } if heard + DEAD_AFTER <= now => Some(attempt),
-            _ => None,
+    /// The next connection is the current one from now on.
+    fn promote(&mut self, now: Time) {
+        if let Some(next) = self.next.take() {
+            self.current = Some(Open::new(next.number, now));
+            self.backlog = 0;
+            self.trust.restart(now);
         }
     }
 
-    pub(crate) fn ways(&self, now: Time, relay: bool) -> Ways {
-        match self.direct {
-            Direct::Open { attempt, heard, proven } => {
-                let doubtful = !proven || heard + DOUBT_AFTER <= now;
-                Ways { direct: Some(attempt), relayed: relay && doubtful }
+    /// Something came on a connection: which one that replaces, if any. `None` when there is no such connection.
+    pub(crate) fn on_heard(&mut self, now: Time, from: u32) -> Option<Option<Closed>> {
+        let mut replaced = None;
+        if self.next.is_some_and(|next| next.number == from && next.open.is_some()) {
+            replaced = self.current.map(|old| Closed { attempt: old.attempt, end: None, was_last: false });
+            self.promote(now);
+        }
+        let current = self.current.as_mut().filter(|current| current.attempt == from)?;
+        self.trust.on_heard(now, current.silence(now), self.patience);
+        current.on_heard(now);
+        self.failures = 0;
+        Some(replaced)
+    }
+
+    fn is_complained_of(&self, now: Time) -> bool {
+        self.complained.is_some_and(|last| last + COMPLAIN_EVERY.times(2) > now)
+    }
+
+    /// A question was sent on the current connection; silence counts from the first that has no answer.
+    pub(crate) fn on_asked(&mut self, now: Time) {
+        if let Some(current) = &mut self.current {
+            current.on_asked(now);
+        }
+    }
+
+    /// Nothing is expected on this connection before [`PathState::on_asked`].
+    pub(crate) fn on_answered(&mut self, attempt: u32) {
+        if let Some(current) = self.current.as_mut().filter(|current| current.attempt == attempt) {
+            current.expects = false;
+        }
+    }
+
+    /// The other end says that it does not hear us as it should.
+    pub(crate) const fn on_complaint(&mut self, now: Time) {
+        self.complained = Some(now);
+    }
+
+    /// Whether to tell the other end that it is not heard; at most every [`COMPLAIN_EVERY`].
+    pub(crate) fn complains(&mut self, now: Time, is_quick: bool) -> bool {
+        let due = self.complaint_at(is_quick) <= now;
+        if due {
+            self.complain_at = now + COMPLAIN_EVERY;
+        }
+        due
+    }
+
+    fn complaint_at(&self, is_quick: bool) -> Time {
+        self.doubted_at(is_quick).max(self.complain_at)
+    }
+
+    /// When the current connection will have been silent for so long that it is in doubt; for unusually long, if that is
+    /// to be quick.
+    fn doubted_at(&self, is_quick: bool) -> Time {
+        let doubt = |current: Open| current.silent_at(current.doubt(is_quick, self.patience.doubt));
+        self.current.filter(Open::is_proven).map_or(Time::FAR, doubt)
+    }
+
+    /// Whether the current connection was heard on and is in doubt now.
+    pub(crate) fn is_doubted(&self, now: Time, is_quick: bool) -> bool {
+        self.is_complained_of(now) || self.doubted_at(is_quick) <= now
+    }
+
+    /// A connection is over, says the driver. `None` when it was no longer ours.
+    pub(crate) fn on_closed(&mut self, now: Time, closed: u32) -> Option<Closed> {
+        if self.current() == Some(closed) {
+            return Some(self.close_current(now, closed));
+        }
+        let next = self.next.take_if(|next| next.number == closed)?;
+        self.pause(now);
+        let end = next.open.is_none().then_some(AttemptEnd::Closed);
+        Some(Closed { attempt: closed, end, was_last: false })
+    }
+
+    fn close_current(&mut self, now: Time, attempt: u32) -> Closed {
+        self.current = None;
+        if self.next.is_some_and(|next| next.open.is_some()) {
+            self.promote(now);
+        } else {
+            self.pause(now);
+        }
+        Closed { attempt, end: None, was_last: self.current.is_none() }
+    }
+
+    fn pause(&mut self, now: Time) {
+        let wait = Duration::from_micros(RETRY_MIN.as_micros() << self.failures.min(8)).min(RETRY_MAX);
+        self.failures += 1;
+        self.retry_at = now + wait;
+    }
+
+    /// The next connection to give up by now; to be asked until there is none.
+    pub(crate) fn expire(&mut self, now: Time) -> Option<Closed> {
+        if let Some(current) = self.current {
+            self.trust.tend(now, current.silence(now), self.patience);
+            if self.current_ends_at() <= now {
+                let mut closed = self.close_current(now, current.attempt);
+                closed.end = (!current.is_proven()).then_some(AttemptEnd::Silent);
+                if current.is_proven() && self.current.is_none() {
+                    self.retry_at = now;
+                }
+                return Some(closed);
             }
-            _ => Ways { direct: None, relayed: relay },
         }
+        let next = self.next.take_if(|next| next.ends().0 <= now)?;
+        self.pause(now);
+        Some(Closed { attempt: next.number, end: Some(next.ends().1), was_last: false })
     }
 
-    pub(crate) fn path(&self, now: Time, relay: bool) -> Path {
-        match self.direct {
-            Direct::Open { heard, proven: true, .. } if heard + DOUBT_AFTER > now => Path::Direct,
-            _ if relay => Path::Relayed,
-            _ => Path::None,
-        }
+    fn current_ends_at(&self) -> Time {
+        self.current.map_or(Time::FAR, |current| {
+            if current.is_proven() {
+                current.silent_at(self.patience.abandon)
+            } else {
+                current.opened + PROVE_WITHIN
+            }
+        })
     }
 
-    pub(crate) fn timeout(&self) -> Time {
-        match self.direct {
-            Direct::Idle { retry_at } => retry_at,
-            Direct::Opening { .. } => Time::FAR,
-            Direct::Open { heard, .. } => heard + DEAD_AFTER,
-        }
+    /// Every connection that there is, for who is done with all of them.
+    pub(crate) fn end(&mut self, end: AttemptEnd) -> impl Iterator<Item = Closed> + use<> {
+        let current =
+            self.current.take().map(|open| Closed { attempt: open.attempt, end: None, was_last: true });
+        let next = self.supersede().map(|next| Closed { end: next.end.map(|_| end), ..next });
+        current.into_iter().chain(next)
+    }
+
+    /// Whether the current connection is the way: it was heard, and not too long ago.
+    pub(crate) fn is_up(&self, now: Time) -> bool {
+        self.current.is_some_and(|current| {
+            current.is_proven() && self.trust.is_up() && current.silence(now) < self.patience.fall
+        })
+    }
+
+    /// Whether it is so good that no other way is needed. With `is_quick` an unusual silence is enough for doubt.
+    pub(crate) fn is_enough(&self, now: Time, is_quick: bool) -> bool {
+        self.is_up(now) && !self.is_doubted(now, is_quick)
+    }
+
+    /// Whether something was heard on the current connection and it has not fallen silent.
+    pub(crate) fn is_alive(&self, now: Time) -> bool {
+        self.current.is_some_and(|current| current.is_proven() && current.silence(now) < self.patience.fall)
+    }
+
+    /// Whether something was heard on the current connection, too long ago.
+    pub(crate) fn has_fallen(&self, now: Time) -> bool {
+        self.current.is_some_and(|current| current.is_proven()) && !self.is_alive(now)
+    }
+
+    /// Whether the current connection was the way when it was looked at last.
+    pub(crate) const fn was_up(&self) -> bool {
+        self.current.is_some() && self.trust.is_up()
+    }
+
+    /// Whether the other end owes us anything on the current connection.
+    pub(crate) fn expects(&self) -> bool {
+        self.current.is_some_and(|current| current.expects)
+    }
+
+    /// When something was heard on the current connection last.
+    pub(crate) fn heard(&self) -> Option<Time> {
+        self.current?.proven
+    }
+
+    /// The connections that a packet goes on: the current one, and the one that shall prove itself.
+    pub(crate) fn carriers(&self) -> impl Iterator<Item = u32> + use<> {
+        let next = self.next.filter(|next| next.open.is_some());
+        self.current().into_iter().chain(next.map(|next| next.number))
+    }
+
+    /// When something of this is due by itself: offers, if this end may make any, by whether it is the lower id; complaints,
+    /// if there is a way for them, by whether they are to be quick.
+    pub(crate) fn timeout(&self, offers: Option<bool>, complaints: Option<bool>) -> Time {
+        let next = self.next.map_or(Time::FAR, |next| next.ends().0);
+        let falls = match self.current {
+            Some(current) if self.trust.is_up() && current.is_proven() => {
+                current.silent_at(self.patience.fall)
+            }
+            _ => Time::FAR,
+        };
+        let complaint = complaints.map_or(Time::FAR, |is_quick| self.complaint_at(is_quick));
+        let offer = offers.map_or(Time::FAR, |is_lower| self.offer_at(is_lower));
+        [self.current_ends_at(), next, falls, complaint, offer].into_iter().min().unwrap_or(Time::FAR)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    fn at(ms: u64) -> Time {
-        Time::from_micros(ms * 1_000)
-    }
-
-    #[test]
-    fn a_direct_path_takes_over_when_proven_and_yields_when_silent() {
-        let mut path = PathState::new(at(0));
-        assert_eq!(path.ways(at(0), true), Ways { direct: None, relayed: true });
-        path.on_opening(1, true);
-        path.on_opened(at(10), 1);
-        assert_eq!(path.ways(at(11), true), Ways { direct: Some(1), relayed: true });
-        assert!(path.on_heard(at(20), 1));
-        assert_eq!(path.ways(at(21), true), Ways { direct: Some(1), relayed: false });
-        assert_eq!(path.path(at(21), true), Path::Direct);
-        assert_eq!(path.ways(at(721), true), Ways { direct: Some(1), relayed: true });
-        assert_eq!(path.path(at(721), true), Path::Relayed);
-        assert_eq!(path.path(at(721), false), Path::None);
-        assert_eq!(path.dead_attempt(at(3_020)), Some(1));
-    }
-
-    #[test]
-    fn events_of_a_replaced_attempt_change_nothing() {
-        let mut path = PathState::new(at(0));
-        path.on_opening(1, true);
-        path.on_opening(2, false);
-        path.on_opened(at(1), 1);
-        assert_eq!(path.opening(2), Some(false));
-        assert!(!path.on_closed(at(1), 1));
-        path.on_opened(at(2), 2);
-        assert!(!path.on_heard(at(3), 1));
-        assert!(path.on_heard(at(3), 2));
-    }
-
-    #[test]
-    fn failed_attempts_are_repeated_less_and_less_often() {
-        let mut path = PathState::new(at(0));
-        let mut waits = Vec::new();
-        for attempt in 1..8 {
-            path.on_opening(attempt, true);
-            assert!(path.on_closed(at(0), attempt));
-            waits.push(path.timeout().as_micros() / 1_000_000);
-        }
-        assert_eq!(waits, [3, 6, 12, 24, 48, 48, 48]);
-    }
-
-    #[test]
-    fn a_pause_can_be_ended_and_an_attempt_under_way_is_left_alone() {
-        let mut path = PathState::new(at(0));
-        path.on_opening(1, true);
-        path.on_closed(at(0), 1);
-        assert!(!path.wants_offer(at(1)));
-        path.hurry(at(1));
-        assert!(path.wants_offer(at(1)));
-        path.on_opening(2, true);
-        path.hurry(at(2));
-        assert_eq!(path.attempt(), Some(2));
-    }
-}
+mod tests;

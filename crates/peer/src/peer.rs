@@ -1,6 +1,8 @@
 //! The peer itself: what a driver calls, and what it is asked to do.
 
+mod ferry;
 mod relay;
+mod route;
 mod signals;
 
 use std::collections::VecDeque;
@@ -11,7 +13,8 @@ use samovar_wire::control::Standing;
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SortedMap, Term, Ticket, Time, Warrant};
 
-use crate::path::{Path, PathState};
+use crate::path::{AttemptEnd, Path, PathState};
+use ferry::Ferry;
 
 /// Paths that may be held at a time: every member and a few that are about to be.
 const PATHS_MAX: usize = 48;
@@ -23,12 +26,12 @@ const HANDS_OVER_WITHIN: Duration = Duration::from_millis(500);
 /// Which paths a peer may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PathPolicy {
-    /// Relayed at once, direct when it can be.
+    /// Relayed at once, direct when it can be; relayed over data channels in between.
     #[default]
     Auto,
     /// Direct only: nothing is forwarded by the relay.
     Direct,
-    /// Relayed only.
+    /// Relayed only, over data channels or the WebSocket.
     Relayed,
 }
 
@@ -63,9 +66,9 @@ pub struct PeerConfig {
 pub enum Transmit {
     /// One binary message on the WebSocket to the relay.
     Relay(Vec<u8>),
-    /// On a data channel of a direct connection.
+    /// On a data channel of a connection.
     Direct {
-        /// The receiver.
+        /// The other end: the receiver, or the relay by [`PeerId::RELAY`].
         peer: PeerId,
         /// Which connection.
         attempt: u32,
@@ -85,7 +88,7 @@ pub enum Buffer {
     Direct(ConnectionKey),
 }
 
-/// Names one attempt at a direct connection with a peer: how a driver keeps its connections apart.
+/// Names one attempt at a connection with a peer, or with the relay by [`PeerId::RELAY`]: how a driver keeps its connections apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnectionKey {
     /// The other end.
@@ -103,7 +106,7 @@ pub enum Request {
     CloseRelay,
     /// Create a connection with both channels and an offer; answer with `handle_local_description`.
     Offer {
-        /// To whom.
+        /// To whom; to the relay by [`PeerId::RELAY`].
         peer: PeerId,
         /// The connection's name from now on.
         attempt: u32,
@@ -166,6 +169,9 @@ pub enum PeerEvent {
     RelayDraining(Duration),
     /// The path to a peer changed.
     PathChanged(PeerId, Path),
+    /// An attempt at a connection, with a peer or with the relay by [`PeerId::RELAY`], has ended: every [`Request::Offer`]
+    /// and [`Request::Answer`] is followed by one of these.
+    AttemptEnded(ConnectionKey, AttemptEnd),
     /// From the session.
     Session(Event),
 }
@@ -179,6 +185,7 @@ pub struct Peer {
     session: Option<Session>,
     code: Option<GameCode>,
     paths: SortedMap<PeerId, PathState>,
+    ferry: Ferry,
     shown_paths: SortedMap<PeerId, Path>,
     last_attempt: u32,
     shown_warrant: Option<Warrant>,
@@ -192,6 +199,8 @@ pub struct Peer {
     requests: VecDeque<Request>,
     events: VecDeque<PeerEvent>,
     over: bool,
+    /// When the network changed last, as the driver says.
+    moved: Option<Time>,
     /// When a host that is to leave does so although nobody has succeeded it.
     leaves_at: Time,
     /// It lives by another topology than its own: that of the game.
@@ -214,6 +223,7 @@ impl Peer {
             session: None,
             code: None,
             paths: SortedMap::new(),
+            ferry: Ferry::new(now),
             shown_paths: SortedMap::new(),
             last_attempt: 0,
             shown_warrant: None,
@@ -225,6 +235,7 @@ impl Peer {
             requests: VecDeque::new(),
             events: VecDeque::new(),
             over: false,
+            moved: None,
             leaves_at: Time::FAR,
             settled: None,
         };
@@ -277,10 +288,13 @@ impl Peer {
     /// How packets reach a peer now.
     #[must_use]
     pub fn path(&self, now: Time, peer: PeerId) -> Path {
-        let relay = self.may_relay();
-        self.paths
-            .get(&peer)
-            .map_or(if relay { Path::Relayed } else { Path::None }, |path| path.path(now, relay))
+        let is_direct = self.paths.get(&peer).is_some_and(|path| path.is_up(now));
+        match (is_direct, self.may_relay()) {
+            (true, _) => Path::Direct,
+            (false, true) if self.ferry.path.is_up(now) => Path::RelayedUdp,
+            (false, true) => Path::Relayed,
+            (false, false) => Path::None,
+        }
     }
 
     /// What went over all paths since the start.
@@ -309,11 +323,7 @@ impl Peer {
         if self.leaves_at != Time::FAR && (is_succeeded || self.leaves_at <= now) {
             self.leave_at_once(now);
         }
-        let dead = self.paths.iter().filter_map(|(&peer, path)| Some((peer, path.dead_attempt(now)?)));
-        for (peer, attempt) in dead.collect::<Vec<_>>() {
-            self.requests.push_back(Request::CloseDirect { peer, attempt });
-            self.handle_direct_closed(now, peer, attempt);
-        }
+        self.expire_paths(now);
         self.drive(now);
     }
 
@@ -322,12 +332,13 @@ impl Peer {
     pub fn poll_timeout(&self) -> Option<Time> {
         let session = self.session.as_ref().and_then(Session::poll_timeout);
         let offers = self.offers_now();
+        let complains = self.may_relay().then(|| self.ferry.path.was_up());
         let path = |(&peer, path): (&PeerId, &PathState)| {
-            let idle = path.attempt().is_none();
-            if idle && !(offers && self.offers_to(peer)) { Time::FAR } else { path.timeout() }
+            path.timeout(offers.then(|| self.is_offerer(peer)).flatten(), complains)
         };
         let paths = self.paths.iter().map(path).min();
-        [session, self.client.poll_timeout(), paths, Some(self.leaves_at)]
+        let ferry = Some(self.ferry.timeout(self.offers_to_relay()));
+        [session, self.client.poll_timeout(), paths, ferry, Some(self.leaves_at)]
             .into_iter()
             .flatten()
             .min()
@@ -383,11 +394,10 @@ impl Peer {
         self.route_session(now);
         self.client.leave(now);
         // What the session said last goes out before the connections it goes over are closed.
-        for (peer, path) in core::mem::take(&mut self.paths) {
-            if let Some(attempt) = path.attempt() {
-                self.requests.push_back(Request::CloseDirect { peer, attempt });
-            }
+        for (peer, mut path) in core::mem::take(&mut self.paths) {
+            path.end(AttemptEnd::Gone).for_each(|closed| self.give_up(peer, closed));
         }
+        self.end_ferry(AttemptEnd::Gone);
         self.drive(now);
     }
 
@@ -402,6 +412,7 @@ impl Peer {
         self.drain_client(now);
         self.drain_session(now);
         if !self.over {
+            self.tend_ferry(now);
             self.tend_paths(now);
             self.tell_standing(now);
         }
@@ -415,79 +426,6 @@ impl Peer {
         let standing = Standing { visible: self.is_visible, reach: direct.min(31) as u8 };
         if let Some(session) = self.session.as_mut().filter(|session| session.is_member()) {
             session.set_standing(now, standing);
-        }
-    }
-
-    /// Tells what a driver's buffer still holds of what it was given before: bytes for a connection, or for the
-    /// relay's WebSocket. To be called before sending more; links hold back while it is too much. Of a connection that
-    /// is not the newest nothing is believed.
-    pub fn handle_backlog(&mut self, now: Time, buffer: Buffer, bytes: usize) {
-        let bytes = bytes as u64;
-        let known = match buffer {
-            Buffer::Relay => &mut self.relay_backlog,
-            Buffer::Direct(ConnectionKey { peer, attempt }) => {
-                let path = self.paths.get_mut(&peer).filter(|path| path.attempt() == Some(attempt));
-                let Some(path) = path else { return };
-                &mut path.backlog
-            }
-        };
-        if core::mem::replace(known, bytes) == 0 && bytes == 0 {
-            return;
-        }
-        self.settled = None;
-        let relay = self.may_relay();
-        let Some(session) = &mut self.session else { return };
-        // Of the relay's buffer each link has its share.
-        let relayed = self.paths.values().filter(|path| path.ways(now, relay).relayed).count().max(1);
-        let relay_backlog = self.relay_backlog / relayed as u64;
-        for (&peer, path) in &self.paths {
-            let ways = path.ways(now, relay);
-            let backlog = match (ways.direct.is_some(), ways.relayed, buffer) {
-                // In doubt the shorter queue counts: that of a path that died never drains.
-                (true, true, _) => path.backlog.min(relay_backlog),
-                (true, false, Buffer::Direct(key)) if key.peer == peer => path.backlog,
-                (false, true, Buffer::Relay) => relay_backlog,
-                _ => continue,
-            };
-            session.handle_backlog(now, peer, backlog);
-        }
-    }
-
-    /// Tells the session which paths lose nothing: those that are the relay's WebSocket and no other.
-    fn note_losses(&mut self, now: Time) {
-        let relay = self.may_relay();
-        let Some(session) = &mut self.session else { return };
-        for (&peer, path) in &self.paths {
-            let ways = path.ways(now, relay);
-            session.set_lossless(now, peer, ways.relayed && ways.direct.is_none());
-        }
-    }
-
-    /// Gives each packet of the session its ways.
-    fn route_session(&mut self, now: Time) {
-        let relay = self.may_relay();
-        self.note_losses(now);
-        while self.transmits.len() < QUEUE_MAX {
-            let Some(out) = self.session.as_mut().and_then(|session| session.poll_transmit(now)) else {
-                break;
-            };
-            let path = self.paths.get(&out.to);
-            let mut ways = path.unwrap_or(&PathState::new(now)).ways(now, relay);
-            if out.mode == Mode::Reliable && ways.relayed {
-                // Bulk is no good twice: the sure way only.
-                ways.direct = None;
-            }
-            if ways.relayed
-                && let Some(bytes) = self.client.forward(out.to, out.mode, &out.bytes)
-            {
-                self.count_out(&bytes);
-                self.transmits.push_back(Transmit::Relay(bytes));
-            }
-            if let Some(attempt) = ways.direct {
-                self.count_out(&out.bytes);
-                let direct = Transmit::Direct { peer: out.to, attempt, mode: out.mode, bytes: out.bytes };
-                self.transmits.push_back(direct);
-            }
         }
     }
 

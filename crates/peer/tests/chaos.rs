@@ -24,7 +24,7 @@ struct Chaos {
 
 impl Chaos {
     fn new(seed: u8) -> Self {
-        let mut world = World::new(seed);
+        let mut world = if seed.is_multiple_of(2) { World::new(seed) } else { World::with_endpoint(seed) };
         world.create("TEA");
         world.run(150);
         world.join("TEA");

@@ -50,15 +50,15 @@ fn members_start_relayed_and_move_to_direct_paths() {
 
 #[test]
 fn without_udp_everything_is_relayed() {
-    let mut world = World::new(2);
-    world.udp = false;
+    let mut world = World::with_endpoint(2);
+    (world.udp, world.endpoint.udp) = (false, false);
     let mut processes = vec![world.create("TEA")];
     world.run(300);
     processes.push(world.join("TEA"));
     world.run(2_000);
     move_something(&mut world, &processes);
     world.assert_converged();
-    assert_eq!(world.direct_packets, 0);
+    assert_eq!((world.direct_packets, world.endpoint.packets), (0, 0));
 }
 
 #[test]

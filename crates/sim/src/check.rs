@@ -45,6 +45,8 @@ pub enum Promise {
     Timers,
     /// A ticket opens a seat once.
     Tickets,
+    /// No step from one path to another leaves a hole, and in the end everybody is on the best one.
+    Paths,
     /// Nothing panics.
     Panic,
     /// The game's own.
@@ -68,6 +70,7 @@ impl Promise {
             Self::NoBlame => "no-blame",
             Self::Timers => "timers",
             Self::Tickets => "tickets",
+            Self::Paths => "paths",
             Self::Panic => "panic",
             Self::Game => "game",
         }

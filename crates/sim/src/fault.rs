@@ -160,6 +160,18 @@ pub enum Fault {
         /// How long.
         lasts: Duration,
     },
+    /// No datagram reaches anybody: neither direct connections nor data channels to the relay can be opened or used.
+    NoUdp {
+        /// How long.
+        lasts: Duration,
+    },
+    /// Players are behind another address from now on: nothing that they opened before carries any more.
+    Move {
+        /// Whose.
+        who: Who,
+        /// Whether their machines notice, as they do when they change their network, and not when a router forgot them.
+        is_told: bool,
+    },
     /// Somebody starts a process with the ticket that a player had before its present one.
     OldTicket {
         /// Whose.
@@ -189,6 +201,9 @@ impl Fault {
             Self::Storm { .. } => "storm",
             Self::Clog { .. } => "clog",
             Self::NoDirect { .. } => "no-direct",
+            Self::NoUdp { .. } => "no-udp",
+            Self::Move { is_told: true, .. } => "new-network",
+            Self::Move { .. } => "nat-rebind",
             Self::OldTicket { .. } => "old-ticket",
         }
     }

@@ -27,6 +27,12 @@ pub struct Plan {
     pub drift: u64,
     /// Whether direct connections can be opened at all.
     pub has_direct: bool,
+    /// Whether the relay answers offers of data channels.
+    pub has_endpoint: bool,
+    /// Whether everybody shall be on the best path that there is when all is well again.
+    pub climbs: bool,
+    /// How long nothing may be heard of a member whose process runs.
+    pub silence_max: Option<Duration>,
     /// Percent of the stated bound that the memory of a peer may reach.
     pub memory: usize,
     /// Whether what happens is one failure at a time, so that nothing accepted may be lost.
@@ -53,6 +59,9 @@ impl Plan {
             disk: Duration::from_millis(2),
             drift: 50,
             has_direct: true,
+            has_endpoint: true,
+            climbs: false,
+            silence_max: None,
             memory: 100,
             is_single: false,
             rules: Rules::default(),

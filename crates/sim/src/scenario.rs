@@ -5,6 +5,7 @@ mod crashes;
 mod joins;
 mod orders;
 mod partitions;
+mod paths;
 mod recoveries;
 mod relays;
 mod sleepers;
@@ -102,6 +103,15 @@ pub const SCENARIOS: &[Scenario] = &[
         relays::stale_host,
     ),
     scenario("old-ticket-replayed", "somebody shows a ticket that was used", joins::old_ticket),
+    scenario("path-upgrade", "datagrams get through in mid-game, first to the relay", paths::upgrade),
+    scenario("path-downgrade", "paths fail one after another, also in one direction only", paths::downgrade),
+    scenario("udp-blocked", "no datagrams at all, while hosts go", paths::udp_blocked),
+    scenario("nat-rebind", "players are behind another address in mid-game", paths::nat_rebind),
+    scenario(
+        "relay-gone-while-relayed",
+        "the relay goes while packets go through it",
+        paths::relay_gone_while_relayed,
+    ),
     scenario(
         "sequencer-crash",
         "everybody speaks in every order when the host ends, and the next one",
@@ -134,6 +144,7 @@ fn some_plan(seed: u64, players: u64) -> (Plan, Dice) {
     plan.disk = dice.millis(1, 20);
     plan.drift = dice.below(300);
     plan.has_direct = dice.chance(0.9);
+    plan.has_endpoint = seed.is_multiple_of(2);
     plan.rules.backups = if dice.chance(0.25) { 2 } else { 1 };
     (plan, dice)
 }

@@ -5,6 +5,7 @@
 
 mod direct;
 mod faults;
+mod ferry;
 mod judge;
 mod process;
 mod relay;
@@ -27,6 +28,7 @@ use crate::plan::Plan;
 use crate::queue::Queue;
 use crate::trace::Trace;
 pub(crate) use faults::Ending;
+use ferry::Ferry;
 use process::Process;
 use relay::Relay;
 use sockets::Socket;
@@ -45,12 +47,16 @@ const CODE: &str = "SIM";
 enum Event {
     Wake(ProcessId),
     Packet { to: ProcessId, attempt: u32, mode: Mode, bytes: Vec<u8> },
+    FerryOpened(ConnId, u32),
+    ToFerry { conn: ConnId, attempt: u32, mode: Mode, bytes: Vec<u8> },
+    FerryClosed(ConnId, u32),
     Described { process: ProcessId, peer: PeerId, attempt: u32, text: String },
     DirectOpened { process: ProcessId, attempt: u32 },
     DirectClosed { process: ProcessId, attempt: u32 },
     SocketAccepted(ConnId),
     SocketOpened(ConnId),
     SocketLost(ConnId),
+    SocketReset(ConnId),
     ToRelay(ConnId, Vec<u8>),
     FromRelay(ConnId, Vec<u8>),
     HungUp(ConnId),
@@ -119,6 +125,10 @@ pub(crate) struct World<G> {
     /// Players whose direct paths carry so little.
     clogs: SortedMap<usize, u64>,
     has_direct: bool,
+    /// Whether datagrams get through anywhere.
+    has_udp: bool,
+    /// The relay's ends of data channels, by the sockets of their members.
+    ferries: SortedMap<ConnId, Ferry>,
     /// When something was wrong with the relay last, and with the network.
     relay_disturbed: Time,
     network_disturbed: Time,
@@ -160,6 +170,8 @@ impl<G: Game> World<G> {
             storm: None,
             clogs: SortedMap::new(),
             has_direct,
+            has_udp: true,
+            ferries: SortedMap::new(),
             relay_disturbed: Time::ZERO,
             network_disturbed: Time::ZERO,
             game,
@@ -213,6 +225,9 @@ impl<G: Game> World<G> {
         match event {
             Event::Wake(process) => self.on_wake(process),
             Event::Packet { to, attempt, mode, bytes } => self.on_packet(to, attempt, mode, bytes),
+            Event::FerryOpened(conn, attempt) => self.on_ferry_opened(conn, attempt),
+            Event::ToFerry { conn, attempt, mode, bytes } => self.on_to_ferry(conn, attempt, mode, bytes),
+            Event::FerryClosed(conn, attempt) => self.on_ferry_closed(conn, attempt),
             Event::Described { process, peer, attempt, text } => {
                 self.on_described(process, peer, attempt, text)
             }
@@ -221,6 +236,7 @@ impl<G: Game> World<G> {
             Event::SocketAccepted(conn) => self.on_socket_accepted(conn),
             Event::SocketOpened(conn) => self.on_socket_opened(conn),
             Event::SocketLost(conn) => self.on_socket_lost(conn),
+            Event::SocketReset(conn) => self.on_socket_reset(conn),
             Event::ToRelay(conn, bytes) => self.on_to_relay(conn, &bytes),
             Event::FromRelay(conn, bytes) => self.on_from_relay(conn, bytes),
             Event::HungUp(conn) => self.on_hung_up(conn),

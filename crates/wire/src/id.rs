@@ -9,6 +9,12 @@ use bincode::{Decode, Encode};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct PeerId(pub u32);
 
+impl PeerId {
+    /// The relay, where a message names the other end of a way that may be a peer's, too. Nobody's id: the relay draws
+    /// none that is zero.
+    pub const RELAY: Self = Self(0);
+}
+
 impl fmt::Display for PeerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:08x}", self.0)

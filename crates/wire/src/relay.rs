@@ -1,6 +1,10 @@
 //! What a peer and the relay say to each other over the WebSocket (PROTOCOL §5).
 
+mod addressed;
+
 use bincode::{Decode, Encode};
+
+pub use addressed::{ADDRESS_HEADER, Addressed};
 
 use crate::control::{Message, decode, encode};
 use crate::id::is_clean_name;
@@ -89,7 +93,7 @@ pub enum ToRelay {
     Enter(Enter),
     /// Claims the next witnessed term for a member: the host is missed, or says so itself (PROTOCOL §5.5).
     Claim(Term, PeerId),
-    /// For another member: how to reach the sender directly.
+    /// For another member, or for the relay itself by [`PeerId::RELAY`]: how to reach the sender by data channels.
     Signal(PeerId, Signal),
     /// Answers a probe.
     Alive(u64),
@@ -126,7 +130,7 @@ pub enum Purpose {
     Resume(GameCode, PeerPass, Warrant),
 }
 
-/// How to reach a peer directly. The relay passes it on and does not read it.
+/// How to reach a peer, or the relay, by data channels. What is for a peer the relay passes on and does not read.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Signal {
     /// A session description that opens a connection; `attempt` pairs it with its answer.
@@ -155,7 +159,7 @@ pub enum FromRelay {
     Entered(Entered),
     /// Answers [`Enter`]; the connection closes behind it.
     Refused(Refusal),
-    /// From another member.
+    /// From another member, or from the relay itself by [`PeerId::RELAY`].
     Signal(PeerId, Signal),
     /// A term has a host: to the claimant, and to every member connected.
     Issued(Warrant),
@@ -171,6 +175,9 @@ pub enum FromRelay {
     Draining(u16),
     /// The host's connection closed: whoever misses the host, too, lives under this warrant. It counts for nothing before.
     Successor(Warrant),
+    /// Offers to [`PeerId::RELAY`] are answered: packets can take data channels to the relay. Sent once, behind
+    /// [`FromRelay::Entered`].
+    Reachable,
 }
 
 /// You are in the game as far as the relay is concerned; the host admits.

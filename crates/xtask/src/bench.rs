@@ -8,11 +8,21 @@ use crate::repo::Repo;
 /// The name that stands for the micro-benchmarks, which criterion runs.
 const MICRO: &str = "micro";
 
+/// The name that stands for the relay under load, which is a bench of the relay's own.
+const RELAY: &str = "relay";
+
 /// Builds the benches in release and runs them; the arguments go to the runner as they are.
 ///
 /// # Errors
 /// When they do not compile or the runner does not know an argument.
 pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
+    if let [first, rest @ ..] = arguments
+        && first == RELAY
+    {
+        let mut command = repo.cargo("bench");
+        command.args(["--quiet", "--package", "samovar-relay", "--bench", "load", "--"]);
+        return process::run(command.args(rest));
+    }
     let manifest = manifest(repo);
     // Beside the game's own builds: what the peers depend on shares nothing with it.
     let target = repo.target.join("bench");

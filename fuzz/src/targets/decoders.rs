@@ -1,5 +1,6 @@
 //! Every decoder: no bytes make it panic or allocate without bound, and what it accepts comes back as it went.
 
+use samovar_directory::description::{Local, Offer};
 use samovar_duel::cube::Launch;
 use samovar_duel::phase::Phase;
 use samovar_duel::scores::{Row, Scoreboard};
@@ -15,11 +16,11 @@ use samovar_wire::link_frame::{BulkChunk, PacketHeader};
 use samovar_wire::object::{
     Announcement, Deaths, Destroy, FrameHead, MessageKind, Update, encode_announcement,
 };
-use samovar_wire::relay::{FromRelay, RelayFrame, ToRelay};
+use samovar_wire::relay::{Addressed, FromRelay, RelayFrame, ToRelay};
 use samovar_wire::sight::{Focus, Sight};
 use samovar_wire::via::{Passed, Via};
 use samovar_wire::view::{SeatRecord, ViewHeader};
-use samovar_wire::{PeerId, PeerPass, Reader, SessionId, Signature, Term, Time, Warrant, Writer};
+use samovar_wire::{Mode, PeerId, PeerPass, Reader, SessionId, Signature, Term, Time, Warrant, Writer};
 
 pub(super) fn packets(bytes: &[u8]) {
     let Ok((header, mut frames)) = PacketHeader::decode(bytes) else { return };
@@ -196,6 +197,33 @@ pub(super) fn view(bytes: &[u8]) {
         assert_eq!(same.as_ref(), Ok(&view));
         assert!(view.members().count() <= 48);
     }
+}
+
+/// What comes on data channels to the relay, and is passed on with another peer in front.
+pub(super) fn addressed(bytes: &[u8]) {
+    let mut passed_on = bytes.to_vec();
+    Addressed::readdress(&mut passed_on, PeerId(7));
+    for mode in [Mode::Unreliable, Mode::Reliable] {
+        let Ok(read) = Addressed::decode(mode, bytes) else { continue };
+        assert_eq!(read.encode(), bytes);
+        let expected = Addressed { peer: PeerId(7), ..read };
+        assert_eq!(Addressed::decode(mode, &passed_on), Ok(expected));
+    }
+}
+
+/// Offers of data channels to the relay: what is taken from one is what it may be, and nothing else of it is in the answer.
+pub(super) fn description(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(offer) = Offer::parse(&text) else { return };
+    let is_credential =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte));
+    assert!(is_credential(&offer.ufrag) && is_credential(&offer.password));
+    let address = ([192, 0, 2, 1], 8080).into();
+    let local =
+        Local { session: 1, ufrag: "relay", password: "pass", fingerprint: &[0; 32], addresses: &[address] };
+    let answer = offer.answer(local);
+    assert_eq!(answer.lines().count(), 17, "{answer}");
+    assert!(answer.len() < 1_024);
 }
 
 pub(super) fn relay(bytes: &[u8]) {

@@ -56,7 +56,7 @@ async fn what_robots_send_each_other_is_counted() {
     let mut bots = Bots::start(&relay, "relayed");
     tokio::task::block_in_place(|| bots.until(|status| has_link(status, "relayed")));
     relay.metric_becomes("samovar_members{path=\"websocket\"}", |members| members == 2.0).await;
-    let forwarded = "samovar_packets_total{direction=\"out\",kind=\"packet\"}";
+    let forwarded = "samovar_packets_total{path=\"websocket\",direction=\"out\",kind=\"packet\"}";
     let before = relay.metric(forwarded).await;
     relay.metric_becomes(forwarded, |count| count > before + 100.0).await;
     assert!(relay.metric("samovar_forward_seconds_count").await > 100.0);
@@ -84,4 +84,15 @@ async fn a_duel_over_direct_links_goes_on_when_the_relay_has_drained() {
         assert!(has_link(&later, "direct"), "{later}");
         assert_eq!((&later["host"], later["members"].as_array().map(Vec::len)), (&host, Some(2)), "{later}");
     });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn robots_that_may_not_link_directly_meet_at_the_udp_port() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start_with(data.path(), &["--udp", "127.0.0.1:0"]);
+    let _bots = Bots::start(&relay, "relayed");
+    relay.metric_becomes("samovar_members{path=\"webrtc\"}", |members| members == 2.0).await;
+    let sent = "samovar_packets_total{path=\"webrtc\",direction=\"out\",kind=\"packet\"}";
+    let before = relay.metric(sent).await;
+    relay.metric_becomes(sent, |now| now > before + 20.0).await;
 }

@@ -210,10 +210,12 @@ async fn a_member_that_sends_a_hundred_times_its_limit_harms_nobody_else() {
         }
     });
     sleep(Duration::from_millis(500)).await;
-    let before = relay.metric("samovar_packets_total{direction=\"in\",kind=\"packet\"}").await;
+    let before =
+        relay.metric("samovar_packets_total{path=\"websocket\",direction=\"in\",kind=\"packet\"}").await;
     let start = Instant::now();
     let stormy = latencies(&mut ann, &mut bob, bob_is, 400).await;
-    let after = relay.metric("samovar_packets_total{direction=\"in\",kind=\"packet\"}").await;
+    let after =
+        relay.metric("samovar_packets_total{path=\"websocket\",direction=\"in\",kind=\"packet\"}").await;
     let seconds = start.elapsed().as_secs_f64();
     let p99 = |sorted: &[Duration]| sorted[sorted.len() * 99 / 100];
     println!(

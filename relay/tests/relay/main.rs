@@ -1,9 +1,12 @@
 //! The relay as a process, over real sockets on the loopback interface.
 
 mod bots;
+mod caller;
+mod channels;
 mod drain;
 mod forward;
 mod guide;
+mod herd;
 
 mod limits;
 mod metrics;
@@ -11,5 +14,6 @@ mod page;
 mod peer;
 mod process;
 mod settings;
+mod siege;
 mod start;
 mod terms;

@@ -33,8 +33,16 @@ async fn members_packets_and_bytes_are_counted_as_they_come_and_go() {
         ("direction=\"in\",kind=\"bulk\"", 1.0, 1_006.0),
         ("direction=\"out\",kind=\"bulk\"", 1.0, 1_006.0),
     ] {
-        assert_eq!(relay.metric(&format!("samovar_packets_total{{{labels}}}")).await, packets, "{labels}");
-        assert_eq!(relay.metric(&format!("samovar_bytes_total{{{labels}}}")).await, bytes, "{labels}");
+        assert_eq!(
+            relay.metric(&format!("samovar_packets_total{{path=\"websocket\",{labels}}}")).await,
+            packets,
+            "{labels}"
+        );
+        assert_eq!(
+            relay.metric(&format!("samovar_bytes_total{{path=\"websocket\",{labels}}}")).await,
+            bytes,
+            "{labels}"
+        );
     }
     assert_eq!(relay.metric("samovar_forward_seconds_count").await, 101.0);
     assert!(relay.metric("samovar_forward_seconds_sum").await > 0.0);

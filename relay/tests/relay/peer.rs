@@ -17,7 +17,7 @@ use crate::process::RelayProcess;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What comes from the relay, its pulse left out.
+/// What comes from the relay, its pulse and its probes left out.
 #[derive(Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, and patterns cannot look into a box")]
 pub(crate) enum Heard {
@@ -96,7 +96,7 @@ impl Peer {
             match self.socket.next().await {
                 Some(Ok(Message::Binary(bytes))) => match RelayFrame::decode(&bytes).expect("a frame") {
                     RelayFrame::Control(body) => match FromRelay::decode(body).expect("a message") {
-                        FromRelay::Pulse => {}
+                        FromRelay::Pulse | FromRelay::Probe(_) => {}
                         message => return Heard::Control(message),
                     },
                     RelayFrame::Forward { peer, mode, payload } => {

@@ -50,6 +50,11 @@ impl RelayProcess {
         Self::spawn(&mut command("127.0.0.1:0", data, more))
     }
 
+    /// Starts one where another was.
+    pub(crate) fn start_at(address: &str, data: &Path) -> Self {
+        Self::spawn(&mut command(address, data, &[]))
+    }
+
     /// The same, with a log that can be read when it has ended. It must be short, for nobody reads it meanwhile.
     pub(crate) fn start_logged(data: &Path, more: &[&str]) -> Self {
         Self::spawn(command("127.0.0.1:0", data, more).stderr(Stdio::piped()))
@@ -74,6 +79,11 @@ impl RelayProcess {
         log
     }
 
+    /// Its number among the system's processes.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The next line that it prints.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
@@ -95,7 +105,7 @@ impl RelayProcess {
 
     /// Sends it a signal, by the name that `kill` knows.
     pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
+        let id = self.id().to_string();
         let sent = Command::new("kill").args([&format!("-{name}"), &id]).status();
         assert!(sent.expect("kill").success());
     }

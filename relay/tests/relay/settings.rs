@@ -46,6 +46,27 @@ fn flags_count_before_the_environment_and_that_before_the_file() {
 }
 
 #[test]
+fn others_must_be_told_where_the_udp_port_is_reached() {
+    let check = |text: &str| check(&format!("data = \"d\"\n{text}"), &[], &[]);
+    for bad in [
+        "udp = \"0.0.0.0:8080\"",
+        "udp = \"[::]:8080\"",
+        "public-address = [\"203.0.113.5\"]",
+        "udp = \"0.0.0.0:8080\"\npublic-address = [\"203.0.113.5\", \"203.0.113.6\"]",
+        "udp = \"0.0.0.0:8080\"\npublic-address = [\"0.0.0.0\"]",
+    ] {
+        let said = check(bad).expect_err(bad);
+        assert!(said.contains("--public-address") && said.contains("--udp"), "{said}");
+    }
+    for good in [
+        "udp = \"203.0.113.5:8080\"",
+        "udp = \"[::]:8080\"\npublic-address = [\"203.0.113.5\", \"2001:db8::5\"]",
+    ] {
+        check(good).expect(good);
+    }
+}
+
+#[test]
 fn what_check_prints_says_the_same_again() {
     let flags =
         ["--data", "d", "--origin", "https://tea.example", "--game-packets", "0", "--log-format", "json"];

@@ -269,6 +269,7 @@ fn player_row(
     let other: Option<PeerId> = member.map(|m| m.peer).filter(|&other| other != me);
     let link = other.map(|other| match peer.path(now, other) {
         Path::Direct => LinkKind::Direct,
+        Path::RelayedUdp => LinkKind::RelayedUdp,
         Path::Relayed | Path::None => LinkKind::Relayed,
     });
     let ping = other.and_then(|other| session.round_trip(other));

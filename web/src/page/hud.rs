@@ -64,7 +64,9 @@ pub struct PlayerRow {
 pub enum LinkKind {
     /// From browser to browser.
     Direct,
-    /// Through the relay.
+    /// Over data channels through the relay.
+    RelayedUdp,
+    /// Through the relay's WebSocket.
     Relayed,
 }
 
@@ -317,6 +319,7 @@ fn member_name(member: Option<&PlayerRow>) -> String {
 fn about(player: &PlayerRow) -> String {
     let link = player.link.map(|link| match link {
         LinkKind::Direct => "direct".to_owned(),
+        LinkKind::RelayedUdp => "relayed by UDP".to_owned(),
         LinkKind::Relayed => "relayed".to_owned(),
     });
     let ping = player.ping_ms.map(|ms| format!("{ms} ms"));
@@ -343,7 +346,7 @@ fn summary(hud: &Hud) -> String {
 
 fn links(players: &[PlayerRow]) -> String {
     let count = |kind| players.iter().filter(|player| player.link == Some(kind)).count();
-    match (count(LinkKind::Direct), count(LinkKind::Relayed)) {
+    match (count(LinkKind::Direct), count(LinkKind::RelayedUdp) + count(LinkKind::Relayed)) {
         (0, 0) => "none".to_owned(),
         (direct, 0) => format!("{direct} direct"),
         (0, relayed) => format!("{relayed} relayed"),
@@ -414,7 +417,8 @@ mod tests {
     fn links_are_counted_by_kind() {
         let direct = PlayerRow { link: Some(LinkKind::Direct), ..player("a") };
         let relayed = PlayerRow { link: Some(LinkKind::Relayed), ..player("b") };
-        assert_eq!(links(&[direct.clone(), direct.clone(), relayed.clone()]), "2 direct, 1 relayed");
+        let channels = PlayerRow { link: Some(LinkKind::RelayedUdp), ..player("c") };
+        assert_eq!(links(&[direct.clone(), direct.clone(), relayed, channels]), "2 direct, 2 relayed");
         assert_eq!(links(&[direct]), "1 direct");
         assert_eq!(links(&[player("c")]), "none");
     }

@@ -35,8 +35,10 @@ pub enum ClientEvent {
         /// The packet or chunk.
         payload: Vec<u8>,
     },
-    /// How to reach another member directly.
+    /// How to reach another member, or the relay by [`PeerId::RELAY`], by data channels.
     Signal(PeerId, Signal),
+    /// The relay answers offers of data channels, until the socket closes.
+    Reachable,
     /// A verified warrant, of a higher term than any that this client knew, by `set_warrant` included.
     Issued(Warrant),
     /// The host has lost the relay: a verified warrant to live under as soon as this peer misses it, and not before.

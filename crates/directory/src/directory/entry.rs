@@ -237,6 +237,9 @@ impl Directory {
         if let Some(reserve) = game.and_then(|game| game.reserve) {
             self.send(conn, &FromRelay::Successor(reserve));
         }
+        if self.is_reachable {
+            self.send(conn, &FromRelay::Reachable);
+        }
         self.tell_draining(now, conn);
         // How long its answers take tells how long to wait for one when it is missed as a host.
         let nonce = self.entropy.number();

@@ -1,12 +1,12 @@
 //! What members say to each other and to the relay, and what happens when they go.
 
-use samovar_wire::relay::{FromRelay, Refusal, RelayFrame, ToRelay};
+use samovar_wire::relay::{FromRelay, Refusal, RelayFrame, Signal, ToRelay};
 use samovar_wire::{PeerId, SessionId, Time};
 
 use super::connection::Phase;
 use super::game::Claim;
 use super::timers::Timer;
-use super::{ConnId, Directory, Output};
+use super::{ConnId, Directory, Output, RelayOffer};
 use crate::limits::CODE_KEPT_FOR;
 
 impl Directory {
@@ -26,6 +26,8 @@ impl Directory {
             ToRelay::Signal(to, signal) => {
                 if !self.connections.get_mut(&conn).is_some_and(|connection| connection.takes_signal(now)) {
                     self.refuse(now, conn, Refusal::Misbehaved);
+                } else if to == PeerId::RELAY {
+                    self.on_signal_to_relay(conn, signal);
                 } else if let Some(target) = self.route(conn, to) {
                     self.send(target, &FromRelay::Signal(peer, signal));
                 }
@@ -51,6 +53,12 @@ impl Directory {
         {
             game.named = members;
             self.consider_claims(now, session);
+        }
+    }
+
+    fn on_signal_to_relay(&mut self, conn: ConnId, signal: Signal) {
+        if let (true, Signal::Offer(attempt, description)) = (self.is_reachable, signal) {
+            self.offers.push_back(RelayOffer { conn, attempt, description });
         }
     }
 

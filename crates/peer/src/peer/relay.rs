@@ -6,6 +6,8 @@ use samovar_wire::relay::{Entered, Listing, Purpose, Refusal};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Time};
 
+use crate::path::AttemptEnd;
+
 use super::{PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
 
 /// Tells the parameters of a game in a star from those of the same game in a mesh (PROTOCOL §1.1).
@@ -101,6 +103,7 @@ impl Peer {
                 if let Some(session) = &mut self.session {
                     session.set_relay(now, false);
                 }
+                self.end_ferry(AttemptEnd::Gone);
                 self.push_event(PeerEvent::RelayLost);
             }
             ClientEvent::Restored => {
@@ -121,6 +124,7 @@ impl Peer {
                     session.handle_successor(now, warrant);
                 }
             }
+            ClientEvent::Reachable => self.on_reachable(now),
             ClientEvent::Draining(within) => {
                 self.hurry(now);
                 self.push_event(PeerEvent::RelayDraining(within));
@@ -159,8 +163,15 @@ impl Peer {
         self.push_event(PeerEvent::Entered(entered.code));
     }
 
-    fn on_relayed(&mut self, now: Time, from: PeerId, mode: Mode, payload: &[u8]) {
+    /// Something came over the relay, by its WebSocket or its data channels.
+    pub(super) fn on_relayed(&mut self, now: Time, from: PeerId, mode: Mode, payload: &[u8]) {
         if self.config.paths == PathPolicy::Direct {
+            return;
+        }
+        if payload.is_empty() {
+            if let Some(path) = self.paths.get_mut(&from) {
+                path.on_complaint(now);
+            }
             return;
         }
         self.count_in(payload);

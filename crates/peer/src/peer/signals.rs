@@ -1,19 +1,20 @@
-//! Direct connections: when to try, who offers, what came of it.
+//! Connections: when to try, who offers, what came of it.
 
-use samovar_session::Session;
 use samovar_wire::relay::Signal;
-use samovar_wire::{Mode, PeerId, Time};
+use samovar_wire::{Duration, Mode, PeerId, Time};
 
-use super::{PATHS_MAX, PathPolicy, Peer, PeerEvent, Request};
-use crate::path::{Path, PathState};
+use super::{ConnectionKey, PATHS_MAX, PathPolicy, Peer, PeerEvent, Request};
+use crate::path::{AttemptEnd, Closed, Path, PathState, Patience};
+
+/// A change of network counts once in so long.
+const MOVES_LAST: Duration = Duration::from_millis(500);
 
 impl Peer {
     /// An offer or answer of ours is ready, complete with candidates.
     pub fn handle_local_description(&mut self, now: Time, peer: PeerId, attempt: u32, description: String) {
-        let Some(path) = self.paths.get(&peer) else { return };
-        let signal = match path.opening(attempt) {
-            Some(true) => Signal::Offer(attempt, description),
-            Some(false) => Signal::Answer(path.remote_attempt, description),
+        let signal = match self.path_mut(peer).and_then(|path| path.opening(attempt)) {
+            Some(None) => Signal::Offer(attempt, description),
+            Some(Some(theirs)) => Signal::Answer(theirs, description),
             None => return,
         };
         self.client.signal(now, peer, signal);
@@ -22,20 +23,24 @@ impl Peer {
 
     /// Both channels of a connection are open.
     pub fn handle_direct_opened(&mut self, now: Time, peer: PeerId, attempt: u32) {
-        if let Some(path) = self.paths.get_mut(&peer) {
-            path.on_opened(now, attempt);
+        let is_opened = match peer {
+            PeerId::RELAY => self.ferry.on_opened(now, attempt),
+            _ => self.paths.get_mut(&peer).is_some_and(|path| path.on_opened(now, attempt)),
+        };
+        if is_opened {
+            self.push_event(PeerEvent::AttemptEnded(ConnectionKey { peer, attempt }, AttemptEnd::Opened));
         }
         self.drive(now);
     }
 
     /// A connection is closed or has failed, at any stage.
     pub fn handle_direct_closed(&mut self, now: Time, peer: PeerId, attempt: u32) {
-        if self.paths.get_mut(&peer).is_some_and(|path| path.on_closed(now, attempt))
-            && let Some(session) = &mut self.session
-        {
-            session.handle_path_changed(now, peer);
-            // Whoever closes a page closes its connections.
-            session.handle_hint(now, peer);
+        if let Some(closed) = self.path_mut(peer).and_then(|path| path.on_closed(now, attempt)) {
+            self.tell_end(peer, closed);
+            if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
+                // Whoever closes a page closes its connections.
+                session.handle_hint(now, peer);
+            }
         }
         self.drive(now);
     }
@@ -43,58 +48,75 @@ impl Peer {
     /// Something came on a channel of a connection.
     #[expect(clippy::too_many_arguments, reason = "plain values, as the driver has them at hand")]
     pub fn handle_direct_packet(&mut self, now: Time, peer: PeerId, attempt: u32, mode: Mode, bytes: &[u8]) {
-        let Some(path) = self.paths.get_mut(&peer).filter(|path| path.attempt() == Some(attempt)) else {
-            return;
-        };
-        let proven = path.on_heard(now, attempt);
-        self.count_in(bytes);
-        if let Some(session) = &mut self.session {
-            if proven {
-                session.handle_path_changed(now, peer);
+        if peer == PeerId::RELAY {
+            self.on_ferry_packet(now, attempt, mode, bytes);
+        } else if let Some(replaced) = self.path_mut(peer).and_then(|path| path.on_heard(now, attempt)) {
+            replaced.into_iter().for_each(|closed| self.give_up(peer, closed));
+            self.count_in(bytes);
+            if let Some(session) = &mut self.session {
+                session.handle_packet(now, peer, mode, bytes);
             }
-            session.handle_packet(now, peer, mode, bytes);
         }
         self.drive(now);
     }
 
-    pub(super) fn on_signal(&mut self, now: Time, from: PeerId, signal: Signal) {
-        if self.over || self.config.paths == PathPolicy::Relayed {
+    /// The machine has another network: its addresses changed, or it was offline. Everything that was opened on the
+    /// former one is opened again at once, what still carries meanwhile beside it. Once every half a second: machines say
+    /// it several times.
+    pub fn handle_network_changed(&mut self, now: Time) {
+        if self.moved.is_some_and(|last| last + MOVES_LAST > now) {
             return;
         }
-        let Some(me) = self.session.as_ref().map(Session::me) else { return };
+        self.moved = Some(now);
+        self.client.reconnect(now);
+        let superseded: Vec<_> =
+            self.paths.iter_mut().filter_map(|(&peer, path)| Some((peer, path.renew(now)?))).collect();
+        superseded.into_iter().for_each(|(peer, closed)| self.give_up(peer, closed));
+        self.drive(now);
+    }
+
+    pub(super) fn on_signal(&mut self, now: Time, from: PeerId, signal: Signal) {
+        if self.over {
+            return;
+        }
         match signal {
-            Signal::Offer(remote_attempt, offer) => {
-                if !self.paths.contains_key(&from) && self.paths.len() >= PATHS_MAX {
-                    return;
-                }
-                let path = self.paths.entry(from).or_insert_with(|| PathState::new(now));
-                // Offers can cross; that of the lower id stands.
-                if !path.accepts_offer(now, me < from) {
-                    return;
-                }
-                if let Some(attempt) = path.attempt() {
-                    self.requests.push_back(Request::CloseDirect { peer: from, attempt });
-                }
-                self.last_attempt += 1;
-                let attempt = self.last_attempt;
-                path.on_opening(attempt, false);
-                path.remote_attempt = remote_attempt;
-                self.requests.push_back(Request::Answer { peer: from, attempt, offer });
-            }
+            Signal::Offer(theirs, offer) => self.on_offer(now, from, theirs, offer),
             Signal::Answer(attempt, answer) => {
-                if self.paths.get(&from).is_some_and(|path| path.is_offering(attempt)) {
+                if self.path_mut(from).is_some_and(|path| path.takes_answer(attempt)) {
                     self.requests.push_back(Request::Accept { peer: from, attempt, answer });
                 }
             }
         }
     }
 
-    /// Whether this peer is the one that offers: the lower id; and to whom it wants nothing but a direct path.
-    pub(super) fn offers_to(&self, peer: PeerId) -> bool {
-        self.config.paths == PathPolicy::Direct || self.session.as_ref().is_some_and(|s| s.me() < peer)
+    fn on_offer(&mut self, now: Time, from: PeerId, theirs: u32, offer: String) {
+        let Some(me) = self.me() else { return };
+        let is_full = !self.paths.contains_key(&from) && self.paths.len() >= PATHS_MAX;
+        // The relay never offers.
+        if self.config.paths == PathPolicy::Relayed || from == PeerId::RELAY || is_full {
+            return;
+        }
+        let path = self.paths.entry(from).or_insert_with(|| PathState::new(now, Patience::PAIR));
+        // Offers can cross; that of the lower id stands.
+        if !path.accepts_offer(now, me < from) {
+            return;
+        }
+        let superseded = path.supersede();
+        self.last_attempt += 1;
+        let attempt = self.last_attempt;
+        path.on_opening(now, attempt, Some(theirs));
+        superseded.into_iter().for_each(|closed| self.give_up(from, closed));
+        self.requests.push_back(Request::Answer { peer: from, attempt, offer });
     }
 
-    /// Whether offers can be made at all now.
+    /// Whether this peer is the one that offers: the lower id; and to whom it wants nothing but a direct path. `None` when
+    /// there is nothing to say to the other: in a star not everybody has a link to everybody.
+    pub(super) fn is_offerer(&self, peer: PeerId) -> Option<bool> {
+        let session = self.session.as_ref().filter(|session| session.link_stats(peer).is_some())?;
+        Some(self.config.paths == PathPolicy::Direct || session.me() < peer)
+    }
+
+    /// Whether offers to members can be made at all now.
     pub(super) fn offers_now(&self) -> bool {
         !self.over && self.config.paths != PathPolicy::Relayed && self.client.is_entered()
     }
@@ -103,6 +125,35 @@ impl Peer {
     /// after the last failure is over.
     pub(super) fn hurry(&mut self, now: Time) {
         self.paths.values_mut().for_each(|path| path.hurry(now));
+    }
+
+    /// Has the driver close a connection, and tells the game if an attempt ended so.
+    pub(super) fn give_up(&mut self, peer: PeerId, closed: Closed) {
+        self.requests.push_back(Request::CloseDirect { peer, attempt: closed.attempt });
+        self.tell_end(peer, closed);
+    }
+
+    fn tell_end(&mut self, peer: PeerId, closed: Closed) {
+        if let Some(end) = closed.end {
+            let key = ConnectionKey { peer, attempt: closed.attempt };
+            self.push_event(PeerEvent::AttemptEnded(key, end));
+        }
+    }
+
+    /// Gives up what has been silent, or on its way, for too long.
+    pub(super) fn expire_paths(&mut self, now: Time) {
+        let mut expired = Vec::new();
+        for (&peer, path) in &mut self.paths {
+            expired.extend(core::iter::from_fn(|| path.expire(now)).map(|closed| (peer, closed)));
+        }
+        let ferry = core::iter::from_fn(|| self.ferry.path.expire(now));
+        expired.extend(ferry.map(|closed| (PeerId::RELAY, closed)));
+        for (peer, closed) in expired {
+            self.give_up(peer, closed);
+            if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
+                session.handle_hint(now, peer);
+            }
+        }
     }
 
     /// Keeps one path per member, makes offers, and tells the game what changed.
@@ -116,22 +167,23 @@ impl Peer {
         }
         for &peer in &wanted {
             if self.paths.len() < PATHS_MAX {
-                self.paths.entry(peer).or_insert_with(|| PathState::new(now));
+                self.paths.entry(peer).or_insert_with(|| PathState::new(now, Patience::PAIR));
             }
         }
         // A path to a stranger is an offer that we answered: it may be about to be admitted, so it may stay while
         // its connection does. A former member's goes.
         let leftover = |peer: &PeerId, path: &PathState| {
-            !wanted.contains(peer) && (self.shown_paths.contains_key(peer) || path.attempt().is_none())
+            !wanted.contains(peer) && (self.shown_paths.contains_key(peer) || path.is_idle())
         };
         let gone: Vec<_> =
             self.paths.iter().filter(|(peer, path)| leftover(peer, path)).map(|(&p, _)| p).collect();
         for peer in gone {
-            if let Some(attempt) = self.paths.remove(&peer).and_then(|path| path.attempt()) {
-                self.requests.push_back(Request::CloseDirect { peer, attempt });
+            if let Some(mut path) = self.paths.remove(&peer) {
+                path.end(AttemptEnd::Gone).for_each(|closed| self.give_up(peer, closed));
             }
         }
         self.make_offers(now);
+        self.complain(now);
         self.show_paths(now, &wanted);
     }
 
@@ -139,22 +191,32 @@ impl Peer {
         if !self.offers_now() {
             return;
         }
-        let due = self.paths.iter().filter(|(peer, path)| path.wants_offer(now) && self.offers_to(**peer));
+        let is_due = |peer: &PeerId, path: &PathState| {
+            self.is_offerer(*peer).is_some_and(|is_lower| path.wants_offer(now, is_lower))
+        };
+        let due = self.paths.iter().filter(|(peer, path)| is_due(peer, path));
         for peer in due.map(|(&peer, _)| peer).collect::<Vec<_>>() {
             self.last_attempt += 1;
             let attempt = self.last_attempt;
             if let Some(path) = self.paths.get_mut(&peer) {
-                path.on_opening(attempt, true);
+                path.on_opening(now, attempt, None);
                 self.requests.push_back(Request::Offer { peer, attempt });
             }
         }
     }
 
+    /// Tells the session and the game which paths changed.
     fn show_paths(&mut self, now: Time, wanted: &[PeerId]) {
         self.shown_paths.retain(|peer, _| wanted.contains(peer));
         for &peer in wanted {
             let path = self.path(now, peer);
-            if self.shown_paths.insert(peer, path) != Some(path) && path != Path::None {
+            if self.shown_paths.insert(peer, path) == Some(path) {
+                continue;
+            }
+            if let Some(session) = &mut self.session {
+                session.handle_path_changed(now, peer);
+            }
+            if path != Path::None {
                 self.push_event(PeerEvent::PathChanged(peer, path));
             }
         }

@@ -1,11 +1,14 @@
 //! Whole peers and the real directory in virtual time; sockets and data channels are queues that delay and lose.
 
+mod endpoint;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use endpoint::Endpoint;
 use samovar_directory::{
     ConnId, Directory, DirectoryConfig, Output, Request as DirectoryRequest, TermRecord,
 };
-use samovar_peer::{PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
+use samovar_peer::{ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
 use samovar_session::{Object, Session};
 use samovar_wire::object::Traits;
 use samovar_wire::relay::{Purpose, RelayFrame};
@@ -21,6 +24,8 @@ enum Parcel {
     ToRelay(Process, ConnId, Vec<u8>),
     FromRelay(Process, ConnId, Vec<u8>),
     Closed(Process, ConnId),
+    ToEndpoint(ConnId, u32, Mode, Vec<u8>),
+    FromEndpoint(Process, u32, Mode, Vec<u8>),
     Direct { from: Process, to: Process, their_attempt: u32, mode: Mode, bytes: Vec<u8> },
 }
 
@@ -52,6 +57,12 @@ pub(crate) struct World {
     pub(crate) loss_percent: u64,
     /// Whether data channels can be opened at all, and carry anything.
     pub(crate) udp: bool,
+    /// From whom to whom data channels carry nothing, one way.
+    pub(crate) deaf: BTreeSet<(Process, Process)>,
+    /// The relay's own data channels.
+    pub(crate) endpoint: Endpoint,
+    /// Attempts that drivers were asked for.
+    pub(crate) attempts: BTreeMap<(Process, ConnectionKey), Time>,
     pub(crate) direct_packets: u64,
     pub(crate) relayed_packets: u64,
 }
@@ -73,6 +84,9 @@ impl World {
             wire: Vec::new(),
             loss_percent: 0,
             udp: true,
+            deaf: BTreeSet::new(),
+            endpoint: Endpoint::default(),
+            attempts: BTreeMap::new(),
             direct_packets: 0,
             relayed_packets: 0,
         };
@@ -83,6 +97,7 @@ impl World {
     pub(crate) fn start_relay(&mut self) {
         let config = DirectoryConfig { secret: self.seed, entropy: self.dice.bytes() };
         let mut directory = Directory::new(&config);
+        directory.set_reachable(self.endpoint.is_there);
         directory.restore(self.now, self.disk.values().cloned());
         self.directory = Some(directory);
     }
@@ -192,6 +207,13 @@ impl World {
                 self.relayed_packets +=
                     u64::from(matches!(RelayFrame::decode(&bytes), Ok(RelayFrame::Forward { .. })));
                 directory.handle_message(now, conn, &bytes);
+                self.answer_offers();
+            }
+            Parcel::ToEndpoint(conn, attempt, mode, bytes) => self.on_endpoint(conn, attempt, mode, bytes),
+            Parcel::FromEndpoint(process, attempt, mode, bytes) => {
+                if let Some(peer) = self.peers.get_mut(&process) {
+                    peer.handle_direct_packet(now, PeerId::RELAY, attempt, mode, &bytes);
+                }
             }
             Parcel::FromRelay(process, conn, bytes) => {
                 if self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn))
@@ -286,10 +308,13 @@ impl World {
                     self.wire.push((at, Parcel::ToRelay(process, conn, bytes)));
                 }
             }
+            Transmit::Direct { peer: PeerId::RELAY, attempt, mode, bytes } => {
+                self.send_to_endpoint(process, attempt, mode, bytes);
+            }
             Transmit::Direct { attempt, mode, bytes, .. } => {
                 let Some(&(to, their_attempt)) = self.channels.get(&(process, attempt)) else { return };
                 let lost = mode == Mode::Unreliable && self.dice.number() % 100 < self.loss_percent;
-                if self.udp && !lost {
+                if self.udp && !lost && !self.deaf.contains(&(process, to)) {
                     let at = self.delay(mode);
                     self.wire.push((at, Parcel::Direct { from: process, to, their_attempt, mode, bytes }));
                 }
@@ -299,7 +324,12 @@ impl World {
 
     fn obey(&mut self, process: Process, request: Request) {
         let now = self.now;
+        if let Request::Offer { peer, attempt } | Request::Answer { peer, attempt, .. } = request {
+            self.attempts.insert((process, ConnectionKey { peer, attempt }), now);
+        }
         match request {
+            Request::Accept { peer: PeerId::RELAY, attempt, .. } => self.open_endpoint(process, attempt),
+            Request::CloseDirect { peer: PeerId::RELAY, attempt } => self.close_endpoint(process, attempt),
             Request::OpenRelay => {
                 let conn = ConnId(self.next_conn);
                 self.next_conn += 1;

@@ -1,28 +1,50 @@
 //! Direct connections: descriptions that travel by the relay, channels that open or do not, packets that are lost.
 
+use samovar_directory::ConnId;
 use samovar_peer::Peer;
-use samovar_wire::{Duration, Mode, PeerId};
+use samovar_wire::{Duration, Mode, PeerId, Time};
 
 use super::process::Arrival;
 use super::{Event, World};
+use crate::dice::Dice;
 use crate::game::{Game, ProcessId};
 use crate::network::{Pipe, Place, Stream, Weather};
 
 /// How long a connection that finds no way is tried.
 const ATTEMPT_LASTS: Duration = Duration::from_millis(15_000);
 /// How long a browser takes to notice that the other end is gone.
-const CONSENT_LASTS: Duration = Duration::from_millis(20_000);
+pub(super) const CONSENT_LASTS: Duration = Duration::from_millis(20_000);
 
 /// One end of a direct connection.
 #[derive(Debug)]
 pub(super) struct Channel {
     /// The peer at the other end, as this end was told.
     pub(super) peer: PeerId,
-    /// The other end, once it is known.
-    other: Option<(ProcessId, u32)>,
+    /// The other end, once it is known, if it is a process's.
+    pub(super) other: Option<(ProcessId, u32)>,
+    /// The other end, once it is known, if it is the relay's.
+    pub(super) ferry: Option<ConnId>,
     is_open: bool,
+    /// One end is behind another address now: nothing gets through any more.
+    pub(super) is_dead: bool,
     pipe: Pipe,
     pub(super) bulk: Stream<Vec<u8>>,
+}
+
+impl Channel {
+    /// When a message of a mode and so many bytes arrives that is sent now.
+    pub(super) fn carry(
+        &mut self,
+        now: Time,
+        (mode, bytes): (Mode, usize),
+        weather: &Weather,
+        dice: &mut Dice,
+    ) -> [Option<Time>; 2] {
+        match mode {
+            Mode::Unreliable => self.pipe.carry(now, bytes, weather, dice),
+            Mode::Reliable => [Some(self.bulk.carry(now, bytes, weather, dice)), None],
+        }
+    }
 }
 
 impl<G: Game> World<G> {
@@ -37,10 +59,23 @@ impl<G: Game> World<G> {
         weather
     }
 
+    /// Whether direct connections can be opened and carry anything.
+    pub(super) const fn lets_direct(&self) -> bool {
+        self.has_direct && self.has_udp
+    }
+
     /// A driver makes an offer, or an answer to one.
     pub(super) fn describe(&mut self, id: ProcessId, peer: PeerId, attempt: u32, offer: Option<&str>) {
         let other = offer.and_then(parse);
-        let channel = Channel { peer, other, is_open: false, pipe: Pipe::default(), bulk: Stream::new() };
+        let channel = Channel {
+            peer,
+            other,
+            ferry: None,
+            is_open: false,
+            is_dead: false,
+            pipe: Pipe::default(),
+            bulk: Stream::new(),
+        };
         self.processes[id].channels.insert(attempt, channel);
         let gathered = self.now + self.dice.millis(3, 40);
         let text = format!("{id} {attempt}");
@@ -60,12 +95,19 @@ impl<G: Game> World<G> {
 
     /// The answer is here: both ends know each other, and try to reach each other.
     pub(super) fn connect(&mut self, id: ProcessId, peer: PeerId, attempt: u32, answer: &str) {
+        if let Some(conn) = Self::ferry_named(answer) {
+            if let Some(channel) = self.processes[id].channels.get_mut(&attempt) {
+                channel.ferry = Some(conn);
+                self.connect_ferry(id, attempt, conn);
+            }
+            return;
+        }
         let Some((other, theirs)) = parse(answer) else { return };
         let Some(channel) = self.processes[id].channels.get_mut(&attempt) else { return };
         (channel.other, channel.peer) = (Some((other, theirs)), peer);
         let (a, b) = (self.place(id), self.place(other));
         let reaches = self.cuts.lets(a, b) && self.cuts.lets(b, a);
-        let open = self.has_direct && reaches && self.processes[other].is_awake();
+        let open = self.lets_direct() && reaches && self.processes[other].is_awake();
         for (process, attempt, from) in [(id, attempt, a), (other, theirs, b)] {
             if open {
                 let trip = self.direct_weather(from).latency.times(2);
@@ -103,14 +145,14 @@ impl<G: Game> World<G> {
         let Some(channel) = self.processes[id].channels.get_mut(&attempt).filter(|c| c.is_open) else {
             return;
         };
+        if channel.ferry.is_some() {
+            return self.send_ferry(id, attempt, mode, bytes);
+        }
         let Some((to, theirs)) = channel.other else { return };
-        let (pipe, bulk) = (&mut channel.pipe, &mut channel.bulk);
-        let arrivals = match mode {
-            Mode::Unreliable => pipe.carry(self.now, bytes.len(), &weather, &mut self.dice),
-            Mode::Reliable => [Some(bulk.carry(self.now, bytes.len(), &weather, &mut self.dice)), None],
-        };
+        let arrivals = channel.carry(self.now, (mode, bytes.len()), &weather, &mut self.dice);
+        let is_dead = channel.is_dead;
         let to_place = self.place(to);
-        if !self.has_direct || !self.cuts.lets(from, to_place) {
+        if is_dead || !self.lets_direct() || !self.cuts.lets(from, to_place) {
             return;
         }
         let [first, second] = arrivals;
@@ -132,10 +174,17 @@ impl<G: Game> World<G> {
     /// A driver closes its end; the other hears of it, unless that is lost.
     pub(super) fn close_direct(&mut self, id: ProcessId, attempt: u32) {
         let Some(channel) = self.processes[id].channels.remove(&attempt) else { return };
+        if let Some(conn) = channel.ferry {
+            let after = self.direct_weather(self.place(id)).latency;
+            self.queue.push(self.now + after, Event::FerryClosed(conn, attempt));
+        }
         let Some((process, attempt)) = channel.other else { return };
         let (from, to) = (self.place(id), self.place(process));
         let weather = self.direct_weather(from);
-        let heard = self.has_direct && self.cuts.lets(from, to) && !self.dice.chance(weather.loss.mean());
+        let heard = self.lets_direct()
+            && self.cuts.lets(from, to)
+            && !channel.is_dead
+            && !self.dice.chance(weather.loss.mean());
         let after = if heard { weather.delay(&mut self.dice) } else { CONSENT_LASTS };
         self.queue.push(self.now + after, Event::DirectClosed { process, attempt });
     }

@@ -30,6 +30,8 @@ pub(crate) enum Ending {
     Unclog(Vec<usize>),
     /// Direct connections work again.
     Direct,
+    /// Datagrams get through again.
+    Udp,
 }
 
 impl<G: Game> World<G> {
@@ -120,8 +122,25 @@ impl<G: Game> World<G> {
                 self.queue.push(self.now + lasts, Event::End(Ending::Direct));
                 true
             }
+            Fault::NoUdp { lasts } => {
+                self.has_udp = false;
+                self.queue.push(self.now + lasts, Event::End(Ending::Udp));
+                true
+            }
+            Fault::Move { who, is_told } => self.each(who, |world, id| world.change_network(id, is_told)),
             _ => false,
         }
+    }
+
+    fn change_network(&mut self, id: ProcessId, is_told: bool) {
+        self.disturb(id, if is_told { "has another network" } else { "is behind another port" });
+        self.move_network(id);
+        let process = &mut self.processes[id];
+        let now = process.clock.local(self.now);
+        if let Some(peer) = process.peer.as_mut().filter(|_| is_told) {
+            peer.handle_network_changed(now);
+        }
+        self.turn(id);
     }
 
     pub(super) fn on_end(&mut self, ending: &Ending) {
@@ -154,6 +173,7 @@ impl<G: Game> World<G> {
             Ending::Calm => self.storm = None,
             Ending::Unclog(players) => self.clogs.retain(|player, _| !players.contains(player)),
             Ending::Direct => self.has_direct = self.plan.has_direct,
+            Ending::Udp => self.has_udp = true,
         }
     }
 
@@ -164,7 +184,7 @@ impl<G: Game> World<G> {
         self.cuts.clear();
         self.clogs.clear();
         self.storm = None;
-        self.has_direct = self.plan.has_direct;
+        (self.has_direct, self.has_udp) = (self.plan.has_direct, true);
         self.relay.delay = self.plan.disk;
         self.start_relay();
         for id in 0..self.processes.len() {

@@ -1,7 +1,7 @@
 //! Where the checkers look: after each turn at what changed, ten times a second at everything.
 
-use samovar_peer::Peer;
-use samovar_session::{EndReason, Event};
+use samovar_peer::{Path, Peer};
+use samovar_session::{EndReason, Event, Session};
 use samovar_wire::{Blame, Duration, PeerId};
 
 use super::World;
@@ -104,6 +104,46 @@ impl<G: Game> World<G> {
                 return self.break_promise(broken);
             }
         }
+        if let Some(broken) = self.plan.silence_max.and_then(|most| self.too_silent(most)) {
+            self.break_promise(broken);
+        }
+    }
+
+    /// A member whose process runs and that another has not heard for longer than this.
+    fn too_silent(&self, most: Duration) -> Option<Broken> {
+        let members = self.members();
+        members.iter().find_map(|&(id, session)| {
+            let now = self.processes[id].clock.local(self.now);
+            let silence = |other: &(ProcessId, &Session)| session.silence(now, other.1.me());
+            let (other, silence) = members
+                .iter()
+                .filter_map(|other| Some((other.0, silence(other).filter(|&silence| silence > most)?)))
+                .next()?;
+            let what = format!("process {id} has not heard {other} for {} ms", silence.as_micros() / 1_000);
+            Some(Broken::new(Promise::Paths, what))
+        })
+    }
+
+    /// A pair that is not on the best path that there is.
+    pub(super) fn low_pair(&self) -> Option<Broken> {
+        let best = match (self.lets_direct(), self.plan.has_endpoint && self.has_udp) {
+            (true, _) => Path::Direct,
+            (false, true) => Path::RelayedUdp,
+            (false, false) => Path::Relayed,
+        };
+        let members = self.members();
+        members.iter().find_map(|&(id, session)| {
+            let process = &self.processes[id];
+            let (now, peer) = (process.clock.local(self.now), process.peer.as_ref()?);
+            let others = members.iter().map(|(other, session)| (*other, session.me()));
+            let linked = others.filter(|(_, other)| session.link_stats(*other).is_some());
+            let (other, path) =
+                linked.map(|(other, id)| (other, peer.path(now, id))).find(|(_, path)| *path != best)?;
+            Some(Broken::new(
+                Promise::Paths,
+                format!("process {id} reaches {other} by {path:?}, not {best:?}"),
+            ))
+        })
     }
 
     /// Weighs all peers, and the relay.

@@ -48,6 +48,7 @@ impl<G: Game> World<G> {
         }
         let config = DirectoryConfig { secret: self.relay.secret, entropy: self.entropy.bytes() };
         let mut directory = Directory::new(&config);
+        directory.set_reachable(self.plan.has_endpoint);
         directory.restore(self.now, self.relay.disk.values().cloned());
         self.relay.directory = Some(directory);
         self.relay.life += 1;
@@ -64,6 +65,7 @@ impl<G: Game> World<G> {
         self.relay_disturbed = self.now;
         self.trace.note(self.now, Place::Relay, || "is killed".to_owned());
         self.break_all_sockets();
+        self.abandon_ferries();
     }
 
     pub(super) fn relay_opened(&mut self, conn: ConnId) {
@@ -85,6 +87,7 @@ impl<G: Game> World<G> {
         if let Some(directory) = &mut self.relay.directory {
             directory.handle_closed(self.now, conn);
         }
+        self.end_ferry(conn);
         self.run_relay();
     }
 
@@ -120,10 +123,14 @@ impl<G: Game> World<G> {
             self.relay.busy_until = done;
             self.queue.push(done, Event::Written { life: self.relay.life, write });
         }
+        self.answer_offers();
         while let Some(output) = self.relay.directory.as_mut().and_then(Directory::poll_output) {
             match output {
-                Output::Send { conn, bytes } => self.send_down(conn, bytes),
-                Output::Close { conn, .. } => self.hang_up(conn),
+                Output::Send { conn, bytes } => self.forward_down(conn, bytes),
+                Output::Close { conn, .. } => {
+                    self.end_ferry(conn);
+                    self.hang_up(conn);
+                }
                 Output::Note(_) => {}
             }
         }

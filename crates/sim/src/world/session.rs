@@ -13,6 +13,9 @@ const JOIN_WITHIN: Duration = Duration::from_millis(20_000);
 const HEAL_WITHIN: Duration = Duration::from_millis(60_000);
 /// How long it may take from then, when changes stop, until they agree in everything.
 const AGREE_WITHIN: Duration = Duration::from_millis(20_000);
+/// How long it may take from then until all pairs are on the best path: an attempt that had just begun in vain, the longest
+/// pause, and the longest probation.
+const CLIMB_WITHIN: Duration = Duration::from_millis(50_000);
 /// How often they are compared.
 const COMPARE_EVERY: Duration = Duration::from_millis(250);
 
@@ -33,6 +36,9 @@ impl<G: Game> World<G> {
         }
         self.heal();
         self.settle();
+        if self.plan.climbs {
+            self.climb();
+        }
     }
 
     /// All players join.
@@ -54,6 +60,19 @@ impl<G: Game> World<G> {
         while self.violation.is_none() {
             self.run_until(self.now + COMPARE_EVERY);
             match self.discord() {
+                None => return,
+                Some(broken) if self.now >= deadline => self.break_promise(broken),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Everybody climbs to the best path that there is.
+    fn climb(&mut self) {
+        let deadline = self.now + CLIMB_WITHIN;
+        while self.violation.is_none() {
+            self.run_until(self.now + COMPARE_EVERY);
+            match self.low_pair() {
                 None => return,
                 Some(broken) if self.now >= deadline => self.break_promise(broken),
                 Some(_) => {}

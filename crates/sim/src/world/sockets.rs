@@ -25,6 +25,8 @@ pub(super) struct Socket {
     is_broken: bool,
     /// Its process closed it.
     is_closing: bool,
+    /// The process is behind another address now: nothing gets through any more.
+    is_reset: bool,
     /// When the relay had a sign of life.
     heard: Time,
 }
@@ -42,6 +44,7 @@ impl<G: Game> World<G> {
             is_accepted: false,
             is_broken: false,
             is_closing: false,
+            is_reset: false,
             heard: self.now,
         };
         self.sockets.insert(conn, socket);
@@ -99,6 +102,8 @@ impl<G: Game> World<G> {
         socket.is_closing = true;
         if !socket.is_accepted {
             self.sockets.remove(&conn);
+        } else if socket.is_reset {
+            // The relay finds out by silence.
         } else if !socket.up.is_holding() && self.cuts.lets(place, Place::Relay) {
             let at = socket.up.carry(self.now, 0, &self.plan.relay, &mut self.dice);
             self.queue.push(at, Event::HungUp(conn));
@@ -111,7 +116,8 @@ impl<G: Game> World<G> {
         let place = self.place(id);
         let Some(conn) = self.processes[id].socket else { return };
         let lets = self.cuts.lets(place, Place::Relay);
-        let Some(socket) = self.sockets.get_mut(&conn).filter(|socket| !socket.is_broken) else { return };
+        let is_sound = |socket: &&mut Socket| !socket.is_broken && !socket.is_reset;
+        let Some(socket) = self.sockets.get_mut(&conn).filter(is_sound) else { return };
         let size = bytes.len();
         if !lets || socket.up.is_holding() {
             socket.up.hold(bytes, size);
@@ -124,7 +130,8 @@ impl<G: Game> World<G> {
 
     /// What the relay sends goes to a process, or waits.
     pub(super) fn send_down(&mut self, conn: ConnId, bytes: Vec<u8>) {
-        let Some(socket) = self.sockets.get_mut(&conn).filter(|socket| socket.is_accepted) else { return };
+        let takes = |socket: &&mut Socket| socket.is_accepted && !socket.is_reset;
+        let Some(socket) = self.sockets.get_mut(&conn).filter(takes) else { return };
         let place = Place::Player(self.processes[socket.process].player);
         let size = bytes.len();
         if !self.cuts.lets(Place::Relay, place) || socket.down.is_holding() {
@@ -139,6 +146,7 @@ impl<G: Game> World<G> {
     pub(super) fn on_to_relay(&mut self, conn: ConnId, bytes: &[u8]) {
         let Some(socket) = self.sockets.get_mut(&conn).filter(|socket| socket.is_accepted) else { return };
         socket.heard = self.now;
+        self.note_doubt(conn, bytes);
         self.relay_message(conn, bytes);
     }
 
@@ -173,6 +181,22 @@ impl<G: Game> World<G> {
         }
     }
 
+    /// The process is behind another address: the first packet from there is answered by a reset, and the relay finds
+    /// out by silence.
+    pub(super) fn reset_socket(&mut self, id: ProcessId) {
+        let Some(conn) = self.processes[id].socket else { return };
+        if let Some(socket) = self.sockets.get_mut(&conn) {
+            socket.is_reset = true;
+        }
+        self.queue.push(self.now + self.plan.relay.latency.times(2), Event::SocketReset(conn));
+    }
+
+    pub(super) fn on_socket_reset(&mut self, conn: ConnId) {
+        if let Some(id) = self.sockets.get(&conn).map(|socket| socket.process) {
+            self.arrive(id, Arrival::SocketLost(conn));
+        }
+    }
+
     /// All sockets break with the relay.
     pub(super) fn break_all_sockets(&mut self) {
         for conn in self.sockets.keys().copied().collect::<Vec<_>>() {
@@ -190,7 +214,8 @@ impl<G: Game> World<G> {
             let (up, down) = (self.cuts.lets(place, Place::Relay), self.cuts.lets(Place::Relay, place));
             // The system answers for a process that does not run, but not a machine that sleeps.
             let asleep = matches!(process.state, State::Stopped { keeps_datagrams: false, .. });
-            let is_there = process.state != State::Ended && !asleep && process.socket == Some(conn);
+            let is_there =
+                process.state != State::Ended && !asleep && !socket.is_reset && process.socket == Some(conn);
             if up && down && is_there {
                 socket.heard = self.now;
             }

@@ -1,0 +1,101 @@
+//! How regularly something is heard, and which silence is unusual.
+
+use samovar_wire::{Duration, Time};
+
+/// A silence shorter than this is never unusual: it is a few frames.
+const SHORTEST: Duration = Duration::from_millis(60);
+/// What is added to the usual gap, besides four of its usual deviations (as TCP's retransmission timer does, RFC 6298).
+const SLACK: Duration = Duration::from_millis(20);
+/// A gap counts for one sixteenth of the averages.
+const WEIGHT: u64 = 16;
+
+/// The gaps between what is heard on one way, or on any of several.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rhythm {
+    heard: Time,
+    /// The usual gap, and how much gaps differ from it; none before the second packet.
+    usual: Option<(Duration, Duration)>,
+}
+
+impl Rhythm {
+    pub(crate) const fn new(now: Time) -> Self {
+        Self { heard: now, usual: None }
+    }
+
+    pub(crate) fn on_heard(&mut self, now: Time) {
+        let gap = now.since(self.heard).as_micros();
+        self.heard = now;
+        let (mean, deviation) = match self.usual {
+            None => (gap, gap / 2),
+            Some((mean, deviation)) => {
+                let (mean, deviation) = (mean.as_micros(), deviation.as_micros());
+                let new = mean - mean / WEIGHT + gap / WEIGHT;
+                (new, deviation - deviation / WEIGHT + gap.abs_diff(mean) / WEIGHT)
+            }
+        };
+        self.usual = Some((Duration::from_micros(mean), Duration::from_micros(deviation)));
+    }
+
+    /// Silence counts from now.
+    pub(crate) const fn restart(&mut self, now: Time) {
+        self.heard = now;
+    }
+
+    pub(crate) const fn heard(&self) -> Time {
+        self.heard
+    }
+
+    pub(crate) fn silence(&self, now: Time) -> Duration {
+        now.since(self.heard)
+    }
+
+    pub(crate) fn silent_at(&self, patience: Duration) -> Time {
+        self.heard + patience
+    }
+
+    /// The silence that is unusual, `most` at the latest.
+    pub(crate) fn unusual(&self, most: Duration) -> Duration {
+        let usual = self.usual.map_or(most, |(mean, deviation)| mean + deviation.times(4) + SLACK);
+        usual.max(SHORTEST).min(most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    const MOST: Duration = Duration::from_millis(250);
+
+    /// What is unusual, in milliseconds, after a thousand packets with these gaps in turn.
+    fn unusual(gaps: &[u64]) -> u64 {
+        let mut now = Time::ZERO;
+        let mut rhythm = Rhythm::new(now);
+        for gap in gaps.iter().cycle().take(1_000) {
+            now += Duration::from_millis(*gap);
+            rhythm.on_heard(now);
+        }
+        assert_eq!(rhythm.silence(now + MOST), MOST);
+        rhythm.unusual(MOST).as_micros() / 1_000
+    }
+
+    #[test]
+    fn the_steadier_the_sooner_a_silence_is_unusual() {
+        assert_eq!(unusual(&[16, 17]), 60);
+        assert!((65..80).contains(&unusual(&[50])));
+        assert!((115..130).contains(&unusual(&[100])));
+        assert!((100..200).contains(&unusual(&[5, 60, 20, 40])));
+        assert_eq!(unusual(&[10, 300]), 250);
+    }
+
+    #[test]
+    fn packets_that_come_together_are_no_rhythm_of_their_own() {
+        assert!((90..160).contains(&unusual(&[0, 0, 33])));
+    }
+
+    #[test]
+    fn of_what_was_never_heard_twice_nothing_is_unusual_before_the_end() {
+        assert_eq!(Rhythm::new(Time::ZERO).unusual(MOST), MOST);
+    }
+}

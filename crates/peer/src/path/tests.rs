@@ -1,0 +1,225 @@
+use super::*;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+fn at(ms: u64) -> Time {
+    Time::from_micros(ms * 1_000)
+}
+
+fn pair() -> PathState {
+    PathState::new(at(0), Patience::PAIR)
+}
+
+/// One whose connection 1 was opened and heard on at `ms`.
+fn proven(ms: u64) -> PathState {
+    let mut path = pair();
+    path.on_opening(at(0), 1, None);
+    assert!(path.on_opened(at(ms), 1));
+    assert_eq!(path.on_heard(at(ms), 1), Some(None));
+    path
+}
+
+/// Is heard every 50 ms from one moment to another.
+fn hear(path: &mut PathState, from: u64, to: u64) {
+    for ms in (from..=to).step_by(50) {
+        assert_eq!(path.expire(at(ms)), None);
+        assert!(path.on_heard(at(ms), path.current().unwrap()).is_some());
+    }
+}
+
+fn closed(attempt: u32, end: Option<AttemptEnd>, was_last: bool) -> Option<Closed> {
+    Some(Closed { attempt, end, was_last })
+}
+
+#[test]
+fn a_connection_takes_over_when_proven_is_doubted_soon_and_falls_later() {
+    let mut path = pair();
+    path.on_opening(at(0), 1, None);
+    assert!(path.on_opened(at(10), 1));
+    assert!(!path.is_up(at(11)) && path.carriers().eq([1]));
+    path.on_heard(at(20), 1).unwrap();
+    assert!(path.is_up(at(20)) && path.is_enough(at(269), false));
+    assert!(path.is_up(at(270)) && !path.is_enough(at(270), false));
+    assert!(path.is_up(at(719)) && !path.is_up(at(720)));
+    assert_eq!(path.timeout(None, None), at(720));
+    assert_eq!(path.expire(at(720)), None);
+    assert_eq!(path.timeout(None, None), at(10_020));
+    assert_eq!(path.expire(at(10_020)), closed(1, None, true));
+}
+
+#[test]
+fn one_that_fell_is_heard_for_a_while_before_it_is_the_way_again() {
+    let mut path = proven(0);
+    assert_eq!(path.expire(at(700)), None);
+    hear(&mut path, 1_000, 1_950);
+    assert!(!path.is_up(at(1_950)) && path.is_alive(at(1_950)));
+    hear(&mut path, 2_000, 2_000);
+    assert!(path.is_enough(at(2_000), false));
+}
+
+#[test]
+fn a_path_that_flaps_is_trusted_less_and_less_often_and_forgiven_after_a_minute() {
+    let mut path = proven(0);
+    let (mut now, mut waits) = (0, Vec::new());
+    for _ in 0..6 {
+        now += 700;
+        assert_eq!(path.expire(at(now)), None);
+        let begun = now;
+        while !path.is_up(at(now)) {
+            hear(&mut path, now, now);
+            now += 50;
+        }
+        waits.push((now - 50 - begun) / 1_000);
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 16, 16]);
+    let changes = waits.iter().filter(|wait| **wait >= 4).count();
+    assert!(changes >= 4, "a path that flaps all the time changes the way twice in 17 seconds at most");
+    hear(&mut path, now, now + 60_000);
+    now += 60_700;
+    assert_eq!(path.expire(at(now)), None);
+    hear(&mut path, now, now + 1_000);
+    assert!(path.is_up(at(now + 1_000)));
+}
+
+#[test]
+fn gaps_while_a_path_regains_trust_begin_its_probation_anew() {
+    let mut path = proven(0);
+    assert_eq!(path.expire(at(700)), None);
+    hear(&mut path, 1_000, 1_900);
+    hear(&mut path, 2_200, 3_150);
+    assert!(!path.is_up(at(3_150)));
+    hear(&mut path, 3_200, 3_200);
+    assert!(path.is_up(at(3_200)));
+}
+
+#[test]
+fn after_three_seconds_of_silence_another_connection_is_opened_beside_and_replaces_it_when_heard() {
+    let mut path = proven(0);
+    assert!(!path.wants_offer(at(2_999), true) && path.wants_offer(at(3_000), true));
+    assert!(!path.wants_offer(at(3_999), false) && path.wants_offer(at(4_000), false));
+    assert_eq!(path.expire(at(3_000)), None);
+    path.on_opening(at(3_000), 2, None);
+    assert!(!path.wants_offer(at(3_001), true) && path.current() == Some(1));
+    assert!(path.on_opened(at(3_100), 2));
+    assert!(path.carriers().eq([1, 2]));
+    assert_eq!(path.on_heard(at(3_200), 2), Some(Some(Closed { attempt: 1, end: None, was_last: false })));
+    assert!(path.carriers().eq([2]) && path.is_alive(at(3_200)) && !path.is_up(at(3_200)));
+}
+
+#[test]
+fn the_old_connection_goes_on_when_the_one_beside_it_fails() {
+    let mut path = proven(0);
+    path.on_opening(at(3_000), 2, None);
+    assert_eq!(path.on_closed(at(3_500), 2), closed(2, Some(AttemptEnd::Closed), false));
+    assert_eq!(path.on_heard(at(3_600), 1), Some(None));
+    assert!(path.is_alive(at(3_600)));
+}
+
+#[test]
+fn the_new_connection_carries_when_the_old_one_closes_first() {
+    let mut path = proven(0);
+    path.on_opening(at(3_000), 2, Some(7));
+    assert_eq!(path.opening(2), Some(Some(7)));
+    assert!(path.on_opened(at(3_100), 2));
+    assert_eq!(path.on_closed(at(3_150), 1), closed(1, None, false));
+    assert_eq!(path.current(), Some(2));
+}
+
+#[test]
+fn attempts_end_with_a_reason() {
+    let mut path = pair();
+    path.on_opening(at(0), 1, None);
+    assert_eq!(path.expire(at(6_000)), closed(1, Some(AttemptEnd::Unanswered), false));
+    path.on_opening(at(10_000), 2, None);
+    assert!(path.takes_answer(2) && !path.takes_answer(2));
+    assert_eq!(path.expire(at(20_000)), closed(2, Some(AttemptEnd::Late), false));
+    path.on_opening(at(30_000), 3, Some(1));
+    assert_eq!(path.supersede(), closed(3, Some(AttemptEnd::Superseded), false));
+    path.on_opening(at(40_000), 4, Some(2));
+    assert!(path.on_opened(at(40_100), 4) && !path.on_opened(at(40_100), 4));
+    assert_eq!(path.expire(at(43_100)), closed(4, Some(AttemptEnd::Silent), true));
+    path.on_opening(at(50_000), 5, None);
+    assert!(path.end(AttemptEnd::Gone).map(Some).eq([closed(5, Some(AttemptEnd::Gone), false)]));
+}
+
+#[test]
+fn events_of_a_replaced_attempt_change_nothing() {
+    let mut path = pair();
+    path.on_opening(at(0), 1, None);
+    path.supersede();
+    path.on_opening(at(0), 2, Some(1));
+    assert!(!path.on_opened(at(1), 1));
+    assert_eq!((path.opening(1), path.opening(2)), (None, Some(Some(1))));
+    assert_eq!(path.on_closed(at(1), 1), None);
+    assert!(path.on_opened(at(2), 2));
+    assert_eq!(path.on_heard(at(3), 1), None);
+    assert_eq!(path.on_heard(at(3), 2), Some(None));
+}
+
+#[test]
+fn failed_attempts_are_repeated_less_and_less_often_until_somebody_hurries() {
+    let mut path = pair();
+    let mut waits = Vec::new();
+    for attempt in 1..8 {
+        path.on_opening(at(0), attempt, None);
+        assert!(path.on_closed(at(0), attempt).is_some());
+        waits.push(path.timeout(Some(true), Some(false)).as_micros() / 1_000_000);
+    }
+    assert_eq!(waits, [2, 4, 8, 16, 20, 20, 20]);
+    assert!(!path.wants_offer(at(1), true));
+    path.hurry(at(1));
+    assert!(path.wants_offer(at(1), true) && !path.wants_offer(at(1), false));
+}
+
+#[test]
+fn when_the_network_changes_either_end_offers_at_once_and_what_carries_goes_on() {
+    let mut path = proven(0);
+    hear(&mut path, 50, 500);
+    path.on_opening(at(500), 2, Some(1));
+    assert_eq!(path.renew(at(510)), closed(2, Some(AttemptEnd::Superseded), false));
+    assert!(path.wants_offer(at(510), false) && path.is_enough(at(510), false));
+    path.on_opening(at(510), 3, None);
+    assert!(path.is_enough(at(510), false) && !path.wants_offer(at(520), true));
+    path.on_opened(at(600), 3);
+    path.on_heard(at(650), 3).unwrap();
+    assert!(
+        path.is_enough(at(650), false) && path.carriers().eq([3]),
+        "nothing fell, so nothing is on probation"
+    );
+}
+
+#[test]
+fn who_is_said_not_to_be_heard_doubts_its_path() {
+    let mut path = proven(0);
+    hear(&mut path, 50, 500);
+    path.on_complaint(at(500));
+    hear(&mut path, 550, 850);
+    assert!(path.is_up(at(850)) && !path.is_enough(at(850), false));
+    hear(&mut path, 900, 900);
+    assert!(path.is_enough(at(900), false));
+}
+
+#[test]
+fn silence_is_complained_of_now_and_then() {
+    let mut path = proven(0);
+    assert_eq!(path.timeout(None, Some(false)), at(250));
+    let complaints: Vec<_> = (0..1_000).step_by(10).filter(|&ms| path.complains(at(ms), false)).collect();
+    assert_eq!(complaints, [250, 450, 650, 850]);
+}
+
+#[test]
+fn where_answers_are_waited_for_silence_counts_from_the_first_question_without_one() {
+    let mut path = PathState::new(at(0), Patience::RELAY);
+    path.on_opening(at(0), 1, None);
+    path.on_opened(at(0), 1);
+    path.on_asked(at(0));
+    path.on_heard(at(30), 1).unwrap();
+    path.on_answered(1);
+    assert!(path.is_enough(at(60_000), false), "nobody asked");
+    path.on_asked(at(60_000));
+    path.on_asked(at(60_200));
+    assert!(path.is_enough(at(60_449), false) && !path.is_enough(at(60_450), false));
+    assert!(path.is_up(at(60_999)) && path.has_fallen(at(61_000)));
+    assert_eq!(path.expire(at(63_000)), closed(1, None, true));
+    assert!(path.wants_offer(at(63_000), true));
+}

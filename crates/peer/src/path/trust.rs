@@ -1,0 +1,58 @@
+//! How long a path that fell has to be heard before it is the way again.
+
+use samovar_wire::{Duration, Time};
+
+use super::Patience;
+
+/// After the first fall a path is heard for so long before it is trusted again; each further fall doubles that.
+pub const TRUST_MIN: Duration = Duration::from_millis(1_000);
+/// The longest time that a path has to be heard before it is trusted again.
+pub const TRUST_MAX: Duration = Duration::from_millis(16_000);
+/// A path that did not fall for so long is as good as one that never did.
+pub const TRUST_FORGETS: Duration = Duration::from_millis(60_000);
+
+/// The memory of a path's falls, over all its connections: one that flaps is trusted less and less often, so that the
+/// way of the game changes a few times a minute at most. Until it is trusted its packets go two ways.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trust {
+    is_up: bool,
+    /// When it fell last, and how long it was to be heard after that.
+    fell: Option<(Time, Duration)>,
+    /// Since when it has been heard without a gap that was cause for doubt.
+    steady: Time,
+}
+
+impl Trust {
+    pub(super) const fn is_up(&self) -> bool {
+        self.is_up
+    }
+
+    /// Another connection begins.
+    pub(super) const fn restart(&mut self, now: Time) {
+        self.steady = now;
+    }
+
+    /// Something was heard after this silence.
+    pub(super) fn on_heard(&mut self, now: Time, silence: Duration, patience: Patience) {
+        self.tend(now, silence, patience);
+        if silence >= patience.doubt {
+            self.steady = now;
+        }
+        if !self.is_up && self.fell.is_none_or(|(_, wait)| self.steady + wait <= now) {
+            self.is_up = true;
+        }
+    }
+
+    /// Time passes in silence.
+    pub(super) fn tend(&mut self, now: Time, silence: Duration, patience: Patience) {
+        if !self.is_up || silence < patience.fall {
+            return;
+        }
+        self.is_up = false;
+        let wait = match self.fell {
+            Some((last, wait)) if last + TRUST_FORGETS > now => wait.times(2).min(TRUST_MAX),
+            _ => TRUST_MIN,
+        };
+        self.fell = Some((now, wait));
+    }
+}

@@ -1,0 +1,177 @@
+//! Which way each packet goes, and what waits on it.
+
+use samovar_session::Session;
+use samovar_wire::relay::Addressed;
+use samovar_wire::{Mode, PeerId, Time};
+
+use super::{Buffer, ConnectionKey, Peer, QUEUE_MAX, Transmit};
+use crate::path::{Path, PathState};
+
+/// Which ways a packet goes: on the rung that is the way, and while that is in doubt on the next one, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Ways {
+    direct: bool,
+    /// The connection to the relay.
+    ferry: Option<u32>,
+    socket: bool,
+}
+
+impl Peer {
+    fn ways(&self, now: Time, path: Option<&PathState>) -> Ways {
+        let direct = path.is_some_and(|path| path.carriers().next().is_some());
+        let is_quick = self.has_ferry(now);
+        let is_enough = path.is_some_and(|path| path.is_enough(now, is_quick));
+        if is_enough || !self.may_relay() {
+            return Ways { direct, ..Ways::default() };
+        }
+        let ferry = self.ferry.way(now);
+        let is_sure = ferry.is_some() && self.ferry.path.is_enough(now, true);
+        Ways { direct, ferry, socket: !is_sure }
+    }
+
+    /// Whether the channels to the relay are a way that needs no sparing.
+    pub(super) fn has_ferry(&self, now: Time) -> bool {
+        self.ferry.path.is_up(now) && self.may_relay()
+    }
+
+    /// Bulk is no good twice: it goes by the way that is shown.
+    fn way_of_bulk(&self, now: Time, to: PeerId) -> Ways {
+        match self.path(now, to) {
+            Path::Direct => Ways { direct: true, ..Ways::default() },
+            Path::RelayedUdp => Ways { ferry: self.ferry.way(now), ..Ways::default() },
+            Path::Relayed => Ways { socket: true, ..Ways::default() },
+            Path::None => Ways { direct: true, ..Ways::default() },
+        }
+    }
+
+    /// Gives each packet of the session its ways.
+    pub(super) fn route_session(&mut self, now: Time) {
+        self.note_losses(now);
+        while self.transmits.len() < QUEUE_MAX {
+            let Some(out) = self.session.as_mut().and_then(|session| session.poll_transmit(now)) else {
+                break;
+            };
+            let path = self.paths.get(&out.to);
+            let ways = match out.mode {
+                Mode::Unreliable => self.ways(now, path),
+                Mode::Reliable => self.way_of_bulk(now, out.to),
+            };
+            let most = if out.mode == Mode::Reliable { 1 } else { usize::MAX };
+            let carriers = path.filter(|_| ways.direct).map(PathState::carriers);
+            let carriers: Vec<_> = carriers.into_iter().flatten().take(most).collect();
+            if ways.socket {
+                self.send_socket(out.to, out.mode, &out.bytes);
+            }
+            if let Some(attempt) = ways.ferry {
+                self.send_ferry(attempt, out.mode, Addressed { peer: out.to, payload: &out.bytes });
+            }
+            for attempt in carriers {
+                self.count_out(&out.bytes);
+                let bytes = out.bytes.clone();
+                self.transmits.push_back(Transmit::Direct { peer: out.to, attempt, mode: out.mode, bytes });
+            }
+        }
+    }
+
+    pub(super) fn send_socket(&mut self, to: PeerId, mode: Mode, payload: &[u8]) {
+        if let Some(bytes) = self.client.forward(to, mode, payload) {
+            self.count_out(&bytes);
+            self.transmits.push_back(Transmit::Relay(bytes));
+        }
+    }
+
+    pub(super) fn send_ferry(&mut self, attempt: u32, mode: Mode, message: Addressed<'_>) {
+        let bytes = message.encode();
+        self.count_out(&bytes);
+        self.transmits.push_back(Transmit::Direct { peer: PeerId::RELAY, attempt, mode, bytes });
+    }
+
+    /// Tells those whose direct paths are silent that they are not heard: what they send may be lost, and they would not
+    /// know while they hear us.
+    pub(super) fn complain(&mut self, now: Time) {
+        if !self.may_relay() {
+            return;
+        }
+        let is_quick = self.has_ferry(now);
+        let silent: Vec<_> = self
+            .paths
+            .iter_mut()
+            .filter_map(|(&peer, path)| path.complains(now, is_quick).then_some(peer))
+            .collect();
+        for peer in silent {
+            let ways = self.ways(now, self.paths.get(&peer));
+            if let Some(attempt) = ways.ferry {
+                self.send_ferry(attempt, Mode::Unreliable, Addressed { peer, payload: &[] });
+            }
+            if ways.socket {
+                self.send_socket(peer, Mode::Unreliable, &[]);
+            }
+        }
+    }
+
+    /// Tells the session which paths lose nothing: those that are the relay's WebSocket and no other.
+    fn note_losses(&mut self, now: Time) {
+        let lossless: Vec<_> = self
+            .paths
+            .iter()
+            .map(|(&peer, path)| (peer, self.ways(now, Some(path))))
+            .map(|(peer, ways)| (peer, ways == Ways { socket: true, ..Ways::default() }))
+            .collect();
+        let Some(session) = &mut self.session else { return };
+        lossless.into_iter().for_each(|(peer, is_lossless)| session.set_lossless(now, peer, is_lossless));
+    }
+
+    /// Tells what a driver's buffer still holds of what it was given before: bytes for a connection, or for the
+    /// relay's WebSocket. To be called before sending more; links hold back while it is too much. Of a connection that
+    /// does not carry nothing is believed.
+    pub fn handle_backlog(&mut self, now: Time, buffer: Buffer, bytes: usize) {
+        let bytes = bytes as u64;
+        let known = match buffer {
+            Buffer::Relay => &mut self.relay_backlog,
+            Buffer::Direct(ConnectionKey { peer, attempt }) => {
+                let path = self.path_mut(peer).filter(|path| path.current() == Some(attempt));
+                let Some(path) = path else { return };
+                &mut path.backlog
+            }
+        };
+        if core::mem::replace(known, bytes) == 0 && bytes == 0 {
+            return;
+        }
+        self.settled = None;
+        let ways: Vec<_> =
+            self.paths.iter().map(|(&peer, path)| (peer, path.backlog, self.ways(now, Some(path)))).collect();
+        // Of the relay's buffers each link has its share.
+        let shared = |is_one: fn(&Ways) -> bool| ways.iter().filter(|(.., ways)| is_one(ways)).count().max(1);
+        let socket = self.relay_backlog / shared(|ways| ways.socket) as u64;
+        let ferry = self.ferry.path.backlog / shared(|ways| ways.ferry.is_some()) as u64;
+        for (peer, direct, ways) in ways {
+            let concerns = match buffer {
+                Buffer::Relay => ways.socket,
+                Buffer::Direct(key) if key.peer == PeerId::RELAY => ways.ferry.is_some(),
+                Buffer::Direct(key) => ways.direct && key.peer == peer,
+            };
+            // In doubt the shortest queue counts: that of a path that died never drains.
+            let queues = [(ways.direct, direct), (ways.ferry.is_some(), ferry), (ways.socket, socket)];
+            let shortest = queues.into_iter().filter(|(is_way, _)| *is_way).map(|(_, queue)| queue).min();
+            if let Some(backlog) = shortest.filter(|_| concerns) {
+                self.session_backlog(now, peer, backlog);
+            }
+        }
+    }
+
+    fn session_backlog(&mut self, now: Time, peer: PeerId, backlog: u64) {
+        if let Some(session) = &mut self.session {
+            session.handle_backlog(now, peer, backlog);
+        }
+    }
+
+    /// The paths to an end: a member, or the relay.
+    pub(super) fn path_mut(&mut self, end: PeerId) -> Option<&mut PathState> {
+        if end == PeerId::RELAY { Some(&mut self.ferry.path) } else { self.paths.get_mut(&end) }
+    }
+
+    /// Who this is, from the relay's word on.
+    pub(super) fn me(&self) -> Option<PeerId> {
+        self.session.as_ref().map(Session::me)
+    }
+}

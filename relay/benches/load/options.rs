@@ -1,0 +1,73 @@
+//! The command line.
+
+/// By which way packets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PathWord {
+    WebSocket,
+    WebRtc,
+}
+
+impl PathWord {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::WebSocket => "websocket",
+            Self::WebRtc => "webrtc",
+        }
+    }
+}
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) games: usize,
+    pub(crate) members: usize,
+    /// Packets a second from each member, to each of the others in turn.
+    pub(crate) rate: u32,
+    pub(crate) bytes: usize,
+    pub(crate) seconds: u64,
+    pub(crate) paths: Vec<PathWord>,
+    pub(crate) is_json: bool,
+}
+
+impl Options {
+    /// Reads the arguments.
+    pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self {
+            games: 64,
+            members: 8,
+            rate: 60,
+            bytes: 120,
+            seconds: 10,
+            paths: vec![PathWord::WebSocket, PathWord::WebRtc],
+            is_json: false,
+        };
+        let mut rest = arguments.into_iter();
+        while let Some(argument) = rest.next() {
+            let mut value = || rest.next().ok_or_else(|| format!("{argument} needs a value"));
+            match argument.as_str() {
+                "--json" => options.is_json = true,
+                // What cargo adds by itself.
+                "--bench" => {}
+                "--games" => options.games = number(&value()?, 1)?,
+                "--members" => options.members = number(&value()?, 2)?,
+                "--rate" => options.rate = number(&value()?, 2)? as u32,
+                "--bytes" => options.bytes = number(&value()?, 16)?,
+                "--seconds" => options.seconds = number(&value()?, 1)? as u64,
+                "--path" => {
+                    options.paths = match value()?.as_str() {
+                        "websocket" => vec![PathWord::WebSocket],
+                        "webrtc" => vec![PathWord::WebRtc],
+                        other => return Err(format!("{other:?} is no path")),
+                    };
+                }
+                _ => return Err(format!("unknown option {argument}")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn number(text: &str, least: usize) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|&number| (least..=1_000).contains(&number));
+    number.ok_or_else(|| format!("{text:?} is no number from {least} to 1000"))
+}

@@ -1,0 +1,32 @@
+//! What a process has used, as Linux says it.
+
+use std::fs;
+use std::time::Duration;
+
+/// Bytes of a page, and ticks of its clock in a second: both are so on every Linux that this runs on.
+const PAGE: usize = 4_096;
+const TICKS: u64 = 100;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    pub(crate) cpu: Duration,
+    /// What it holds in memory.
+    pub(crate) memory: usize,
+}
+
+impl Usage {
+    pub(crate) fn of(process: u32) -> Self {
+        let read =
+            |name: &str| fs::read_to_string(format!("/proc/{process}/{name}")).expect("Linux, and it runs");
+        let stat = read("stat");
+        // Behind the program's name, which is in parentheses, come the state and then numbers.
+        let (_, fields) = stat.rsplit_once(") ").expect("a name");
+        let field = |index: usize| -> u64 {
+            fields.split(' ').nth(index).and_then(|text| text.parse().ok()).expect("a number")
+        };
+        let cpu = Duration::from_millis((field(11) + field(12)) * 1_000 / TICKS);
+        let statm = read("statm");
+        let pages: usize = statm.split(' ').nth(1).and_then(|text| text.parse().ok()).expect("a number");
+        Self { cpu, memory: pages * PAGE }
+    }
+}

@@ -1,0 +1,92 @@
+//! The relay's end of its members' data channels (PROTOCOL §5.7): one UDP socket for all of them, driven by one thread.
+//!
+//! The thread has every connection to itself, so a packet is decrypted, readdressed and encrypted again without a lock but the
+//! hub's. It takes datagrams by the batch, and what a batch brought for one member leaves it together. A connection whose
+//! state machine panics is dropped; its member is reached by its WebSocket, as before.
+
+mod association;
+mod ledger;
+mod path;
+mod reach;
+mod stun;
+mod wire;
+mod worker;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+pub(crate) use reach::Reach;
+
+use crate::error::RelayError;
+use crate::hub::Hub;
+use association::Identity;
+use worker::Worker;
+
+/// Where the endpoint is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UdpConfig {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The addresses that members are told, one of each family at most; without any that of `listen`.
+    pub public: Vec<IpAddr>,
+}
+
+/// A socket that is bound, and nobody listens to it yet.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    socket: std::net::UdpSocket,
+    address: SocketAddr,
+    identity: Identity,
+    reach: Arc<Reach>,
+}
+
+impl Endpoint {
+    /// Binds the socket, and makes a certificate that lives as long as the process.
+    ///
+    /// # Errors
+    /// When the address cannot be had, or no certificate.
+    pub(crate) fn bind(config: &UdpConfig) -> Result<Self, RelayError> {
+        let failed = |source| RelayError::Listen { address: config.listen, flag: "--udp", source };
+        let socket = wire::bind(config.listen).map_err(failed)?;
+        let address = socket.local_addr().map_err(failed)?;
+        let own = if config.public.is_empty() { vec![address.ip()] } else { config.public.clone() };
+        let addresses = own.into_iter().map(|ip| (ip, address.port()).into()).collect();
+        let provider = Arc::new(str0m::crypto::from_feature_flags());
+        let certificate =
+            provider.dtls_provider.generate_certificate().ok_or_else(|| RelayError::System {
+                what: "make a certificate for --udp",
+                source: std::io::Error::other("the cryptographic library gives no reason"),
+            })?;
+        let identity = Identity { provider, certificate, addresses };
+        Ok(Self { socket, address, identity, reach: Arc::default() })
+    }
+
+    /// Where it listens.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How others reach its thread.
+    pub(crate) fn reach(&self) -> Arc<Reach> {
+        Arc::clone(&self.reach)
+    }
+
+    /// Starts its thread, which ends when it is told to.
+    ///
+    /// # Errors
+    /// When the system gives it none.
+    pub(crate) fn start(self, hub: Arc<Hub>) -> Result<std::thread::JoinHandle<()>, RelayError> {
+        let failed = |source| RelayError::System { what: "start the thread of --udp", source };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let Self { socket, address, identity, reach } = self;
+        let run = move || {
+            runtime.block_on(async move {
+                match tokio::net::UdpSocket::from_std(socket) {
+                    Ok(socket) => Worker::new(socket, address.is_ipv6(), identity, reach, hub).run().await,
+                    Err(error) => tracing::error!(%error, "the socket of --udp cannot be used"),
+                }
+            });
+        };
+        std::thread::Builder::new().name("samovar-udp".to_owned()).spawn(run).map_err(failed)
+    }
+}

@@ -1,0 +1,327 @@
+//! One member's connection: a state machine of str0m, its two channels, and where its datagrams may go.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use samovar_directory::description::{Local, Offer};
+use samovar_wire::Mode;
+use str0m::channel::{ChannelConfig, ChannelId, Reliability};
+use str0m::crypto::dtls::DtlsCert;
+use str0m::crypto::{CryptoProvider, Fingerprint};
+use str0m::net::{Protocol, Receive};
+use str0m::{Candidate, Event, IceConnectionState, IceCreds, Input, Output, Rtc, RtcError};
+
+use super::path::Paths;
+use super::stun;
+use super::wire::Wire;
+use crate::line::Line;
+use crate::outbox::{Next, Waiting};
+
+/// How long a connection may take to open.
+const OPEN_WITHIN: Duration = Duration::from_secs(10);
+/// How long an open connection may be silent.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
+/// Datagrams that it takes without being polled, which costs as much as all of them.
+const UNPOLLED_MAX: usize = 8;
+/// Bytes that the unreliable channel takes beyond what has left; what else there is waits where the oldest is dropped.
+const LOSSY_AHEAD: usize = 16 * 1_024;
+/// The same of the reliable channel.
+const STEADY_AHEAD: usize = 64 * 1_024;
+/// The longest message of either channel is far below; SCTP holds no longer one.
+const MESSAGE_MAX: u32 = 64 * 1_024;
+
+/// Why a connection ends, for the log.
+#[derive(Debug)]
+pub(super) enum End {
+    /// Its state machine says so.
+    Failed(RtcError),
+    /// The other end closed it, or a channel.
+    Closed,
+    /// A third channel, text, or a message that is none.
+    Misbehaved,
+    /// It did not open, or was silent, for too long.
+    Silent,
+    /// Too much that must arrive waits for it.
+    TooSlow,
+    /// Its state machine panicked.
+    Panicked,
+}
+
+impl From<RtcError> for End {
+    fn from(error: RtcError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(error) => write!(f, "failed: {error}"),
+            Self::Closed => write!(f, "closed by the other end"),
+            Self::Misbehaved => write!(f, "misbehaved"),
+            Self::Silent => write!(f, "silent"),
+            Self::TooSlow => write!(f, "too slow"),
+            Self::Panicked => write!(f, "panicked"),
+        }
+    }
+}
+
+/// What all connections have in common.
+#[derive(Debug)]
+pub(super) struct Identity {
+    pub(super) provider: Arc<CryptoProvider>,
+    pub(super) certificate: DtlsCert,
+    /// Where the relay is reached.
+    pub(super) addresses: Vec<SocketAddr>,
+}
+
+#[derive(Debug)]
+pub(super) struct Association {
+    pub(super) line: Arc<Line>,
+    /// The relay's own user name fragment, by which its checks are recognised.
+    pub(super) ufrag: String,
+    rtc: Rtc,
+    offer: Offer,
+    channels: [(ChannelId, bool); 2],
+    paths: Paths,
+    born: Instant,
+    /// When a datagram came last that belongs to it.
+    came: Instant,
+    /// A message came on a channel.
+    is_heard: bool,
+    pub(super) timeout: Instant,
+    /// Datagrams since it was polled.
+    unpolled: usize,
+    /// When a timer fires for it.
+    pub(super) armed: Instant,
+}
+
+/// A message that came on a channel.
+pub(super) type Message = (Mode, Vec<u8>);
+
+impl Association {
+    /// Answers an offer.
+    ///
+    /// # Errors
+    /// When the state machine does not take it.
+    pub(super) fn answer(
+        now: Instant,
+        identity: &Identity,
+        line: Arc<Line>,
+        offer: Offer,
+        secrets: [u8; 32],
+    ) -> Result<(Self, String), End> {
+        let (ufrag, password) = credentials(&secrets);
+        let creds = IceCreds { ufrag: ufrag.clone(), pass: password.clone() };
+        let mut rtc = Rtc::builder()
+            .set_crypto_provider(Arc::clone(&identity.provider))
+            .set_dtls_cert(identity.certificate.clone())
+            // It waits to be found, and dials nobody.
+            .set_ice_lite(true)
+            .set_local_ice_credentials(creds)
+            .set_sctp_max_message_size(MESSAGE_MAX)
+            .set_sctp_max_buffered_amount(2 * STEADY_AHEAD)
+            .clear_codecs()
+            .build(now);
+        for &address in &identity.addresses {
+            let candidate = Candidate::host(address, "udp").map_err(|_| End::Closed)?;
+            rtc.add_local_candidate(candidate);
+        }
+        let mut api = rtc.direct_api();
+        api.set_ice_controlling(false);
+        api.set_remote_ice_credentials(IceCreds { ufrag: offer.ufrag.clone(), pass: offer.password.clone() });
+        let bytes = offer.fingerprint.to_vec();
+        api.set_remote_fingerprint(Fingerprint { hash_func: "sha-256".to_owned(), bytes });
+        let channels = CHANNELS.map(|channel| (api.create_data_channel(channel()), false));
+        api.start_dtls(false)?;
+        api.start_sctp(false);
+        let fingerprint = api.local_dtls_fingerprint().bytes.clone();
+        let local = Local {
+            session: u64::from_le_bytes(*secrets.first_chunk().expect("there are thirty-two")) >> 1,
+            ufrag: &ufrag,
+            password: &password,
+            fingerprint: &fingerprint,
+            addresses: &identity.addresses,
+        };
+        let answer = offer.answer(local);
+        let association = Self {
+            line,
+            ufrag,
+            rtc,
+            offer,
+            channels,
+            paths: Paths::default(),
+            born: now,
+            came: now,
+            is_heard: false,
+            timeout: now,
+            unpolled: 0,
+            armed: now + OPEN_WITHIN,
+        };
+        Ok((association, answer))
+    }
+
+    /// A datagram came. What it makes of it is polled later.
+    pub(super) fn receive(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        bytes: &[u8],
+        wire: &Wire<'_>,
+    ) -> Result<(), End> {
+        self.paths.received(now, from, bytes.len());
+        if stun::is_stun(bytes) {
+            if let Some(transaction) = stun::success(bytes) {
+                if self.paths.prove(from, transaction) {
+                    self.paths.release(from).iter().for_each(|held| wire.send(from, held));
+                }
+                return Ok(());
+            }
+        } else if !self.paths.is_proven(from) {
+            self.check(now, from, wire);
+        }
+        let Some(destination) = wire.address_for(from) else { return Ok(()) };
+        // What is neither STUN nor DTLS is dropped here.
+        let Ok(receive) = Receive::new(Protocol::Udp, from, destination, bytes) else { return Ok(()) };
+        self.came = now;
+        self.unpolled += 1;
+        Ok(self.rtc.handle_input(Input::Receive(now, receive))?)
+    }
+
+    /// Whether it must be polled before it takes another datagram: what DTLS has not handed on is bounded.
+    pub(super) const fn is_due(&self) -> bool {
+        self.unpolled >= UNPOLLED_MAX
+    }
+
+    /// Asks whoever is at an address to prove that it is.
+    fn check(&mut self, now: Instant, at: SocketAddr, wire: &Wire<'_>) {
+        let mut transaction = [0; 12];
+        if getrandom::fill(&mut transaction).is_err() {
+            return;
+        }
+        let username = format!("{}:{}", self.offer.ufrag, self.ufrag);
+        let check =
+            stun::check(transaction, &username, &self.offer.password, wire.provider.sha1_hmac_provider);
+        if self.paths.checks(now, at, check.len(), transaction) {
+            wire.send(at, &check);
+        }
+    }
+
+    /// Time has passed.
+    pub(super) fn pass_time(&mut self, now: Instant) -> Result<(), End> {
+        Ok(self.rtc.handle_input(Input::Timeout(now))?)
+    }
+
+    /// Whether it has waited in vain.
+    pub(super) fn review(&self, now: Instant) -> Result<(), End> {
+        let is_late = !self.is_heard && now >= self.born + OPEN_WITHIN;
+        if is_late || now >= self.came + SILENCE_MAX { Err(End::Silent) } else { Ok(()) }
+    }
+
+    /// Sends what there is to send, and gathers the messages that came. Of the addresses that str0m has answered by STUN,
+    /// and therefore knows to be the member's, the last is returned.
+    pub(super) fn poll(
+        &mut self,
+        wire: &Wire<'_>,
+        messages: &mut Vec<Message>,
+    ) -> Result<Option<SocketAddr>, End> {
+        let mut known = None;
+        self.unpolled = 0;
+        loop {
+            match self.rtc.poll_output()? {
+                Output::Transmit(transmit) => {
+                    let bytes: &[u8] = &transmit.contents;
+                    if stun::success(bytes).is_some() {
+                        known = Some(transmit.destination);
+                    }
+                    if self.paths.admits(transmit.destination, bytes) {
+                        wire.send(transmit.destination, bytes);
+                    }
+                }
+                Output::Event(event) => self.on_event(event, messages)?,
+                Output::Timeout(at) => {
+                    self.timeout = at;
+                    return if self.rtc.is_alive() { Ok(known) } else { Err(End::Closed) };
+                }
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: Event, messages: &mut Vec<Message>) -> Result<(), End> {
+        match event {
+            Event::ChannelData(data) => {
+                let mode = match self.channels.iter().position(|(id, _)| *id == data.id) {
+                    Some(0) => Mode::Unreliable,
+                    Some(_) => Mode::Reliable,
+                    None => return Err(End::Misbehaved),
+                };
+                if !data.binary {
+                    return Err(End::Misbehaved);
+                }
+                self.is_heard = true;
+                messages.push((mode, data.data));
+                Ok(())
+            }
+            Event::ChannelOpen(id, _) => {
+                let channel = self.channels.iter_mut().find(|(own, _)| *own == id).ok_or(End::Misbehaved)?;
+                channel.1 = true;
+                Ok(())
+            }
+            Event::ChannelClose(_) | Event::Closed => Err(End::Closed),
+            Event::IceConnectionStateChange(IceConnectionState::Disconnected) => Err(End::Silent),
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts what waits on the channels, as long as they take it; `sent` is told of each message that they took.
+    pub(super) fn fill(&mut self, mut sent: impl FnMut(&Waiting)) -> Result<(), End> {
+        let line = Arc::clone(&self.line);
+        let outbox = &line.channels.outbox;
+        let [(lossy, true), (steady, true)] = self.channels else { return Ok(()) };
+        let rtc = &mut self.rtc;
+        loop {
+            let has_room = |is_lossy| {
+                let (id, ahead) = if is_lossy { (lossy, LOSSY_AHEAD) } else { (steady, STEADY_AHEAD) };
+                rtc.channel(id).is_some_and(|mut channel| channel.buffered_amount() < ahead)
+            };
+            match outbox.pop_when(has_room) {
+                Next::Send(message) => {
+                    let id = if message.is_lossy() { lossy } else { steady };
+                    let Some(mut channel) = rtc.channel(id) else { return Ok(()) };
+                    if channel.write(true, &message.bytes)? {
+                        sent(&message);
+                    }
+                }
+                Next::Close(_) => return Err(End::TooSlow),
+                Next::Idle => return Ok(()),
+            }
+        }
+    }
+
+    /// Tells the other end that it is over.
+    pub(super) fn close(&mut self, wire: &Wire<'_>) -> Result<(), End> {
+        self.rtc.close()?;
+        self.poll(wire, &mut Vec::new()).map(drop)
+    }
+}
+
+/// The two channels of PROTOCOL §2.1.
+const CHANNELS: [fn() -> ChannelConfig; 2] = [
+    || ChannelConfig {
+        label: "unreliable".to_owned(),
+        ordered: false,
+        reliability: Reliability::MaxRetransmits { retransmits: 0 },
+        negotiated: Some(0),
+        ..ChannelConfig::default()
+    },
+    || ChannelConfig { label: "reliable".to_owned(), negotiated: Some(1), ..ChannelConfig::default() },
+];
+
+/// A user name fragment and a password of ICE, of 48 and of 144 bits.
+fn credentials(secrets: &[u8; 32]) -> (String, String) {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    (STANDARD.encode(&secrets[8..14]), STANDARD.encode(&secrets[14..]))
+}

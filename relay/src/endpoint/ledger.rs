@@ -1,0 +1,54 @@
+//! What strangers who ask for their address have sent, so that they are never sent more.
+//!
+//! A plain binding request has 20 bytes and its answer 32, so a first request is not answered unless it is larger; browsers
+//! repeat it after a quarter of a second, and then both together pay for the answer.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::net::SocketAddr;
+
+/// Addresses that are remembered.
+const PLACES: usize = 4_096;
+/// What an address may save up: the answers of a second, and not of a day.
+const CREDIT_MAX: u32 = 1_000;
+
+/// Credit of addresses, in bytes. Two that fall on one place take it from each other, which only means that they ask again.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    places: Vec<Option<(SocketAddr, u32)>>,
+    keys: RandomState,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self { places: vec![None; PLACES], keys: RandomState::new() }
+    }
+}
+
+impl Ledger {
+    /// So many bytes came from an address, which shall get so many: whether that is covered, and is paid then.
+    pub(super) fn pays(&mut self, from: SocketAddr, came: usize, goes: usize) -> bool {
+        let place = (self.keys.hash_one(from) % PLACES as u64) as usize;
+        let place = &mut self.places[place];
+        let before = place.filter(|(address, _)| *address == from).map_or(0, |(_, credit)| credit);
+        let credit = before.saturating_add(u32::try_from(came).unwrap_or(u32::MAX)).min(CREDIT_MAX);
+        let left = u32::try_from(goes).ok().and_then(|goes| credit.checked_sub(goes));
+        *place = Some((from, left.unwrap_or(credit)));
+        left.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_more_than_came_from_there() {
+        let mut ledger = Ledger::default();
+        let from = "192.0.2.1:5000".parse().expect("an address");
+        let answered = (0..16).filter(|_| ledger.pays(from, 20, 32)).count();
+        assert_eq!(answered, 10, "320 bytes came, 320 went");
+        assert!(!ledger.pays(from, 20, 32) && ledger.pays(from, 20, 32));
+        assert!(ledger.pays("192.0.2.2:5000".parse().expect("an address"), 40, 32));
+    }
+}

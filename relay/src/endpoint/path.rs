@@ -1,0 +1,165 @@
+//! Where a connection's datagrams come from, and what may be sent there.
+//!
+//! A source address can be forged, and who asked for a connection may forge somebody else's. So nothing leaves for an address
+//! but answers to STUN and the relay's own check, and of these never more bytes than came from there, until
+//! whoever is there has answered that check, whose transaction only it can know. What DTLS wants to send meanwhile waits.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use super::stun::{self, Transaction};
+
+/// Addresses of one connection. A browser with several networks tries from each.
+const PATHS_MAX: usize = 8;
+/// Datagrams that wait for a proof: a flight of DTLS is one or two.
+const HELD_MAX: usize = 8;
+/// How long a check waits for its answer before the next.
+const CHECK_EVERY: Duration = Duration::from_millis(200);
+
+/// The addresses of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Paths {
+    all: Vec<Path>,
+    held: VecDeque<(SocketAddr, Vec<u8>)>,
+}
+
+#[derive(Debug)]
+struct Path {
+    address: SocketAddr,
+    received: usize,
+    sent: usize,
+    used: Instant,
+    proof: Proof,
+}
+
+#[derive(Debug)]
+enum Proof {
+    Missing,
+    Asked(Transaction, Instant),
+    Given,
+}
+
+impl Paths {
+    /// A datagram of so many bytes came.
+    pub(super) fn received(&mut self, now: Instant, from: SocketAddr, bytes: usize) {
+        if let Some(path) = self.all.iter_mut().find(|path| path.address == from) {
+            path.received = path.received.saturating_add(bytes);
+            path.used = now;
+            return;
+        }
+        if self.all.len() == PATHS_MAX {
+            let oldest = (0..PATHS_MAX).min_by_key(|&index| self.all[index].used);
+            oldest.map(|index| self.all.swap_remove(index));
+        }
+        let path = Path { address: from, received: bytes, sent: 0, used: now, proof: Proof::Missing };
+        self.all.push(path);
+    }
+
+    /// Whether this address is proven: nothing is held back from it.
+    pub(super) fn is_proven(&self, address: SocketAddr) -> bool {
+        self.all.iter().any(|path| path.address == address && matches!(path.proof, Proof::Given))
+    }
+
+    /// Whether a datagram may go to an address now. One that may later is kept.
+    pub(super) fn admits(&mut self, to: SocketAddr, bytes: &[u8]) -> bool {
+        let Some(path) = self.all.iter_mut().find(|path| path.address == to) else { return false };
+        if matches!(path.proof, Proof::Given) {
+            return true;
+        }
+        if !stun::is_stun(bytes) {
+            if self.held.len() == HELD_MAX {
+                self.held.pop_front();
+            }
+            self.held.push_back((to, bytes.to_vec()));
+            return false;
+        }
+        path.pays(bytes.len())
+    }
+
+    /// Whether an address shall be checked now, with a message of so many bytes and this transaction.
+    pub(super) fn checks(&mut self, now: Instant, at: SocketAddr, bytes: usize, by: Transaction) -> bool {
+        let Some(path) = self.all.iter_mut().find(|path| path.address == at) else { return false };
+        let is_due = match path.proof {
+            Proof::Given => false,
+            Proof::Missing => true,
+            Proof::Asked(_, since) => now >= since + CHECK_EVERY,
+        };
+        let goes = is_due && path.pays(bytes);
+        if goes {
+            path.proof = Proof::Asked(by, now);
+        }
+        goes
+    }
+
+    /// A check was answered: whether it was one of these, so that the address is proven, and what has waited for that may go.
+    pub(super) fn prove(&mut self, from: SocketAddr, transaction: Transaction) -> bool {
+        let asked = |path: &Path| matches!(path.proof, Proof::Asked(by, _) if by == transaction);
+        let path = self.all.iter_mut().find(|path| path.address == from && asked(path));
+        path.map(|path| path.proof = Proof::Given).is_some()
+    }
+
+    /// What has waited until an address was proven.
+    pub(super) fn release(&mut self, address: SocketAddr) -> Vec<Vec<u8>> {
+        let (free, held) = std::mem::take(&mut self.held).into_iter().partition(|(to, _)| *to == address);
+        self.held = held;
+        let free: VecDeque<(SocketAddr, Vec<u8>)> = free;
+        free.into_iter().map(|(_, bytes)| bytes).collect()
+    }
+}
+
+impl Path {
+    fn pays(&mut self, bytes: usize) -> bool {
+        let pays = self.sent + bytes <= self.received;
+        if pays {
+            self.sent += bytes;
+        }
+        pays
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(port: u16) -> SocketAddr {
+        ([192, 0, 2, 1], port).into()
+    }
+
+    /// A message of STUN of so many bytes.
+    fn stun_of(bytes: usize) -> Vec<u8> {
+        let mut message = stun::answer([0; 12], address(1));
+        message.resize(bytes, 0);
+        message
+    }
+
+    #[test]
+    fn no_more_bytes_leave_for_an_address_than_came_from_there_until_it_answers() {
+        let (mut paths, now) = (Paths::default(), Instant::now());
+        assert!(!paths.admits(address(1), &stun_of(32)), "nobody is there");
+        paths.received(now, address(1), 100);
+        assert!(paths.admits(address(1), &stun_of(64)));
+        assert!(!paths.checks(now, address(1), 80, [1; 12]), "100 came, 144 would have gone");
+        assert!(!paths.admits(address(1), &[22; 36]), "DTLS waits, however little");
+        paths.received(now, address(1), 100);
+        assert!(paths.checks(now, address(1), 80, [2; 12]));
+        assert!(!paths.prove(address(2), [2; 12]) && !paths.prove(address(1), [1; 12]));
+        assert!(!paths.is_proven(address(1)));
+        assert!(paths.prove(address(1), [2; 12]) && paths.is_proven(address(1)));
+        assert_eq!(paths.release(address(1)), [vec![22; 36]]);
+        assert!(paths.admits(address(1), &[22; 1_200]));
+        assert!(!paths.admits(address(2), &[22; 10]));
+    }
+
+    #[test]
+    fn addresses_and_what_waits_for_them_are_bounded() {
+        let (mut paths, now) = (Paths::default(), Instant::now());
+        for port in 0..100 {
+            paths.received(now + Duration::from_millis(port.into()), address(port), 1_000);
+            assert!(!paths.admits(address(port), &[22; 500]));
+        }
+        assert_eq!((paths.all.len(), paths.held.len()), (PATHS_MAX, HELD_MAX));
+        assert_eq!(paths.release(address(99)).len(), 1);
+        assert!(!paths.checks(now, address(0), 10, [0; 12]), "the oldest made room");
+    }
+}

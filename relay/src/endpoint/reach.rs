@@ -1,0 +1,78 @@
+//! How other threads reach the endpoint's.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use samovar_directory::ConnId;
+use tokio::sync::Notify;
+
+use crate::line::Line;
+
+/// What the endpoint shall do.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// Answer an offer of this attempt.
+    Offer(Arc<Line>, u32, String),
+    /// Send what waits for a member.
+    Send(ConnId),
+    /// Forget a member: its WebSocket is closed.
+    Forget(ConnId),
+    /// Stop.
+    Stop,
+}
+
+/// The way to the endpoint's thread. What waits there is bounded: by the signals that members may send, and one task to
+/// send and one to forget for each of them.
+#[derive(Debug, Default)]
+pub(crate) struct Reach {
+    tasks: Mutex<Vec<Task>>,
+    changed: Notify,
+}
+
+impl Reach {
+    /// A member offers a connection.
+    pub(crate) fn offer(&self, line: Arc<Line>, attempt: u32, description: String) {
+        self.put(Task::Offer(line, attempt, description));
+    }
+
+    /// Something waits for a member's channels.
+    pub(crate) fn call(&self, line: &Line) {
+        if line.channels.call() {
+            self.put(Task::Send(line.conn));
+        }
+    }
+
+    /// A member's WebSocket is closed.
+    pub(crate) fn forget(&self, conn: ConnId) {
+        self.put(Task::Forget(conn));
+    }
+
+    /// Ends the thread.
+    pub(crate) fn stop(&self) {
+        self.put(Task::Stop);
+    }
+
+    /// Everything that is to be done, in the order in which it was asked for.
+    pub(super) fn take(&self) -> Vec<Task> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    /// Ends when something is to be done.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    fn put(&self, task: Task) {
+        let mut tasks = self.lock();
+        let is_first = tasks.is_empty();
+        tasks.push(task);
+        drop(tasks);
+        if is_first {
+            self.changed.notify_one();
+        }
+    }
+
+    /// A list is whole after every statement, so a poisoned lock loses nothing.
+    fn lock(&self) -> MutexGuard<'_, Vec<Task>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,376 @@
+//! The endpoint's thread: datagrams, tasks and timers, in turns.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::mem;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use samovar_directory::ConnId;
+use samovar_directory::description::Offer;
+use samovar_wire::relay::Addressed;
+use str0m::ice::StunMessage;
+use tokio::net::UdpSocket;
+
+use super::association::{Association, End, Identity, Message};
+use super::ledger::Ledger;
+use super::reach::{Reach, Task};
+use super::stun;
+use super::wire::Wire;
+use crate::hub::Hub;
+use crate::line::Line;
+use crate::metrics::{Kind, Undelivered, Way};
+
+/// Datagrams that are read before what they brought is sent.
+const BATCH: usize = 64;
+/// The largest datagram that is read whole; the rest of a larger one is lost, and with it the datagram.
+const DATAGRAM_MAX: usize = 2_048;
+/// How often connections that were given up are looked for.
+const REVIEW_EVERY: Duration = Duration::from_secs(1);
+
+/// Everything that the thread has.
+pub(super) struct Worker {
+    socket: UdpSocket,
+    is_v6: bool,
+    identity: Identity,
+    reach: Arc<Reach>,
+    hub: Arc<Hub>,
+    associations: HashMap<u64, Association>,
+    /// Of each member the connection that carries, and a newer one that has not been heard yet.
+    members: HashMap<ConnId, Pair>,
+    by_ufrag: HashMap<String, u64>,
+    by_address: HashMap<SocketAddr, u64>,
+    timers: BinaryHeap<Reverse<(Instant, u64)>>,
+    ledger: Ledger,
+    opened: u64,
+    /// Connections that have something to do, in this turn.
+    busy: Vec<u64>,
+    reviewed: Instant,
+    is_stopping: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    current: Option<u64>,
+    next: Option<u64>,
+}
+
+impl Worker {
+    pub(super) fn new(
+        socket: UdpSocket,
+        is_v6: bool,
+        identity: Identity,
+        reach: Arc<Reach>,
+        hub: Arc<Hub>,
+    ) -> Self {
+        Self {
+            socket,
+            is_v6,
+            identity,
+            reach,
+            hub,
+            associations: HashMap::new(),
+            members: HashMap::new(),
+            by_ufrag: HashMap::new(),
+            by_address: HashMap::new(),
+            timers: BinaryHeap::new(),
+            ledger: Ledger::default(),
+            opened: 0,
+            busy: Vec::new(),
+            reviewed: Instant::now(),
+            is_stopping: false,
+        }
+    }
+
+    /// Works until it is told to stop.
+    pub(super) async fn run(mut self) {
+        let mut buffer = vec![0; DATAGRAM_MAX];
+        while !self.is_stopping {
+            let review = self.reviewed + REVIEW_EVERY;
+            let next = self.timers.peek().map_or(review, |Reverse((at, _))| review.min(*at));
+            tokio::select! {
+                biased;
+                ready = self.socket.readable() => drop(ready),
+                () = self.reach.changed() => {}
+                () = tokio::time::sleep_until(next.into()) => {}
+            }
+            self.read(&mut buffer);
+            let now = Instant::now();
+            self.fire(now);
+            self.settle();
+            self.obey(now);
+            self.review(now);
+            // Tasks are of other threads, too; they must not wait for a socket that is always readable.
+            tokio::task::yield_now().await;
+        }
+        for mut association in mem::take(&mut self.associations).into_values() {
+            let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
+            drop(catch_unwind(AssertUnwindSafe(|| association.close(&wire))));
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) {
+        for _ in 0..BATCH {
+            // An error is of an earlier datagram, whose receiver is gone; or there is nothing more.
+            let Ok((length, from)) = self.socket.try_recv_from(buffer) else { return };
+            let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+            let bytes = &buffer[..length];
+            self.hub.metrics.datagram_in(length);
+            match self.receiver(from, bytes) {
+                Some(id) => self.hand_over(id, from, bytes),
+                None => self.on_stranger(from, bytes),
+            }
+        }
+    }
+
+    /// Whose datagram it is. What is STUN says so; it comes from anywhere.
+    fn receiver(&self, from: SocketAddr, bytes: &[u8]) -> Option<u64> {
+        if stun::is_stun(bytes)
+            && stun::success(bytes).is_none()
+            && let Ok(message) = StunMessage::parse(bytes)
+        {
+            let (own, _) = message.split_username()?;
+            return self.by_ufrag.get(own).copied();
+        }
+        let known = self.by_address.get(&from).copied();
+        known.filter(|_| !stun::is_stun(bytes) || stun::success(bytes).is_some())
+    }
+
+    /// Plain binding requests are answered, at nobody's expense; everything else is dropped.
+    fn on_stranger(&mut self, from: SocketAddr, bytes: &[u8]) {
+        let Some(transaction) = stun::request(bytes) else {
+            return self.hub.metrics.undelivered(Undelivered::Unknown);
+        };
+        let answer = stun::answer(transaction, from);
+        if self.ledger.pays(from, bytes.len(), answer.len()) {
+            wire(&self.socket, self.is_v6, &self.identity, &self.hub).send(from, &answer);
+        } else {
+            self.hub.metrics.undelivered(Undelivered::Unproven);
+        }
+    }
+
+    fn hand_over(&mut self, id: u64, from: SocketAddr, bytes: &[u8]) {
+        let Some(association) = self.associations.get_mut(&id) else { return };
+        let rate = self.hub.limits.datagrams();
+        if !association.line.takes_datagram(self.hub.nanos(), rate) {
+            return self.hub.metrics.undelivered(Undelivered::Rate);
+        }
+        let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
+        let now = Instant::now();
+        let done = isolated(|| association.receive(now, from, bytes, &wire));
+        let is_due = stun::is_stun(bytes) || association.is_due();
+        self.finish(id, done);
+        if is_due {
+            // So that its answer is paid by this datagram, and the address known to the next.
+            self.poll(id);
+        } else {
+            self.busy.push(id);
+        }
+    }
+
+    /// Lets those whose time has come act.
+    fn fire(&mut self, now: Instant) {
+        while let Some(&Reverse((at, id))) = self.timers.peek()
+            && at <= now
+        {
+            self.timers.pop();
+            let Some(association) = self.associations.get_mut(&id) else { continue };
+            if association.armed > at {
+                continue;
+            }
+            association.armed = now + Duration::from_secs(3_600);
+            if association.timeout <= now {
+                let done = isolated(|| association.pass_time(now));
+                self.finish(id, done);
+                self.busy.push(id);
+            } else {
+                self.arm(id);
+            }
+        }
+    }
+
+    /// Sends what this turn's datagrams and timers have brought about, and passes on what they brought.
+    fn settle(&mut self) {
+        let mut busy = mem::take(&mut self.busy);
+        busy.sort_unstable();
+        busy.dedup();
+        busy.drain(..).for_each(|id| self.poll(id));
+        self.busy = busy;
+    }
+
+    /// Does what others want done, and sends what waits.
+    fn obey(&mut self, now: Instant) {
+        for task in self.reach.take() {
+            match task {
+                Task::Offer(line, attempt, description) => self.on_offer(now, &line, attempt, &description),
+                Task::Send(conn) => self.send(conn),
+                Task::Forget(conn) => {
+                    let pair = self.members.remove(&conn).unwrap_or_default();
+                    [pair.current, pair.next].into_iter().flatten().for_each(|id| self.close(id));
+                }
+                Task::Stop => self.is_stopping = true,
+            }
+        }
+    }
+
+    fn on_offer(&mut self, now: Instant, line: &Arc<Line>, attempt: u32, description: &str) {
+        let offer = match Offer::parse(description) {
+            Ok(offer) => offer,
+            Err(reason) => {
+                tracing::debug!(conn = line.conn.0, ?reason, "an offer is not answered");
+                return self.hub.metrics.offer_refused();
+            }
+        };
+        let mut secrets = [0; 32];
+        if getrandom::fill(&mut secrets).is_err() {
+            return;
+        }
+        let answered =
+            isolated(|| Association::answer(now, &self.identity, Arc::clone(line), offer, secrets));
+        let (association, answer) = match answered {
+            Ok(answered) => answered,
+            Err(end) => return tracing::debug!(conn = line.conn.0, %end, "an offer could not be answered"),
+        };
+        self.opened += 1;
+        let id = self.opened;
+        self.by_ufrag.insert(association.ufrag.clone(), id);
+        self.associations.insert(id, association);
+        if let Some(former) = self.members.entry(line.conn).or_default().next.replace(id) {
+            self.close(former);
+        }
+        self.poll(id);
+        self.hub.answer(line.conn, attempt, answer);
+    }
+
+    /// Sends what waits for a member.
+    fn send(&mut self, conn: ConnId) {
+        let Some(id) = self.members.get(&conn).and_then(|pair| pair.current) else { return };
+        if let Some(association) = self.associations.get(&id) {
+            association.line.channels.answer_call();
+            self.poll(id);
+        }
+    }
+
+    /// Sends what one has to send, takes what came for it, and passes that on.
+    fn poll(&mut self, id: u64) {
+        let Some(association) = self.associations.get_mut(&id) else { return };
+        let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
+        let is_current =
+            self.members.get(&association.line.conn).is_some_and(|pair| pair.current == Some(id));
+        let hub = &self.hub;
+        let shard = association.line.shard;
+        let mut messages = Vec::new();
+        let done = isolated(|| {
+            if is_current {
+                association.fill(|message| {
+                    hub.metrics.went(shard, Way::Channels, message.kind, message.bytes.len());
+                    let time = hub.nanos().saturating_sub(message.since);
+                    hub.metrics.forwarded(shard, Duration::from_nanos(time));
+                })?;
+            }
+            association.poll(&wire, &mut messages)
+        });
+        let line = Arc::clone(&association.line);
+        let done = done.map(|known| {
+            if let Some(address) = known {
+                self.by_address.insert(address, id);
+            }
+        });
+        let done = done.and_then(|()| self.take(id, &line, messages));
+        self.finish(id, done);
+        self.arm(id);
+    }
+
+    /// Messages of a member.
+    fn take(&mut self, id: u64, line: &Arc<Line>, messages: Vec<Message>) -> Result<(), End> {
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let pair = self.members.entry(line.conn).or_default();
+        if pair.next == Some(id) {
+            pair.next = None;
+            if let Some(former) = pair.current.replace(id) {
+                self.close(former);
+            }
+        }
+        let now = self.hub.nanos();
+        line.channels.hear(now);
+        for (mode, bytes) in messages {
+            if bytes.is_empty() {
+                continue;
+            }
+            let kind = Kind::of_mode(mode);
+            self.hub.metrics.came(line.shard, Way::Channels, kind, bytes.len());
+            let receiver = Addressed::decode(mode, &bytes).map_err(|_| End::Misbehaved)?.peer;
+            match self.hub.limits.pay(line.payers(), now, bytes.len()) {
+                Ok(()) => self.hub.channel_message(line, receiver, (kind, bytes), now),
+                Err((reason, _)) => self.hub.metrics.dropped(line.shard, reason, 1),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure that a connection's timer fires. Timers are never taken back: one that comes too early looks again.
+    fn arm(&mut self, id: u64) {
+        let Some(association) = self.associations.get_mut(&id) else { return };
+        if association.timeout < association.armed {
+            association.armed = association.timeout;
+            self.timers.push(Reverse((association.timeout, id)));
+        }
+    }
+
+    fn review(&mut self, now: Instant) {
+        if now < self.reviewed + REVIEW_EVERY {
+            return;
+        }
+        self.reviewed = now;
+        let is_over = |(&id, association): (&u64, &Association)| Some((id, association.review(now).err()?));
+        let over: Vec<_> = self.associations.iter().filter_map(is_over).collect();
+        for (id, end) in over {
+            self.finish(id, Err(end));
+        }
+    }
+
+    /// Drops a connection that has ended.
+    fn finish(&mut self, id: u64, done: Result<(), End>) {
+        if let Err(end) = done {
+            if let Some(association) = self.associations.get(&id) {
+                tracing::debug!(conn = association.line.conn.0, %end, "data channels ended");
+            }
+            self.close(id);
+        }
+    }
+
+    /// Says farewell to a connection, if it still can be told, and forgets it.
+    fn close(&mut self, id: u64) {
+        let Some(mut association) = self.associations.remove(&id) else { return };
+        self.by_ufrag.remove(&association.ufrag);
+        self.by_address.retain(|_, other| *other != id);
+        if let Some(pair) = self.members.get_mut(&association.line.conn) {
+            if pair.current == Some(id) {
+                pair.current = None;
+                association.line.channels.lose();
+            }
+            pair.next = pair.next.filter(|next| *next != id);
+        }
+        let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
+        drop(isolated(|| association.close(&wire)));
+    }
+}
+
+fn wire<'a>(socket: &'a UdpSocket, is_v6: bool, identity: &'a Identity, hub: &'a Hub) -> Wire<'a> {
+    Wire {
+        socket,
+        is_v6,
+        addresses: &identity.addresses,
+        provider: &identity.provider,
+        metrics: &hub.metrics,
+    }
+}
+
+/// Steps a state machine. One that panics has ended, and nobody looks at it again.
+fn isolated<R>(step: impl FnOnce() -> Result<R, End>) -> Result<R, End> {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or(Err(End::Panicked))
+}

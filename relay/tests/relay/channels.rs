@@ -1,0 +1,176 @@
+//! Data channels to the relay: packets between members by UDP, by the WebSocket, and from one to the other.
+
+use std::time::{Duration, Instant};
+
+use samovar_wire::limits::{BULK_CHUNK_MAX, PACKET_MAX};
+use samovar_wire::relay::{FromRelay, RelayFrame, Signal, ToRelay};
+use samovar_wire::{Mode, PeerId};
+use tokio::time::timeout;
+
+use crate::caller::Caller;
+use crate::peer::{Heard, Peer};
+use crate::process::{RelayProcess, Scratch};
+
+/// A relay with a UDP port.
+pub(crate) fn start(data: &Scratch, more: &[&str]) -> RelayProcess {
+    RelayProcess::start_with(data.path(), &[&["--udp", "127.0.0.1:0"], more].concat())
+}
+
+/// Where its UDP port is.
+pub(crate) fn udp_address(relay: &mut RelayProcess) -> std::net::SocketAddr {
+    let line = relay.line();
+    let address = line.trim().strip_prefix("data channels at ").and_then(|address| address.parse().ok());
+    address.unwrap_or_else(|| panic!("not the promised line: {line:?}"))
+}
+
+/// Founds a game and joins it, each with a peer that is told that the relay has a UDP port.
+pub(crate) async fn pair(relay: &RelayProcess) -> ((Peer, PeerId), (Peer, PeerId)) {
+    let (mut ann, a) = Peer::create(relay, "TEA").await;
+    let (mut bob, b) = Peer::join(relay, "TEA").await;
+    for peer in [&mut ann, &mut bob] {
+        assert_eq!(peer.hear().await, Heard::Control(FromRelay::Reachable));
+    }
+    ((ann, a.pass.peer), (bob, b.pass.peer))
+}
+
+/// Lets one end work while something else is awaited.
+pub(crate) async fn beside<R>(caller: &mut Caller, wanted: impl Future<Output = R>) -> R {
+    let work = async {
+        loop {
+            caller.step().await;
+        }
+    };
+    tokio::select! {
+        result = wanted => result,
+        () = work => unreachable!("it works for ever"),
+    }
+}
+
+#[tokio::test]
+async fn members_reach_each_other_by_the_udp_port_and_by_both_ways_at_once() {
+    let data = Scratch::new();
+    let relay = start(&data, &[]);
+    let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
+    let mut by_ann = Caller::call(&mut ann).await;
+    by_ann.say(a, Mode::Unreliable, b"to myself");
+    assert_eq!(by_ann.hear().await, (a, Mode::Unreliable, b"to myself".to_vec()));
+    let (packet, chunk) = (vec![1; PACKET_MAX], vec![2; BULK_CHUNK_MAX]);
+    for (mode, payload) in [(Mode::Unreliable, &packet), (Mode::Reliable, &chunk)] {
+        assert!(by_ann.say(b, mode, payload));
+        let heard = beside(&mut by_ann, bob.hear()).await;
+        assert_eq!(heard, Heard::Packet { from: a, mode, payload: payload.clone() }, "Bob has no channels");
+        bob.send(RelayFrame::forward(a, mode, payload)).await;
+        assert_eq!(by_ann.hear().await, (b, mode, payload.clone()), "Ann was heard on hers just now");
+        by_ann.say(PeerId(77), mode, b"to nobody");
+    }
+    let mut by_bob = Caller::call(&mut bob).await;
+    by_bob.say(b, Mode::Unreliable, b"");
+    assert_eq!(by_bob.hear().await, (b, Mode::Unreliable, Vec::new()), "an echo");
+    for (mode, payload) in [(Mode::Unreliable, &packet), (Mode::Reliable, &chunk)] {
+        by_ann.say(b, mode, payload);
+        assert_eq!(beside(&mut by_ann, by_bob.hear()).await, (a, mode, payload.clone()));
+    }
+    let drops = relay.metric("samovar_dropped_total{reason=\"no_receiver\"}").await;
+    assert_eq!(drops, 2.0);
+    let moved = relay.metric("samovar_packets_total{path=\"webrtc\",direction=\"in\",kind=\"packet\"}").await;
+    assert_eq!(moved, 5.0);
+}
+
+#[tokio::test]
+async fn who_is_silent_on_its_channels_is_reached_by_its_websocket() {
+    let data = Scratch::new();
+    let relay = start(&data, &[]);
+    let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
+    let mut by_bob = Caller::call(&mut bob).await;
+    by_bob.say(b, Mode::Unreliable, b"echo");
+    by_bob.hear().await;
+    let members = "samovar_members{path=\"webrtc\"}";
+    assert_eq!(relay.metric(members).await, 1.0);
+    let silent_since = Instant::now();
+    relay.metric_becomes(members, |count| count == 0.0).await;
+    let took = silent_since.elapsed();
+    assert!((500..1_200).contains(&took.as_millis()), "{took:?}");
+    ann.send(RelayFrame::forward(b, Mode::Unreliable, b"by the other way")).await;
+    let heard = bob.hear().await;
+    assert_eq!(
+        heard,
+        Heard::Packet { from: a, mode: Mode::Unreliable, payload: b"by the other way".to_vec() }
+    );
+    // Its connection is still there, and counts again as soon as something comes.
+    by_bob.say(b, Mode::Unreliable, b"echo");
+    by_bob.hear().await;
+    assert_eq!(relay.metric(members).await, 1.0);
+}
+
+#[tokio::test]
+async fn a_member_whose_echoes_do_not_come_back_gets_packets_by_both_ways_for_a_while() {
+    let data = Scratch::new();
+    let relay = start(&data, &[]);
+    let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
+    let mut by_bob = Caller::call(&mut bob).await;
+    by_bob.say(b, Mode::Unreliable, b"");
+    by_bob.hear().await;
+    bob.send(RelayFrame::forward(PeerId::RELAY, Mode::Unreliable, b"")).await;
+    // Both go through the relay in any order; that the complaint was heard shows in what comes.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    ann.send(RelayFrame::forward(b, Mode::Unreliable, b"both")).await;
+    assert_eq!(by_bob.hear().await, (a, Mode::Unreliable, b"both".to_vec()));
+    let heard = beside(&mut by_bob, bob.hear()).await;
+    assert_eq!(heard, Heard::Packet { from: a, mode: Mode::Unreliable, payload: b"both".to_vec() });
+    ann.send(RelayFrame::forward(b, Mode::Reliable, b"one")).await;
+    assert_eq!(by_bob.hear().await, (a, Mode::Reliable, b"one".to_vec()), "a chunk takes one way");
+    assert!(timeout(Duration::from_millis(100), bob.hear()).await.is_err());
+    assert_eq!(relay.metric("samovar_dropped_total{reason=\"no_receiver\"}").await, 0.0);
+}
+
+#[tokio::test]
+async fn a_newer_connection_takes_over_and_all_end_with_the_websocket() {
+    let data = Scratch::new();
+    let relay = start(&data, &[]);
+    let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
+    let mut former = Caller::call(&mut ann).await;
+    former.say(a, Mode::Unreliable, b"echo");
+    former.hear().await;
+    let mut newer = beside(&mut former, Caller::call(&mut ann)).await;
+    newer.say(a, Mode::Unreliable, b"echo");
+    newer.hear().await;
+    beside(&mut newer, former.ends()).await;
+    bob.send(RelayFrame::forward(a, Mode::Unreliable, b"which way?")).await;
+    assert_eq!(newer.hear().await.2, b"which way?");
+    drop(ann);
+    newer.ends().await;
+    bob.send(RelayFrame::forward(b, Mode::Unreliable, b"still here")).await;
+    while !matches!(bob.hear().await, Heard::Packet { payload, .. } if payload == b"still here") {}
+}
+
+#[tokio::test]
+async fn offers_that_are_none_are_not_answered_and_cost_nobody_anything() {
+    let data = Scratch::new();
+    let relay = start(&data, &[]);
+    let ((mut ann, _), _bob) = pair(&relay).await;
+    let (_, good, _) = Caller::offer().await;
+    let candidates = "a=candidate:1 1 udp 1 10.0.0.1 9 typ host\r\n".repeat(33);
+    for bad in
+        [String::new(), "v=0".repeat(2_000), good.replace("application", "video"), good.clone() + &candidates]
+    {
+        ann.tell(&ToRelay::Signal(PeerId::RELAY, Signal::Offer(1, bad))).await;
+    }
+    relay.metric_becomes("samovar_offers_refused_total", |count| count == 4.0).await;
+    let mut caller = Caller::call(&mut ann).await;
+    assert!(timeout(Duration::from_millis(200), caller.next()).await.is_err());
+    let (mut eve, _) = Peer::create(&relay, "MILK").await;
+    let no_answer = ToRelay::Signal(PeerId::RELAY, Signal::Answer(1, good));
+    eve.tell(&no_answer).await;
+    assert_eq!(eve.hear().await, Heard::Control(FromRelay::Reachable));
+    assert!(timeout(Duration::from_millis(200), eve.hear()).await.is_err());
+}
+
+#[tokio::test]
+async fn a_relay_without_a_udp_port_says_nothing_of_one() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start(data.path());
+    let (mut ann, _) = Peer::create(&relay, "TEA").await;
+    let (_, offer, _) = Caller::offer().await;
+    ann.tell(&ToRelay::Signal(PeerId::RELAY, Signal::Offer(1, offer))).await;
+    assert!(timeout(Duration::from_millis(300), ann.hear()).await.is_err());
+}

@@ -1,0 +1,224 @@
+//! Hostile datagrams and hostile members of the UDP port: they harm themselves, and nobody else.
+
+use std::time::{Duration, Instant};
+
+use samovar_wire::limits::{BULK_CHUNK_MAX, PACKET_MAX};
+use samovar_wire::{Mode, PeerId};
+use tokio::net::UdpSocket;
+use tokio::time::{interval, timeout};
+
+use crate::caller::Caller;
+use crate::channels::{beside, pair, start, udp_address};
+use crate::peer::{Heard, Peer};
+use crate::process::Scratch;
+
+/// Numbers that look random and are the same each time.
+fn noise(seed: &mut u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed
+}
+
+/// A plain binding request of STUN.
+fn binding_request() -> Vec<u8> {
+    let mut bytes = vec![0, 1, 0, 0, 0x21, 0x12, 0xA4, 0x42];
+    bytes.extend_from_slice(&[7; 12]);
+    bytes
+}
+
+/// Asserts that a member's channels carry packets to itself.
+async fn assert_echo(caller: &mut Caller, id: PeerId) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        caller.say(id, Mode::Unreliable, b"echo");
+        if let Ok(heard) = timeout(Duration::from_millis(200), caller.next()).await {
+            return assert_eq!(heard, (id, Mode::Unreliable, b"echo".to_vec()));
+        }
+        assert!(Instant::now() < deadline, "its channels carry");
+    }
+}
+
+#[tokio::test]
+async fn who_asks_for_its_address_is_told_and_never_sent_more_than_it_sent() {
+    let data = Scratch::new();
+    let mut relay = start(&data, &[]);
+    let address = udp_address(&mut relay);
+    let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
+    let (mut sent, mut received, mut answers) = (0, 0, 0);
+    for _ in 0..20 {
+        sent += socket.send_to(&binding_request(), address).await.expect("sends");
+        let mut buffer = [0; 100];
+        if let Ok(Ok((length, _))) = timeout(Duration::from_millis(100), socket.recv_from(&mut buffer)).await
+        {
+            received += length;
+            answers += 1;
+            let port = u16::from_be_bytes([buffer[26], buffer[27]]) ^ 0x2112;
+            assert_eq!(
+                (buffer[..2].to_vec(), port),
+                (vec![1, 1], socket.local_addr().expect("bound").port())
+            );
+        }
+        assert!(received <= sent, "{received} of {sent}");
+    }
+    assert!(answers >= 8, "{answers}");
+    let unproven = relay.metric("samovar_datagrams_dropped_total{reason=\"unproven\"}").await;
+    assert_eq!(unproven as usize, 20 - answers);
+}
+
+#[tokio::test]
+async fn nothing_much_is_sent_to_an_address_that_does_not_answer_for_itself() {
+    let data = Scratch::new();
+    let relay = start(&data, &[]);
+    let ((mut ann, _), _bob) = pair(&relay).await;
+    let mut caller = Caller::dial(&mut ann).await;
+    // Whoever gets the relay's checks here has never heard of it.
+    caller.is_deaf = true;
+    let until = Instant::now() + Duration::from_secs(4);
+    while Instant::now() < until {
+        timeout(Duration::from_millis(50), caller.step()).await.ok();
+        assert!(caller.received <= caller.sent, "{} of {}", caller.received, caller.sent);
+    }
+    assert!(caller.received > 0 && caller.sent > 500, "{} of {}", caller.received, caller.sent);
+    assert_eq!(relay.metric("samovar_members{path=\"webrtc\"}").await, 0.0);
+}
+
+#[tokio::test]
+async fn garbage_and_what_is_sent_again_from_elsewhere_change_nothing() {
+    let data = Scratch::new();
+    let mut relay = start(&data, &[]);
+    let address = udp_address(&mut relay);
+    let ((mut ann, a), _bob) = pair(&relay).await;
+    let mut caller = Caller::dial(&mut ann).await;
+    caller.kept = Some(Vec::new());
+    while timeout(Duration::from_millis(300), caller.step()).await.is_ok() {}
+    assert_echo(&mut caller, a).await;
+    let kept = caller.kept.take().expect("kept");
+    let thief = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
+    let (mut sent, mut received, mut seed) = (0, 0, 1_u64);
+    let mut buffer = [0; 2_048];
+    for round in 0..30 {
+        for bytes in &kept {
+            let mut bytes = bytes.clone();
+            if round > 0 {
+                let place = noise(&mut seed) as usize % bytes.len();
+                bytes[place] ^= noise(&mut seed) as u8;
+                let length = noise(&mut seed) as usize % (bytes.len() + 1);
+                bytes.truncate(if round % 2 == 0 { length } else { bytes.len() });
+            }
+            sent += thief.send_to(&bytes, address).await.expect("sends");
+        }
+        while let Ok(Ok((length, _))) = timeout(Duration::from_millis(2), thief.recv_from(&mut buffer)).await
+        {
+            received += length;
+        }
+        assert!(received <= sent, "{received} of {sent}");
+        assert_echo(&mut caller, a).await;
+    }
+    assert!(relay.metric("samovar_datagrams_dropped_total{reason=\"unknown\"}").await > 0.0);
+}
+
+#[tokio::test]
+async fn a_member_whose_packets_are_mutilated_harms_nobody_else() {
+    let data = Scratch::new();
+    let relay = start(&data, &[]);
+    let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
+    let mut by_ann = Caller::call(&mut ann).await;
+    let mut by_bob = beside(&mut by_ann, Caller::call(&mut bob)).await;
+    by_bob.spoil = Some(|bytes| {
+        let place = bytes.iter().map(|byte| usize::from(*byte)).sum::<usize>() % bytes.len();
+        bytes[place] = bytes[place].wrapping_add(1);
+    });
+    for round in 0..200 {
+        by_bob.say(a, Mode::Unreliable, &[round; 300]);
+        by_bob.say(a, Mode::Reliable, &[round; 3_000]);
+        timeout(Duration::from_millis(1), by_bob.step()).await.ok();
+    }
+    assert_echo(&mut by_ann, a).await;
+    by_bob.spoil = None;
+    bob.send(samovar_wire::relay::RelayFrame::forward(a, Mode::Unreliable, b"unharmed")).await;
+    while by_ann.hear().await != (b, Mode::Unreliable, b"unharmed".to_vec()) {}
+}
+
+#[tokio::test]
+async fn messages_that_are_none_end_their_channels_and_nothing_else() {
+    let data = Scratch::new();
+    let relay = start(&data, &[]);
+    let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
+    let mut by_ann = Caller::call(&mut ann).await;
+    type Sin = fn(&mut Caller);
+    let sins: [Sin; 4] = [
+        |caller| assert!(caller.write(Mode::Unreliable, &[0; PACKET_MAX + 5])),
+        |caller| assert!(caller.write(Mode::Reliable, &[0; BULK_CHUNK_MAX + 5])),
+        |caller| assert!(caller.write(Mode::Reliable, &[1, 2, 3])),
+        |caller| assert!(caller.write_as(Mode::Unreliable, false, b"hello")),
+    ];
+    for sin in sins {
+        let mut by_bob = beside(&mut by_ann, Caller::call(&mut bob)).await;
+        sin(&mut by_bob);
+        by_bob.flush();
+        beside(&mut by_ann, by_bob.ends()).await;
+        assert_echo(&mut by_ann, a).await;
+        by_ann.say(b, Mode::Unreliable, b"by the other way");
+        let heard = beside(&mut by_ann, bob.hear()).await;
+        assert!(matches!(heard, Heard::Packet { payload, .. } if payload == b"by the other way"));
+    }
+}
+
+/// How long packets from one to the other take, sorted.
+async fn latencies(from: &mut Caller, to: &mut Caller, receiver: PeerId, count: u32) -> Vec<Duration> {
+    let mut each = interval(Duration::from_millis(20));
+    let mut took = Vec::new();
+    for n in 0..count {
+        beside(from, each.tick()).await;
+        let start = Instant::now();
+        // Whoever says nothing on its channels for a while is reached by its WebSocket.
+        to.say(receiver, Mode::Unreliable, b"");
+        from.say(receiver, Mode::Unreliable, &n.to_le_bytes());
+        let mine = async { while to.hear().await.2 != n.to_le_bytes() {} };
+        // One that was dropped is not waited for for ever.
+        timeout(Duration::from_millis(500), beside(from, mine)).await.ok();
+        took.push(start.elapsed());
+    }
+    took.sort();
+    took
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_member_that_sends_a_hundred_times_its_limit_by_udp_harms_nobody_else() {
+    let data = Scratch::new();
+    let relay = start(&data, &["--member-packets", "100"]);
+    let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
+    let (mut eve, e) = Peer::join(&relay, "TEA").await;
+    let mut by_ann = Caller::call(&mut ann).await;
+    let mut by_bob = beside(&mut by_ann, Caller::call(&mut bob)).await;
+    let mut by_eve = Caller::call(&mut eve).await;
+    assert_echo(&mut by_ann, a).await;
+    assert_echo(&mut by_bob, b).await;
+    assert_echo(&mut by_eve, e.pass.peer).await;
+    // Pings of the WebSockets are answered meanwhile.
+    let keepers = [ann, bob, eve].map(|mut peer| {
+        tokio::spawn(async move { while futures_util::StreamExt::next(&mut peer.socket).await.is_some() {} })
+    });
+    let calm = latencies(&mut by_ann, &mut by_bob, b, 120).await;
+    let flood = tokio::spawn(async move {
+        let mut each = interval(Duration::from_millis(1));
+        loop {
+            beside(&mut by_eve, each.tick()).await;
+            for _ in 0..10 {
+                by_eve.say(b, Mode::Unreliable, &[7; 100]);
+            }
+        }
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let stormy = latencies(&mut by_ann, &mut by_bob, b, 120).await;
+    let p99 = |sorted: &[Duration]| sorted[sorted.len() * 99 / 100];
+    println!("p99 {:?} calm, {:?} in the storm", p99(&calm), p99(&stormy));
+    // The margin is for this machine, as with WebSockets.
+    assert!(p99(&stormy) < 2 * p99(&calm) + Duration::from_millis(25), "{:?} {:?}", p99(&calm), p99(&stormy));
+    let over = relay.metric("samovar_dropped_total{reason=\"member_rate\"}").await;
+    let undecrypted = relay.metric("samovar_datagrams_dropped_total{reason=\"rate\"}").await;
+    assert!(over + undecrypted > 1_000.0, "{over} and {undecrypted}");
+    flood.abort();
+    keepers.iter().for_each(tokio::task::JoinHandle::abort);
+}
