@@ -393,8 +393,8 @@ impl PathState {
     }
 
     /// Whether the current connection was the way when it was looked at last.
-    pub(crate) const fn was_up(&self) -> bool {
-        self.current.is_some() && self.trust.is_up()
+    pub(crate) fn was_up(&self) -> bool {
+        self.current.is_some_and(|current| current.is_proven()) && self.trust.is_up()
     }
 
     /// Whether the other end owes us anything on the current connection.

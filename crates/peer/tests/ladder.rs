@@ -178,6 +178,8 @@ fn every_attempt_ends_once_and_says_how() {
     let now = world.now;
     world.peers.get_mut(&pair[1]).unwrap().leave(now);
     world.run(15_000);
+    let left = &world.peers[&pair[1]];
+    assert!(left.is_over() && left.poll_timeout().is_none_or(|due| due > world.now));
     let mut kinds = std::collections::BTreeSet::new();
     for (&(process, key), &begun) in &world.attempts {
         let end = |event: &PeerEvent| match event {

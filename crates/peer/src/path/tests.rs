@@ -223,3 +223,14 @@ fn where_answers_are_waited_for_silence_counts_from_the_first_question_without_o
     assert_eq!(path.expire(at(63_000)), closed(1, None, true));
     assert!(path.wants_offer(at(63_000), true));
 }
+
+#[test]
+fn a_connection_that_follows_another_is_not_up_before_it_was_heard_on() {
+    let mut path = proven(0);
+    assert!(path.was_up() && path.on_closed(at(100), 1).is_some());
+    path.on_opening(at(200), 2, None);
+    assert!(path.on_opened(at(300), 2));
+    assert!(!path.was_up() && !path.is_up(at(300)));
+    path.on_heard(at(310), 2).unwrap();
+    assert!(path.was_up() && path.is_up(at(310)));
+}

@@ -91,6 +91,8 @@ impl Peer {
     /// The WebSocket is lost, and the relay's end of the connection with it.
     pub(super) fn end_ferry(&mut self, end: AttemptEnd) {
         self.ferry.is_reachable = false;
+        // Nobody asks any more when the peer is over.
+        (self.ferry.echo_at, self.ferry.traffic) = (Time::FAR, None);
         for closed in self.ferry.path.end(end) {
             self.give_up(PeerId::RELAY, closed);
         }
