@@ -98,7 +98,7 @@ impl Looks {
             schemas: game::schemas(),
             paths: self.paths,
             capacity: self.capacity,
-            rules: Rules { topology: self.topology, ..Rules::default() },
+            rules: Rules { topology: self.topology, ..game::rules() },
         };
         let duel = Duel::new(DuelConfig { seed, robots: self.robots, is_resuming: ticket.is_some() });
         let player = Player::new(peer.name.clone(), duel, Robot::new(seed), memory);

@@ -42,10 +42,11 @@ mod host;
 mod kinds;
 mod pilot;
 mod scene;
+mod talk;
 mod teapots;
 
 use samovar_session::{Departure, Event, Session};
-use samovar_wire::{Duration, SortedSet, Term, Time};
+use samovar_wire::{Duration, PeerId, SortedSet, Term, Time};
 
 use self::board::Board;
 use self::cubes::{Cubes, Scenery};
@@ -53,6 +54,7 @@ use self::event::Feed;
 use self::host::Reign;
 use self::kinds::{CUBE_TRAITS, seat_number};
 use self::pilot::{Pilot, Stretch};
+use self::talk::Talk;
 use self::teapots::{Seen, Teapots};
 use crate::arena::TEA_TABLE;
 use crate::cube::Launch;
@@ -63,12 +65,13 @@ use crate::robot::{Robot, Sight};
 use crate::scores::Scoreboard;
 use crate::state::Identity;
 use crate::teapot::Controls;
+use crate::word::Word;
 
 pub use self::event::DuelEvent;
 pub use self::host::ROBOTS_MAX;
 pub use self::kinds::{
     CUBE, SCOREBOARD, TEAPOT, attributes, glaze_of, is_program, is_spectator, kind_name, kinematics, params,
-    schemas,
+    rules, schemas,
 };
 pub use self::scene::{CubeView, Scene, Standing, TeapotView};
 
@@ -115,6 +118,7 @@ pub struct Duel {
     picture: Vec<Seen>,
     /// Players who were off the table then.
     out: SortedSet<PlayerKey>,
+    talk: Talk,
     feed: Feed,
 }
 
@@ -144,6 +148,7 @@ impl Duel {
             reign: None,
             picture: Vec::new(),
             out: SortedSet::new(),
+            talk: Talk::default(),
             feed: Feed::default(),
         }
     }
@@ -153,9 +158,8 @@ impl Duel {
     pub fn step(&mut self, now: Time, session: &mut Session, controls: Controls) {
         let Some(me) = self.player(session) else { return };
         let tick = self.tick(now, session);
-        for hit in self.board.read(session) {
-            self.announce_hit(hit.by, hit.struck, hit.at);
-        }
+        self.talk.refresh(session, tick.time);
+        self.board.read(session);
         let (pilot, reign) = (&self.pilot, &self.reign);
         let is_driven = |id| {
             pilot.as_ref().is_some_and(|pilot| pilot.object == id)
@@ -168,15 +172,17 @@ impl Duel {
         self.drive_own(tick, session, me, controls);
         self.drive_robots(tick, session);
         let scenery = Scenery { time: tick.time, seen: &self.picture, board: &self.board.rows };
-        self.cubes.refresh(session, scenery, &mut self.feed);
+        self.cubes.refresh(session, scenery);
         self.cubes.sweep(scenery, &mut self.feed);
         self.decide_hits(tick, session);
+        self.announce_hits(tick, session);
         self.cubes.tidy(tick.now, session, tick.time);
+        self.talk.flush(session);
         self.announce_returns();
     }
 
     /// Takes an event of the session; give it every one, before the next step.
-    pub fn on_event(&mut self, _now: Time, session: &Session, event: &Event) {
+    pub fn on_event(&mut self, now: Time, session: &Session, event: &Event) {
         match event {
             // Whoever was here before this peer has not just come.
             Event::MemberJoined { member, .. } | Event::MemberLeft { member, .. }
@@ -195,6 +201,11 @@ impl Duel {
                     // Hits of the time between the hosts, and those that the former one took with it, are decided now.
                     let from = migration.detected.as_micros().saturating_sub(UNHEARD);
                     self.reign = Some(Reign::new(self.stepped, from));
+                }
+            }
+            Event::Message { from, bytes, .. } => {
+                if let Ok(word) = Word::decode(bytes) {
+                    self.on_word(session.session_time(now).as_micros(), session, *from, word);
                 }
             }
             _ => {}
@@ -333,8 +344,32 @@ impl Duel {
     fn fire(&mut self, tick: Tick, session: &mut Session, launch: Launch) {
         // A peer with too many objects has a blocked spout.
         if let Ok(id) = session.create(tick.now, CUBE_TRAITS, &[&launch.encode()]) {
-            self.cubes.add_own(id, launch, tick.time, &mut self.feed);
+            self.cubes.add_own(id, launch, tick.time);
+            self.talk.add_fired(&launch);
+            self.tell_fired(&launch, tick.time);
         }
+    }
+
+    /// Somebody says something. What it may not say, and what is known, changes nothing.
+    fn on_word(&mut self, time: u64, session: &Session, from: PeerId, word: Word) {
+        match word {
+            Word::Fired(launch) => {
+                if self.talk.speaks_for(session, from, launch.shooter) && self.talk.hear_fired(&launch, time)
+                {
+                    self.tell_fired(&launch, time);
+                }
+            }
+            Word::Struck { shot, struck, at } => {
+                if self.talk.is_host(session, from) && self.talk.hear_struck(shot, time) {
+                    self.announce_hit(shot.shooter, struck, at);
+                }
+            }
+            Word::Touched { .. } | Word::Began { .. } | Word::Ended { .. } => {}
+        }
+    }
+
+    fn tell_fired(&mut self, launch: &Launch, time: u64) {
+        self.feed.push(DuelEvent::Fired { by: launch.shooter, position: launch.position_at(time) });
     }
 
     fn announce_hit(&mut self, by: PlayerKey, struck: PlayerKey, at: u64) {

@@ -50,6 +50,7 @@
 //! | [`scores`] | the scoreboard the host owns |
 //! | [`state`] | the fields of each replicated object |
 //! | [`codec`] | why bytes were refused, and quantisation |
+//! | [`word`] | what members say to each other, each in the order that it needs |
 //! | [`warp`] | smooth display of remote teapots |
 //! | [`robot`] | robot drivers |
 //! | [`game`] | the duel over a session: who may say what, who decides, what a new host does |
@@ -72,3 +73,4 @@ pub mod state;
 pub mod status;
 pub mod teapot;
 pub mod warp;
+pub mod word;

@@ -4,16 +4,7 @@ use samovar_session::{Object, Session};
 use samovar_wire::{ObjectId, Stamp, Time};
 
 use super::kinds::{SCOREBOARD, SCOREBOARD_TRAITS};
-use crate::player::PlayerKey;
 use crate::scores::{ROWS, Scoreboard};
-
-/// A hit that is new on the scoreboard.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Scored {
-    pub(super) by: PlayerKey,
-    pub(super) struck: PlayerKey,
-    pub(super) at: u64,
-}
 
 /// The scoreboard as this peer knows it: at the host the truth, elsewhere the last state that could be read. It
 /// outlives the object, so that a new host that finds none goes on with what it knows.
@@ -34,24 +25,23 @@ impl Board {
         self.is_writer
     }
 
-    /// Reads the host's scoreboard if it changed; returns what is new on it.
-    pub(super) fn read(&mut self, session: &Session) -> Vec<Scored> {
+    /// Reads the host's scoreboard if it changed.
+    pub(super) fn read(&mut self, session: &Session) {
         let source = self.source.and_then(|(id, ..)| session.object(id));
         let is_mine = session.is_host() && source.is_some_and(|object| object.owner() == session.me());
         if is_mine && self.is_writer {
-            return Vec::new();
+            return;
         }
         self.is_writer = false;
         let boards =
             || session.objects().filter(|object| is_board(object) && object.owner() == session.host());
         if boards().count() == 1 && boards().all(|object| self.source == Some(state(object))) {
-            return Vec::new();
+            return;
         }
         // After a change of host there can be two for a moment. The one with more points has seen more.
-        let Some((rows, source)) = best(boards()) else { return Vec::new() };
-        let is_first = self.source.replace(source).is_none();
-        let old = std::mem::replace(&mut self.rows, rows);
-        if is_first { Vec::new() } else { news(&old, &self.rows) }
+        let Some((rows, source)) = best(boards()) else { return };
+        self.source = Some(source);
+        self.rows = rows;
     }
 
     /// Makes this host the writer of the one scoreboard, or says what is in its way.
@@ -157,14 +147,4 @@ fn points(rows: &Scoreboard) -> u32 {
 fn best<'a>(boards: impl Iterator<Item = &'a Object>) -> Option<(Scoreboard, (ObjectId, Stamp, u64))> {
     let readable = boards.filter_map(|object| Some((rows(object)?, state(object))));
     readable.max_by_key(|(rows, (id, ..))| (points(rows), std::cmp::Reverse(*id)))
-}
-
-/// The hits on `new` that `old` does not have. A row that is new altogether brings its past with it.
-fn news(old: &Scoreboard, new: &Scoreboard) -> Vec<Scored> {
-    let fresh = new.rows().filter_map(|row| {
-        let (strike, before) = (row.struck?, old.row(row.player)?);
-        let is_new = before.struck.is_none_or(|known| known.at < strike.at);
-        is_new.then_some(Scored { by: strike.shot.shooter, struck: row.player, at: strike.at })
-    });
-    fresh.collect()
 }

@@ -4,6 +4,7 @@
 
 mod hostile;
 mod hosts;
+mod orders;
 mod play;
 mod referee;
 mod seats;

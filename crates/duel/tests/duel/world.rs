@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use samovar_duel::arena::TEA_TABLE;
 use samovar_duel::cube::Shot;
-use samovar_duel::game::{Duel, DuelConfig, DuelEvent, TEAPOT, TeapotView, attributes, params, schemas};
+use samovar_duel::game::{
+    Duel, DuelConfig, DuelEvent, TEAPOT, TeapotView, attributes, params, rules, schemas,
+};
 use samovar_duel::plane::{distance, heading_of, sub, wrap_angle};
 use samovar_duel::player::{Glaze, PlayerKey};
 use samovar_duel::robot::Robot;
@@ -12,7 +14,7 @@ use samovar_duel::scores::Scoreboard;
 use samovar_duel::state::{IDENTITY, Identity};
 use samovar_duel::teapot::Controls;
 use samovar_roster::authority::Signatory;
-use samovar_session::{Cause, Event, Schemas, Session, SessionConfig};
+use samovar_session::{Cause, Event, Rules, Schemas, Session, SessionConfig};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{
     CloseCode, Duration, Entropy, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant,
@@ -60,6 +62,10 @@ pub(crate) struct World {
     pub(crate) packets: u64,
     dice: Entropy,
     loss_percent: u64,
+    /// What all have agreed on.
+    pub(crate) rules: Rules,
+    /// By how much longer datagrams take from one peer to another.
+    pub(crate) detours: BTreeMap<(PeerId, PeerId), Duration>,
     next_peer: u32,
     /// Every cube that anybody ever saw score, the dead included.
     scored: BTreeSet<Shot>,
@@ -85,6 +91,14 @@ impl World {
         world
     }
 
+    /// A world whose members have agreed on other rules than the game's.
+    pub(crate) fn with_rules(seed: u8, loss_percent: u64, robots: u8, rules: Rules) -> Self {
+        let mut world = Self::empty(seed, loss_percent);
+        world.rules = rules;
+        world.enter(None, robots);
+        world
+    }
+
     fn empty(seed: u8, loss_percent: u64) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
         let warrant = signatory.warrant(SessionId(7), Term::FIRST, PeerId(100));
@@ -99,6 +113,8 @@ impl World {
             packets: 0,
             dice: Entropy::new([seed; 32]),
             loss_percent,
+            rules: rules(),
+            detours: BTreeMap::new(),
             next_peer: 100,
             scored: BTreeSet::new(),
         }
@@ -135,7 +151,7 @@ impl World {
             attributes: attributes(Glaze::new(me.0 as usize), false) | bits,
             ticket,
             capacity: 8,
-            rules: samovar_session::Rules::default(),
+            rules: self.rules,
             entropy: self.dice.bytes(),
         };
         let seed = self.dice.number();
@@ -190,7 +206,8 @@ impl World {
                 let jitter = if out.mode == Mode::Unreliable { self.dice.number() % 8_000 } else { 8_000 };
                 if !lost {
                     self.sent += 1;
-                    let arrival = now + Duration::from_micros(25_000 + jitter);
+                    let detour = self.detours.get(&(id, out.to)).copied().unwrap_or(Duration::ZERO);
+                    let arrival = now + Duration::from_micros(25_000 + jitter) + detour;
                     self.wire.insert((arrival, self.sent), (id, out.to, out.mode, out.bytes));
                 }
             }
