@@ -232,6 +232,11 @@ fn messages_about_objects() {
     kinds.insert(MessageKind::Control as u8);
     kinds.extend(Vectors::parse("wishes", include_str!("wishes.hex")).bytes_at(0));
     kinds.extend(Vectors::parse("inputs", include_str!("inputs.hex")).bytes_at(0));
+    kinds.extend(
+        [24, 25, 26, 27, 28]
+            .iter()
+            .filter(|kind| Vectors::parse("ordered", include_str!("ordered.hex")).bytes_at(0).contains(kind)),
+    );
     let read = (0..=u8::MAX).filter(|&kind| MessageKind::decode(&mut Reader::new(&[kind])).is_ok());
     assert_eq!(kinds, read.collect::<BTreeSet<_>>(), "each kind of message has a vector");
     vectors.finish();

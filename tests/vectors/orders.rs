@@ -1,10 +1,14 @@
 //! Frames of orders (PROTOCOL §4.13).
 
 use samovar_wire::limits::{ITEM_MAX, MEMBERS_MAX};
-use samovar_wire::order::{Frame, Install, Report, Run, ViewId, Want};
-use samovar_wire::{DecodeError, Reader, increments};
+use samovar_wire::lockstep::LockstepMessage;
+use samovar_wire::object::MessageKind;
+use samovar_wire::order::{Frame, Install, Letter, Report, Run, ViewId, Want};
+use samovar_wire::timed::{Promise, TimedMessage};
+use samovar_wire::{DecodeError, Reader, Time, increments};
 
 use crate::file::{Form, Vectors};
+use crate::timed::encoded;
 use crate::{OTHER, PEER, THIRD};
 
 const VIEW: ViewId = ViewId { term: THIRD, number: 9 };
@@ -50,6 +54,40 @@ fn frames_of_orders() {
         });
     }
     vectors.finish();
+}
+
+#[test]
+fn messages_of_orders_and_letters() {
+    let mut vectors = Vectors::parse("ordered", include_str!("ordered.hex"));
+    let mut check =
+        |name, kind: MessageKind, body: &[u8], is_body: &dyn Fn(&[u8]) -> Result<bool, DecodeError>| {
+            vectors.check(name, Form::Open, &[&[kind as u8], body].concat(), |bytes| {
+                let mut reader = Reader::new(bytes);
+                Ok(MessageKind::decode(&mut reader)? == kind && is_body(reader.rest())?)
+            });
+        };
+    let item = Frame::item(300, b"tea");
+    check("causal", MessageKind::Causal, &item.to_bytes(), &|body| Ok(Frame::decode(body)? == item));
+    check("total", MessageKind::Total, &item.to_bytes(), &|body| Ok(Frame::decode(body)? == item));
+    let begin = TimedMessage::Begin(300);
+    check("timed", MessageKind::Timed, &encoded(|out| begin.encode(out)), &|body| {
+        Ok(TimedMessage::decode(&mut Reader::new(body))? == begin)
+    });
+    let promise = Promise { until: Time::from_micros(1_280_000), sent: 300 };
+    check("promise", MessageKind::Promise, &encoded(|out| promise.encode(out)), &|body| {
+        Ok(Promise::decode(&mut Reader::new(body))? == promise)
+    });
+    let want = LockstepMessage::Want(THIRD);
+    check("lockstep", MessageKind::Lockstep, &encoded(|out| want.encode(out)), &|body| {
+        Ok(LockstepMessage::decode(&mut Reader::new(body), 1)? == want)
+    });
+    for (name, to) in [("letter", None), ("letter_for_one", Some(PEER))] {
+        let letter = Letter { to, message: b"tea" };
+        vectors.check(name, Form::Open, &letter.to_bytes(), |bytes| Ok(Letter::decode(bytes)? == letter));
+    }
+    vectors.finish();
+    assert_eq!(Letter::decode(&[2, 0]), Err(DecodeError::Invalid));
+    assert_eq!(Letter::decode(&[1, 0]), Err(DecodeError::Truncated));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::{PEER, THIRD};
 /// Bytes of an input in the examples.
 const INPUT: usize = 2;
 
-fn encoded(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
+pub(crate) fn encoded(write: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
     let mut bytes = Vec::new();
     write(&mut Writer::new(&mut bytes));
     bytes

@@ -15,7 +15,14 @@ fn seat(seat: u16, peer: Option<PeerId>, name: &str) -> SeatRecord {
 }
 
 fn founding() -> ViewHeader {
-    ViewHeader { number: 0, backups: vec![], capacity: 8, next_seat: 1, electorate: Electorate::default() }
+    ViewHeader {
+        number: 0,
+        roll: 0,
+        backups: vec![],
+        capacity: 8,
+        next_seat: 1,
+        electorate: Electorate::default(),
+    }
 }
 
 #[test]
@@ -27,12 +34,20 @@ fn headers_and_seats() {
         ("header_founding", founding()),
         (
             "header",
-            ViewHeader { number: 70_000, backups: vec![PEER], capacity: 32, next_seat: 300, electorate: two },
+            ViewHeader {
+                number: 70_000,
+                roll: 300,
+                backups: vec![PEER],
+                capacity: 32,
+                next_seat: 300,
+                electorate: two,
+            },
         ),
         (
             "header_largest",
             ViewHeader {
                 number: u64::MAX,
+                roll: u64::MAX,
                 backups: vec![PeerId(u32::MAX), OTHER],
                 capacity: 32,
                 next_seat: u16::MAX,

@@ -18,7 +18,7 @@ mod transmit;
 use std::collections::VecDeque;
 
 use samovar_wire::lane::RELIABLE_LANES;
-use samovar_wire::limits::{DATAGRAM_MAX, MESSAGE_MAX, PACKET_MAX};
+use samovar_wire::limits::{DATAGRAM_MAX, MESSAGE_MAX, PACKET_MAX, RIDER_MAX};
 use samovar_wire::link_frame::{Ack, BulkChunk, Frame, Frames, PacketHeader, expand};
 use samovar_wire::{
     CloseCode, DecodeError, Duration, Generation, Generations, Lane, Mode, Receipt, Time, Writer,
@@ -74,6 +74,8 @@ pub struct Link {
     /// Whose turn it is to come first in a packet.
     turn: usize,
     bulk_credit: Time,
+    /// An unreliable message that goes with each packet, unless it is empty.
+    rider: Vec<u8>,
     counts: SegmentCounts,
     stats: LinkStats,
     events: VecDeque<LinkEvent>,
@@ -107,6 +109,7 @@ impl Link {
             probes: 0,
             turn: 0,
             bulk_credit: now,
+            rider: Vec::new(),
             counts: SegmentCounts::default(),
             stats: LinkStats::default(),
             events: VecDeque::new(),
@@ -199,7 +202,7 @@ impl Link {
                 Frame::Datagram(_) | Frame::LastDatagram(_) | Frame::Sequenced { .. } | Frame::Ping => {
                     ack_eliciting = true;
                 }
-                Frame::Pong { .. } | Frame::BulkAck(_) => {}
+                Frame::Pong { .. } | Frame::BulkAck(_) | Frame::Rider(_) => {}
             }
         }
         if verdict == Verdict::Unlinked {
@@ -293,7 +296,7 @@ impl Link {
                         self.events.push_back(LinkEvent::Message(lane, self.buffers.copy_of(bytes)));
                     }
                 }
-                Frame::Datagram(bytes) | Frame::LastDatagram(bytes) => {
+                Frame::Datagram(bytes) | Frame::LastDatagram(bytes) | Frame::Rider(bytes) => {
                     self.events.push_back(LinkEvent::Datagram(packet, self.buffers.copy_of(bytes)));
                 }
                 Frame::Ping => self.clock.on_ping(now, packet),
@@ -497,6 +500,17 @@ impl Link {
     pub fn set_pace(&mut self, own: Duration, promised: Duration) {
         self.config.keep_alive = own;
         self.liveness.set_keep_alive(promised);
+    }
+
+    /// An unreliable message that each packet carries from now on, and that never is the reason for one: what the
+    /// other end should hear as often as it hears anything. Empty, there is none.
+    ///
+    /// # Panics
+    /// When it has more than [`RIDER_MAX`] bytes.
+    pub fn set_rider(&mut self, message: &[u8]) {
+        assert!(message.len() <= RIDER_MAX, "a rider is small");
+        self.rider.clear();
+        self.rider.extend_from_slice(message);
     }
 
     /// The smoothed round trip, `None` before the first measurement.

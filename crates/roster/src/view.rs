@@ -37,7 +37,8 @@ impl View {
     pub fn founding(capacity: u8) -> Self {
         let capacity = capacity.clamp(1, MEMBERS_MAX as u8);
         let electorate = Electorate::default();
-        let header = ViewHeader { number: 0, backups: Vec::new(), capacity, next_seat: 1, electorate };
+        let header =
+            ViewHeader { number: 0, roll: 0, backups: Vec::new(), capacity, next_seat: 1, electorate };
         Self { header, seats: vec![None; SEATS_MAX] }
     }
 
@@ -69,6 +70,12 @@ impl View {
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.header.number
+    }
+
+    /// The number of the view with which members or backups changed last.
+    #[must_use]
+    pub const fn roll(&self) -> u64 {
+        self.header.roll
     }
 
     /// Who takes over first.
@@ -136,6 +143,12 @@ impl View {
         self.header.number = self.header.number.wrapping_add(1);
     }
 
+    /// Counts a change of the members or of the backups.
+    const fn note_roll(&mut self) {
+        self.note_change();
+        self.header.roll = self.header.number;
+    }
+
     /// Seats a peer: on the seat that it has, or that its ticket opens, otherwise on a new one.
     ///
     /// # Errors
@@ -159,7 +172,7 @@ impl View {
             record.standing.visible = true;
             record.since = now.as_micros();
             let seat = record.seat;
-            self.note_change();
+            self.note_roll();
             self.header.backups.retain(|&backup| Some(backup) != yields);
             return Ok(Admission { seat, ticket, yields });
         }
@@ -178,7 +191,7 @@ impl View {
             since: now.as_micros(),
         });
         self.header.next_seat = self.header.next_seat.wrapping_add(1).max(1);
-        self.note_change();
+        self.note_roll();
         Ok(Admission { seat, ticket, yields: None })
     }
 
@@ -198,7 +211,7 @@ impl View {
         };
         record.peer = None;
         record.since = now.as_micros();
-        self.note_change();
+        self.note_roll();
         self.header.backups.retain(|&backup| backup != peer);
         true
     }
@@ -246,7 +259,7 @@ impl View {
         let chosen = round().find(|m| m.1 && fits(m.0)).or_else(|| round().find(|m| fits(m.0)));
         let &(backup, _) = chosen.filter(|_| backups.len() < BACKUPS_MAX)?;
         self.header.backups.push(backup);
-        self.note_change();
+        self.note_roll();
         Some(backup)
     }
 
@@ -256,7 +269,7 @@ impl View {
         self.header.backups.retain(|&known| known != backup);
         let is_dismissed = self.header.backups.len() != before;
         if is_dismissed {
-            self.note_change();
+            self.note_roll();
         }
         is_dismissed
     }

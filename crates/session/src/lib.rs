@@ -16,22 +16,27 @@
 //! game must answer has queues of its own: [`Session::poll_call`], and at a host that wants to decide
 //! [`Session::poll_request`].
 //!
+//! A message names its delivery ([`Session::send`]): by a lane of its own, or in an order that the session's [`Rules`] name
+//! and that survives the host: causal, total, by time stamp. A game in [`lockstep`] is stepped by [`Session::lockstep`].
+//!
 //! What must not be lost with any single peer goes by [`Session::submit`]: the host's game gets it as
 //! [`Event::Input`], and the player is told [`Event::Accepted`] when the host is not alone in holding it.
 
 mod clock;
 mod session;
 
-pub use samovar_link::{LinkStats, SendError};
+pub use samovar_link::LinkStats;
 pub use samovar_objects as objects;
 pub use samovar_objects::{CreateError, Focus, Object, ObjectError, Schemas, State};
+pub use samovar_order::lockstep;
+pub use samovar_order::timestamp::TimeOrderConfig;
 pub use samovar_roster::{Role, Suspension, View};
 pub use samovar_wire::Lane;
 pub use samovar_wire::claim::{Denial, Request, Wish};
 pub use samovar_wire::object::{Access, Orphan, Traits};
 pub use session::{
-    CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, Cause, Departure,
-    EndReason, Event, IncomingCall, MemberInfo, Migration, Outcome, OwnershipPolicy, OwnershipRequest,
-    Procedure, Reply, ReplyError, Rules, Session, SessionConfig, SubmitError, Target, Topology, Transmit,
-    WISHES_MAX, WishError,
+    CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, Cause, Delivery, Departure,
+    EndReason, Event, IncomingCall, Lockstep, MemberInfo, Migration, Orders, Outcome, OwnershipPolicy,
+    OwnershipRequest, Procedure, Reply, ReplyError, Rules, SendError, Session, SessionConfig, SubmitError,
+    Target, Topology, Transmit, WISHES_MAX, WishError,
 };

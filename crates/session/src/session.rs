@@ -9,9 +9,11 @@ mod events;
 mod focus;
 mod host;
 mod inputs;
+mod orders;
 mod ownership;
 mod route;
 mod rpc;
+mod send;
 mod star;
 mod succession;
 mod timers;
@@ -21,16 +23,15 @@ mod view;
 
 use std::collections::VecDeque;
 
-use samovar_link::{Link, LinkEvent, LinkStats, SendError};
+use samovar_link::{Link, LinkEvent, LinkStats};
 use samovar_objects::{CreateError, Focus, Object, ObjectError, Objects, Schemas, State};
 use samovar_roster::{RelayKey, Role, Roster, Suspension, View};
 use samovar_wire::claim::Denial;
 use samovar_wire::control::{Hello, Standing};
-use samovar_wire::limits::APP_MESSAGE_MAX;
-use samovar_wire::object::{MessageKind, Traits};
+use samovar_wire::object::Traits;
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{
-    Duration, Entropy, Lane, Mode, ObjectId, PeerId, SeatId, SortedMap, SortedSet, Stamp, Term, Ticket, Time,
+    Duration, Entropy, Mode, ObjectId, PeerId, SeatId, SortedMap, SortedSet, Stamp, Term, Ticket, Time,
     Warrant,
 };
 
@@ -39,11 +40,13 @@ pub use arbiter::{OwnershipPolicy, OwnershipRequest};
 use associations::Associations;
 pub use events::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
 pub use inputs::SubmitError;
+pub use orders::{Delivery, Lockstep, Orders};
 pub use ownership::{Outcome, WISHES_MAX, WishError};
 pub use rpc::{
     CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, IncomingCall, Procedure,
     Reply, ReplyError,
 };
+pub use send::SendError;
 pub use star::Topology;
 
 /// Events that may wait for the game; the oldest are dropped beyond it. A game that polls loses none.
@@ -91,12 +94,14 @@ pub struct Rules {
     /// Whether each side of a partition goes on by itself, until they meet again and one is kept: for games where
     /// play counts for more than its outcome. Otherwise the side without the relay and without a majority waits.
     pub forks: bool,
+    /// Which orders messages may have, besides those of their lanes.
+    pub orders: Orders,
 }
 
 impl Default for Rules {
     /// A host is succeeded, has one backup, in a mesh, and a partition has one side that goes on.
     fn default() -> Self {
-        Self { migrates: true, backups: 1, topology: Topology::Mesh, forks: false }
+        Self { migrates: true, backups: 1, topology: Topology::Mesh, forks: false, orders: Orders::default() }
     }
 }
 
@@ -204,6 +209,7 @@ pub struct Session {
     told_focus: Option<Focus>,
     focus_untold: SortedSet<PeerId>,
     star: star::Star,
+    orders: orders::Machines,
     scratch: Vec<u8>,
 }
 
@@ -263,6 +269,7 @@ impl Session {
             told_focus: None,
             focus_untold: SortedSet::new(),
             star: star::Star::default(),
+            orders: orders::Machines::new(&config, is_founder),
             scratch: Vec::new(),
             roster,
             config,
@@ -483,38 +490,6 @@ impl Session {
     #[must_use]
     pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {
         self.objects.granted_to(id)
-    }
-
-    /// Sends a message of the game, in the order of its lane per receiver.
-    ///
-    /// Lanes do not wait for each other, nor for objects: what a message in [`Lane::GAME`] speaks of may not be here
-    /// yet. In [`Lane::SESSION`] it comes behind all that this peer said about its objects before.
-    ///
-    /// # Errors
-    /// `TooLarge` over `APP_MESSAGE_MAX`, or over what fits a packet when the lane is not reliable; `NoSuchLane`;
-    /// `WouldBlock` when a receiver's queue is full: then nobody after it got it.
-    pub fn send(&mut self, target: Target, lane: Lane, message: &[u8]) -> Result<(), SendError> {
-        if message.len() > APP_MESSAGE_MAX {
-            return Err(SendError::TooLarge);
-        }
-        let mut framed = Vec::with_capacity(message.len() + 1);
-        framed.push(MessageKind::App as u8);
-        framed.extend_from_slice(message);
-        let host = self.host();
-        if self.is_star() {
-            return self.send_by_host(target, lane, framed);
-        }
-        for (&peer, peering) in self.links.iter_mut().filter(|(_, peering)| peering.admitted) {
-            let addressed = match target {
-                Target::Peer(to) => to == peer,
-                Target::Host => host == peer,
-                Target::All => true,
-            };
-            if addressed {
-                peering.link.send(lane, &framed)?;
-            }
-        }
-        Ok(())
     }
 
     /// The next event. What a host's game is asked to do comes behind all else that happened.

@@ -425,6 +425,7 @@ fn absurd_view(liar: &mut Liar, stamp: Stamp) -> Vec<u8> {
     let mut fields = view.to_fields();
     let header = samovar_wire::view::ViewHeader {
         number: liar.number(3),
+        roll: liar.number(3),
         backups: [vec![], vec![PeerId(50)], vec![PeerId(77), PeerId(50)]][liar.roll(3) as usize].clone(),
         capacity: liar.roll(33) as u8,
         next_seat: liar.number(9) as u16,

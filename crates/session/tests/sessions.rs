@@ -5,7 +5,7 @@
 pub(crate) mod world;
 
 use samovar_link::{Link, LinkConfig, Source};
-use samovar_session::{Departure, EndReason, Event, Role, Suspension, Target, Topology};
+use samovar_session::{Delivery, Departure, EndReason, Event, Role, Suspension, Target, Topology};
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::Traits;
 use samovar_wire::{
@@ -227,7 +227,7 @@ fn messages_of_the_game_arrive_in_order_and_only_where_they_should() {
     world.run(2_000);
     let heard = |world: &World, peer| {
         let message = |e: &Event| {
-            if let Event::Message { from, bytes, lane: Lane::GAME } = e {
+            if let Event::Message { from, bytes, delivery: Delivery::Lane(Lane::GAME) } = e {
                 Some((*from, bytes.clone()))
             } else {
                 None

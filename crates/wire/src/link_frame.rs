@@ -1,7 +1,7 @@
 //! Packets, the frames in them, and chunks of the bulk stream (PROTOCOL §2 and §3).
 
 use crate::lane::{RELIABLE_LANES, SEQUENCED_CHANNELS};
-use crate::limits::{BULK_CHUNK_MAX, PACKET_MAX, SEGMENT_MAX};
+use crate::limits::{BULK_CHUNK_MAX, PACKET_MAX, RIDER_MAX, SEGMENT_MAX};
 use crate::{CloseCode, DecodeError, Generations, Reader, Writer};
 
 /// Packets before the newest one that an ack can describe, and that a receiver remembers.
@@ -28,6 +28,7 @@ const DATAGRAM_REST: u8 = 0x02;
 const PING: u8 = 0x03;
 const PONG: u8 = 0x04;
 const BULK_ACK: u8 = 0x05;
+const RIDER: u8 = 0x06;
 const CLOSE: u8 = 0x07;
 /// SEGMENT of lane 0; each lane has two kinds, the odd one ends its message.
 const SEGMENT: u8 = 0x10;
@@ -220,6 +221,8 @@ pub enum Frame<'a> {
     },
     /// Everything of the bulk stream before this offset was delivered.
     BulkAck(u64),
+    /// An unreliable message that goes with packets and is no reason for one, nor for an ack.
+    Rider(&'a [u8]),
     /// The link ends here.
     Close(CloseCode),
 }
@@ -256,6 +259,10 @@ impl Frame<'_> {
             Self::BulkAck(offset) => {
                 out.u8(BULK_ACK);
                 out.varint(offset);
+            }
+            Self::Rider(bytes) => {
+                out.u8(RIDER);
+                out.prefixed(bytes);
             }
             Self::Close(code) => {
                 out.u8(CLOSE);
@@ -298,6 +305,7 @@ impl<'a> Frames<'a> {
             PING => Frame::Ping,
             PONG => Frame::Pong { ping: reader.u16()?, held: reader.varint()?, session: reader.varint()? },
             BULK_ACK => Frame::BulkAck(reader.varint()?),
+            RIDER => Frame::Rider(reader.prefixed(RIDER_MAX)?),
             CLOSE => Frame::Close(CloseCode::from_u16(reader.u16()?)),
             _ => return Err(DecodeError::Invalid),
         }))
@@ -354,6 +362,7 @@ mod tests {
             Frame::Ping,
             Frame::Pong { ping: 12, held: 3, session: u64::MAX },
             Frame::BulkAck(1 << 40),
+            Frame::Rider(&[7; 3]),
             Frame::Close(CloseCode::Malformed),
             Frame::LastDatagram(b"the rest"),
         ];

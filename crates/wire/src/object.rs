@@ -57,6 +57,16 @@ pub enum MessageKind {
     Held = 21,
     /// A member has sent a new host all inputs that it holds.
     Told = 22,
+    /// A frame of the causal order.
+    Causal = 24,
+    /// A frame of the total order.
+    Total = 25,
+    /// Of the time-stamp order.
+    Timed = 26,
+    /// What the sender will not say any more in time-stamp order.
+    Promise = 27,
+    /// Of lockstep.
+    Lockstep = 28,
 }
 
 impl MessageKind {
@@ -89,6 +99,11 @@ impl MessageKind {
             20 => Self::Input,
             21 => Self::Held,
             22 => Self::Told,
+            24 => Self::Causal,
+            25 => Self::Total,
+            26 => Self::Timed,
+            27 => Self::Promise,
+            28 => Self::Lockstep,
             _ => return Err(DecodeError::Invalid),
         })
     }

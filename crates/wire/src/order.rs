@@ -322,3 +322,46 @@ impl<'a> Frame<'a> {
         Ok(frame)
     }
 }
+/// A message of a game in an order, and whom it is for: what the items of a session's orders are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Letter<'a> {
+    /// One member, or all.
+    pub to: Option<PeerId>,
+    /// The game's own.
+    pub message: &'a [u8],
+}
+
+impl<'a> Letter<'a> {
+    /// Bytes in front of the message, at most.
+    pub const HEAD_MAX: usize = 5;
+
+    /// The letter's bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(Self::HEAD_MAX + self.message.len());
+        let mut out = Writer::new(&mut bytes);
+        match self.to {
+            None => out.u8(0),
+            Some(peer) => {
+                out.u8(1);
+                out.u32(peer.0);
+            }
+        }
+        out.bytes(self.message);
+        bytes
+    }
+
+    /// Reads a letter.
+    ///
+    /// # Errors
+    /// `Truncated` or `Invalid`.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let to = match reader.u8()? {
+            0 => None,
+            1 => Some(PeerId(reader.u32()?)),
+            _ => return Err(DecodeError::Invalid),
+        };
+        Ok(Self { to, message: reader.rest() })
+    }
+}

@@ -12,6 +12,8 @@ use crate::{DecodeError, PeerId, SeatId, TicketHash};
 pub struct ViewHeader {
     /// Grows with every change of the view.
     pub number: u64,
+    /// The number of the view with which members or backups changed last: what orders go by (PROTOCOL §4.13).
+    pub roll: u64,
     /// Who takes over first, and who next; both hold what was accepted.
     pub backups: Vec<PeerId>,
     /// Members at most.

@@ -97,6 +97,9 @@ impl Link {
         let mut out = Writer::new(bytes);
         let (generations, ack) = (self.association.generations(), self.received.ack());
         PacketHeader { generations, number: number as u16, ack }.encode(&mut out);
+        if !self.rider.is_empty() {
+            Frame::Rider(&self.rider).encode(&mut out);
+        }
         let header = out.len();
         self.write_clock(now, session, number, &mut out);
         if let Some(offset) = self.bulk_in.take_ack() {

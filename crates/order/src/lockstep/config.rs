@@ -6,7 +6,7 @@ use samovar_wire::{Duration, Lane, PeerId, SeatId, Term};
 use super::Players;
 
 /// How a game wants lockstep. Agreed: all members have the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LockstepConfig {
     tick: Duration,
     input_size: usize,

@@ -64,6 +64,7 @@ impl Session {
         self.greet(now, peer);
         self.objects.add_peer(peer);
         self.inputs.on_linked(peer);
+        self.link_orders(now, peer);
         self.tell_focus_to(peer);
     }
 

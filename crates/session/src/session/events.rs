@@ -2,9 +2,9 @@
 
 use samovar_objects::Object;
 use samovar_wire::claim::Wish;
-use samovar_wire::{CloseCode, Kind, Lane, Mode, ObjectId, PeerId, SeatId, Term, Time};
+use samovar_wire::{CloseCode, Kind, Mode, ObjectId, PeerId, SeatId, Term, Time};
 
-use super::{CallId, CallOutcome, Outcome};
+use super::{CallId, CallOutcome, Delivery, Outcome};
 
 /// Bytes for the path to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub enum Target {
     Peer(PeerId),
     /// Whoever hosts; nobody when this peer does.
     Host,
+    /// Whoever owns an object now, as far as this peer knows; nobody when it is this peer, or there is no such object.
+    Owner(ObjectId),
     /// Every other member.
     All,
 }
@@ -164,11 +166,29 @@ pub enum Event {
     Message {
         /// From whom.
         from: PeerId,
-        /// How it travelled.
-        lane: Lane,
+        /// How it was delivered.
+        delivery: Delivery,
         /// What.
         bytes: Vec<u8>,
     },
+    /// A message in time-stamp order whose sender was late: later ones have been delivered.
+    Late {
+        /// From whom.
+        from: PeerId,
+        /// When what it tells of happened, in session time.
+        time: Time,
+        /// What.
+        bytes: Vec<u8>,
+    },
+    /// Messages in time-stamp order do not wait for this member any more, which is silent or slow; or do again.
+    MemberLate {
+        /// Who.
+        peer: PeerId,
+        /// Whether it is late now.
+        is_late: bool,
+    },
+    /// The others went on in this order without this peer, which missed messages. What follows is in order again.
+    Behind(Delivery),
     /// An input of this peer is with the host and all backups: it survives the end of any of them. It may have had its
     /// effect before, or have it later.
     Accepted {

@@ -39,6 +39,8 @@ impl Session {
         self.phase = Phase::Member;
         self.note_view();
         self.push_event(Event::Joined);
+        self.orders = super::orders::Machines::new(&self.config, true);
+        self.tell_orders(now);
     }
 
     pub(super) fn on_hello(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
@@ -168,6 +170,7 @@ impl Session {
         // A former host may have missed the farewell of a member that closed its link to this peer.
         let unlinked = self.view.members().map(|m| m.peer).filter(|peer| !self.links.contains_key(peer));
         gone.extend(unlinked.filter(|&peer| peer != self.config.me));
+        gone.extend(self.stalling(now));
         let time = self.clock.time(now);
         for peer in gone {
             self.view.vacate(time, peer);

@@ -167,8 +167,17 @@ impl Session {
                 }
                 Ok(())
             }
+            Ok(kind @ (MessageKind::Promise | MessageKind::Lockstep)) if self.takes_part(from) => {
+                self.handle_order_datagram(now, from, kind, reader.rest())
+            }
             // A datagram may overtake what makes its sender a member.
-            Ok(MessageKind::Frame | MessageKind::App | MessageKind::Via) => Ok(()),
+            Ok(
+                MessageKind::Frame
+                | MessageKind::App
+                | MessageKind::Via
+                | MessageKind::Promise
+                | MessageKind::Lockstep,
+            ) => Ok(()),
             _ => Err(CloseCode::Malformed),
         }
     }
@@ -178,7 +187,7 @@ impl Session {
         if bytes.len() > APP_MESSAGE_MAX {
             return Err(CloseCode::TooLarge);
         }
-        let event = Event::Message { from, lane, bytes: bytes.to_vec() };
+        let event = Event::Message { from, delivery: lane.into(), bytes: bytes.to_vec() };
         if self.phase != Phase::Joining {
             self.push_event(event);
         } else if lane != Lane::Unreliable {
@@ -214,6 +223,10 @@ impl Session {
             MessageKind::Input => self.handle_inputs(now, from, reader.rest()),
             MessageKind::Held => self.handle_held(now, from, reader.rest()),
             MessageKind::Told => self.handle_told(now, from, reader.rest()),
+            MessageKind::Causal | MessageKind::Total | MessageKind::Timed | MessageKind::Lockstep => {
+                self.handle_order(now, from, kind, reader.rest())
+            }
+            MessageKind::Promise => Err(CloseCode::Unexpected),
             // A snapshot has a way of its own, and may come before the word of its term does.
             _ if lane == Lane::SESSION && !self.heeds(from) => Ok(()),
             _ => {

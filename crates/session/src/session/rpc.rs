@@ -6,7 +6,6 @@
 
 use std::collections::VecDeque;
 
-use samovar_link::SendError;
 use samovar_objects::StateError;
 use samovar_objects::pack::{BitReader, BitWriter, Pack};
 use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
@@ -15,7 +14,7 @@ use samovar_wire::object::MessageKind;
 use samovar_wire::via::Way;
 use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, SortedSet, Time, Writer};
 
-use super::{Event, Phase, Session, Target};
+use super::{Event, Phase, SendError, Session, Target};
 
 /// Calls of this peer that may be open at a time.
 pub const CALLS_MAX: usize = 256;
@@ -223,11 +222,7 @@ impl Session {
     /// # Errors
     /// See [`CallError`].
     pub fn call(&mut self, now: Time, call: Call<'_>) -> Result<CallId, CallError> {
-        let to = match call.target {
-            Target::Peer(peer) => peer,
-            Target::Host => self.host(),
-            Target::All => return Err(CallError::NoSuchPeer),
-        };
+        let to = self.receiver(call.target).ok_or(CallError::NoSuchPeer)?;
         if call.bytes.len() > APP_MESSAGE_MAX {
             return Err(CallError::Send(SendError::TooLarge));
         }
@@ -316,13 +311,13 @@ impl Session {
         if self.is_star() {
             let is_member = self.view.has(to) && to != self.config.me;
             return if is_member {
-                self.send_in_star(Way::To(to), lane, bytes).map_err(Some)
+                self.send_in_star(Way::To(to), lane, bytes).map_err(|error| Some(error.into()))
             } else {
                 Err(None)
             };
         }
         let peering = self.links.get_mut(&to).filter(|peering| peering.admitted).ok_or(None)?;
-        peering.link.send(lane, &bytes).map_err(Some)?;
+        peering.link.send(lane, &bytes).map_err(|error| Some(error.into()))?;
         Ok(())
     }
 

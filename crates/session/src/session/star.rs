@@ -301,10 +301,8 @@ impl Session {
         lane: Lane,
         message: Vec<u8>,
     ) -> Result<(), SendError> {
-        let to = match target {
-            Target::Peer(to) => to,
-            Target::Host => self.host(),
-            Target::All => return self.send_in_star(Way::ToAll, lane, message),
+        let Some(to) = self.receiver(target) else {
+            return if target == Target::All { self.send_in_star(Way::ToAll, lane, message) } else { Ok(()) };
         };
         if to == self.config.me || !self.view.has(to) {
             return Ok(());

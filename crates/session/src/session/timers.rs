@@ -41,6 +41,7 @@ impl Session {
             }
         }
         self.expire_calls(now);
+        self.run_orders(now);
         if self.watch_at() <= now {
             self.next_watch = now + WATCH_INTERVAL;
             self.no_watch_before = now + WATCH_PAUSE;
@@ -63,7 +64,14 @@ impl Session {
             let update = peering.update_at(peer, &self.objects, self.update_interval);
             peering.link.poll_timeout().min(update.max(peering.link.budget_at()))
         });
-        Some(links.min().unwrap_or(Time::FAR).min(self.watch_at()).min(self.calls.deadline()))
+        Some(
+            links
+                .min()
+                .unwrap_or(Time::FAR)
+                .min(self.watch_at())
+                .min(self.calls.deadline())
+                .min(self.orders_due()),
+        )
     }
 
     /// When to look at everybody's life: now and then, and when the host begins to be missed.
@@ -200,6 +208,7 @@ impl Session {
         }
         self.doubt_host(now);
         let (missed, doubted) = self.lives(now);
+        self.give_up_on(now, &missed);
         let (former, missed_since) = (self.host(), self.roster.missed_since());
         let is_handed_over = self.roster.heir().is_some();
         let won = self.roster.watch(now, &self.view, Lives { missed: &missed, doubted: &doubted });

@@ -109,6 +109,7 @@ impl Session {
             let Ok(receipt) = peering.link.send(Lane::SESSION, &self.scratch) else { break false };
             self.objects.on_sent(to, pending, receipt);
         };
+        let is_all_said = is_all_said && self.pump_orders(now, to);
         self.carry(to, is_all_said);
     }
 

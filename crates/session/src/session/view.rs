@@ -90,6 +90,7 @@ impl Session {
             self.push_event(Event::BackupChanged(self.backup));
         }
         self.settle_inputs(now);
+        self.tell_orders(now);
     }
 }
 

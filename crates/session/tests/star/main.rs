@@ -12,6 +12,10 @@ mod calls;
 mod elections;
 #[path = "../interest.rs"]
 mod interest;
+#[path = "../lockstep.rs"]
+mod lockstep;
+#[path = "../orders.rs"]
+mod orders;
 #[path = "../ownership.rs"]
 mod ownership;
 #[path = "../sessions.rs"]

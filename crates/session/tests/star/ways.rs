@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use samovar_link::{Link, LinkConfig, Source};
-use samovar_session::{Call, CallOutcome, Event, Lane, Reply, SendError, Target};
+use samovar_session::{Call, CallOutcome, Delivery, Event, Lane, Reply, SendError, Target};
 use samovar_wire::call::Call as CallBody;
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::MessageKind;
@@ -30,7 +30,7 @@ fn links(world: &World, of: PeerId) -> Vec<PeerId> {
 /// The messages that a peer has got from another by a lane, as numbers.
 fn heard(world: &World, at: PeerId, by: PeerId, way: Lane) -> Vec<u32> {
     let number = |event: &Event| match event {
-        Event::Message { from, lane, bytes } if (*from, *lane) == (by, way) => {
+        Event::Message { from, delivery, bytes } if (*from, *delivery) == (by, Delivery::Lane(way)) => {
             Some(u32::from_le_bytes(bytes[..4].try_into().unwrap()))
         }
         _ => None,

@@ -1,0 +1,270 @@
+//! The orders of a session: views, links, time and bytes are taken to those that its rules name, and what they deliver to
+//! the game (PROTOCOL §4.13 to §4.15). They decide; this carries.
+
+mod machines;
+mod steps;
+
+use samovar_order::lockstep::{LockstepConfig, LockstepView, Player};
+use samovar_order::timestamp::TimeOrderConfig;
+use samovar_order::{View, ViewId};
+use samovar_wire::limits::{APP_MESSAGE_MAX, RIDER_MAX};
+use samovar_wire::object::MessageKind;
+use samovar_wire::order::Letter;
+use samovar_wire::timed::Promise;
+use samovar_wire::view::SPECTATOR;
+use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, Time, Writer};
+
+use super::{Event, Phase, SendError, Session, Target};
+pub use machines::Delivery;
+use machines::Happened;
+pub(super) use machines::Machines;
+pub use steps::Lockstep;
+
+/// A member that the others have waited for so long before a view can begin for them is removed.
+const AWAITED_FOR: Duration = Duration::from_millis(5_000);
+
+/// The orders that a session's messages can have; the same for all its members. None costs anything unless it is named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Orders {
+    /// [`Delivery::Causal`]: by vector stamps in a mesh, by the host as dispatcher in a star.
+    pub causal: bool,
+    /// [`Delivery::Total`] and [`Delivery::Stable`].
+    pub total: bool,
+    /// [`Delivery::Timestamp`]; in a mesh only.
+    pub timestamp: Option<TimeOrderConfig>,
+    /// [`Session::lockstep`].
+    pub lockstep: Option<LockstepConfig>,
+}
+
+impl Session {
+    /// Sends a message in one of the orders. Everybody gets it, so that it has its place among the others; the games of
+    /// those that it is not for never see it.
+    pub(super) fn send_ordered(
+        &mut self,
+        target: Target,
+        delivery: Delivery,
+        message: &[u8],
+    ) -> Result<(), SendError> {
+        if message.len() > APP_MESSAGE_MAX - Letter::HEAD_MAX {
+            return Err(SendError::TooLarge);
+        }
+        if self.phase != Phase::Member {
+            return Err(SendError::WouldBlock);
+        }
+        let to = match target {
+            Target::All => None,
+            other => match self.receiver(other) {
+                Some(peer) => Some(peer),
+                None => return Ok(()),
+            },
+        };
+        let letter = Letter { to, message }.to_bytes();
+        let time = self.clock.time(self.last_now);
+        self.orders.send(time, delivery, &letter)?;
+        self.orders.is_touched = true;
+        self.deliver_ordered(self.last_now);
+        Ok(())
+    }
+
+    /// The one member that a target names, if it is one.
+    pub(super) fn receiver(&self, target: Target) -> Option<PeerId> {
+        match target {
+            Target::Peer(peer) => Some(peer),
+            Target::Host => Some(self.host()),
+            Target::Owner(object) => self.objects.get(object).map(samovar_objects::Object::owner),
+            Target::All => None,
+        }
+    }
+
+    /// The machine of lockstep for this peer's game; `None` when the rules name none.
+    pub fn lockstep(&mut self, now: Time) -> Option<Lockstep<'_>> {
+        let machine = self.orders.lockstep.as_mut()?;
+        self.orders.is_touched = true;
+        Some(Lockstep::new(machine, now))
+    }
+
+    pub(super) fn handle_order(
+        &mut self,
+        now: Time,
+        from: PeerId,
+        kind: MessageKind,
+        body: &[u8],
+    ) -> Result<(), CloseCode> {
+        if kind == MessageKind::Timed && !self.clock.is_known() {
+            return self.orders.keep_early(from, body);
+        }
+        let time = self.clock.time(now);
+        let result = self.orders.handle((now, time), from, kind, body);
+        self.orders.is_touched = true;
+        self.deliver_ordered(now);
+        result
+    }
+
+    /// Datagrams about orders. One may overtake what makes its sender a member, or what the rules are.
+    pub(super) fn handle_order_datagram(
+        &mut self,
+        now: Time,
+        from: PeerId,
+        kind: MessageKind,
+        body: &[u8],
+    ) -> Result<(), CloseCode> {
+        if kind == MessageKind::Lockstep {
+            let machine = self.orders.lockstep.as_mut().ok_or(CloseCode::Unexpected)?;
+            machine.handle_datagram(now, from, body)?;
+            self.orders.is_touched = true;
+            return Ok(());
+        }
+        let timed = self.orders.timed.as_mut().ok_or(CloseCode::Unexpected)?;
+        let mut reader = Reader::new(body);
+        let promise = Promise::decode(&mut reader).and_then(|promise| reader.end().map(|()| promise));
+        let promise = promise.map_err(|_| CloseCode::Malformed)?;
+        if self.clock.is_known() {
+            timed.handle_promise(self.clock.time(now), from, promise);
+            self.deliver_ordered(now);
+        }
+        Ok(())
+    }
+
+    /// Tells the orders who is there. They go by members, backups and host: the rest of a view does not concern them.
+    pub(super) fn tell_orders(&mut self, now: Time) {
+        if self.phase != Phase::Member || !self.orders.is_any() {
+            return;
+        }
+        let host = self.host();
+        let mut members: Vec<_> = self.view.members().map(|member| member.peer).collect();
+        samovar_wire::sorted::sort_by_key(&mut members, |peer| *peer);
+        let id = ViewId { term: self.term(), number: self.view.roll() };
+        let players: Vec<_> = self.view.members().map(|member| player(&member)).collect();
+        let backups = self.view.backups().to_vec();
+        let time = self.clock.is_known().then(|| self.clock.time(now));
+        self.orders.handle_view(time, &View { id, host, backups, members }, |lockstep| {
+            lockstep.handle_view(now, LockstepView { term: id.term, host, members: &players });
+        });
+        self.orders.is_touched = true;
+        self.deliver_ordered(now);
+    }
+
+    /// The link to a member begins: what was under way on a former one may be lost.
+    pub(super) fn link_orders(&mut self, now: Time, peer: PeerId) {
+        let time = self.clock.time(now);
+        self.orders.handle_link((now, time), peer);
+    }
+
+    /// Whose silence frames of lockstep do not wait for.
+    pub(super) fn give_up_on(&mut self, now: Time, missed: &samovar_wire::SortedSet<PeerId>) {
+        if let Some(lockstep) = &mut self.orders.lockstep {
+            missed.iter().for_each(|&peer| lockstep.handle_missed(now, peer));
+            self.orders.is_touched |= !missed.is_empty();
+        }
+    }
+
+    pub(super) fn run_orders(&mut self, now: Time) {
+        if let Some(lockstep) = &mut self.orders.lockstep
+            && lockstep.poll_timeout().is_some_and(|at| at <= now)
+        {
+            lockstep.handle_timeout(now);
+            self.orders.is_touched = true;
+        }
+        if self.orders.timed.is_some() && self.clock.is_known() {
+            if let Some(early) = self.orders.take_early() {
+                self.tell_orders(now);
+                for (from, body) in early {
+                    if let Err(code) = self.handle_order(now, from, MessageKind::Timed, &body) {
+                        self.on_misbehaviour(now, from, code);
+                    }
+                }
+            }
+            self.deliver_ordered(now);
+        }
+    }
+
+    /// When time alone makes an order do something, or it has something to send.
+    pub(super) fn orders_due(&self) -> Time {
+        if self.orders.is_touched
+            && self.orders.is_any()
+            && self.links.values().any(|peering| peering.admitted)
+        {
+            return self.last_now;
+        }
+        let lockstep = self.orders.lockstep.as_ref().and_then(|lockstep| lockstep.poll_timeout());
+        let session = self.clock.time(self.last_now);
+        let timed = self.orders.timed.as_ref().and_then(|timed| timed.poll_timeout(session));
+        let timed = timed.map(|at| self.last_now + at.since(session));
+        lockstep.into_iter().chain(timed).min().unwrap_or(Time::FAR)
+    }
+
+    /// Takes to the game what its turn has come for.
+    pub(super) fn deliver_ordered(&mut self, now: Time) {
+        let time = self.clock.time(now);
+        while let Some(happened) = self.orders.poll_event(time) {
+            match happened {
+                Happened::Message(from, delivery, bytes) => {
+                    if let Some(bytes) = self.open(bytes) {
+                        self.push_event(Event::Message { from, delivery, bytes });
+                    }
+                }
+                Happened::Late(from, time, bytes) => {
+                    if let Some(bytes) = self.open(bytes) {
+                        self.push_event(Event::Late { from, time, bytes });
+                    }
+                }
+                Happened::Straggles(peer, is_late) => {
+                    self.push_event(Event::MemberLate { peer, is_late });
+                }
+                Happened::Behind(delivery) => self.push_event(Event::Behind(delivery)),
+                Happened::Broke(peer, code) => self.on_misbehaviour(now, peer, code),
+            }
+        }
+    }
+
+    /// What is for this peer's game.
+    fn open(&self, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+        let letter = Letter::decode(&bytes).ok()?;
+        let is_mine = letter.to.is_none_or(|to| to == self.config.me);
+        let head = bytes.len() - letter.message.len();
+        is_mine.then(|| {
+            bytes.drain(..head);
+            bytes
+        })
+    }
+
+    /// Moves what the orders say to a member into its lanes, as far as there is room; whether there was for all.
+    pub(super) fn pump_orders(&mut self, now: Time, to: PeerId) -> bool {
+        if !self.orders.is_any() {
+            return true;
+        }
+        let links = &self.links;
+        self.orders.collect(|peer| links.get(&peer).is_some_and(|peering| peering.admitted));
+        let time = self.clock.time(now);
+        let promise = self.orders.timed.as_mut().filter(|_| self.clock.is_known());
+        let promise = promise.and_then(|timed| timed.promise(time, to));
+        let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else { return true };
+        if let Some(promise) = promise {
+            self.scratch.clear();
+            let mut out = Writer::new(&mut self.scratch);
+            out.u8(MessageKind::Promise as u8);
+            promise.encode(&mut out);
+            debug_assert!(self.scratch.len() <= RIDER_MAX, "two numbers and a kind");
+            peering.link.set_rider(&self.scratch);
+        }
+        let Some(waiting) = self.orders.waiting.get_mut(&to) else { return true };
+        while let Some((lane, bytes)) = waiting.front() {
+            let sent = peering.link.send(*lane, bytes);
+            if sent.is_err() && *lane != Lane::Unreliable {
+                return false;
+            }
+            waiting.pop_front();
+        }
+        true
+    }
+
+    /// Members that hold up a new view for all others.
+    pub(super) fn stalling(&mut self, now: Time) -> Vec<PeerId> {
+        self.orders.stalling(now, AWAITED_FOR)
+    }
+}
+
+fn player(member: &samovar_roster::Member<'_>) -> Player {
+    let plays = member.record.attributes & SPECTATOR == 0;
+    Player { peer: member.peer, seat: member.record.seat, plays }
+}

@@ -1,0 +1,263 @@
+//! The orders that the rules of a session name, driven alike.
+
+use std::collections::VecDeque;
+
+use samovar_order::causal::{Dispatcher, Vector};
+use samovar_order::lockstep::Lockstep;
+use samovar_order::timestamp::{self, TimeOrder};
+use samovar_order::total::Total;
+use samovar_order::{Event, Order, View};
+use samovar_wire::limits::TIMED_HELD_BYTES_MAX;
+use samovar_wire::object::MessageKind;
+use samovar_wire::{CloseCode, Duration, Lane, PeerId, SortedMap, Time};
+
+use super::super::{SendError, SessionConfig, Topology};
+
+/// How a message is delivered: in which order with others, and whether it may be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// By a lane of each link: [`Lane::Unreliable`], sequenced, reliable and in the order of its sender (FIFO), or in bulk.
+    Lane(Lane),
+    /// Behind all that its sender had sent, or been delivered, in this order before it. A sender is not delivered its own.
+    Causal,
+    /// At all members in the same order, which is causal, too; at its sender as well.
+    Total,
+    /// As [`Delivery::Total`], and not before the host and all backups hold it: no single failure undoes what anybody has
+    /// seen. Delivered as [`Delivery::Total`].
+    Stable,
+    /// By the session time at which what it tells of happens: whoever is nearer does not come first. At its sender as well.
+    Timestamp(Time),
+}
+
+impl From<Lane> for Delivery {
+    fn from(lane: Lane) -> Self {
+        Self::Lane(lane)
+    }
+}
+
+/// What an order did.
+#[derive(Debug)]
+pub(super) enum Happened {
+    Message(PeerId, Delivery, Vec<u8>),
+    Late(PeerId, Time, Vec<u8>),
+    Straggles(PeerId, bool),
+    Behind(Delivery),
+    Broke(PeerId, CloseCode),
+}
+
+#[derive(Debug)]
+enum Causal {
+    Vector(Vector),
+    Dispatcher(Dispatcher),
+}
+
+impl Causal {
+    fn order(&mut self) -> &mut dyn Order {
+        match self {
+            Self::Vector(order) => order,
+            Self::Dispatcher(order) => order,
+        }
+    }
+}
+
+/// The local time and the session's.
+type Times = (Time, Time);
+
+/// The orders of one peer.
+#[derive(Debug, Default)]
+pub(in super::super) struct Machines {
+    causal: Option<Causal>,
+    total: Option<Total>,
+    pub(super) timed: Option<TimeOrder>,
+    pub(super) lockstep: Option<Lockstep>,
+    /// What waits for room in the lanes to each member.
+    pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
+    /// In time-stamp order, from before this peer knew session time.
+    early: Option<Vec<(PeerId, Vec<u8>)>>,
+    /// Whom the others wait for, and since when.
+    awaited: SortedMap<PeerId, Time>,
+    /// Something was said to an order since it was asked what it has to send.
+    pub(super) is_touched: bool,
+}
+
+impl Machines {
+    pub(in super::super) fn new(config: &SessionConfig, is_founder: bool) -> Self {
+        let (me, rules) = (config.me, config.rules);
+        let is_star = rules.topology == Topology::Star;
+        let causal = rules.orders.causal.then(|| match rules.topology {
+            Topology::Mesh => Causal::Vector(Vector::new(me)),
+            Topology::Star => Causal::Dispatcher(Dispatcher::new(me)),
+        });
+        let lockstep = rules.orders.lockstep.map(|lockstep| {
+            if is_founder { Lockstep::found(me, lockstep) } else { Lockstep::join(me, lockstep) }
+        });
+        Self {
+            causal,
+            total: rules.orders.total.then(|| Total::new(me)),
+            timed: rules.orders.timestamp.filter(|_| !is_star).map(|timed| TimeOrder::new(me, timed)),
+            lockstep,
+            early: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+
+    pub(super) const fn is_any(&self) -> bool {
+        self.causal.is_some() || self.total.is_some() || self.timed.is_some() || self.lockstep.is_some()
+    }
+
+    pub(super) fn send(&mut self, time: Time, delivery: Delivery, letter: &[u8]) -> Result<(), SendError> {
+        let sent = match delivery {
+            Delivery::Causal => self.causal.as_mut().map(|causal| causal.order().send(letter)),
+            Delivery::Total => self.total.as_mut().map(|total| total.send(letter)),
+            Delivery::Stable => self.total.as_mut().map(|total| total.send_stable(letter)),
+            Delivery::Timestamp(at) => {
+                let timed = self.timed.as_mut().ok_or(SendError::NotInTheRules)?;
+                return timed.send(time, at, letter).map(|_| ()).map_err(SendError::from);
+            }
+            Delivery::Lane(_) => None,
+        };
+        sent.ok_or(SendError::NotInTheRules)?.map_err(SendError::from)
+    }
+
+    pub(super) fn handle(
+        &mut self,
+        (now, time): Times,
+        from: PeerId,
+        kind: MessageKind,
+        body: &[u8],
+    ) -> Result<(), CloseCode> {
+        let handled = match kind {
+            MessageKind::Causal => self.causal.as_mut().map(|causal| causal.order().handle_frame(from, body)),
+            MessageKind::Total => self.total.as_mut().map(|total| total.handle_frame(from, body)),
+            MessageKind::Timed => self.timed.as_mut().map(|timed| timed.handle_message(time, from, body)),
+            MessageKind::Lockstep => {
+                self.lockstep.as_mut().map(|lockstep| lockstep.handle_message(now, from, body))
+            }
+            _ => None,
+        };
+        handled.unwrap_or(Err(CloseCode::Unexpected))
+    }
+
+    /// Keeps a message until session time is known.
+    ///
+    /// # Errors
+    /// `LimitExceeded` when its sender says more than may wait; `Unexpected` when the rules do not name the order.
+    pub(super) fn keep_early(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
+        let early = self.early.as_mut().filter(|_| self.timed.is_some()).ok_or(CloseCode::Unexpected)?;
+        let bytes: usize = early.iter().filter(|(by, _)| *by == from).map(|(_, body)| body.len() + 32).sum();
+        if bytes + body.len() > TIMED_HELD_BYTES_MAX {
+            return Err(CloseCode::LimitExceeded);
+        }
+        early.push((from, body.to_vec()));
+        Ok(())
+    }
+
+    /// What waited for session time to be known, once.
+    pub(super) fn take_early(&mut self) -> Option<Vec<(PeerId, Vec<u8>)>> {
+        self.early.take()
+    }
+
+    /// Who is there; `time` is session time if that is known.
+    pub(super) fn handle_view(&mut self, time: Option<Time>, view: &View, step: impl FnOnce(&mut Lockstep)) {
+        if let Some(causal) = &mut self.causal {
+            causal.order().handle_view(view);
+        }
+        if let Some(total) = &mut self.total {
+            total.handle_view(view);
+        }
+        if let Some((timed, time)) = self.timed.as_mut().zip(time) {
+            timed.handle_view(time, &view.members);
+        }
+        if let Some(lockstep) = &mut self.lockstep {
+            step(lockstep);
+        }
+        self.waiting.retain(|peer, _| view.members.binary_search(peer).is_ok());
+    }
+
+    pub(super) fn handle_link(&mut self, (now, time): Times, peer: PeerId) {
+        self.is_touched = true;
+        // The orders say all of this again; what they have not given away yet goes with it.
+        self.waiting.remove(&peer);
+        if let Some(causal) = &mut self.causal {
+            causal.order().handle_link(peer);
+        }
+        if let Some(total) = &mut self.total {
+            total.handle_link(peer);
+        }
+        if let Some(timed) = &mut self.timed {
+            timed.handle_linked(time, peer);
+        }
+        if let Some(lockstep) = &mut self.lockstep {
+            lockstep.handle_linked(now, peer);
+        }
+    }
+
+    /// Takes what the orders have to send, to those that there is a link to; the others are told all of it again when
+    /// there is one.
+    pub(super) fn collect(&mut self, has_link: impl Fn(PeerId) -> bool) {
+        if !core::mem::take(&mut self.is_touched) {
+            return;
+        }
+        let Self { causal, total, timed, lockstep, waiting, .. } = self;
+        let mut put = |to: PeerId, kind: MessageKind, lane: Lane, body: &[u8]| {
+            if has_link(to) {
+                let mut bytes = Vec::with_capacity(1 + body.len());
+                bytes.push(kind as u8);
+                bytes.extend_from_slice(body);
+                waiting.entry(to).or_default().push_back((lane, bytes));
+            }
+        };
+        while let Some(out) = causal.as_mut().and_then(|causal| causal.order().poll_transmit()) {
+            put(out.to, MessageKind::Causal, Lane::SESSION, &out.bytes);
+        }
+        while let Some(out) = total.as_mut().and_then(Order::poll_transmit) {
+            put(out.to, MessageKind::Total, Lane::SESSION, &out.bytes);
+        }
+        while let Some(out) = timed.as_mut().and_then(TimeOrder::poll_transmit) {
+            put(out.to, MessageKind::Timed, Lane::SESSION, &out.bytes);
+        }
+        while let Some(out) = lockstep.as_mut().and_then(Lockstep::poll_transmit) {
+            put(out.to, MessageKind::Lockstep, out.lane, &out.bytes);
+        }
+    }
+
+    pub(super) fn poll_event(&mut self, time: Time) -> Option<Happened> {
+        loop {
+            let causal = self.causal.as_mut().and_then(|causal| causal.order().poll_event());
+            let event = match causal {
+                Some(event) => Some((Delivery::Causal, event)),
+                None => self.total.as_mut().and_then(Order::poll_event).map(|event| (Delivery::Total, event)),
+            };
+            let Some((delivery, event)) = event else { break };
+            match event {
+                Event::Delivered(message) => {
+                    return Some(Happened::Message(message.from, delivery, message.payload));
+                }
+                Event::Behind => return Some(Happened::Behind(delivery)),
+                Event::Broke(peer, code) => return Some(Happened::Broke(peer, code)),
+                Event::View(_) => {}
+            }
+        }
+        Some(match self.timed.as_mut()?.poll_event(time)? {
+            timestamp::Event::Message(message) => {
+                Happened::Message(message.from, Delivery::Timestamp(message.time), message.bytes)
+            }
+            timestamp::Event::Late(message) => Happened::Late(message.from, message.time, message.bytes),
+            timestamp::Event::PeerLate(peer) => Happened::Straggles(peer, true),
+            timestamp::Event::PeerOnTime(peer) => Happened::Straggles(peer, false),
+        })
+    }
+
+    /// At the host: who has held up the others for so long.
+    pub(super) fn stalling(&mut self, now: Time, patience: Duration) -> Vec<PeerId> {
+        let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
+        let total = self.total.as_ref().map(Order::awaited);
+        let awaited: Vec<_> = causal.into_iter().chain(total).flatten().collect();
+        self.awaited.retain(|peer, _| awaited.contains(peer));
+        for peer in awaited {
+            self.awaited.entry(peer).or_insert(now);
+        }
+        let stalling = self.awaited.iter().filter(|(_, since)| **since + patience <= now);
+        stalling.map(|(&peer, _)| peer).collect()
+    }
+}
