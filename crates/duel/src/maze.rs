@@ -7,7 +7,7 @@
 //!
 //! Responsible for what a step does: it is a function of the state and of the inputs of one frame, computed in whole
 //! numbers, so everybody who steps the same frames has the same state on every machine. It refuses to know of time and of
-//! a network.
+//! a network; [`game`] plays it over a session.
 //!
 //! Invariants: everybody is on an open tile or between two of them. Steam and teapots are never on one tile. A bowl is on
 //! its stand or with one teapot of the other side. A score grows by one, at the end of a round.
@@ -36,8 +36,10 @@
 //! | `robot` | what a teapot without a player does |
 //! | `bout` | rounds, matches, what a step does |
 //! | `save` | the state as bytes, its fields and its checksum |
+//! | [`game`] | playing it over a session's lockstep |
 
 mod bout;
+pub mod game;
 mod mover;
 mod plan;
 mod robot;
@@ -81,6 +83,15 @@ impl Side {
         match self {
             Self::Red => Self::Blue,
             Self::Blue => Self::Red,
+        }
+    }
+
+    /// As people and scripts call it: `red` or `blue`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Red => "red",
+            Self::Blue => "blue",
         }
     }
 
@@ -165,6 +176,12 @@ impl Runner {
     #[must_use]
     pub const fn is_out(&self) -> bool {
         self.out > 0
+    }
+
+    /// What a player gets for both: five for a bowl, one for a catch.
+    #[must_use]
+    pub const fn points(&self) -> u16 {
+        self.captures as u16 * 5 + self.catches as u16
     }
 
     /// Bowls that it brought home in this match.
