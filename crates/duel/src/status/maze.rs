@@ -1,7 +1,5 @@
 //! What a status says of the maze besides.
 
-use std::collections::BTreeMap;
-
 use samovar_session::Session;
 use samovar_wire::SeatId;
 use serde::Serialize;
@@ -17,16 +15,38 @@ pub struct MazeStatus {
     round: u8,
     stage: &'static str,
     seconds_left: u16,
-    wins: BTreeMap<&'static str, u8>,
+    wins: BySide,
     role: Option<&'static str>,
     /// The peer of each role; null for a robot.
-    roles: BTreeMap<&'static str, Option<String>>,
+    roles: ByRole<Option<String>>,
     /// Column and row of each teapot, in tiles.
-    places: BTreeMap<&'static str, [u8; 2]>,
+    places: ByRole<[u8; 2]>,
     input_delay: u64,
     desyncs: u64,
     /// A checksum is text: a number of JSON holds no 64 bits.
     checksums: Vec<(u64, String)>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct BySide {
+    red: u8,
+    blue: u8,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct ByRole<T> {
+    r1: T,
+    r2: T,
+    b1: T,
+    b2: T,
+}
+
+impl<T> ByRole<T> {
+    fn of(each: impl Fn(Role) -> T) -> Self {
+        let [r1, r2, b1, b2] = Role::ALL.map(each);
+        Self { r1, r2, b1, b2 }
+    }
 }
 
 impl MazeStatus {
@@ -52,10 +72,10 @@ impl MazeStatus {
                 Stage::Over(_) => "over",
             },
             seconds_left: left.div_ceil(RATE),
-            wins: Side::BOTH.into_iter().map(|side| (side.name(), maze.wins(side))).collect(),
+            wins: BySide { red: maze.wins(Side::Red), blue: maze.wins(Side::Blue) },
             role: game.role(session).map(Role::name),
-            roles: Role::ALL.into_iter().map(|role| (role.name(), peer_of(role))).collect(),
-            places: Role::ALL.into_iter().map(|role| (role.name(), place_of(role))).collect(),
+            roles: ByRole::of(peer_of),
+            places: ByRole::of(place_of),
             input_delay: game.input_delay(),
             desyncs: game.desyncs(),
             checksums: game.checksums().map(|(frame, sum)| (frame, format!("{sum:016x}"))).collect(),

@@ -159,7 +159,7 @@ impl Player {
         while let Some(event) = self.session.poll_event() {
             self.game.on_event(&event);
         }
-        if dice.number() % 100 == 0 {
+        if dice.number().is_multiple_of(100) {
             self.hand = Hand::from_byte(dice.number() as u8);
         }
         self.game.step(now, &mut self.session, self.hand);
