@@ -126,8 +126,9 @@ async fn the_code_of_a_duel_leads_into_the_duel_whatever_the_link_says() {
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&mode=maze&name=Bob").await;
     let together = |status: &Status| status.mode == "duel" && status.others().count() == 1;
-    for player in [ann, bob] {
+    for player in [&ann, &bob] {
         player.wait("both duel", SETTLE_WITHIN, together).await;
-        player.finish().await;
     }
+    ann.finish().await;
+    bob.finish().await;
 }

@@ -16,9 +16,9 @@ use crate::sound::Effect;
 use crate::view::{BlockView, Frame, Obstacle, ObstacleView, TeapotView};
 
 /// Size of a teapot of the maze, where that of the duel is 1.
-const SCALE: f32 = 0.44;
+const SCALE: f32 = 0.48;
 /// How high the walls are, in tiles.
-const WALL: f32 = 0.46;
+const WALL: f32 = 0.5;
 /// How high a stand is.
 const STAND: f32 = 0.08;
 /// How far above the table a name hangs.
@@ -26,7 +26,10 @@ const LABEL_HEIGHT: f32 = 1.0;
 /// The glazes of the four teapots: warm for red, cold for blue.
 const GLAZES: [usize; 4] = [1, 6, 5, 4];
 /// What the walls of a side are made of, and between them.
-const SUGARS: [[u8; 3]; 3] = [[247, 196, 176], [186, 206, 244], [250, 240, 214]];
+const SUGARS: [[u8; 3]; 3] = [[244, 176, 150], [150, 186, 246], [250, 240, 214]];
+/// What lies below the corridors: a tray, so that walls and teapots stand out from it. Its rounded edge is under the cloth.
+const TRAY: BlockView =
+    BlockView { position: [0.0, 0.0, -0.246], size: [29.6, 18.1, 0.5], colour: [112, 70, 44] };
 
 /// One teapot, ready to be drawn.
 struct Runner {
@@ -297,7 +300,7 @@ fn teapot<'a>(runner: &'a Runner, headings: &[f32; 4], time: f64) -> TeapotView<
     }
 }
 
-/// The walls, and a stand for each bowl.
+/// The walls, the tray below them, and a stand for each bowl.
 fn blocks(maze: &Maze) -> Vec<BlockView> {
     let tiles = (0..HEIGHT).flat_map(|y| (0..WIDTH).map(move |x| Place { x, y }));
     let walls = tiles.filter(|&tile| !maze.plan().is_open(tile)).map(|tile| {
@@ -310,7 +313,7 @@ fn blocks(maze: &Maze) -> Vec<BlockView> {
         let first = if side == Side::Red { Role::R1 } else { Role::B1 };
         BlockView { position: [x, y, STAND / 2.0], size: [0.94, 0.94, STAND], colour: glaze(first).rgb() }
     });
-    walls.chain(stands).collect()
+    walls.chain(stands).chain([TRAY]).collect()
 }
 
 /// The bowls, on their stands or on top of who carries them.
