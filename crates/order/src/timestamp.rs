@@ -72,9 +72,14 @@ pub struct TimeOrderConfig {
     pub patience: Duration,
 }
 
+impl TimeOrderConfig {
+    /// Without lookahead, and a patience of 250 ms.
+    pub const DEFAULT: Self = Self { lookahead: Duration::ZERO, patience: Duration::from_millis(250) };
+}
+
 impl Default for TimeOrderConfig {
     fn default() -> Self {
-        Self { lookahead: Duration::ZERO, patience: Duration::from_millis(250) }
+        Self::DEFAULT
     }
 }
 

@@ -306,6 +306,12 @@ impl Session {
         self.roster.warrant()
     }
 
+    /// How the session is kept alive, as its members agreed.
+    #[must_use]
+    pub const fn rules(&self) -> &Rules {
+        &self.config.rules
+    }
+
     /// Whether this peer hosts, and may act as the host now; see [`Session::suspension`].
     #[must_use]
     pub fn is_host(&self) -> bool {

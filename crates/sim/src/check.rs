@@ -33,6 +33,8 @@ pub enum Promise {
     OneHost,
     /// Reliable messages arrive once and in order.
     Reliable,
+    /// Causal, total and time-stamp deliveries keep their order, and games in lockstep have the same states.
+    Ordered,
     /// Nothing accepted is lost.
     Accepted,
     /// Memory is bounded by live members and objects.
@@ -60,6 +62,7 @@ impl Promise {
             Self::OnlyTheOwnerSpeaks => "only-the-owner-speaks",
             Self::OneHost => "one-host",
             Self::Reliable => "reliable",
+            Self::Ordered => "ordered",
             Self::Accepted => "accepted",
             Self::Memory => "memory",
             Self::NoBlame => "no-blame",

@@ -3,6 +3,7 @@
 mod chaos;
 mod crashes;
 mod joins;
+mod orders;
 mod partitions;
 mod recoveries;
 mod relays;
@@ -101,6 +102,17 @@ pub const SCENARIOS: &[Scenario] = &[
         relays::stale_host,
     ),
     scenario("old-ticket-replayed", "somebody shows a ticket that was used", joins::old_ticket),
+    scenario(
+        "sequencer-crash",
+        "everybody speaks in every order when the host ends, and the next one",
+        orders::sequencer_crash,
+    ),
+    scenario("lockstep-host-crash", "the host of a game in lockstep ends", orders::lockstep_host_crash),
+    scenario(
+        "lockstep-slow-player",
+        "a player of a game in lockstep is slow, and then does not run at all",
+        orders::lockstep_slow_player,
+    ),
     scenario("chaos", "everything at once, 2 to 12 players", chaos::chaos),
     recovery("weather", "an hour of bad weather: a healthy host is not to be deposed", recoveries::weather),
     recovery("recovery-crash", "the host crashes, its sockets close", recoveries::crash),

@@ -9,10 +9,12 @@
 
 mod inputs;
 mod ledger;
+mod orders;
+mod steps;
 mod values;
 
 use samovar_session::objects::State;
-use samovar_session::{Access, Event, Lane, Orphan, Schemas, Session, Target, Traits};
+use samovar_session::{Access, Delivery, Event, Lane, Orphan, Schemas, Session, Target, Traits};
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, Time};
 
 use crate::check::Broken;
@@ -20,6 +22,8 @@ use crate::game::{Game, ProcessId, Turn};
 use crate::plan::Plan;
 use inputs::Inputs;
 use ledger::Ledger;
+use orders::Orders;
+use steps::Steps;
 use values::{schema, write_value};
 
 /// A member's own thing; it ends with its owner.
@@ -56,6 +60,8 @@ pub struct Toy {
     parts: SortedMap<ProcessId, Part>,
     ledger: Ledger,
     inputs: Inputs,
+    orders: Orders,
+    steps: Steps,
     state: State,
 }
 
@@ -211,6 +217,10 @@ impl Game for Toy {
 
     fn tick(&mut self, turn: &mut Turn<'_>) {
         self.inputs.tick(turn);
+        self.steps.tick(turn);
+        if turn.session.rules().orders.total {
+            self.orders.tick(turn);
+        }
         if turn.resting {
             return;
         }
@@ -231,21 +241,31 @@ impl Game for Toy {
     fn event(&mut self, turn: &mut Turn<'_>, event: &Event) {
         let me = turn.session.me();
         match event {
-            Event::Message { from, bytes, .. } => self.ledger.note_heard(*from, me, bytes),
-            Event::MemberJoined { member, .. } => self.ledger.note_joined(me, member.peer),
+            Event::Message { from, bytes, delivery: Delivery::Lane(_) } => {
+                self.ledger.note_heard(*from, me, bytes);
+            }
+            Event::Message { .. } | Event::Late { .. } | Event::Behind(_) => self.orders.event(turn, event),
+            Event::MemberJoined { member, .. } => {
+                self.ledger.note_joined(me, member.peer);
+                self.orders.event(turn, event);
+            }
             _ => self.inputs.event(turn, event),
         }
     }
 
     fn check(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
         self.ledger.take_complaint()?;
+        self.orders.take_complaint()?;
         self.ledger.look(process, session)
     }
 
     fn check_settled(&mut self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
         self.ledger.take_complaint()?;
+        self.orders.take_complaint()?;
         let ids: Vec<_> = members.iter().map(|(_, session)| session.me()).collect();
         self.ledger.look_settled(&ids)?;
+        self.orders.look_settled(&ids)?;
+        self.steps.look_settled(members)?;
         self.inputs.look_settled(members)
     }
 }

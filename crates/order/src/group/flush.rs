@@ -105,9 +105,27 @@ impl<R: Rule> Group<R> {
                 self.bring(peer, &report);
             }
         }
-        if behind.is_empty() {
+        if behind.is_empty() && !self.let_in(&expected) {
             self.try_end(&told, &expected);
         }
+    }
+
+    /// A former host was lost before it let in newcomers of this epoch, for whom all have kept everything they said in it.
+    /// Whether there are any; they report again when they are here.
+    fn let_in(&mut self, expected: &[PeerId]) -> bool {
+        let is_new = |peer: &&PeerId| self.flush.reports.get(*peer).is_some_and(|report| report.epoch == 0);
+        let is_fit = self.epoch.number > 0 && !self.epoch.is_shell;
+        let new: Vec<_> = expected
+            .iter()
+            .filter(|peer| is_fit && self.has_member(**peer))
+            .filter(is_new)
+            .copied()
+            .collect();
+        for &peer in &new {
+            self.flush.reports.remove(&peer);
+            self.install_at(peer, 0, None);
+        }
+        !new.is_empty()
     }
 
     /// All who can be are in this epoch: it ends when this peer has everything that anybody has.

@@ -205,7 +205,9 @@ impl<R: Rule> Group<R> {
         }
         let Some(cut) = &install.cut else {
             let is_wanted = self.told.as_ref().is_some_and(|told| told.id == install.view);
-            if is_member && is_wanted {
+            // Who was in no epoch has missed nothing of one that counts on it.
+            let is_first = self.epoch.number == 0 && install.asked == 0;
+            if is_member && (is_wanted || is_first) {
                 self.ending = Some(install);
             } else if self.is_told_host(self.me) && install.asked == self.epoch.number {
                 self.adopt_shell(install);

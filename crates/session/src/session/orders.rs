@@ -48,7 +48,8 @@ impl Session {
         if message.len() > APP_MESSAGE_MAX - Letter::HEAD_MAX {
             return Err(SendError::TooLarge);
         }
-        if self.phase != Phase::Member {
+        let is_timeless = matches!(delivery, Delivery::Timestamp(_)) && !self.orders.knows_time();
+        if self.phase != Phase::Member || is_timeless {
             return Err(SendError::WouldBlock);
         }
         let to = match target {
@@ -90,7 +91,7 @@ impl Session {
         kind: MessageKind,
         body: &[u8],
     ) -> Result<(), CloseCode> {
-        if kind == MessageKind::Timed && !self.clock.is_known() {
+        if kind == MessageKind::Timed && !self.orders.knows_time() {
             return self.orders.keep_early(from, body);
         }
         let time = self.clock.time(now);
@@ -118,10 +119,8 @@ impl Session {
         let mut reader = Reader::new(body);
         let promise = Promise::decode(&mut reader).and_then(|promise| reader.end().map(|()| promise));
         let promise = promise.map_err(|_| CloseCode::Malformed)?;
-        if self.clock.is_known() {
-            timed.handle_promise(self.clock.time(now), from, promise);
-            self.deliver_ordered(now);
-        }
+        timed.handle_promise(self.clock.time(now), from, promise);
+        self.deliver_ordered(now);
         Ok(())
     }
 
@@ -136,7 +135,7 @@ impl Session {
         let id = ViewId { term: self.term(), number: self.view.roll() };
         let players: Vec<_> = self.view.members().map(|member| player(&member)).collect();
         let backups = self.view.backups().to_vec();
-        let time = self.clock.is_known().then(|| self.clock.time(now));
+        let time = self.orders.knows_time().then(|| self.clock.time(now));
         self.orders.handle_view(time, &View { id, host, backups, members }, |lockstep| {
             lockstep.handle_view(now, LockstepView { term: id.term, host, members: &players });
         });
@@ -165,7 +164,7 @@ impl Session {
             lockstep.handle_timeout(now);
             self.orders.is_touched = true;
         }
-        if self.orders.timed.is_some() && self.clock.is_known() {
+        if self.orders.timed.is_some() && self.clock.is_known() && self.phase == Phase::Member {
             if let Some(early) = self.orders.take_early() {
                 self.tell_orders(now);
                 for (from, body) in early {
@@ -228,17 +227,21 @@ impl Session {
         })
     }
 
-    /// Moves what the orders say to a member into its lanes, as far as there is room; whether there was for all.
-    pub(super) fn pump_orders(&mut self, now: Time, to: PeerId) -> bool {
+    /// Moves what the orders say to a member into its lanes, behind what there is to say about objects, as far as there is
+    /// room; whether there was for all.
+    pub(super) fn pump_orders(&mut self, now: Time, to: PeerId, is_all_said: bool) -> bool {
         if !self.orders.is_any() {
-            return true;
+            return is_all_said;
         }
         let links = &self.links;
         self.orders.collect(|peer| links.get(&peer).is_some_and(|peering| peering.admitted));
         let time = self.clock.time(now);
-        let promise = self.orders.timed.as_mut().filter(|_| self.clock.is_known());
+        let knows_time = self.orders.knows_time();
+        let promise = self.orders.timed.as_mut().filter(|_| knows_time);
         let promise = promise.and_then(|timed| timed.promise(time, to));
-        let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else { return true };
+        let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else {
+            return is_all_said;
+        };
         if let Some(promise) = promise {
             self.scratch.clear();
             let mut out = Writer::new(&mut self.scratch);
@@ -247,15 +250,18 @@ impl Session {
             debug_assert!(self.scratch.len() <= RIDER_MAX, "two numbers and a kind");
             peering.link.set_rider(&self.scratch);
         }
-        let Some(waiting) = self.orders.waiting.get_mut(&to) else { return true };
-        while let Some((lane, bytes)) = waiting.front() {
-            let sent = peering.link.send(*lane, bytes);
-            if sent.is_err() && *lane != Lane::Unreliable {
+        let Some(waiting) = self.orders.waiting.get_mut(&to) else { return is_all_said };
+        let mut is_open = is_all_said;
+        waiting.retain(|(lane, bytes)| {
+            if *lane == Lane::Unreliable {
+                // What does not fit is lost, as it may be.
+                let _ = peering.link.send(*lane, bytes);
                 return false;
             }
-            waiting.pop_front();
-        }
-        true
+            is_open = is_open && peering.link.send(*lane, bytes).is_ok();
+            !is_open
+        });
+        is_open
     }
 
     /// Members that hold up a new view for all others.

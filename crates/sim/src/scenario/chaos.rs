@@ -2,6 +2,7 @@
 
 use samovar_wire::Duration;
 
+use super::orders::some_orders;
 use super::some_plan;
 use crate::dice::Dice;
 use crate::fault::{Beyond, Direction, Fault, Group, Who};
@@ -30,6 +31,7 @@ pub(super) fn chaos(seed: u64) -> Plan {
         at += if dice.chance(0.25) { 0 } else { dice.range(10, 1_200) };
     }
     plan.lasts = Duration::from_millis(at) + dice.millis(500, 4_000);
+    plan.rules.orders = some_orders(&mut dice);
     plan
 }
 

@@ -152,6 +152,11 @@ impl Machines {
         Ok(())
     }
 
+    /// Whether the time-stamp order has begun: session time is known, and so are the members.
+    pub(super) const fn knows_time(&self) -> bool {
+        self.early.is_none()
+    }
+
     /// What waited for session time to be known, once.
     pub(super) fn take_early(&mut self) -> Option<Vec<(PeerId, Vec<u8>)>> {
         self.early.take()

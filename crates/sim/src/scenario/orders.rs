@@ -1,0 +1,66 @@
+//! Messages in order and games in lockstep, when what keeps the order ends.
+
+use samovar_session::lockstep::LockstepConfig;
+use samovar_session::{Orders, TimeOrderConfig};
+
+use super::{seconds, some_plan};
+use crate::dice::Dice;
+use crate::fault::{Fault, Who};
+use crate::plan::Plan;
+
+/// All orders that messages can have.
+const SPOKEN: Orders =
+    Orders { causal: true, total: true, timestamp: Some(TimeOrderConfig::DEFAULT), lockstep: None };
+
+/// Some orders: none of them in half of all runs, so that what they cost is not all that is tested.
+pub(super) fn some_orders(dice: &mut Dice) -> Orders {
+    match dice.below(8) {
+        0..=3 => Orders::default(),
+        4 | 5 => SPOKEN,
+        6 => steps(),
+        _ => Orders { lockstep: steps().lockstep, ..SPOKEN },
+    }
+}
+
+fn steps() -> Orders {
+    Orders { lockstep: Some(LockstepConfig::new(1)), ..Orders::default() }
+}
+
+pub(super) fn sequencer_crash(seed: u64) -> Plan {
+    let players = 3 + seed % 6;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    plan.rules.orders = SPOKEN;
+    let at = dice.range(300, 1_500);
+    plan.strike(at, Fault::Crash { who: Who::Host, back: Some(seconds(2)) });
+    if dice.chance(0.5) {
+        plan.strike(at + dice.below(2_000), Fault::Crash { who: Who::Host, back: Some(seconds(1)) });
+    } else {
+        plan.strike(at + dice.below(600), Fault::Join);
+    }
+    plan.lasts = seconds(6);
+    plan
+}
+
+pub(super) fn lockstep_host_crash(seed: u64) -> Plan {
+    let players = 3 + seed % 4;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    plan.rules.orders = steps();
+    let at = dice.range(300, 1_500);
+    plan.strike(at, Fault::Crash { who: Who::Host, back: Some(seconds(2)) });
+    if dice.chance(0.3) {
+        plan.strike(at + dice.below(1_000), Fault::Crash { who: Who::Host, back: Some(seconds(2)) });
+    }
+    plan.lasts = seconds(6);
+    plan
+}
+
+pub(super) fn lockstep_slow_player(seed: u64) -> Plan {
+    let players = 3 + seed % 4;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    plan.rules.orders = steps();
+    let who = Who::Player(1 + dice.below(players - 1) as usize);
+    plan.strike(200, Fault::Clog { who, bandwidth: dice.range(2_000, 8_000), lasts: seconds(2) });
+    plan.strike(2_500, Fault::Stall { who, lasts: dice.millis(200, 3_000) });
+    plan.lasts = seconds(7);
+    plan
+}

@@ -1,0 +1,216 @@
+//! Messages in each order that the rules name (DESIGN §5.6): what comes before what is recorded where it is said, and looked
+//! at where it is heard, by the definitions and not by what the orders themselves know.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use samovar_session::{Delivery, Event, Target};
+use samovar_wire::{Duration, PeerId, Time};
+
+use crate::check::{Broken, Promise};
+use crate::game::Turn;
+
+/// How often a member says something, in one order or another.
+const SAY_EVERY: Duration = Duration::from_millis(150);
+
+/// Which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Order {
+    Causal,
+    Total,
+    Timestamp,
+}
+
+const ORDERS: [Order; 3] = [Order::Causal, Order::Total, Order::Timestamp];
+
+impl Order {
+    const fn of(delivery: Delivery) -> Option<Self> {
+        match delivery {
+            Delivery::Causal => Some(Self::Causal),
+            Delivery::Total | Delivery::Stable => Some(Self::Total),
+            Delivery::Timestamp(_) => Some(Self::Timestamp),
+            Delivery::Lane(_) => None,
+        }
+    }
+}
+
+/// How many messages of each sender.
+type Clock = BTreeMap<PeerId, u32>;
+
+/// What one member said, and was told, in one order.
+#[derive(Debug, Default)]
+struct Diary {
+    said: u32,
+    /// The last message heard of each sender; of the causal order its own, too.
+    clock: Clock,
+    /// What was said before something that was heard here: it must not come any more.
+    before: Clock,
+    /// The place of each message.
+    places: BTreeMap<(PeerId, u32), u32>,
+    /// The place here of the last message that another member had been told as well.
+    shared: BTreeMap<PeerId, u32>,
+    /// When the last message happened, and who told of it.
+    last: Option<(Time, PeerId)>,
+    /// All messages heard of each sender, late ones included.
+    heard: BTreeMap<PeerId, BTreeSet<u32>>,
+    /// From which message on each other member is to be told.
+    owes: Clock,
+}
+
+/// All orders of a world.
+#[derive(Debug, Default)]
+pub(super) struct Orders {
+    diaries: BTreeMap<(Order, PeerId), Diary>,
+    /// What a causal message's sender had said and been told before.
+    stamps: BTreeMap<(PeerId, u32), Clock>,
+    say_at: BTreeMap<PeerId, Time>,
+    complaint: Option<Broken>,
+}
+
+impl Orders {
+    fn diary(&mut self, order: Order, me: PeerId) -> &mut Diary {
+        self.diaries.entry((order, me)).or_default()
+    }
+
+    /// Says something now and then.
+    pub(super) fn tick(&mut self, turn: &mut Turn<'_>) {
+        let (me, now) = (turn.session.me(), turn.now);
+        let due = self.say_at.entry(me).or_insert(now);
+        if *due > now || turn.resting {
+            return;
+        }
+        *due = now + SAY_EVERY;
+        let (order, delivery) = match turn.dice.below(8) {
+            0..=2 => (Order::Causal, Delivery::Causal),
+            3 | 4 => (Order::Total, Delivery::Total),
+            5 => (Order::Total, Delivery::Stable),
+            _ => (Order::Timestamp, Delivery::Timestamp(turn.session.session_time(now))),
+        };
+        let number = self.diary(order, me).said + 1;
+        if turn.session.send(Target::All, delivery, &number.to_le_bytes()).is_err() {
+            return;
+        }
+        let diary = self.diary(order, me);
+        diary.said = number;
+        if order == Order::Causal {
+            let stamp = diary.clock.clone();
+            diary.clock.insert(me, number);
+            self.stamps.insert((me, number), stamp);
+        }
+    }
+
+    pub(super) fn event(&mut self, turn: &Turn<'_>, event: &Event) {
+        let me = turn.session.me();
+        match event {
+            Event::Message { from, delivery, bytes } => {
+                let Some(order) = Order::of(*delivery) else { return };
+                let time = if let Delivery::Timestamp(time) = delivery { Some(*time) } else { None };
+                let number = <[u8; 4]>::try_from(&bytes[..]).map(u32::from_le_bytes).unwrap_or_default();
+                if let Err(what) = self.hear(order, me, (*from, number), time) {
+                    let what = format!("{order:?} at {me}: {what}");
+                    self.complaint.get_or_insert(Broken::new(Promise::Ordered, what));
+                }
+            }
+            Event::Late { from, bytes, .. } => {
+                let number = <[u8; 4]>::try_from(&bytes[..]).map(u32::from_le_bytes).unwrap_or_default();
+                self.diary(Order::Timestamp, me).heard.entry(*from).or_default().insert(number);
+            }
+            // What is said from now on is for that one, too; what was under way may be lost with its link.
+            Event::MemberJoined { member, .. } => {
+                for order in ORDERS {
+                    let diary = self.diary(order, me);
+                    diary.owes.insert(member.peer, diary.said + 1);
+                }
+            }
+            Event::Behind(delivery) => {
+                if let Some(order) = Order::of(*delivery) {
+                    self.forgive(order, me);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The others went on without a member: what was said to it, and by it, may be lost.
+    fn forgive(&mut self, order: Order, member: PeerId) {
+        for ((_, from), diary) in self.diaries.iter_mut().filter(|((of, _), _)| *of == order) {
+            let next = diary.said + 1;
+            if *from == member {
+                diary.owes.values_mut().for_each(|first| *first = next);
+                (diary.clock, diary.before) = Default::default();
+            } else {
+                diary.owes.entry(member).and_modify(|first| *first = next);
+            }
+        }
+    }
+
+    fn hear(
+        &mut self,
+        order: Order,
+        me: PeerId,
+        (from, number): (PeerId, u32),
+        time: Option<Time>,
+    ) -> Result<(), String> {
+        let stamp = self.stamps.get(&(from, number)).cloned().unwrap_or_default();
+        let others: Vec<_> = self
+            .diaries
+            .iter()
+            .filter(|((of, peer), _)| *of == order && *peer != me)
+            .filter_map(|((_, peer), diary)| Some((*peer, *diary.places.get(&(from, number))?)))
+            .collect();
+        let diary = self.diary(order, me);
+        let last = diary.clock.insert(from, number).unwrap_or(0);
+        if number <= last {
+            return Err(format!("{number} of {from} behind {last}"));
+        }
+        if diary.before.get(&from).is_some_and(|&before| number <= before) {
+            return Err(format!("{number} of {from} behind what was said after it"));
+        }
+        if order == Order::Causal {
+            for (peer, count) in stamp {
+                let before = diary.before.entry(peer).or_default();
+                *before = count.max(*before);
+            }
+        }
+        let place = diary.places.len() as u32;
+        diary.places.insert((from, number), place);
+        diary.heard.entry(from).or_default().insert(number);
+        if let Some(time) = time {
+            let last = diary.last.replace((time, from));
+            if last.is_some_and(|last| (time, from) < last) {
+                return Err(format!("{number} of {from} at {time:?} behind {last:?}"));
+            }
+        }
+        if order == Order::Causal {
+            return Ok(());
+        }
+        // Both were told this one: it comes behind all that both were told before.
+        for (other, there) in others {
+            let shared = diary.shared.insert(other, there);
+            if let Some(shared) = shared.filter(|shared| *shared > there) {
+                return Err(format!("{number} of {from} is before place {shared} at {other}, at {there}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What went wrong on the way, among those who are still there: what one that is gone was told last may have been
+    /// given another place.
+    pub(super) fn take_complaint(&mut self) -> Result<(), Broken> {
+        self.complaint.take().map_or(Ok(()), Err)
+    }
+
+    /// Everybody has been told what it is owed.
+    pub(super) fn look_settled(&self, members: &[PeerId]) -> Result<(), Broken> {
+        for ((order, from), diary) in self.diaries.iter().filter(|((_, from), _)| members.contains(from)) {
+            for (to, &first) in diary.owes.iter().filter(|(to, _)| members.contains(to)) {
+                let heard = self.diaries.get(&(*order, *to)).and_then(|diary| diary.heard.get(from));
+                let is_heard = |number| heard.is_some_and(|heard| heard.contains(&number));
+                if let Some(number) = (first..=diary.said).find(|&number| !is_heard(number)) {
+                    let what = format!("{order:?}: {number} of {from} did not reach {to}, owed from {first}");
+                    return Err(Broken::new(Promise::Ordered, what));
+                }
+            }
+        }
+        Ok(())
+    }
+}
