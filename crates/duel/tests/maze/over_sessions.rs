@@ -1,7 +1,7 @@
 //! The maze over sessions: members come late, hosts die, and all are in the same state behind the same frame.
 
 use samovar_duel::maze::Role;
-use samovar_duel::maze::game::{MazeNews, params};
+use samovar_duel::maze::game::{MazeGame, MazeNews, params};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -53,6 +53,24 @@ fn late_joiners_load_the_state_and_the_fifth_waits_for_a_teapot() {
     world.run(4_000);
     assert_eq!(world.role(fifth), role);
     world.assert_agreed();
+}
+
+#[test]
+fn a_state_that_went_astray_is_found_and_named_and_replaced() {
+    let mut world = World::new(7, 2, 3);
+    world.run(2_000);
+    let host = world.warrant.host;
+    let astray = *world.players.keys().find(|peer| **peer != host).expect("there are three");
+    world.players.get_mut(&astray).expect("it is there").game = MazeGame::new(99);
+    world.run(2_000);
+    for peer in [host, astray] {
+        let named = |news: &MazeNews| matches!(news, MazeNews::Desync { field: Some(_), .. });
+        assert!(world.players[&peer].news.iter().any(named), "{:?}", world.players[&peer].news);
+    }
+    world.players.values_mut().for_each(|player| player.checksums.clear());
+    let before = world.assert_agreed();
+    world.run(2_000);
+    assert!(world.assert_agreed() > before + 50);
 }
 
 #[test]
