@@ -2,7 +2,7 @@
 
 use web_sys::Window;
 
-use crate::params::{Params, PathChoice};
+use crate::params::{Mode, Params, PathChoice};
 
 /// Where the relay's WebSocket is: beside the page.
 pub fn relay_url(window: &Window) -> String {
@@ -13,9 +13,10 @@ pub fn relay_url(window: &Window) -> String {
 }
 
 /// The link that brings somebody else into the game.
-pub fn invite(window: &Window, code: &str) -> String {
+pub fn invite(window: &Window, code: &str, mode: Mode) -> String {
     let origin = window.location().origin().unwrap_or_default();
-    format!("{origin}/?game={code}")
+    let mode = if mode == Mode::Maze { "&mode=maze" } else { "" };
+    format!("{origin}/?game={code}{mode}")
 }
 
 /// Puts the game into the address, so that a reload comes back to it; without a code, the lobby.
@@ -27,6 +28,9 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     // A name in the address is somebody's wish for this tab and outlives a reload; a typed one is remembered anyway.
     if let Some(name) = &params.name {
         query.append_pair("name", name);
+    }
+    if code.is_some() && params.mode != Mode::Duel {
+        query.append_pair("mode", params.mode.word());
     }
     if let Some(robots) = params.robots {
         query.append_pair("robots", &robots.to_string());

@@ -1,4 +1,4 @@
-//! What the address asks for: `?game=CODE&name=N&new=CODE&robots=K&path=auto|direct|relayed&low&colour=C`.
+//! What the address asks for: `?game=CODE&name=N&new=CODE&mode=duel|maze&robots=K&path=auto|direct|relayed&low&colour=C`.
 //!
 //! The address is written by strangers. A parameter this page does not know is ignored and reported; one it knows
 //! with a value it cannot understand is a [`Problem`], because guessing would play another game than the one meant.
@@ -27,6 +27,39 @@ pub enum Entry {
     Create(Option<String>),
 }
 
+/// Which game is played at a table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Teapots throw sugar at each other.
+    #[default]
+    Duel,
+    /// Two sides capture each other's sugar bowl in a maze.
+    Maze,
+}
+
+impl Mode {
+    /// What addresses call it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Duel => "duel",
+            Self::Maze => "maze",
+        }
+    }
+
+    /// Reads what an address or a form says.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Duel, Self::Maze].into_iter().find(|mode| mode.word() == word)
+    }
+
+    /// The other one.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Duel => Self::Maze,
+            Self::Maze => Self::Duel,
+        }
+    }
+}
+
 /// Which way packets may go.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PathChoice {
@@ -48,6 +81,8 @@ pub struct Params {
     pub name: Option<String>,
     /// Index into the palette.
     pub colour: Option<u8>,
+    /// Which game; with a code it is a guess, since the table knows better.
+    pub mode: Mode,
     /// Robots in a new game, 0 to [`ROBOTS_MAX`].
     pub robots: Option<u8>,
     /// Which way packets may go.
@@ -95,6 +130,10 @@ impl Params {
             "robots" => match value.parse() {
                 Ok(robots) if robots <= ROBOTS_MAX => self.robots = Some(robots),
                 _ => self.refuse("robots", value, "a number from 0 to 3"),
+            },
+            "mode" => match Mode::parse(value) {
+                Some(mode) => self.mode = mode,
+                None => self.refuse("mode", value, "duel or maze"),
             },
             "path" => match value {
                 "auto" => self.path = PathChoice::Auto,
@@ -158,7 +197,8 @@ mod tests {
         assert_eq!(params.entry, Entry::Join("TEA-42".to_owned()));
         assert_eq!(params.name.as_deref(), Some("Ann B"));
         assert_eq!((params.path, params.colour, params.low), (PathChoice::Relayed, Some(1), true));
-        assert_eq!(params.robots, Some(3));
+        assert_eq!((params.robots, params.mode), (Some(3), Mode::Duel));
+        assert_eq!(Params::parse("game=CUP&mode=maze").mode, Mode::Maze);
         assert_eq!((params.warnings.len(), params.problem), (0, None));
     }
 
@@ -188,6 +228,7 @@ mod tests {
             "robots=-1",
             "robots=x",
             "path=up",
+            "mode=chess",
             "colour=9",
             "low=maybe",
             "game=CUP&new=CUP",

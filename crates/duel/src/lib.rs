@@ -54,6 +54,7 @@
 //! | [`warp`] | smooth display of remote teapots |
 //! | [`robot`] | robot drivers |
 //! | [`game`] | the duel over a session: who may say what, who decides, what a new host does |
+//! | [`maze`] | the other game: four teapots in corridors, capture the bowl |
 //! | [`rng`], [`plane`] | seeded randomness; vectors and angles |
 
 pub mod arena;
@@ -62,6 +63,7 @@ pub mod cube;
 pub mod game;
 pub mod hits;
 pub mod journal;
+pub mod maze;
 pub mod motion;
 pub mod phase;
 pub mod plane;

@@ -13,6 +13,7 @@ use super::App;
 use crate::page::{
     Hud, Label, LinkKind, Pause, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic,
 };
+use crate::play::Game;
 use crate::sound::Effect;
 use crate::view::{CubeView, Frame, Obstacle, ObstacleView, TeapotView, View};
 
@@ -32,6 +33,8 @@ pub struct Meter {
     rates: [u32; 2],
     last: f64,
     leans: SortedMap<ObjectId, Lean>,
+    /// Where the teapots of the maze look.
+    pub(super) headings: [f32; 4],
 }
 
 #[derive(Clone, Copy, Default)]
@@ -81,15 +84,19 @@ impl App {
             return;
         };
         play.count_frame();
-        let scene = play.look(|now, peer, duel| Some(duel.scene(now, peer.session()?)));
-        let Some(scene) = scene else { return };
+        let scene = play.look(|now, peer, game| match game {
+            Game::Duel(duel) => Some(duel.scene(now, peer.session()?)),
+            Game::Maze(_) => None,
+        });
+        let Some(scene) = scene else { return self.draw_maze(time) };
         let tilts = self.meter.lean(time, &scene.teapots);
         draw_scene(view, time, &scene, &tilts);
         self.page.labels(&labels(view, &scene));
-        self.show_hud(time, &scene.standings);
+        self.show_hud(time, &scene.standings, None);
     }
 
-    fn show_hud(&mut self, time: f64, standings: &[Standing]) {
+    /// `about` is how the match stands, and lockstep.
+    pub(super) fn show_hud(&mut self, time: f64, standings: &[Standing], about: Option<[String; 2]>) {
         let Some(play) = &self.play else { return };
         let (hud, trouble) = play.look(|now, peer, _| {
             let relay = if peer.is_relay_connected() { RelayState::Connected } else { RelayState::Lost };
@@ -101,7 +108,9 @@ impl App {
             let spectators = session.view().members().filter(|m| is_spectator(m.record.attributes));
             let spectators: Vec<_> = spectators.map(|m| without_score(m.record)).collect();
             let players = standings.iter().chain(&spectators).map(row).collect();
-            let hud = Hud { players, role: role_of(role), term: session.term().to_string(), relay, traffic };
+            let (role, term) = (role_of(role), session.term().to_string());
+            let [standing, lockstep] = about.map_or([None, None], |about| about.map(Some));
+            let hud = Hud { players, role, term, relay, traffic, standing, lockstep };
             let alone = session
                 .view()
                 .members()
@@ -127,7 +136,10 @@ impl App {
     pub(super) fn on_noise(&mut self, event: &DuelEvent) {
         let colour = |app: &Self, player| {
             let look = app.play.as_ref().map(|play| {
-                play.look(|_, peer, duel| peer.session().map(|session| duel.looks_of(session, player)))
+                play.look(|_, peer, game| match game {
+                    Game::Duel(duel) => peer.session().map(|session| duel.looks_of(session, player)),
+                    Game::Maze(_) => None,
+                })
             });
             look.flatten()
         };
@@ -158,7 +170,7 @@ impl App {
     }
 
     /// Plays a sound where it happens: left or right of the picture, softer when it is outside.
-    fn play_at(&self, effect: Effect, loudness: f32, place: [f32; 3]) {
+    pub(super) fn play_at(&self, effect: Effect, loudness: f32, place: [f32; 3]) {
         let width = self.page.canvas().client_width().max(1) as f32;
         let seen = self.view.as_ref().and_then(|view| view.project(place));
         let (loudness, pan) = seen.map_or((loudness * 0.4, 0.0), |[x, _]| (loudness, x / width * 2.0 - 1.0));
@@ -177,6 +189,7 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
             key: key(pot.id),
             position: [pot.motion.position[0], pot.motion.position[1], 0.0],
             heading: pot.motion.heading,
+            scale: 1.0,
             tilt,
             colour: pot.glaze,
             name,
@@ -191,6 +204,7 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
         .iter()
         .map(|obstacle| ObstacleView {
             position: obstacle.centre,
+            lift: 0.0,
             radius: obstacle.radius,
             height: obstacle.height,
             kind: match obstacle.kind {
@@ -201,7 +215,8 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
         })
         .collect();
     let me = scene.teapots.iter().position(|pot| pot.is_me);
-    view.draw(&Frame { time_s: time / 1_000.0, teapots: &teapots, cubes: &cubes, me, obstacles: &obstacles });
+    let (teapots, cubes, obstacles) = (&*teapots, &*cubes, &*obstacles);
+    view.draw(&Frame { time_s: time / 1_000.0, teapots, cubes, me, obstacles, ..Frame::default() });
 }
 
 fn cube_view(cube: &Cube, time: f64) -> CubeView {
