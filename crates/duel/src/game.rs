@@ -12,6 +12,8 @@
 //! Invariants:
 //! - Nobody speaks for others: an object whose owner may not speak for the player it names is neither drawn nor
 //!   counted ([`TEAPOT`], [`CUBE`]), and the scoreboard is the host's.
+//! - Shots come before their hits in everybody's feed, all decide alike who had the bowl first, and all are told of the
+//!   same matches in the same order ([`Word`]).
 //! - No cube scores twice, not even across a change of host: the row of the struck player names the cube, for longer
 //!   than the cube can fly (see [`Scoreboard::hit_by`]).
 //! - Bytes that cannot be read change nothing. Memory is bounded by the session's objects and seats.
@@ -30,33 +32,39 @@
 //!     while let Some(_event) = duel.poll_event() { /* sounds, the feed */ }
 //!     let _scene = duel.scene(now, session); /* draw it */
 //! }
-//! let duel = Duel::new(DuelConfig { seed: 7, robots: 1, is_resuming: false });
+//! let duel = Duel::new(DuelConfig { seed: 7, robots: 1, is_resuming: false, ..DuelConfig::default() });
 //! assert_eq!(duel.score(samovar_duel::player::PlayerKey::Seat(1)), None);
 //! assert_ne!(params(), 0);
 //! ```
 
 mod board;
+mod bowls;
 mod cubes;
 mod event;
 mod host;
 mod kinds;
+mod matches;
 mod pilot;
 mod scene;
 mod talk;
 mod teapots;
 
-use samovar_session::{Departure, Event, Session};
+use samovar_session::{Delivery, Departure, Event, Session};
 use samovar_wire::{Duration, PeerId, SortedSet, Term, Time};
 
 use self::board::Board;
+use self::bowls::Bowls;
 use self::cubes::{Cubes, Scenery};
 use self::event::Feed;
 use self::host::Reign;
 use self::kinds::{CUBE_TRAITS, seat_number};
+use self::matches::Told;
 use self::pilot::{Pilot, Stretch};
 use self::talk::Talk;
 use self::teapots::{Seen, Teapots};
 use crate::arena::TEA_TABLE;
+use crate::bowl::Grab;
+use crate::course::Stakes;
 use crate::cube::Launch;
 use crate::phase::Phase;
 use crate::plane::Vec2;
@@ -96,6 +104,8 @@ pub struct DuelConfig {
     pub robots: u8,
     /// Whether this peer shows a ticket: then it waits for its old teapot a little before it makes a new one.
     pub is_resuming: bool,
+    /// What is played for in a duel that this peer founds; otherwise of no effect.
+    pub stakes: Stakes,
 }
 
 /// One peer's part in the duel.
@@ -119,6 +129,8 @@ pub struct Duel {
     /// Players who were off the table then.
     out: SortedSet<PlayerKey>,
     talk: Talk,
+    bowls: Bowls,
+    told: Told,
     feed: Feed,
 }
 
@@ -149,6 +161,8 @@ impl Duel {
             picture: Vec::new(),
             out: SortedSet::new(),
             talk: Talk::default(),
+            bowls: Bowls::default(),
+            told: Told::default(),
             feed: Feed::default(),
         }
     }
@@ -160,6 +174,8 @@ impl Duel {
         let tick = self.tick(now, session);
         self.talk.refresh(session, tick.time);
         self.board.read(session);
+        self.follow_match(tick);
+        self.follow_bowl();
         let (pilot, reign) = (&self.pilot, &self.reign);
         let is_driven = |id| {
             pilot.as_ref().is_some_and(|pilot| pilot.object == id)
@@ -174,7 +190,7 @@ impl Duel {
         let scenery = Scenery { time: tick.time, seen: &self.picture, board: &self.board.rows };
         self.cubes.refresh(session, scenery);
         self.cubes.sweep(scenery, &mut self.feed);
-        self.decide_hits(tick, session);
+        self.decide(tick, session);
         self.announce_hits(tick, session);
         self.cubes.tidy(tick.now, session, tick.time);
         self.talk.flush(session);
@@ -203,9 +219,14 @@ impl Duel {
                     self.reign = Some(Reign::new(self.stepped, from));
                 }
             }
-            Event::Message { from, bytes, .. } => {
+            Event::Message { from, delivery, bytes } => {
                 if let Ok(word) = Word::decode(bytes) {
-                    self.on_word(session.session_time(now).as_micros(), session, *from, word);
+                    self.on_word(now, session, (*from, *delivery), word);
+                }
+            }
+            Event::Late { from, time, bytes } => {
+                if let Ok(word) = Word::decode(bytes) {
+                    self.on_word(now, session, (*from, Delivery::Timestamp(*time)), word);
                 }
             }
             _ => {}
@@ -249,7 +270,7 @@ impl Duel {
         let own = self.player(session).and_then(|me| self.picture.iter().find(|seen| seen.player == me));
         let Some(own) = own.filter(|own| own.is_in_play()) else { return Controls::default() };
         let (now, rivals) = (session.session_time(now).as_micros(), self.rivals(own.player));
-        mind.drive(&Sight { now, own: own.motion, rivals: &rivals, arena: &TEA_TABLE })
+        mind.drive(&Sight { now, own: own.motion, rivals: &rivals, treat: self.bowl(now), arena: &TEA_TABLE })
     }
 
     fn tick(&mut self, now: Time, session: &Session) -> Tick {
@@ -284,7 +305,11 @@ impl Duel {
         let launch = pilot.drive(stretch, controls);
         pilot.publish(tick.now, session, phase);
         self.show(&pilot, tick.time);
+        let place = pilot.motion().position;
         self.pilot = Some(pilot);
+        if phase.is_on_table() {
+            self.touch_bowl(tick, session, me, place);
+        }
         if let Some(launch) = launch {
             self.fire(tick, session, launch);
         }
@@ -350,21 +375,36 @@ impl Duel {
         }
     }
 
-    /// Somebody says something. What it may not say, and what is known, changes nothing.
-    fn on_word(&mut self, time: u64, session: &Session, from: PeerId, word: Word) {
-        match word {
-            Word::Fired(launch) => {
+    /// Somebody says something. What it may not say, or not in this way, changes nothing, nor does what is known.
+    fn on_word(&mut self, now: Time, session: &Session, (from, delivery): (PeerId, Delivery), word: Word) {
+        let time = session.session_time(now).as_micros();
+        match (word, delivery) {
+            (Word::Fired(launch), _) => {
                 if self.talk.speaks_for(session, from, launch.shooter) && self.talk.hear_fired(&launch, time)
                 {
                     self.tell_fired(&launch, time);
                 }
             }
-            Word::Struck { shot, struck, at } => {
+            (Word::Struck { shot, struck, at }, _) => {
                 if self.talk.is_host(session, from) && self.talk.hear_struck(shot, time) {
                     self.announce_hit(shot.shooter, struck, at);
                 }
             }
-            Word::Touched { .. } | Word::Began { .. } | Word::Ended { .. } => {}
+            (Word::Touched { player, bowl, at }, delivery) if self.talk.speaks_for(session, from, player) => {
+                match delivery {
+                    Delivery::Timestamp(at) => self.on_touch(time, Grab { bowl, player, at: at.as_micros() }),
+                    Delivery::Lane(_) if session.is_host() => {
+                        self.state_touch(time, Grab { bowl, player, at });
+                    }
+                    _ => {}
+                }
+            }
+            (word @ (Word::Began { .. } | Word::Ended { .. }), Delivery::Total)
+                if self.talk.is_host(session, from) =>
+            {
+                self.on_match_word(word);
+            }
+            _ => {}
         }
     }
 

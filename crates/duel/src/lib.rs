@@ -47,6 +47,7 @@
 //! | [`hits`] | what a cube struck between two moments: the host's decision |
 //! | [`phase`] | alive, hit, shielded |
 //! | [`player`] | who drives: keys, names, colours |
+//! | [`course`], [`bowl`] | matches, and the sugar bowl that all drive for |
 //! | [`scores`] | the scoreboard the host owns |
 //! | [`state`] | the fields of each replicated object |
 //! | [`codec`] | why bytes were refused, and quantisation |
@@ -58,7 +59,9 @@
 //! | [`rng`], [`plane`] | seeded randomness; vectors and angles |
 
 pub mod arena;
+pub mod bowl;
 pub mod codec;
+pub mod course;
 pub mod cube;
 pub mod game;
 pub mod hits;

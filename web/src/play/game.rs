@@ -44,7 +44,7 @@ impl Game {
     pub(super) fn agreed(&self) -> Agreed {
         match self {
             Self::Duel(_) => {
-                Agreed { params: game::params(), schemas: game::schemas(), rules: Rules::default() }
+                Agreed { params: game::params(), schemas: game::schemas(), rules: game::rules() }
             }
             Self::Maze(_) => Agreed {
                 params: maze::game::params(),

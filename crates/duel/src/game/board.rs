@@ -4,7 +4,7 @@ use samovar_session::{Object, Session};
 use samovar_wire::{ObjectId, Stamp, Time};
 
 use super::kinds::{SCOREBOARD, SCOREBOARD_TRAITS};
-use crate::scores::{ROWS, Scoreboard};
+use crate::scores::{FIELDS, Scoreboard};
 
 /// The scoreboard as this peer knows it: at the host the truth, elsewhere the last state that could be read. It
 /// outlives the object, so that a new host that finds none goes on with what it knows.
@@ -25,6 +25,11 @@ impl Board {
         self.is_writer
     }
 
+    /// Whether this peer has seen a scoreboard, or made one.
+    pub(super) fn is_known(&self) -> bool {
+        self.source.is_some()
+    }
+
     /// Reads the host's scoreboard if it changed.
     pub(super) fn read(&mut self, session: &Session) {
         let source = self.source.and_then(|(id, ..)| session.object(id));
@@ -38,7 +43,7 @@ impl Board {
         if boards().count() == 1 && boards().all(|object| self.source == Some(state(object))) {
             return;
         }
-        // After a change of host there can be two for a moment. The one with more points has seen more.
+        // After a change of host there can be two for a moment. The one with more progress has seen more.
         let Some((rows, source)) = best(boards()) else { return };
         self.source = Some(source);
         self.rows = rows;
@@ -94,7 +99,7 @@ impl Board {
     }
 
     /// Leaves one scoreboard of this host. There is a second when a predecessor's turned up late, reported by a
-    /// member that alone had seen it; the one with more points goes on.
+    /// member that alone had seen it; the one that has seen more goes on.
     fn settle_doubles(&mut self, session: &mut Session) {
         let me = session.me();
         let own =
@@ -103,7 +108,7 @@ impl Board {
             return;
         }
         if let Some((rows, source)) = best(own().filter(|object| is_board(object)))
-            && points(&rows) > points(&self.rows)
+            && rows.progress() > self.rows.progress()
         {
             self.rows = rows;
             self.source = Some(source);
@@ -127,7 +132,7 @@ pub(super) enum TakeOver {
 }
 
 fn is_board(object: &Object) -> bool {
-    object.traits().kind == SCOREBOARD && object.field_count() == ROWS
+    object.traits().kind == SCOREBOARD && object.field_count() == FIELDS
 }
 
 fn state(object: &Object) -> (ObjectId, Stamp, u64) {
@@ -139,12 +144,8 @@ fn rows(object: &Object) -> Option<Scoreboard> {
     Scoreboard::from_fields(&fields).ok()
 }
 
-fn points(rows: &Scoreboard) -> u32 {
-    rows.rows().map(|row| u32::from(row.score) + u32::from(row.lost)).sum()
-}
-
-/// The readable scoreboard with the most points, of equals the one with the lowest id.
+/// The readable scoreboard that has seen the most, of equals the one with the lowest id.
 fn best<'a>(boards: impl Iterator<Item = &'a Object>) -> Option<(Scoreboard, (ObjectId, Stamp, u64))> {
     let readable = boards.filter_map(|object| Some((rows(object)?, state(object))));
-    readable.max_by_key(|(rows, (id, ..))| (points(rows), std::cmp::Reverse(*id)))
+    readable.max_by_key(|(rows, (id, ..))| (rows.progress(), std::cmp::Reverse(*id)))
 }

@@ -110,6 +110,9 @@ impl Duel {
             // A robot without a row does not play.
             let _ = self.board.rows.join(driver, name, glaze);
         }
+        if is_founder {
+            self.board.rows.course.stakes = self.config.stakes;
+        }
         self.board.create(tick.now, session);
     }
 
@@ -244,6 +247,9 @@ impl Duel {
             let launches = self.drive_robot(tick, driver);
             driver.pilot.publish(tick.now, session, self.phase(driver.pilot.player, tick.time));
             self.show(&driver.pilot, tick.time);
+            if !driver.pilot.is_out {
+                self.touch_bowl(tick, session, driver.pilot.player, driver.pilot.motion().position);
+            }
             for launch in launches {
                 self.fire(tick, session, launch);
             }
@@ -263,7 +269,8 @@ impl Duel {
             let time = tick.time.saturating_sub(left);
             let phase = self.phase(player, time);
             let controls = if phase.is_on_table() && !pilot.is_out {
-                mind.drive(&Sight { now: time, own: pilot.motion(), rivals: &rivals, arena: &TEA_TABLE })
+                let (own, treat) = (pilot.motion(), self.bowl(time));
+                mind.drive(&Sight { now: time, own, rivals: &rivals, treat, arena: &TEA_TABLE })
             } else {
                 Controls::default()
             };
@@ -286,12 +293,14 @@ impl Duel {
             .collect()
     }
 
-    /// Decides the hits that the sweeps have found, and publishes the scores.
-    pub(super) fn decide_hits(&mut self, tick: Tick, session: &mut Session) {
+    /// Decides the hits that the sweeps have found, bowls and matches, and publishes the scores.
+    pub(super) fn decide(&mut self, tick: Tick, session: &mut Session) {
         let Some(reign) = self.reign.as_ref().filter(|_| self.board.is_written_here()) else { return };
         for (launch, struck, at) in self.cubes.take_strikes(reign.hits_from) {
             self.board.rows.record_hit(launch.shot(), struck, at);
         }
+        self.keep_bowl(tick);
+        self.keep_match(tick, session);
         self.board.write(tick.now, session);
     }
 
