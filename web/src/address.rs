@@ -1,5 +1,6 @@
 //! The page's own address: where the relay is, what to invite others with, what a reload shall find.
 
+use samovar_duel::course::Stakes;
 use web_sys::Window;
 
 use crate::params::{Mode, Params, PathChoice};
@@ -34,6 +35,16 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     }
     if let Some(robots) = params.robots {
         query.append_pair("robots", &robots.to_string());
+    }
+    let (stakes, usual) = (params.stakes, Stakes::default());
+    for (key, value, usual) in [
+        ("points", stakes.points, usual.points),
+        ("minutes", stakes.seconds / 60, usual.seconds / 60),
+        ("bowls", stakes.bowl_seconds, usual.bowl_seconds),
+    ] {
+        if value != usual {
+            query.append_pair(key, &value.to_string());
+        }
     }
     match params.path {
         PathChoice::Auto => {}

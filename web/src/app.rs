@@ -190,6 +190,7 @@ impl App {
             name,
             colour,
             robots: 0,
+            stakes: self.params.stakes,
             paths,
             ticket: None,
         }

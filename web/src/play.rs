@@ -2,6 +2,7 @@
 
 mod game;
 
+use samovar_duel::course::Stakes;
 use samovar_duel::game::{DuelEvent, attributes};
 use samovar_duel::journal::Journal;
 use samovar_duel::maze::game::MazeNews;
@@ -39,6 +40,8 @@ pub struct Wish {
     pub colour: u8,
     /// Robots in a new game.
     pub robots: u8,
+    /// What is played for in a new duel.
+    pub stakes: Stakes,
     /// Which paths to use.
     pub paths: PathPolicy,
     /// Takes a seat back.

@@ -379,16 +379,16 @@ impl Duel {
     fn on_word(&mut self, now: Time, session: &Session, (from, delivery): (PeerId, Delivery), word: Word) {
         let time = session.session_time(now).as_micros();
         match (word, delivery) {
-            (Word::Fired(launch), _) => {
-                if self.talk.speaks_for(session, from, launch.shooter) && self.talk.hear_fired(&launch, time)
-                {
-                    self.tell_fired(&launch, time);
-                }
+            (Word::Fired(launch), _)
+                if self.talk.speaks_for(session, from, launch.shooter)
+                    && self.talk.hear_fired(&launch, time) =>
+            {
+                self.tell_fired(&launch, time);
             }
-            (Word::Struck { shot, struck, at }, _) => {
-                if self.talk.is_host(session, from) && self.talk.hear_struck(shot, time) {
-                    self.announce_hit(shot.shooter, struck, at);
-                }
+            (Word::Struck { shot, struck, at }, _)
+                if self.talk.is_host(session, from) && self.talk.hear_struck(shot, time) =>
+            {
+                self.announce_hit(shot.shooter, struck, at);
             }
             (Word::Touched { player, bowl, at }, delivery) if self.talk.speaks_for(session, from, player) => {
                 match delivery {

@@ -8,8 +8,10 @@ use crate::game::{Duel, is_program, is_spectator, kind_name, kinematics};
 use crate::journal::{Journal, cause_word};
 use crate::player::PlayerKey;
 
+mod duel;
 mod maze;
 
+pub use duel::{BowlStatus, MatchStatus};
 pub use maze::MazeStatus;
 
 use crate::maze::game::MazeGame;
@@ -76,6 +78,8 @@ pub struct Status {
     topology: &'static str,
     relay: &'static str,
     mode: &'static str,
+    r#match: Option<MatchStatus>,
+    bowl: Option<BowlStatus>,
     maze: Option<MazeStatus>,
     members: Vec<MemberStatus>,
     objects: Vec<ObjectStatus>,
@@ -136,6 +140,8 @@ impl Status {
             topology: "mesh",
             relay: relay_word(relay_connected),
             mode: "duel",
+            r#match: None,
+            bowl: None,
             maze: None,
             members: Vec::new(),
             objects: Vec::new(),
@@ -174,6 +180,14 @@ impl Status {
             mode: match game {
                 Played::Duel(_) => "duel",
                 Played::Maze(_) => "maze",
+            },
+            r#match: match game {
+                Played::Duel(duel) => Some(MatchStatus::of(duel)),
+                Played::Maze(_) => None,
+            },
+            bowl: match game {
+                Played::Duel(duel) => Some(BowlStatus::of(duel, time)),
+                Played::Maze(_) => None,
             },
             maze: match game {
                 Played::Duel(_) => None,

@@ -1,6 +1,8 @@
 //! The picture of one frame: scene, labels, HUD, and the noises that go with it.
 
 use samovar_duel::arena::{ObstacleKind, TEA_TABLE};
+use samovar_duel::bowl::{BOWL_HEIGHT, BOWL_RADIUS};
+use samovar_duel::course::{Course, Stage};
 use samovar_duel::game::{CubeView as Cube, DuelEvent, Scene, Standing, TeapotView as Pot, is_spectator};
 use samovar_duel::phase::Phase;
 use samovar_duel::player::{Glaze, PlayerKey, PlayerName};
@@ -92,11 +94,17 @@ impl App {
         let tilts = self.meter.lean(time, &scene.teapots);
         draw_scene(view, time, &scene, &tilts);
         self.page.labels(&labels(view, &scene));
-        self.show_hud(time, &scene.standings, None);
+        let about = self.course_line(&scene);
+        self.show_hud(time, &scene.standings, [about, None]);
     }
 
-    /// `about` is how the match stands, and lockstep.
-    pub(super) fn show_hud(&mut self, time: f64, standings: &[Standing], about: Option<[String; 2]>) {
+    /// Besides what it shows of any session: how the match stands, and lockstep.
+    pub(super) fn show_hud(
+        &mut self,
+        time: f64,
+        standings: &[Standing],
+        [standing, lockstep]: [Option<String>; 2],
+    ) {
         let Some(play) = &self.play else { return };
         let (hud, trouble) = play.look(|now, peer, _| {
             let relay = if peer.is_relay_connected() { RelayState::Connected } else { RelayState::Lost };
@@ -109,7 +117,6 @@ impl App {
             let spectators: Vec<_> = spectators.map(|m| without_score(m.record)).collect();
             let players = standings.iter().chain(&spectators).map(row).collect();
             let (role, term) = (role_of(role), session.term().to_string());
-            let [standing, lockstep] = about.map_or([None, None], |about| about.map(Some));
             let hud = Hud { players, role, term, relay, traffic, standing, lockstep };
             let alone = session
                 .view()
@@ -130,6 +137,28 @@ impl App {
             RelayState::Connected | RelayState::Connecting => None,
         };
         self.page.banner(banner);
+    }
+
+    /// How the match stands, in a line; nothing when it is played for nothing.
+    fn course_line(&self, scene: &Scene) -> Option<String> {
+        let Course { stakes, number, stage, winner, .. } = scene.course;
+        let left = scene.course.ends_at().map(|at| at.saturating_sub(scene.time) / 1_000_000);
+        let clock = |seconds: u64| format!("{}:{:02}", seconds / 60, seconds % 60);
+        match stage {
+            Stage::Waiting => Some("The match begins with a second player".to_owned()),
+            Stage::Running => {
+                let to = (stakes.points > 0).then(|| format!("to {}", stakes.points));
+                let parts = [Some(format!("Match {number}")), to, left.map(clock)];
+                (stakes.points > 0 || stakes.seconds > 0)
+                    .then(|| parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+            }
+            Stage::Over => {
+                let standing = scene.standings.iter().find(|standing| Some(standing.player) == winner);
+                let winner = standing.map_or("Nobody", |standing| standing.name.as_str());
+                let next = left.unwrap_or(0);
+                Some(format!("{winner} wins match {number} · next in {next} s"))
+            }
+        }
     }
 
     /// Sounds and crumbs.
@@ -161,6 +190,20 @@ impl App {
                 if let Some(view) = &mut self.view {
                     view.burst(place, glaze.rgb());
                 }
+            }
+            DuelEvent::BowlTaken { by, position: [x, y], .. } => {
+                let Some((by, _)) = colour(self, *by) else { return };
+                self.page.feed(&format!("{by} has the sugar bowl"));
+                self.play_at(Effect::Bowl, 0.7, [*x, *y, 0.5]);
+            }
+            DuelEvent::MatchBegan { number, .. } => self.page.toast(&format!("Match {number} begins")),
+            DuelEvent::MatchEnded { number, winner, .. } => {
+                let winner = winner.and_then(|winner| colour(self, winner));
+                self.page.toast(&match winner {
+                    Some((winner, _)) => format!("{winner} wins match {number}"),
+                    None => format!("Nobody wins match {number}"),
+                });
+                self.sound.play(Effect::HostChanged, 0.5, 0.0);
             }
             DuelEvent::Respawned { position: [x, y], .. } => {
                 self.play_at(Effect::Respawn, 0.4, [*x, *y, 0.5])
@@ -199,6 +242,14 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
         })
         .collect();
     let cubes: Vec<_> = scene.cubes.iter().map(|cube| cube_view(cube, time)).collect();
+    let prize = scene.bowl.map(|position| ObstacleView {
+        position,
+        // It hops a little, to be seen.
+        lift: 0.25 * ((time / 1_000.0 * 3.0).sin() as f32).abs(),
+        radius: BOWL_RADIUS,
+        height: BOWL_HEIGHT,
+        kind: Obstacle::SugarBowl,
+    });
     let obstacles: Vec<_> = TEA_TABLE
         .obstacles
         .iter()
@@ -213,6 +264,7 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
                 ObstacleKind::BiscuitPlate => Obstacle::Biscuits,
             },
         })
+        .chain(prize)
         .collect();
     let me = scene.teapots.iter().position(|pot| pot.is_me);
     let (teapots, cubes, obstacles) = (&*teapots, &*cubes, &*obstacles);

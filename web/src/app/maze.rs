@@ -86,7 +86,7 @@ impl App {
         };
         let labels: Vec<_> = picture.runners.iter().filter_map(label).collect();
         self.page.labels(&labels);
-        self.show_hud(time, &picture.standings, Some(picture.about));
+        self.show_hud(time, &picture.standings, picture.about.map(Some));
     }
 
     pub(super) fn on_maze_news(&mut self, news: &MazeNews) {

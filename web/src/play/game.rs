@@ -33,9 +33,9 @@ pub enum Game {
 impl Game {
     /// The game that a player wants; `seed` counts for whoever founds it.
     pub(super) fn new(wish: &Wish, seed: u64) -> Self {
-        let (robots, is_resuming) = (wish.robots, wish.ticket.is_some());
+        let (robots, stakes, is_resuming) = (wish.robots, wish.stakes, wish.ticket.is_some());
         match wish.mode {
-            Mode::Duel => Self::Duel(Box::new(Duel::new(DuelConfig { seed, robots, is_resuming }))),
+            Mode::Duel => Self::Duel(Box::new(Duel::new(DuelConfig { seed, robots, is_resuming, stakes }))),
             Mode::Maze => Self::Maze(Box::new(MazeGame::new(seed))),
         }
     }
