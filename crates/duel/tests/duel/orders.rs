@@ -2,7 +2,7 @@
 //! order, and cannot with the one that the duel's rules name.
 
 use samovar_duel::game::{DuelEvent, rules};
-use samovar_session::{Orders, Rules};
+use samovar_session::{Orders, Rules, Topology};
 use samovar_wire::{Duration, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -46,6 +46,15 @@ fn by_the_order_of_each_sender_a_teapot_is_destroyed_before_anybody_fired() {
 fn in_causal_order_no_feed_says_destroyed_before_fired() {
     for loss in [0, 5, 20] {
         for feed in feeds_of_a_hit(rules(), loss) {
+            assert_eq!(feed, ["fired", "destroyed"], "with {loss} % loss");
+        }
+    }
+}
+
+#[test]
+fn in_a_star_the_host_sees_to_the_order() {
+    for loss in [0, 10] {
+        for feed in feeds_of_a_hit(Rules { topology: Topology::Star, ..rules() }, loss) {
             assert_eq!(feed, ["fired", "destroyed"], "with {loss} % loss");
         }
     }
