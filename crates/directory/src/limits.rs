@@ -44,7 +44,8 @@ impl Quota {
 pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
 /// How long a host may take to answer a probe.
 pub const PROBE_WITHIN: Duration = Duration::from_millis(600);
-/// The same when more than one member misses it, and of all who were asked nobody else answers.
+/// The same, at least, when more than one member misses it, and of all who were asked nobody else answers: one and a half
+/// times as long as its answers took before.
 pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(100);
 /// The least time between two probes of a whole game.
 pub const ALL_PROBED_EVERY: Duration = Duration::from_millis(250);

@@ -128,7 +128,8 @@ pub struct Delivery {
 pub enum Event {
     /// A message, behind all that are older, of equal ones behind those of lower senders.
     Message(Delivery),
-    /// A message that comes behind one that should have followed it, since its sender was late.
+    /// A message that comes behind one that should have followed it, since its sender was late; or that lies so far ahead,
+    /// or is one of so many, that it cannot be held back.
     Late(Delivery),
     /// Others are not held up any more by this member, which is silent or slow.
     PeerLate(PeerId),
@@ -310,9 +311,6 @@ impl TimeOrder {
     }
 
     fn on_own(&mut self, now: Time, from: PeerId, message: Timed) -> Result<(), CloseCode> {
-        if message.time > now + AHEAD_ALLOWED {
-            return Err(CloseCode::LimitExceeded);
-        }
         let Some(peer) = self.peers.get_mut(&from).filter(|peer| !peer.is_gone()) else { return Ok(()) };
         if message.number <= peer.newest {
             // It was sent again on a new link.
@@ -324,10 +322,12 @@ impl TimeOrder {
         }
         peer.keep(&message);
         peer.on_received();
-        if self.is_full(from, message.bytes.len()) {
-            return Err(CloseCode::LimitExceeded);
+        // By a clock that jumped an honest member's messages lie ahead, and are more than can be kept until then.
+        if message.time > now + AHEAD_ALLOWED || self.is_full(from, message.bytes.len()) {
+            self.report_late(from, message);
+        } else {
+            self.hold(from, message);
         }
-        self.hold(from, message);
         Ok(())
     }
 
@@ -342,11 +342,15 @@ impl TimeOrder {
     fn hold(&mut self, from: PeerId, message: Timed) {
         let key = (message.time, from, message.number);
         if self.delivered.is_some_and(|delivered| key < delivered) {
-            let Timed { time, number, bytes } = message;
-            self.events.push_back(Event::Late(Delivery { time, from, number, bytes }));
+            self.report_late(from, message);
         } else {
             self.held.insert(key, message.bytes);
         }
+    }
+
+    fn report_late(&mut self, from: PeerId, message: Timed) {
+        let Timed { time, number, bytes } = message;
+        self.events.push_back(Event::Late(Delivery { time, from, number, bytes }));
     }
 
     /// The next message for another member.

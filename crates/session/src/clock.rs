@@ -33,6 +33,14 @@ impl SessionClock {
         }
     }
 
+    /// Nobody is there who knows the time: it goes on from the last that was heard of.
+    pub(crate) fn resume(&mut self, now: Time, heard: Time) {
+        if !self.known {
+            self.on_sample(heard, now, Duration::ZERO);
+            self.known = true;
+        }
+    }
+
     /// Session time now.
     pub(crate) fn time(&self, now: Time) -> Time {
         now.offset(self.offset(now))

@@ -29,9 +29,10 @@ pub struct Rig {
 
 /// Half of a board's width with what shall be seen beside it, in spoons.
 const BOARD_REACH: f32 = 15.0;
-/// How near and how far a board is looked at from, in spoons.
-const BOARD_NEAR: f32 = 24.0;
-const BOARD_FAR: f32 = 32.0;
+/// From how far a board is looked at, in spoons: beside the scores there is room for it.
+const BOARD_AWAY: f32 = 28.0;
+/// How far below the middle of the picture its middle is, in spoons, for what is at the top of the page.
+const BOARD_DOWN: f32 = 0.8;
 /// How much of that is along the table: the sine of the angle to the vertical.
 const BOARD_SLANT: f32 = 0.36;
 
@@ -118,16 +119,15 @@ impl Pose {
         }
     }
 
-    /// High enough for the whole board, but no higher than one can see a teapot from.
+    /// As high as one can see a teapot from: in a wide picture that is enough for the whole board.
     fn above(x: f32, aspect: f32) -> Self {
         let across = (field_of_view(aspect) / 2.0).tan() * aspect;
-        let away = (BOARD_REACH / across).clamp(BOARD_NEAR, BOARD_FAR);
-        let hidden = (BOARD_REACH - across * away).max(0.0);
+        let hidden = (BOARD_REACH - across * BOARD_AWAY).max(0.0);
         Self {
-            focus: vec3(x.clamp(-hidden, hidden), 0.0, 0.0),
+            focus: vec3(x.clamp(-hidden, hidden), BOARD_DOWN, 0.0),
             yaw: PI / 2.0,
-            distance: away * BOARD_SLANT,
-            height: away * (1.0 - BOARD_SLANT * BOARD_SLANT).sqrt(),
+            distance: BOARD_AWAY * BOARD_SLANT,
+            height: BOARD_AWAY * (1.0 - BOARD_SLANT * BOARD_SLANT).sqrt(),
             lead: 0.0,
             lift: 0.0,
         }

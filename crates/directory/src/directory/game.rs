@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use samovar_wire::relay::Listing;
-use samovar_wire::{Entropy, GameCode, PeerId, SessionId, Term, Time, Warrant};
+use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, Warrant};
 
 use super::note::Loss;
 use super::{ConnId, TermRecord};
@@ -31,6 +31,8 @@ pub(super) struct Game {
     pub(super) awaits_host: bool,
     pub(super) claims: Claims,
     pub(super) loss: Loss,
+    /// How long members' answers take.
+    trips: BTreeMap<PeerId, Trip>,
     recent: VecDeque<PeerId>,
 }
 
@@ -55,6 +57,7 @@ impl Game {
             awaits_host: false,
             claims: Claims::default(),
             loss: Loss::default(),
+            trips: BTreeMap::new(),
             recent: VecDeque::from([record.host]),
         }
     }
@@ -143,7 +146,23 @@ impl Game {
         let is_lonely =
             probe.answered.as_ref().is_some_and(|all| all.iter().all(|peer| missing.contains(peer)));
         let is_missed = missing.iter().filter(|&&peer| self.counts(peer)).count() > 1;
-        Some(probe.since + if is_missed && is_lonely { PROBE_WITHIN_OF_MANY } else { PROBE_WITHIN })
+        let trip = self.host().and_then(|host| self.trips.get(&host)?.taken).unwrap_or(PROBE_WITHIN);
+        let hurried = trip.times(3).half().clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN);
+        Some(probe.since + if is_missed && is_lonely { hurried } else { PROBE_WITHIN })
+    }
+
+    /// A member was asked something by this number, to learn how long its answers take.
+    pub(super) fn begin_trip(&mut self, now: Time, peer: PeerId, nonce: u64) {
+        self.trips.retain(|peer, _| self.members.contains_key(peer));
+        let taken = self.trips.get(&peer).and_then(|trip| trip.taken);
+        self.trips.insert(peer, Trip { nonce, since: now, taken });
+    }
+
+    /// It answered.
+    pub(super) fn end_trip(&mut self, now: Time, peer: PeerId, nonce: u64) {
+        if let Some(trip) = self.trips.get_mut(&peer).filter(|trip| trip.nonce == nonce) {
+            trip.taken = Some(now.since(trip.since));
+        }
     }
 
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
@@ -174,6 +193,15 @@ impl Game {
         let mut candidates = self.claims.waiting(now).map(|claim| claim.candidate);
         candidates.find(|&candidate| self.is_eligible(candidate))
     }
+}
+
+/// A question to a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Trip {
+    nonce: u64,
+    since: Time,
+    /// From the question before this one, or this one, to its answer.
+    taken: Option<Duration>,
 }
 
 /// A term that is being written to disk.

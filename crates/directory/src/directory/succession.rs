@@ -137,6 +137,9 @@ impl Directory {
         // A member that claims without end shall not keep all the others busy.
         let asks_all = game.claims.asked_all.is_none_or(|at| now.since(at) >= ALL_PROBED_EVERY);
         game.claims.probe = Some(Probe { nonce, since: now, answered: asks_all.then(Vec::new) });
+        if let Some(host) = game.host() {
+            game.begin_trip(now, host, nonce);
+        }
         self.timers.set(Timer::Probe(session), now + PROBE_WITHIN);
         if asks_all {
             game.claims.asked_all = Some(now);
@@ -149,6 +152,7 @@ impl Directory {
     /// An answer that is too late, or to another question, means nothing.
     pub(super) fn on_alive(&mut self, now: Time, session: SessionId, peer: PeerId, nonce: u64) {
         let Some(game) = self.games.get_mut(&session) else { return };
+        game.end_trip(now, peer, nonce);
         let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));
         let Some(probe) = game.claims.probe.as_mut().filter(|probe| probe.nonce == nonce) else { return };
         if is_host {

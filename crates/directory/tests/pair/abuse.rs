@@ -134,7 +134,7 @@ fn nothing_is_left_of_games_that_ended() {
     let mut world = World::new();
     for round in 0..300 {
         let founder = world.raw_enter(Purpose::Create(None));
-        let Some(FromRelay::Entered(entered)) = world.heard[&founder].last().cloned() else {
+        let Some(FromRelay::Entered(entered)) = world.heard[&founder].first().cloned() else {
             panic!("not entered")
         };
         let member = world.raw_enter(Purpose::Join(entered.code.clone()));

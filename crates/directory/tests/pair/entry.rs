@@ -88,7 +88,7 @@ fn a_game_with_all_its_connections_is_busy() {
     let mut world = World::with_members(1);
     for _ in 1..CONNECTIONS_PER_GAME_MAX {
         let conn = world.raw_enter(Purpose::Join(code("TEA")));
-        assert!(matches!(world.heard[&conn][..], [FromRelay::Entered(_)]));
+        assert!(matches!(world.heard[&conn][..], [FromRelay::Entered(_), FromRelay::Probe(_)]));
     }
     let conn = world.raw_enter(Purpose::Join(code("TEA")));
     assert_eq!(world.heard[&conn], [FromRelay::Refused(Refusal::Busy)]);

@@ -3,11 +3,11 @@
 use samovar_directory::limits::{CLAIM_COUNTS_FOR, PROBE_WITHIN};
 use samovar_directory::{ClientEvent, CloseReason};
 use samovar_wire::Term;
-use samovar_wire::relay::{Denial, FromRelay, ToRelay};
+use samovar_wire::relay::{Denial, FromRelay, Purpose, ToRelay};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{World, almost, denied, listing, millis, seconds, term};
+use crate::world::{World, almost, code, denied, listing, millis, seconds, term};
 
 #[test]
 fn the_first_claim_after_the_hosts_end_gets_the_term_and_all_hear_of_it() {
@@ -260,4 +260,33 @@ fn the_new_host_lists_the_game_at_once_and_the_former_no_longer() {
     world.claim(2, 2);
     assert_eq!(world.warrant(0).host, world.peer(2));
     assert_eq!(world.directory.games().next().map(|game| game.listing.players), Some(3));
+}
+
+#[test]
+fn a_host_far_away_is_given_the_time_that_its_answers_take() {
+    // Everybody is 200 ms away from the relay and back; two of five miss the host for a moment, and nobody else answers.
+    for (trip, is_kept) in [(millis(200), true), (millis(60), false)] {
+        let mut world = World::new();
+        let host = world.raw_enter(Purpose::Create(Some(code("TEA"))));
+        let others = [(); 4].map(|()| world.raw_enter(Purpose::Join(code("TEA"))));
+        let asked = |world: &World, conn| {
+            let asked = world.heard[&conn].iter().rev();
+            asked
+                .filter_map(|said| if let FromRelay::Probe(nonce) = said { Some(*nonce) } else { None })
+                .next()
+        };
+        world.run_for(trip);
+        let nonce = asked(&world, host).expect("who enters is asked");
+        world.raw_send(host, &ToRelay::Alive(nonce));
+        let FromRelay::Entered(entered) = world.heard[&others[0]][0].clone() else { panic!("not entered") };
+        for &conn in &others[..2] {
+            world.raw_send(conn, &ToRelay::Claim(entered.warrant.term.next_witnessed(), entered.pass.peer));
+        }
+        world.run_for(millis(200));
+        let nonce = asked(&world, host).expect("it is asked again");
+        world.raw_send(host, &ToRelay::Alive(nonce));
+        world.run_for(millis(50));
+        let is_replaced = world.heard[&host].iter().any(|said| matches!(said, FromRelay::Issued(_)));
+        assert_eq!(!is_replaced, is_kept, "{trip:?}");
+    }
 }

@@ -12,6 +12,8 @@ const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
 const REMOVED_AFTER_HINT: Duration = Duration::from_millis(1_000);
 /// A stranger that has not said hello for so long is forgotten.
 const HELLO_WITHIN: Duration = Duration::from_millis(5_000);
+/// How long a host that does not know session time waits for a member that does.
+const TIME_WITHIN: Duration = Duration::from_millis(1_000);
 /// How long a view waits at most until everybody who answers has it.
 const SETTLES_WITHIN: Duration = Duration::from_millis(250);
 
@@ -150,6 +152,10 @@ impl Session {
 
     /// Removes who is gone, replaces a silent backup, gives up old seats, admits who knocks.
     pub(super) fn do_housework(&mut self, now: Time) {
+        if !self.clock.is_known() && self.published + TIME_WITHIN <= now {
+            let heard = self.objects.get(ObjectId::SESSION).map_or(Time::ZERO, |object| object.sampled());
+            self.clock.resume(now, heard);
+        }
         let is_overdue = |p: &Peering| !p.admitted && p.opened + HELLO_WITHIN <= now;
         let strangers = self.links.iter().filter(|(_, peering)| is_overdue(peering));
         let strangers: Vec<_> = strangers.map(|(&peer, _)| peer).collect();

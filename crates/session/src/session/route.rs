@@ -119,7 +119,9 @@ impl Session {
                 Ok(())
             }
             LinkEvent::Clock { session, received, round_trip } => {
-                if from == self.host() {
+                // A newcomer that had to take over at once learns from the others what time it is.
+                let is_asking = self.roster.is_host() && !self.clock.is_known() && self.view.has(from);
+                if from == self.host() || is_asking {
                     self.clock.on_sample(session, received, round_trip);
                 }
                 Ok(())

@@ -64,6 +64,8 @@ pub(super) struct Orders {
     stamps: BTreeMap<(PeerId, u32), Clock>,
     say_at: BTreeMap<PeerId, Time>,
     complaint: Option<Broken>,
+    /// Two were told the same in different orders: that is wrong if both are there in the end.
+    quarrels: Vec<(PeerId, PeerId, String)>,
 }
 
 impl Orders {
@@ -187,20 +189,29 @@ impl Orders {
         for (other, there) in others {
             let shared = diary.shared.insert(other, there);
             if let Some(shared) = shared.filter(|shared| *shared > there) {
-                return Err(format!("{number} of {from} is before place {shared} at {other}, at {there}"));
+                let what = format!(
+                    "{order:?} at {me}: {number} of {from} is at {there} at {other}, {shared} before it"
+                );
+                self.quarrels.push((me, other, what));
+                break;
             }
         }
         Ok(())
     }
 
-    /// What went wrong on the way, among those who are still there: what one that is gone was told last may have been
-    /// given another place.
+    /// What went wrong on the way.
     pub(super) fn take_complaint(&mut self) -> Result<(), Broken> {
         self.complaint.take().map_or(Ok(()), Err)
     }
 
     /// Everybody has been told what it is owed.
     pub(super) fn look_settled(&self, members: &[PeerId]) -> Result<(), Broken> {
+        // What one that is gone was told last may have been given another place among those who went on.
+        let are_there =
+            |(one, other, _): &&(PeerId, PeerId, String)| members.contains(one) && members.contains(other);
+        if let Some((.., what)) = self.quarrels.iter().find(are_there) {
+            return Err(Broken::new(Promise::Ordered, what.clone()));
+        }
         for ((order, from), diary) in self.diaries.iter().filter(|((_, from), _)| members.contains(from)) {
             for (to, &first) in diary.owes.iter().filter(|(to, _)| members.contains(to)) {
                 let heard = self.diaries.get(&(*order, *to)).and_then(|diary| diary.heard.get(from));
