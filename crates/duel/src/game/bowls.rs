@@ -106,10 +106,22 @@ impl Duel {
 
     /// A touch whose turn it is in the order, or that comes late.
     pub(super) fn on_touch(&mut self, time: u64, grab: Grab) {
-        let current = self.board.rows.bowl.number;
-        // Numbers beyond the next one are nobody's: a peer may know of one bowl more than another, not of many.
-        let is_known = grab.bowl >= current && grab.bowl <= current.saturating_add(1) && grab.bowl > 0;
-        let is_free = self.bowls.taken.is_none_or(|taken| {
+        // What came late may lie ahead, by a clock that jumped or lies.
+        let grab = Grab { at: grab.at.min(time), ..grab };
+        let (bowl, taken) = (&self.board.rows.bowl, self.bowls.taken);
+        let pause = u64::from(self.board.rows.course.stakes.bowl_seconds) * 1_000_000;
+        // Nobody touches what is not there. The scoreboard may be one bowl behind here, when the one on it is taken.
+        let is_known = if grab.bowl == bowl.number {
+            bowl.is_there(grab.at)
+        } else {
+            let is_next = |taken: Grab| {
+                taken.bowl == bowl.number
+                    && taken.bowl.checked_add(1) == Some(grab.bowl)
+                    && grab.at >= taken.at.saturating_add(pause)
+            };
+            !self.board.is_written_here() && taken.is_some_and(is_next)
+        };
+        let is_free = taken.is_none_or(|taken| {
             taken.bowl < grab.bowl
                 || (taken.bowl == grab.bowl && grab.at >= taken.at.saturating_add(UNCREDITED))
         });

@@ -166,3 +166,39 @@ fn in_a_star_the_host_decides_by_the_stated_times() {
         assert_eq!(bowls_of(&world, peer), feed);
     }
 }
+
+#[test]
+fn nobody_has_a_bowl_that_is_not_there_or_that_is_far_away() {
+    let mut world = World::with_stakes(85, 0, 0, BOWLS);
+    let (a, b) = (world.join(), world.join());
+    world.run(2_000);
+    let player = world.key(a);
+    let claim = |world: &mut World, bowl: u32, ahead: u64| {
+        let now = world.now;
+        let session = &mut world.peer(a).session;
+        let at = session.session_time(now) + Duration::from_millis(ahead);
+        let word = Word::Touched { player, bowl, at: at.as_micros() };
+        session.send(Target::All, Delivery::Timestamp(at), &word.encode()).unwrap();
+    };
+    for bowl in [0, 1, 2, 3, u32::MAX] {
+        claim(&mut world, bowl, 0);
+        claim(&mut world, bowl, 1_000);
+    }
+    world.run(6_000);
+    assert!(world.host().duel.bowl(world.host().session.session_time(world.now).as_micros()).is_some());
+    claim(&mut world, 1, 0);
+    world.run(2_000);
+    for peer in [a, b] {
+        assert_eq!(bowls_of(&world, peer), []);
+        assert_eq!(world.players[&peer].duel.score(player), Some(0));
+    }
+    // Nor does anybody speak for another.
+    let other = world.key(b);
+    let now = world.now;
+    let session = &mut world.peer(a).session;
+    let at = session.session_time(now);
+    let word = Word::Touched { player: other, bowl: 1, at: at.as_micros() };
+    session.send(Target::All, Delivery::Timestamp(at), &word.encode()).unwrap();
+    world.run(2_000);
+    assert_eq!(world.host().duel.score(other), Some(0));
+}
