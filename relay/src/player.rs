@@ -86,7 +86,7 @@ impl Player {
             bytes_in: traffic.bytes_in,
         };
         let outside = Outside { relay_connected, path: &path, frames: self.memory.ticks, traffic };
-        Status::of(now, session, &self.duel, journal, &outside).to_json()
+        Status::of(now, session, samovar_duel::status::Played::Duel(&self.duel), journal, &outside).to_json()
     }
 }
 

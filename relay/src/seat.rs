@@ -98,9 +98,14 @@ impl Looks {
             schemas: game::schemas(),
             paths: self.paths,
             capacity: self.capacity,
-            rules: Rules { topology: self.topology, ..Rules::default() },
+            rules: Rules { topology: self.topology, ..game::rules() },
         };
-        let duel = Duel::new(DuelConfig { seed, robots: self.robots, is_resuming: ticket.is_some() });
+        let duel = Duel::new(DuelConfig {
+            seed,
+            robots: self.robots,
+            is_resuming: ticket.is_some(),
+            ..DuelConfig::default()
+        });
         let player = Player::new(peer.name.clone(), duel, Robot::new(seed), memory);
         let mut native = NativeConfig::default();
         if !self.bind.is_empty() {

@@ -7,6 +7,7 @@ mod hostile_member;
 mod last_survivor;
 mod lost_host;
 mod lost_relay;
+mod maze;
 mod names;
 mod quiet_network;
 mod referee;

@@ -47,6 +47,10 @@ pub struct Status {
     pub topology: String,
     /// `connected` or `lost`.
     pub relay: String,
+    /// Which game: `duel` or `maze`.
+    pub mode: String,
+    /// The maze, in a maze.
+    pub maze: Option<Maze>,
     /// Everybody in the game.
     pub members: Vec<Member>,
     /// Everything replicated.
@@ -61,6 +65,30 @@ pub struct Status {
     pub traffic: Traffic,
     /// What went wrong, in words.
     pub errors: Vec<String>,
+}
+
+/// The maze at one peer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Maze {
+    /// The newest frame that was stepped.
+    pub frame: u64,
+    /// The round of the match.
+    pub round: u8,
+    /// `ready`, `play`, `told` or `over`.
+    pub stage: String,
+    /// Rounds won, by side.
+    pub wins: BTreeMap<String, u8>,
+    /// The own role; `None` for whoever watches.
+    pub role: Option<String>,
+    /// Who has which role; a robot has no peer.
+    pub roles: BTreeMap<String, Option<Id>>,
+    /// Column and row of each teapot.
+    pub places: BTreeMap<String, (u8, u8)>,
+    /// How often states differed.
+    pub desyncs: u64,
+    /// The checksums of the newest states, each behind its frame.
+    pub checksums: Vec<(u64, String)>,
 }
 
 /// One player.

@@ -1,8 +1,9 @@
 //! The page's own address: where the relay is, what to invite others with, what a reload shall find.
 
+use samovar_duel::course::Stakes;
 use web_sys::Window;
 
-use crate::params::{Params, PathChoice};
+use crate::params::{Mode, Params, PathChoice};
 
 /// Where the relay's WebSocket is: beside the page.
 pub fn relay_url(window: &Window) -> String {
@@ -13,9 +14,10 @@ pub fn relay_url(window: &Window) -> String {
 }
 
 /// The link that brings somebody else into the game.
-pub fn invite(window: &Window, code: &str) -> String {
+pub fn invite(window: &Window, code: &str, mode: Mode) -> String {
     let origin = window.location().origin().unwrap_or_default();
-    format!("{origin}/?game={code}")
+    let mode = if mode == Mode::Maze { "&mode=maze" } else { "" };
+    format!("{origin}/?game={code}{mode}")
 }
 
 /// Puts the game into the address, so that a reload comes back to it; without a code, the lobby.
@@ -28,8 +30,21 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     if let Some(name) = &params.name {
         query.append_pair("name", name);
     }
+    if code.is_some() && params.mode != Mode::Duel {
+        query.append_pair("mode", params.mode.word());
+    }
     if let Some(robots) = params.robots {
         query.append_pair("robots", &robots.to_string());
+    }
+    let (stakes, usual) = (params.stakes, Stakes::default());
+    for (key, value, usual) in [
+        ("points", stakes.points, usual.points),
+        ("minutes", stakes.seconds / 60, usual.seconds / 60),
+        ("bowls", stakes.bowl_seconds, usual.bowl_seconds),
+    ] {
+        if value != usual {
+            query.append_pair(key, &value.to_string());
+        }
     }
     match params.path {
         PathChoice::Auto => {}

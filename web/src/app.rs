@@ -3,6 +3,7 @@
 
 mod draw;
 mod lifecycle;
+mod maze;
 mod news;
 
 use std::cell::RefCell;
@@ -20,7 +21,7 @@ use crate::battery::Battery;
 use crate::games::{Answer, GameList};
 use crate::input::{Controls, Input};
 use crate::page::{Page, PageEvent, Problem, RelayState};
-use crate::params::{Entry, Params, PathChoice};
+use crate::params::{Entry, Mode, Params, PathChoice};
 use crate::play::{Play, Wish};
 use crate::seat;
 use crate::sound::Sound;
@@ -141,13 +142,16 @@ impl App {
         match self.params.entry.clone() {
             Entry::Lobby => self.show_lobby(),
             Entry::Join(code) => self.join(&code),
-            Entry::Create(code) => self.create(code.as_deref(), self.params.robots.unwrap_or(0)),
+            Entry::Create(code) => {
+                self.create(code.as_deref(), self.params.mode, self.params.robots.unwrap_or(0))
+            }
         }
     }
 
     fn show_lobby(&mut self) {
         self.stop_playing();
         self.params.robots = None;
+        self.params.mode = Mode::Duel;
         address::show_game(&self.window, &self.params, None);
         self.in_lobby = true;
         self.listed_at = f64::NEG_INFINITY;
@@ -162,10 +166,10 @@ impl App {
         self.begin(Wish { code: Some(code), create: false, ticket, ..self.wish() });
     }
 
-    fn create(&mut self, code: Option<&str>, robots: u8) {
+    fn create(&mut self, code: Option<&str>, mode: Mode, robots: u8) {
         self.page.show_waiting("Setting the table…");
         // In the address it outlives a reload, should this tab be the last one.
-        self.params.robots = Some(robots);
+        (self.params.robots, self.params.mode) = (Some(robots), mode);
         let code = code.and_then(GameCode::parse);
         self.begin(Wish { code, create: true, robots, ..self.wish() });
     }
@@ -177,7 +181,19 @@ impl App {
             PathChoice::Relayed => PathPolicy::Relayed,
         };
         let (name, colour) = (self.page.name(), self.page.colour());
-        Wish { code: None, create: false, name, colour, robots: 0, paths, ticket: None }
+        let mode = self.params.mode;
+        Wish {
+            code: None,
+            create: false,
+            mode,
+            is_last_guess: false,
+            name,
+            colour,
+            robots: 0,
+            stakes: self.params.stakes,
+            paths,
+            ticket: None,
+        }
     }
 
     fn begin(&mut self, wish: Wish) {
@@ -197,6 +213,11 @@ impl App {
         self.params.warnings.iter().for_each(|warning| play.note_error(warning.clone()));
         play.set_visible(!self.is_hidden());
         self.play = Some(play);
+    }
+
+    fn show_game(&self, code: &str) {
+        let mode = self.params.mode;
+        self.page.show_game(code, mode, &address::invite(&self.window, code, mode));
     }
 
     fn stop_playing(&mut self) {
@@ -234,7 +255,7 @@ impl App {
             Some((_, was_said)) if !is_stuck => {
                 self.trouble = None;
                 if was_said {
-                    self.page.show_game(&code, &address::invite(&self.window, &code));
+                    self.show_game(&code);
                 }
             }
             None if is_stuck => self.trouble = Some((time, false)),
@@ -278,7 +299,7 @@ impl App {
     fn on_page_event(&mut self, event: PageEvent) {
         match event {
             PageEvent::Join { code } => self.join(&code),
-            PageEvent::Create { code, robots } => self.create(code.as_deref(), robots),
+            PageEvent::Create { code, mode, robots } => self.create(code.as_deref(), mode, robots),
             PageEvent::Leave => self.leave(),
             PageEvent::BackToLobby => self.show_lobby(),
             PageEvent::Refresh => self.listed_at = f64::NEG_INFINITY,

@@ -31,6 +31,7 @@ pub use labels::Label;
 pub use notices::{RECONNECTING, RELAY_GONE};
 pub use problem::Problem;
 
+use crate::params::Mode;
 use curtain::Curtain;
 use dom::Listener;
 use hud::HudView;
@@ -55,7 +56,9 @@ pub enum PageEvent {
     Create {
         /// The code wished for; `None` lets the relay choose.
         code: Option<String>,
-        /// Robots in it, 0 to 3.
+        /// Which game.
+        mode: Mode,
+        /// Robots in it, 0 to 3; a maze has one in each place that nobody takes.
         robots: u8,
     },
     /// Leave the game that is shown.
@@ -203,6 +206,7 @@ impl Page {
         self.parts.lobby.show(games, relay);
         if self.parts.enter(Screen::Lobby) {
             self.parts.leave_game();
+            self.parts.show_mode(self.parts.lobby.mode());
         }
     }
 
@@ -217,7 +221,8 @@ impl Page {
     }
 
     /// Shows the game with this code; `invite` is the link for friends. May be called again at any time.
-    pub fn show_game(&self, code: &str, invite: &str) {
+    pub fn show_game(&self, code: &str, mode: Mode, invite: &str) {
+        self.parts.show_mode(mode);
         if *self.parts.game.borrow() != code {
             self.parts.leave_game();
             code.clone_into(&mut self.parts.game.borrow_mut());
@@ -293,6 +298,18 @@ impl Parts {
             events: RefCell::default(),
             document,
         })
+    }
+
+    fn create(&self, code: Option<String>) {
+        let (mode, robots) = (self.lobby.mode(), self.lobby.robots());
+        self.wish(PageEvent::Create { code, mode, robots });
+    }
+
+    /// Shows what belongs to this game, and hides what belongs to the other.
+    fn show_mode(&self, mode: Mode) {
+        if let Some(body) = self.document.body() {
+            dom::attribute(&body, "data-mode", mode.word());
+        }
     }
 
     /// Queues a wish. A driver that never asks loses the oldest.

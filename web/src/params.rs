@@ -1,7 +1,9 @@
-//! What the address asks for: `?game=CODE&name=N&new=CODE&robots=K&path=auto|direct|relayed&low&colour=C`.
+//! What the address asks for: `?game=CODE&name=N&new=CODE&mode=duel|maze&robots=K&points=N&minutes=T&bowls=S&path=auto|direct|relayed&low&colour=C`.
 //!
 //! The address is written by strangers. A parameter this page does not know is ignored and reported; one it knows
 //! with a value it cannot understand is a [`Problem`], because guessing would play another game than the one meant.
+
+use samovar_duel::course::Stakes;
 
 use crate::page::name::{CODE_LENGTH, clean_code, clean_name, excerpt};
 use crate::page::palette::parse_colour;
@@ -27,6 +29,39 @@ pub enum Entry {
     Create(Option<String>),
 }
 
+/// Which game is played at a table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Teapots throw sugar at each other.
+    #[default]
+    Duel,
+    /// Two sides capture each other's sugar bowl in a maze.
+    Maze,
+}
+
+impl Mode {
+    /// What addresses call it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Duel => "duel",
+            Self::Maze => "maze",
+        }
+    }
+
+    /// Reads what an address or a form says.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Duel, Self::Maze].into_iter().find(|mode| mode.word() == word)
+    }
+
+    /// The other one.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Duel => Self::Maze,
+            Self::Maze => Self::Duel,
+        }
+    }
+}
+
 /// Which way packets may go.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PathChoice {
@@ -48,8 +83,12 @@ pub struct Params {
     pub name: Option<String>,
     /// Index into the palette.
     pub colour: Option<u8>,
+    /// Which game; with a code it is a guess, since the table knows better.
+    pub mode: Mode,
     /// Robots in a new game, 0 to [`ROBOTS_MAX`].
     pub robots: Option<u8>,
+    /// What is played for in a new duel.
+    pub stakes: Stakes,
     /// Which way packets may go.
     pub path: PathChoice,
     /// Draw less: no shadows, fewer pixels.
@@ -96,6 +135,22 @@ impl Params {
                 Ok(robots) if robots <= ROBOTS_MAX => self.robots = Some(robots),
                 _ => self.refuse("robots", value, "a number from 0 to 3"),
             },
+            "points" => match number(value, 999) {
+                Some(points) => self.stakes.points = points,
+                None => self.refuse("points", value, "a number from 0 to 999"),
+            },
+            "minutes" => match number(value, 60) {
+                Some(minutes) => self.stakes.seconds = 60 * minutes,
+                None => self.refuse("minutes", value, "a number from 0 to 60"),
+            },
+            "bowls" => match number(value, 600) {
+                Some(seconds) => self.stakes.bowl_seconds = seconds,
+                None => self.refuse("bowls", value, "a number of seconds from 0 to 600"),
+            },
+            "mode" => match Mode::parse(value) {
+                Some(mode) => self.mode = mode,
+                None => self.refuse("mode", value, "duel or maze"),
+            },
             "path" => match value {
                 "auto" => self.path = PathChoice::Auto,
                 "direct" => self.path = PathChoice::Direct,
@@ -132,6 +187,11 @@ impl Params {
     }
 }
 
+/// A number from 0 to `most`.
+fn number(value: &str, most: u16) -> Option<u16> {
+    value.parse().ok().filter(|number| *number <= most)
+}
+
 /// Reads a code a person typed; the error says what would have been one.
 ///
 /// # Errors
@@ -158,7 +218,11 @@ mod tests {
         assert_eq!(params.entry, Entry::Join("TEA-42".to_owned()));
         assert_eq!(params.name.as_deref(), Some("Ann B"));
         assert_eq!((params.path, params.colour, params.low), (PathChoice::Relayed, Some(1), true));
-        assert_eq!(params.robots, Some(3));
+        assert_eq!((params.robots, params.mode), (Some(3), Mode::Duel));
+        assert_eq!(Params::parse("game=CUP&mode=maze").mode, Mode::Maze);
+        assert_eq!(params.stakes, Stakes::default());
+        let stakes = Params::parse("new=CUP&points=3&minutes=2&bowls=0").stakes;
+        assert_eq!(stakes, Stakes { points: 3, seconds: 120, bowl_seconds: 0 });
         assert_eq!((params.warnings.len(), params.problem), (0, None));
     }
 
@@ -188,6 +252,10 @@ mod tests {
             "robots=-1",
             "robots=x",
             "path=up",
+            "mode=chess",
+            "points=1000",
+            "minutes=61",
+            "bowls=-1",
             "colour=9",
             "low=maybe",
             "game=CUP&new=CUP",

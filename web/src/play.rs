@@ -1,16 +1,24 @@
-//! One game in progress: the peer, the duel over it, and what the page shows of both.
+//! One game in progress: the peer, the duel or the maze over it, and what the page shows of both.
 
-use samovar_duel::game::{self, Duel, DuelConfig, DuelEvent};
+mod game;
+
+use samovar_duel::course::Stakes;
+use samovar_duel::game::{DuelEvent, attributes};
 use samovar_duel::journal::Journal;
+use samovar_duel::maze::game::MazeNews;
+use samovar_duel::player::Glaze;
 use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
 use samovar_duel::teapot::Controls;
 use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
 use samovar_peer_web::{WebPeer, entropy};
-use samovar_session::{EndReason, Event, Migration, Role, Suspension};
+use samovar_session::{EndReason, Event, Migration, Role, Session, Suspension};
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{Blame, CloseCode, Duration, GameCode, PeerId, Ticket, Time};
 
 use crate::page::Problem;
+use crate::params::Mode;
+use game::Agreed;
+pub use game::Game;
 
 /// Members of a game at most.
 const CAPACITY: u8 = 8;
@@ -22,12 +30,18 @@ pub struct Wish {
     pub code: Option<GameCode>,
     /// Whether to create it.
     pub create: bool,
+    /// Which game is played there, as far as the player knows.
+    pub mode: Mode,
+    /// The other one was tried already.
+    pub is_last_guess: bool,
     /// The player's name.
     pub name: String,
     /// Index into the palette.
     pub colour: u8,
     /// Robots in a new game.
     pub robots: u8,
+    /// What is played for in a new duel.
+    pub stakes: Stakes,
     /// Which paths to use.
     pub paths: PathPolicy,
     /// Takes a seat back.
@@ -49,6 +63,8 @@ pub enum News {
     Draining(Duration),
     /// Something happened in the duel.
     Duel(DuelEvent),
+    /// Something happened in the maze.
+    Maze(MazeNews),
     /// The game is over for this peer, and why.
     Over(Ending),
 }
@@ -63,6 +79,8 @@ pub enum Ending {
     },
     /// A code that this tab sat at before is unknown: everybody is gone.
     Unknown,
+    /// The game there is not the one that was thought.
+    OtherGame,
     /// Something that the player must read.
     Problem(Problem),
 }
@@ -70,7 +88,7 @@ pub enum Ending {
 /// One game in progress.
 pub struct Play {
     peer: WebPeer,
-    duel: Duel,
+    game: Game,
     journal: Journal,
     wish: Wish,
     frames: u64,
@@ -86,24 +104,24 @@ impl Play {
             (Some(code), false) => Purpose::Join(code.clone()),
             (code, _) => Purpose::Create(code.clone()),
         };
-        let glaze = samovar_duel::player::Glaze::new(usize::from(wish.colour));
+        let [a, b, c, d, e, f, g, h, ..] = entropy();
+        let game = Game::new(&wish, u64::from_le_bytes([a, b, c, d, e, f, g, h]));
+        let Agreed { params, schemas, rules } = game.agreed();
+        let glaze = Glaze::new(usize::from(wish.colour));
         let config = PeerConfig {
             entropy: entropy(),
             purpose,
             ticket: wish.ticket,
             name: wish.name.clone(),
-            attributes: game::attributes(glaze, false),
-            params: game::params(),
-            schemas: game::schemas(),
+            attributes: attributes(glaze, false),
+            params,
+            schemas,
             paths: wish.paths,
             capacity: CAPACITY,
-            rules: samovar_peer::Rules::default(),
+            rules,
         };
         let peer = WebPeer::start(relay_url, config, on_wake);
-        let [a, b, c, d, e, f, g, h, ..] = entropy();
-        let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-        let duel = Duel::new(DuelConfig { seed, robots: wish.robots, is_resuming: wish.ticket.is_some() });
-        Self { peer, duel, journal: Journal::default(), wish, frames: 0, is_visible: true, unseen: 0 }
+        Self { peer, game, journal: Journal::default(), wish, frames: 0, is_visible: true, unseen: 0 }
     }
 
     /// What the player wanted.
@@ -118,7 +136,7 @@ impl Play {
 
     /// Whether the host has admitted this peer.
     pub fn is_member(&self) -> bool {
-        self.peer.with(|peer, _| peer.session().is_some_and(samovar_session::Session::is_member))
+        self.peer.with(|peer, _| peer.session().is_some_and(Session::is_member))
     }
 
     /// The name of another member; `None` for this peer itself.
@@ -129,23 +147,21 @@ impl Play {
         })
     }
 
-    /// Plays on: takes what happened and moves the duel to now.
+    /// Plays on: takes what happened and moves the game to now.
     pub fn step(&mut self, controls: Controls) -> Vec<News> {
-        let Self { peer, duel, journal, wish, unseen, .. } = self;
+        let Self { peer, game, journal, wish, unseen, .. } = self;
         peer.with(|peer, now| {
             let mut news = Vec::new();
             while let Some(event) = peer.poll_event() {
                 if let PeerEvent::Session(Event::Diverged { objects }) = &event {
                     *unseen = objects.len();
                 }
-                on_peer_event(now, peer, event, (duel, journal, wish), &mut news);
+                on_peer_event(now, peer, event, (game, journal, wish), &mut news);
             }
             if let Some(session) = peer.session_mut().filter(|session| session.is_member()) {
-                duel.step(now, session, controls);
+                game.step(now, session, controls);
             }
-            while let Some(event) = duel.poll_event() {
-                news.push(News::Duel(event));
-            }
+            news.extend(std::iter::from_fn(|| game.poll_news()));
             for each in &mut news {
                 if let News::Over(Ending::Removed { unseen: told }) = each {
                     *told = *unseen;
@@ -184,9 +200,9 @@ impl Play {
         self.frames += 1;
     }
 
-    /// Looks at the peer and its duel.
-    pub fn look<R>(&self, look: impl FnOnce(Time, &Peer, &Duel) -> R) -> R {
-        self.peer.with(|peer, now| look(now, peer, &self.duel))
+    /// Looks at the peer and its game.
+    pub fn look<R>(&self, look: impl FnOnce(Time, &Peer, &Game) -> R) -> R {
+        self.peer.with(|peer, now| look(now, peer, &self.game))
     }
 
     /// The page was hidden or shown.
@@ -227,7 +243,7 @@ impl Play {
             };
             let relay_connected = peer.is_relay_connected();
             let outside = Outside { relay_connected, path: &path, frames: self.frames, traffic };
-            Status::of(now, session, &self.duel, &self.journal, &outside)
+            Status::of(now, session, self.game.played(), &self.journal, &outside)
         })
     }
 
@@ -237,10 +253,10 @@ impl Play {
     }
 }
 
-type Parts<'a> = (&'a mut Duel, &'a mut Journal, &'a Wish);
+type Parts<'a> = (&'a mut Game, &'a mut Journal, &'a Wish);
 
 fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>, news: &mut Vec<News>) {
-    let (duel, journal, wish) = parts;
+    let (game, journal, wish) = parts;
     match event {
         PeerEvent::Entered(code) => news.push(News::Entered(code)),
         PeerEvent::Refused(refusal) => {
@@ -261,7 +277,7 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
         PeerEvent::Session(event) => {
             journal.on_event(&event);
             if let Some(session) = peer.session_mut() {
-                duel.on_event(now, session, &event);
+                game.on_event(now, session, &event);
                 if let (Event::Joined, Some((_, ticket))) = (&event, session.seat()) {
                     news.push(News::Seated(ticket));
                 }
@@ -288,6 +304,7 @@ fn refused(refusal: Refusal, wish: &Wish) -> Ending {
         Refusal::CodeTaken => Problem::CodeTaken { code },
         Refusal::Full => Problem::FullGame { code },
         Refusal::Closed => Problem::ClosedGame { code },
+        Refusal::Parameters if !wish.create && !wish.is_last_guess => return Ending::OtherGame,
         Refusal::Version(_) | Refusal::Parameters => Problem::VersionMismatch,
         Refusal::Busy => return broken("the relay holds as many games as it can".to_owned()),
         Refusal::Draining => return broken("the relay is about to stop; try again in a minute".to_owned()),

@@ -23,6 +23,8 @@ pub enum Effect {
     Hit,
     /// A teapot is back on the table.
     Respawn,
+    /// Somebody has the sugar bowl.
+    Bowl,
     /// Another host has taken over.
     HostChanged,
 }
@@ -247,6 +249,15 @@ fn tones(effect: Effect) -> &'static [Tone] {
         Effect::Respawn => {
             const { &[tone(Sine, (260.0, 520.0), 0.0, 0.28, 0.30), tone(Sine, (390.0, 780.0), 0.10, 0.30, 0.22)] }
         }
+        // A spoon in a bowl.
+        Effect::Bowl => {
+            const {
+                &[
+                    tone(Triangle, (1568.0, 1568.0), 0.0, 0.22, 0.26),
+                    tone(Triangle, (2093.0, 2093.0), 0.09, 0.35, 0.24),
+                ]
+            }
+        }
         // Three small bells, upwards.
         Effect::HostChanged => {
             const {
@@ -266,7 +277,7 @@ fn puff(effect: Effect) -> Option<Puff> {
         Effect::Fire => (BiquadFilterType::Bandpass, 900.0, 0.07, 0.25),
         Effect::Hit => (BiquadFilterType::Highpass, 3000.0, 0.06, 0.30),
         Effect::Respawn => (BiquadFilterType::Lowpass, 700.0, 0.35, 0.12),
-        Effect::HostChanged => return None,
+        Effect::Bowl | Effect::HostChanged => return None,
     };
     Some(Puff { filter, frequency, lasts, gain })
 }
@@ -277,7 +288,7 @@ mod tests {
 
     #[test]
     fn every_effect_is_short_audible_and_within_range() {
-        for effect in [Effect::Fire, Effect::Hit, Effect::Respawn, Effect::HostChanged] {
+        for effect in [Effect::Fire, Effect::Hit, Effect::Respawn, Effect::Bowl, Effect::HostChanged] {
             let tones = tones(effect);
             assert!(!tones.is_empty());
             let loudest: f32 = tones.iter().map(|tone| tone.gain).sum();

@@ -23,7 +23,7 @@ use three_d::Vec3;
 use web_sys::{HtmlCanvasElement, WebGl2RenderingContext};
 
 pub use context::suggested_quality;
-pub use frame::{CubeView, Frame, Obstacle, ObstacleView, Quality, TeapotView};
+pub use frame::{BlockView, CubeView, Frame, Obstacle, ObstacleView, Quality, TeapotView};
 
 use camera::{Rig, Subject};
 use particles::Pool;
@@ -120,10 +120,12 @@ impl View {
         };
         scene::exhale(frame, frame.time_s - dt, rate, &mut self.pool);
         let (width, height) = (self.canvas.width(), self.canvas.height());
-        let subject =
-            frame.me.and_then(|me| frame.teapots.get(me)).map_or(Subject::Table(frame.time_s), |own| {
-                Subject::Teapot(Vec3::from(own.position), own.heading)
-            });
+        let own = frame.me.and_then(|me| frame.teapots.get(me));
+        let subject = match own {
+            _ if frame.from_above => Subject::Board(own.map_or(0.0, |own| own.position[0])),
+            Some(own) => Subject::Teapot(Vec3::from(own.position), own.heading),
+            None => Subject::Table(frame.time_s),
+        };
         self.rig.follow(subject, width as f32 / height as f32, dt as f32);
         let lists = Lists::collect(frame, &self.pool, self.rig.axes(), dark);
         self.stage.draw(&lists, &self.rig, width, height);

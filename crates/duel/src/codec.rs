@@ -77,6 +77,10 @@ impl<'a> Reader<'a> {
         self.array().map(u16::from_le_bytes)
     }
 
+    pub(crate) fn u32(&mut self) -> Result<u32, DecodeError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
     pub(crate) fn u64(&mut self) -> Result<u64, DecodeError> {
         self.array().map(u64::from_le_bytes)
     }
@@ -88,6 +92,10 @@ impl<'a> Reader<'a> {
             *quantum = i16::from_le_bytes(self.array()?);
         }
         scale.dequantise(quanta)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
     }
 
     /// Confirms that everything was read.

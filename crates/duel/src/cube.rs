@@ -34,6 +34,9 @@ pub const LIFETIME: u64 = 2_500_000;
 /// The shortest time between two shots of one teapot, in microseconds: three a second.
 pub const COOLDOWN: u64 = 333_333;
 
+/// How much earlier than the trigger's lock allows a shot may be, in microseconds.
+pub(crate) const COOLDOWN_TOLERANCE: u64 = 30_000;
+
 /// How far in the future a launch may lie, in microseconds: session clocks of two peers never differ as much.
 pub const CLOCK_TOLERANCE: u64 = 1_000_000;
 

@@ -12,6 +12,8 @@
 //! Invariants:
 //! - Nobody speaks for others: an object whose owner may not speak for the player it names is neither drawn nor
 //!   counted ([`TEAPOT`], [`CUBE`]), and the scoreboard is the host's.
+//! - Shots come before their hits in everybody's feed, all decide alike who had the bowl first, and all are told of the
+//!   same matches in the same order ([`Word`]).
 //! - No cube scores twice, not even across a change of host: the row of the struck player names the cube, for longer
 //!   than the cube can fly (see [`Scoreboard::hit_by`]).
 //! - Bytes that cannot be read change nothing. Memory is bounded by the session's objects and seats.
@@ -30,31 +32,39 @@
 //!     while let Some(_event) = duel.poll_event() { /* sounds, the feed */ }
 //!     let _scene = duel.scene(now, session); /* draw it */
 //! }
-//! let duel = Duel::new(DuelConfig { seed: 7, robots: 1, is_resuming: false });
+//! let duel = Duel::new(DuelConfig { seed: 7, robots: 1, is_resuming: false, ..DuelConfig::default() });
 //! assert_eq!(duel.score(samovar_duel::player::PlayerKey::Seat(1)), None);
 //! assert_ne!(params(), 0);
 //! ```
 
 mod board;
+mod bowls;
 mod cubes;
 mod event;
 mod host;
 mod kinds;
+mod matches;
 mod pilot;
 mod scene;
+mod talk;
 mod teapots;
 
-use samovar_session::{Departure, Event, Session};
-use samovar_wire::{Duration, SortedSet, Term, Time};
+use samovar_session::{Delivery, Departure, Event, Session};
+use samovar_wire::{Duration, PeerId, SortedSet, Term, Time};
 
 use self::board::Board;
+use self::bowls::Bowls;
 use self::cubes::{Cubes, Scenery};
 use self::event::Feed;
 use self::host::Reign;
 use self::kinds::{CUBE_TRAITS, seat_number};
+use self::matches::Told;
 use self::pilot::{Pilot, Stretch};
+use self::talk::Talk;
 use self::teapots::{Seen, Teapots};
 use crate::arena::TEA_TABLE;
+use crate::bowl::Grab;
+use crate::course::Stakes;
 use crate::cube::Launch;
 use crate::phase::Phase;
 use crate::plane::Vec2;
@@ -63,12 +73,13 @@ use crate::robot::{Robot, Sight};
 use crate::scores::Scoreboard;
 use crate::state::Identity;
 use crate::teapot::Controls;
+use crate::word::Word;
 
 pub use self::event::DuelEvent;
 pub use self::host::ROBOTS_MAX;
 pub use self::kinds::{
     CUBE, SCOREBOARD, TEAPOT, attributes, glaze_of, is_program, is_spectator, kind_name, kinematics, params,
-    schemas,
+    rules, schemas,
 };
 pub use self::scene::{CubeView, Scene, Standing, TeapotView};
 
@@ -93,6 +104,8 @@ pub struct DuelConfig {
     pub robots: u8,
     /// Whether this peer shows a ticket: then it waits for its old teapot a little before it makes a new one.
     pub is_resuming: bool,
+    /// What is played for in a duel that this peer founds; otherwise of no effect.
+    pub stakes: Stakes,
 }
 
 /// One peer's part in the duel.
@@ -115,6 +128,9 @@ pub struct Duel {
     picture: Vec<Seen>,
     /// Players who were off the table then.
     out: SortedSet<PlayerKey>,
+    talk: Talk,
+    bowls: Bowls,
+    told: Told,
     feed: Feed,
 }
 
@@ -144,6 +160,9 @@ impl Duel {
             reign: None,
             picture: Vec::new(),
             out: SortedSet::new(),
+            talk: Talk::default(),
+            bowls: Bowls::default(),
+            told: Told::default(),
             feed: Feed::default(),
         }
     }
@@ -153,9 +172,10 @@ impl Duel {
     pub fn step(&mut self, now: Time, session: &mut Session, controls: Controls) {
         let Some(me) = self.player(session) else { return };
         let tick = self.tick(now, session);
-        for hit in self.board.read(session) {
-            self.announce_hit(hit.by, hit.struck, hit.at);
-        }
+        self.talk.refresh(session, tick.time);
+        self.board.read(session);
+        self.follow_match(tick);
+        self.follow_bowl();
         let (pilot, reign) = (&self.pilot, &self.reign);
         let is_driven = |id| {
             pilot.as_ref().is_some_and(|pilot| pilot.object == id)
@@ -168,15 +188,17 @@ impl Duel {
         self.drive_own(tick, session, me, controls);
         self.drive_robots(tick, session);
         let scenery = Scenery { time: tick.time, seen: &self.picture, board: &self.board.rows };
-        self.cubes.refresh(session, scenery, &mut self.feed);
+        self.cubes.refresh(session, scenery);
         self.cubes.sweep(scenery, &mut self.feed);
-        self.decide_hits(tick, session);
+        self.decide(tick, session);
+        self.announce_hits(tick, session);
         self.cubes.tidy(tick.now, session, tick.time);
+        self.talk.flush(session);
         self.announce_returns();
     }
 
     /// Takes an event of the session; give it every one, before the next step.
-    pub fn on_event(&mut self, _now: Time, session: &Session, event: &Event) {
+    pub fn on_event(&mut self, now: Time, session: &Session, event: &Event) {
         match event {
             // Whoever was here before this peer has not just come.
             Event::MemberJoined { member, .. } | Event::MemberLeft { member, .. }
@@ -195,6 +217,16 @@ impl Duel {
                     // Hits of the time between the hosts, and those that the former one took with it, are decided now.
                     let from = migration.detected.as_micros().saturating_sub(UNHEARD);
                     self.reign = Some(Reign::new(self.stepped, from));
+                }
+            }
+            Event::Message { from, delivery, bytes } => {
+                if let Ok(word) = Word::decode(bytes) {
+                    self.on_word(now, session, (*from, *delivery), word);
+                }
+            }
+            Event::Late { from, time, bytes } => {
+                if let Ok(word) = Word::decode(bytes) {
+                    self.on_word(now, session, (*from, Delivery::Timestamp(*time)), word);
                 }
             }
             _ => {}
@@ -238,7 +270,7 @@ impl Duel {
         let own = self.player(session).and_then(|me| self.picture.iter().find(|seen| seen.player == me));
         let Some(own) = own.filter(|own| own.is_in_play()) else { return Controls::default() };
         let (now, rivals) = (session.session_time(now).as_micros(), self.rivals(own.player));
-        mind.drive(&Sight { now, own: own.motion, rivals: &rivals, arena: &TEA_TABLE })
+        mind.drive(&Sight { now, own: own.motion, rivals: &rivals, treat: self.bowl(now), arena: &TEA_TABLE })
     }
 
     fn tick(&mut self, now: Time, session: &Session) -> Tick {
@@ -273,7 +305,11 @@ impl Duel {
         let launch = pilot.drive(stretch, controls);
         pilot.publish(tick.now, session, phase);
         self.show(&pilot, tick.time);
+        let place = pilot.motion().position;
         self.pilot = Some(pilot);
+        if phase.is_on_table() {
+            self.touch_bowl(tick, session, me, place);
+        }
         if let Some(launch) = launch {
             self.fire(tick, session, launch);
         }
@@ -333,8 +369,47 @@ impl Duel {
     fn fire(&mut self, tick: Tick, session: &mut Session, launch: Launch) {
         // A peer with too many objects has a blocked spout.
         if let Ok(id) = session.create(tick.now, CUBE_TRAITS, &[&launch.encode()]) {
-            self.cubes.add_own(id, launch, tick.time, &mut self.feed);
+            self.cubes.add_own(id, launch, tick.time);
+            self.talk.add_fired(&launch);
+            self.tell_fired(&launch, tick.time);
         }
+    }
+
+    /// Somebody says something. What it may not say, or not in this way, changes nothing, nor does what is known.
+    fn on_word(&mut self, now: Time, session: &Session, (from, delivery): (PeerId, Delivery), word: Word) {
+        let time = session.session_time(now).as_micros();
+        match (word, delivery) {
+            (Word::Fired(launch), _)
+                if self.talk.speaks_for(session, from, launch.shooter)
+                    && self.talk.hear_fired(&launch, time) =>
+            {
+                self.tell_fired(&launch, time);
+            }
+            (Word::Struck { shot, struck, at }, _)
+                if self.talk.is_host(session, from) && self.talk.hear_struck(shot, time) =>
+            {
+                self.announce_hit(shot.shooter, struck, at);
+            }
+            (Word::Touched { player, bowl, at }, delivery) if self.talk.speaks_for(session, from, player) => {
+                match delivery {
+                    Delivery::Timestamp(at) => self.on_touch(time, Grab { bowl, player, at: at.as_micros() }),
+                    Delivery::Lane(_) if session.is_host() => {
+                        self.state_touch(time, Grab { bowl, player, at });
+                    }
+                    _ => {}
+                }
+            }
+            (word @ (Word::Began { .. } | Word::Ended { .. }), Delivery::Total)
+                if self.talk.is_host(session, from) =>
+            {
+                self.on_match_word(word);
+            }
+            _ => {}
+        }
+    }
+
+    fn tell_fired(&mut self, launch: &Launch, time: u64) {
+        self.feed.push(DuelEvent::Fired { by: launch.shooter, position: launch.position_at(time) });
     }
 
     fn announce_hit(&mut self, by: PlayerKey, struck: PlayerKey, at: u64) {

@@ -47,20 +47,26 @@
 //! | [`hits`] | what a cube struck between two moments: the host's decision |
 //! | [`phase`] | alive, hit, shielded |
 //! | [`player`] | who drives: keys, names, colours |
+//! | [`course`], [`bowl`] | matches, and the sugar bowl that all drive for |
 //! | [`scores`] | the scoreboard the host owns |
 //! | [`state`] | the fields of each replicated object |
 //! | [`codec`] | why bytes were refused, and quantisation |
+//! | [`word`] | what members say to each other, each in the order that it needs |
 //! | [`warp`] | smooth display of remote teapots |
 //! | [`robot`] | robot drivers |
 //! | [`game`] | the duel over a session: who may say what, who decides, what a new host does |
+//! | [`maze`] | the other game: four teapots in corridors, capture the bowl |
 //! | [`rng`], [`plane`] | seeded randomness; vectors and angles |
 
 pub mod arena;
+pub mod bowl;
 pub mod codec;
+pub mod course;
 pub mod cube;
 pub mod game;
 pub mod hits;
 pub mod journal;
+pub mod maze;
 pub mod motion;
 pub mod phase;
 pub mod plane;
@@ -72,3 +78,4 @@ pub mod state;
 pub mod status;
 pub mod teapot;
 pub mod warp;
+pub mod word;

@@ -35,6 +35,9 @@ const STEADY: f32 = 0.05;
 /// How long a robot pushes against something before it backs off, in microseconds.
 const PATIENCE: u64 = 500_000;
 
+/// How much stronger than other urges that for the sugar bowl is.
+const EAGERNESS: f32 = 1.3;
+
 /// No intention lasts longer than this, in microseconds; one that seems to was made before the clock was set back.
 const LONGEST_INTENTION: u64 = 10_000_000;
 
@@ -84,6 +87,8 @@ pub struct Sight<'a> {
     pub own: Motion,
     /// The other teapots on the table.
     pub rivals: &'a [Rival],
+    /// A sugar bowl to drive over, if there is one.
+    pub treat: Option<Vec2>,
     /// The table.
     pub arena: &'a Arena,
 }
@@ -247,10 +252,11 @@ impl Robot {
     /// Follows the sum of its urges.
     fn roam(&self, sight: &Sight<'_>, quarry: Option<&Rival>) -> Controls {
         let own = &sight.own;
-        let errand = quarry.map_or_else(
-            || clamp_length(sub(self.goal, own.position), 1.0),
-            |quarry| self.circle(sub(quarry.motion.position, own.position)),
-        );
+        let errand = match (sight.treat, quarry) {
+            (Some(treat), _) => scale(unit_or(sub(treat, own.position), [1.0, 0.0]), EAGERNESS),
+            (None, Some(quarry)) => self.circle(sub(quarry.motion.position, own.position)),
+            (None, None) => clamp_length(sub(self.goal, own.position), 1.0),
+        };
         let social = add(errand, keep_apart(own, sight.rivals));
         let urge = add(social, keep_clear(own, social, sight.arena));
         let off = wrap_angle(heading_of(urge) - own.heading);
@@ -383,7 +389,9 @@ mod tests {
             }
             let own = each.teapot.motion();
             let controls = match &mut each.driver {
-                Driver::Robot(robot) => robot.drive(&Sight { now, own, rivals: &rivals, arena: &TEA_TABLE }),
+                Driver::Robot(robot) => {
+                    robot.drive(&Sight { now, own, rivals: &rivals, treat: None, arena: &TEA_TABLE })
+                }
                 Driver::Scripted(script) => script((now - START) as f32 * 1e-6),
             };
             assert_eq!(controls, controls.sanitised(), "robots ask for what a handle can do");
@@ -526,6 +534,7 @@ mod tests {
                 now: START + frame * 16_667,
                 own: Motion { position: [0.0, 4.0], ..Motion::default() },
                 rivals: &[shielded],
+                treat: None,
                 arena: &TEA_TABLE,
             };
             assert!(!robot.drive(&sight).fire);
@@ -536,7 +545,8 @@ mod tests {
     fn it_does_not_start_in_reverse_but_backs_off_when_it_is_stuck() {
         let mut robot = Robot::new(2);
         let own = Motion::at_rest(TEA_TABLE.spawn(1));
-        let mut look = |now: u64| robot.drive(&Sight { now, own, rivals: &[], arena: &TEA_TABLE });
+        let mut look =
+            |now: u64| robot.drive(&Sight { now, own, rivals: &[], treat: None, arena: &TEA_TABLE });
         for frame in 0..20 {
             assert!(look(START + frame * 16_667).throttle >= 0.0);
         }

@@ -1,17 +1,23 @@
 //! The scoreboard: who plays, who hit whom, and who is off the table because of it.
 //!
 //! The host owns the scoreboard object and is the only one to change it. It is replicated as one field per row, so
-//! that a hit costs two rows. A row keeps its index for as long as its player has one; an empty field is a free row.
+//! that a hit costs two rows, and one each for the match and the bowl. A row keeps its index for as long as its player has one; an empty field is a free row.
 //! Everything a new host needs to go on deciding hits is in the rows.
 
+use crate::bowl::{Bowl, Grab, POINTS_PER_BOWL};
 use crate::codec::{DecodeError, Reader};
+use crate::course::{Course, Stage};
 use crate::cube::Shot;
 use crate::phase::Phase;
 use crate::player::{Glaze, PlayerKey, PlayerName};
+use crate::word::Word;
 use samovar_wire::sorted::sort_by_key;
 
 /// The most rows a scoreboard has: the bound on players and robots in a duel.
 pub const ROWS: usize = 32;
+
+/// The fields of the scoreboard object: one for each row, one for the match and one for the bowl.
+pub const FIELDS: usize = ROWS + 2;
 
 /// The points for a hit.
 const POINTS_PER_HIT: u16 = 1;
@@ -124,6 +130,10 @@ impl std::error::Error for JoinError {}
 pub struct Scoreboard {
     /// Indexed like the fields; ends with the last row in use, so that equal scoreboards are equal.
     slots: Vec<Option<Row>>,
+    /// The match that is played.
+    pub course: Course,
+    /// The bowl.
+    pub bowl: Bowl,
 }
 
 impl Scoreboard {
@@ -192,7 +202,8 @@ impl Scoreboard {
     }
 
     /// Counts a hit on `struck` at session time `at` if it does count: nobody hits themselves, nor a teapot that is
-    /// off the table or shielded, and no cube hits twice. Returns whether it counted.
+    /// off the table or shielded, and no cube hits twice. Returns whether it counted. Between two matches it takes the
+    /// teapot off the table and gives no points.
     ///
     /// A shooter who has left meanwhile gets no point, but the hit stands.
     pub fn record_hit(&mut self, shot: Shot, struck: PlayerKey, at: u64) -> bool {
@@ -200,13 +211,17 @@ impl Scoreboard {
         if shooter == struck || self.hit_by(shot).is_some() {
             return false;
         }
+        let is_over = self.course.stage == Stage::Over;
         // A time before the known hit, of a cube that was swept late, counts as off the table, too.
         let Some(row) = self.row_mut(struck).filter(|row| row.phase(at).is_vulnerable()) else {
             return false;
         };
+        row.struck = Some(Strike { shot, at });
+        if is_over {
+            return true;
+        }
         row.lost = row.lost.saturating_add(1);
         row.streak = 0;
-        row.struck = Some(Strike { shot, at });
         if let Some(row) = self.row_mut(shooter) {
             row.score = row.score.saturating_add(POINTS_PER_HIT);
             row.streak = row.streak.saturating_add(1);
@@ -214,24 +229,70 @@ impl Scoreboard {
         true
     }
 
-    /// The fields of the scoreboard object: [`ROWS`] of them, empty where there is no row.
-    pub fn to_fields(&self) -> Vec<Vec<u8>> {
-        (0..ROWS)
-            .map(|index| self.slots.get(index).and_then(Option::as_ref).map_or_else(Vec::new, Row::encode))
-            .collect()
+    /// Follows what all were told of a match, if it is newer than what is known: scores begin anew with it, and stay as
+    /// they were at its end. Returns whether it was.
+    pub fn follow(&mut self, word: &Word) -> bool {
+        let Some(course) = self.course.after(word) else { return false };
+        self.course = course;
+        let rows = self.slots.iter_mut().flatten();
+        match word {
+            Word::Ended { table, .. } => rows.for_each(|row| {
+                let known = table.iter().find(|(player, _)| *player == row.player);
+                row.score = known.map_or(row.score, |&(_, points)| points);
+            }),
+            _ => rows.for_each(|row| (row.score, row.lost, row.streak) = (0, 0, 0)),
+        }
+        true
     }
 
-    /// The scoreboard written in these fields; missing fields at the end are free rows.
+    /// Turns the bowl that somebody took into points, once, and puts up the next one, which is not the one that was taken.
+    /// Returns whether it did.
+    pub fn credit(&mut self, grab: Grab, next: Bowl) -> bool {
+        if grab.bowl != self.bowl.number || next.number <= grab.bowl {
+            return false;
+        }
+        self.bowl = next;
+        let is_over = self.course.stage == Stage::Over;
+        if let Some(row) = self.row_mut(grab.player).filter(|_| !is_over) {
+            row.score = row.score.saturating_add(POINTS_PER_BOWL);
+        }
+        true
+    }
+
+    /// How much has happened: of two scoreboards the greater has seen more.
+    pub fn progress(&self) -> (u32, Stage, u32, u32) {
+        let points = self.rows().map(|row| u32::from(row.score) + u32::from(row.lost)).sum();
+        let (number, stage) = self.course.progress();
+        (number, stage, points, self.bowl.number)
+    }
+
+    /// The points, the best first, for the end of a match.
+    pub fn table(&self) -> Vec<(PlayerKey, u16)> {
+        self.standings().into_iter().map(|row| (row.player, row.score)).collect()
+    }
+
+    /// The fields of the scoreboard object: [`FIELDS`] of them, empty where there is no row.
+    pub fn to_fields(&self) -> Vec<Vec<u8>> {
+        let row = |index| self.slots.get(index).and_then(Option::as_ref).map_or_else(Vec::new, Row::encode);
+        (0..ROWS).map(row).chain([self.course.encode(), self.bowl.encode()]).collect()
+    }
+
+    /// The scoreboard written in these fields; missing fields at the end are free rows, no match and
+    /// no bowl.
     ///
     /// # Errors
-    /// A [`DecodeError`] when there are more than [`ROWS`] fields, one of them is not a row, or two rows are of one
+    /// A [`DecodeError`] when there are more than [`FIELDS`] fields, one of them is not a row, or two rows are of one
     /// player. Whoever reads a replicated scoreboard keeps the last good one then.
     pub fn from_fields<F: AsRef<[u8]>>(fields: &[F]) -> Result<Self, DecodeError> {
-        if fields.len() > ROWS {
+        if fields.len() > FIELDS {
             return Err(DecodeError::WrongLength);
         }
-        let mut board = Self::default();
-        for field in fields {
+        let (rows, others) = fields.split_at(fields.len().min(ROWS));
+        let mut others = others.iter().map(AsRef::as_ref);
+        let course = others.next().map(Course::decode).transpose()?.unwrap_or_default();
+        let bowl = others.next().map(Bowl::decode).transpose()?.unwrap_or_default();
+        let mut board = Self { course, bowl, ..Self::default() };
+        for field in rows {
             let bytes = field.as_ref();
             let row = if bytes.is_empty() { None } else { Some(Row::decode(bytes)?) };
             if row.as_ref().is_some_and(|row| board.row(row.player).is_some()) {
@@ -289,6 +350,8 @@ mod tests {
 
     fn random_board(rng: &mut Rng) -> Scoreboard {
         let mut board = Scoreboard::default();
+        board.bowl = board.bowl.next(None, rng.next_u64(), &[]);
+        board.follow(&Word::Began { number: rng.below(9), at: rng.next_u64() });
         for step in 0..rng.below(120) {
             let player = key(rng);
             match rng.below(4) {
@@ -385,6 +448,37 @@ mod tests {
     }
 
     #[test]
+    fn scores_begin_anew_with_a_match_and_stay_as_its_end_says() {
+        let mut board = board(&[ADA, BOB]);
+        let begin = |number| Word::Began { number, at: NOW };
+        board.record_hit(shot(ADA, NOW), BOB, NOW);
+        assert!(board.follow(&begin(1)) && !board.follow(&begin(1)));
+        assert_eq!(board.table(), [(ADA, 0), (BOB, 0)]);
+        assert!(!board.phase(BOB, NOW).is_on_table(), "who was hit is still off the table");
+        assert!(board.follow(&Word::Ended { number: 1, at: NOW, table: vec![(BOB, 7), (ADA, 5)] }));
+        assert_eq!((board.course.winner, board.table()), (Some(BOB), vec![(BOB, 7), (ADA, 5)]));
+        let later = NOW + 9_000_000;
+        assert!(board.record_hit(shot(ADA, later), BOB, later), "they play on");
+        assert_eq!(board.table(), [(BOB, 7), (ADA, 5)], "but it does not count any more");
+        let other = Scoreboard::from_fields(&board.to_fields()).unwrap();
+        assert_eq!(other, board);
+        assert!(board.follow(&begin(2)) && board.progress() > other.progress(), "fewer points, yet newer");
+    }
+
+    #[test]
+    fn a_bowl_is_worth_its_points_once() {
+        let mut board = board(&[ADA, BOB]);
+        board.bowl = board.bowl.next(None, NOW, &[]);
+        let grab = |player| Grab { bowl: 1, player, at: NOW };
+        let next = board.bowl.next(Some(grab(BOB)), NOW + 9, &[]);
+        assert!(board.credit(grab(BOB), next));
+        assert!(!board.credit(grab(BOB), next), "by the next host again");
+        assert!(!board.credit(grab(ADA), next));
+        assert_eq!(board.table(), [(BOB, POINTS_PER_BOWL), (ADA, 0)]);
+        assert_eq!(board.bowl.last_grab(), Some(grab(BOB)));
+    }
+
+    #[test]
     fn standings_are_the_same_for_everyone() {
         let mut board = board(&[BOB, POT, ADA]);
         board.record_hit(shot(POT, NOW), BOB, NOW);
@@ -398,7 +492,7 @@ mod tests {
         for _ in 0..500 {
             let board = random_board(&mut rng);
             let fields = board.to_fields();
-            assert_eq!(fields.len(), ROWS);
+            assert_eq!(fields.len(), FIELDS);
             assert!(fields.iter().all(|field| field.len() <= 111));
             let back = Scoreboard::from_fields(&fields).unwrap();
             assert_eq!(back.to_fields(), fields);
@@ -421,7 +515,7 @@ mod tests {
         for _ in 0..20_000 {
             let mut fields = random_board(&mut rng).to_fields();
             for _ in 0..1 + rng.below(3) {
-                let field = rng.below(ROWS as u32) as usize;
+                let field = rng.below(FIELDS as u32) as usize;
                 let bytes = &mut fields[field];
                 match rng.below(4) {
                     0 => bytes.push(rng.next_u64() as u8),

@@ -8,6 +8,23 @@ use crate::game::{Duel, is_program, is_spectator, kind_name, kinematics};
 use crate::journal::{Journal, cause_word};
 use crate::player::PlayerKey;
 
+mod duel;
+mod maze;
+
+pub use duel::{BowlStatus, MatchStatus};
+pub use maze::MazeStatus;
+
+use crate::maze::game::MazeGame;
+
+/// The game that a status is of.
+#[derive(Clone, Copy, Debug)]
+pub enum Played<'a> {
+    /// The duel.
+    Duel(&'a Duel),
+    /// The maze.
+    Maze(&'a MazeGame),
+}
+
 /// How packets reach a member, in a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -62,6 +79,10 @@ pub struct Status {
     backup: Option<String>,
     topology: &'static str,
     relay: &'static str,
+    mode: &'static str,
+    r#match: Option<MatchStatus>,
+    bowl: Option<BowlStatus>,
+    maze: Option<MazeStatus>,
     members: Vec<MemberStatus>,
     objects: Vec<ObjectStatus>,
     session_time_ms: f64,
@@ -120,6 +141,10 @@ impl Status {
             backup: None,
             topology: "mesh",
             relay: relay_word(relay_connected),
+            mode: "duel",
+            r#match: None,
+            bowl: None,
+            maze: None,
             members: Vec::new(),
             objects: Vec::new(),
             session_time_ms: 0.0,
@@ -132,7 +157,13 @@ impl Status {
 
     /// The status of a peer in its session.
     #[must_use]
-    pub fn of(now: Time, session: &Session, duel: &Duel, journal: &Journal, outside: &Outside<'_>) -> Self {
+    pub fn of(
+        now: Time,
+        session: &Session,
+        game: Played<'_>,
+        journal: &Journal,
+        outside: &Outside<'_>,
+    ) -> Self {
         let time = session.session_time(now);
         let me = session.me();
         Self {
@@ -148,7 +179,23 @@ impl Status {
                 Topology::Star => "star",
             },
             relay: relay_word(outside.relay_connected),
-            members: members(session, duel, outside),
+            mode: match game {
+                Played::Duel(_) => "duel",
+                Played::Maze(_) => "maze",
+            },
+            r#match: match game {
+                Played::Duel(duel) => Some(MatchStatus::of(duel)),
+                Played::Maze(_) => None,
+            },
+            bowl: match game {
+                Played::Duel(duel) => Some(BowlStatus::of(duel, time)),
+                Played::Maze(_) => None,
+            },
+            maze: match game {
+                Played::Duel(_) => None,
+                Played::Maze(maze) => Some(MazeStatus::of(session, maze)),
+            },
+            members: members(session, game, outside),
             objects: session.objects().map(|object| object_status(object, time)).collect(),
             session_time_ms: millis(time),
             frames: outside.frames,
@@ -166,7 +213,7 @@ impl Status {
     }
 }
 
-fn members(session: &Session, duel: &Duel, outside: &Outside<'_>) -> Vec<MemberStatus> {
+fn members(session: &Session, game: Played<'_>, outside: &Outside<'_>) -> Vec<MemberStatus> {
     let me = session.me();
     let mut members: Vec<_> = session
         .view()
@@ -174,7 +221,10 @@ fn members(session: &Session, duel: &Duel, outside: &Outside<'_>) -> Vec<MemberS
         .map(|member| MemberStatus {
             peer: member.peer.to_string(),
             name: member.record.name.clone(),
-            score: duel.score(PlayerKey::Seat(member.record.seat.0)).unwrap_or(0),
+            score: match game {
+                Played::Duel(duel) => duel.score(PlayerKey::Seat(member.record.seat.0)).unwrap_or(0),
+                Played::Maze(maze) => maze::score(maze, member.record.seat),
+            },
             is_self: member.peer == me,
             is_robot: is_program(member.record.attributes),
             is_spectator: is_spectator(member.record.attributes),
@@ -185,6 +235,7 @@ fn members(session: &Session, duel: &Duel, outside: &Outside<'_>) -> Vec<MemberS
         .collect();
     let host = session.host();
     let path = (outside.path)(host);
+    let Played::Duel(duel) = game else { return members };
     // A robot that the host drives is no peer: it is named by its number and is where the host is.
     members.extend(duel.robots().into_iter().map(|(number, name, score)| MemberStatus {
         peer: format!("robot-{number}"),

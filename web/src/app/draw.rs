@@ -1,6 +1,8 @@
 //! The picture of one frame: scene, labels, HUD, and the noises that go with it.
 
 use samovar_duel::arena::{ObstacleKind, TEA_TABLE};
+use samovar_duel::bowl::{BOWL_HEIGHT, BOWL_RADIUS};
+use samovar_duel::course::{Course, Stage};
 use samovar_duel::game::{CubeView as Cube, DuelEvent, Scene, Standing, TeapotView as Pot, is_spectator};
 use samovar_duel::phase::Phase;
 use samovar_duel::player::{Glaze, PlayerKey, PlayerName};
@@ -13,6 +15,7 @@ use super::App;
 use crate::page::{
     Hud, Label, LinkKind, Pause, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic,
 };
+use crate::play::Game;
 use crate::sound::Effect;
 use crate::view::{CubeView, Frame, Obstacle, ObstacleView, TeapotView, View};
 
@@ -32,6 +35,8 @@ pub struct Meter {
     rates: [u32; 2],
     last: f64,
     leans: SortedMap<ObjectId, Lean>,
+    /// Where the teapots of the maze look.
+    pub(super) headings: [f32; 4],
 }
 
 #[derive(Clone, Copy, Default)]
@@ -81,15 +86,25 @@ impl App {
             return;
         };
         play.count_frame();
-        let scene = play.look(|now, peer, duel| Some(duel.scene(now, peer.session()?)));
-        let Some(scene) = scene else { return };
+        let scene = play.look(|now, peer, game| match game {
+            Game::Duel(duel) => Some(duel.scene(now, peer.session()?)),
+            Game::Maze(_) => None,
+        });
+        let Some(scene) = scene else { return self.draw_maze(time) };
         let tilts = self.meter.lean(time, &scene.teapots);
         draw_scene(view, time, &scene, &tilts);
         self.page.labels(&labels(view, &scene));
-        self.show_hud(time, &scene.standings);
+        let about = self.course_line(&scene);
+        self.show_hud(time, &scene.standings, [about, None]);
     }
 
-    fn show_hud(&mut self, time: f64, standings: &[Standing]) {
+    /// Besides what it shows of any session: how the match stands, and lockstep.
+    pub(super) fn show_hud(
+        &mut self,
+        time: f64,
+        standings: &[Standing],
+        [standing, lockstep]: [Option<String>; 2],
+    ) {
         let Some(play) = &self.play else { return };
         let (hud, trouble) = play.look(|now, peer, _| {
             let relay = if peer.is_relay_connected() { RelayState::Connected } else { RelayState::Lost };
@@ -101,7 +116,8 @@ impl App {
             let spectators = session.view().members().filter(|m| is_spectator(m.record.attributes));
             let spectators: Vec<_> = spectators.map(|m| without_score(m.record)).collect();
             let players = standings.iter().chain(&spectators).map(row).collect();
-            let hud = Hud { players, role: role_of(role), term: session.term().to_string(), relay, traffic };
+            let (role, term) = (role_of(role), session.term().to_string());
+            let hud = Hud { players, role, term, relay, traffic, standing, lockstep };
             let alone = session
                 .view()
                 .members()
@@ -123,11 +139,36 @@ impl App {
         self.page.banner(banner);
     }
 
+    /// How the match stands, in a line; nothing when it is played for nothing.
+    fn course_line(&self, scene: &Scene) -> Option<String> {
+        let Course { stakes, number, stage, winner, .. } = scene.course;
+        let left = scene.course.ends_at().map(|at| at.saturating_sub(scene.time) / 1_000_000);
+        let clock = |seconds: u64| format!("{}:{:02}", seconds / 60, seconds % 60);
+        match stage {
+            Stage::Waiting => Some("The match begins with a second player".to_owned()),
+            Stage::Running => {
+                let to = (stakes.points > 0).then(|| format!("to {}", stakes.points));
+                let parts = [Some(format!("Match {number}")), to, left.map(clock)];
+                (stakes.points > 0 || stakes.seconds > 0)
+                    .then(|| parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+            }
+            Stage::Over => {
+                let standing = scene.standings.iter().find(|standing| Some(standing.player) == winner);
+                let winner = standing.map_or("Nobody", |standing| standing.name.as_str());
+                let next = left.unwrap_or(0);
+                Some(format!("{winner} wins match {number} · next in {next} s"))
+            }
+        }
+    }
+
     /// Sounds and crumbs.
     pub(super) fn on_noise(&mut self, event: &DuelEvent) {
         let colour = |app: &Self, player| {
             let look = app.play.as_ref().map(|play| {
-                play.look(|_, peer, duel| peer.session().map(|session| duel.looks_of(session, player)))
+                play.look(|_, peer, game| match game {
+                    Game::Duel(duel) => peer.session().map(|session| duel.looks_of(session, player)),
+                    Game::Maze(_) => None,
+                })
             });
             look.flatten()
         };
@@ -150,6 +191,20 @@ impl App {
                     view.burst(place, glaze.rgb());
                 }
             }
+            DuelEvent::BowlTaken { by, position: [x, y], .. } => {
+                let Some((by, _)) = colour(self, *by) else { return };
+                self.page.feed(&format!("{by} has the sugar bowl"));
+                self.play_at(Effect::Bowl, 0.7, [*x, *y, 0.5]);
+            }
+            DuelEvent::MatchBegan { number, .. } => self.page.toast(&format!("Match {number} begins")),
+            DuelEvent::MatchEnded { number, winner, .. } => {
+                let winner = winner.and_then(|winner| colour(self, winner));
+                self.page.toast(&match winner {
+                    Some((winner, _)) => format!("{winner} wins match {number}"),
+                    None => format!("Nobody wins match {number}"),
+                });
+                self.sound.play(Effect::HostChanged, 0.5, 0.0);
+            }
             DuelEvent::Respawned { position: [x, y], .. } => {
                 self.play_at(Effect::Respawn, 0.4, [*x, *y, 0.5])
             }
@@ -158,7 +213,7 @@ impl App {
     }
 
     /// Plays a sound where it happens: left or right of the picture, softer when it is outside.
-    fn play_at(&self, effect: Effect, loudness: f32, place: [f32; 3]) {
+    pub(super) fn play_at(&self, effect: Effect, loudness: f32, place: [f32; 3]) {
         let width = self.page.canvas().client_width().max(1) as f32;
         let seen = self.view.as_ref().and_then(|view| view.project(place));
         let (loudness, pan) = seen.map_or((loudness * 0.4, 0.0), |[x, _]| (loudness, x / width * 2.0 - 1.0));
@@ -177,6 +232,7 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
             key: key(pot.id),
             position: [pot.motion.position[0], pot.motion.position[1], 0.0],
             heading: pot.motion.heading,
+            scale: 1.0,
             tilt,
             colour: pot.glaze,
             name,
@@ -186,11 +242,20 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
         })
         .collect();
     let cubes: Vec<_> = scene.cubes.iter().map(|cube| cube_view(cube, time)).collect();
+    let prize = scene.bowl.map(|position| ObstacleView {
+        position,
+        // It hops a little, to be seen.
+        lift: 0.25 * ((time / 1_000.0 * 3.0).sin() as f32).abs(),
+        radius: BOWL_RADIUS,
+        height: BOWL_HEIGHT,
+        kind: Obstacle::SugarBowl,
+    });
     let obstacles: Vec<_> = TEA_TABLE
         .obstacles
         .iter()
         .map(|obstacle| ObstacleView {
             position: obstacle.centre,
+            lift: 0.0,
             radius: obstacle.radius,
             height: obstacle.height,
             kind: match obstacle.kind {
@@ -199,9 +264,11 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
                 ObstacleKind::BiscuitPlate => Obstacle::Biscuits,
             },
         })
+        .chain(prize)
         .collect();
     let me = scene.teapots.iter().position(|pot| pot.is_me);
-    view.draw(&Frame { time_s: time / 1_000.0, teapots: &teapots, cubes: &cubes, me, obstacles: &obstacles });
+    let (teapots, cubes, obstacles) = (&*teapots, &*cubes, &*obstacles);
+    view.draw(&Frame { time_s: time / 1_000.0, teapots, cubes, me, obstacles, ..Frame::default() });
 }
 
 fn cube_view(cube: &Cube, time: f64) -> CubeView {

@@ -6,6 +6,7 @@ use samovar_session::{Cause, Migration};
 use super::{App, REJOIN_WITHIN};
 use crate::address;
 use crate::page::{Problem, RelayState};
+use crate::params::Mode;
 use crate::play::{Ending, News, Wish};
 use crate::seat;
 use crate::sound::Effect;
@@ -23,8 +24,9 @@ impl App {
             News::Seated(ticket) => {
                 let Some(code) = self.play.as_ref().and_then(|play| play.wish().code.clone()) else { return };
                 seat::write(code.as_str(), ticket);
+                self.params.mode = self.play.as_ref().map_or(Mode::Duel, |play| play.wish().mode);
                 address::show_game(&self.window, &self.params, Some(code.as_str()));
-                self.page.show_game(code.as_str(), &address::invite(&self.window, code.as_str()));
+                self.show_game(code.as_str());
                 self.controls.set_active(true);
                 if let Some(unseen) = self.unseen.take() {
                     self.page.toast(&welcome_back(unseen));
@@ -43,6 +45,7 @@ impl App {
                     .toast(&format!("The relay stops within {seconds} s. Direct links go on without it."));
             }
             News::Duel(event) => self.on_duel_event(&event),
+            News::Maze(news) => self.on_maze_news(&news),
             News::Over(ending) => self.on_over(ending),
         }
     }
@@ -87,6 +90,7 @@ impl App {
                 let robots = self.params.robots.unwrap_or(0);
                 self.begin(Wish { create: true, ticket: None, robots, ..wish });
             }
+            Ending::OtherGame => self.begin(Wish { mode: wish.mode.other(), is_last_guess: true, ..wish }),
             Ending::Problem(problem) => self.page.problem(problem),
         }
     }

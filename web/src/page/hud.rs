@@ -28,6 +28,10 @@ pub struct Hud {
     pub relay: RelayState,
     /// Bytes a second, both ways.
     pub traffic: Traffic,
+    /// How the match stands, in a game that has matches.
+    pub standing: Option<String>,
+    /// Frame, delay and agreement, in a game in lockstep.
+    pub lockstep: Option<String>,
 }
 
 /// One player.
@@ -153,6 +157,8 @@ pub struct HudView {
     links: Text,
     relay: Text,
     traffic: Text,
+    standing: Text,
+    lockstep: Text,
     shown: RefCell<Option<Hud>>,
 }
 
@@ -177,6 +183,8 @@ impl HudView {
             links: text("session-links")?,
             relay: text("session-relay")?,
             traffic: text("session-traffic")?,
+            standing: text("match")?,
+            lockstep: text("session-lockstep")?,
             shown: RefCell::new(None),
         })
     }
@@ -238,6 +246,8 @@ impl HudView {
         self.ping.set(ping.as_deref().unwrap_or("–"));
         self.links.set(&links(&hud.players));
         self.relay.set(hud.relay.word());
+        self.standing.set_or_hide(hud.standing.as_deref());
+        self.lockstep.set(hud.lockstep.as_deref().unwrap_or_default());
         let Traffic { bytes_in, bytes_out } = hud.traffic;
         self.traffic.set(&format!("in {}, out {} kB/s", kilobytes(bytes_in), kilobytes(bytes_out)));
     }
@@ -386,6 +396,8 @@ mod tests {
             term: "1".to_owned(),
             relay: RelayState::Connected,
             traffic: Traffic::default(),
+            standing: None,
+            lockstep: None,
         }
     }
 

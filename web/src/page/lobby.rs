@@ -11,6 +11,7 @@ use super::name::{clean_name, default_name};
 use super::palette::{self, PALETTE};
 use super::store::{self, Key};
 use super::{GameRow, RelayState};
+use crate::params::Mode;
 
 /// The lobby's elements and what they show.
 pub struct Lobby {
@@ -104,6 +105,13 @@ impl Lobby {
         let value =
             checked.and_then(|input| input.dyn_into::<HtmlInputElement>().ok()).map(|input| input.value());
         value.and_then(|value| value.parse().ok()).unwrap_or(1)
+    }
+
+    /// The game wished for at a new table.
+    pub fn mode(&self) -> Mode {
+        let checked = self.document.query_selector("input[name=mode]:checked").ok().flatten();
+        let input = checked.and_then(|input| input.dyn_into::<HtmlInputElement>().ok());
+        input.and_then(|input| Mode::parse(&input.value())).unwrap_or_default()
     }
 
     /// The code that was typed, or `None` after saying what is wrong with it.

@@ -42,7 +42,7 @@ fn on_click(parts: &Parts, event: &Event) {
                 parts.wish(PageEvent::Join { code });
             }
         }
-        "create" => parts.wish(PageEvent::Create { code: code(), robots: parts.lobby.robots() }),
+        "create" => parts.create(code()),
         "refresh" => parts.wish(PageEvent::Refresh),
         "leave" => parts.wish(PageEvent::Leave),
         "back" => parts.wish(PageEvent::BackToLobby),
@@ -58,7 +58,7 @@ fn on_submit(parts: &Parts, event: &Event) {
     let Some(form) = target(event) else { return };
     match form.id().as_str() {
         "you" => parts.wish(PageEvent::NameChanged(parts.lobby.on_name_typed())),
-        "new-game" => parts.wish(PageEvent::Create { code: None, robots: parts.lobby.robots() }),
+        "new-game" => parts.create(None),
         "join-form" => {
             if let Some(code) = parts.lobby.typed_code() {
                 parts.wish(PageEvent::Join { code });
@@ -76,6 +76,8 @@ fn on_change(parts: &Parts, event: &Event) {
     };
     if input.id() == "name" {
         parts.wish(PageEvent::NameChanged(parts.lobby.on_name_typed()));
+    } else if input.name() == "mode" {
+        parts.show_mode(parts.lobby.mode());
     } else if input.name() == "colour"
         && let Some(index) = parts.lobby.on_colour_picked(&input.value())
     {

@@ -3,16 +3,16 @@
 use super::frame::{CubeView, Frame, Obstacle, ObstacleView, TeapotView};
 
 const OBSTACLES: [ObstacleView; 6] = [
-    ObstacleView { position: [0.0, 0.0], radius: 1.6, height: 1.8, kind: Obstacle::SugarBowl },
+    ObstacleView { position: [0.0, 0.0], lift: 0.0, radius: 1.6, height: 1.8, kind: Obstacle::SugarBowl },
     cup(1.0, 1.0),
     cup(-1.0, 1.0),
     cup(-1.0, -1.0),
     cup(1.0, -1.0),
-    ObstacleView { position: [0.0, -11.5], radius: 1.8, height: 0.3, kind: Obstacle::Biscuits },
+    ObstacleView { position: [0.0, -11.5], lift: 0.0, radius: 1.8, height: 0.3, kind: Obstacle::Biscuits },
 ];
 
 const fn cup(x: f32, y: f32) -> ObstacleView {
-    ObstacleView { position: [x * 5.66, y * 5.66], radius: 1.1, height: 1.1, kind: Obstacle::Cup }
+    ObstacleView { position: [x * 5.66, y * 5.66], lift: 0.0, radius: 1.1, height: 1.1, kind: Obstacle::Cup }
 }
 
 /// Place, phase of the dance, and colour of each pot.
@@ -34,6 +34,7 @@ pub fn with_still_life<R>(time_s: f64, show: impl FnOnce(&Frame<'_>) -> R) -> R 
         .map(|(index, &([x, y], phase, colour))| TeapotView {
             key: index as u64 * 31,
             position: [x, y, 0.0],
+            scale: 1.0,
             heading: phase + 0.35 * (time * 0.4 + phase).sin(),
             tilt: [0.03 * (time * 1.3 + phase).sin(), 0.02 * (time * 0.9).cos()],
             colour,
@@ -52,5 +53,5 @@ pub fn with_still_life<R>(time_s: f64, show: impl FnOnce(&Frame<'_>) -> R) -> R 
             spin: [0.0, 0.0, turn * 1.3],
         }
     });
-    show(&Frame { time_s, teapots: &pots, cubes: &cubes, me: None, obstacles: &OBSTACLES })
+    show(&Frame { time_s, teapots: &pots, cubes: &cubes, obstacles: &OBSTACLES, ..Frame::default() })
 }

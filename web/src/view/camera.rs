@@ -13,6 +13,8 @@ pub enum Subject {
     Teapot(Vec3, f32),
     /// The whole table, at this time in seconds.
     Table(f64),
+    /// A board on the table, from above; in a narrow picture, the part of it around this x.
+    Board(f32),
 }
 
 /// Where the camera is and what it sees.
@@ -24,6 +26,15 @@ pub struct Rig {
     pub view_projection: Mat4,
     pose: Option<Pose>,
 }
+
+/// Half of a board's width with what shall be seen beside it, in spoons.
+const BOARD_REACH: f32 = 15.0;
+/// From how far a board is looked at, in spoons: beside the scores there is room for it.
+const BOARD_AWAY: f32 = 28.0;
+/// How far below the middle of the picture its middle is, in spoons, for what is at the top of the page.
+const BOARD_DOWN: f32 = 0.8;
+/// How much of that is along the table: the sine of the angle to the vertical.
+const BOARD_SLANT: f32 = 0.36;
 
 #[derive(Clone, Copy, Debug)]
 struct Pose {
@@ -104,6 +115,21 @@ impl Pose {
                 lead: 0.0,
                 lift: 0.0,
             },
+            Subject::Board(x) => Self::above(x, aspect),
+        }
+    }
+
+    /// As high as one can see a teapot from: in a wide picture that is enough for the whole board.
+    fn above(x: f32, aspect: f32) -> Self {
+        let across = (field_of_view(aspect) / 2.0).tan() * aspect;
+        let hidden = (BOARD_REACH - across * BOARD_AWAY).max(0.0);
+        Self {
+            focus: vec3(x.clamp(-hidden, hidden), BOARD_DOWN, 0.0),
+            yaw: PI / 2.0,
+            distance: BOARD_AWAY * BOARD_SLANT,
+            height: BOARD_AWAY * (1.0 - BOARD_SLANT * BOARD_SLANT).sqrt(),
+            lead: 0.0,
+            lift: 0.0,
         }
     }
 
@@ -165,6 +191,22 @@ mod tests {
         for angle in 0..12 {
             let angle = angle as f32 / 12.0 * TAU;
             assert!(rig.project(vec3(12.0 * angle.cos(), 12.0 * angle.sin(), 0.0)).is_some());
+        }
+    }
+
+    #[test]
+    fn board_is_in_the_picture_or_the_part_of_it_around_ones_own_teapot() {
+        for aspect in [1.4, 1.78, 2.2] {
+            let mut rig = Rig::default();
+            rig.follow(Subject::Board(11.0), aspect, 0.0);
+            for (x, y) in [(-12.5, -7.5), (12.5, -7.5), (-12.5, 7.5), (12.5, 7.5)] {
+                assert!(rig.project(vec3(x, y, 0.0)).is_some(), "{x} {y} at {aspect}");
+            }
+        }
+        let mut rig = Rig::default();
+        rig.follow(Subject::Board(11.0), 0.46, 0.0);
+        for y in [-7.0, 7.0] {
+            assert!(rig.project(vec3(11.0, y, 0.0)).is_some());
         }
     }
 

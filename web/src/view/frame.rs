@@ -3,7 +3,7 @@
 //! Lengths are spoons, z is up, the table's surface is z = 0 with its middle at the origin; angles are radians.
 
 /// One picture's worth of the world.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Frame<'a> {
     /// Time in seconds from any fixed origin; must not run backwards. Drives steam, crumbs and the camera.
     pub time_s: f64,
@@ -15,6 +15,12 @@ pub struct Frame<'a> {
     pub me: Option<usize>,
     /// What stands on the table.
     pub obstacles: &'a [ObstacleView],
+    /// Walls and stands, of sugar.
+    pub blocks: &'a [BlockView],
+    /// The middles of clouds of steam.
+    pub clouds: &'a [[f32; 3]],
+    /// The whole table is looked at from above, like a board.
+    pub from_above: bool,
 }
 
 /// One player's teapot.
@@ -26,6 +32,8 @@ pub struct TeapotView<'a> {
     pub position: [f32; 3],
     /// Where the spout points, counter-clockwise from +x.
     pub heading: f32,
+    /// How large it is; 1 for a body of radius 1.
+    pub scale: f32,
     /// How far it leans forward (spout down) and to its left.
     pub tilt: [f32; 2],
     /// Colour of the glaze, sRGB.
@@ -56,11 +64,24 @@ pub struct CubeView {
     pub spin: [f32; 3],
 }
 
+/// A block of sugar with upright sides.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockView {
+    /// Its middle.
+    pub position: [f32; 3],
+    /// Its edges along x, y and z.
+    pub size: [f32; 3],
+    /// Its colour, sRGB.
+    pub colour: [u8; 3],
+}
+
 /// Something to hide behind.
 #[derive(Clone, Copy, Debug)]
 pub struct ObstacleView {
     /// Its middle on the table.
     pub position: [f32; 2],
+    /// How far above the table it is.
+    pub lift: f32,
     /// Radius in spoons.
     pub radius: f32,
     /// Height in spoons.

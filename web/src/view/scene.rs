@@ -5,7 +5,7 @@
 use three_d::{Mat4, Vec3, radians, vec3};
 
 use super::batch::Instance;
-use super::frame::{Frame, Obstacle, ObstacleView, TeapotView};
+use super::frame::{BlockView, Frame, Obstacle, ObstacleView, TeapotView};
 use super::particles::{Kind, Pool};
 use super::props::{CUBE_EDGE, TABLE_RADIUS, TEA_LEVEL};
 use super::teapot::SPOUT_TIP;
@@ -13,6 +13,8 @@ use super::teapot::SPOUT_TIP;
 /// Towards the key light; not unit length.
 pub const KEY: Vec3 = Vec3::new(-0.46, -0.34, 0.82);
 const WHITE: [f32; 4] = [1.0; 4];
+/// Puffs that a cloud is made of.
+const CLOUD_PUFFS: usize = 7;
 
 /// What to draw.
 #[derive(Debug, Default)]
@@ -53,8 +55,34 @@ impl Lists {
             lists.cubes.push(Instance { transform: Mat4::from_translation(at) * turn, tint, glow: 0.0 });
             lists.contact(at, CUBE_EDGE * 0.95, dark);
         }
+        for block in frame.blocks {
+            lists.block(block);
+        }
+        for &cloud in frame.clouds {
+            lists.cloud(Vec3::from(cloud), frame.time_s, axes);
+        }
         lists.particles(pool, axes);
         lists
+    }
+
+    fn block(&mut self, block: &BlockView) {
+        let [x, y, z] = block.size.map(|edge| edge / CUBE_EDGE);
+        let transform =
+            Mat4::from_translation(Vec3::from(block.position)) * Mat4::from_nonuniform_scale(x, y, z);
+        let [r, g, b] = block.colour.map(linear);
+        self.cubes.push(Instance { transform, tint: [r, g, b, 1.0], glow: 0.0 });
+    }
+
+    /// Puffs that roll around each other.
+    fn cloud(&mut self, at: Vec3, time_s: f64, axes: [Vec3; 3]) {
+        for puff in 0..CLOUD_PUFFS {
+            let turn = (time_s * 1.3 % std::f64::consts::TAU) as f32 + puff as f32 * 2.4;
+            let out = 0.09 * (puff % 4) as f32;
+            let place = at + vec3(out * turn.cos(), out * turn.sin(), 0.08 * puff as f32);
+            let size = 0.62 - 0.03 * puff as f32;
+            let tint = [0.96, 0.95, 0.94, 0.55];
+            self.puffs.push(Instance { transform: facing(axes, size, place), tint, glow: 0.0 });
+        }
     }
 
     fn teapot(&mut self, teapot: &TeapotView<'_>, dark: f32) {
@@ -67,21 +95,21 @@ impl Lists {
         } else {
             self.teapots.push(instance);
         }
-        self.contact(Vec3::from(teapot.position), 1.35, dark * opacity);
+        self.contact(Vec3::from(teapot.position), 1.35 * teapot.scale, dark * opacity);
     }
 
     fn obstacle(&mut self, obstacle: &ObstacleView, dark: f32) {
         let [x, y] = obstacle.position;
         let turn = radians(x * 1.7 + y * 2.3);
         let size = Mat4::from_nonuniform_scale(obstacle.radius, obstacle.radius, obstacle.height);
-        let transform = Mat4::from_translation(vec3(x, y, 0.0)) * Mat4::from_angle_z(turn) * size;
+        let transform = Mat4::from_translation(vec3(x, y, obstacle.lift)) * Mat4::from_angle_z(turn) * size;
         let instance = Instance { transform, tint: WHITE, glow: 0.0 };
         match obstacle.kind {
             Obstacle::Cup => self.cups.push(instance),
             Obstacle::SugarBowl => self.bowls.push(instance),
             Obstacle::Biscuits => self.biscuits.push(instance),
         }
-        self.contact(vec3(x, y, 0.0), obstacle.radius * 1.35, dark);
+        self.contact(vec3(x, y, obstacle.lift), obstacle.radius * 1.35, dark);
     }
 
     /// Darkens the table below a thing; less and wider the higher it is.
@@ -98,19 +126,14 @@ impl Lists {
         self.contacts.push(Instance { transform, tint: [0.10, 0.055, 0.04, opacity], glow: 0.0 });
     }
 
-    fn particles(&mut self, pool: &Pool, [right, up, towards]: [Vec3; 3]) {
+    fn particles(&mut self, pool: &Pool, axes: [Vec3; 3]) {
         for particle in pool.iter() {
             let (spent, at) = (particle.spent(), particle.position);
             let [r, g, b, opacity] = particle.colour;
             match particle.kind {
                 Kind::Steam => {
                     let size = particle.size * (1.0 + 2.2 * spent);
-                    let transform = Mat4::from_cols(
-                        (right * size).extend(0.0),
-                        (up * size).extend(0.0),
-                        (towards * size).extend(0.0),
-                        at.extend(1.0),
-                    );
+                    let transform = facing(axes, size, at);
                     let fade = (1.0 - spent) * (spent * 8.0).min(1.0);
                     self.puffs.push(Instance { transform, tint: [r, g, b, opacity * fade], glow: 0.0 });
                 }
@@ -144,6 +167,12 @@ pub fn exhale(frame: &Frame<'_>, before: f64, rate: f64, pool: &mut Pool) {
     }
 }
 
+/// A card that faces the camera.
+fn facing([right, up, towards]: [Vec3; 3], size: f32, at: Vec3) -> Mat4 {
+    let edge = |axis: Vec3| (axis * size).extend(0.0);
+    Mat4::from_cols(edge(right), edge(up), edge(towards), at.extend(1.0))
+}
+
 /// Place, heading and lean of a teapot.
 fn stance(teapot: &TeapotView<'_>) -> Mat4 {
     let [forward, left] = teapot.tilt;
@@ -151,6 +180,7 @@ fn stance(teapot: &TeapotView<'_>) -> Mat4 {
         * Mat4::from_angle_z(radians(teapot.heading))
         * Mat4::from_angle_y(radians(forward))
         * Mat4::from_angle_x(radians(-left))
+        * Mat4::from_scale(teapot.scale)
 }
 
 /// One channel of sRGB as linear light.
@@ -166,6 +196,7 @@ mod tests {
         key: 1,
         position: [2.0, 3.0, 0.0],
         heading: std::f32::consts::FRAC_PI_2,
+        scale: 1.0,
         tilt: [0.0; 2],
         colour: [255, 0, 0],
         name: "",
@@ -175,7 +206,7 @@ mod tests {
     };
 
     fn frame<'a>(teapots: &'a [TeapotView<'a>]) -> Frame<'a> {
-        Frame { time_s: 1.0, teapots, cubes: &[], me: None, obstacles: &[] }
+        Frame { time_s: 1.0, teapots, ..Frame::default() }
     }
 
     const AXES: [Vec3; 3] = [Vec3::new(1.0, 0.0, 0.0), Vec3::new(0.0, 1.0, 0.0), Vec3::new(0.0, 0.0, 1.0)];

@@ -4,16 +4,7 @@ use samovar_session::{Object, Session};
 use samovar_wire::{ObjectId, Stamp, Time};
 
 use super::kinds::{SCOREBOARD, SCOREBOARD_TRAITS};
-use crate::player::PlayerKey;
-use crate::scores::{ROWS, Scoreboard};
-
-/// A hit that is new on the scoreboard.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Scored {
-    pub(super) by: PlayerKey,
-    pub(super) struck: PlayerKey,
-    pub(super) at: u64,
-}
+use crate::scores::{FIELDS, Scoreboard};
 
 /// The scoreboard as this peer knows it: at the host the truth, elsewhere the last state that could be read. It
 /// outlives the object, so that a new host that finds none goes on with what it knows.
@@ -34,24 +25,28 @@ impl Board {
         self.is_writer
     }
 
-    /// Reads the host's scoreboard if it changed; returns what is new on it.
-    pub(super) fn read(&mut self, session: &Session) -> Vec<Scored> {
+    /// Whether this peer has seen a scoreboard, or made one.
+    pub(super) fn is_known(&self) -> bool {
+        self.source.is_some()
+    }
+
+    /// Reads the host's scoreboard if it changed.
+    pub(super) fn read(&mut self, session: &Session) {
         let source = self.source.and_then(|(id, ..)| session.object(id));
         let is_mine = session.is_host() && source.is_some_and(|object| object.owner() == session.me());
         if is_mine && self.is_writer {
-            return Vec::new();
+            return;
         }
         self.is_writer = false;
         let boards =
             || session.objects().filter(|object| is_board(object) && object.owner() == session.host());
         if boards().count() == 1 && boards().all(|object| self.source == Some(state(object))) {
-            return Vec::new();
+            return;
         }
-        // After a change of host there can be two for a moment. The one with more points has seen more.
-        let Some((rows, source)) = best(boards()) else { return Vec::new() };
-        let is_first = self.source.replace(source).is_none();
-        let old = std::mem::replace(&mut self.rows, rows);
-        if is_first { Vec::new() } else { news(&old, &self.rows) }
+        // After a change of host there can be two for a moment. The one with more progress has seen more.
+        let Some((rows, source)) = best(boards()) else { return };
+        self.source = Some(source);
+        self.rows = rows;
     }
 
     /// Makes this host the writer of the one scoreboard, or says what is in its way.
@@ -104,7 +99,7 @@ impl Board {
     }
 
     /// Leaves one scoreboard of this host. There is a second when a predecessor's turned up late, reported by a
-    /// member that alone had seen it; the one with more points goes on.
+    /// member that alone had seen it; the one that has seen more goes on.
     fn settle_doubles(&mut self, session: &mut Session) {
         let me = session.me();
         let own =
@@ -113,7 +108,7 @@ impl Board {
             return;
         }
         if let Some((rows, source)) = best(own().filter(|object| is_board(object)))
-            && points(&rows) > points(&self.rows)
+            && rows.progress() > self.rows.progress()
         {
             self.rows = rows;
             self.source = Some(source);
@@ -137,7 +132,7 @@ pub(super) enum TakeOver {
 }
 
 fn is_board(object: &Object) -> bool {
-    object.traits().kind == SCOREBOARD && object.field_count() == ROWS
+    object.traits().kind == SCOREBOARD && object.field_count() == FIELDS
 }
 
 fn state(object: &Object) -> (ObjectId, Stamp, u64) {
@@ -149,22 +144,8 @@ fn rows(object: &Object) -> Option<Scoreboard> {
     Scoreboard::from_fields(&fields).ok()
 }
 
-fn points(rows: &Scoreboard) -> u32 {
-    rows.rows().map(|row| u32::from(row.score) + u32::from(row.lost)).sum()
-}
-
-/// The readable scoreboard with the most points, of equals the one with the lowest id.
+/// The readable scoreboard that has seen the most, of equals the one with the lowest id.
 fn best<'a>(boards: impl Iterator<Item = &'a Object>) -> Option<(Scoreboard, (ObjectId, Stamp, u64))> {
     let readable = boards.filter_map(|object| Some((rows(object)?, state(object))));
-    readable.max_by_key(|(rows, (id, ..))| (points(rows), std::cmp::Reverse(*id)))
-}
-
-/// The hits on `new` that `old` does not have. A row that is new altogether brings its past with it.
-fn news(old: &Scoreboard, new: &Scoreboard) -> Vec<Scored> {
-    let fresh = new.rows().filter_map(|row| {
-        let (strike, before) = (row.struck?, old.row(row.player)?);
-        let is_new = before.struck.is_none_or(|known| known.at < strike.at);
-        is_new.then_some(Scored { by: strike.shot.shooter, struck: row.player, at: strike.at })
-    });
-    fresh.collect()
+    readable.max_by_key(|(rows, (id, ..))| (rows.progress(), std::cmp::Reverse(*id)))
 }

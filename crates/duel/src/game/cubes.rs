@@ -14,7 +14,7 @@ use super::event::{DuelEvent, Feed};
 use super::kinds::CUBE;
 use super::teapots::{Seen, speaks_for};
 use crate::arena::TEA_TABLE;
-use crate::cube::{CLOCK_TOLERANCE, COOLDOWN, LIFETIME, Launch, SPOUT_REACH};
+use crate::cube::{CLOCK_TOLERANCE, COOLDOWN, COOLDOWN_TOLERANCE, LIFETIME, Launch, SPOUT_REACH};
 use crate::hits::{Impact, Struck, Sweep, Target};
 use crate::phase::OUT_FOR;
 use crate::plane::{distance, seconds};
@@ -27,9 +27,6 @@ use crate::teapot::TOP_SPEED;
 /// steps once a second, and heard of the cube late, has swept it by then; one that died is missed, and suspends the
 /// session when nobody succeeds it.
 const KEPT_FOR: u64 = 2_000_000;
-
-/// How much earlier than the trigger's lock allows a shot may be, in microseconds.
-const COOLDOWN_TOLERANCE: u64 = 30_000;
 
 /// How far from the shooter's teapot, as it is shown here, a cube may begin, besides what the teapot can have driven.
 const LAUNCH_TOLERANCE: f32 = 3.0;
@@ -95,7 +92,7 @@ pub(super) struct Scenery<'a> {
 impl Cubes {
     /// Follows the session's objects. A cube that is not plausible yet is looked at again: news of its shooter may
     /// arrive after it.
-    pub(super) fn refresh(&mut self, session: &Session, scenery: Scenery<'_>, feed: &mut Feed) {
+    pub(super) fn refresh(&mut self, session: &Session, scenery: Scenery<'_>) {
         let time = scenery.time;
         self.shots.retain(|&(_, at)| at.saturating_add(LIFETIME + CLOCK_TOLERANCE) >= time);
         self.tracks.retain(|&id, _| session.object(id).is_some());
@@ -119,14 +116,12 @@ impl Cubes {
             if is_accepted {
                 let launch = &track.launch;
                 self.shots.push((launch.shooter, launch.launched_at));
-                announce(launch, time, feed);
             }
         }
     }
 
     /// This peer fired.
-    pub(super) fn add_own(&mut self, id: ObjectId, launch: Launch, time: u64, feed: &mut Feed) {
-        announce(&launch, time, feed);
+    pub(super) fn add_own(&mut self, id: ObjectId, launch: Launch, time: u64) {
         self.shots.push((launch.shooter, launch.launched_at));
         self.tracks.insert(id, Track { is_accepted: true, ..Track::new(launch, time) });
     }
@@ -192,12 +187,6 @@ impl Cubes {
     pub(super) fn flying(&self) -> impl Iterator<Item = Flying<'_>> {
         let flying = self.tracks.iter().filter(|(_, track)| track.is_accepted && track.impact.is_none());
         flying.map(|(&id, track)| Flying { id, launch: &track.launch })
-    }
-}
-
-fn announce(launch: &Launch, time: u64, feed: &mut Feed) {
-    if launch.launched_at.saturating_add(NEWS_FOR) >= time {
-        feed.push(DuelEvent::Fired { by: launch.shooter, position: launch.position_at(time) });
     }
 }
 

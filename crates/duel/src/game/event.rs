@@ -51,6 +51,33 @@ pub enum DuelEvent {
         /// Where the struck teapot is shown.
         position: Vec2,
     },
+    /// Somebody has the sugar bowl.
+    BowlTaken {
+        /// Who.
+        by: PlayerKey,
+        /// Which bowl; each later one has a higher number.
+        bowl: u32,
+        /// The session time of the touch, in microseconds.
+        at: u64,
+        /// Where the teapot is shown.
+        position: Vec2,
+    },
+    /// A match begins; scores have begun anew.
+    MatchBegan {
+        /// Which.
+        number: u32,
+        /// Its first moment, in microseconds of session time; the same for all.
+        at: u64,
+    },
+    /// A match is over.
+    MatchEnded {
+        /// Which.
+        number: u32,
+        /// Its last moment, in microseconds of session time; the same for all.
+        at: u64,
+        /// Who won; nobody when nobody has a point.
+        winner: Option<PlayerKey>,
+    },
     /// A teapot is back on the table after a hit.
     Respawned {
         /// Whose.

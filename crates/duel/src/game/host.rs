@@ -18,8 +18,10 @@ use crate::motion::Motion;
 use crate::phase::Phase;
 use crate::player::{Glaze, PlayerKey, PlayerName};
 use crate::robot::{Rival, Robot, Sight, robot_name};
+use crate::scores::Strike;
 use crate::state::{Identity, PHASE};
 use crate::teapot::{BODY_RADIUS, Controls};
+use crate::word::Word;
 
 /// The most robots of a duel.
 pub const ROBOTS_MAX: u8 = 8;
@@ -32,6 +34,9 @@ const ROBOT_STRETCH: u64 = 25_000;
 
 /// The longest time that robots make up for, in microseconds: a hidden page steps once a second.
 const ROBOT_ADVANCE_MAX: u64 = 1_200_000;
+
+/// How long the host waits to hear of a shot before it tells of its hit, in microseconds.
+const SHOT_AWAITED: u64 = 5_000_000;
 
 /// What this peer remembers while it hosts.
 #[derive(Debug)]
@@ -104,6 +109,9 @@ impl Duel {
             let Identity { driver, glaze, name } = robot_identity(number);
             // A robot without a row does not play.
             let _ = self.board.rows.join(driver, name, glaze);
+        }
+        if is_founder {
+            self.board.rows.course.stakes = self.config.stakes;
         }
         self.board.create(tick.now, session);
     }
@@ -239,6 +247,9 @@ impl Duel {
             let launches = self.drive_robot(tick, driver);
             driver.pilot.publish(tick.now, session, self.phase(driver.pilot.player, tick.time));
             self.show(&driver.pilot, tick.time);
+            if !driver.pilot.is_out {
+                self.touch_bowl(tick, session, driver.pilot.player, driver.pilot.motion().position);
+            }
             for launch in launches {
                 self.fire(tick, session, launch);
             }
@@ -258,7 +269,8 @@ impl Duel {
             let time = tick.time.saturating_sub(left);
             let phase = self.phase(player, time);
             let controls = if phase.is_on_table() && !pilot.is_out {
-                mind.drive(&Sight { now: time, own: pilot.motion(), rivals: &rivals, arena: &TEA_TABLE })
+                let (own, treat) = (pilot.motion(), self.bowl(time));
+                mind.drive(&Sight { now: time, own, rivals: &rivals, treat, arena: &TEA_TABLE })
             } else {
                 Controls::default()
             };
@@ -281,15 +293,39 @@ impl Duel {
             .collect()
     }
 
-    /// Decides the hits that the sweeps have found, and publishes the scores.
-    pub(super) fn decide_hits(&mut self, tick: Tick, session: &mut Session) {
+    /// Decides the hits that the sweeps have found, bowls and matches, and publishes the scores.
+    pub(super) fn decide(&mut self, tick: Tick, session: &mut Session) {
         let Some(reign) = self.reign.as_ref().filter(|_| self.board.is_written_here()) else { return };
         for (launch, struck, at) in self.cubes.take_strikes(reign.hits_from) {
-            if self.board.rows.record_hit(launch.shot(), struck, at) {
-                self.announce_hit(launch.shooter, struck, at);
+            self.board.rows.record_hit(launch.shot(), struck, at);
+        }
+        self.keep_bowl(tick);
+        self.keep_match(tick, session);
+        self.board.write(tick.now, session);
+    }
+
+    /// Tells of hits on the scoreboard that nobody was told of, a predecessor's as well: whoever survives it has heard
+    /// what this peer has. A hit is told behind its shot, so that nobody hears of it first.
+    pub(super) fn announce_hits(&mut self, tick: Tick, session: &Session) {
+        if self.reign.is_none() || !self.board.is_written_here() {
+            return;
+        }
+        let since = self.talk.since.unwrap_or(tick.time);
+        let strikes = self.board.rows.rows().filter_map(|row| Some((row.player, row.struck?)));
+        let strikes: Vec<_> = strikes.filter(|(_, strike)| strike.at >= since).collect();
+        for (struck, Strike { shot, at }) in strikes {
+            let shooter_is_here = match shot.shooter {
+                PlayerKey::Robot(_) => false,
+                PlayerKey::Seat(seat) => session.view().members().any(|member| member.record.seat.0 == seat),
+            };
+            // Who is gone has said what all will ever hear of it.
+            let may_follow = shooter_is_here && tick.time < at.saturating_add(SHOT_AWAITED);
+            let waits = may_follow && !self.talk.knows_shot(shot);
+            if !waits && !self.talk.knows_hit(shot) && self.talk.hear_struck(shot, tick.time) {
+                self.talk.say(&Word::Struck { shot, struck, at });
+                self.announce_hit(shot.shooter, struck, at);
             }
         }
-        self.board.write(tick.now, session);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The kinds of objects of a duel, what members must agree on, and how the objects look to a script.
 
-use samovar_session::{Object, Schemas};
+use samovar_session::{Object, Orders, Rules, Schemas, TimeOrderConfig};
 use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Kind, PeerId, Time, digest};
@@ -22,7 +22,7 @@ pub const CUBE: Kind = Kind(2);
 pub const SCOREBOARD: Kind = Kind(3);
 
 /// Counts the versions of the rules and of the fields. Peers of different versions refuse each other.
-const RULES_VERSION: u16 = 3;
+const RULES_VERSION: u16 = 4;
 
 /// The bit of a member's attributes that says that a program plays.
 const IS_PROGRAM: u32 = 1 << 8;
@@ -38,11 +38,24 @@ pub fn schemas() -> Schemas {
     Schemas::new().with(TeapotState::schema(TEAPOT))
 }
 
-/// The agreed parameters of a session in which a duel is played: a hash of the game's name, its rules' version and
-/// its schemas.
+/// How a session in which a duel is played is kept alive, and the orders of its messages: the feed is causal, the bowl
+/// goes by time stamp, matches are total.
+pub fn rules() -> Rules {
+    let orders =
+        Orders { causal: true, total: true, timestamp: Some(TimeOrderConfig::DEFAULT), lockstep: None };
+    Rules { orders, ..Rules::default() }
+}
+
+/// The agreed parameters of a session in which a duel is played: a hash of the game's name, its rules' version, its
+/// schemas, and its [`rules`], but for the topology, which peers tell each other by themselves.
 pub fn params() -> u64 {
     let schemas = schemas().hash().to_le_bytes();
-    let [a, b, c, d, e, f, g, h, ..] = digest(&[b"duel", &RULES_VERSION.to_le_bytes(), &schemas]);
+    let Rules { migrates, backups, forks, orders, topology: _ } = rules();
+    let TimeOrderConfig { lookahead, patience } = orders.timestamp.unwrap_or_default();
+    let flags = [migrates, forks, orders.causal, orders.total, orders.timestamp.is_some()].map(u8::from);
+    let times = [lookahead, patience].map(|time| time.as_micros().to_le_bytes()).concat();
+    let hash = digest(&[b"duel", &RULES_VERSION.to_le_bytes(), &schemas, &flags, &[backups], &times]);
+    let [a, b, c, d, e, f, g, h, ..] = hash;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 

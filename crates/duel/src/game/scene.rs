@@ -5,9 +5,10 @@ use samovar_wire::{ObjectId, Time};
 
 use super::kinds::is_program;
 use super::{Duel, host};
+use crate::course::Course;
 use crate::motion::Motion;
 use crate::phase::Phase;
-use crate::plane::{Vec3, seconds_between};
+use crate::plane::{Vec2, Vec3, seconds_between};
 use crate::player::{Glaze, PlayerKey, PlayerName};
 use crate::teapot::BODY_RADIUS;
 
@@ -23,6 +24,10 @@ pub struct Scene {
     pub teapots: Vec<TeapotView>,
     /// The cubes in flight.
     pub cubes: Vec<CubeView>,
+    /// Where the sugar bowl stands, while there is one.
+    pub bowl: Option<Vec2>,
+    /// The match that is played.
+    pub course: Course,
     /// The scores, the best first.
     pub standings: Vec<Standing>,
 }
@@ -114,7 +119,14 @@ impl Duel {
             position: cube.launch.position_at(time),
             velocity: cube.launch.velocity_at(time),
         });
-        Scene { time, teapots: teapots.collect(), cubes: cubes.collect(), standings: self.standings(session) }
+        Scene {
+            time,
+            teapots: teapots.collect(),
+            cubes: cubes.collect(),
+            bowl: self.bowl(time),
+            course: self.course(),
+            standings: self.standings(session),
+        }
     }
 
     /// The scores, the best first.

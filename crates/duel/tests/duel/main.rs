@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "what is missing here fails the test that needs it")]
 
+mod bowls;
 mod hostile;
 mod hosts;
+mod matches;
+mod orders;
 mod play;
 mod referee;
 mod seats;

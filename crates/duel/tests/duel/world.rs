@@ -3,16 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use samovar_duel::arena::TEA_TABLE;
+use samovar_duel::course::Stakes;
 use samovar_duel::cube::Shot;
-use samovar_duel::game::{Duel, DuelConfig, DuelEvent, TEAPOT, TeapotView, attributes, params, schemas};
+use samovar_duel::game::{
+    Duel, DuelConfig, DuelEvent, TEAPOT, TeapotView, attributes, params, rules, schemas,
+};
 use samovar_duel::plane::{distance, heading_of, sub, wrap_angle};
 use samovar_duel::player::{Glaze, PlayerKey};
 use samovar_duel::robot::Robot;
 use samovar_duel::scores::Scoreboard;
 use samovar_duel::state::{IDENTITY, Identity};
 use samovar_duel::teapot::Controls;
+use samovar_duel::word::Word;
 use samovar_roster::authority::Signatory;
-use samovar_session::{Cause, Event, Schemas, Session, SessionConfig};
+use samovar_session::{Cause, Delivery, Event, Rules, Schemas, Session, SessionConfig};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{
     CloseCode, Duration, Entropy, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant,
@@ -23,6 +27,8 @@ pub(crate) enum Hands {
     Idle,
     Held(Controls),
     Program(Box<Robot>),
+    /// Drives to the sugar bowl, and harms nobody.
+    ForBowls,
     /// Drives up to somebody, fires one cube, and lets go.
     OneShotAt(PlayerKey),
 }
@@ -38,6 +44,8 @@ pub(crate) struct Player {
     pub(crate) ended: Option<Event>,
     /// Why hosts changed.
     pub(crate) causes: Vec<Cause>,
+    /// The words of the duel that were delivered here, and how.
+    pub(crate) words: Vec<(Delivery, Word)>,
     /// Whom this peer hung up on, or who did, and why.
     pub(crate) closed: Vec<(PeerId, CloseCode)>,
     /// Every hit this player ever saw on its scoreboard: whom a cube hit, and when.
@@ -60,6 +68,12 @@ pub(crate) struct World {
     pub(crate) packets: u64,
     dice: Entropy,
     loss_percent: u64,
+    /// What all have agreed on.
+    pub(crate) rules: Rules,
+    /// What founders play for.
+    pub(crate) stakes: Stakes,
+    /// By how much longer datagrams take from one peer to another.
+    pub(crate) detours: BTreeMap<(PeerId, PeerId), Duration>,
     next_peer: u32,
     /// Every cube that anybody ever saw score, the dead included.
     scored: BTreeSet<Shot>,
@@ -85,6 +99,29 @@ impl World {
         world
     }
 
+    /// A world whose members have agreed on other rules than the game's.
+    pub(crate) fn with_rules(seed: u8, loss_percent: u64, robots: u8, rules: Rules) -> Self {
+        let mut world = Self::empty(seed, loss_percent);
+        world.rules = rules;
+        world.enter(None, robots);
+        world
+    }
+
+    pub(crate) fn with_rules_and_stakes(seed: u8, loss_percent: u64, rules: Rules, stakes: Stakes) -> Self {
+        let mut world = Self::empty(seed, loss_percent);
+        (world.rules, world.stakes) = (rules, stakes);
+        world.enter(None, 0);
+        world
+    }
+
+    /// A world in which there is something to play for.
+    pub(crate) fn with_stakes(seed: u8, loss_percent: u64, robots: u8, stakes: Stakes) -> Self {
+        let mut world = Self::empty(seed, loss_percent);
+        world.stakes = stakes;
+        world.enter(None, robots);
+        world
+    }
+
     fn empty(seed: u8, loss_percent: u64) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
         let warrant = signatory.warrant(SessionId(7), Term::FIRST, PeerId(100));
@@ -99,6 +136,9 @@ impl World {
             packets: 0,
             dice: Entropy::new([seed; 32]),
             loss_percent,
+            rules: rules(),
+            stakes: Stakes::NONE,
+            detours: BTreeMap::new(),
             next_peer: 100,
             scored: BTreeSet::new(),
         }
@@ -135,19 +175,20 @@ impl World {
             attributes: attributes(Glaze::new(me.0 as usize), false) | bits,
             ticket,
             capacity: 8,
-            rules: samovar_session::Rules::default(),
+            rules: self.rules,
             entropy: self.dice.bytes(),
         };
         let seed = self.dice.number();
         let player = Player {
             session: Session::new(self.now, config).unwrap(),
-            duel: Duel::new(DuelConfig { seed, robots, is_resuming: ticket.is_some() }),
+            duel: Duel::new(DuelConfig { seed, robots, is_resuming: ticket.is_some(), stakes: self.stakes }),
             hands: Hands::Idle,
             frame: SMOOTH,
             next_frame: self.now,
             feed: Vec::new(),
             ended: None,
             causes: Vec::new(),
+            words: Vec::new(),
             closed: Vec::new(),
             hits: BTreeMap::new(),
         };
@@ -190,7 +231,8 @@ impl World {
                 let jitter = if out.mode == Mode::Unreliable { self.dice.number() % 8_000 } else { 8_000 };
                 if !lost {
                     self.sent += 1;
-                    let arrival = now + Duration::from_micros(25_000 + jitter);
+                    let detour = self.detours.get(&(id, out.to)).copied().unwrap_or(Duration::ZERO);
+                    let arrival = now + Duration::from_micros(25_000 + jitter) + detour;
                     self.wire.insert((arrival, self.sent), (id, out.to, out.mode, out.bytes));
                 }
             }
@@ -248,6 +290,10 @@ impl World {
         for (index, player) in (0..).zip(self.players.values_mut()) {
             player.hands = Hands::Program(Box::new(Robot::new(seed ^ index)));
         }
+    }
+
+    pub(crate) fn play_for_bowls(&mut self, peer: PeerId) {
+        self.peer(peer).hands = Hands::ForBowls;
     }
 
     pub(crate) fn all_rest(&mut self) {
@@ -310,6 +356,9 @@ impl Player {
                 Event::LinkClosed { peer, code } => self.closed.push((peer, code)),
                 Event::Ended(_) => self.ended = Some(event),
                 Event::HostChanged(migration) => self.causes.push(migration.cause),
+                Event::Message { delivery, bytes, .. } => {
+                    self.words.push((delivery, Word::decode(&bytes).unwrap()));
+                }
                 _ => {}
             }
         }
@@ -338,6 +387,19 @@ impl Player {
         match &mut self.hands {
             Hands::Idle => Controls::default(),
             Hands::Held(controls) => *controls,
+            Hands::ForBowls => {
+                let scene = self.duel.scene(now, &self.session);
+                let own = scene.teapots.iter().find(|teapot| teapot.is_me);
+                let (Some(own), Some(bowl)) = (own, self.duel.bowl(scene.time)) else {
+                    return Controls::default();
+                };
+                let from = own.motion.position;
+                let is_clear = TEA_TABLE.is_line_clear(from, bowl, 1.0, 0.1);
+                let round = if is_clear { 0.0 } else { 1.2 };
+                let off = wrap_angle(heading_of(sub(bowl, from)) + round - own.motion.heading);
+                let throttle = if off.abs() < 0.5 { 1.0 } else { 0.1 };
+                Controls { throttle, turn: (4.0 * off - 0.4 * own.motion.spin).clamp(-1.0, 1.0), fire: false }
+            }
             Hands::Program(mind) => self.duel.steer(now, &self.session, mind),
             Hands::OneShotAt(quarry) => {
                 let scene = self.duel.scene(now, &self.session);

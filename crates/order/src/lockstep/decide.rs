@@ -129,7 +129,7 @@ impl Lockstep {
                 _ => (),
             }
         }
-        changes.sort_by_key(|change| change.seat);
+        samovar_wire::sorted::sort_by_key(&mut changes, |change| change.seat);
         changes
     }
 

@@ -65,7 +65,7 @@ impl TimeOrder {
     }
 
     fn take_passed(&mut self, id: PeerId, mut messages: Vec<Timed>) {
-        messages.sort_by_key(|message| message.number);
+        samovar_wire::sorted::sort_by_key(&mut messages, |message| message.number);
         for message in messages {
             let Some(peer) = self.peers.get_mut(&id) else { return };
             // A sender's messages come in order, so all up to the newest one are here.

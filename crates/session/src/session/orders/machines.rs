@@ -152,9 +152,9 @@ impl Machines {
         Ok(())
     }
 
-    /// Whether the time-stamp order has begun: session time is known, and so are the members.
+    /// Whether the time-stamp order has begun, if there is one: session time is known, and so are the members.
     pub(super) const fn knows_time(&self) -> bool {
-        self.early.is_none()
+        self.early.is_none() || self.timed.is_none()
     }
 
     /// What waited for session time to be known, once.

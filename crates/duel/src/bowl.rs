@@ -1,0 +1,160 @@
+//! The sugar bowl on the table: whoever drives over it first has two points more.
+//!
+//! Who was first is decided by the time at which it was touched, not by which message came first: every peer sees the
+//! touches in the same order ([`Word::Touched`](crate::word::Word::Touched), by time stamp). The host turns the first one
+//! into points, and the bowl's number tells whether it has.
+
+use crate::arena::TEA_TABLE;
+use crate::codec::{DecodeError, Reader};
+use crate::plane::{Vec2, direction, distance, scale};
+use crate::player::PlayerKey;
+use crate::teapot::BODY_RADIUS;
+
+/// The points for a bowl.
+pub const POINTS_PER_BOWL: u16 = 2;
+
+/// The radius of the bowl.
+pub const BOWL_RADIUS: f32 = 0.5;
+
+/// The bowl's height.
+pub const BOWL_HEIGHT: f32 = 0.6;
+
+/// How many places a bowl can stand at, between the cups and the rim.
+const PLACES: u8 = 12;
+
+/// The distance of those places from the centre, by turns.
+const DISTANCES: [f32; 2] = [5.0, 11.0];
+
+/// The bowl that stands on the table, or that will.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bowl {
+    /// Which; each later one has a higher number, and with 0 there was none yet.
+    pub number: u32,
+    /// Where, as a number of a place.
+    pub place: u8,
+    /// From when on it stands there, in microseconds of session time.
+    pub appears_at: u64,
+    /// Who took the one before, if anybody did, and when.
+    pub taken: Option<(PlayerKey, u64)>,
+}
+
+/// That somebody took a bowl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grab {
+    /// Which bowl.
+    pub bowl: u32,
+    /// Who.
+    pub player: PlayerKey,
+    /// When, in microseconds of session time.
+    pub at: u64,
+}
+
+impl Bowl {
+    /// Where it stands.
+    pub fn position(&self) -> Vec2 {
+        place(self.place)
+    }
+
+    /// Whether it stands there at `time`.
+    pub fn is_there(&self, time: u64) -> bool {
+        self.number > 0 && time >= self.appears_at
+    }
+
+    /// Whether a teapot there is over it.
+    pub fn is_touched_from(&self, teapot: Vec2) -> bool {
+        distance(self.position(), teapot) <= BODY_RADIUS + BOWL_RADIUS
+    }
+
+    /// The last that was taken.
+    pub fn last_grab(&self) -> Option<Grab> {
+        let bowl = self.number.checked_sub(1)?;
+        self.taken.map(|(player, at)| Grab { bowl, player, at })
+    }
+
+    /// The next one, as far from all teapots as can be, so that nobody just stands there.
+    pub fn next(&self, grab: Option<Grab>, appears_at: u64, teapots: &[Vec2]) -> Self {
+        let room = |number: u8| {
+            let nearest = teapots.iter().map(|&teapot| distance(place(number), teapot));
+            nearest.fold(f32::INFINITY, f32::min)
+        };
+        let others = (1..PLACES).map(|step| (self.place + 5 * step) % PLACES);
+        let best = others.reduce(|best, other| if room(other) > room(best) { other } else { best });
+        Self {
+            number: self.number.saturating_add(1),
+            place: best.unwrap_or(0),
+            appears_at,
+            taken: grab.map(|grab| (grab.player, grab.at)),
+        }
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(24);
+        out.extend(self.number.to_le_bytes());
+        out.push(self.place);
+        out.extend(self.appears_at.to_le_bytes());
+        if let Some((player, at)) = self.taken {
+            player.write(&mut out);
+            out.extend(at.to_le_bytes());
+        }
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let (number, place, appears_at) = (reader.u32()?, reader.u8()?, reader.u64()?);
+        if place >= PLACES {
+            return Err(DecodeError::OutOfRange);
+        }
+        let taken =
+            if reader.is_empty() { None } else { Some((PlayerKey::read(&mut reader)?, reader.u64()?)) };
+        reader.finish()?;
+        Ok(Self { number, place, appears_at, taken })
+    }
+}
+
+fn place(number: u8) -> Vec2 {
+    let angle = (f32::from(number) + 0.5) * std::f32::consts::TAU / f32::from(PLACES);
+    let out = DISTANCES[usize::from(number % 2)];
+    TEA_TABLE.push_out(scale(direction(angle), out), BODY_RADIUS + BOWL_RADIUS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn teapots_can_drive_over_every_place() {
+        for number in 0..PLACES {
+            assert!(TEA_TABLE.is_free(place(number), BODY_RADIUS), "{number}: {:?}", place(number));
+            let others = (0..PLACES).filter(|&other| other != number);
+            assert!(others.into_iter().all(|other| distance(place(number), place(other)) > 2.0));
+        }
+    }
+
+    #[test]
+    fn the_next_bowl_stands_elsewhere_and_far_from_everybody() {
+        let mut bowl = Bowl::default();
+        for number in 1..40 {
+            let teapot = bowl.position();
+            let next = bowl.next(None, 9, &[teapot]);
+            assert_eq!((next.number, next.appears_at), (number, 9));
+            assert_ne!(next.place, bowl.place);
+            assert!(distance(next.position(), teapot) > 12.0);
+            bowl = next;
+        }
+    }
+
+    #[test]
+    fn a_bowl_is_the_same_after_its_travels() {
+        for taken in [None, Some((PlayerKey::Seat(3), 77))] {
+            let bowl = Bowl { number: 4, place: 11, appears_at: 8, taken };
+            assert_eq!(Bowl::decode(&bowl.encode()), Ok(bowl));
+        }
+        let nowhere = Bowl { place: PLACES, ..Bowl::default() };
+        assert_eq!(Bowl::decode(&nowhere.encode()), Err(DecodeError::OutOfRange));
+        let grab = Bowl { number: 4, place: 0, appears_at: 8, taken: Some((PlayerKey::Robot(1), 5)) };
+        assert_eq!(grab.last_grab(), Some(Grab { bowl: 3, player: PlayerKey::Robot(1), at: 5 }));
+    }
+}

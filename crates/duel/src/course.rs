@@ -1,0 +1,183 @@
+//! Matches: when one begins and ends, and who won.
+//!
+//! ```text
+//!             two players        points or time        a pause, two players
+//!   Waiting ─────────────▶ Running ─────────────▶ Over ─────────────▶ Running, the next
+//! ```
+//!
+//! The host says that a match begins or ends, and it does when all have been told in one order that no single failure
+//! undoes ([`Word::Began`], [`Word::Ended`]). So all know the same winner, and the same first moment of the next match.
+//! The scoreboard repeats it for whoever comes later, and a new host goes on from whichever of the two is newer.
+
+use crate::codec::{DecodeError, Reader};
+use crate::player::PlayerKey;
+use crate::word::Word;
+
+/// How long the winner is shown before the next match, in microseconds.
+pub const PAUSE: u64 = 8_000_000;
+
+/// How many players a match needs.
+pub const PLAYERS_MIN: usize = 2;
+
+/// What is played for. The founder brings it, and it stays with the scoreboard whoever hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stakes {
+    /// The points that end a match; with 0 none do.
+    pub points: u16,
+    /// How long a match lasts at most, in seconds; with 0 for ever.
+    pub seconds: u16,
+    /// How long after one sugar bowl the next appears, in seconds; with 0 there is none.
+    pub bowl_seconds: u16,
+}
+
+impl Stakes {
+    /// One match that never ends, and no bowl.
+    pub const NONE: Self = Self { points: 0, seconds: 0, bowl_seconds: 0 };
+}
+
+impl Default for Stakes {
+    /// 25 points or 5 minutes, and a bowl every 15 seconds.
+    fn default() -> Self {
+        Self { points: 25, seconds: 300, bowl_seconds: 15 }
+    }
+}
+
+/// How far a match is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// There was none yet: too few players.
+    #[default]
+    Waiting,
+    /// It is played.
+    Running,
+    /// It is over, and the next one begins soon.
+    Over,
+}
+
+/// The match that is played, or was last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Course {
+    /// What for.
+    pub stakes: Stakes,
+    /// Which match; the first one is 1.
+    pub number: u32,
+    /// How far it is.
+    pub stage: Stage,
+    /// Since when, in microseconds of session time.
+    pub since: u64,
+    /// Who won it, once it is over; nobody without a point.
+    pub winner: Option<PlayerKey>,
+}
+
+impl Course {
+    /// How far this is: of two, the greater is newer.
+    pub fn progress(&self) -> (u32, Stage) {
+        (self.number, self.stage)
+    }
+
+    /// What it becomes by a word, if that tells of anything newer.
+    pub fn after(&self, word: &Word) -> Option<Self> {
+        let next = match *word {
+            Word::Began { number, at } => {
+                Self { number, stage: Stage::Running, since: at, winner: None, ..*self }
+            }
+            Word::Ended { number, at, ref table } => {
+                let winner = table.first().filter(|(_, points)| *points > 0).map(|&(player, _)| player);
+                Self { number, stage: Stage::Over, since: at, winner, ..*self }
+            }
+            _ => return None,
+        };
+        (next.progress() > self.progress()).then_some(next)
+    }
+
+    /// When time ends what there is: the match, or the pause behind it. `None` when time alone does not.
+    pub fn ends_at(&self) -> Option<u64> {
+        match self.stage {
+            Stage::Waiting => None,
+            Stage::Running if self.stakes.seconds == 0 => None,
+            Stage::Running => Some(self.since.saturating_add(u64::from(self.stakes.seconds) * 1_000_000)),
+            Stage::Over => Some(self.since.saturating_add(PAUSE)),
+        }
+    }
+
+    /// Whether points end it that somebody has.
+    pub fn is_won_by(&self, points: u16) -> bool {
+        self.stage == Stage::Running && self.stakes.points > 0 && points >= self.stakes.points
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(24);
+        for number in [self.stakes.points, self.stakes.seconds, self.stakes.bowl_seconds] {
+            out.extend(number.to_le_bytes());
+        }
+        out.extend(self.number.to_le_bytes());
+        out.push(self.stage as u8);
+        out.extend(self.since.to_le_bytes());
+        if let Some(winner) = self.winner {
+            winner.write(&mut out);
+        }
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let (points, seconds, bowl_seconds) = (reader.u16()?, reader.u16()?, reader.u16()?);
+        let number = reader.u32()?;
+        let stage = match reader.u8()? {
+            0 => Stage::Waiting,
+            1 => Stage::Running,
+            2 => Stage::Over,
+            other => return Err(DecodeError::UnknownTag(other)),
+        };
+        let since = reader.u64()?;
+        let winner = if reader.is_empty() { None } else { Some(PlayerKey::read(&mut reader)?) };
+        reader.finish()?;
+        Ok(Self { stakes: Stakes { points, seconds, bowl_seconds }, number, stage, since, winner })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    const ADA: PlayerKey = PlayerKey::Seat(1);
+    const BOB: PlayerKey = PlayerKey::Seat(2);
+
+    #[test]
+    fn of_two_endings_the_first_one_counts() {
+        let running = Course::default().after(&Word::Began { number: 1, at: 5 }).unwrap();
+        assert_eq!((running.stage, running.ends_at()), (Stage::Running, Some(300_000_005)));
+        let over =
+            running.after(&Word::Ended { number: 1, at: 9, table: vec![(ADA, 25), (BOB, 3)] }).unwrap();
+        assert_eq!((over.winner, over.ends_at()), (Some(ADA), Some(9 + PAUSE)));
+        assert_eq!(over.after(&Word::Ended { number: 1, at: 10, table: vec![(BOB, 25)] }), None);
+        assert_eq!(over.after(&Word::Began { number: 1, at: 10 }), None);
+        assert!(over.after(&Word::Began { number: 2, at: 10 }).is_some());
+    }
+
+    #[test]
+    fn nobody_wins_without_a_point() {
+        let over = Course::default().after(&Word::Ended { number: 1, at: 9, table: vec![(ADA, 0)] });
+        assert_eq!(over.unwrap().winner, None);
+    }
+
+    #[test]
+    fn a_match_without_stakes_never_ends() {
+        let course = Course { stakes: Stakes::NONE, number: 1, stage: Stage::Running, ..Course::default() };
+        assert_eq!(course.ends_at(), None);
+        assert!(!course.is_won_by(u16::MAX));
+        assert!(Course { stakes: Stakes::default(), ..course }.is_won_by(25));
+    }
+
+    #[test]
+    fn a_course_is_the_same_after_its_travels() {
+        for winner in [None, Some(ADA), Some(PlayerKey::Robot(3))] {
+            let course =
+                Course { number: 7, stage: Stage::Over, since: u64::MAX, winner, ..Course::default() };
+            assert_eq!(Course::decode(&course.encode()), Ok(course));
+        }
+        assert_eq!(Course::decode(&[0; 9]), Err(DecodeError::WrongLength));
+    }
+}

@@ -1,0 +1,122 @@
+//! Matches in the duel: the host says that one begins or ends, and everybody does as all were told.
+//!
+//! What counts is what was delivered in the total order, at the host too: of two hosts that both end a match, the former
+//! and the next, all believe the one whose word is first in the order. The scoreboard lags behind it and repeats it.
+
+use samovar_session::{Delivery, SendError, Session, Target};
+
+use super::{Duel, DuelEvent, Tick};
+use crate::course::{Course, PLAYERS_MIN, Stage};
+use crate::player::PlayerKey;
+use crate::word::Word;
+
+/// How long the host waits for its word to come back in its order before it says it again, in microseconds.
+const PATIENCE: u64 = 4_000_000;
+
+/// How long a scoreboard may be ahead of what this peer was told, before it is believed that the word was missed.
+const MISSED_AFTER: u64 = 3_000_000;
+
+/// What was told of matches.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// The newest word, for scoreboards that do not follow it yet.
+    word: Option<Word>,
+    /// What it means; from the scoreboard for whoever came later.
+    course: Option<Course>,
+    /// Since when the scoreboard knows something newer.
+    behind_since: Option<u64>,
+    /// What this host has said, and when.
+    said: Option<((u32, Stage), u64)>,
+}
+
+impl Duel {
+    /// The match that is played, as far as this peer was told.
+    pub fn course(&self) -> Course {
+        let told = self.told.course.filter(|told| told.progress() > self.board.rows.course.progress());
+        told.unwrap_or(self.board.rows.course)
+    }
+
+    /// A word in the total order.
+    pub(super) fn on_match_word(&mut self, word: Word) {
+        let shown = self.board.rows.course;
+        let known = self.told.course.unwrap_or(shown);
+        // What is played for stands on the scoreboard, which may have come later.
+        let Some(course) = (Course { stakes: shown.stakes, ..known }).after(&word) else { return };
+        self.told.course = Some(course);
+        self.announce_match(&course);
+        self.told.word = Some(word);
+    }
+
+    fn announce_match(&mut self, course: &Course) {
+        let Course { number, since: at, winner, .. } = *course;
+        match course.stage {
+            Stage::Waiting => {}
+            Stage::Running => self.feed.push(DuelEvent::MatchBegan { number, at }),
+            Stage::Over => self.feed.push(DuelEvent::MatchEnded { number, at, winner }),
+        }
+    }
+
+    /// Makes the scoreboard follow what was told, here on this screen; what the host writes is the same.
+    pub(super) fn follow_match(&mut self, tick: Tick) {
+        if let Some(word) = &self.told.word {
+            self.board.rows.follow(word);
+        }
+        if !self.board.is_known() {
+            return;
+        }
+        let shown = self.board.rows.course;
+        match self.told.course {
+            None => self.told.course = Some(shown),
+            Some(told) if shown.progress() > told.progress() => {
+                let since = *self.told.behind_since.get_or_insert(tick.time);
+                if tick.time.saturating_sub(since) >= MISSED_AFTER || self.board.is_written_here() {
+                    self.told.course = Some(shown);
+                    self.announce_match(&shown);
+                }
+            }
+            Some(_) => self.told.behind_since = None,
+        }
+    }
+
+    /// At the host: begins and ends matches.
+    pub(super) fn keep_match(&mut self, tick: Tick, session: &mut Session) {
+        let Some(word) = self.next_word(tick, session) else { return };
+        let Some(next) = self.board.rows.course.after(&word) else { return };
+        let is_said =
+            |&(said, at): &((u32, Stage), u64)| said == next.progress() && tick.time < at + PATIENCE;
+        if self.told.said.as_ref().is_some_and(is_said) {
+            return;
+        }
+        match session.send(Target::All, Delivery::Stable, &word.encode()) {
+            Ok(()) => self.told.said = Some((next.progress(), tick.time)),
+            // Rules without that order: what the host says is so.
+            Err(SendError::NotInTheRules) => self.on_match_word(word),
+            Err(_) => {}
+        }
+    }
+
+    fn next_word(&self, tick: Tick, session: &Session) -> Option<Word> {
+        let rows = &self.board.rows;
+        let course = &rows.course;
+        let is_due = course.ends_at().is_some_and(|at| tick.time >= at);
+        let (number, at) = (course.number, tick.time);
+        match course.stage {
+            Stage::Running => {
+                let table = rows.table();
+                let is_won = table.first().is_some_and(|&(_, points)| course.is_won_by(points));
+                (is_won || is_due).then_some(Word::Ended { number, at, table })
+            }
+            Stage::Over if !is_due => None,
+            Stage::Waiting | Stage::Over => {
+                let is_here = |player| match player {
+                    PlayerKey::Robot(_) => true,
+                    PlayerKey::Seat(seat) => {
+                        session.view().members().any(|member| member.record.seat.0 == seat)
+                    }
+                };
+                let players = rows.rows().filter(|row| is_here(row.player)).count();
+                (players >= PLAYERS_MIN).then_some(Word::Began { number: number.saturating_add(1), at })
+            }
+        }
+    }
+}

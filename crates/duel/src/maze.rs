@@ -1,0 +1,307 @@
+//! The maze: four teapots in a grid of corridors, two sides, capture the other side's sugar bowl.
+//!
+//! After the game of the fifth seed, multiplayer pacman. R1 and R2 live in the red half, B1 and B2 in the blue one. Who
+//! takes the other side's bowl from its stand and brings it to its own wins the round. On foreign ground a teapot that a
+//! defender touches is sent home, and the bowl that it carried is back on its stand. Steam drifts through the corridors
+//! and blocks them. Who first wins three rounds wins the match, and the next begins.
+//!
+//! Responsible for what a step does: it is a function of the state and of the inputs of one frame, computed in whole
+//! numbers, so everybody who steps the same frames has the same state on every machine. It refuses to know of time and of
+//! a network; [`game`] plays it over a session.
+//!
+//! Invariants: everybody is on an open tile or between two of them. Steam and teapots are never on one tile. A bowl is on
+//! its stand or with one teapot of the other side. A score grows by one, at the end of a round.
+//!
+//! ```
+//! use samovar_duel::maze::{Hand, Maze, Role, Side, Way};
+//! use samovar_wire::SeatId;
+//!
+//! let mut maze = Maze::new(7);
+//! let hand = Hand::default().with(Way::Right);
+//! for _ in 0..600 {
+//!     maze.step(&[(SeatId(1), hand)]);
+//! }
+//! assert_eq!(maze.role_of(SeatId(1)), Some(Role::R1));
+//! let elsewhere = Maze::load(&maze.save())?;
+//! assert_eq!(elsewhere.checksum(), maze.checksum());
+//! # Ok::<(), samovar_duel::codec::DecodeError>(())
+//! ```
+//!
+//! | module | what it decides |
+//! |---|---|
+//! | `way` | places, directions, the input of a frame |
+//! | `plan` | the walls of a round |
+//! | `mover` | how somebody gets from tile to tile |
+//! | `seats` | who plays which teapot |
+//! | `robot` | what a teapot without a player does |
+//! | `bout` | rounds, matches, what a step does |
+//! | `save` | the state as bytes, its fields and its checksum |
+//! | [`game`] | playing it over a session's lockstep |
+
+mod bout;
+pub mod game;
+mod mover;
+mod plan;
+mod robot;
+mod save;
+mod seats;
+mod way;
+
+use samovar_wire::SeatId;
+
+use self::robot::Errand;
+use self::seats::Seats;
+use crate::rng::Rng;
+
+pub use self::bout::{MazeEvent, ROUNDS, Stage, WINS};
+pub use self::mover::Mover;
+pub use self::plan::Plan;
+pub use self::way::{BORDER, HEIGHT, Hand, Place, TILE, WIDTH, Way};
+
+/// Frames a second that the rules are made for.
+pub const RATE: u16 = 30;
+
+/// How many puffs of steam there are.
+pub const PUFFS: usize = 3;
+
+/// One of the two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The half with low columns.
+    Red,
+    /// The half with high columns.
+    Blue,
+}
+
+impl Side {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::Red, Self::Blue];
+
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Red => Self::Blue,
+            Self::Blue => Self::Red,
+        }
+    }
+
+    /// As people and scripts call it: `red` or `blue`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Red => "red",
+            Self::Blue => "blue",
+        }
+    }
+
+    /// Whose ground a place is; nobody's between the halves.
+    #[must_use]
+    pub fn of(place: Place) -> Option<Self> {
+        match place.x.cmp(&BORDER) {
+            std::cmp::Ordering::Less => Some(Self::Red),
+            std::cmp::Ordering::Equal => None,
+            std::cmp::Ordering::Greater => Some(Self::Blue),
+        }
+    }
+
+    const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// One of the four teapots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The first of the red side.
+    R1,
+    /// The second of the red side.
+    R2,
+    /// The first of the blue side.
+    B1,
+    /// The second of the blue side.
+    B2,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::R1, Self::R2, Self::B1, Self::B2];
+
+    /// Which side it is on.
+    #[must_use]
+    pub const fn side(self) -> Side {
+        match self {
+            Self::R1 | Self::R2 => Side::Red,
+            Self::B1 | Self::B2 => Side::Blue,
+        }
+    }
+
+    /// As people and scripts call it: `R1` and so on.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::R1 => "R1",
+            Self::R2 => "R2",
+            Self::B1 => "B1",
+            Self::B2 => "B2",
+        }
+    }
+
+    /// Its number, 0 to 3.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// One teapot of the maze.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runner {
+    mover: Mover,
+    /// Frames that it stays at its start still, after it was sent there.
+    out: u8,
+    errand: Errand,
+    captures: u8,
+    catches: u8,
+}
+
+impl Runner {
+    /// Where it is and looks.
+    #[must_use]
+    pub const fn mover(&self) -> &Mover {
+        &self.mover
+    }
+
+    /// Whether it was sent home and waits there.
+    #[must_use]
+    pub const fn is_out(&self) -> bool {
+        self.out > 0
+    }
+
+    /// What a player gets for both: five for a bowl, one for a catch.
+    #[must_use]
+    pub const fn points(&self) -> u16 {
+        self.captures as u16 * 5 + self.catches as u16
+    }
+
+    /// Bowls that it brought home in this match.
+    #[must_use]
+    pub const fn captures(&self) -> u8 {
+        self.captures
+    }
+
+    /// Others that it sent home in this match.
+    #[must_use]
+    pub const fn catches(&self) -> u8 {
+        self.catches
+    }
+}
+
+/// The state of the game behind a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Maze {
+    steps: u64,
+    rng: Rng,
+    plan: Plan,
+    stage: Stage,
+    /// Frames that the stage lasts still.
+    left: u16,
+    /// The round of the match, from 1.
+    round: u8,
+    wins: [u8; 2],
+    runners: [Runner; 4],
+    /// Who carries the bowl of a side.
+    carriers: [Option<Role>; 2],
+    steam: [Mover; PUFFS],
+    seats: Seats,
+}
+
+impl Maze {
+    /// The first round of a match that is about to begin, with robots everywhere.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let plan = Plan::new(rng.next_u64());
+        let runners = Role::ALL.map(|role| bout::runner_at_start(&plan, role));
+        let steam = bout::steam(&mut rng);
+        Self {
+            steps: 0,
+            rng,
+            plan,
+            stage: Stage::Ready,
+            left: Stage::Ready.lasts(),
+            round: 1,
+            wins: [0; 2],
+            runners,
+            carriers: [None; 2],
+            steam,
+            seats: Seats::default(),
+        }
+    }
+
+    /// Steps since the very first state.
+    #[must_use]
+    pub const fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The walls of this round.
+    #[must_use]
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What is going on, and for how many frames still at most.
+    #[must_use]
+    pub const fn stage(&self) -> (Stage, u16) {
+        (self.stage, self.left)
+    }
+
+    /// The round of the match, from 1.
+    #[must_use]
+    pub const fn round(&self) -> u8 {
+        self.round
+    }
+
+    /// Rounds that this side has won in this match.
+    #[must_use]
+    pub const fn wins(&self, side: Side) -> u8 {
+        self.wins[side.index()]
+    }
+
+    /// A teapot.
+    #[must_use]
+    pub const fn teapot(&self, role: Role) -> &Runner {
+        &self.runners[role.index()]
+    }
+
+    /// Who carries the bowl of this side; `None` while it is on its stand.
+    #[must_use]
+    pub const fn carrier(&self, side: Side) -> Option<Role> {
+        self.carriers[side.index()]
+    }
+
+    /// Whether this teapot carries the other side's bowl.
+    #[must_use]
+    pub fn carries(&self, role: Role) -> bool {
+        self.carrier(role.side().other()) == Some(role)
+    }
+
+    /// The puffs of steam.
+    #[must_use]
+    pub const fn steam(&self) -> &[Mover; PUFFS] {
+        &self.steam
+    }
+
+    /// Whose teapot this is; `None` for a robot's.
+    #[must_use]
+    pub fn seat_of(&self, role: Role) -> Option<SeatId> {
+        self.seats.of(role)
+    }
+
+    /// Which teapot a member has; `None` for whoever only watches.
+    #[must_use]
+    pub fn role_of(&self, seat: SeatId) -> Option<Role> {
+        self.seats.role_of(seat)
+    }
+}

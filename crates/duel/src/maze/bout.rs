@@ -1,0 +1,280 @@
+//! What a step does: stages, moves, bowls and touches.
+
+use samovar_wire::SeatId;
+
+use super::mover::{Mover, touch};
+use super::plan::Plan;
+use super::robot::{self, Errand};
+use super::way::{Hand, Place, Way};
+use super::{Maze, PUFFS, RATE, Role, Runner, Side};
+use crate::rng::Rng;
+
+/// Rounds that a side must win for the match.
+pub const WINS: u8 = 3;
+
+/// Rounds of a match at most: some have no winner.
+pub const ROUNDS: u8 = 7;
+
+/// How far a teapot goes in a frame, and one with a bowl, in parts of a tile.
+const SPEED: u8 = 10;
+const LADEN_SPEED: u8 = 8;
+
+/// How far a robot goes: a little less, since it never misses a turn.
+const ROBOT_SPEED: u8 = 9;
+
+/// How far steam drifts in a frame.
+const DRIFT: u8 = 4;
+
+/// Frames that a teapot stays at its start after it was sent there.
+pub(super) const OUT: u8 = 2 * RATE as u8;
+
+/// What is going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// A round is about to begin; nobody moves.
+    Ready,
+    /// The round.
+    Play,
+    /// The round is over, and who won it.
+    Told(Option<Side>),
+    /// The match is over, and who won it.
+    Over(Option<Side>),
+}
+
+impl Stage {
+    /// How many frames it lasts at most.
+    pub(super) const fn lasts(self) -> u16 {
+        match self {
+            Self::Ready => 3 * RATE,
+            Self::Play => 90 * RATE,
+            Self::Told(_) => 3 * RATE,
+            Self::Over(_) => 8 * RATE,
+        }
+    }
+}
+
+/// What happened in a step, for sounds and for the feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MazeEvent {
+    /// A teapot took the other side's bowl.
+    Taken {
+        /// Who.
+        by: Role,
+    },
+    /// A teapot was sent home by a defender.
+    SentHome {
+        /// Who was.
+        who: Role,
+        /// By whom.
+        by: Role,
+        /// Whether it had the bowl, which is on its stand again.
+        had_bowl: bool,
+        /// Where.
+        at: Place,
+    },
+    /// A teapot brought the other side's bowl home.
+    Captured {
+        /// Who.
+        by: Role,
+    },
+    /// A round begins.
+    Begins,
+    /// A round is over, and who won it.
+    RoundOver(Option<Side>),
+    /// The match is over, and who won it.
+    MatchOver(Option<Side>),
+}
+
+pub(super) fn runner_at_start(plan: &Plan, role: Role) -> Runner {
+    let way = if role.side() == Side::Red { Way::Right } else { Way::Left };
+    Runner { mover: Mover::at(plan.start(role), way), out: 0, errand: Errand::NONE, captures: 0, catches: 0 }
+}
+
+pub(super) fn steam(rng: &mut Rng) -> [Mover; PUFFS] {
+    [(); PUFFS].map(|()| Mover::at(Plan::somewhere(rng), Way::Up))
+}
+
+impl Maze {
+    /// One step: `inputs` are of everybody who plays in this frame, in rising order of seats.
+    pub fn step(&mut self, inputs: &[(SeatId, Hand)]) -> Vec<MazeEvent> {
+        let mut events = Vec::new();
+        self.steps += 1;
+        let playing: Vec<_> = inputs.iter().map(|&(seat, _)| seat).collect();
+        self.seats.settle(&playing);
+        self.left = self.left.saturating_sub(1);
+        match self.stage {
+            Stage::Play => self.play(inputs, &mut events),
+            _ if self.left > 0 => {}
+            Stage::Ready => self.enter(Stage::Play, &mut events),
+            Stage::Told(_) => {
+                self.round += 1;
+                self.set_up(&mut events);
+            }
+            Stage::Over(_) => {
+                (self.round, self.wins) = (1, [0; 2]);
+                for runner in &mut self.runners {
+                    (runner.captures, runner.catches) = (0, 0);
+                }
+                self.set_up(&mut events);
+            }
+        }
+        events
+    }
+
+    fn enter(&mut self, stage: Stage, events: &mut Vec<MazeEvent>) {
+        (self.stage, self.left) = (stage, stage.lasts());
+        match stage {
+            Stage::Ready => {}
+            Stage::Play => events.push(MazeEvent::Begins),
+            Stage::Told(winner) => events.push(MazeEvent::RoundOver(winner)),
+            Stage::Over(winner) => events.push(MazeEvent::MatchOver(winner)),
+        }
+    }
+
+    /// New walls, everybody at its start.
+    fn set_up(&mut self, events: &mut Vec<MazeEvent>) {
+        self.plan = Plan::new(self.rng.next_u64());
+        self.steam = steam(&mut self.rng);
+        self.carriers = [None; 2];
+        for role in Role::ALL {
+            let Runner { captures, catches, .. } = self.runners[role.index()];
+            self.runners[role.index()] = Runner { captures, catches, ..runner_at_start(&self.plan, role) };
+        }
+        self.enter(Stage::Ready, events);
+    }
+
+    fn play(&mut self, inputs: &[(SeatId, Hand)], events: &mut Vec<MazeEvent>) {
+        for role in Role::ALL {
+            self.move_runner(role, inputs);
+        }
+        for puff in 0..PUFFS {
+            self.drift(puff);
+        }
+        for role in Role::ALL {
+            self.meet(role, events);
+        }
+        for role in Role::ALL {
+            self.take(role, events);
+        }
+        self.score(events);
+    }
+
+    fn move_runner(&mut self, role: Role, inputs: &[(SeatId, Hand)]) {
+        let is_laden = self.carries(role);
+        let seat = self.seats.of(role);
+        let runner = &mut self.runners[role.index()];
+        if runner.out > 0 {
+            runner.out -= 1;
+            return;
+        }
+        let speed = match (is_laden, seat) {
+            (true, _) => LADEN_SPEED,
+            (false, None) => ROBOT_SPEED,
+            (false, Some(_)) => SPEED,
+        };
+        let hand = match seat {
+            Some(seat) => {
+                inputs.iter().find(|(other, _)| *other == seat).map_or(Hand::default(), |&(_, hand)| hand)
+            }
+            None => {
+                runner.errand.pass(role.side(), &self.plan, &mut self.rng);
+                // Between two tiles a robot goes on; where it will want to go it looks up where it must know.
+                let middle = runner.mover.next_middle(speed);
+                middle.map_or(Hand::default(), |middle| robot::hand(self, role, middle))
+            }
+        };
+        let Self { plan, steam, runners, .. } = self;
+        let mover = &mut runners[role.index()].mover;
+        mover.turn_back(hand);
+        let is_free = |place: Place| !steam.iter().any(|puff| puff.holds(place));
+        mover.go_on(speed, |mover| {
+            mover.wishes(hand).find(|&way| plan.next(mover.place, way).is_some_and(is_free))
+        });
+    }
+
+    /// Steam goes anywhere but back, and back when there is nothing else; where a teapot is it does not go.
+    fn drift(&mut self, puff: usize) {
+        let Self { plan, steam, runners, rng, .. } = self;
+        let Some(puff) = steam.get_mut(puff) else { return };
+        let is_free = |place: Place| {
+            !plan.is_kept_clear(place) && !runners.iter().any(|runner| runner.mover.holds(place))
+        };
+        puff.go_on(DRIFT, |mover| {
+            let is_open = |way: &Way| plan.next(mover.place, *way).is_some_and(is_free);
+            let back = mover.way.back();
+            let onward: Vec<_> = Way::ALL.into_iter().filter(|&way| way != back && is_open(&way)).collect();
+            onward.get(rng.below(onward.len() as u32) as usize).copied().or(Some(back).filter(is_open))
+        });
+    }
+
+    /// Sends a teapot home that somebody touches on their own ground.
+    fn meet(&mut self, who: Role, events: &mut Vec<MazeEvent>) {
+        let (runner, foreign) = (self.teapot(who), who.side().other());
+        let at = runner.mover.here();
+        if runner.out > 0 || Side::of(at) != Some(foreign) {
+            return;
+        }
+        let defender = Role::ALL.into_iter().filter(|role| role.side() == foreign).find(|&role| {
+            let other = self.teapot(role);
+            other.out == 0
+                && Side::of(other.mover.here()) == Some(foreign)
+                && touch(&other.mover, &runner.mover)
+        });
+        let Some(by) = defender else { return };
+        let had_bowl = self.carries(who);
+        if had_bowl {
+            self.carriers[foreign.index()] = None;
+        }
+        let start = runner_at_start(&self.plan, who);
+        let runner = &mut self.runners[who.index()];
+        *runner = Runner { mover: start.mover, out: OUT, errand: Errand::NONE, ..runner.clone() };
+        let catches = &mut self.runners[by.index()].catches;
+        *catches = catches.saturating_add(1);
+        events.push(MazeEvent::SentHome { who, by, had_bowl, at });
+    }
+
+    /// Takes the other side's bowl from its stand.
+    fn take(&mut self, by: Role, events: &mut Vec<MazeEvent>) {
+        let foreign = by.side().other();
+        let runner = self.teapot(by);
+        let is_there = runner.out == 0 && runner.mover.here() == self.plan.base(foreign);
+        if is_there && self.carriers[foreign.index()].is_none() {
+            self.carriers[foreign.index()] = Some(by);
+            events.push(MazeEvent::Taken { by });
+        }
+    }
+
+    /// Ends the round when a bowl is home or the time is over. Who is home in the same frame has won alike.
+    fn score(&mut self, events: &mut Vec<MazeEvent>) {
+        let home = Side::BOTH.map(|side| {
+            let by = self.carrier(side.other())?;
+            (self.teapot(by).mover.here() == self.plan.base(side)).then_some(by)
+        });
+        for by in home.into_iter().flatten() {
+            let side = by.side();
+            self.wins[side.index()] += 1;
+            let captures = &mut self.runners[by.index()].captures;
+            *captures = captures.saturating_add(1);
+            self.carriers[side.other().index()] = None;
+            events.push(MazeEvent::Captured { by });
+        }
+        let winner = match home {
+            [Some(by), None] | [None, Some(by)] => Some(by.side()),
+            [Some(_), Some(_)] => None,
+            [None, None] if self.left == 0 => None,
+            [None, None] => return,
+        };
+        let [red, blue] = self.wins;
+        if red.max(blue) >= WINS || self.round >= ROUNDS {
+            let ahead = match red.cmp(&blue) {
+                std::cmp::Ordering::Greater => Some(Side::Red),
+                std::cmp::Ordering::Equal => None,
+                std::cmp::Ordering::Less => Some(Side::Blue),
+            };
+            self.enter(Stage::Over(ahead), events);
+        } else {
+            self.enter(Stage::Told(winner), events);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The maze played over a session's lockstep: one [`MazeGame`] per peer, beside its [`Session`].
+//!
+//! Responsible for giving this player's hand to each frame, for stepping when the session says so, and for the answers that
+//! lockstep asks for: the state for who joins, the fields of a state that differed. It is sans-I/O: [`MazeGame::step`] at
+//! any rate and whenever something came, [`MazeGame::on_event`] for every event of the session,
+//! [`MazeGame::poll_event`] for sounds and the feed.
+//!
+//! It owns nothing that is replicated: everybody computes the same state from the same frames. So a change of host concerns
+//! it only as far as frames pause for a moment.
+
+use std::collections::VecDeque;
+
+use samovar_session::lockstep::{self, LockstepConfig, Request};
+use samovar_session::{Departure, Event, Lockstep, Orders, Rules, Schemas, Session};
+use samovar_wire::{Duration, Time, digest};
+
+use super::{Hand, Maze, MazeEvent, RATE, Role};
+use crate::game::is_spectator;
+use crate::player::PlayerName;
+
+/// Counts the versions of the rules. Peers of different versions refuse each other.
+const RULES_VERSION: u16 = 1;
+
+/// States that are kept: lockstep asks for the fields of one of the last 255.
+const KEPT: usize = 256;
+
+/// Events that may wait; the oldest are dropped beyond it.
+const EVENTS_MAX: usize = 64;
+
+/// What is to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MazeNews {
+    /// Something happened in the maze.
+    Maze(MazeEvent),
+    /// A member came, or came back.
+    PlayerCame {
+        /// Its name.
+        name: PlayerName,
+        /// Whether it has been here before.
+        is_back: bool,
+    },
+    /// A member went.
+    PlayerWent {
+        /// Its name.
+        name: PlayerName,
+    },
+    /// This peer's state was another than the host's, or at the host: a member's was. The member loads the host's.
+    Desync {
+        /// The first frame behind which they differ.
+        frame: u64,
+        /// The first field that differs, if it is known.
+        field: Option<String>,
+    },
+}
+
+/// How a session is kept alive in which the maze is played: with lockstep, at the rate that the rules are made for.
+#[must_use]
+pub fn rules() -> Rules {
+    let lockstep = LockstepConfig::new(1).with_tick(tick());
+    Rules { orders: Orders { lockstep: Some(lockstep), ..Orders::default() }, ..Rules::default() }
+}
+
+/// Objects of the game: none.
+#[must_use]
+pub fn schemas() -> Schemas {
+    Schemas::new()
+}
+
+/// The agreed parameters of a session in which the maze is played: others than those of a duel.
+#[must_use]
+pub fn params() -> u64 {
+    let tick = tick().as_micros().to_le_bytes();
+    let [a, b, c, d, e, f, g, h, ..] =
+        digest(&[b"maze", &RULES_VERSION.to_le_bytes(), &tick, &schemas().hash().to_le_bytes()]);
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// How long a frame lasts.
+#[must_use]
+pub fn tick() -> Duration {
+    Duration::from_micros(1_000_000 / u64::from(RATE))
+}
+
+/// One peer's part in the maze.
+#[derive(Debug)]
+pub struct MazeGame {
+    /// The state behind `frame`, and the one before it.
+    maze: Maze,
+    before: Maze,
+    frame: u64,
+    stepped: Time,
+    /// The newest states, each with its frame and its checksum.
+    past: VecDeque<(u64, u64, Vec<u8>)>,
+    /// Whether this peer has been a member for a step, so that whoever comes now is new.
+    is_seated: bool,
+    input_delay: u64,
+    desyncs: u64,
+    news: VecDeque<MazeNews>,
+}
+
+impl MazeGame {
+    /// A game that has not begun. The seed counts if this peer founds it.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let maze = Maze::new(seed);
+        Self {
+            before: maze.clone(),
+            maze,
+            frame: 0,
+            stepped: Time::ZERO,
+            past: VecDeque::new(),
+            is_seated: false,
+            input_delay: 0,
+            desyncs: 0,
+            news: VecDeque::new(),
+        }
+    }
+
+    /// Gives this player's hand and steps as far as the frames that are here go. While the session has no member here it
+    /// does nothing.
+    pub fn step(&mut self, now: Time, session: &mut Session, hand: Hand) {
+        if !session.is_member() {
+            return;
+        }
+        self.is_seated = true;
+        let Some(mut lockstep) = session.lockstep(now) else { return };
+        let is_taken = lockstep.set_input(&[hand.byte()]);
+        debug_assert!(is_taken.is_ok(), "the rules say one byte");
+        while let Some(request) = lockstep.poll_request() {
+            self.carry_out(now, &mut lockstep, request);
+        }
+        while let Some(event) = lockstep.poll_event() {
+            match event {
+                // Nobody knows how the game stood; this peer's state is as good as any.
+                lockstep::Event::NoState => lockstep.begin_anew(),
+                lockstep::Event::Desync { frame, field, .. } => {
+                    self.desyncs += 1;
+                    self.tell(MazeNews::Desync { frame, field });
+                }
+                _ => {}
+            }
+        }
+        self.input_delay = lockstep.input_delay();
+    }
+
+    fn carry_out(&mut self, now: Time, lockstep: &mut Lockstep<'_>, request: Request) {
+        match request {
+            Request::Step(frame) => {
+                let hand = |input: &[u8]| Hand::from_byte(input.first().copied().unwrap_or(0));
+                let inputs: Vec<_> = frame.inputs.iter().map(|(&seat, input)| (seat, hand(input))).collect();
+                self.before.clone_from(&self.maze);
+                let events = self.maze.step(&inputs);
+                self.stepped = now;
+                lockstep.stepped(frame.number, self.keep(frame.number));
+                events.into_iter().for_each(|event| self.tell(MazeNews::Maze(event)));
+            }
+            Request::Load { frame, state, .. } => {
+                // A host that sends anything else is found to have another state, and loads again.
+                if let Ok(maze) = Maze::load(&state) {
+                    (self.before, self.maze) = (maze.clone(), maze);
+                    self.past.clear();
+                    self.keep(frame);
+                }
+            }
+            Request::Save => {
+                let answer = lockstep.answer_state(&self.maze.save());
+                debug_assert!(answer.is_ok(), "a state is small, and every frame is stepped at once");
+            }
+            Request::Fields { frame } => {
+                let past = self.past.iter().find(|(past, ..)| *past == frame);
+                let maze = past.and_then(|(.., bytes)| Maze::load(bytes).ok());
+                lockstep.answer_fields(frame, maze.map(|maze| maze.fields()).unwrap_or_default());
+            }
+        }
+    }
+
+    /// Keeps the state behind a frame and returns its checksum.
+    fn keep(&mut self, frame: u64) -> u64 {
+        self.frame = frame;
+        let (bytes, checksum) = (self.maze.save(), self.maze.checksum());
+        if self.past.len() == KEPT {
+            self.past.pop_front();
+        }
+        self.past.push_back((frame, checksum, bytes));
+        checksum
+    }
+
+    /// Takes an event of the session; give it every one, before the next step.
+    pub fn on_event(&mut self, event: &Event) {
+        match event {
+            Event::MemberJoined { member, .. } | Event::MemberLeft { member, .. }
+                if is_spectator(member.attributes) => {}
+            Event::MemberJoined { member, resumed } if self.is_seated => {
+                let name = PlayerName::new(&member.name);
+                self.tell(MazeNews::PlayerCame { name, is_back: *resumed });
+            }
+            Event::MemberLeft { member, departure: Departure::Gone } => {
+                self.tell(MazeNews::PlayerWent { name: PlayerName::new(&member.name) });
+            }
+            _ => {}
+        }
+    }
+
+    fn tell(&mut self, news: MazeNews) {
+        if self.news.len() == EVENTS_MAX {
+            self.news.pop_front();
+        }
+        self.news.push_back(news);
+    }
+
+    /// The next piece of news.
+    pub fn poll_event(&mut self) -> Option<MazeNews> {
+        self.news.pop_front()
+    }
+
+    /// The state behind [`MazeGame::frame`].
+    #[must_use]
+    pub const fn maze(&self) -> &Maze {
+        &self.maze
+    }
+
+    /// The state one frame earlier and how far now is from it towards the present one, 0 to 1: what to draw.
+    #[must_use]
+    pub fn between(&self, now: Time) -> (&Maze, f32) {
+        let share = now.since(self.stepped).as_micros() as f32 / tick().as_micros() as f32;
+        (&self.before, share.min(1.0))
+    }
+
+    /// The newest frame that was stepped.
+    #[must_use]
+    pub const fn frame(&self) -> u64 {
+        self.frame
+    }
+
+    /// The checksums of the newest states, each behind its frame, oldest first; at most 256.
+    pub fn checksums(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.past.iter().map(|&(frame, checksum, _)| (frame, checksum))
+    }
+
+    /// How many frames ahead an input of this player is given.
+    #[must_use]
+    pub const fn input_delay(&self) -> u64 {
+        self.input_delay
+    }
+
+    /// How often this peer heard that two states differed.
+    #[must_use]
+    pub const fn desyncs(&self) -> u64 {
+        self.desyncs
+    }
+
+    /// The teapot that this peer's player has; `None` for whoever watches.
+    #[must_use]
+    pub fn role(&self, session: &Session) -> Option<Role> {
+        self.maze.role_of(session.seat()?.0)
+    }
+
+    /// Who has a teapot: the name of a member, `None` for a robot.
+    #[must_use]
+    pub fn name_of(&self, session: &Session, role: Role) -> Option<PlayerName> {
+        let seat = self.maze.seat_of(role)?;
+        let record = session.view().members().find(|member| member.record.seat == seat)?;
+        Some(PlayerName::new(&record.record.name))
+    }
+}

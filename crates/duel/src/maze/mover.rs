@@ -1,0 +1,130 @@
+//! Somebody who moves along corridors, from the middle of one tile to the middle of the next.
+
+use super::way::{Hand, Place, TILE, Way};
+
+/// Where somebody is. Invariant: while it is on its way, the next tile that way is within the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mover {
+    pub(super) place: Place,
+    pub(super) way: Way,
+    pub(super) gone: u8,
+}
+
+impl Mover {
+    pub(super) const fn at(place: Place, way: Way) -> Self {
+        Self { place, way, gone: 0 }
+    }
+
+    /// Where it looks.
+    #[must_use]
+    pub const fn way(&self) -> Way {
+        self.way
+    }
+
+    /// Column and row, counted in [`TILE`]ths of a tile.
+    #[must_use]
+    pub fn position(&self) -> (i32, i32) {
+        let ((dx, dy), tile) = (self.way.delta(), i32::from(TILE));
+        let along = |from: u8, delta: i8| i32::from(from) * tile + i32::from(delta) * i32::from(self.gone);
+        (along(self.place.x, dx), along(self.place.y, dy))
+    }
+
+    /// The tile that it is on its way to.
+    pub(super) fn ahead(&self) -> Option<Place> {
+        (self.gone > 0).then(|| self.place.next(self.way)).flatten()
+    }
+
+    /// The tile whose middle is nearest.
+    #[must_use]
+    pub fn here(&self) -> Place {
+        self.ahead().filter(|_| self.gone > TILE / 2).unwrap_or(self.place)
+    }
+
+    /// Whether it is on this tile, or is about to be, or still is with its back.
+    pub(super) fn holds(&self, place: Place) -> bool {
+        self.place == place || self.ahead() == Some(place)
+    }
+
+    /// The tile in whose middle it is or will be within one step.
+    pub(super) fn next_middle(&self, speed: u8) -> Option<Place> {
+        if self.gone == 0 { Some(self.place) } else { self.ahead().filter(|_| self.gone + speed >= TILE) }
+    }
+
+    /// Goes on for one step; in the middle of a tile it asks for the way.
+    pub(super) fn go_on(&mut self, speed: u8, choose: impl FnOnce(&Self) -> Option<Way>) {
+        let mut gone = speed;
+        if let Some(ahead) = self.ahead() {
+            gone += self.gone;
+            if gone < TILE {
+                self.gone = gone;
+                return;
+            }
+            gone -= TILE;
+            (self.place, self.gone) = (ahead, 0);
+        }
+        if let Some(way) = choose(self) {
+            (self.way, self.gone) = (way, gone);
+        }
+    }
+
+    /// Turns round between two tiles, when that is wanted.
+    pub(super) fn turn_back(&mut self, hand: Hand) {
+        if let Some(ahead) = self.ahead().filter(|_| hand.wants(self.way.back())) {
+            *self = Self { place: ahead, way: self.way.back(), gone: TILE - self.gone };
+        }
+    }
+
+    /// The wanted ways, those that turn before the one that goes on.
+    pub(super) fn wishes(&self, hand: Hand) -> impl Iterator<Item = Way> {
+        let is_along = |way: Way| way == self.way || way == self.way.back();
+        let turns = Way::ALL.into_iter().filter(move |&way| !is_along(way));
+        turns.chain([self.way, self.way.back()]).filter(move |&way| hand.wants(way))
+    }
+}
+
+/// Whether two are so near that they touch. Corridors are farther apart than that.
+pub(super) fn touch(a: &Mover, b: &Mover) -> bool {
+    let ((ax, ay), (bx, by)) = (a.position(), b.position());
+    (ax - bx).abs() + (ay - by).abs() < i32::from(TILE) * 3 / 5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    const HERE: Place = Place { x: 3, y: 3 };
+
+    #[test]
+    fn speed_is_kept_across_the_middle_of_a_tile() {
+        let mut mover = Mover::at(HERE, Way::Right);
+        for _ in 0..30 {
+            mover.go_on(8, |_| Some(Way::Right));
+        }
+        assert_eq!(mover.position(), (3 * 60 + 240, 180));
+    }
+
+    #[test]
+    fn who_may_not_go_on_stands_in_the_middle() {
+        let mut mover = Mover { place: HERE, way: Way::Down, gone: 55 };
+        mover.go_on(9, |_| None);
+        assert_eq!(mover, Mover::at(Place { x: 3, y: 4 }, Way::Down));
+    }
+
+    #[test]
+    fn turning_back_changes_the_place_by_nothing() {
+        let mut mover = Mover { place: HERE, way: Way::Left, gone: 20 };
+        let before = mover.position();
+        mover.turn_back(Hand::default().with(Way::Right));
+        assert_eq!((mover.position(), mover.way()), (before, Way::Right));
+    }
+
+    #[test]
+    fn a_turn_counts_before_going_on() {
+        let mover = Mover::at(HERE, Way::Right);
+        let hand = Hand::default().with(Way::Right).with(Way::Up);
+        assert_eq!(mover.wishes(hand).collect::<Vec<_>>(), [Way::Up, Way::Right]);
+        assert_eq!(mover.wishes(hand.with(Way::Left)).collect::<Vec<_>>(), [Way::Up]);
+    }
+}

@@ -1,0 +1,162 @@
+//! Robots of the maze: what somebody without a player does, as a function of the state alone.
+//!
+//! It is computed inside the step by everybody alike, so a robot costs no byte of network and is in the same place
+//! everywhere. A robot has an errand, fetching or guarding, and changes its mind now and then; on its way it keeps away
+//! from steam and, on foreign ground, from those who could send it home.
+
+use std::collections::VecDeque;
+
+use super::plan::Plan;
+use super::way::{BORDER, HEIGHT, Hand, Place, WIDTH, Way};
+use super::{Maze, Role, Side};
+use crate::rng::Rng;
+
+/// How near somebody who could send it home is too near, in tiles.
+const FEAR: u8 = 3;
+
+/// How long an errand lasts, in frames: at least, and at most this much more.
+const ERRAND: (u16, u16) = (120, 240);
+
+/// What a robot is up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Errand {
+    /// Where it keeps watch; `None` while it fetches the other side's bowl.
+    pub(super) post: Option<Place>,
+    /// How many frames that lasts still.
+    pub(super) left: u16,
+}
+
+impl Errand {
+    pub(super) const NONE: Self = Self { post: None, left: 0 };
+
+    /// The most that can be left.
+    pub(super) const LEFT_MAX: u16 = ERRAND.0 + ERRAND.1;
+
+    /// Lets one frame pass; in the end the robot draws another errand.
+    pub(super) fn pass(&mut self, side: Side, plan: &Plan, rng: &mut Rng) {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            let guards = rng.below(5) < 2;
+            self.post = guards.then(|| post(side, plan, rng));
+            self.left = ERRAND.0 + rng.below(u32::from(ERRAND.1)) as u16;
+        }
+    }
+}
+
+/// Somewhere on one's own ground.
+fn post(side: Side, plan: &Plan, rng: &mut Rng) -> Place {
+    let column = 2 * rng.below(u32::from(BORDER / 2)) as u8 + 1;
+    let place = Place { x: column, y: 2 * rng.below(u32::from(HEIGHT / 2)) as u8 + 1 };
+    debug_assert!(plan.is_open(place), "corridors cross there");
+    if side == Side::Red { place } else { place.opposite() }
+}
+
+/// What a robot in this role wants in the middle of the tile `from`.
+pub(super) fn hand(maze: &Maze, role: Role, from: Place) -> Hand {
+    let goal = goal(maze, role);
+    let is_steam = |place: Place| maze.steam.iter().any(|puff| puff.holds(place));
+    let is_feared = |place: Place| is_feared(maze, role, place);
+    let way = route(&maze.plan, from, goal, |place| is_steam(place) || is_feared(place))
+        .or_else(|| route(&maze.plan, from, goal, is_steam))
+        .or_else(|| route(&maze.plan, from, goal, |_| false));
+    way.map_or(Hand::default(), |way| Hand::default().with(way))
+}
+
+/// Where it wants to be.
+fn goal(maze: &Maze, role: Role) -> Place {
+    let side = role.side();
+    let carrier = maze.carrier(side.other());
+    if carrier == Some(role) {
+        return maze.plan.base(side);
+    }
+    let intruder = nearest_intruder(maze, role);
+    let guards_at = maze.teapot(role).errand.post;
+    match (intruder, guards_at) {
+        // A thief is everybody's business.
+        (Some((intruder, place)), _) if maze.carrier(side) == Some(intruder) => place,
+        (Some((_, place)), Some(_)) => place,
+        (None, Some(post)) => post,
+        // While its partner brings the bowl home there is nothing to fetch.
+        (_, None) if carrier.is_some() => intruder.map_or(maze.plan.base(side), |(_, place)| place),
+        (_, None) => maze.plan.base(side.other()),
+    }
+}
+
+/// Whoever of the others is on this side's ground, the nearest.
+fn nearest_intruder(maze: &Maze, role: Role) -> Option<(Role, Place)> {
+    let here = maze.teapot(role).mover.here();
+    let others = Role::ALL.into_iter().filter(|other| other.side() != role.side());
+    let intruders = others
+        .map(|other| (other, maze.teapot(other)))
+        .filter(|(_, teapot)| teapot.out == 0 && Side::of(teapot.mover.here()) == Some(role.side()));
+    let places = intruders.map(|(other, teapot)| (other, teapot.mover.here()));
+    places.min_by_key(|(_, place)| place.distance(here))
+}
+
+/// Whether somebody could send it home who is near that place of the other side's ground.
+fn is_feared(maze: &Maze, role: Role, place: Place) -> bool {
+    let foreign = role.side().other();
+    Side::of(place) == Some(foreign)
+        && Role::ALL.into_iter().filter(|other| other.side() == foreign).any(|other| {
+            let teapot = maze.teapot(other);
+            teapot.out == 0 && teapot.mover.here().distance(place) <= FEAR
+        })
+}
+
+/// The first step of a shortest way that avoids what is blocked; `None` when there is none, or one is there already.
+fn route(plan: &Plan, from: Place, to: Place, is_blocked: impl Fn(Place) -> bool) -> Option<Way> {
+    // Backwards from the goal: whoever reaches the start first came from where the way leads.
+    let mut seen = [false; WIDTH as usize * HEIGHT as usize];
+    let mut queue = VecDeque::from([to]);
+    seen[to.index()] = true;
+    while let Some(here) = queue.pop_front() {
+        for way in Way::ALL {
+            let Some(next) = plan.next(here, way) else { continue };
+            if next == from && !is_blocked(here) {
+                return Some(way.back()).filter(|_| from != to);
+            }
+            if !seen[next.index()] && !is_blocked(here) && !is_blocked(next) {
+                seen[next.index()] = true;
+                queue.push_back(next);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn a_route_leads_there_step_by_step() {
+        for seed in 0..40 {
+            let plan = Plan::new(seed);
+            let (mut here, to) = (plan.start(Role::R1), plan.base(Side::Blue));
+            let mut steps = 0;
+            while let Some(way) = route(&plan, here, to, |_| false) {
+                here = plan.next(here, way).expect("a route leads through what is open");
+                steps += 1;
+                assert!(steps < 200, "seed {seed}");
+            }
+            assert_eq!(here, to);
+        }
+    }
+
+    #[test]
+    fn a_blocked_goal_has_no_route() {
+        let plan = Plan::new(1);
+        let to = plan.base(Side::Blue);
+        assert_eq!(route(&plan, plan.start(Role::R1), to, |place| place == to), None);
+    }
+
+    #[test]
+    fn posts_are_on_ones_own_ground() {
+        let (plan, mut rng) = (Plan::new(3), Rng::new(4));
+        for side in Side::BOTH {
+            assert!((0..50).all(|_| Side::of(post(side, &plan, &mut rng)) == Some(side)));
+        }
+    }
+}

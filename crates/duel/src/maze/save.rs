@@ -1,0 +1,222 @@
+//! The state as bytes: what a late joiner loads, what a checksum is made of, and which parts of it have names.
+
+use samovar_wire::SeatId;
+use samovar_wire::lockstep::FieldHash;
+
+use super::bout::{OUT, Stage};
+use super::mover::Mover;
+use super::plan::Plan;
+use super::robot::Errand;
+use super::seats::{Seats, WAITING_MAX};
+use super::way::{HEIGHT, Place, TILE, WIDTH, Way};
+use super::{Maze, PUFFS, ROUNDS, Role, Runner, Side, WINS};
+use crate::codec::{DecodeError, Reader};
+use crate::rng::Rng;
+
+/// Stands before a state and changes with what follows.
+const VERSION: u8 = 1;
+
+/// Written for nobody and nowhere.
+const NONE: u8 = u8::MAX;
+
+/// FNV-1a, by G. Fowler, L. C. Noll and K.-P. Vo: enough to notice what differs by accident.
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+impl Maze {
+    /// The whole state: about 150 bytes, and two more for everybody who waits for a place.
+    #[must_use]
+    pub fn save(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        bytes.extend(self.parts().into_iter().flat_map(|(_, part)| part));
+        bytes
+    }
+
+    /// The state that [`Maze::save`] wrote.
+    ///
+    /// # Errors
+    /// The bytes are none: cut off, too long, of another version, or of a state that the rules do not know. Whatever they
+    /// are, reading them takes no more than a few kilobytes and the time of a few steps.
+    pub fn load(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let reader = &mut Reader::new(bytes);
+        let version = reader.u8()?;
+        if version != VERSION {
+            return Err(DecodeError::UnknownTag(version));
+        }
+        let (steps, rng, plan) = (reader.u64()?, Rng::new(reader.u64()?), Plan::new(reader.u64()?));
+        let (stage, left, round) = (read_stage(reader)?, reader.u16()?, reader.u8()?);
+        ensure(left <= stage.lasts() && (1..=ROUNDS).contains(&round))?;
+        let wins = [reader.u8()?, reader.u8()?];
+        ensure(wins.into_iter().all(|wins| wins <= WINS))?;
+        let runners = [(); 4].map(|()| read_runner(reader, &plan));
+        let carriers = [(); 2].map(|()| read_role(reader));
+        let steam = [(); PUFFS].map(|()| read_mover(reader, &plan));
+        let seats = read_seats(reader)?;
+        let [a, b, c, d] = runners;
+        let [red, blue] = carriers;
+        let [e, f, g] = steam;
+        let maze = Self {
+            steps,
+            rng,
+            plan,
+            stage,
+            left,
+            round,
+            wins,
+            runners: [a?, b?, c?, d?],
+            carriers: [red?, blue?],
+            steam: [e?, f?, g?],
+            seats,
+        };
+        let is_foreign = |side: Side| maze.carrier(side).is_none_or(|role| role.side() != side);
+        ensure(Side::BOTH.into_iter().all(is_foreign))?;
+        // Only what this writes is a state, to the last byte.
+        ensure(maze.save() == bytes)?;
+        Ok(maze)
+    }
+
+    /// A number that differs when states do, but for one time in 2^64.
+    #[must_use]
+    pub fn checksum(&self) -> u64 {
+        hash(&self.save())
+    }
+
+    /// The state's parts, each with a hash: what a report of two states that differ names.
+    #[must_use]
+    pub fn fields(&self) -> Vec<FieldHash> {
+        let name = |(name, part): (&str, Vec<u8>)| FieldHash { name: name.to_owned(), hash: hash(&part) };
+        self.parts().into_iter().map(name).collect()
+    }
+
+    fn parts(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let mut stage = Vec::new();
+        write_stage(self.stage, &mut stage);
+        stage.extend(self.left.to_le_bytes());
+        stage.push(self.round);
+        let mut parts = vec![
+            ("steps", self.steps.to_le_bytes().to_vec()),
+            ("random", self.rng.state().to_le_bytes().to_vec()),
+            ("walls", self.plan.seed().to_le_bytes().to_vec()),
+            ("stage", stage),
+            ("score", self.wins.to_vec()),
+        ];
+        for role in Role::ALL {
+            let mut part = Vec::new();
+            write_runner(self.teapot(role), &mut part);
+            parts.push((role.name(), part));
+        }
+        parts.push(("bowls", self.carriers.map(role_number).to_vec()));
+        let mut steam = Vec::new();
+        self.steam.iter().for_each(|puff| write_mover(puff, &mut steam));
+        parts.push(("steam", steam));
+        let mut seats = Vec::new();
+        write_seats(&self.seats, &mut seats);
+        parts.push(("seats", seats));
+        parts
+    }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(FNV_OFFSET, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME))
+}
+
+fn ensure(is_so: bool) -> Result<(), DecodeError> {
+    is_so.then_some(()).ok_or(DecodeError::OutOfRange)
+}
+
+fn write_stage(stage: Stage, out: &mut Vec<u8>) {
+    let side = |side: Option<Side>| side.map_or(NONE, |side| side as u8);
+    out.extend(match stage {
+        Stage::Ready => [0, NONE],
+        Stage::Play => [1, NONE],
+        Stage::Told(winner) => [2, side(winner)],
+        Stage::Over(winner) => [3, side(winner)],
+    });
+}
+
+fn read_stage(reader: &mut Reader<'_>) -> Result<Stage, DecodeError> {
+    let (tag, side) = (reader.u8()?, reader.u8()?);
+    let side = match side {
+        NONE => None,
+        number => Some(*Side::BOTH.get(usize::from(number)).ok_or(DecodeError::OutOfRange)?),
+    };
+    match tag {
+        0 => Ok(Stage::Ready),
+        1 => Ok(Stage::Play),
+        2 => Ok(Stage::Told(side)),
+        3 => Ok(Stage::Over(side)),
+        tag => Err(DecodeError::UnknownTag(tag)),
+    }
+}
+
+fn role_number(role: Option<Role>) -> u8 {
+    role.map_or(NONE, |role| role as u8)
+}
+
+fn read_role(reader: &mut Reader<'_>) -> Result<Option<Role>, DecodeError> {
+    match reader.u8()? {
+        NONE => Ok(None),
+        number => Role::ALL.get(usize::from(number)).copied().map(Some).ok_or(DecodeError::OutOfRange),
+    }
+}
+
+fn write_mover(mover: &Mover, out: &mut Vec<u8>) {
+    let Mover { place, way, gone } = mover;
+    out.extend([place.x, place.y, way.number(), *gone]);
+}
+
+fn read_mover(reader: &mut Reader<'_>, plan: &Plan) -> Result<Mover, DecodeError> {
+    let place = Place { x: reader.u8()?, y: reader.u8()? };
+    let way = *Way::ALL.get(usize::from(reader.u8()?)).ok_or(DecodeError::OutOfRange)?;
+    let mover = Mover { place, way, gone: reader.u8()? };
+    ensure(plan.is_open(place) && mover.gone < TILE)?;
+    ensure(mover.gone == 0 || plan.next(place, way).is_some())?;
+    Ok(mover)
+}
+
+fn write_runner(runner: &Runner, out: &mut Vec<u8>) {
+    write_mover(&runner.mover, out);
+    let post = runner.errand.post.map_or([NONE; 2], |place| [place.x, place.y]);
+    out.extend([runner.out, post[0], post[1]]);
+    out.extend(runner.errand.left.to_le_bytes());
+    out.extend([runner.captures, runner.catches]);
+}
+
+fn read_runner(reader: &mut Reader<'_>, plan: &Plan) -> Result<Runner, DecodeError> {
+    let mover = read_mover(reader, plan)?;
+    let out = reader.u8()?;
+    let post = match [reader.u8()?, reader.u8()?] {
+        [NONE, NONE] => None,
+        [x, y] => Some(Place { x, y }),
+    };
+    let errand = Errand { post, left: reader.u16()? };
+    ensure(out <= OUT && errand.left <= Errand::LEFT_MAX)?;
+    ensure(post.is_none_or(|place| place.x < WIDTH && place.y < HEIGHT))?;
+    Ok(Runner { mover, out, errand, captures: reader.u8()?, catches: reader.u8()? })
+}
+
+fn write_seats(seats: &Seats, out: &mut Vec<u8>) {
+    for role in seats.roles {
+        out.push(u8::from(role.is_some()));
+        out.extend(role.unwrap_or(SeatId(0)).0.to_le_bytes());
+    }
+    // At most WAITING_MAX wait.
+    out.push(seats.waiting.len() as u8);
+    out.extend(seats.waiting.iter().flat_map(|seat| seat.0.to_le_bytes()));
+}
+
+fn read_seats(reader: &mut Reader<'_>) -> Result<Seats, DecodeError> {
+    let mut seats = Seats::default();
+    for role in &mut seats.roles {
+        let (is_taken, seat) = (reader.u8()?, reader.u16()?);
+        *role = (is_taken == 1).then_some(SeatId(seat));
+    }
+    let waiting = usize::from(reader.u8()?);
+    debug_assert!(waiting <= WAITING_MAX, "a byte counts no further");
+    for _ in 0..waiting {
+        seats.waiting.push(SeatId(reader.u16()?));
+    }
+    let all: Vec<_> = seats.roles.iter().flatten().chain(&seats.waiting).collect();
+    ensure(all.iter().enumerate().all(|(at, seat)| !all[..at].contains(seat)))?;
+    Ok(seats)
+}

@@ -1,0 +1,95 @@
+//! Who plays which teapot: members by their seats, in the order in which they came, and robots in the empty places.
+
+use samovar_wire::SeatId;
+
+use super::{Role, Side};
+
+/// Members that wait for a place at most; further ones only watch.
+pub(super) const WAITING_MAX: usize = 255;
+
+/// The seats of a maze. A seat has one role, or waits, or is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seats {
+    pub(super) roles: [Option<SeatId>; 4],
+    /// Who came first is first.
+    pub(super) waiting: Vec<SeatId>,
+}
+
+impl Seats {
+    pub(super) fn role_of(&self, seat: SeatId) -> Option<Role> {
+        Role::ALL.into_iter().find(|&role| self.of(role) == Some(seat))
+    }
+
+    pub(super) fn of(&self, role: Role) -> Option<SeatId> {
+        self.roles[role.index()]
+    }
+
+    /// Brings the seats into line with who plays, in rising order of seats: who left is replaced at once by whoever waits
+    /// longest, or by a robot; who came takes the first free role of the side with fewer members.
+    pub(super) fn settle(&mut self, playing: &[SeatId]) {
+        let stays = |seat: &SeatId| playing.contains(seat);
+        for role in &mut self.roles {
+            *role = role.take_if(|seat| stays(seat));
+        }
+        self.waiting.retain(stays);
+        for &seat in playing {
+            let is_known = self.role_of(seat).is_some() || self.waiting.contains(&seat);
+            if !is_known && self.waiting.len() < WAITING_MAX {
+                self.waiting.push(seat);
+            }
+        }
+        while let Some(role) = self.free_role().filter(|_| !self.waiting.is_empty()) {
+            self.roles[role.index()] = Some(self.waiting.remove(0));
+        }
+    }
+
+    fn free_role(&self) -> Option<Role> {
+        let members = |side: Side| {
+            Role::ALL.into_iter().filter(|&role| role.side() == side && self.of(role).is_some()).count()
+        };
+        let free =
+            |side: Side| Role::ALL.into_iter().find(|&role| role.side() == side && self.of(role).is_none());
+        let fewer = if members(Side::Blue) < members(Side::Red) { Side::Blue } else { Side::Red };
+        free(fewer).or_else(|| free(fewer.other()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn ids(numbers: &[u16]) -> Vec<SeatId> {
+        numbers.iter().map(|&number| SeatId(number)).collect()
+    }
+
+    #[test]
+    fn members_take_roles_in_order_and_balance_the_sides() {
+        let mut seats = Seats::default();
+        seats.settle(&ids(&[7]));
+        seats.settle(&ids(&[2, 7]));
+        seats.settle(&ids(&[2, 3, 7, 9, 11]));
+        assert_eq!(seats.roles.map(|seat| seat.map(|seat| seat.0)), [Some(7), Some(3), Some(2), Some(9)]);
+        assert_eq!(seats.waiting, ids(&[11]));
+    }
+
+    #[test]
+    fn whoever_waits_longest_replaces_who_left() {
+        let mut seats = Seats::default();
+        seats.settle(&ids(&[1, 2, 3, 4, 5, 6]));
+        seats.settle(&ids(&[1, 3, 4, 5, 6]));
+        assert_eq!(seats.role_of(SeatId(5)), Some(Role::B1));
+        assert_eq!(seats.waiting, ids(&[6]));
+        seats.settle(&ids(&[3]));
+        assert_eq!(seats.roles.iter().flatten().count(), 1);
+    }
+
+    #[test]
+    fn who_waits_is_bounded() {
+        let mut seats = Seats::default();
+        let many: Vec<_> = (1..2_000).map(SeatId).collect();
+        seats.settle(&many);
+        assert_eq!((seats.roles.iter().flatten().count(), seats.waiting.len()), (4, WAITING_MAX - 4));
+    }
+}

@@ -1,0 +1,127 @@
+//! Places and directions in the grid.
+
+/// Tiles from left to right: the red half, a column of gates, the blue half.
+pub const WIDTH: u8 = 25;
+
+/// Tiles from top to bottom.
+pub const HEIGHT: u8 = 15;
+
+/// The column between the halves.
+pub const BORDER: u8 = WIDTH / 2;
+
+/// What a tile is divided into: how far somebody has gone is counted in these.
+pub const TILE: u8 = 60;
+
+/// A tile of the grid: column from the left, row from the top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Column, below [`WIDTH`].
+    pub x: u8,
+    /// Row, below [`HEIGHT`].
+    pub y: u8,
+}
+
+impl Place {
+    /// The same place seen by the other side: the grid looks alike when it is turned by half a circle.
+    #[must_use]
+    pub const fn opposite(self) -> Self {
+        Self { x: WIDTH - 1 - self.x, y: HEIGHT - 1 - self.y }
+    }
+
+    /// The next tile this way; `None` at the edge of the grid.
+    #[must_use]
+    pub fn next(self, way: Way) -> Option<Self> {
+        let (dx, dy) = way.delta();
+        let (x, y) = (self.x.checked_add_signed(dx)?, self.y.checked_add_signed(dy)?);
+        (x < WIDTH && y < HEIGHT).then_some(Self { x, y })
+    }
+
+    /// Its number, row by row.
+    pub(super) fn index(self) -> usize {
+        usize::from(self.y) * usize::from(WIDTH) + usize::from(self.x)
+    }
+
+    /// How many steps it is away where nothing is in the way.
+    pub(super) fn distance(self, other: Self) -> u8 {
+        self.x.abs_diff(other.x) + self.y.abs_diff(other.y)
+    }
+}
+
+/// One of four directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Towards row 0.
+    Up,
+    /// Towards column 0.
+    Left,
+    /// Away from row 0.
+    Down,
+    /// Away from column 0.
+    Right,
+}
+
+impl Way {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Up, Self::Left, Self::Down, Self::Right];
+
+    /// Its number, 0 to 3.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The way back.
+    #[must_use]
+    pub const fn back(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Left => Self::Right,
+            Self::Down => Self::Up,
+            Self::Right => Self::Left,
+        }
+    }
+
+    /// Columns and rows that one step leads on.
+    #[must_use]
+    pub const fn delta(self) -> (i8, i8) {
+        match self {
+            Self::Up => (0, -1),
+            Self::Left => (-1, 0),
+            Self::Down => (0, 1),
+            Self::Right => (1, 0),
+        }
+    }
+}
+
+/// The ways that a player wants to go: what its keys or its thumb say, the input of one frame.
+///
+/// One bit each; up with down and left with right is neither. Of two that remain the one that turns counts first, so
+/// that a corner can be announced before it is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hand(u8);
+
+impl Hand {
+    /// From one byte of input; bits that mean nothing are dropped.
+    #[must_use]
+    pub const fn from_byte(byte: u8) -> Self {
+        Self(byte & 0x0f)
+    }
+
+    /// As one byte of input.
+    #[must_use]
+    pub const fn byte(self) -> u8 {
+        self.0
+    }
+
+    /// Wants this way as well.
+    #[must_use]
+    pub const fn with(self, way: Way) -> Self {
+        Self(self.0 | 1 << way.number())
+    }
+
+    /// Whether this way is wanted, and the way back is not.
+    #[must_use]
+    pub const fn wants(self, way: Way) -> bool {
+        self.0 & 1 << way.number() != 0 && self.0 & 1 << way.back().number() == 0
+    }
+}

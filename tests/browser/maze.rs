@@ -1,0 +1,134 @@
+//! The maze: four pages in lockstep, and the host's browser is killed in the middle.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use samovar_tests::player::{Player, SETTLE_WITHIN};
+use samovar_tests::relay::Relay;
+use samovar_tests::sampler;
+use samovar_tests::status::{Maze, Status};
+use samovar_tests::wait;
+
+/// How many frames of one match are compared after the host's end: half a minute of them.
+const FRAMES: u64 = 900;
+
+/// Long enough for these, on a machine that draws four pages in software meanwhile.
+const FRAMES_WITHIN: Duration = Duration::from_secs(120);
+
+/// Goes anywhere, so that there are inputs: another way every so often.
+const WANDER: &str = r"window.__hunt = setInterval(() => {
+  const way = () => Math.floor(Math.random() * 3) - 1;
+  samovar.input({throttle: way(), turn: way()});
+}, 400), null";
+
+fn maze(status: &Status) -> &Maze {
+    status.maze.as_ref().expect("the page plays the maze")
+}
+
+/// The checksums that pages have told, by frame.
+#[derive(Default)]
+struct Told(BTreeMap<u64, BTreeMap<String, String>>);
+
+impl Told {
+    fn note(&mut self, status: &Status) {
+        for (frame, checksum) in &maze(status).checksums {
+            self.0.entry(*frame).or_default().insert(status.name.clone(), checksum.clone());
+        }
+    }
+
+    /// Frames after `from` that so many pages told of alike. Fails at the first that they told of differently.
+    fn alike(&self, from: u64, pages: usize) -> usize {
+        for (frame, checksums) in &self.0 {
+            let states: BTreeSet<_> = checksums.values().collect();
+            assert_eq!(states.len(), 1, "behind frame {frame}: {checksums:?}");
+        }
+        self.0.range(from..).filter(|(_, checksums)| checksums.len() == pages).count()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn four_pages_stay_in_step_when_the_hosts_browser_is_killed() {
+    let relay = Relay::start();
+    let mut players = vec![Player::join(&relay, "new=TEA&mode=maze&name=Ann").await];
+    for name in ["Bob", "Cy", "Di"] {
+        // Two have a link that says it, the others find out.
+        let mode = if name == "Bob" { "&mode=maze" } else { "" };
+        players.push(Player::join(&relay, &format!("game=TEA&name={name}{mode}")).await);
+    }
+    let ready = |status: &Status| {
+        status.others().count() == 3
+            && status.backup.is_some()
+            && status.maze.as_ref().is_some_and(|maze| maze.roles.values().all(Option::is_some))
+    };
+    for player in &players {
+        player.wait("all four have a teapot", SETTLE_WITHIN, ready).await;
+        player.tab().evaluate(WANDER).await;
+    }
+    let mut told = Told::default();
+    let begin = maze(&players[0].status().await).frame;
+    step(&players, &mut told, begin + 150).await;
+    assert!(told.alike(begin, 4) > 60, "four pages in step");
+    players[1].screenshot("maze").await;
+
+    let before = players[1].status().await;
+    let mut host = None;
+    for (index, player) in players.iter().enumerate() {
+        if player.status().await.is_host() {
+            host = Some(index);
+        }
+    }
+    let mut host = players.remove(host.expect("somebody hosts"));
+    let killed = sampler::now();
+    host.kill();
+    let goes_on =
+        |status: &Status| status.term > before.term && maze(status).frame > maze(&before).frame + 60;
+    for player in &players {
+        let after = player.wait("frames go on under a new host", SETTLE_WITHIN, goes_on).await;
+        let robots = maze(&after).roles.values().filter(|peer| peer.is_none()).count();
+        assert_eq!(robots, 1, "a robot drives for who is gone: {after}");
+    }
+    println!(
+        "SIGKILL of the host to sixty frames further at all survivors: {:.0} ms",
+        sampler::now() - killed
+    );
+    let from = maze(&players[0].status().await).frame;
+    step(&players, &mut told, from + FRAMES).await;
+    let alike = told.alike(from, 3);
+    println!(
+        "{alike} of {FRAMES} frames after the host's end were told by all three, with the same checksum"
+    );
+    assert!(alike as u64 > FRAMES / 2, "{alike}");
+    players[0].screenshot("maze-survivors").await;
+    for player in players {
+        let status = player.status().await;
+        assert_eq!((maze(&status).desyncs, status.errors.len()), (0, 0), "{status}");
+        player.finish().await;
+    }
+}
+
+/// Lets all pages step to a frame, and notes what they tell on the way.
+async fn step(players: &[Player], told: &mut Told, until: u64) {
+    wait::until("all pages have stepped that far", FRAMES_WITHIN, async || {
+        let mut slowest = u64::MAX;
+        for player in players {
+            let status = player.try_status().await?;
+            told.note(&status);
+            slowest = slowest.min(maze(&status).frame);
+        }
+        if slowest >= until { Ok(()) } else { Err(format!("frame {slowest}")) }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_code_of_a_duel_leads_into_the_duel_whatever_the_link_says() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let bob = Player::join(&relay, "game=TEA&mode=maze&name=Bob").await;
+    let together = |status: &Status| status.mode == "duel" && status.others().count() == 1;
+    for player in [&ann, &bob] {
+        player.wait("both duel", SETTLE_WITHIN, together).await;
+    }
+    ann.finish().await;
+    bob.finish().await;
+}

@@ -1,0 +1,112 @@
+//! The duel or the maze, as far as the page treats them alike.
+
+use samovar_duel::game::{self, Duel, DuelConfig};
+use samovar_duel::maze::game::MazeGame;
+use samovar_duel::maze::{self, Hand, Way};
+use samovar_duel::status::Played;
+use samovar_duel::teapot::Controls;
+use samovar_peer::Rules;
+use samovar_session::{Event, Schemas, Session};
+use samovar_wire::Time;
+
+use super::{News, Wish};
+use crate::params::Mode;
+
+/// How far a stick is pushed for a way of the maze to be meant.
+const MEANT: f32 = 0.35;
+
+/// What all members of a session must have the same.
+pub(super) struct Agreed {
+    pub(super) params: u64,
+    pub(super) schemas: Schemas,
+    pub(super) rules: Rules,
+}
+
+/// The rules that are played by.
+pub enum Game {
+    /// Those of the duel.
+    Duel(Box<Duel>),
+    /// Those of the maze.
+    Maze(Box<MazeGame>),
+}
+
+impl Game {
+    /// The game that a player wants; `seed` counts for whoever founds it.
+    pub(super) fn new(wish: &Wish, seed: u64) -> Self {
+        let (robots, stakes, is_resuming) = (wish.robots, wish.stakes, wish.ticket.is_some());
+        match wish.mode {
+            Mode::Duel => Self::Duel(Box::new(Duel::new(DuelConfig { seed, robots, is_resuming, stakes }))),
+            Mode::Maze => Self::Maze(Box::new(MazeGame::new(seed))),
+        }
+    }
+
+    /// What the members of its sessions agree on.
+    pub(super) fn agreed(&self) -> Agreed {
+        match self {
+            Self::Duel(_) => {
+                Agreed { params: game::params(), schemas: game::schemas(), rules: game::rules() }
+            }
+            Self::Maze(_) => Agreed {
+                params: maze::game::params(),
+                schemas: maze::game::schemas(),
+                rules: maze::game::rules(),
+            },
+        }
+    }
+
+    /// Lets the game go on until now.
+    pub(super) fn step(&mut self, now: Time, session: &mut Session, controls: Controls) {
+        match self {
+            Self::Duel(duel) => duel.step(now, session, controls),
+            Self::Maze(maze) => maze.step(now, session, hand(controls)),
+        }
+    }
+
+    /// Takes an event of the session.
+    pub(super) fn on_event(&mut self, now: Time, session: &Session, event: &Event) {
+        match self {
+            Self::Duel(duel) => duel.on_event(now, session, event),
+            Self::Maze(maze) => maze.on_event(event),
+        }
+    }
+
+    /// The next thing that happened.
+    pub(super) fn poll_news(&mut self) -> Option<News> {
+        match self {
+            Self::Duel(duel) => duel.poll_event().map(News::Duel),
+            Self::Maze(maze) => maze.poll_event().map(News::Maze),
+        }
+    }
+
+    /// For a status.
+    pub(super) fn played(&self) -> Played<'_> {
+        match self {
+            Self::Duel(duel) => Played::Duel(duel),
+            Self::Maze(maze) => Played::Maze(maze),
+        }
+    }
+}
+
+/// Ahead is up and left is left: what drives a teapot in the duel points in the maze.
+fn hand(controls: Controls) -> Hand {
+    let Controls { throttle, turn, .. } = controls;
+    let ways = [(Way::Up, throttle), (Way::Down, -throttle), (Way::Left, turn), (Way::Right, -turn)];
+    let meant = ways.into_iter().filter(|(_, pushed)| *pushed > MEANT);
+    meant.fold(Hand::default(), |hand, (way, _)| hand.with(way))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stick_that_is_pushed_far_enough_points_a_way_or_two() {
+        let pushed = |throttle, turn| hand(Controls { throttle, turn, fire: true });
+        let way = |way| Hand::default().with(way);
+        assert_eq!(pushed(0.2, -0.3), Hand::default());
+        assert_eq!(pushed(1.0, 0.0), way(Way::Up));
+        assert_eq!(pushed(-0.5, 0.1), way(Way::Down));
+        assert_eq!(pushed(0.0, 1.0), way(Way::Left));
+        assert_eq!(pushed(0.7, -0.7), way(Way::Up).with(Way::Right));
+    }
+}
