@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use samovar_tests::bots::Bots;
+use samovar_tests::place::Place;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::{Status, distance};
@@ -20,21 +21,26 @@ const HIT_WITHIN: Duration = Duration::from_secs(120);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn members_with_direct_links_see_the_same() {
-    members_see_the_same("auto", "direct").await;
+    members_see_the_same(Relay::start(), "auto", "direct").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn members_that_want_direct_links_only_see_the_same() {
-    members_see_the_same("direct", "direct").await;
+    members_see_the_same(Relay::start(), "direct", "direct").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn members_over_the_relay_see_the_same() {
-    members_see_the_same("relayed", "relayed").await;
+    members_see_the_same(Relay::start(), "relayed", "relayed").await;
 }
 
-async fn members_see_the_same(wish: &str, path: &str) {
-    let relay = Relay::start();
+#[tokio::test(flavor = "multi_thread")]
+async fn members_over_the_relays_udp_port_see_the_same() {
+    let udp = ["--udp", "127.0.0.1:0", "--public-address", "127.0.0.1"];
+    members_see_the_same(Relay::start_with(&Place::here(), &udp), "relayed", "relayedUdp").await;
+}
+
+async fn members_see_the_same(relay: Relay, wish: &str, path: &str) {
     let ann = Player::join(&relay, &format!("new=TEA&name=Ann&robots=1&path={wish}")).await;
     let bob = Player::join(&relay, &format!("game=TEA&name=Bob&path={wish}")).await;
     let mut robot = Bots::join(&relay, "TEA", wish);
@@ -51,7 +57,7 @@ async fn members_see_the_same(wish: &str, path: &str) {
     ann.hunt().await;
     let hit = |status: &Status| status.members.iter().any(|member| member.score > 0);
     bob.wait("somebody is hit", HIT_WITHIN, hit).await;
-    ann.screenshot(&format!("agreement-{wish}")).await;
+    ann.screenshot(&format!("agreement-{wish}-{path}")).await;
     ann.rest().await;
     let mut seen = None;
     wait::until("all three agree", SETTLE_WITHIN, async || {
