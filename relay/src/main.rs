@@ -153,16 +153,21 @@ fn serve(args: Box<ServeArgs>) -> Result<(), String> {
         // Before anything is promised: whoever waits for the line below may send a signal at once.
         let orders = signals::orders(move || args.settings().and_then(Settings::resolve))?;
         let relay = Relay::bind(config).await?;
-        println!("listening on http://{}/", relay.address());
+        say(format_args!("listening on http://{}/", relay.address()));
         if let Some(address) = relay.private_address() {
-            println!("metrics on http://{address}/metrics");
+            say(format_args!("metrics on http://{address}/metrics"));
         }
         if let Some(address) = relay.udp_address() {
-            println!("data channels at {address}");
+            say(format_args!("data channels at {address}"));
         }
         // Whoever reads this line through a pipe wants it now. That nobody does is no reason to stop.
         std::io::stdout().flush().ok();
         relay.run(orders).await
     });
     served.map_err(|error| error.to_string())
+}
+
+/// Tells whoever started this; who does not read any more is no reason to stop.
+fn say(what: core::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stdout(), "{what}");
 }
