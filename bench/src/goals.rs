@@ -37,6 +37,15 @@ pub const GOALS: &[Goal] = &[
     goal("reliable_sparse", "copies_per_message", 3.0),
     goal("rest", "bytes_per_second", 0.0),
     goal("scale", "cpu_ratio", 1.5),
+    goal("orders_frames", "total_step_2", 4.0),
+    goal("orders_frames", "total_step_4", 8.0),
+    goal("orders_frames", "total_step_8", 16.0),
+    goal("orders_frames", "total_step_16", 32.0),
+    goal("orders_frames", "total_step_32", 64.0),
+    goal("orders_frames", "causal_stamp_16", 6.0),
+    goal("lockstep_8", "longest_freeze", 150.0),
+    goal("lockstep_4", "bytes_per_second", 1_500.0),
+    goal("lockstep_4", "packets_per_second", 60.5),
 ];
 
 /// The goal that a figure is to be held against. Only Samovar has goals.

@@ -8,6 +8,7 @@ pub mod meter;
 pub mod motion;
 pub mod network;
 pub mod options;
+pub mod orders;
 pub mod quantise;
 pub mod reliable;
 pub mod report;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::age::Ages;
 use crate::network::Traffic;
 use crate::options::Options;
+use crate::orders;
 use crate::reliable;
 use crate::report::{Report, Row};
 use crate::subjects::{self, Subject};
@@ -41,6 +42,7 @@ pub fn run(options: &Options, report: &mut Report) {
         scale(options, report);
         report.print("scale");
     }
+    orders::run(options, report);
 }
 
 /// What a thousand objects at rest cost more than one.
