@@ -1,8 +1,8 @@
 //! What one peer has, and lacks, of the objects that this peer owns.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
-use samovar_wire::{ObjectId, Receipt, Stamp, Time};
+use samovar_wire::{ObjectId, Receipt, SortedMap, SortedSet, Stamp, Time};
 
 use crate::slots::SlotSet;
 
@@ -127,15 +127,15 @@ pub(crate) struct Replica {
     /// Announced objects of which the peer may lack something that a frame can bring.
     pub(crate) behind: SlotSet,
     /// The same of objects whose changes are reliable.
-    pub(crate) dirty: BTreeSet<ObjectId>,
+    pub(crate) dirty: SortedSet<ObjectId>,
     /// Objects to announce.
-    pub(crate) unannounced: BTreeSet<ObjectId>,
+    pub(crate) unannounced: SortedSet<ObjectId>,
     /// Deaths to tell.
-    pub(crate) destroys: BTreeMap<ObjectId, Stamp>,
+    pub(crate) destroys: SortedMap<ObjectId, Stamp>,
     /// Objects to give to the peer, with the stamp it shall own them under.
-    pub(crate) grants: BTreeMap<ObjectId, Stamp>,
+    pub(crate) grants: SortedMap<ObjectId, Stamp>,
     /// Objects of a peer that is gone, to show to this peer, the host.
-    pub(crate) orphans: BTreeSet<ObjectId>,
+    pub(crate) orphans: SortedSet<ObjectId>,
     /// Whether all ends that this peer knows of are to be told.
     pub(crate) deaths_due: bool,
     /// At the host: how often the peer may report ends of what is not its own. Once for each who is gone.
@@ -160,7 +160,7 @@ pub(crate) struct Replica {
 
 impl Replica {
     /// A peer to which all these objects are to be announced.
-    pub(crate) fn of(unannounced: BTreeSet<ObjectId>, deaths_due: bool, begun: u64) -> Self {
+    pub(crate) fn of(unannounced: SortedSet<ObjectId>, deaths_due: bool, begun: u64) -> Self {
         Self { unannounced, deaths_due, begun, ..Self::default() }
     }
 

@@ -1,7 +1,5 @@
 //! Where objects are: each has a slot, so that what concerns many peers and few objects is found without searching.
 
-use std::collections::BTreeMap;
-
 use samovar_wire::{ObjectId, PeerId, SortedMap};
 
 use crate::object::Object;
@@ -11,7 +9,7 @@ use crate::object::Object;
 pub(crate) struct Slots {
     slots: Vec<Option<Object>>,
     free: Vec<u32>,
-    index: BTreeMap<ObjectId, u32>,
+    index: SortedMap<ObjectId, u32>,
     owned: SortedMap<PeerId, usize>,
 }
 
@@ -55,7 +53,7 @@ impl Slots {
         last: u32,
     ) -> impl DoubleEndedIterator<Item = &Object> {
         let (first, last) = (ObjectId { creator, number: first }, ObjectId { creator, number: last });
-        self.index.range(first..=last).filter_map(|(_, &slot)| self.at(slot))
+        self.index.range(&first, &last).filter_map(|(_, &slot)| self.at(slot))
     }
 
     /// How many objects a peer owns.

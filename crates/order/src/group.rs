@@ -27,6 +27,7 @@ mod receive;
 mod stream;
 mod transmit;
 
+use core::ops::{Deref, DerefMut};
 use std::collections::VecDeque;
 
 use samovar_wire::order::{Frame, Install, Report};
@@ -41,7 +42,9 @@ use stream::Stream;
 /// When an item's turn has come. Owners are named by their places among the owners of the epoch.
 pub(crate) trait Rule {
     /// Whether only the host has a stream.
-    const ONE_STREAM: bool;
+    fn has_one_stream(&self) -> bool {
+        false
+    }
 
     /// An epoch begins, with these owners; this peer may be one of them.
     fn begin(&mut self, owners: &[PeerId], me: Option<usize>);
@@ -139,10 +142,11 @@ struct Mate {
 }
 
 /// One member's part in the group.
+///
+/// What it does is compiled once, for a rule that is known only when it runs, and not again for each: a page downloads it.
 #[derive(Clone, Debug)]
-pub(crate) struct Group<R> {
+pub(crate) struct Group<R: ?Sized> {
     me: PeerId,
-    pub(crate) rule: R,
     /// The newest view.
     told: Option<View>,
     /// Who was a member of a view between the epoch's and the newest one, the epoch's included.
@@ -171,13 +175,14 @@ pub(crate) struct Group<R> {
     freed: usize,
     outbox: VecDeque<Transmit>,
     events: VecDeque<Event>,
+    /// Last, so that a reference to a group of some rule is one to a group of any.
+    pub(crate) rule: R,
 }
 
-impl<R: Rule> Group<R> {
+impl<R> Group<R> {
     pub(crate) fn new(me: PeerId, rule: R) -> Self {
         Self {
             me,
-            rule,
             told: None,
             known: SortedSet::new(),
             epoch: Epoch::default(),
@@ -197,9 +202,26 @@ impl<R: Rule> Group<R> {
             freed: 0,
             outbox: VecDeque::new(),
             events: VecDeque::new(),
+            rule,
         }
     }
+}
 
+impl<R: Rule + 'static> Deref for Group<R> {
+    type Target = Group<dyn Rule>;
+
+    fn deref(&self) -> &Self::Target {
+        self
+    }
+}
+
+impl<R: Rule + 'static> DerefMut for Group<R> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        self
+    }
+}
+
+impl Group<dyn Rule> {
     pub(crate) fn handle_view(&mut self, view: &View) {
         let is_new = self.told.as_ref().is_none_or(|told| told.id < view.id);
         if !is_new || view.members.binary_search(&self.me).is_err() {

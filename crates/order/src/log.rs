@@ -65,7 +65,9 @@ struct Reading {
 }
 
 impl Rule for Reading {
-    const ONE_STREAM: bool = true;
+    fn has_one_stream(&self) -> bool {
+        true
+    }
 
     fn begin(&mut self, _owners: &[PeerId], _me: Option<usize>) {}
 

@@ -46,7 +46,7 @@
 mod gone;
 mod peer;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use samovar_wire::limits::{TIMED_HELD_BYTES_MAX, TIMED_HELD_MAX, TIMED_MAX};
 use samovar_wire::timed::{Promise, Timed, TimedMessage};
@@ -162,7 +162,7 @@ pub struct TimeOrder {
     kept: VecDeque<Timed>,
     /// All other members, and those that have gone and whose messages the survivors still tell each other.
     peers: SortedMap<PeerId, Peer>,
-    held: BTreeMap<Key, Vec<u8>>,
+    held: SortedMap<Key, Vec<u8>>,
     /// The key of the last message that was delivered in order.
     delivered: Option<Key>,
     out: VecDeque<Transmit>,
@@ -180,7 +180,7 @@ impl TimeOrder {
             number: 0,
             kept: VecDeque::new(),
             peers: SortedMap::new(),
-            held: BTreeMap::new(),
+            held: SortedMap::new(),
             delivered: None,
             out: VecDeque::new(),
             events: VecDeque::new(),

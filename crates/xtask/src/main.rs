@@ -16,6 +16,7 @@ mod page;
 mod play;
 mod process;
 mod repo;
+mod seam;
 mod size;
 mod tools;
 

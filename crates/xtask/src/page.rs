@@ -10,6 +10,7 @@ use crate::compress;
 use crate::files;
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
+use crate::seam;
 use crate::tools::{PAGE_TOOLS, Tool, Toolbox};
 
 /// Everything that a build of the page reads, below the root. The native crates among them cost a build too many
@@ -47,11 +48,26 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>, optimised: Optimised) ->
     state.forget()?;
     let taken = trunk(repo, toolbox, optimised)?;
     let watch = Stopwatch::start();
+    shorten_seam(repo)?;
     for file in files_of(repo)? {
         compress::compress(&file)?;
     }
     println!("Compressed the page in {watch}.");
     state.remember(taken)
+}
+
+/// The module and the script that trunk wrote, named after the program and their content.
+fn shorten_seam(repo: &Repo) -> Result<()> {
+    let files = files_of(repo)?;
+    let of_kind = |kind: &str| {
+        let mut found =
+            files.iter().filter(|file| file.extension().is_some_and(|extension| extension == kind));
+        found.next().filter(|_| found.next().is_none())
+    };
+    match (of_kind("wasm"), of_kind("js")) {
+        (Some(module), Some(script)) => seam::shorten(module, script),
+        _ => Err(Failure::new("dist/ does not hold one module and one script")),
+    }
 }
 
 /// Every file of the page that a browser downloads, without the compressed forms.

@@ -66,7 +66,7 @@ pub(super) struct Scratch {
     encoder: Encoder,
     habits: Habits,
     picks: Vec<Pick>,
-    scores: Vec<(u64, Pick)>,
+    scores: Vec<u64>,
     popularity: Popularity,
     popular: Popular,
     encoded: Vec<Encoded>,
@@ -316,16 +316,35 @@ fn pick(
     }
     // What has waited longest for what it counts goes first, and last what may be ignored.
     scratch.scores.clear();
-    scratch.scores.extend(scratch.picks.drain(..).filter_map(|pick| {
-        let (object, known) = slots.at(pick.slot).zip(replica.known(pick.slot))?;
+    scratch.scores.extend(scratch.picks.iter().map(|pick| {
+        let Some((object, known)) = slots.at(pick.slot).zip(replica.known(pick.slot)) else { return 0 };
         let weight = u64::from(object.priority) * u64::from(known.ready);
-        Some((weight.saturating_mul(round.frame - known.last_frame), pick))
+        weight.saturating_mul(round.frame - known.last_frame)
     }));
-    scratch.scores.select_nth_unstable_by_key(count - 1, |&(score, _)| core::cmp::Reverse(score));
-    scratch.scores.truncate(count);
-    scratch.scores.sort_unstable_by_key(|(_, pick)| pick.slot);
-    scratch.picks.extend(scratch.scores.iter().map(|(_, pick)| pick));
+    keep_best(&mut scratch.picks, &scratch.scores, count);
     true
+}
+
+/// Keeps so many with the highest scores, of equal ones the first, in their order. Neither selects nor sorts: these are
+/// kilobytes of machine code, and a few walks along numbers are no slower.
+fn keep_best<T>(list: &mut Vec<T>, scores: &[u64], count: usize) {
+    // The highest score that so many reach, from its highest bit on.
+    let mut least = 0;
+    let highest = scores.iter().copied().max().unwrap_or(0);
+    for bit in (0..u64::BITS - highest.leading_zeros()).rev() {
+        let tried = least | 1 << bit;
+        if scores.iter().filter(|&&score| score >= tried).count() >= count {
+            least = tried;
+        }
+    }
+    let mut room = count - scores.iter().filter(|&&score| score > least).count().min(count);
+    let mut scores = scores.iter();
+    list.retain(|_| {
+        let score = scores.next().copied().unwrap_or(0);
+        let is_equal = score == least && room > 0;
+        room -= usize::from(is_equal);
+        score > least || is_equal
+    });
 }
 
 /// Whether states may go ahead of the word that the announcement arrived. With an ownership that was announced on this link
@@ -505,5 +524,27 @@ mod tests {
         assert_eq!(popularity.choose(72).firsts, [70, 69]);
         popularity.count(134);
         assert_eq!((popularity.of(134), popularity.of(70)), (1, 0));
+    }
+
+    #[test]
+    fn the_best_are_kept_in_their_order_and_of_equal_ones_the_first() {
+        let kept = |scores: &[u64], count| {
+            let mut list: Vec<_> = (0..scores.len()).collect();
+            keep_best(&mut list, scores, count);
+            list
+        };
+        assert_eq!(kept(&[3, 9, 3, 7, 3], 3), [0, 1, 3]);
+        assert_eq!(kept(&[0, 0, 0], 2), [0, 1]);
+        assert_eq!(kept(&[u64::MAX, 1, u64::MAX], 1), [0]);
+        let mut dice = samovar_wire::Entropy::new([3; 32]);
+        for _ in 0..100 {
+            let scores: Vec<u64> = (0..60).map(|_| dice.number() % 20).collect();
+            let count = 1 + (dice.number() % 60) as usize;
+            let mut best: Vec<usize> = (0..scores.len()).collect();
+            best.sort_by_key(|&at| core::cmp::Reverse(scores[at]));
+            best.truncate(count);
+            best.sort_unstable();
+            assert_eq!(kept(&scores, count), best);
+        }
     }
 }

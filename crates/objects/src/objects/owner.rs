@@ -1,10 +1,8 @@
 //! Members and ownership: who is there, who hosts, who gets what the gone have left.
 
-use std::collections::BTreeSet;
-
 use samovar_wire::limits::OBJECTS_AT_HOST_MAX;
 use samovar_wire::object::Orphan;
-use samovar_wire::{ObjectId, PeerId, Stamp, Term};
+use samovar_wire::{ObjectId, PeerId, SortedSet, Stamp, Term};
 
 use super::{ObjectError, ObjectEvent, Objects, Promise};
 use crate::replica::Replica;
@@ -21,9 +19,8 @@ impl Objects {
             self.aside.insert(peer);
             return;
         }
-        // To collect them would sort them once more: machine code that nothing else in the page needs.
-        let mut told = BTreeSet::new();
-        told.extend(self.slots.iter().filter(|o| self.tells_of(o) && o.owner != peer).map(|o| o.id));
+        let objects = self.slots.iter().filter(|o| self.tells_of(o) && o.owner != peer);
+        let told: SortedSet<_> = objects.map(|o| o.id).collect();
         // A newcomer may hear late of what ended before it came.
         let deaths_due = self.is_host();
         let begun = self.frame + 1;

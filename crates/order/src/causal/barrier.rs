@@ -44,8 +44,6 @@ impl Rounds {
 }
 
 impl Rule for Rounds {
-    const ONE_STREAM: bool = false;
-
     fn begin(&mut self, owners: &[PeerId], me: Option<usize>) {
         let none = vec![0; owners.len()];
         let stays = vec![true; owners.len()];

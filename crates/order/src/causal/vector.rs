@@ -41,8 +41,6 @@ impl Clocks {
 }
 
 impl Rule for Clocks {
-    const ONE_STREAM: bool = false;
-
     fn begin(&mut self, owners: &[PeerId], me: Option<usize>) {
         self.members = owners.to_vec();
         self.me = me;

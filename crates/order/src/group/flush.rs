@@ -40,7 +40,7 @@ impl Flush {
     }
 }
 
-impl<R: Rule> Group<R> {
+impl Group<dyn Rule> {
     /// Says how far this peer is, or hears it when it hosts the view.
     pub(super) fn begin_flush(&mut self) {
         let Some(host) = self.told.as_ref().map(|told| told.host) else { return };
@@ -240,7 +240,7 @@ impl<R: Rule> Group<R> {
         if self.epoch.number > 0 && !self.epoch.is_shell {
             self.events.push_back(Event::Behind);
         }
-        let owners = owners::<R>(&install);
+        let owners = self.owners_in(&install);
         let streams = self.shell_streams(&install, owners.len());
         self.rule.begin(&owners, None);
         self.past = None;
@@ -267,9 +267,14 @@ impl<R: Rule> Group<R> {
         (0..owners).map(|at| Stream::starting_behind(if is_coming { 0 } else { least(at) })).collect()
     }
 
+    /// Who has a stream in the epoch that begins.
+    fn owners_in(&self, install: &Install) -> Vec<PeerId> {
+        if self.rule.has_one_stream() { vec![install.host] } else { install.members.clone() }
+    }
+
     /// The next epoch: everything of the former one had its turn.
     pub(super) fn begin_epoch(&mut self, install: Install) {
-        let owners = owners::<R>(&install);
+        let owners = self.owners_in(&install);
         let is_shell = install.members.binary_search(&self.me).is_err();
         let streams = if is_shell {
             self.shell_streams(&install, owners.len())
@@ -328,9 +333,4 @@ impl<R: Rule> Group<R> {
             self.append(item);
         }
     }
-}
-
-/// Who has a stream in the epoch that begins.
-fn owners<R: Rule>(install: &Install) -> Vec<PeerId> {
-    if R::ONE_STREAM { vec![install.host] } else { install.members.clone() }
 }

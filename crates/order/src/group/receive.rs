@@ -19,7 +19,7 @@ pub(crate) const fn blame(error: DecodeError) -> CloseCode {
     }
 }
 
-impl<R: Rule> Group<R> {
+impl Group<dyn Rule> {
     /// Takes one frame; those of SUBMIT are of no concern here.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl<R: Rule> Group<R> {
                 for (number, item) in run.items() {
                     self.accept(at, number, item)?;
                 }
-                if R::ONE_STREAM {
+                if self.rule.has_one_stream() {
                     self.safe = self.safe.max(safe);
                 }
                 self.epoch.streams[at].trim(stable);

@@ -27,7 +27,7 @@ fn encode_items(stream: &Stream, first: u64, last: u64, out: &mut Vec<u8>) -> u6
     number - 1
 }
 
-impl<R: Rule> Group<R> {
+impl Group<dyn Rule> {
     pub(crate) fn poll_transmit(&mut self) -> Option<Transmit> {
         if let Some(transmit) = self.outbox.pop_front() {
             return Some(transmit);
@@ -58,6 +58,7 @@ impl<R: Rule> Group<R> {
 
     /// Queues the items of this peer's stream that a member was not sent yet, and what has become safe for it.
     fn push_items(&mut self, to: PeerId) {
+        let has_one_stream = self.rule.has_one_stream();
         let (epoch, safe, last_urgent) = (self.epoch.number, self.safe, self.last_urgent);
         let Some(at) = self.owner(self.me) else { return };
         let (stable, freed) = (self.own_stable(), self.freed);
@@ -73,7 +74,7 @@ impl<R: Rule> Group<R> {
             }
             let run = Run { epoch, first, encoded: &encoded };
             let frame = match stream.item(first) {
-                Some(item) if end == first && mate.is_opened && !R::ONE_STREAM => Frame::item(first, item),
+                Some(item) if end == first && mate.is_opened && !has_one_stream => Frame::item(first, item),
                 _ => {
                     (mate.told_stable, mate.told_freed) = (stable, freed);
                     Frame::Items { safe, stable, run }
@@ -148,7 +149,7 @@ impl<R: Rule> Group<R> {
         let before = stream.bytes();
         stream.trim(stable);
         self.freed += before - stream.bytes();
-        if R::ONE_STREAM {
+        if self.rule.has_one_stream() {
             let received = stream.received();
             let backups = self.told.iter().flat_map(|told| &told.backups);
             let held = backups.filter_map(|backup| self.mates.get(backup)).map(|mate| mate.known).min();

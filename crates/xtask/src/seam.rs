@@ -1,0 +1,248 @@
+//! The seam between the page's module and its script: hundreds of names that wasm-bindgen makes long and unlike, each
+//! in both files, and nobody reads. Here they become short, and the script loses its indentation: 10 KB of Brotli.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::process::{Explain, Failure, Result};
+
+/// Magic number and version, in front of a module's sections.
+const HEAD: usize = 8;
+/// The section of imports.
+const IMPORTS: u8 = 2;
+/// The kind of an import that is a function.
+const FUNCTION: u8 = 0;
+/// What the script calls the module that it gives to the other one; wasm-bindgen takes the file's name.
+const GIVER: &str = "b";
+
+/// Shortens the names between a module and the script that loads it, in both files.
+///
+/// # Errors
+/// When a file cannot be read or written, or is not what wasm-bindgen writes.
+pub(crate) fn shorten(module: &Path, script: &Path) -> Result<()> {
+    let bytes = fs::read(module).explain(module.display())?;
+    let text = fs::read_to_string(script).explain(script.display())?;
+    let (bytes, names) = renamed(&bytes).ok_or_else(|| not_expected(module))?;
+    let text = compact(&rewritten(&text, &names).ok_or_else(|| not_expected(script))?);
+    fs::write(module, bytes).explain(module.display())?;
+    fs::write(script, text).explain(script.display())
+}
+
+fn not_expected(file: &Path) -> Failure {
+    Failure::new(format!("{} is not what wasm-bindgen writes", file.display()))
+}
+
+/// The imports of a module under their long names.
+#[derive(Debug, Default)]
+struct Names {
+    /// The one module that they are from.
+    giver: String,
+    /// Short names by the long ones.
+    short: BTreeMap<String, String>,
+}
+
+/// The module with short names. `None` when it imports anything but functions, or from several modules.
+fn renamed(module: &[u8]) -> Option<(Vec<u8>, Names)> {
+    let (mut renamed, mut rest) = (module.get(..HEAD)?.to_vec(), module.get(HEAD..)?);
+    let mut names = Names::default();
+    while let Some((&kind, behind)) = rest.split_first() {
+        rest = behind;
+        let length = number(&mut rest)?;
+        let body = take(&mut rest, length)?;
+        renamed.push(kind);
+        let shorter = if kind == IMPORTS { imports(body, &mut names)? } else { body.to_vec() };
+        put_number(&mut renamed, shorter.len());
+        renamed.extend(shorter);
+    }
+    Some((renamed, names))
+}
+
+fn imports(mut body: &[u8], names: &mut Names) -> Option<Vec<u8>> {
+    let count = number(&mut body)?;
+    let mut shorter = Vec::new();
+    put_number(&mut shorter, count);
+    for index in 0..count {
+        let giver = name(&mut body)?;
+        if index > 0 && giver != names.giver {
+            return None;
+        }
+        names.giver = giver;
+        let long = name(&mut body)?;
+        let next = names.short.len();
+        let short = names.short.entry(long).or_insert_with(|| short_name(next)).clone();
+        let (&kind, behind) = body.split_first()?;
+        body = behind;
+        let signature = number(&mut body)?;
+        if kind != FUNCTION {
+            return None;
+        }
+        for name in [GIVER, &short] {
+            put_number(&mut shorter, name.len());
+            shorter.extend(name.as_bytes());
+        }
+        shorter.push(kind);
+        put_number(&mut shorter, signature);
+    }
+    body.is_empty().then_some(shorter)
+}
+
+/// `i`, which no word of the script's language is with two letters of this kind behind it, and the number to base 26.
+fn short_name(number: usize) -> String {
+    let letter = |digit: usize| char::from(b'a' + (digit % 26) as u8);
+    let mut name = String::from("i");
+    let mut left = number / 26;
+    while left >= 26 {
+        name.push(letter(left));
+        left /= 26;
+    }
+    name.extend([letter(left).to_ascii_uppercase(), letter(number)]);
+    name
+}
+
+/// The script with short names: where it says what it gives. What it takes from the module stands behind a point.
+/// `None` when a name of the module is not in it.
+fn rewritten(script: &str, names: &Names) -> Option<String> {
+    let mut rewritten = String::with_capacity(script.len());
+    let mut found = 0;
+    let mut rest = script;
+    while let Some(start) = rest.find(is_of_word) {
+        let word = &rest[start..];
+        let word = &word[..word.find(|letter| !is_of_word(letter)).unwrap_or(word.len())];
+        rewritten.push_str(&rest[..start]);
+        let short = names.short.get(word).filter(|_| !rewritten.ends_with('.'));
+        found += usize::from(short.is_some());
+        rewritten.push_str(short.map_or(word, String::as_str));
+        rest = &rest[start + word.len()..];
+    }
+    rewritten.push_str(rest);
+    let giver = format!("\"{}\"", names.giver);
+    let is_whole = found == names.short.len() && rewritten.matches(&giver).count() == 1;
+    is_whole.then(|| rewritten.replace(&giver, GIVER))
+}
+
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_' || letter == '$'
+}
+
+/// A script without indentation, empty lines and lines of comment. One whose texts go over several lines stays as it is.
+fn compact(script: &str) -> String {
+    if script.lines().any(|line| line.matches('`').count() % 2 == 1) {
+        return script.to_owned();
+    }
+    let mut is_comment = false;
+    let mut compact = String::with_capacity(script.len());
+    for line in script.lines().map(str::trim) {
+        is_comment |= line.starts_with("/*");
+        if !is_comment && !line.is_empty() && !line.starts_with("//") {
+            compact.push_str(line);
+            compact.push('\n');
+        }
+        is_comment &= !line.ends_with("*/");
+    }
+    compact
+}
+
+fn take<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
+    let (taken, behind) = rest.split_at_checked(length)?;
+    *rest = behind;
+    Some(taken)
+}
+
+fn name(rest: &mut &[u8]) -> Option<String> {
+    let length = number(rest)?;
+    String::from_utf8(take(rest, length)?.to_vec()).ok()
+}
+
+/// An unsigned number of at most 32 bits, seven bits to a byte (LEB128).
+fn number(rest: &mut &[u8]) -> Option<usize> {
+    let mut number = 0;
+    for shift in (0..35).step_by(7) {
+        let (&byte, behind) = rest.split_first()?;
+        *rest = behind;
+        number |= usize::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn put_number(bytes: &mut Vec<u8>, mut number: usize) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A module that imports two functions, with a section of another kind behind.
+    fn module(giver: &str, functions: [&str; 2], kind: u8) -> Vec<u8> {
+        let mut body = vec![2];
+        for function in functions {
+            for name in [giver, function] {
+                put_number(&mut body, name.len());
+                body.extend(name.as_bytes());
+            }
+            body.extend([kind, 5]);
+        }
+        let mut module = b"\0asm\x01\0\0\0".to_vec();
+        module.push(IMPORTS);
+        put_number(&mut module, body.len());
+        module.extend(body);
+        module.extend([3, 1, 0]);
+        module
+    }
+
+    const SCRIPT: &str = "
+    // Nobody reads this.
+    const imports = {
+        __wbg_log_0123: function(text) { console.log(text); },
+        __wbg_new_4567: function() { return handle(wasm.__wbg_new_4567); },
+    };
+    /* Nor
+     * this. */
+    return { \"./a_bg.js\": imports };
+";
+
+    #[test]
+    fn module_and_script_get_the_same_short_names() {
+        let long = module("./a_bg.js", ["__wbg_log_0123", "__wbg_new_4567"], FUNCTION);
+        let (short, names) = renamed(&long).unwrap();
+        assert_eq!(short, module(GIVER, ["iAa", "iAb"], FUNCTION));
+        let script = compact(&rewritten(SCRIPT, &names).unwrap());
+        assert_eq!(
+            script,
+            "const imports = {\niAa: function(text) { console.log(text); },\n\
+             iAb: function() { return handle(wasm.__wbg_new_4567); },\n};\nreturn { b: imports };\n"
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        let functions = ["__wbg_log_0123", "__wbg_new_4567"];
+        assert!(renamed(&module("./a_bg.js", functions, FUNCTION + 1)).is_none(), "a table");
+        let whole = module("./a_bg.js", functions, FUNCTION);
+        assert!(renamed(&whole[..whole.len() - 1]).is_none(), "cut off");
+        let (_, names) =
+            renamed(&module("./a_bg.js", ["__wbg_log_0123", "__wbg_old_89ab"], FUNCTION)).unwrap();
+        assert!(rewritten(SCRIPT, &names).is_none(), "an import that the script does not give");
+    }
+
+    #[test]
+    fn texts_over_several_lines_keep_their_indentation() {
+        let script = "a = `\n  two\n`;\n";
+        assert_eq!(compact(script), script);
+    }
+
+    #[test]
+    fn short_names_differ_and_are_no_words() {
+        let names: std::collections::BTreeSet<_> = (0..20_000).map(short_name).collect();
+        assert_eq!(names.len(), 20_000);
+        assert!(["if", "in", "is"].iter().all(|word| !names.contains(*word)));
+    }
+}
