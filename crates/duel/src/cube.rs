@@ -4,6 +4,7 @@
 //! same three vectors and the session time, so a cube in flight costs no updates, and one that is heard of late
 //! appears where it should be by now. It flies without drag and never bounces.
 
+use crate::angle::sin_cos;
 use crate::arena::Arena;
 use crate::codec::{DecodeError, Reader, Scale};
 use crate::motion::Motion;
@@ -94,7 +95,7 @@ impl Launch {
     pub fn from_spout(shooter: PlayerKey, teapot: &Motion, now: u64) -> Self {
         let ahead = direction(teapot.heading);
         let [x, y] = add(teapot.position, scale(ahead, SPOUT_REACH));
-        let (up, flat) = SPOUT_PITCH.sin_cos();
+        let (up, flat) = sin_cos(SPOUT_PITCH);
         let [vx, vy] = add(teapot.velocity, scale(ahead, MUZZLE_SPEED * flat));
         let exact = Self {
             shooter,

@@ -56,8 +56,9 @@
 //! | [`robot`] | robot drivers |
 //! | [`game`] | the duel over a session: who may say what, who decides, what a new host does |
 //! | [`maze`] | the other game: four teapots in corridors, capture the bowl |
-//! | [`rng`], [`plane`] | seeded randomness; vectors and angles |
+//! | [`rng`], [`plane`], [`angle`] | seeded randomness; vectors and angles; sine and cosine |
 
+pub mod angle;
 pub mod arena;
 pub mod bowl;
 pub mod codec;

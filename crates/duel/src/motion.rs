@@ -2,6 +2,7 @@
 
 use samovar_session::objects::Replicate;
 
+use crate::angle::sin;
 use crate::arena::Spawn;
 use crate::plane::{Vec2, add, rotate, scale, wrap_angle};
 
@@ -46,7 +47,7 @@ impl Motion {
         let angle = self.spin * seconds;
         // An arc of a circle leads as far as its chord, which points half the angle off. Without a bend it is the arc.
         let half = 0.5 * angle;
-        let chord = if half.abs() > 1e-4 { half.sin() / half } else { 1.0 };
+        let chord = if half.abs() > 1e-4 { sin(half) / half } else { 1.0 };
         let travelled = rotate(scale(self.velocity, seconds * chord), half);
         Self {
             position: add(self.position, travelled),

@@ -4,6 +4,8 @@
 
 use std::f32::consts::{PI, TAU};
 
+use crate::angle::sin_cos;
+
 /// A point or a vector in the plane of the table, in table units.
 pub type Vec2 = [f32; 2];
 
@@ -37,7 +39,7 @@ pub fn perpendicular(a: Vec2) -> Vec2 {
 
 /// The vector turned by `angle` radians counter-clockwise.
 pub fn rotate(a: Vec2, angle: f32) -> Vec2 {
-    let (sin, cos) = angle.sin_cos();
+    let (sin, cos) = sin_cos(angle);
     [a[0] * cos - a[1] * sin, a[0] * sin + a[1] * cos]
 }
 
@@ -65,7 +67,7 @@ pub fn clamp_length(a: Vec2, limit: f32) -> Vec2 {
 
 /// The unit vector that points along `heading`, in radians.
 pub fn direction(heading: f32) -> Vec2 {
-    let (sin, cos) = heading.sin_cos();
+    let (sin, cos) = sin_cos(heading);
     [cos, sin]
 }
 
@@ -78,7 +80,9 @@ pub fn heading_of(a: Vec2) -> f32 {
 ///
 /// The difference of two headings, wrapped, is the shortest turn from the second to the first.
 pub fn wrap_angle(angle: f32) -> f32 {
-    let wrapped = (angle + PI).rem_euclid(TAU) - PI;
+    // The remainder by a division, which is exact enough in double precision; the operator is kilobytes of a page.
+    let (turned, full) = (f64::from(angle + PI), f64::from(TAU));
+    let wrapped = (turned - (turned / full).floor() * full) as f32 - PI;
     // The remainder of a tiny negative number rounds up to the divisor itself.
     if wrapped >= PI { -PI } else { wrapped }
 }

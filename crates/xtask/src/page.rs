@@ -48,7 +48,7 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>, optimised: Optimised) ->
     state.forget()?;
     let taken = trunk(repo, toolbox, optimised)?;
     let watch = Stopwatch::start();
-    shorten_seam(repo)?;
+    shorten(repo)?;
     for file in files_of(repo)? {
         compress::compress(&file)?;
     }
@@ -56,8 +56,8 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>, optimised: Optimised) ->
     state.remember(taken)
 }
 
-/// The module and the script that trunk wrote, named after the program and their content.
-fn shorten_seam(repo: &Repo) -> Result<()> {
+/// Takes what nobody reads out of what trunk wrote: long names between module and script, and indentation.
+fn shorten(repo: &Repo) -> Result<()> {
     let files = files_of(repo)?;
     let of_kind = |kind: &str| {
         let mut found =
@@ -65,9 +65,14 @@ fn shorten_seam(repo: &Repo) -> Result<()> {
         found.next().filter(|_| found.next().is_none())
     };
     match (of_kind("wasm"), of_kind("js")) {
-        (Some(module), Some(script)) => seam::shorten(module, script),
-        _ => Err(Failure::new("dist/ does not hold one module and one script")),
+        (Some(module), Some(script)) => seam::shorten(module, script)?,
+        _ => return Err(Failure::new("dist/ does not hold one module and one script")),
     }
+    if let Some(style) = of_kind("css") {
+        let text = fs::read_to_string(style).explain(style.display())?;
+        fs::write(style, seam::compact(&text)).explain(style.display())?;
+    }
+    Ok(())
 }
 
 /// Every file of the page that a browser downloads, without the compressed forms.

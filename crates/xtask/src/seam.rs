@@ -9,6 +9,8 @@ use crate::process::{Explain, Failure, Result};
 
 /// Magic number and version, in front of a module's sections.
 const HEAD: usize = 8;
+/// A section of notes for tools, which no browser reads.
+const NOTES: u8 = 0;
 /// The section of imports.
 const IMPORTS: u8 = 2;
 /// The kind of an import that is a function.
@@ -50,6 +52,9 @@ fn renamed(module: &[u8]) -> Option<(Vec<u8>, Names)> {
         rest = behind;
         let length = number(&mut rest)?;
         let body = take(&mut rest, length)?;
+        if kind == NOTES {
+            continue;
+        }
         renamed.push(kind);
         let shorter = if kind == IMPORTS { imports(body, &mut names)? } else { body.to_vec() };
         put_number(&mut renamed, shorter.len());
@@ -125,8 +130,8 @@ fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_' || letter == '$'
 }
 
-/// A script without indentation, empty lines and lines of comment. One whose texts go over several lines stays as it is.
-fn compact(script: &str) -> String {
+/// A script, or a style sheet, without indentation, empty lines and lines of comment. One whose texts go over several lines stays as it is.
+pub(crate) fn compact(script: &str) -> String {
     if script.lines().any(|line| line.matches('`').count() % 2 == 1) {
         return script.to_owned();
     }
@@ -180,7 +185,7 @@ fn put_number(bytes: &mut Vec<u8>, mut number: usize) {
 mod tests {
     use super::*;
 
-    /// A module that imports two functions, with a section of another kind behind.
+    /// A module that imports two functions, with a section of another kind behind, and notes before it was shortened.
     fn module(giver: &str, functions: [&str; 2], kind: u8) -> Vec<u8> {
         let mut body = vec![2];
         for function in functions {
@@ -195,6 +200,7 @@ mod tests {
         put_number(&mut module, body.len());
         module.extend(body);
         module.extend([3, 1, 0]);
+        module.extend([NOTES, 2, 1, b'n'].iter().filter(|_| giver != GIVER));
         module
     }
 

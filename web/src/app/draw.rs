@@ -1,5 +1,6 @@
 //! The picture of one frame: scene, labels, HUD, and the noises that go with it.
 
+use samovar_duel::angle::{sin, sin_cos};
 use samovar_duel::arena::{ObstacleKind, TEA_TABLE};
 use samovar_duel::bowl::{BOWL_HEIGHT, BOWL_RADIUS};
 use samovar_duel::course::{Course, Stage};
@@ -65,7 +66,7 @@ impl Meter {
         let keep = (-dt / 0.12).exp();
         let lean = |pot: &Pot| {
             let lean = self.leans.entry(pot.id).or_default();
-            let (sin, cos) = pot.motion.heading.sin_cos();
+            let (sin, cos) = sin_cos(pot.motion.heading);
             let [ax, ay] = [0, 1].map(|i| (pot.motion.velocity[i] - lean.velocity[i]) / dt);
             let forward = (ax * cos + ay * sin) * -LEAN;
             let left = (ay * cos - ax * sin) * -LEAN;
@@ -245,7 +246,7 @@ fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
     let prize = scene.bowl.map(|position| ObstacleView {
         position,
         // It hops a little, to be seen.
-        lift: 0.25 * ((time / 1_000.0 * 3.0).sin() as f32).abs(),
+        lift: 0.25 * sin(time / 1_000.0 * 3.0).abs(),
         radius: BOWL_RADIUS,
         height: BOWL_HEIGHT,
         kind: Obstacle::SugarBowl,
@@ -282,7 +283,7 @@ fn cube_view(cube: &Cube, time: f64) -> CubeView {
 fn flash(phase: Phase, time: u64) -> f32 {
     match phase {
         Phase::Shielded { .. } => {
-            ((time / 1_000 % 333) as f32 / 333.0 * core::f32::consts::TAU).sin().max(0.0) * 0.6
+            sin((time / 1_000 % 333) as f32 / 333.0 * core::f32::consts::TAU).max(0.0) * 0.6
         }
         Phase::Alive | Phase::Hit { .. } => 0.0,
     }

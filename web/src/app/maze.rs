@@ -1,10 +1,12 @@
 //! The maze in the scene: walls of sugar, teapots, bowls and steam, who plays, and what is said about it.
 
-use std::f32::consts::{FRAC_PI_2, PI, TAU};
+use std::f32::consts::{FRAC_PI_2, PI};
 
+use samovar_duel::angle::sin;
 use samovar_duel::game::{Standing, is_spectator};
 use samovar_duel::maze::game::{MazeGame, MazeNews};
 use samovar_duel::maze::{HEIGHT, Maze, MazeEvent, Mover, Place, RATE, Role, Side, Stage, TILE, WIDTH, Way};
+use samovar_duel::plane::wrap_angle;
 use samovar_duel::player::{Glaze, PlayerKey, PlayerName};
 use samovar_session::Session;
 use samovar_wire::Time;
@@ -61,8 +63,7 @@ impl App {
         let Some(picture) = picture else { return };
         for runner in &picture.runners {
             let heading = &mut self.meter.headings[runner.role.index()];
-            let off = (heading_of(runner.way) - *heading + PI).rem_euclid(TAU) - PI;
-            *heading += off * 0.3;
+            *heading += wrap_angle(heading_of(runner.way) - *heading) * 0.3;
         }
         let headings = self.meter.headings;
         let teapots: Vec<_> = picture.runners.iter().map(|runner| teapot(runner, &headings, time)).collect();
@@ -285,7 +286,7 @@ const fn heading_of(way: Way) -> f32 {
 
 fn teapot<'a>(runner: &'a Runner, headings: &[f32; 4], time: f64) -> TeapotView<'a> {
     // One's own teapot glows a little, so that it is found among four.
-    let pulse = ((time / 300.0).sin() as f32).max(0.0) * 0.35;
+    let pulse = sin(time / 300.0).max(0.0) * 0.35;
     TeapotView {
         key: runner.role.index() as u64 * 31,
         position: runner.position,

@@ -1,5 +1,7 @@
 //! The still life behind the lobby: a laid table, so that the first thing a visitor sees is the game.
 
+use samovar_duel::angle::{cos, sin};
+
 use super::frame::{CubeView, Frame, Obstacle, ObstacleView, TeapotView};
 
 const OBSTACLES: [ObstacleView; 6] = [
@@ -27,7 +29,6 @@ const POTS: [([f32; 2], f32, [u8; 3]); 6] = [
 
 /// Hands the still life of this moment to `show`.
 pub fn with_still_life<R>(time_s: f64, show: impl FnOnce(&Frame<'_>) -> R) -> R {
-    let time = (time_s % 3600.0) as f32;
     let pots: Vec<_> = POTS
         .iter()
         .enumerate()
@@ -35,8 +36,8 @@ pub fn with_still_life<R>(time_s: f64, show: impl FnOnce(&Frame<'_>) -> R) -> R 
             key: index as u64 * 31,
             position: [x, y, 0.0],
             scale: 1.0,
-            heading: phase + 0.35 * (time * 0.4 + phase).sin(),
-            tilt: [0.03 * (time * 1.3 + phase).sin(), 0.02 * (time * 0.9).cos()],
+            heading: phase + 0.35 * sin(time_s * 0.4 + f64::from(phase)),
+            tilt: [0.03 * sin(time_s * 1.3 + f64::from(phase)), 0.02 * cos(time_s * 0.9)],
             colour,
             name: "",
             visible: true,
@@ -49,7 +50,7 @@ pub fn with_still_life<R>(time_s: f64, show: impl FnOnce(&Frame<'_>) -> R) -> R 
         let out = 2.7 + 0.35 * index as f32;
         CubeView {
             key: index as u64,
-            position: [out * turn.cos(), out * turn.sin(), 0.18],
+            position: [out * cos(turn), out * sin(turn), 0.18],
             spin: [0.0, 0.0, turn * 1.3],
         }
     });

@@ -2,8 +2,11 @@
 //!
 //! Pure. All following is exponential in time, so the same at 30 and at 144 frames a second.
 
-use std::f32::consts::{PI, TAU};
+use std::f32::consts::PI;
+use std::f64::consts::TAU;
 
+use samovar_duel::angle::{cos, sin, tan};
+use samovar_duel::plane::wrap_angle;
 use three_d::{InnerSpace, Mat4, Point3, SquareMatrix, Transform, Vec3, vec3};
 
 /// What the camera looks after.
@@ -59,7 +62,7 @@ impl Rig {
         let wanted = Pose::of(subject, aspect);
         let pose = self.pose.map_or(wanted, |pose| pose.approach(&wanted, dt));
         self.pose = Some(pose);
-        let ahead = vec3(pose.yaw.cos(), pose.yaw.sin(), 0.0);
+        let ahead = vec3(cos(pose.yaw), sin(pose.yaw), 0.0);
         self.eye = pose.focus - ahead * pose.distance + Vec3::unit_z() * pose.height;
         let target = pose.focus + ahead * pose.lead + Vec3::unit_z() * pose.lift;
         let point = |v: Vec3| Point3::new(v.x, v.y, v.z);
@@ -86,7 +89,7 @@ impl Rig {
     /// The unit vectors to the right, up and towards the camera; cards that face the camera are built of them.
     pub fn axes(&self) -> [Vec3; 3] {
         let pose = self.pose.unwrap_or(Pose::of(Subject::Table(0.0), 1.0));
-        let ahead = vec3(pose.yaw.cos(), pose.yaw.sin(), 0.0);
+        let ahead = vec3(cos(pose.yaw), sin(pose.yaw), 0.0);
         let target = pose.focus + ahead * pose.lead + Vec3::unit_z() * pose.lift;
         let towards = (self.eye - target).normalize();
         let right = Vec3::unit_z().cross(towards).normalize();
@@ -109,7 +112,7 @@ impl Pose {
             },
             Subject::Table(time) => Self {
                 focus: Vec3::unit_z() * -0.5,
-                yaw: (time * 0.05 % std::f64::consts::TAU) as f32,
+                yaw: ((time * 0.05 / TAU).fract() * TAU) as f32,
                 distance: 24.0 * back,
                 height: 13.0 * back,
                 lead: 0.0,
@@ -121,7 +124,7 @@ impl Pose {
 
     /// As high as one can see a teapot from: in a wide picture that is enough for the whole board.
     fn above(x: f32, aspect: f32) -> Self {
-        let across = (field_of_view(aspect) / 2.0).tan() * aspect;
+        let across = tan(field_of_view(aspect) / 2.0) * aspect;
         let hidden = (BOARD_REACH - across * BOARD_AWAY).max(0.0);
         Self {
             focus: vec3(x.clamp(-hidden, hidden), BOARD_DOWN, 0.0),
@@ -136,10 +139,10 @@ impl Pose {
     fn approach(&self, wanted: &Self, dt: f32) -> Self {
         let step = |rate: f32| 1.0 - (-rate * dt).exp();
         let mix = |from: f32, to: f32, rate: f32| from + (to - from) * step(rate);
-        let turn = (wanted.yaw - self.yaw + PI).rem_euclid(TAU) - PI;
+        let turn = wrap_angle(wanted.yaw - self.yaw);
         Self {
             focus: self.focus + (wanted.focus - self.focus) * step(9.0),
-            yaw: (self.yaw + turn * step(4.0)).rem_euclid(TAU),
+            yaw: wrap_angle(self.yaw + turn * step(4.0)),
             distance: mix(self.distance, wanted.distance, 2.5),
             height: mix(self.height, wanted.height, 2.5),
             lead: mix(self.lead, wanted.lead, 2.5),
@@ -151,7 +154,7 @@ impl Pose {
 /// Into clip space, from what is seen under a vertical angle between two distances. That of three-d checks what it is
 /// given, and brings along all that it takes to show a float in a panic.
 fn perspective(angle: f32, aspect: f32, near: f32, far: f32) -> Mat4 {
-    let zoom = 1.0 / (angle / 2.0).tan();
+    let zoom = 1.0 / tan(angle / 2.0);
     let mut matrix = Mat4::from_nonuniform_scale(zoom / aspect, zoom, (far + near) / (near - far));
     matrix.z.w = -1.0;
     matrix.w.z = 2.0 * far * near / (near - far);
@@ -162,16 +165,13 @@ fn perspective(angle: f32, aspect: f32, near: f32, far: f32) -> Mat4 {
 /// The vertical field of view in radians: 42 degrees, or in a tall picture what makes 42 degrees across, at most 70.
 fn field_of_view(aspect: f32) -> f32 {
     let across = 42f32.to_radians();
-    if aspect >= 1.0 {
-        across
-    } else {
-        (2.0 * ((across / 2.0).tan() / aspect).atan()).min(70f32.to_radians())
-    }
+    if aspect >= 1.0 { across } else { (2.0 * (tan(across / 2.0) / aspect).atan()).min(70f32.to_radians()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f32::consts::TAU;
 
     #[test]
     fn teapot_is_in_the_picture_from_the_first_frame() {
@@ -229,7 +229,7 @@ mod tests {
         rig.follow(Subject::Teapot(Vec3::unit_x(), 0.1), 1.5, 0.0);
         rig.follow(Subject::Teapot(Vec3::unit_x(), TAU - 0.1), 1.5, 0.05);
         let yaw = rig.pose.map(|pose| pose.yaw).expect("it has followed once");
-        assert!(!(0.1..=TAU - 0.1).contains(&yaw), "{yaw}");
+        assert!(!(0.1..=TAU - 0.1).contains(&yaw.rem_euclid(TAU)), "{yaw}");
     }
 
     #[test]

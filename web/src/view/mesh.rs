@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use samovar_duel::angle::sin_cos;
 use three_d::{InnerSpace, Vec3, Zero, vec3};
 
 /// What a vertex looks like.
@@ -113,7 +114,7 @@ impl MeshData {
         };
         self.grid(segments, last, paint, |column, row| {
             let angle = (column % segments) as f32 / segments as f32 * std::f32::consts::TAU;
-            let (sin, cos) = angle.sin_cos();
+            let (sin, cos) = sin_cos(angle);
             let (radius, height) = profile[row];
             let (out, up) = outward(row);
             let radius = radius * scallop(angle);
@@ -128,7 +129,7 @@ impl MeshData {
         self.grid(sides, last, paint, |column, row| {
             let along = (at((row + 1).min(last)) - at(row.saturating_sub(1))).normalize();
             let in_plane = vec3(-along.z, 0.0, along.x);
-            let (sin, cos) = ((column % sides) as f32 / sides as f32 * std::f32::consts::TAU).sin_cos();
+            let (sin, cos) = sin_cos((column % sides) as f32 / sides as f32 * std::f32::consts::TAU);
             let offset = in_plane * (cos * half.0) + Vec3::unit_y() * (sin * half.1);
             let normal = in_plane * (cos / half.0) + Vec3::unit_y() * (sin / half.1);
             (at(row) + offset, normal.normalize())
@@ -157,7 +158,7 @@ impl MeshData {
     /// Copies another mesh into this one, turned around z by `angle` (radians), scaled and then moved.
     pub fn place(&mut self, other: &Self, at: Vec3, angle: f32, scale: f32) {
         let first = self.positions.len() as u16;
-        let (sin, cos) = angle.sin_cos();
+        let (sin, cos) = sin_cos(angle);
         let turn = |v: Vec3| vec3(v.x * cos - v.y * sin, v.x * sin + v.y * cos, v.z);
         self.positions.extend(other.positions.iter().map(|p| turn(*p) * scale + at));
         self.normals.extend(other.normals.iter().map(|n| turn(*n)));

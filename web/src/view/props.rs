@@ -2,6 +2,7 @@
 //!
 //! Pure. Obstacles are unit sized: radius 1 and height 1 stand for what the rules say about one obstacle.
 
+use samovar_duel::angle::{cos, sin};
 use three_d::{Vec3, vec3};
 
 use super::mesh::{MeshData, Paint, smooth};
@@ -97,7 +98,7 @@ pub fn sugar_bowl(segments: usize) -> MeshData {
         // The golden angle spreads the heap without a pattern; the last ones lie on top.
         let turn = index as f32 * 2.4;
         let (out, up) = if index < 7 { (0.34 + 0.2 * (index % 2) as f32, 0.66) } else { (0.2, 0.85) };
-        bowl.place(&cube, vec3(out * turn.cos(), out * turn.sin(), up), turn * 1.7, 1.0);
+        bowl.place(&cube, vec3(out * cos(turn), out * sin(turn), up), turn * 1.7, 1.0);
     }
     bowl
 }
@@ -112,14 +113,14 @@ pub fn biscuits(segments: usize) -> MeshData {
     let biscuit = one_biscuit(segments);
     for index in 0..6 {
         let turn = index as f32 / 6.0 * std::f32::consts::TAU;
-        plate.place(&biscuit, vec3(0.53 * turn.cos(), 0.53 * turn.sin(), 0.16), turn, 1.0);
+        plate.place(&biscuit, vec3(0.53 * cos(turn), 0.53 * sin(turn), 0.16), turn, 1.0);
     }
     plate.place(&biscuit, vec3(0.03, -0.02, 0.6), 0.4, 1.0);
     plate
 }
 
 fn one_biscuit(segments: usize) -> MeshData {
-    let scallop = |angle: f32| 1.0 + 0.045 * (angle * 12.0).cos();
+    let scallop = |angle: f32| 1.0 + 0.045 * cos(angle * 12.0);
     let mut biscuit = MeshData::default();
     let edge = smooth(&[(0.19, 0.0), (0.25, 0.03), (0.265, 0.2), (0.25, 0.38), (0.22, 0.42)], 2);
     biscuit.scalloped_lathe(&edge, segments, CRUST, scallop);

@@ -2,7 +2,8 @@
 //!
 //! Pure, and the place where looks are decided that depend on the state of play.
 
-use three_d::{Mat4, Vec3, radians, vec3};
+use samovar_duel::angle::{sin, sin_cos};
+use three_d::{Mat4, SquareMatrix, Vec3, vec3};
 
 use super::batch::Instance;
 use super::frame::{BlockView, Frame, Obstacle, ObstacleView, TeapotView};
@@ -49,8 +50,8 @@ impl Lists {
         }
         for cube in frame.cubes {
             let at = Vec3::from(cube.position);
-            let [x, y, z] = cube.spin.map(radians);
-            let turn = Mat4::from_angle_z(z) * Mat4::from_angle_y(y) * Mat4::from_angle_x(x);
+            let [x, y, z] = cube.spin;
+            let turn = turned(Z, z) * turned(Y, y) * turned(X, x);
             let tint = [0.90, 0.88, 0.84, 1.0];
             lists.cubes.push(Instance { transform: Mat4::from_translation(at) * turn, tint, glow: 0.0 });
             lists.contact(at, CUBE_EDGE * 0.95, dark);
@@ -76,9 +77,9 @@ impl Lists {
     /// Puffs that roll around each other.
     fn cloud(&mut self, at: Vec3, time_s: f64, axes: [Vec3; 3]) {
         for puff in 0..CLOUD_PUFFS {
-            let turn = (time_s * 1.3 % std::f64::consts::TAU) as f32 + puff as f32 * 2.4;
+            let (sin, cos) = sin_cos(time_s * 1.3 + puff as f64 * 2.4);
             let out = 0.09 * (puff % 4) as f32;
-            let place = at + vec3(out * turn.cos(), out * turn.sin(), 0.08 * puff as f32);
+            let place = at + vec3(out * cos, out * sin, 0.08 * puff as f32);
             let size = 0.62 - 0.03 * puff as f32;
             let tint = [0.96, 0.95, 0.94, 0.55];
             self.puffs.push(Instance { transform: facing(axes, size, place), tint, glow: 0.0 });
@@ -100,9 +101,9 @@ impl Lists {
 
     fn obstacle(&mut self, obstacle: &ObstacleView, dark: f32) {
         let [x, y] = obstacle.position;
-        let turn = radians(x * 1.7 + y * 2.3);
+        let turn = turned(Z, x * 1.7 + y * 2.3);
         let size = Mat4::from_nonuniform_scale(obstacle.radius, obstacle.radius, obstacle.height);
-        let transform = Mat4::from_translation(vec3(x, y, obstacle.lift)) * Mat4::from_angle_z(turn) * size;
+        let transform = Mat4::from_translation(vec3(x, y, obstacle.lift)) * turn * size;
         let instance = Instance { transform, tint: WHITE, glow: 0.0 };
         match obstacle.kind {
             Obstacle::Cup => self.cups.push(instance),
@@ -140,7 +141,7 @@ impl Lists {
                 Kind::Crumb => {
                     let size = particle.size / CUBE_EDGE * ((1.0 - spent) * 4.0).min(1.0);
                     let angle = particle.spin();
-                    let turn = Mat4::from_angle_z(radians(angle)) * Mat4::from_angle_x(radians(angle * 0.7));
+                    let turn = turned(Z, angle) * turned(X, angle * 0.7);
                     let transform = Mat4::from_translation(at) * turn * Mat4::from_scale(size);
                     self.cubes.push(Instance { transform, tint: [r, g, b, 1.0], glow: 0.0 });
                 }
@@ -155,13 +156,13 @@ pub fn exhale(frame: &Frame<'_>, before: f64, rate: f64, pool: &mut Pool) {
     let present = frame.teapots.iter().filter(|teapot| teapot.visible && !teapot.ghost);
     for teapot in present.filter(|teapot| due((teapot.key % 97) as f64 * 0.381)) {
         let tip = stance(teapot) * SPOUT_TIP.extend(1.0);
-        let (sin, cos) = teapot.heading.sin_cos();
+        let (sin, cos) = sin_cos(teapot.heading);
         pool.steam(tip.truncate(), vec3(cos, sin, 0.4) * 0.5);
     }
     for obstacle in frame.obstacles.iter().filter(|obstacle| obstacle.kind == Obstacle::Cup) {
         let [x, y] = obstacle.position;
         if due(f64::from(x) * 0.7 + f64::from(y) * 1.3) {
-            let swing = (frame.time_s * 5.0 + f64::from(x)).sin() as f32 * obstacle.radius * 0.35;
+            let swing = sin(frame.time_s * 5.0 + f64::from(x)) * obstacle.radius * 0.35;
             pool.steam(vec3(x + swing, y - swing * 0.5, obstacle.height * TEA_LEVEL), vec3(0.0, 0.0, 0.2));
         }
     }
@@ -173,19 +174,37 @@ fn facing([right, up, towards]: [Vec3; 3], size: f32, at: Vec3) -> Mat4 {
     Mat4::from_cols(edge(right), edge(up), edge(towards), at.extend(1.0))
 }
 
+/// Axes to turn around.
+const X: usize = 0;
+const Y: usize = 1;
+const Z: usize = 2;
+
+/// A turn around an axis, counter-clockwise in radians.
+fn turned(axis: usize, angle: f32) -> Mat4 {
+    let (sin, cos) = sin_cos(angle);
+    let (from, to) = ((axis + 1) % 3, (axis + 2) % 3);
+    let mut turn = Mat4::identity();
+    (turn[from][from], turn[from][to]) = (cos, sin);
+    (turn[to][from], turn[to][to]) = (-sin, cos);
+    turn
+}
+
 /// Place, heading and lean of a teapot.
 fn stance(teapot: &TeapotView<'_>) -> Mat4 {
     let [forward, left] = teapot.tilt;
     Mat4::from_translation(Vec3::from(teapot.position))
-        * Mat4::from_angle_z(radians(teapot.heading))
-        * Mat4::from_angle_y(radians(forward))
-        * Mat4::from_angle_x(radians(-left))
+        * turned(Z, teapot.heading)
+        * turned(Y, forward)
+        * turned(X, -left)
         * Mat4::from_scale(teapot.scale)
 }
 
-/// One channel of sRGB as linear light.
+/// One channel of sRGB as linear light: to the power of 2.2, or very nearly so, 2 and 1/8, 1/16 and 1/64, which are roots.
 pub fn linear(channel: u8) -> f32 {
-    (f32::from(channel) / 255.0).powf(2.2)
+    let light = f32::from(channel) / 255.0;
+    let eighth = light.sqrt().sqrt().sqrt();
+    let sixteenth = eighth.sqrt();
+    light * light * eighth * sixteenth * sixteenth.sqrt().sqrt()
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ impl Stage {
             self.draw_transparent(viewport);
             Ok::<(), CoreError>(())
         });
-        drawn.map(|_| ()).expect("the closure above has no way to fail");
+        drawn.ok().map(|_| ()).expect("the closure above has no way to fail");
     }
 
     fn draw_shadow(&self) {
@@ -106,7 +106,7 @@ impl Stage {
             self.models.border.draw(program, states, viewport);
             Ok::<(), CoreError>(())
         });
-        drawn.map(|_| ()).expect("the closure above has no way to fail");
+        drawn.ok().map(|_| ()).expect("the closure above has no way to fail");
     }
 
     /// Sets what all draws of the frame share.

@@ -10,8 +10,16 @@ use super::mesh::{MeshData, Paint};
 /// Radius of the body after scaling, in spoons.
 #[cfg(test)]
 const BODY_RADIUS: f32 = 1.0;
-/// Newell's body has radius 2, and the file counts in 1/100,000.
-const SCALE: f32 = 0.5 / 100_000.0;
+/// The file counts in 1/100,000, and all in it are multiples of this.
+const UNIT: i32 = 25;
+/// Newell's body has radius 2.
+const SCALE: f32 = 0.5 * UNIT as f32 / 100_000.0;
+/// The file is read when the program is built: neither its text nor what reads it is in the page.
+const FILE: &[u8] = include_bytes!("../../assets/teapot.json");
+/// The numbers of the control points, three for each.
+static POINTS: [i16; 290 * 3] = numbers(b"\"points\":[", UNIT);
+/// The sixteen control points of each patch.
+static PATCHES: [i16; 32 * 16] = numbers(b"\"patches\":[", 1);
 /// Where steam leaves the pot: the middle of the spout's mouth.
 pub const SPOUT_TIP: Vec3 = Vec3::new(1.5, 0.0, 1.24);
 /// Top of the lid's knob.
@@ -70,27 +78,52 @@ pub fn teapot(steps: usize) -> MeshData {
 }
 
 fn patches() -> impl Iterator<Item = (Part, Patch)> {
-    let [points, indices] = numbers(include_str!("../../assets/teapot.json"));
     let parts = PARTS.into_iter().flat_map(|(part, count)| std::iter::repeat_n(part, count));
-    let corners: Vec<Patch> = indices
+    let corners: Vec<Patch> = PATCHES
         .chunks_exact(16)
         .map(|chunk| {
             Patch(std::array::from_fn(|corner| {
                 let start = chunk[corner] as usize * 3;
-                vec3(points[start] as f32, points[start + 1] as f32, points[start + 2] as f32) * SCALE
+                vec3(POINTS[start].into(), POINTS[start + 1].into(), POINTS[start + 2].into()) * SCALE
             }))
         })
         .collect();
     parts.zip(corners)
 }
 
-/// The integers of the two arrays of the file. A JSON parser would be more code than the whole pot.
-fn numbers(text: &str) -> [Vec<i32>; 2] {
-    ["\"points\":[", "\"patches\":["].map(|name| {
-        let array = text.split(name).nth(1).and_then(|rest| rest.split(']').next());
-        let array = array.expect("the file is part of the program and has both arrays");
-        array.split(',').filter_map(|number| number.trim().parse().ok()).collect()
-    })
+/// The integers of an array of the file, in a unit. Another count of them, or a remainder, does not build.
+const fn numbers<const COUNT: usize>(name: &[u8], unit: i32) -> [i16; COUNT] {
+    let mut at = behind(name);
+    let mut numbers = [0; COUNT];
+    let (mut count, mut number, mut sign) = (0, 0, 1);
+    loop {
+        match FILE[at] {
+            digit @ b'0'..=b'9' => number = number * 10 + (digit - b'0') as i32,
+            b'-' => sign = -1,
+            end @ (b',' | b']') => {
+                assert!(number % unit == 0 && number / unit <= i16::MAX as i32);
+                numbers[count] = (sign * number / unit) as i16;
+                (count, number, sign) = (count + 1, 0, 1);
+                if end == b']' {
+                    assert!(count == COUNT);
+                    return numbers;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// Where in the file a name ends.
+const fn behind(name: &[u8]) -> usize {
+    let mut at = 0;
+    let mut same = 0;
+    while same < name.len() {
+        same = if FILE[at] == name[same] { same + 1 } else { 0 };
+        at += 1;
+    }
+    at
 }
 
 /// Sixteen control points, row by row.
@@ -146,9 +179,15 @@ mod tests {
 
     #[test]
     fn file_holds_thirty_two_patches_of_known_points() {
-        let [points, indices] = numbers(include_str!("../../assets/teapot.json"));
-        assert_eq!((points.len(), indices.len()), (290 * 3, 32 * 16));
-        assert!(indices.iter().all(|index| (0..290).contains(index)));
+        let text = std::str::from_utf8(FILE).expect("it is JSON");
+        let read = |name: &str, unit: i32| -> Vec<i32> {
+            let array =
+                text.split(name).nth(1).and_then(|rest| rest.split(']').next()).expect("it has the array");
+            array.split(',').map(|number| number.trim().parse::<i32>().expect("an integer") / unit).collect()
+        };
+        assert_eq!(read("\"points\":[", UNIT), POINTS.map(i32::from));
+        assert_eq!(read("\"patches\":[", 1), PATCHES.map(i32::from));
+        assert!(PATCHES.iter().all(|index| (0..290).contains(index)));
         assert_eq!(patches().count(), 32);
     }
 

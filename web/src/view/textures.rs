@@ -13,7 +13,7 @@ pub fn gingham() -> Vec<[u8; 4]> {
     tile(|x, y| {
         let dyed = |t: f32| f32::from(u8::from(t < 0.5));
         let (warp, weft) = ((x * threads).floor(), (y * threads).floor());
-        let warp_on_top = (warp + weft) % 2.0 == 0.0;
+        let warp_on_top = (warp + weft) as i32 % 2 == 0;
         // Half the tone is the thread on top, half both threads: near it is woven, from afar it is even.
         let on_top = if warp_on_top { dyed(x) } else { dyed(y) };
         let depth = 0.12 * on_top + 0.88 * (dyed(x) + dyed(y)) / 2.0;
@@ -31,7 +31,7 @@ pub fn wood() -> Vec<[u8; 4]> {
     const LIGHT: [f32; 3] = [138.0, 92.0, 60.0];
     tile(|x, y| {
         let bend = noise(x, y, 2, 3) * 0.9 + noise(x, y, 4, 8) * 0.35;
-        let ring = ((y * 5.0 + bend) * std::f32::consts::TAU).sin() * 0.5 + 0.5;
+        let ring = samovar_duel::angle::sin((y * 5.0 + bend) * std::f32::consts::TAU) * 0.5 + 0.5;
         let pores = noise(x, y, 8, 128);
         let light =
             (0.2 + 0.5 * ring * ring + 0.3 * noise(x, y, 3, 32) + 0.25 * (pores - 0.5)).clamp(0.0, 1.0);

@@ -1,6 +1,7 @@
 //! The reflexes of a robot: urges, steering and aiming, as plain functions of what it sees.
 
 use super::Rival;
+use crate::angle::cos;
 use crate::arena::Arena;
 use crate::cube::{MUZZLE_SPEED, SPOUT_PITCH, SPOUT_REACH};
 use crate::motion::Motion;
@@ -27,7 +28,7 @@ pub(super) fn lead(own: &Motion, target: &Motion, foresight: f32) -> Vec2 {
     let away = sub(target.position, own.position);
     // The shooter's own velocity, which it knows, goes with the cube.
     let drift = sub(scale(target.velocity, foresight), own.velocity);
-    let speed = MUZZLE_SPEED * SPOUT_PITCH.cos();
+    let speed = MUZZLE_SPEED * cos(SPOUT_PITCH);
     (0..3).fold(away, |meeting, _| {
         let flight = ((length(meeting) - SPOUT_REACH) / speed).clamp(0.0, 1.2);
         add(away, scale(drift, flight))
