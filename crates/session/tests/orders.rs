@@ -265,3 +265,26 @@ fn a_message_in_an_order_is_for_whom_it_names() {
     }
     assert_eq!(heard, BTreeMap::from([(a, vec![2, 3]), (b, vec![1, 3]), (c, vec![3])]));
 }
+
+#[test]
+fn for_a_member_that_takes_nothing_not_everything_is_kept() {
+    if world::topology() == Topology::Star {
+        return; // It has no time-stamp order, and the others wait for who takes nothing.
+    }
+    let mut talk = Talk::new(12, 3);
+    let [_, speaker, deaf] = talk.members()[..] else { panic!("three members") };
+    let world = &mut talk.world;
+    world.cuts.push((speaker, deaf));
+    let is_closed = |event: &Event| matches!(event, Event::LinkClosed { peer, .. } if *peer == deaf);
+    for _ in 0..400_000 {
+        let now = world.now;
+        let time = world.peer(speaker).session_time(now);
+        let _ = world.peer(speaker).send(Target::All, Delivery::Timestamp(time), &[7; 4_000]);
+        world.step();
+        if world.events[&speaker].iter().any(is_closed) {
+            return;
+        }
+        world.events.values_mut().for_each(Vec::clear);
+    }
+    panic!("everything is kept");
+}

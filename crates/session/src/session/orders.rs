@@ -1,13 +1,13 @@
 //! The orders of a session: views, links, time and bytes are taken to those that its rules name, and what they deliver to
 //! the game (PROTOCOL §4.13 to §4.15). They decide; this carries.
 
+mod lockstep;
 mod machines;
-mod steps;
 
 use samovar_order::lockstep::{LockstepConfig, LockstepView, Player};
 use samovar_order::timestamp::TimeOrderConfig;
 use samovar_order::{View, ViewId};
-use samovar_wire::limits::{APP_MESSAGE_MAX, RIDER_MAX};
+use samovar_wire::limits::{APP_MESSAGE_MAX, MEMBERS_MAX, RIDER_MAX, UNSTABLE_BYTES_MAX};
 use samovar_wire::object::MessageKind;
 use samovar_wire::order::Letter;
 use samovar_wire::timed::Promise;
@@ -15,10 +15,14 @@ use samovar_wire::view::SPECTATOR;
 use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, Time, Writer};
 
 use super::{Event, Phase, SendError, Session, Target};
+pub use lockstep::Lockstep;
 pub use machines::Delivery;
 use machines::Happened;
 pub(super) use machines::Machines;
-pub use steps::Lockstep;
+
+/// What may wait for room in the lanes to one member: as much as an honest one can lack of an order when an epoch ends.
+/// One that answers and takes nothing would else have everything kept for it.
+const WAITING_BYTES_MAX: usize = UNSTABLE_BYTES_MAX * MEMBERS_MAX;
 
 /// A member that the others have waited for so long before a view can begin for them is removed.
 const AWAITED_FOR: Duration = Duration::from_millis(5_000);
@@ -261,6 +265,9 @@ impl Session {
             is_open = is_open && peering.link.send(*lane, bytes).is_ok();
             !is_open
         });
+        if !is_open && waiting.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() > WAITING_BYTES_MAX {
+            self.on_misbehaviour(now, to, CloseCode::LimitExceeded);
+        }
         is_open
     }
 

@@ -78,7 +78,7 @@ impl Session {
     /// speaks of may not be here yet. In [`Lane::SESSION`] it comes behind all that this peer said about its objects before.
     ///
     /// In an order it survives links and hosts, and everybody whom it is for gets it in its place, in the total and
-    /// time-stamp orders this peer, too. It has at most [`APP_MESSAGE_MAX`] bytes less 5, and less than 4,096 in time-stamp order.
+    /// time-stamp orders this peer, too. It has at most [`APP_MESSAGE_MAX`] bytes less 5, in time-stamp order `TIMED_MAX` less 5.
     ///
     /// # Errors
     /// See [`SendError`]. By a lane, when a receiver's queue is full nobody after it got the message; otherwise nobody did.
