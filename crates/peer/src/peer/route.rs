@@ -26,7 +26,8 @@ impl Peer {
         }
         let ferry = self.ferry.way(now);
         let is_sure = ferry.is_some() && self.ferry.path.is_enough(now, true);
-        Ways { direct, ferry, socket: !is_sure }
+        let is_called = path.is_some_and(|path| path.is_called(now));
+        Ways { direct, ferry, socket: is_called || !is_sure }
     }
 
     /// Whether the channels to the relay are a way that needs no sparing.
@@ -87,7 +88,7 @@ impl Peer {
     }
 
     /// Tells those whose direct paths are silent that they are not heard: what they send may be lost, and they would not
-    /// know while they hear us.
+    /// know while they hear us. Those who are not heard at all are told so by the WebSocket.
     pub(super) fn complain(&mut self, now: Time) {
         if !self.may_relay() {
             return;
@@ -106,6 +107,20 @@ impl Peer {
             if ways.socket {
                 self.send_socket(peer, Mode::Unreliable, &[]);
             }
+        }
+        self.complain_aloud(now);
+    }
+
+    fn complain_aloud(&mut self, now: Time) {
+        let unheard =
+            self.paths.iter_mut().filter_map(|(&peer, path)| path.complains_aloud(now).then_some(peer));
+        let unheard: Vec<_> = unheard.collect();
+        if !unheard.is_empty() && self.ferry.path.current().is_some() {
+            // What they answer may be lost on the way from the relay, too.
+            self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
+        }
+        for peer in unheard {
+            self.send_socket(peer, Mode::Unreliable, &[]);
         }
     }
 
