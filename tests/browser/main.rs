@@ -9,6 +9,7 @@ mod lost_host;
 mod lost_relay;
 mod maze;
 mod names;
+mod paths;
 mod quiet_network;
 mod referee;
 mod refusals;

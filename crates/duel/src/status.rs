@@ -103,10 +103,13 @@ struct MemberStatus {
     is_spectator: bool,
     path: PathWord,
     rtt_ms: Option<f64>,
+    /// Reliable messages sent to it and received from it.
+    reliable: Option<(u64, u64)>,
     visible: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ObjectStatus {
     id: String,
     kind: &'static str,
@@ -114,6 +117,8 @@ struct ObjectStatus {
     stamp: (u64, u32),
     position: Option<[f32; 3]>,
     velocity: Option<[f32; 3]>,
+    /// How long ago the owner sampled the newest value, in milliseconds; below zero by an error of the clocks at most.
+    age_ms: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -230,6 +235,7 @@ fn members(session: &Session, game: Played<'_>, outside: &Outside<'_>) -> Vec<Me
             is_spectator: is_spectator(member.record.attributes),
             path: (outside.path)(member.peer),
             rtt_ms: session.round_trip(member.peer).map(|rtt| rtt.as_millis_f64()),
+            reliable: session.link_stats(member.peer).map(|link| (link.reliable_out, link.reliable_in)),
             visible: member.record.standing.visible,
         })
         .collect();
@@ -246,6 +252,7 @@ fn members(session: &Session, game: Played<'_>, outside: &Outside<'_>) -> Vec<Me
         is_spectator: false,
         path: if host == me { PathWord::Myself } else { path },
         rtt_ms: None,
+        reliable: None,
         visible: true,
     }));
     members
@@ -261,6 +268,7 @@ fn object_status(object: &Object, time: Time) -> ObjectStatus {
         stamp: (term.0, counter),
         position,
         velocity,
+        age_ms: millis(time) - millis(object.sampled()),
     }
 }
 

@@ -132,6 +132,10 @@ pub struct LinkStats {
     pub packets_in: u64,
     /// Bytes of them.
     pub bytes_in: u64,
+    /// Reliable messages taken from the application, bulk among them.
+    pub reliable_out: u64,
+    /// Reliable messages given to the application, bulk among them.
+    pub reliable_in: u64,
     /// Segments of reliable messages sent for the first time.
     pub segments: u64,
     /// Segments sent again before their loss was known.
