@@ -18,10 +18,10 @@ const BOB: usize = 2;
 /// How long a path that does not work is left alone at most, and an attempt takes: a failed one doubles the pause.
 const BETTER_WITHIN: Duration = Duration::from_secs(45);
 
-/// How old an update of the other may get when the direct path is cut: the bound of a fall to the relay.
+/// How long nothing may be heard of the other when the direct path is cut: the bound of a fall to the relay.
 const FALLEN_WITHIN: f64 = 700.0;
 
-/// How old an update of the other may get when its router forgets it.
+/// How long nothing may be heard of a player whose router forgets it.
 const REBOUND_WITHIN: f64 = 4_000.0;
 
 /// A relay with a UDP port, and two players at their places.
@@ -83,7 +83,7 @@ async fn settle((ann, bob): (&Player, &Player)) {
     assert!(one.min(other) > 20, "both have sent some");
 }
 
-/// Sees the other's teapot move for a while, by updates that are never older than this.
+/// Plays on for a while, in which each is never silent for so long.
 async fn plays_on(pair: (&Player, &Player), bound: f64) {
     let since = sampler::now();
     wait::throughout("nothing came twice", Duration::from_secs(4), async || {
@@ -93,8 +93,8 @@ async fn plays_on(pair: (&Player, &Player), bound: f64) {
     .await;
     for player in [pair.0, pair.1] {
         let watch = watch::seen(player).await;
-        let oldest = watch.oldest(since);
-        assert!(oldest < bound, "an update was {oldest} ms old: {:?}", watch.paths);
+        let silence = watch.silence(since);
+        assert!(silence < bound, "nothing was heard for {silence} ms: {:?}", watch.paths);
     }
 }
 
@@ -122,8 +122,8 @@ async fn a_duel_runs_over_the_websocket_without_udp_and_moves_up_when_udp_is_let
     watch::paths_become(pair, &["direct"], BETTER_WITHIN).await;
     println!("direct after {:.0} ms", sampler::now() - healed);
     for watch in both(pair).await {
-        println!("oldest update on the way up: {:.0} ms, by {:?}", watch.oldest(healed), watch.paths);
-        assert!(watch.oldest(healed) < FALLEN_WITHIN, "no hole on the way up");
+        println!("silent at most on the way up: {:.0} ms, by {:?}", watch.silence(healed), watch.paths);
+        assert!(watch.silence(healed) < FALLEN_WITHIN, "no hole on the way up");
     }
     plays_on(pair, 1_000.0).await;
     settle(pair).await;
@@ -145,16 +145,16 @@ async fn a_duel_whose_direct_path_is_cut_falls_to_the_relay_at_once_and_comes_ba
     plays_on(pair, FALLEN_WITHIN).await;
     for watch in both(pair).await {
         let left = watch.left("direct", cut).expect("it is not direct any more") - cut;
-        println!("fell after {left:.0} ms; oldest update: {:.0} ms", watch.oldest(cut));
-        assert!(watch.oldest(cut) < FALLEN_WITHIN, "no hole on the way down");
+        println!("fell after {left:.0} ms; silent at most: {:.0} ms", watch.silence(cut));
+        assert!(watch.silence(cut) < FALLEN_WITHIN, "no hole on the way down");
         assert!(left < FALLEN_WITHIN + 100.0, "what is shown follows: {:?}", watch.paths);
     }
     let healed = sampler::now();
     table.network.heal();
     watch::paths_become(pair, &["direct"], BETTER_WITHIN).await;
     for watch in both(pair).await {
-        println!("up after {:.0} ms; oldest update: {:.0} ms", sampler::now() - healed, watch.oldest(healed));
-        assert!(watch.oldest(healed) < FALLEN_WITHIN, "no hole on the way up");
+        println!("up after {:.0} ms; silent at most: {:.0} ms", sampler::now() - healed, watch.silence(healed));
+        assert!(watch.silence(healed) < FALLEN_WITHIN, "no hole on the way up");
     }
     settle(pair).await;
     ann.finish().await;
@@ -178,8 +178,8 @@ async fn a_player_whose_router_takes_other_ports_keeps_its_seat() {
     watch::paths_become(pair, &["relayedUdp", "direct"], BETTER_WITHIN).await;
     println!("off the WebSocket again after {:.0} ms", sampler::now() - rebound);
     for watch in both(pair).await {
-        println!("oldest update: {:.0} ms, by {:?}", watch.oldest(rebound), watch.paths);
-        assert!(watch.oldest(rebound) < REBOUND_WITHIN);
+        println!("silent at most: {:.0} ms, by {:?}", watch.silence(rebound), watch.paths);
+        assert!(watch.silence(rebound) < REBOUND_WITHIN);
     }
     let after = ann.status().await;
     let seated = after.member("Bob").expect("Bob sits");
@@ -203,7 +203,7 @@ async fn two_players_behind_routers_of_their_own_play() {
     watch::paths_become(pair, &["relayedUdp", "direct"], BETTER_WITHIN).await;
     plays_on(pair, 1_000.0).await;
     for watch in both(pair).await {
-        println!("{:?}; oldest update: {:.0} ms", watch.paths, watch.oldest(0.0));
+        println!("{:?}; silent at most: {:.0} ms", watch.paths, watch.silence(0.0));
     }
     settle(pair).await;
     ann.finish().await;

@@ -111,6 +111,8 @@ pub struct Member {
     pub path: String,
     /// Round trip in milliseconds.
     pub rtt_ms: Option<f64>,
+    /// How long nothing was heard of it, in milliseconds.
+    pub silence_ms: Option<f64>,
     /// Reliable messages sent to it and received from it.
     pub reliable: Option<(u64, u64)>,
     /// Whether somebody can see its tab.

@@ -1,5 +1,5 @@
-//! What a tab sees of the other player, looked at in the page itself every few milliseconds: by which path, how old what it
-//! knows is, and how many reliable messages went each way.
+//! What a tab sees of the other player, looked at in the page itself every few milliseconds: by which path, how silent it is,
+//! how old what is known of it is, and how many reliable messages went each way.
 
 use std::time::Duration;
 
@@ -13,8 +13,23 @@ use crate::wait;
 pub struct Watch {
     /// Each path, and since when, in milliseconds since 1970 by the machine's clock. The newest is the last.
     pub paths: Vec<(f64, String)>,
-    /// The looks: when, how old the newest update of the other's teapot was, and the round trip. In milliseconds.
-    pub looks: Vec<(f64, f64, Option<f64>)>,
+    /// The looks.
+    pub looks: Vec<Look>,
+}
+
+/// One look; all times in milliseconds.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Look {
+    /// When, by the machine's clock.
+    pub at: f64,
+    /// The session time.
+    pub session: f64,
+    /// How old the newest update of the other's teapot was; none while it has no teapot.
+    pub age: Option<f64>,
+    /// How long nothing had been heard of the other.
+    pub silence: f64,
+    /// The round trip.
+    pub rtt: Option<f64>,
 }
 
 impl Watch {
@@ -30,10 +45,10 @@ impl Watch {
         self.paths.iter().find(|(at, each)| *at >= from && each != path).map(|(at, _)| *at)
     }
 
-    /// The oldest that the newest update was at any look since `from`.
+    /// For how long nothing was heard of the other since `from`, at most.
     #[must_use]
-    pub fn oldest(&self, from: f64) -> f64 {
-        self.looks.iter().filter(|(at, ..)| *at >= from).map(|(_, age, _)| *age).fold(0.0, f64::max)
+    pub fn silence(&self, from: f64) -> f64 {
+        self.looks.iter().filter(|look| look.at >= from).map(|look| look.silence).fold(0.0, f64::max)
     }
 }
 
@@ -42,13 +57,14 @@ const START: &str = r"
 clearInterval(window.__watcher);
 window.__watch = {paths: [], looks: []};
 window.__watcher = setInterval(() => {
-  const {members, objects} = samovar.status();
+  const {members, objects, sessionTimeMs: session} = samovar.status();
   const other = members.find(each => !each.isSelf && !each.peer.startsWith('robot-'));
   const pots = objects.filter(each => each.kind === 'teapot' && other && each.owner === other.peer);
   const at = performance.timeOrigin + performance.now(), {paths, looks} = window.__watch;
   const path = other ? other.path : 'none';
   if (!paths.length || paths[paths.length - 1][1] !== path) paths.push([at, path]);
-  if (pots.length) looks.push([at, Math.min(...pots.map(each => each.ageMs)), other.rttMs]);
+  const age = pots.length ? Math.min(...pots.map(each => each.ageMs)) : null;
+  if (other) looks.push({at, session, age, silence: other.silenceMs ?? 0, rtt: other.rttMs});
   if (looks.length > 10000) looks.shift();
 }, 10), null";
 

@@ -31,6 +31,7 @@ mod clock;
 pub mod connection;
 mod listener;
 mod network;
+mod pacer;
 pub mod relay_socket;
 mod web_peer;
 

@@ -1,0 +1,59 @@
+//! A timer that runs in a worker: browsers throttle those of a hidden page to one a second, and later to one a minute, but
+//! not those of its workers.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use js_sys::Array;
+use wasm_bindgen::JsValue;
+use web_sys::{Blob, Url, Worker};
+
+use crate::alarm::Ring;
+use crate::listener::Listener;
+
+/// What runs in the worker. It says that it is there; each number that it is told replaces the last, and below zero there is
+/// none.
+const SCRIPT: &str =
+    "let t;onmessage=e=>{clearTimeout(t);e.data<0||(t=setTimeout(postMessage,e.data,0))};postMessage(0)";
+
+/// One timer. Where the page's policy forbids workers from blobs it never begins to run.
+pub(crate) struct Pacer {
+    worker: Worker,
+    url: String,
+    runs: Rc<Cell<bool>>,
+    _listener: Listener,
+}
+
+impl Pacer {
+    /// Rings as a timer of the page would.
+    pub(crate) fn new(ring: Rc<dyn Fn(Ring)>) -> Result<Self, JsValue> {
+        let blob = Blob::new_with_str_sequence(&Array::of1(&SCRIPT.into()))?;
+        let url = Url::create_object_url_with_blob(&blob)?;
+        let worker = Worker::new(&url)?;
+        let runs = Rc::new(Cell::new(false));
+        let listener = {
+            let runs = Rc::clone(&runs);
+            Listener::on(&worker, "message", move |_| {
+                // The first one says only that it is there.
+                if runs.replace(true) {
+                    ring(Ring::Timer);
+                }
+            })?
+        };
+        Ok(Self { worker, url, runs, _listener: listener })
+    }
+
+    /// Rings once after `millis`, and no more for what was set before; below zero never. Whether it will: not before the
+    /// worker runs.
+    pub(crate) fn set(&self, millis: i32) -> bool {
+        self.runs.get() && self.worker.post_message(&millis.into()).is_ok()
+    }
+}
+
+impl Drop for Pacer {
+    fn drop(&mut self) {
+        self.worker.terminate();
+        // Fails only for what is no address at all.
+        let _ = Url::revoke_object_url(&self.url);
+    }
+}
