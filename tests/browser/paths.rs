@@ -49,11 +49,11 @@ impl Table {
     async fn seat(&self) -> (Player, Player) {
         let ann = self.join(ANN, "new=TEA&name=Ann").await;
         let bob = self.join(BOB, "game=TEA&name=Bob").await;
-        for player in [&ann, &bob] {
+        for (player, other) in [(&ann, "Bob"), (&bob, "Ann")] {
             let both =
                 |status: &Status| status.others().count() == 1 && status.objects_of("teapot").count() == 2;
             player.wait("both have teapots", JOIN_WITHIN, both).await;
-            watch::start(player).await;
+            watch::start(player, other).await;
         }
         (ann, bob)
     }
@@ -153,7 +153,11 @@ async fn a_duel_whose_direct_path_is_cut_falls_to_the_relay_at_once_and_comes_ba
     table.network.heal();
     watch::paths_become(pair, &["direct"], BETTER_WITHIN).await;
     for watch in both(pair).await {
-        println!("up after {:.0} ms; silent at most: {:.0} ms", sampler::now() - healed, watch.silence(healed));
+        println!(
+            "up after {:.0} ms; silent at most: {:.0} ms",
+            sampler::now() - healed,
+            watch.silence(healed)
+        );
         assert!(watch.silence(healed) < FALLEN_WITHIN, "no hole on the way up");
     }
     settle(pair).await;

@@ -1,4 +1,4 @@
-//! What a tab sees of the other player, looked at in the page itself every few milliseconds: by which path, how silent it is,
+//! What a tab sees of another player, looked at in the page itself every few milliseconds: by which path, how silent it is,
 //! how old what is known of it is, and how many reliable messages went each way.
 
 use std::time::Duration;
@@ -53,27 +53,27 @@ impl Watch {
 }
 
 /// The clock of one process may be set while that of another is not, so the page's own one counts from its start.
-const START: &str = r"
+const START: &str = r"(name => {
 clearInterval(window.__watcher);
 window.__watch = {paths: [], looks: []};
 window.__watcher = setInterval(() => {
   const {members, objects, sessionTimeMs: session} = samovar.status();
-  const other = members.find(each => !each.isSelf && !each.peer.startsWith('robot-'));
+  const other = members.find(each => each.name === name);
   const pots = objects.filter(each => each.kind === 'teapot' && other && each.owner === other.peer);
   const at = performance.timeOrigin + performance.now(), {paths, looks} = window.__watch;
   const path = other ? other.path : 'none';
   if (!paths.length || paths[paths.length - 1][1] !== path) paths.push([at, path]);
   const age = pots.length ? Math.min(...pots.map(each => each.ageMs)) : null;
   if (other) looks.push({at, session, age, silence: other.silenceMs ?? 0, rtt: other.rttMs});
-  if (looks.length > 10000) looks.shift();
-}, 10), null";
+  if (looks.length > 20000) looks.shift();
+}, 10); })";
 
-/// Begins to look.
+/// Begins to look at the member of this name.
 ///
 /// # Panics
 /// When the page cannot be asked.
-pub async fn start(player: &Player) {
-    player.tab().evaluate(START).await;
+pub async fn start(player: &Player, name: &str) {
+    player.tab().evaluate(&format!("{START}({name:?}), null")).await;
 }
 
 /// Everything seen so far.
