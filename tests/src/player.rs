@@ -53,6 +53,13 @@ impl<'a> Visit<'a> {
         }
     }
 
+    /// In a window so small that to draw it in software takes no time worth speaking of.
+    #[must_use]
+    pub fn small(mut self) -> Self {
+        self.flags.push("--window-size=64,48");
+        self
+    }
+
     /// At this place.
     #[must_use]
     pub fn at(mut self, place: &Place) -> Self {

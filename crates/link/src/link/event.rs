@@ -116,7 +116,7 @@ pub struct LinkStats {
     pub round_trip: Option<Duration>,
     /// The mean deviation of the round trip.
     pub variation: Duration,
-    /// The shortest round trip on this path.
+    /// The shortest of the last 16 round trips on this path: what the path takes, without what either end was busy with.
     pub least_round_trip: Option<Duration>,
     /// The mean deviation of the time between two arriving packets.
     pub jitter: Duration,
