@@ -57,3 +57,39 @@ impl Drop for Pacer {
         let _ = Url::revoke_object_url(&self.url);
     }
 }
+
+#[cfg(all(test, target_arch = "wasm32"))]
+mod tests {
+    use super::*;
+    use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+
+    wasm_bindgen_test_configure!(run_in_browser);
+
+    async fn sleep(millis: i32) {
+        let promise = js_sys::Promise::new(&mut |resolve, _| {
+            let window = web_sys::window().expect("a window");
+            window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis).expect("a timer");
+        });
+        promise.await.expect("a timer does not fail");
+    }
+
+    #[wasm_bindgen_test]
+    async fn a_worker_rings_once_for_the_newest_time_and_never_when_there_is_none() {
+        let rings = Rc::new(Cell::new(0));
+        let heard = Rc::clone(&rings);
+        let pacer = Pacer::new(Rc::new(move |_| heard.set(heard.get() + 1))).expect("workers");
+        while !pacer.set(60_000) {
+            sleep(10).await;
+        }
+        assert!(pacer.set(30));
+        sleep(200).await;
+        assert_eq!(rings.get(), 1);
+        assert!(pacer.set(30) && pacer.set(-1));
+        sleep(200).await;
+        assert_eq!(rings.get(), 1);
+        assert!(pacer.set(30));
+        drop(pacer);
+        sleep(200).await;
+        assert_eq!(rings.get(), 1);
+    }
+}

@@ -126,3 +126,28 @@ impl PingClock {
         patience.clamp(PROBE_MIN, PROBE_MAX)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn the_least_round_trip_is_that_of_the_newest_answers() {
+        let mut clock = PingClock::new(Duration::from_millis(500));
+        let mut now = Time::ZERO;
+        let mut least = |packet: u64, trip: u64| {
+            now += Duration::from_millis(1_000);
+            assert!(clock.take_ping(now, packet));
+            now += Duration::from_millis(trip);
+            assert!(clock.on_pong(now, packet as u16, 0).is_some());
+            clock.least().map(|least| least.as_micros() / 1_000)
+        };
+        assert_eq!(least(0, 60), Some(60));
+        for packet in 1..16 {
+            assert_eq!(least(packet, 90), Some(60));
+        }
+        assert_eq!(least(16, 80), Some(80));
+    }
+}
