@@ -1,5 +1,5 @@
 //! A timer that runs in a worker: browsers throttle those of a hidden page to one a second, and later to one a minute, but
-//! not those of its workers.
+//! not those of its workers (Chromium, measured by `tests/browser/background.rs`).
 
 use std::cell::Cell;
 use std::rc::Rc;
