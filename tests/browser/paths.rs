@@ -199,15 +199,26 @@ async fn a_player_whose_router_takes_other_ports_keeps_its_seat() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_players_behind_routers_of_their_own_play() {
+async fn two_players_behind_routers_of_their_own_reach_each_other() {
     let Some(table) = Table::set(Access::Home, Access::Home) else { return };
+    behind_routers(&table, "direct").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_players_behind_routers_that_let_nobody_through_are_relayed() {
+    let Some(table) = Table::set(Access::StrictHome, Access::StrictHome) else { return };
+    behind_routers(&table, "relayedUdp").await;
+}
+
+async fn behind_routers(table: &Table, path: &str) {
     let (ann, bob) = table.seat().await;
     let pair = (&ann, &bob);
     play(pair).await;
-    watch::paths_become(pair, &["relayedUdp", "direct"], BETTER_WITHIN).await;
+    watch::paths_become(pair, &[path], BETTER_WITHIN).await;
     plays_on(pair, 1_000.0).await;
     for watch in both(pair).await {
         println!("{:?}; silent at most: {:.0} ms", watch.paths, watch.silence(0.0));
+        assert_eq!(watch.path(), path);
     }
     settle(pair).await;
     ann.finish().await;

@@ -36,18 +36,22 @@ const RULES: &str = "table bridge samovar {
   }
 }";
 
-/// The ports that a router uses first.
-const FIRST_PORTS: &str = "20000-29999";
-/// The ports that it uses after [`Network::rebind`].
-const OTHER_PORTS: &str = "30000-39999";
+/// How a router translates that keeps the port of who speaks, for whomever it speaks to.
+const KEEPING: &str = "masquerade";
+/// How one does that takes another port for each that is spoken to.
+const DRAWING: &str = "masquerade to :20000-29999 random";
+/// How one does after [`Network::rebind`].
+const REBOUND: &str = "masquerade to :30000-39999 random";
 
 /// How a place is joined to the others.
 #[derive(Clone, Copy, Debug)]
 pub enum Access {
     /// On the switch itself.
     Near,
-    /// Behind a router of its own. From outside it has the router's address, and another port for each that it speaks to.
+    /// Behind a router of its own. From outside it has the router's address, and who was not spoken to does not reach it.
     Home,
+    /// The same, and from outside it has another port for each that it speaks to: its address is of no use to a third.
+    StrictHome,
     /// Behind a line, with an address that all know.
     Far(Line),
 }
@@ -111,10 +115,12 @@ impl Network {
                 space.ip("route add default dev uplink")?;
                 (outer(number), None)
             }
-            Access::Home => {
+            Access::Home | Access::StrictHome => {
                 let router = Space::open()?;
                 self.plug(&router, number, outer(number))?;
-                (home(&space, &router, number)?, Some(router))
+                let address = home(&space, &router, number)?;
+                translate(&router, if matches!(access, Access::Home) { KEEPING } else { DRAWING })?;
+                (address, Some(router))
             }
             Access::Far(line) => {
                 let gateway = Space::open()?;
@@ -188,7 +194,7 @@ impl Network {
     /// When it has none, or does not do it.
     pub fn rebind(&self, number: usize) {
         let router = self.routers[number].as_ref().expect("a place with a router");
-        masquerade(router, OTHER_PORTS).unwrap_or_else(|error| panic!("{error}"));
+        translate(router, REBOUND).unwrap_or_else(|error| panic!("{error}"));
         conntrack::flush(router).unwrap_or_else(|error| panic!("conntrack: {error}"));
     }
 
@@ -220,23 +226,26 @@ fn home(space: &Space, router: &Space, number: u8) -> Result<Ipv4Addr, String> {
     router.ip(&format!("address add {inside}/24 dev home"))?;
     router.ip("link set home up")?;
     router.set("ip_forward")?;
-    masquerade(router, FIRST_PORTS)?;
     space.ip(&format!("address add {own}/24 dev uplink"))?;
     space.ip("link set uplink up")?;
     space.ip(&format!("route add default via {inside}"))?;
     Ok(own)
 }
 
-/// Has a router translate to these ports from now on, a new one for each connection.
-fn masquerade(router: &Space, ports: &str) -> Result<(), String> {
+/// Has a router translate like this from now on, and let nobody in.
+fn translate(router: &Space, how: &str) -> Result<(), String> {
     router.nft(&format!(
         "table ip samovar
 delete table ip samovar
 table ip samovar {{
   chain postrouting {{
     type nat hook postrouting priority 100;
-    oifname uplink meta l4proto {{ tcp, udp }} masquerade to :{ports} random
+    oifname uplink meta l4proto {{ tcp, udp }} {how}
     oifname uplink masquerade
+  }}
+  chain input {{
+    type filter hook input priority 0;
+    iifname uplink ct state new drop
   }}
 }}"
     ))
