@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::devtools::{Devtools, Event};
+use crate::place::Place;
 use crate::process::Process;
 use crate::scratch::Scratch;
 use crate::wait;
@@ -17,8 +18,9 @@ use crate::wait;
 /// What every browser is started with.
 ///
 /// WebRTC on the loopback needs the flag for it, and a granted microphone: without one a page sees only names that
-/// nobody here resolves in the place of addresses (`TOOLCHAIN.md`). Drawing is in software.
-const FLAGS: [&str; 18] = [
+/// nobody here resolves in the place of addresses (`TOOLCHAIN.md`). No page of another machine's may be granted one,
+/// so those names are switched off besides. Drawing is in software.
+const FLAGS: [&str; 16] = [
     "--headless",
     "--no-sandbox",
     "--disable-quic",
@@ -28,16 +30,31 @@ const FLAGS: [&str; 18] = [
     "--disable-component-update",
     "--disable-sync",
     "--disable-breakpad",
-    "--disable-renderer-backgrounding",
-    "--disable-background-timer-throttling",
-    "--disable-backgrounding-occluded-windows",
     "--enable-unsafe-swiftshader",
     "--allow-loopback-in-peer-connection",
+    "--disable-features=WebRtcHideLocalIpsWithMdns",
     "--use-fake-ui-for-media-stream",
     "--use-fake-device-for-media-stream",
     "--window-size=480,360",
     "--remote-debugging-port=0",
 ];
+
+/// What keeps a browser from saving on pages that nobody sees.
+const UNTHROTTLED: [&str; 3] = [
+    "--disable-renderer-backgrounding",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+];
+
+/// How a browser treats a page that nobody sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Patience {
+    /// As any other.
+    #[default]
+    Endless,
+    /// As it does unless it is told otherwise: its timers run once a second, and later once a minute.
+    Usual,
+}
 
 /// How long a browser may take to start on a busy machine.
 const START_WITHIN: Duration = Duration::from_secs(40);
@@ -51,26 +68,21 @@ pub struct Chromium {
 }
 
 impl Chromium {
-    /// Starts one with a fresh profile.
+    /// Starts one with a fresh profile at this place, with more flags.
     ///
     /// # Panics
     /// When it does not start; with what it printed.
-    pub async fn launch() -> Self {
-        Self::launch_with(&[]).await
-    }
-
-    /// Starts one with more flags.
-    ///
-    /// # Panics
-    /// As [`Chromium::launch`].
-    pub async fn launch_with(flags: &[&str]) -> Self {
+    pub async fn launch(place: &Place, patience: Patience, flags: &[&str]) -> Self {
         let profile = Scratch::new();
         let program = std::env::var_os("SAMOVAR_CHROMIUM").unwrap_or_else(|| OsString::from("chromium"));
         let mut user_data = OsString::from("--user-data-dir=");
         user_data.push(profile.path());
         let log = profile.path().join("printed.log");
         let stderr = fs::File::create(&log).expect("the scratch directory is writable");
-        let mut command = Command::new(program);
+        let mut command = place.command(program);
+        if patience == Patience::Endless {
+            command.args(UNTHROTTLED);
+        }
         command.args(FLAGS).args(flags).arg(user_data).arg("about:blank");
         // What it writes beside its profile would be found by the next one.
         for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
@@ -79,16 +91,17 @@ impl Chromium {
         command.stdout(Stdio::null()).stderr(stderr);
         let mut process = Process::start("Chromium", &mut command);
         let file = profile.path().join("DevToolsActivePort");
-        let url = wait::until("Chromium listens", START_WITHIN, async || {
+        let address = wait::until("Chromium listens", START_WITHIN, async || {
             process.assert_running();
             let text = fs::read_to_string(&file).unwrap_or_default();
             // The port and the path, a line each; the file may be half written.
             match text.split_once('\n') {
-                Some((port, path)) if path.len() > 20 => Ok(format!("ws://127.0.0.1:{port}{}", path.trim())),
+                Some((port, path)) if path.len() > 20 => Ok((port.to_owned(), path.trim().to_owned())),
                 _ => Err(fs::read_to_string(&log).unwrap_or_default()),
             }
         });
-        let devtools = Devtools::connect(&url.await).await;
+        let (port, path) = address.await;
+        let devtools = Devtools::connect(place, &port, &path).await;
         Self { process, devtools, _profile: profile }
     }
 

@@ -13,7 +13,9 @@ use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::{WebSocketStream, client_async};
+
+use crate::place::Place;
 
 /// How long the browser may take to answer. A tab that draws in software on a busy machine needs seconds.
 const ANSWER_WITHIN: Duration = Duration::from_secs(40);
@@ -56,12 +58,17 @@ struct Command {
 }
 
 impl Devtools {
-    /// Connects to the browser at this WebSocket address.
+    /// Connects to the browser at this place that listens at this port and path.
     ///
     /// # Panics
     /// When nobody listens there.
-    pub async fn connect(url: &str) -> Self {
-        let (socket, _) = connect_async(url).await.unwrap_or_else(|error| panic!("{url}: {error}"));
+    pub async fn connect(place: &Place, port: &str, path: &str) -> Self {
+        let address = format!("127.0.0.1:{port}");
+        let stream = place.connect(&address).unwrap_or_else(|error| panic!("{address}: {error}"));
+        stream.set_nonblocking(true).expect("a socket");
+        let stream = TcpStream::from_std(stream).expect("within a runtime");
+        let url = format!("ws://{address}{path}");
+        let (socket, _) = client_async(&url, stream).await.unwrap_or_else(|error| panic!("{url}: {error}"));
         let (commands, inbox) = mpsc::unbounded_channel();
         let events = Arc::<Mutex<Vec<Event>>>::default();
         tokio::spawn(run(socket, inbox, Arc::clone(&events)));
@@ -97,7 +104,7 @@ impl Devtools {
 }
 
 async fn run(
-    mut socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    mut socket: WebSocketStream<TcpStream>,
     mut inbox: mpsc::UnboundedReceiver<Command>,
     events: Arc<Mutex<Vec<Event>>>,
 ) {

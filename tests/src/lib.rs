@@ -14,6 +14,7 @@
 //! | [`player`] | a person in the game: a tab, its `window.samovar`, its texts |
 //! | [`status`] | `samovar.status()` as values, and what all members must agree on |
 //! | [`sampler`] | a tab's view of the game every few milliseconds, for measurements |
+//! | [`watch`] | what a tab sees of the other player: the path, ages, reliable messages |
 //! | [`stranger`] | a WebSocket to the relay that says whatever a test wants |
 
 pub mod bots;
@@ -29,3 +30,4 @@ pub mod scratch;
 pub mod status;
 pub mod stranger;
 pub mod wait;
+pub mod watch;

@@ -1,52 +1,93 @@
 //! A network for one test: name spaces on a bridge, and packets dropped between them at will.
 //!
 //! Each place is a network name space with one address; a further one, the switch, holds the bridge that joins them and
-//! the rule that drops. The rule is a set of pairs of addresses, from whom and to whom, so that each direction is cut
+//! the rules that drop. A rule is a set of pairs of addresses, from whom and to whom, so that each direction is cut
 //! alone. What is dropped is dropped on the way: neither end is told, as with a cable that was pulled.
+//!
+//! ```text
+//!   near place --- switch --- router --- place at home       the router translates addresses
+//!                     |
+//!                     +------ gateway =/=/= far place        the line takes its time and loses packets
+//! ```
 //!
 //! A name space lives as long as a process in it. The first process in each reads from this one until the end of the
 //! stream: however a test ends, by a panic or by `SIGKILL`, its network is gone with it. No names are taken, and nothing
 //! outside of the name spaces is changed.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+mod conntrack;
+mod line;
+mod space;
+
 use std::net::Ipv4Addr;
-use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use crate::place::Place;
+pub use line::Line;
+use space::{Space, run};
 
-/// Where programs of the system are, should `PATH` not have all of them.
-const SYSTEM_PROGRAMS: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
-
-/// What the switch drops: everything that goes from the first to the second of a pair.
-const RULE: &str = "table bridge samovar {
+/// What the switch drops: everything that goes from the first to the second of a pair, or everything but TCP.
+const RULES: &str = "table bridge samovar {
   set severed { type ipv4_addr . ipv4_addr; }
+  set without_udp { type ipv4_addr . ipv4_addr; }
   chain forward {
     type filter hook forward priority 0; policy accept;
     ip saddr . ip daddr @severed drop
+    ip protocol udp ip saddr . ip daddr @without_udp drop
   }
 }";
 
-/// Some places that reach each other, and the switch between them. Dropping it removes all.
+/// How a router translates that keeps the port of who speaks, for whomever it speaks to.
+const KEEPING: &str = "masquerade";
+/// How one does that takes another port for each that is spoken to.
+const DRAWING: &str = "masquerade to :20000-29999 random";
+/// How one does after [`Network::rebind`].
+const REBOUND: &str = "masquerade to :30000-39999 random";
+
+/// How a place is joined to the others.
+#[derive(Clone, Copy, Debug)]
+pub enum Access {
+    /// On the switch itself.
+    Near,
+    /// Behind a router of its own. From outside it has the router's address, and who was not spoken to does not reach it.
+    Home,
+    /// The same, and from outside it has another port for each that it speaks to: its address is of no use to a third.
+    StrictHome,
+    /// Behind a line, with an address that all know.
+    Far(Line),
+}
+
+/// Some places, and the switch between them. Dropping it removes all.
 #[derive(Debug)]
 pub struct Network {
     switch: Space,
     /// Kept for their life.
     _spaces: Vec<Space>,
     places: Vec<Place>,
+    /// The routers and gateways of those that have one.
+    routers: Vec<Option<Space>>,
 }
 
 impl Network {
-    /// A network of so many places, up to 250.
+    /// A network of so many near places.
+    ///
+    /// # Errors
+    /// What this machine lacks or does not permit, in words.
+    ///
+    /// # Panics
+    /// As [`Network::of`].
+    pub fn open(count: u8) -> Result<Self, String> {
+        Self::of(&vec![Access::Near; usize::from(count)])
+    }
+
+    /// A network of these places, up to 100.
     ///
     /// # Errors
     /// What this machine lacks or does not permit, in words.
     ///
     /// # Panics
     /// When it fails though the machine permits everything that it takes.
-    pub fn open(count: u8) -> Result<Self, String> {
-        assert!(count <= 250, "addresses end with a byte");
+    pub fn of(places: &[Access]) -> Result<Self, String> {
+        assert!(places.len() <= 100, "addresses end with a byte");
         for program in ["unshare", "nsenter", "ip", "nft"] {
             if run(Command::new(program).arg("-V")).is_err() {
                 return Err(format!(
@@ -57,25 +98,50 @@ impl Network {
         let switch = Space::open()?;
         switch.ip("link add bridge type bridge forward_delay 0 stp_state 0")?;
         switch.ip("link set bridge up")?;
-        switch.nft(RULE)?;
-        let mut network = Self { switch, _spaces: Vec::new(), places: Vec::new() };
-        for number in 1..=count {
-            network.add_place(number).unwrap_or_else(|error| panic!("place {number}: {error}"));
+        switch.nft(RULES)?;
+        let mut network = Self { switch, _spaces: Vec::new(), places: Vec::new(), routers: Vec::new() };
+        for (number, &access) in (1..).zip(places) {
+            network.add(number, access).unwrap_or_else(|error| panic!("place {number}: {error}"));
         }
         Ok(network)
     }
 
-    fn add_place(&mut self, number: u8) -> Result<(), String> {
-        let (space, address) = (Space::open()?, Ipv4Addr::new(10, 77, 0, number));
-        let (peer, port) = (space.holder.id(), format!("port{number}"));
-        self.switch.ip(&format!("link add {port} type veth peer name uplink netns {peer}"))?;
-        self.switch.ip(&format!("link set {port} master bridge up"))?;
-        space.ip("link set lo up")?;
-        space.ip(&format!("address add {address}/24 dev uplink"))?;
-        space.ip("link set uplink up")?;
+    fn add(&mut self, number: u8, access: Access) -> Result<(), String> {
+        let space = Space::open()?;
+        let (address, router) = match access {
+            Access::Near => {
+                self.plug(&space, number, outer(number))?;
+                // A browser offers the address by which it would speak to the world.
+                space.ip("route add default dev uplink")?;
+                (outer(number), None)
+            }
+            Access::Home | Access::StrictHome => {
+                let router = Space::open()?;
+                self.plug(&router, number, outer(number))?;
+                let address = home(&space, &router, number)?;
+                translate(&router, if matches!(access, Access::Home) { KEEPING } else { DRAWING })?;
+                (address, Some(router))
+            }
+            Access::Far(line) => {
+                let gateway = Space::open()?;
+                self.plug(&gateway, number, Ipv4Addr::new(10, 77, 0, 100 + number))?;
+                far(&space, &gateway, (outer(number), line))?;
+                (outer(number), Some(gateway))
+            }
+        };
         self.places.push(Place::apart(address, space.file()));
         self._spaces.push(space);
+        self.routers.push(router);
         Ok(())
+    }
+
+    /// Plugs a name space into the switch, under this address.
+    fn plug(&self, space: &Space, number: u8, address: Ipv4Addr) -> Result<(), String> {
+        let (peer, port) = (space.id(), format!("port{number}"));
+        self.switch.ip(&format!("link add {port} type veth peer name uplink netns {peer}"))?;
+        self.switch.ip(&format!("link set {port} master bridge up"))?;
+        space.ip(&format!("address add {address}/24 dev uplink"))?;
+        space.ip("link set uplink up")
     }
 
     /// The place of this number, from 0.
@@ -92,7 +158,7 @@ impl Network {
     /// # Panics
     /// When the switch does not do it.
     pub fn cut(&self, from: &[usize], to: &[usize]) {
-        self.element("add", from, to);
+        self.add_to("severed", from, to);
     }
 
     /// The same in both directions.
@@ -104,20 +170,42 @@ impl Network {
         self.cut(other, one);
     }
 
+    /// Drops all UDP between any two of these from now on.
+    ///
+    /// # Panics
+    /// When the switch does not do it.
+    pub fn block_udp(&self, among: &[usize]) {
+        self.add_to("without_udp", among, among);
+    }
+
     /// Drops nothing any more.
     ///
     /// # Panics
     /// When the switch does not do it.
     pub fn heal(&self) {
-        self.command("flush set bridge samovar severed");
+        for set in ["severed", "without_udp"] {
+            self.command(&format!("flush set bridge samovar {set}"));
+        }
     }
 
-    fn element(&self, deed: &str, from: &[usize], to: &[usize]) {
-        let address = |number: &usize| self.places[*number].address();
-        let pairs = from.iter().flat_map(|one| to.iter().map(move |other| (address(one), address(other))));
-        let pairs: Vec<_> = pairs.map(|(one, other)| format!("{one} . {other}")).collect();
+    /// Has the router of this place forget all it carries, and use other ports.
+    ///
+    /// # Panics
+    /// When it has none, or does not do it.
+    pub fn rebind(&self, number: usize) {
+        let router = self.routers[number].as_ref().expect("a place with a router");
+        translate(router, REBOUND).unwrap_or_else(|error| panic!("{error}"));
+        conntrack::flush(router).unwrap_or_else(|error| panic!("conntrack: {error}"));
+    }
+
+    fn add_to(&self, set: &str, from: &[usize], to: &[usize]) {
+        let pairs = from.iter().flat_map(|&one| to.iter().map(move |&other| (one, other)));
+        let address = |number: usize| outer(u8::try_from(number + 1).expect("up to 100"));
+        let pairs = pairs.filter(|(one, other)| one != other);
+        let pairs: Vec<_> =
+            pairs.map(|(one, other)| format!("{} . {}", address(one), address(other))).collect();
         if !pairs.is_empty() {
-            self.command(&format!("{deed} element bridge samovar severed {{ {} }}", pairs.join(", ")));
+            self.command(&format!("add element bridge samovar {set} {{ {} }}", pairs.join(", ")));
         }
     }
 
@@ -126,76 +214,51 @@ impl Network {
     }
 }
 
-/// A network name space, and the process that holds it.
-#[derive(Debug)]
-struct Space {
-    holder: Child,
+/// How the others see a place.
+const fn outer(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 77, 0, number)
 }
 
-impl Space {
-    fn open() -> Result<Self, String> {
-        let mut holder = Command::new("unshare");
-        // It says that the name space is there, and then waits until nobody can tell it anything any more.
-        holder.args(["--net", "--", "sh", "-c", "echo && exec cat"]).env("PATH", path());
-        holder.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A signal from the terminal is for the test; what it starts ends in its turn.
-        let mut holder = holder.process_group(0).spawn().map_err(|error| format!("unshare: {error}"))?;
-        let mut line = String::new();
-        let stdout = holder.stdout.take().expect("piped");
-        BufReader::new(stdout).read_line(&mut line).map_err(|error| error.to_string())?;
-        if line.is_empty() {
-            let output = holder.wait_with_output().map_err(|error| error.to_string())?;
-            let why = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("this process may make no network name space ({})", why.trim()));
-        }
-        Ok(Self { holder })
-    }
-
-    /// The file that stands for the name space.
-    fn file(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/ns/net", self.holder.id()))
-    }
-
-    fn command(&self, program: &str) -> Command {
-        Place::apart(Ipv4Addr::UNSPECIFIED, self.file()).command(program)
-    }
-
-    fn ip(&self, arguments: &str) -> Result<(), String> {
-        run(self.command("ip").args(arguments.split(' ')))
-    }
-
-    fn nft(&self, commands: &str) -> Result<(), String> {
-        let mut nft = self.command("nft");
-        let child =
-            nft.args(["-f", "-"]).env("PATH", path()).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut child = child.map_err(|error| format!("nft: {error}"))?;
-        // Should it have ended already, its exit says why.
-        child.stdin.take().expect("piped").write_all(commands.as_bytes()).ok();
-        let output = child.wait_with_output().map_err(|error| format!("nft: {error}"))?;
-        outcome(&format!("nft: {commands}"), &output)
-    }
+/// Puts a place behind a router that translates; its address there.
+fn home(space: &Space, router: &Space, number: u8) -> Result<Ipv4Addr, String> {
+    let [inside, own] = [1, 2].map(|last| Ipv4Addr::new(10, 88, number, last));
+    router.ip(&format!("link add home type veth peer name uplink netns {}", space.id()))?;
+    router.ip(&format!("address add {inside}/24 dev home"))?;
+    router.ip("link set home up")?;
+    router.set("ip_forward")?;
+    space.ip(&format!("address add {own}/24 dev uplink"))?;
+    space.ip("link set uplink up")?;
+    space.ip(&format!("route add default via {inside}"))?;
+    Ok(own)
 }
 
-impl Drop for Space {
-    fn drop(&mut self) {
-        self.holder.kill().ok();
-        self.holder.wait().ok();
-    }
+/// Has a router translate like this from now on, and let nobody in.
+fn translate(router: &Space, how: &str) -> Result<(), String> {
+    router.nft(&format!(
+        "table ip samovar
+delete table ip samovar
+table ip samovar {{
+  chain postrouting {{
+    type nat hook postrouting priority 100;
+    oifname uplink meta l4proto {{ tcp, udp }} {how}
+    oifname uplink masquerade
+  }}
+  chain input {{
+    type filter hook input priority 0;
+    iifname uplink ct state new drop
+  }}
+}}"
+    ))
 }
 
-fn path() -> String {
-    std::env::var("PATH")
-        .map_or_else(|_| SYSTEM_PROGRAMS.to_owned(), |path| format!("{path}:{SYSTEM_PROGRAMS}"))
-}
-
-fn run(command: &mut Command) -> Result<(), String> {
-    let output = command.env("PATH", path()).stdin(Stdio::null()).output();
-    outcome(&format!("{command:?}"), &output.map_err(|error| format!("{command:?}: {error}"))?)
-}
-
-fn outcome(what: &str, output: &std::process::Output) -> Result<(), String> {
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(format!("{what}: {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim()))
+/// Puts a place behind a line; its gateway answers for its address on the switch.
+fn far(space: &Space, gateway: &Space, (address, line): (Ipv4Addr, Line)) -> Result<(), String> {
+    line.lay(space, gateway)?;
+    gateway.ip(&format!("link set {} up", line::DEVICE))?;
+    gateway.ip(&format!("route add {address} dev {}", line::DEVICE))?;
+    gateway.set("ip_forward")?;
+    gateway.set("conf/uplink/proxy_arp")?;
+    space.ip(&format!("address add {address}/32 dev {}", line::DEVICE))?;
+    space.ip(&format!("link set {} up", line::DEVICE))?;
+    space.ip(&format!("route add default dev {}", line::DEVICE))
 }

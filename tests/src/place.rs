@@ -1,9 +1,13 @@
 //! Where a process runs.
 
 use std::ffi::OsStr;
-use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use nix::sched::{CloneFlags, setns};
 
 /// The loopback of this machine, or a name space of a [`Network`](crate::network::Network) with an address of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,12 +34,6 @@ impl Place {
         self.address
     }
 
-    /// Whether it is a name space, which this test does not reach over the network.
-    #[must_use]
-    pub const fn is_apart(&self) -> bool {
-        self.space.is_some()
-    }
-
     /// A command that runs `program` there, as one process.
     #[must_use]
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
@@ -46,4 +44,34 @@ impl Place {
         command.arg(net).arg("--").arg(program);
         command
     }
+
+    /// A connection from there to this host and port.
+    ///
+    /// # Errors
+    /// As [`TcpStream::connect`].
+    pub fn connect(&self, address: &str) -> io::Result<TcpStream> {
+        match &self.space {
+            None => TcpStream::connect(address),
+            Some(space) => within(space, || TcpStream::connect(address)),
+        }
+    }
+}
+
+/// Does something in a network name space. What it opens, such as a socket, stays there.
+///
+/// # Errors
+/// Those of `work`, and when there is no such name space.
+///
+/// # Panics
+/// When `work` does.
+pub(crate) fn within<T: Send>(space: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    let space = File::open(space)?;
+    // A name space is a thread's own: this one ends in it.
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            setns(&space, CloneFlags::CLONE_NEWNET)?;
+            work()
+        });
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }

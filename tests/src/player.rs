@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::chromium::{Chromium, Tab};
+use crate::chromium::{Chromium, Patience, Tab};
+use crate::place::Place;
 use crate::relay::Relay;
 use crate::status::{Id, Status};
 use crate::wait;
@@ -22,6 +23,8 @@ pub const SETTLE_WITHIN: Duration = Duration::from_secs(20);
 pub struct Visit<'a> {
     relay: &'a Relay,
     query: String,
+    place: Place,
+    patience: Patience,
     flags: Vec<&'static str>,
     script: Option<&'static str>,
     watch_requests: bool,
@@ -39,7 +42,36 @@ impl<'a> Visit<'a> {
             true => format!("{query}&points=0&minutes=0&bowls=0"),
             false => query,
         };
-        Self { relay, query, flags: Vec::new(), script: None, watch_requests: false }
+        Self {
+            relay,
+            query,
+            place: Place::here(),
+            patience: Patience::Endless,
+            flags: Vec::new(),
+            script: None,
+            watch_requests: false,
+        }
+    }
+
+    /// In a window so small that to draw it in software takes no time worth speaking of.
+    #[must_use]
+    pub fn small(mut self) -> Self {
+        self.flags.push("--window-size=64,48");
+        self
+    }
+
+    /// At this place.
+    #[must_use]
+    pub fn at(mut self, place: &Place) -> Self {
+        self.place = place.clone();
+        self
+    }
+
+    /// In a browser that throttles pages that nobody sees, as browsers do.
+    #[must_use]
+    pub const fn throttled(mut self) -> Self {
+        self.patience = Patience::Usual;
+        self
     }
 
     /// In a private window.
@@ -68,10 +100,12 @@ impl<'a> Visit<'a> {
     /// # Panics
     /// When that fails.
     pub async fn open(self) -> Player {
-        let Self { relay, query, flags, script, watch_requests } = self;
-        let chromium = Chromium::launch_with(&flags).await;
-        let origin = format!("http://{}", relay.address());
-        chromium.grant_microphone(&origin).await;
+        let Self { relay, query, place, patience, flags, script, watch_requests } = self;
+        let chromium = Chromium::launch(&place, patience, &flags).await;
+        // Only the loopback is a secure origin without a certificate.
+        if place == Place::here() {
+            chromium.grant_microphone(&format!("http://{}", relay.address())).await;
+        }
         let tab = chromium.tab().await;
         if watch_requests {
             tab.ask("Network.enable", json!({})).await;

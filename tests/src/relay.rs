@@ -1,7 +1,6 @@
 //! The relay as a process of its own.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,8 +33,7 @@ impl Relay {
         Self::start_at(&Place::here())
     }
 
-    /// Starts one on a free port of a place. Only what is at that place or beside it reaches it, which this test is not
-    /// when the place is a name space.
+    /// Starts one on a free port of a place. Only what is at that place or beside it reaches it.
     ///
     /// # Panics
     /// When it does not listen.
@@ -109,7 +107,7 @@ impl Relay {
     /// # Errors
     /// Text when the relay cannot be reached or answers no HTTP.
     pub fn get(&self, path: &str) -> Result<(u16, String), String> {
-        let mut stream = TcpStream::connect(&self.address).map_err(|error| error.to_string())?;
+        let mut stream = self.place.connect(&self.address).map_err(|error| error.to_string())?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).map_err(|error| error.to_string())?;
         let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address);
         stream.write_all(request.as_bytes()).map_err(|error| error.to_string())?;
@@ -168,11 +166,9 @@ fn serve(
     command
         .args(["serve", "--listen", &format!("{}:{port}", place.address()), "--data"])
         .arg(data)
+        .arg("--web")
+        .arg(path_from("SAMOVAR_WEB_DIR", "dist"))
         .args(more);
-    if !place.is_apart() {
-        // In a name space there is no browser to look at it.
-        command.arg("--web").arg(path_from("SAMOVAR_WEB_DIR", "dist"));
-    }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = Process::start("the relay", &mut command);
     let mut stdout = BufReader::new(process.child().stdout.take().expect("piped"));

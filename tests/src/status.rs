@@ -107,16 +107,21 @@ pub struct Member {
     pub is_robot: bool,
     /// Whether it has no teapot.
     pub is_spectator: bool,
-    /// `self`, `direct` or `relayed`.
+    /// `self`, `direct`, `relayedUdp` or `relayed`.
     pub path: String,
     /// Round trip in milliseconds.
     pub rtt_ms: Option<f64>,
+    /// How long nothing was heard of it, in milliseconds.
+    pub silence_ms: Option<f64>,
+    /// Reliable messages sent to it and received from it.
+    pub reliable: Option<(u64, u64)>,
     /// Whether somebody can see its tab.
     pub visible: bool,
 }
 
 /// One replicated object.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Object {
     /// Which.
     pub id: Id,
@@ -130,6 +135,8 @@ pub struct Object {
     pub position: Option<Vec<f64>>,
     /// How fast, in table units a second.
     pub velocity: Option<Vec<f64>>,
+    /// How long ago the owner sampled its newest value, in milliseconds.
+    pub age_ms: f64,
 }
 
 /// One change of host.

@@ -1,7 +1,7 @@
 //! A peer's status as plain JSON: `samovar.status()` of the page, one line of a robot (docs/automation.md).
 
 use samovar_session::{Object, Role, Session, Suspension, Topology};
-use samovar_wire::{ObjectId, PeerId, Stamp, Time};
+use samovar_wire::{Duration, ObjectId, PeerId, Stamp, Time};
 use serde::Serialize;
 
 use crate::game::{Duel, is_program, is_spectator, kind_name, kinematics};
@@ -103,10 +103,15 @@ struct MemberStatus {
     is_spectator: bool,
     path: PathWord,
     rtt_ms: Option<f64>,
+    /// How long nothing was heard of it.
+    silence_ms: Option<f64>,
+    /// Reliable messages sent to it and received from it.
+    reliable: Option<(u64, u64)>,
     visible: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ObjectStatus {
     id: String,
     kind: &'static str,
@@ -114,6 +119,8 @@ struct ObjectStatus {
     stamp: (u64, u32),
     position: Option<[f32; 3]>,
     velocity: Option<[f32; 3]>,
+    /// How long ago the owner sampled the newest value, in milliseconds; below zero by an error of the clocks at most.
+    age_ms: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -195,7 +202,7 @@ impl Status {
                 Played::Duel(_) => None,
                 Played::Maze(maze) => Some(MazeStatus::of(session, maze)),
             },
-            members: members(session, game, outside),
+            members: members(now, session, game, outside),
             objects: session.objects().map(|object| object_status(object, time)).collect(),
             session_time_ms: millis(time),
             frames: outside.frames,
@@ -213,8 +220,9 @@ impl Status {
     }
 }
 
-fn members(session: &Session, game: Played<'_>, outside: &Outside<'_>) -> Vec<MemberStatus> {
+fn members(now: Time, session: &Session, game: Played<'_>, outside: &Outside<'_>) -> Vec<MemberStatus> {
     let me = session.me();
+    let millis = |duration: Duration| duration.as_millis_f64();
     let mut members: Vec<_> = session
         .view()
         .members()
@@ -229,7 +237,9 @@ fn members(session: &Session, game: Played<'_>, outside: &Outside<'_>) -> Vec<Me
             is_robot: is_program(member.record.attributes),
             is_spectator: is_spectator(member.record.attributes),
             path: (outside.path)(member.peer),
-            rtt_ms: session.round_trip(member.peer).map(|rtt| rtt.as_millis_f64()),
+            rtt_ms: session.round_trip(member.peer).map(millis),
+            silence_ms: session.silence(now, member.peer).map(millis),
+            reliable: session.link_stats(member.peer).map(|link| (link.reliable_out, link.reliable_in)),
             visible: member.record.standing.visible,
         })
         .collect();
@@ -246,6 +256,8 @@ fn members(session: &Session, game: Played<'_>, outside: &Outside<'_>) -> Vec<Me
         is_spectator: false,
         path: if host == me { PathWord::Myself } else { path },
         rtt_ms: None,
+        silence_ms: None,
+        reliable: None,
         visible: true,
     }));
     members
@@ -261,6 +273,7 @@ fn object_status(object: &Object, time: Time) -> ObjectStatus {
         stamp: (term.0, counter),
         position,
         velocity,
+        age_ms: millis(time) - millis(object.sampled()),
     }
 }
 

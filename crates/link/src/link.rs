@@ -356,6 +356,7 @@ impl Link {
                 Some(Receipt::Untracked)
             }
         };
+        self.stats.reliable_out += u64::from(lane.is_reliable() && receipt.is_some());
         receipt.ok_or(SendError::WouldBlock)
     }
 
@@ -449,7 +450,10 @@ impl Link {
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
-        self.events.pop_front()
+        let event = self.events.pop_front()?;
+        let is_reliable = matches!(&event, LinkEvent::Message(lane, _) if lane.is_reliable());
+        self.stats.reliable_in += u64::from(is_reliable);
+        Some(event)
     }
 
     /// Takes a buffer back, of an event or a packet, that nobody reads any more; it is used for the next.

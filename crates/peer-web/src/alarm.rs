@@ -2,7 +2,8 @@
 //!
 //! A tab that slept finds its timer due and messages waiting at the same moment. The messages must be heard first,
 //! so a due alarm takes one more turn through the event loop, by a message to itself: unlike a timer that is not
-//! throttled in a hidden tab, where it lets incoming messages drive what is due.
+//! throttled in a hidden tab, where it lets incoming messages drive what is due. What is due when nothing comes in is
+//! driven from a worker, whose timers are not throttled either.
 
 use std::rc::Rc;
 
@@ -11,12 +12,14 @@ use wasm_bindgen::JsValue;
 use web_sys::{MessageChannel, MessagePort};
 
 use crate::listener::{Listener, Timeout};
+use crate::pacer::Pacer;
 
 /// One alarm; it rings once each time it was set.
 pub(crate) struct Alarm {
     ring: Rc<dyn Fn(Ring)>,
     state: State,
     turn: Option<Turn>,
+    pacer: Option<Pacer>,
 }
 
 /// Why it rings.
@@ -30,6 +33,7 @@ pub(crate) enum Ring {
 
 enum State {
     Off,
+    /// The timer stands in for the worker where there is none.
     Waiting {
         until: Time,
         _timer: Option<Timeout>,
@@ -53,7 +57,8 @@ const LONGEST_MILLIS: u64 = 60 * 60 * 1_000;
 impl Alarm {
     pub(crate) fn new(ring: Rc<dyn Fn(Ring)>) -> Self {
         let turn = Turn::new(Rc::clone(&ring)).ok();
-        Self { ring, state: State::Off, turn }
+        let pacer = Pacer::new(Rc::clone(&ring)).ok();
+        Self { ring, state: State::Off, turn, pacer }
     }
 
     /// Rings at `wanted`, or stays silent. To be called after every ring and whenever the time may have changed.
@@ -62,7 +67,10 @@ impl Alarm {
             // It rings soon enough; a ring too early costs less than a timer set for every packet.
             (State::Turning { .. }, _) => {}
             (State::Waiting { until, .. }, Some(wanted)) if *until <= wanted && now < *until => {}
-            (_, None) => self.state = State::Off,
+            (_, None) => {
+                self.state = State::Off;
+                self.pace(-1);
+            }
             (_, Some(wanted)) if wanted <= now => self.turn(),
             (_, Some(wanted)) => self.wait(now, wanted),
         }
@@ -82,10 +90,19 @@ impl Alarm {
 
     fn wait(&mut self, now: Time, wanted: Time) {
         let millis = wanted.since(now).as_micros().div_ceil(1_000).min(LONGEST_MILLIS);
-        let ring = Rc::clone(&self.ring);
         // At most an hour, which fits.
-        let timer = Timeout::after(millis as i32, move || ring(Ring::Timer));
+        let millis = millis as i32;
+        let timer = if self.pace(millis) {
+            None
+        } else {
+            let ring = Rc::clone(&self.ring);
+            Timeout::after(millis, move || ring(Ring::Timer))
+        };
         self.state = State::Waiting { until: wanted, _timer: timer };
+    }
+
+    fn pace(&self, millis: i32) -> bool {
+        self.pacer.as_ref().is_some_and(|pacer| pacer.set(millis))
     }
 }
 

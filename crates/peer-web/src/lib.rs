@@ -4,6 +4,9 @@
 //! relay's WebSocket, direct connections, timers. It decides nothing about the protocol, draws nothing, and asks
 //! no third party for anything.
 //!
+//! Its clock is a worker from a blob, because timers of a hidden page run once a second at best. A page with a content security
+//! policy allows it by `worker-src blob:`; without that, timers of the page stand in.
+//!
 //! ```no_run
 //! use samovar_peer::{PathPolicy, PeerConfig, Schemas};
 //! use samovar_peer_web::{WebPeer, entropy};
@@ -31,6 +34,7 @@ mod clock;
 pub mod connection;
 mod listener;
 mod network;
+mod pacer;
 pub mod relay_socket;
 mod web_peer;
 

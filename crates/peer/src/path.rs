@@ -12,7 +12,7 @@
 //!    |  unanswered, late, closed |          closed, silent 3 s     |  closed, silent 10 s      |
 //!    +--- after a pause, again --+---------------------------------+---------------------------+
 //!
-//!   proven:  heard --- unusually silent --> in doubt ---- silent 700 ms ----> fallen ---- silent 3 s ----> renewed:
+//!   proven:  heard --- unusually silent --> in doubt ---- silent 600 ms ----> fallen ---- silent 3 s ----> renewed:
 //!            alone                          two ways                          two ways                     another
 //!              ^                               |                                 |                         beside it
 //!              +------- heard again -----------+        heard for 1 s to 16 s    |
@@ -83,7 +83,7 @@ impl Patience {
     /// Between two peers, each of whom says something every 100 ms at least (PROTOCOL §2.4).
     pub const PAIR: Self = Self {
         doubt: Duration::from_millis(250),
-        fall: Duration::from_millis(700),
+        fall: Duration::from_millis(600),
         renew: Duration::from_millis(3_000),
         abandon: Duration::from_millis(10_000),
     };

@@ -376,10 +376,11 @@ impl Session {
         self.clock.time(now)
     }
 
-    /// The measured round trip to a peer.
+    /// The round trip to a peer as its path takes it, without what either end was busy with: the shortest of the last 16,
+    /// which are eight seconds.
     #[must_use]
     pub fn round_trip(&self, peer: PeerId) -> Option<Duration> {
-        self.links.get(&peer)?.link.round_trip()
+        self.link_stats(peer)?.least_round_trip
     }
 
     /// How long nothing was heard of a peer; `None` when there is no link to it.

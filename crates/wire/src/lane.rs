@@ -37,6 +37,12 @@ impl Lane {
             Self::Unreliable | Self::Bulk => true,
         }
     }
+
+    /// Whether every message of it arrives once, unless the link ends.
+    #[must_use]
+    pub const fn is_reliable(self) -> bool {
+        matches!(self, Self::Reliable(_) | Self::Bulk)
+    }
 }
 
 /// What the sender keeps of a message to ask later whether it was delivered.

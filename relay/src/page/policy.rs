@@ -6,14 +6,15 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
 /// The policy for a document. Its inline scripts (trunk writes one that starts the wasm) are allowed by their
-/// hashes; inline style is allowed, because it cannot run anything.
+/// hashes; inline style is allowed, because it cannot run anything. The clock of a hidden page is a worker from a blob, which
+/// only a script that is allowed can make.
 pub(super) fn for_document(html: &str) -> HeaderValue {
     let hashes: String = inline_scripts(html)
         .map(|script| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(script.as_bytes()))))
         .collect();
     let policy = format!(
         "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'{hashes}; style-src 'self' 'unsafe-inline'; \
-         img-src 'self' data: blob:; connect-src 'self' ws: wss:; object-src 'none'; base-uri 'self'; \
+         img-src 'self' data: blob:; worker-src blob:; connect-src 'self' ws: wss:; object-src 'none'; base-uri 'self'; \
          form-action 'self'; frame-ancestors 'self'"
     );
     HeaderValue::try_from(policy).expect("words and base64 are a header")

@@ -10,6 +10,8 @@ const EAGER_PINGS: u32 = 6;
 /// Bounds of the time after which an unacked segment goes again.
 const PROBE_MIN: Duration = Duration::from_millis(40);
 const PROBE_MAX: Duration = Duration::from_millis(400);
+/// Of so many answers the least counts: eight seconds, of which one is enough that nobody was busy at.
+const RECENT: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct PingClock {
@@ -22,7 +24,9 @@ pub(super) struct PingClock {
     pong: Option<(u64, Time)>,
     smoothed: Option<Duration>,
     variation: Duration,
-    least: Option<Duration>,
+    /// The newest round trips, in no order.
+    recent: [Option<Duration>; RECENT],
+    answers: usize,
 }
 
 impl PingClock {
@@ -35,7 +39,8 @@ impl PingClock {
             pong: None,
             smoothed: None,
             variation: Duration::ZERO,
-            least: None,
+            recent: [None; RECENT],
+            answers: 0,
         }
     }
 
@@ -49,7 +54,8 @@ impl PingClock {
     pub(super) fn on_pong(&mut self, now: Time, ping: u16, held: u64) -> Option<Duration> {
         let (_, sent) = self.outstanding.take_if(|(packet, _)| *packet as u16 == ping)?;
         let round_trip = Duration::from_micros(now.since(sent).as_micros().checked_sub(held)?);
-        self.least = Some(self.least.map_or(round_trip, |least| least.min(round_trip)));
+        self.recent[self.answers % RECENT] = Some(round_trip);
+        self.answers = self.answers.wrapping_add(1);
         // RFC 6298 §2.
         let sample = round_trip.as_micros();
         match self.smoothed {
@@ -95,7 +101,7 @@ impl PingClock {
 
     /// The path changed: another least round trip is to be found.
     pub(super) fn forget_least(&mut self) {
-        self.least = None;
+        self.recent = [None; RECENT];
     }
 
     pub(super) fn smoothed(&self) -> Option<Duration> {
@@ -107,7 +113,7 @@ impl PingClock {
     }
 
     pub(super) fn least(&self) -> Option<Duration> {
-        self.least
+        self.recent.iter().flatten().min().copied()
     }
 
     pub(super) fn round_trip(&self) -> Duration {
@@ -118,5 +124,30 @@ impl PingClock {
     pub(super) fn probe_timeout(&self) -> Duration {
         let patience = self.round_trip() + self.variation.times(4) + Duration::from_millis(25);
         patience.clamp(PROBE_MIN, PROBE_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn the_least_round_trip_is_that_of_the_newest_answers() {
+        let mut clock = PingClock::new(Duration::from_millis(500));
+        let mut now = Time::ZERO;
+        let mut least = |packet: u64, trip: u64| {
+            now += Duration::from_millis(1_000);
+            assert!(clock.take_ping(now, packet));
+            now += Duration::from_millis(trip);
+            assert!(clock.on_pong(now, packet as u16, 0).is_some());
+            clock.least().map(|least| least.as_micros() / 1_000)
+        };
+        assert_eq!(least(0, 60), Some(60));
+        for packet in 1..16 {
+            assert_eq!(least(packet, 90), Some(60));
+        }
+        assert_eq!(least(16, 80), Some(80));
     }
 }

@@ -116,7 +116,7 @@ pub struct LinkStats {
     pub round_trip: Option<Duration>,
     /// The mean deviation of the round trip.
     pub variation: Duration,
-    /// The shortest round trip on this path.
+    /// The shortest of the last 16 round trips on this path: what the path takes, without what either end was busy with.
     pub least_round_trip: Option<Duration>,
     /// The mean deviation of the time between two arriving packets.
     pub jitter: Duration,
@@ -132,6 +132,10 @@ pub struct LinkStats {
     pub packets_in: u64,
     /// Bytes of them.
     pub bytes_in: u64,
+    /// Reliable messages taken from the application, bulk among them.
+    pub reliable_out: u64,
+    /// Reliable messages given to the application, bulk among them.
+    pub reliable_in: u64,
     /// Segments of reliable messages sent for the first time.
     pub segments: u64,
     /// Segments sent again before their loss was known.

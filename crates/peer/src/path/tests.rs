@@ -40,9 +40,9 @@ fn a_connection_takes_over_when_proven_is_doubted_soon_and_falls_later() {
     path.on_heard(at(20), 1).unwrap();
     assert!(path.is_up(at(20)) && path.is_enough(at(269), false));
     assert!(path.is_up(at(270)) && !path.is_enough(at(270), false));
-    assert!(path.is_up(at(719)) && !path.is_up(at(720)));
-    assert_eq!(path.timeout(None, None), at(720));
-    assert_eq!(path.expire(at(720)), None);
+    assert!(path.is_up(at(619)) && !path.is_up(at(620)));
+    assert_eq!(path.timeout(None, None), at(620));
+    assert_eq!(path.expire(at(620)), None);
     assert_eq!(path.timeout(None, None), at(10_020));
     assert_eq!(path.expire(at(10_020)), closed(1, None, true));
 }

@@ -1,0 +1,95 @@
+//! A timer that runs in a worker: browsers throttle those of a hidden page to one a second, and later to one a minute, but
+//! not those of its workers (Chromium, measured by `tests/browser/background.rs`).
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use js_sys::Array;
+use wasm_bindgen::JsValue;
+use web_sys::{Blob, Url, Worker};
+
+use crate::alarm::Ring;
+use crate::listener::Listener;
+
+/// What runs in the worker. It says that it is there; each number that it is told replaces the last, and below zero there is
+/// none.
+const SCRIPT: &str =
+    "let t;onmessage=e=>{clearTimeout(t);e.data<0||(t=setTimeout(postMessage,e.data,0))};postMessage(0)";
+
+/// One timer. Where the page's policy forbids workers from blobs it never begins to run.
+pub(crate) struct Pacer {
+    worker: Worker,
+    url: String,
+    runs: Rc<Cell<bool>>,
+    _listener: Listener,
+}
+
+impl Pacer {
+    /// Rings as a timer of the page would.
+    pub(crate) fn new(ring: Rc<dyn Fn(Ring)>) -> Result<Self, JsValue> {
+        let blob = Blob::new_with_str_sequence(&Array::of1(&SCRIPT.into()))?;
+        let url = Url::create_object_url_with_blob(&blob)?;
+        let worker = Worker::new(&url)?;
+        let runs = Rc::new(Cell::new(false));
+        let listener = {
+            let runs = Rc::clone(&runs);
+            Listener::on(&worker, "message", move |_| {
+                // The first one says only that it is there.
+                if runs.replace(true) {
+                    ring(Ring::Timer);
+                }
+            })?
+        };
+        Ok(Self { worker, url, runs, _listener: listener })
+    }
+
+    /// Rings once after `millis`, and no more for what was set before; below zero never. Whether it will: not before the
+    /// worker runs.
+    pub(crate) fn set(&self, millis: i32) -> bool {
+        self.runs.get() && self.worker.post_message(&millis.into()).is_ok()
+    }
+}
+
+impl Drop for Pacer {
+    fn drop(&mut self) {
+        self.worker.terminate();
+        // Fails only for what is no address at all.
+        let _ = Url::revoke_object_url(&self.url);
+    }
+}
+
+#[cfg(all(test, target_arch = "wasm32"))]
+mod tests {
+    use super::*;
+    use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+
+    wasm_bindgen_test_configure!(run_in_browser);
+
+    async fn sleep(millis: i32) {
+        let promise = js_sys::Promise::new(&mut |resolve, _| {
+            let window = web_sys::window().expect("a window");
+            window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis).expect("a timer");
+        });
+        promise.await.expect("a timer does not fail");
+    }
+
+    #[wasm_bindgen_test]
+    async fn a_worker_rings_once_for_the_newest_time_and_never_when_there_is_none() {
+        let rings = Rc::new(Cell::new(0));
+        let heard = Rc::clone(&rings);
+        let pacer = Pacer::new(Rc::new(move |_| heard.set(heard.get() + 1))).expect("workers");
+        while !pacer.set(60_000) {
+            sleep(10).await;
+        }
+        assert!(pacer.set(30));
+        sleep(200).await;
+        assert_eq!(rings.get(), 1);
+        assert!(pacer.set(30) && pacer.set(-1));
+        sleep(200).await;
+        assert_eq!(rings.get(), 1);
+        assert!(pacer.set(30));
+        drop(pacer);
+        sleep(200).await;
+        assert_eq!(rings.get(), 1);
+    }
+}

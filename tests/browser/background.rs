@@ -1,0 +1,153 @@
+//! Pages in the background, in browsers that throttle their timers as browsers do: to one a second at first.
+
+use std::time::Duration;
+
+use samovar_tests::bots::Bots;
+use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
+use samovar_tests::relay::Relay;
+use samovar_tests::sampler;
+use samovar_tests::status::{Id, Status};
+use samovar_tests::wait;
+use samovar_tests::watch;
+
+/// How long the page is hidden while others play.
+const HIDDEN_FOR: Duration = Duration::from_secs(120);
+
+/// How long two pages are hidden that have only each other.
+const BOTH_HIDDEN_FOR: Duration = Duration::from_secs(30);
+
+/// For how long nothing may be heard of any member, in milliseconds. Links keep alive every 100 ms; members lose each other
+/// after seconds, and a page here draws in software on a busy machine.
+const SILENCE: f64 = 900.0;
+
+/// How often a second a timer of a hidden page runs at most, or else this browser throttles nothing and nothing is shown.
+const THROTTLED: f64 = 1.5;
+
+/// Counts how often a timer of the page runs that asks for 5 ms.
+const COUNT: &str =
+    "window.__ticks = 0; (function tick() { window.__ticks += 1; setTimeout(tick, 5); })(), null";
+
+async fn visit(relay: &Relay, query: &str) -> Player {
+    let player = Visit::new(relay, query).throttled().open().await;
+    player.joined().await;
+    player
+}
+
+async fn ticks(player: &Player) -> f64 {
+    player.tab().evaluate("window.__ticks").await.as_f64().expect("a number")
+}
+
+fn linked(others: usize) -> impl Fn(&Status) -> bool {
+    linked_by(others, "direct")
+}
+
+fn linked_by(others: usize, path: &str) -> impl Fn(&Status) -> bool {
+    move |status| status.others().count() == others && status.others().all(|other| other.path == path)
+}
+
+/// Whether this player is a member under the peer that it has always been.
+fn sits(status: &Status, name: &str, peer: &Id) -> Result<(), String> {
+    match status.member(name) {
+        Ok(member) if member.peer == *peer => Ok(()),
+        _ => Err(status.to_string()),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_hidden_for_two_minutes_hands_over_stays_linked_and_nobody_else_waits() {
+    let relay = Relay::start();
+    let ann = visit(&relay, "new=TEA&name=Ann").await;
+    let bob = visit(&relay, "game=TEA&name=Bob").await;
+    let mut robot = Bots::join(&relay, "TEA", "auto");
+    for player in [&ann, &bob] {
+        player.wait("all are linked", JOIN_WITHIN, linked(2)).await;
+    }
+    let reports = robot.wait("the robot is linked, too", JOIN_WITHIN, |all| all.iter().any(linked(2))).await;
+    let name = reports[0].name.clone();
+    let peer = ann.peer().await;
+    assert!(ann.status().await.is_host());
+    ann.tab().evaluate(COUNT).await;
+    watch::start(&bob, &name).await;
+    let since = sampler::now();
+    ann.hide().await;
+    let succeeded = |status: &Status| status.is_host() && status.term > 256;
+    bob.wait("the hidden host has handed over", SETTLE_WITHIN, succeeded).await;
+    println!("handed over within {:.0} ms", sampler::now() - since);
+    let (begun, mut hidden) = (ticks(&ann).await, 0.0_f64);
+    wait::throughout("the hidden page is a member", HIDDEN_FOR, async || {
+        let status = bob.status().await;
+        hidden =
+            status.member("Ann").ok().and_then(|ann| ann.silence_ms).map_or(hidden, |now| hidden.max(now));
+        sits(&status, "Ann", &peer)?;
+        robot.newest().iter().try_for_each(|status| sits(status, "Ann", &peer))
+    })
+    .await;
+    let timers = (ticks(&ann).await - begun) / HIDDEN_FOR.as_secs_f64();
+    let watch = watch::seen(&bob).await;
+    println!(
+        "the hidden page's timers ran {timers:.1} times a second; it was silent for {hidden:.0} ms at most"
+    );
+    println!("{name} was silent for {:.0} ms at most, by {:?}", watch.silence(since), watch.paths);
+    assert!(timers < THROTTLED, "the browser throttles what nobody sees");
+    assert!(hidden < SILENCE);
+    assert!(watch.silence(since) < SILENCE && watch.path() == "direct", "nobody else waits");
+    let causes: Vec<_> = bob.status().await.migrations.iter().map(|each| each.cause.clone()).collect();
+    assert_eq!(causes, ["handover"], "nobody was missed");
+    ann.show().await;
+    let still = ann.wait("it is linked as before", SETTLE_WITHIN, linked(2)).await;
+    assert_eq!(still.peer, Some(peer));
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hidden_pages_that_have_only_each_other_stay_linked() {
+    let relay = Relay::start();
+    let ann = visit(&relay, "new=TEA&name=Ann").await;
+    let bob = visit(&relay, "game=TEA&name=Bob").await;
+    stay_linked((ann, bob), "direct").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hidden_pages_stay_linked_over_the_websocket() {
+    let relay = Relay::start();
+    // Browsers spare pages that have data channels the worst; these have none.
+    let ann = visit(&relay, "new=TEA&name=Ann&path=relayed").await;
+    let bob = visit(&relay, "game=TEA&name=Bob&path=relayed").await;
+    stay_linked((ann, bob), "relayed").await;
+}
+
+/// Hides both for a while.
+async fn stay_linked((ann, bob): (Player, Player), path: &str) {
+    for player in [&ann, &bob] {
+        player.wait("both are linked", JOIN_WITHIN, linked_by(1, path)).await;
+        player.tab().evaluate(COUNT).await;
+    }
+    let (one, other) = (ann.peer().await, bob.peer().await);
+    ann.hide().await;
+    bob.hide().await;
+    let begun = ticks(&ann).await;
+    let mut silent = 0.0_f64;
+    wait::throughout("both are members and linked", BOTH_HIDDEN_FOR, async || {
+        for player in [&ann, &bob] {
+            let status = player.status().await;
+            sits(&status, "Ann", &one)?;
+            sits(&status, "Bob", &other)?;
+            let silence = status.others().filter_map(|each| each.silence_ms).fold(0.0, f64::max);
+            silent = silent.max(silence);
+        }
+        Ok(())
+    })
+    .await;
+    let timers = (ticks(&ann).await - begun) / BOTH_HIDDEN_FOR.as_secs_f64();
+    println!("timers ran {timers:.2} times a second; neither was silent for more than {silent:.0} ms");
+    assert!(timers < THROTTLED, "the browser throttles what nobody sees");
+    assert!(silent < SILENCE);
+    for player in [&ann, &bob] {
+        let status = player.status().await;
+        assert!(linked_by(1, path)(&status), "{status}");
+        assert!(status.migrations.iter().all(|each| each.cause == "handover"), "{:?}", status.migrations);
+    }
+    ann.finish().await;
+    bob.finish().await;
+}

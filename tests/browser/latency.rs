@@ -1,0 +1,83 @@
+//! What the page shows of a slow line is the truth.
+
+use std::time::Duration;
+
+use samovar_tests::network::{Access, Line, Network};
+use samovar_tests::player::{JOIN_WITHIN, Visit};
+use samovar_tests::relay::Relay;
+use samovar_tests::sampler::median;
+use samovar_tests::status::Status;
+use samovar_tests::watch::{self, Watch};
+
+/// One way.
+const DELAY: Duration = Duration::from_millis(30);
+
+/// Packets of a hundred that are lost, each way.
+const LOSS: u8 = 5;
+
+/// How far what is shown may be from the truth, in milliseconds.
+const TRUE_WITHIN: f64 = 3.0;
+
+/// How much older than the line is long the youngest data may be: it is sampled in a frame, and looked at every 10 ms.
+const YOUNGEST: f64 = 6.0;
+
+/// How long the clocks are given to settle, and then looked at.
+const SETTLE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_secs(15);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ping_and_age_of_data_over_a_slow_line_are_true() {
+    let line = Line { delay: DELAY, loss: LOSS };
+    let network = match Network::of(&[Access::Near, Access::Near, Access::Far(line)]) {
+        Ok(network) => network,
+        Err(why) => return println!("SKIPPED, no network for the test: {why}"),
+    };
+    let udp = ["--udp", "10.77.0.1:0", "--public-address", "10.77.0.1"];
+    let relay = Relay::start_with(network.place(0), &udp);
+    let ann = Visit::new(&relay, "new=TEA&name=Ann").small().at(network.place(1)).open().await;
+    ann.joined().await;
+    let bob = Visit::new(&relay, "game=TEA&name=Bob").small().at(network.place(2)).open().await;
+    bob.joined().await;
+    for player in [&ann, &bob] {
+        let linked = |status: &Status| {
+            status.others().count() == 1 && status.others().all(|other| other.path == "direct")
+        };
+        player.wait("the link is direct", JOIN_WITHIN, linked).await;
+        player.drive(0.6, 0.5, false).await;
+    }
+    tokio::time::sleep(SETTLE).await;
+    watch::start(&ann, "Bob").await;
+    watch::start(&bob, "Ann").await;
+    tokio::time::sleep(LOOK).await;
+    let (at_ann, at_bob) = tokio::join!(watch::seen(&ann), watch::seen(&bob));
+    // The age is session time less that of the sample, which the owner gave it: it is as wrong as the clocks differ.
+    let apart = clock(&at_bob) - clock(&at_ann);
+    println!("session clocks are {apart:.2} ms apart");
+    let delay = DELAY.as_secs_f64() * 1_000.0;
+    for (name, watch) in [("Ann", &at_ann), ("Bob", &at_bob)] {
+        let (ping, [least, usual, most]) = (ping(watch), ages(watch));
+        println!(
+            "{name} sees a ping of {ping:.2} ms, and data {least:.1} to {most:.1} ms old, mostly {usual:.1}"
+        );
+        assert!((ping - 2.0 * delay).abs() < TRUE_WITHIN, "a ping of {ping} ms");
+        assert!((-TRUE_WITHIN..YOUNGEST).contains(&(least - delay)), "the youngest data is {least} ms old");
+    }
+    assert!(apart.abs() < TRUE_WITHIN, "clocks differ by {apart} ms");
+    ann.finish().await;
+    bob.finish().await;
+}
+
+/// The session time less the machine's.
+fn clock(watch: &Watch) -> f64 {
+    median(&watch.looks.iter().map(|look| look.session - look.at).collect::<Vec<_>>())
+}
+
+fn ping(watch: &Watch) -> f64 {
+    median(&watch.looks.iter().filter_map(|look| look.rtt).collect::<Vec<_>>())
+}
+
+fn ages(watch: &Watch) -> [f64; 3] {
+    let ages: Vec<_> = watch.looks.iter().filter_map(|look| look.age).collect();
+    let least = ages.iter().copied().fold(f64::MAX, f64::min);
+    [least, median(&ages), ages.iter().copied().fold(0.0, f64::max)]
+}

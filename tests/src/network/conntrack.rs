@@ -1,0 +1,35 @@
+//! Has a router forget which connections it carries, as one does that was switched off and on.
+
+use std::io;
+use std::os::fd::AsRawFd as _;
+
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
+
+use super::space::Space;
+use crate::place::within;
+
+/// `nlmsghdr` and `nfgenmsg`: delete (2) of connection tracking (1), which is everything where nothing is named; an answer
+/// is wanted.
+fn request() -> Vec<u8> {
+    let length = 20_u32.to_ne_bytes();
+    let kind = 0x0102_u16.to_ne_bytes();
+    let flags = 0x0005_u16.to_ne_bytes();
+    [&length[..], &kind, &flags, &[0; 12]].concat()
+}
+
+/// Everything that a router remembers is gone when this returns.
+pub(super) fn flush(router: &Space) -> io::Result<()> {
+    within(&router.file(), || {
+        let netlink = SockProtocol::NetlinkNetFilter;
+        let socket = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, netlink)?;
+        send(socket.as_raw_fd(), &request(), MsgFlags::empty())?;
+        let mut answer = [0; 256];
+        let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+        // The error is behind the header; 0 is none.
+        match answer[..length].get(16..20).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes) {
+            Some(0) => Ok(()),
+            Some(error) => Err(io::Error::from_raw_os_error(-error)),
+            None => Err(io::ErrorKind::InvalidData.into()),
+        }
+    })
+}
