@@ -130,7 +130,11 @@ impl Hub {
             }
             return;
         }
-        self.with(|state, now| state.directory.handle_message(now, line.conn, &bytes));
+        self.with(|state, now| {
+            #[cfg(test)]
+            crate::panics::trip(&bytes);
+            state.directory.handle_message(now, line.conn, &bytes);
+        });
     }
 
     /// A message of a member's data channels, which is for `receiver`.

@@ -21,7 +21,7 @@ use super::stun;
 use super::wire::Wire;
 use crate::hub::Hub;
 use crate::line::Line;
-use crate::metrics::{Kind, Undelivered, Way};
+use crate::metrics::{Ended, Kind, Undelivered, Way};
 
 /// Datagrams that are read before what they brought is sent.
 const BATCH: usize = 64;
@@ -270,7 +270,10 @@ impl Worker {
                     hub.metrics.forwarded(shard, Duration::from_nanos(time));
                 })?;
             }
-            association.poll(&wire, &mut messages)
+            let known = association.poll(&wire, &mut messages)?;
+            #[cfg(test)]
+            messages.iter().for_each(|(_, bytes)| crate::panics::trip(bytes));
+            Ok(known)
         });
         let line = Arc::clone(&association.line);
         let done = done.map(|known| {
@@ -278,7 +281,7 @@ impl Worker {
                 self.by_address.insert(address, id);
             }
         });
-        let done = done.and_then(|()| self.take(id, &line, messages));
+        let done = done.and_then(|()| isolated(|| self.take(id, &line, messages)));
         self.finish(id, done);
         self.arm(id);
     }
@@ -335,12 +338,15 @@ impl Worker {
 
     /// Drops a connection that has ended.
     fn finish(&mut self, id: u64, done: Result<(), End>) {
-        if let Err(end) = done {
-            if let Some(association) = self.associations.get(&id) {
-                tracing::debug!(conn = association.line.conn.0, %end, "data channels ended");
-            }
-            self.close(id);
+        let Err(end) = done else { return };
+        if let Some(association) = self.associations.get(&id) {
+            tracing::debug!(conn = association.line.conn.0, %end, "data channels ended");
         }
+        if matches!(end, End::Panicked) {
+            self.hub.metrics.ended(Ended::Panicked);
+            tracing::error!("data channels panicked, and are closed; this is a bug");
+        }
+        self.close(id);
     }
 
     /// Says farewell to a connection, if it still can be told, and forgets it.
