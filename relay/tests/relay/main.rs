@@ -4,10 +4,10 @@ mod bots;
 mod caller;
 mod channels;
 mod drain;
+mod farewell;
 mod forward;
 mod guide;
 mod herd;
-
 mod limits;
 mod metrics;
 mod page;
