@@ -7,12 +7,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
-use samovar_peer::{Buffer, Peer, PeerConfig, Request, Transmit};
-use samovar_wire::{SortedMap, Time};
+use samovar_peer::{Buffer, Peer, PeerConfig, Request, Transmit, stun_servers};
+use samovar_wire::{PeerId, SortedMap, Time};
 
 use crate::alarm::{Alarm, Ring};
 use crate::clock::now;
-use crate::connection::{Connection, ConnectionEvent, ConnectionKey, Role, Sink, WebConfig};
+use crate::connection::{Connection, ConnectionEvent, ConnectionKey, IceServer, Role, Sink, WebConfig};
 use crate::network::Network;
 use crate::relay_socket::{RelayEvent, RelaySocket};
 
@@ -112,6 +112,8 @@ impl Shell {
 struct Driver {
     peer: Peer,
     config: WebConfig,
+    /// Nobody named other servers.
+    asks_relay: bool,
     relay_url: String,
     relay: Option<RelaySocket>,
     /// Counts the relay's sockets, so that the events of a former one are recognised.
@@ -127,6 +129,7 @@ impl Driver {
         let (rings, changes) = (Weak::clone(&shell), Weak::clone(&shell));
         Self {
             peer: Peer::new(now(), peer),
+            asks_relay: config.ice_servers.is_empty(),
             config,
             relay_url,
             relay: None,
@@ -243,6 +246,10 @@ impl Driver {
                 self.connect(ConnectionKey { peer, attempt }, Role::Answer(offer));
             }
             Request::Accept { peer, attempt, answer } => {
+                if peer == PeerId::RELAY && self.asks_relay {
+                    let server = |url| IceServer { url, username: String::new(), credential: String::new() };
+                    self.config.ice_servers = stun_servers(&answer).map(server).collect();
+                }
                 if let Some(connection) = self.connections.get(&ConnectionKey { peer, attempt }) {
                     connection.accept(&answer);
                 }
