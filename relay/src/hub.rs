@@ -96,7 +96,7 @@ impl Hub {
         self.with(|state, now| {
             state.opened += 1;
             let conn = ConnId(state.opened);
-            let line = Arc::new(Line::new(conn, place));
+            let line = Arc::new(Line::new(conn, place, self.limits.room()));
             state.sockets.insert(conn, Arc::clone(&line));
             if state.stopping {
                 line.outbox.close(Farewell::STOPPING);

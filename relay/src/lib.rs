@@ -19,6 +19,7 @@ mod page;
 mod panics;
 mod player;
 mod referee;
+mod room;
 mod routes;
 mod seat;
 mod server;

@@ -101,7 +101,7 @@ async fn an_address_behind_the_proxy_has_so_many_connections_and_no_more() {
 
 /// A connection from an address that is no proxy's.
 #[cfg(target_os = "linux")]
-async fn connect_from(address: &str, relay: &RelayProcess) -> TcpStream {
+pub(crate) async fn connect_from(address: &str, relay: &RelayProcess) -> TcpStream {
     let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
     socket.bind(address.parse().expect("an address")).expect("all of 127.0.0.0/8 is this machine's");
     socket.connect(relay.address.parse().expect("an address")).await.expect("the system accepts")
@@ -168,7 +168,7 @@ async fn a_full_relay_closes_whoever_comes_without_a_word() {
 }
 
 /// Sends so many packets a second and hears how long each took, in order.
-async fn latencies(from: &mut Peer, to: &mut Peer, receiver: PeerId, count: u32) -> Vec<Duration> {
+pub(crate) async fn latencies(from: &mut Peer, to: &mut Peer, receiver: PeerId, count: u32) -> Vec<Duration> {
     let mut each = interval(Duration::from_millis(5));
     let mut took = Vec::new();
     for n in 0..count {

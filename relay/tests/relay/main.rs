@@ -1,6 +1,7 @@
 //! The relay as a process, over real sockets on the loopback interface.
 
 mod bots;
+mod bounds;
 mod caller;
 mod channels;
 mod drain;
