@@ -30,6 +30,10 @@ const DATAGRAM_MAX: usize = 2_048;
 /// How often connections that were given up are looked for.
 const REVIEW_EVERY: Duration = Duration::from_secs(1);
 
+/// Whoever is woken up again sooner than this lets datagrams gather for so long, and takes them together: to be woken up for
+/// one costs as much as to take several.
+const GATHER: Duration = Duration::from_micros(200);
+
 /// Everything that the thread has.
 pub(super) struct Worker {
     socket: UdpSocket,
@@ -87,6 +91,7 @@ impl Worker {
     /// Works until it is told to stop.
     pub(super) async fn run(mut self) {
         let mut buffer = vec![0; DATAGRAM_MAX];
+        let mut rested = Instant::now();
         while !self.is_stopping {
             let review = self.reviewed + REVIEW_EVERY;
             let next = self.timers.peek().map_or(review, |Reverse((at, _))| review.min(*at));
@@ -96,6 +101,10 @@ impl Worker {
                 () = self.reach.changed() => {}
                 () = tokio::time::sleep_until(next.into()) => {}
             }
+            if rested.elapsed() < GATHER {
+                // The thread has nothing else to do.
+                std::thread::sleep(GATHER);
+            }
             self.read(&mut buffer);
             let now = Instant::now();
             self.fire(now);
@@ -104,6 +113,7 @@ impl Worker {
             self.review(now);
             // Tasks are of other threads, too; they must not wait for a socket that is always readable.
             tokio::task::yield_now().await;
+            rested = Instant::now();
         }
         for mut association in mem::take(&mut self.associations).into_values() {
             let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
@@ -249,7 +259,10 @@ impl Worker {
         let Some(id) = self.members.get(&conn).and_then(|pair| pair.current) else { return };
         if let Some(association) = self.associations.get(&id) {
             association.line.channels.answer_call();
-            self.poll(id);
+            // It may have been polled since, for what it sent itself.
+            if association.line.channels.outbox.depth().messages > 0 {
+                self.poll(id);
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use samovar_wire::relay::{Enter, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
@@ -16,7 +16,7 @@ use tokio_tungstenite::{MaybeTlsStream, client_async};
 
 use crate::caller::Caller;
 use crate::channels::{start, udp_address};
-use crate::limits::{connect_from, latencies};
+use crate::limits::{ALONE, connect_from, latencies};
 use crate::peer::{Heard, Peer, code};
 use crate::process::{RelayProcess, Scratch};
 
@@ -153,9 +153,26 @@ async fn greedy(relay: Arc<RelayProcess>, receiver: PeerId) {
     }
 }
 
+/// How long datagrams take that go through no relay, sorted: what this machine alone is late by.
+async fn machine() -> Vec<Duration> {
+    let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
+    socket.connect(socket.local_addr().expect("bound")).await.expect("itself");
+    let (mut each, mut took) = (interval(Duration::from_millis(5)), Vec::new());
+    for _ in 0..600 {
+        each.tick().await;
+        let start = Instant::now();
+        socket.send(b"?").await.expect("sends");
+        socket.recv(&mut [0; 8]).await.expect("hears");
+        took.push(start.elapsed());
+    }
+    took.sort();
+    took
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn under_every_attack_at_once_memory_stays_below_its_bound_and_players_hardly_feel_it() {
+    let _alone = ALONE.lock().await;
     let data = Scratch::new();
     let room = QUEUE_BYTES.to_string();
     let flags = ["--queue-bytes", &room, "--member-packets", "200", "--game-connections", "32"];
@@ -185,22 +202,25 @@ async fn under_every_attack_at_once_memory_stays_below_its_bound_and_players_har
         }
     });
     sleep(Duration::from_millis(1_000)).await;
-    let stormy = latencies(&mut ann, &mut bob, b, 600).await;
+    let (stormy, machine) = tokio::join!(latencies(&mut ann, &mut bob, b, 600), machine());
     let queued = relay.metric("samovar_queue_bytes").await;
     // A few hundred slow handshakes, the members, and what each of these offers.
     let (most, bound) = (most.load(Ordering::Relaxed), bound(400, 16));
     let p99 = |sorted: &[Duration]| sorted[sorted.len() * 99 / 100];
     println!(
-        "memory {} KiB before, {} at most, bound {}; {queued} bytes queued; p99 {:?} calm, {:?} under attack",
+        "memory {} KiB before, {} at most, bound {}; {queued} bytes queued; p99 {:?} calm, {:?} under attack, {:?} without a relay",
         before / 1_024,
         most / 1_024,
         bound / 1_024,
         p99(&calm),
-        p99(&stormy)
+        p99(&stormy),
+        p99(&machine)
     );
     assert!(most < bound && queued <= QUEUE_BYTES as f64 + 65_536.0, "{most} of {bound}, {queued}");
-    // The margin is for this machine, on which the attackers run as well.
-    assert!(p99(&stormy) < 2 * p99(&calm) + Duration::from_millis(25), "{:?} {:?}", p99(&calm), p99(&stormy));
+    // The margin is for this machine, on which the attackers run as well: a packet through the relay waits for a processor
+    // four times, a datagram without it once.
+    let margin = 4 * p99(&machine) + Duration::from_millis(25);
+    assert!(p99(&stormy) < 2 * p99(&calm) + margin, "{:?} {:?} {margin:?}", p99(&calm), p99(&stormy));
     for metric in [
         "samovar_refused_total{reason=\"address_connections\"}",
         "samovar_refused_total{reason=\"misbehaved\"}",

@@ -48,14 +48,15 @@ impl Bots {
         }
     }
 
-    /// Asserts that they play on without the relay for some seconds, with each other and under this host.
-    fn assert_play_on(&mut self, host: &Value, members: usize) {
+    /// Asserts that they play on without the relay for some seconds, with each other and without their former host. On a
+    /// busy machine they may miss each other for a moment, and elect another.
+    fn assert_play_on(&mut self, former: &Value) {
         let alone = self.until(|status| status["relay"] == "lost");
         let frames = alone["frames"].as_u64().expect("a number");
         let later = self.until(|status| {
             status["name"] == alone["name"] && status["frames"].as_u64().is_some_and(|now| now > frames + 180)
         });
-        assert_eq!((&later["host"], direct(&later)), (host, members), "{later}");
+        assert!(direct(&later) == 1 && !later["host"].is_null() && later["host"] != *former, "{later}");
     }
 }
 
@@ -91,7 +92,7 @@ async fn a_referees_table_goes_on_under_a_player_when_its_relay_has_stopped() {
             (3_500..7_000).contains(&took.as_millis()),
             "at its deadline, for players are left: {took:?}"
         );
-        bots.assert_play_on(&after["host"], 1);
+        bots.assert_play_on(&before["host"]);
     });
 }
 
@@ -108,7 +109,7 @@ async fn a_host_that_needs_the_relay_hands_over_to_players_who_do_not() {
         let after = bots.until(|status| !status["host"].is_null() && status["host"] != before["host"]);
         assert_eq!(after["relay"], "connected", "it was handed over while there was a witness: {after}");
         assert!(relay.ends_well());
-        bots.assert_play_on(&after["host"], 1);
+        bots.assert_play_on(&before["host"]);
     });
 }
 

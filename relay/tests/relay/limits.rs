@@ -167,6 +167,9 @@ async fn a_full_relay_closes_whoever_comes_without_a_word() {
     assert_eq!(relay.metric("samovar_refused_total{reason=\"connections\"}").await, 1.0);
 }
 
+/// Held by those who measure how long packets take, or make everything late: one at a time.
+pub(crate) static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// Sends so many packets a second and hears how long each took, in order.
 pub(crate) async fn latencies(from: &mut Peer, to: &mut Peer, receiver: PeerId, count: u32) -> Vec<Duration> {
     let mut each = interval(Duration::from_millis(5));
@@ -184,6 +187,7 @@ pub(crate) async fn latencies(from: &mut Peer, to: &mut Peer, receiver: PeerId, 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_member_that_sends_a_hundred_times_its_limit_harms_nobody_else() {
+    let _alone = ALONE.lock().await;
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--member-packets", "300"]);
     let (mut ann, _) = Peer::create(&relay, "TEA").await;
