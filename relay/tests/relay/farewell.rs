@@ -67,10 +67,11 @@ impl Drop for Bots {
     }
 }
 
-/// How many others a robot has direct links to.
+/// How many others it has direct links to; the referee's robot is no peer, and is where its host is.
 fn direct(status: &Value) -> usize {
-    let members = status["members"].as_array();
-    members.map_or(0, |members| members.iter().filter(|member| member["path"] == "direct").count())
+    let is_peer = |member: &Value| member["peer"].as_str().is_some_and(|peer| !peer.starts_with("robot"));
+    let is_linked = |member: &&Value| member["path"] == "direct" && is_peer(member);
+    status["members"].as_array().map_or(0, |members| members.iter().filter(is_linked).count())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
