@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
-use samovar_peer::{Buffer, Peer, PeerConfig, Request, Transmit};
+use samovar_peer::{Buffer, Peer, PeerConfig, Request, Transmit, stun_servers};
 use samovar_wire::{PeerId, SortedMap, Time};
 
 use crate::alarm::{Alarm, Ring};
@@ -247,7 +247,8 @@ impl Driver {
             }
             Request::Accept { peer, attempt, answer } => {
                 if peer == PeerId::RELAY {
-                    self.mirrors = mirrors(&answer);
+                    let server = |url| IceServer { url, username: String::new(), credential: String::new() };
+                    self.mirrors = stun_servers(&answer).map(server).collect();
                 }
                 if let Some(connection) = self.connections.get(&ConnectionKey { peer, attempt }) {
                     connection.accept(&answer);
@@ -286,40 +287,9 @@ impl Driver {
     }
 }
 
-/// The relay answers STUN at the ports that it names in its description (PROTOCOL §5.7).
-fn mirrors(answer: &str) -> Vec<IceServer> {
-    let mirror = |candidate: &str| {
-        let mut words = candidate.split_ascii_whitespace().skip(4);
-        let (address, port) = (words.next()?, words.next()?);
-        let url = match address.contains(':') {
-            true => format!("stun:[{address}]:{port}"),
-            false => format!("stun:{address}:{port}"),
-        };
-        Some(IceServer { url, username: String::new(), credential: String::new() })
-    };
-    answer.split("candidate:").skip(1).filter_map(mirror).collect()
-}
-
 fn push(shell: &Weak<Shell>, input: Input) {
     // Late events of a peer that is gone concern nobody.
     if let Some(shell) = shell.upgrade() {
         shell.push(input);
-    }
-}
-
-#[cfg(all(test, target_arch = "wasm32"))]
-mod tests {
-    use super::*;
-    use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
-
-    wasm_bindgen_test_configure!(run_in_browser);
-
-    #[wasm_bindgen_test]
-    fn the_relays_candidates_are_where_a_page_asks_for_its_address() {
-        let line = |address: &str| format!("a=candidate:1 1 udp 2130706175 {address} 3478 typ host\r\n");
-        let answer = format!("v=0\r\n{}{}a=end-of-candidates\r\n", line("10.77.0.1"), line("2001:db8::1"));
-        let urls: Vec<_> = mirrors(&answer).into_iter().map(|server| server.url).collect();
-        assert_eq!(urls, ["stun:10.77.0.1:3478", "stun:[2001:db8::1]:3478"]);
-        assert!(mirrors("a=candidate:1 1 udp").is_empty());
     }
 }

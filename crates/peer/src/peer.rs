@@ -1,5 +1,6 @@
 //! The peer itself: what a driver calls, and what it is asked to do.
 
+mod farewell;
 mod ferry;
 mod relay;
 mod route;
@@ -165,7 +166,8 @@ pub enum PeerEvent {
     RelayLost,
     /// The relay is back.
     RelayRestored,
-    /// The relay stops within this time. Direct paths are tried at once; what still needs the relay by then ends.
+    /// The relay stops within this time. Direct paths are tried at once, a host hands over when its successor has more of
+    /// them, and what still needs the relay by then ends.
     RelayDraining(Duration),
     /// The path to a peer changed.
     PathChanged(PeerId, Path),
@@ -203,6 +205,8 @@ pub struct Peer {
     moved: Option<Time>,
     /// When a host that is to leave does so although nobody has succeeded it.
     leaves_at: Time,
+    /// When a host whose relay is about to stop looks whether another is linked better.
+    yields_at: Time,
     /// It lives by another topology than its own: that of the game.
     has_adopted: bool,
     /// When it was driven last and had nothing to send; `None` when something has happened since.
@@ -237,6 +241,7 @@ impl Peer {
             over: false,
             moved: None,
             leaves_at: Time::FAR,
+            yields_at: Time::FAR,
             settled: None,
         };
         peer.drive(now);
@@ -323,6 +328,7 @@ impl Peer {
         if self.leaves_at != Time::FAR && (is_succeeded || self.leaves_at <= now) {
             self.leave_at_once(now);
         }
+        self.yield_to_better_linked(now);
         self.expire_paths(now);
         self.drive(now);
     }
@@ -338,7 +344,7 @@ impl Peer {
         };
         let paths = self.paths.iter().map(path).min();
         let ferry = Some(self.ferry.timeout(self.offers_to_relay()));
-        [session, self.client.poll_timeout(), paths, ferry, Some(self.leaves_at)]
+        [session, self.client.poll_timeout(), paths, ferry, Some(self.leaves_at), Some(self.yields_at)]
             .into_iter()
             .flatten()
             .min()

@@ -127,10 +127,7 @@ impl Peer {
                 }
             }
             ClientEvent::Reachable => self.on_reachable(now),
-            ClientEvent::Draining(within) => {
-                self.hurry(now);
-                self.push_event(PeerEvent::RelayDraining(within));
-            }
+            ClientEvent::Draining(within) => self.on_draining(now, within),
             ClientEvent::Denied(_, denial) => {
                 if let Some(session) = &mut self.session {
                     session.handle_denial(now, denial);
