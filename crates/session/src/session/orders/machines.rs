@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use samovar_order::causal::{Dispatcher, Vector};
 use samovar_order::lockstep::Lockstep;
-use samovar_order::timestamp::{self, TimeOrder};
+use samovar_order::timestamp::{self, StarEvent, StarTimeOrder, TimeOrder};
 use samovar_order::total::Total;
 use samovar_order::{Event, Order, View};
 use samovar_wire::limits::TIMED_HELD_BYTES_MAX;
 use samovar_wire::object::MessageKind;
+use samovar_wire::timed::Promise;
 use samovar_wire::{CloseCode, Duration, Lane, PeerId, SortedMap, Time};
 
 use super::super::{SendError, SessionConfig, Topology};
@@ -60,6 +61,13 @@ impl Causal {
     }
 }
 
+/// Time-stamp order, by who hears whom.
+#[derive(Debug)]
+enum Timed {
+    Mesh(TimeOrder),
+    Star(StarTimeOrder),
+}
+
 /// The local time and the session's.
 type Times = (Time, Time);
 
@@ -68,11 +76,11 @@ type Times = (Time, Time);
 pub(in super::super) struct Machines {
     causal: Option<Causal>,
     total: Option<Total>,
-    pub(super) timed: Option<TimeOrder>,
+    timed: Option<Timed>,
     pub(super) lockstep: Option<Lockstep>,
     /// What waits for room in the lanes to each member.
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
-    /// In time-stamp order, from before this peer knew session time.
+    /// In time-stamp order in a mesh, from before this peer knew session time.
     early: Option<Vec<(PeerId, Vec<u8>)>>,
     /// Whom the others wait for, and since when.
     awaited: SortedMap<PeerId, Time>,
@@ -83,7 +91,6 @@ pub(in super::super) struct Machines {
 impl Machines {
     pub(in super::super) fn new(config: &SessionConfig, is_founder: bool) -> Self {
         let (me, rules) = (config.me, config.rules);
-        let is_star = rules.topology == Topology::Star;
         let causal = rules.orders.causal.then(|| match rules.topology {
             Topology::Mesh => Causal::Vector(Vector::new(me)),
             Topology::Star => Causal::Dispatcher(Dispatcher::new(me)),
@@ -94,9 +101,12 @@ impl Machines {
         Self {
             causal,
             total: rules.orders.total.then(|| Total::new(me)),
-            timed: rules.orders.timestamp.filter(|_| !is_star).map(|timed| TimeOrder::new(me, timed)),
+            timed: rules.orders.timestamp.map(|timed| match rules.topology {
+                Topology::Mesh => Timed::Mesh(TimeOrder::new(me, timed)),
+                Topology::Star => Timed::Star(StarTimeOrder::new(me, timed)),
+            }),
             lockstep,
-            early: Some(Vec::new()),
+            early: (rules.topology == Topology::Mesh).then(Vec::new),
             ..Self::default()
         }
     }
@@ -111,8 +121,11 @@ impl Machines {
             Delivery::Total => self.total.as_mut().map(|total| total.send(letter)),
             Delivery::Stable => self.total.as_mut().map(|total| total.send_stable(letter)),
             Delivery::Timestamp(at) => {
-                let timed = self.timed.as_mut().ok_or(SendError::NotInTheRules)?;
-                return timed.send(time, at, letter).map(|_| ()).map_err(SendError::from);
+                let sent = match self.timed.as_mut().ok_or(SendError::NotInTheRules)? {
+                    Timed::Mesh(timed) => timed.send(time, at, letter).map(|_| ()),
+                    Timed::Star(timed) => timed.send(time, at, letter),
+                };
+                return sent.map_err(SendError::from);
             }
             Delivery::Lane(_) => None,
         };
@@ -129,7 +142,10 @@ impl Machines {
         let handled = match kind {
             MessageKind::Causal => self.causal.as_mut().map(|causal| causal.order().handle_frame(from, body)),
             MessageKind::Total => self.total.as_mut().map(|total| total.handle_frame(from, body)),
-            MessageKind::Timed => self.timed.as_mut().map(|timed| timed.handle_message(time, from, body)),
+            MessageKind::Timed => self.timed.as_mut().map(|timed| match timed {
+                Timed::Mesh(timed) => timed.handle_message(time, from, body),
+                Timed::Star(timed) => timed.handle_frame(from, body),
+            }),
             MessageKind::Lockstep => {
                 self.lockstep.as_mut().map(|lockstep| lockstep.handle_message(now, from, body))
             }
@@ -162,6 +178,44 @@ impl Machines {
         self.early.take()
     }
 
+    /// The promise for a packet to a member, if it is one that hears promises.
+    pub(super) fn promise(&mut self, time: Time, to: PeerId) -> Option<Promise> {
+        match self.timed.as_mut()? {
+            Timed::Mesh(timed) => timed.promise(time, to),
+            Timed::Star(timed) => timed.promise(time, to),
+        }
+    }
+
+    /// # Errors
+    /// `Unexpected` when the rules do not name the order.
+    pub(super) fn handle_promise(&mut self, time: Time, from: PeerId, promise: Promise) -> Result<(), CloseCode> {
+        match self.timed.as_mut().ok_or(CloseCode::Unexpected)? {
+            Timed::Mesh(timed) => timed.handle_promise(time, from, promise),
+            Timed::Star(timed) => timed.handle_promise(time, from, promise),
+        }
+        Ok(())
+    }
+
+    /// Whether messages are delivered by session time.
+    pub(super) const fn is_timed(&self) -> bool {
+        self.timed.is_some()
+    }
+
+    /// Session time passes.
+    pub(super) fn handle_time(&mut self, time: Time) {
+        if let Some(Timed::Star(timed)) = &mut self.timed {
+            self.is_touched |= timed.handle_time(time);
+        }
+    }
+
+    /// When session time alone delivers something.
+    pub(super) fn poll_timeout(&self, time: Time) -> Option<Time> {
+        match self.timed.as_ref()? {
+            Timed::Mesh(timed) => timed.poll_timeout(time),
+            Timed::Star(timed) => timed.poll_timeout(time),
+        }
+    }
+
     /// Who is there; `time` is session time if that is known.
     pub(super) fn handle_view(&mut self, time: Option<Time>, view: &View, step: impl FnOnce(&mut Lockstep)) {
         if let Some(causal) = &mut self.causal {
@@ -170,8 +224,10 @@ impl Machines {
         if let Some(total) = &mut self.total {
             total.handle_view(view);
         }
-        if let Some((timed, time)) = self.timed.as_mut().zip(time) {
-            timed.handle_view(time, &view.members);
+        match (&mut self.timed, time) {
+            (Some(Timed::Mesh(timed)), Some(time)) => timed.handle_view(time, &view.members),
+            (Some(Timed::Star(timed)), _) => timed.handle_view(view),
+            _ => {}
         }
         if let Some(lockstep) = &mut self.lockstep {
             step(lockstep);
@@ -189,8 +245,10 @@ impl Machines {
         if let Some(total) = &mut self.total {
             total.handle_link(peer);
         }
-        if let Some(timed) = &mut self.timed {
-            timed.handle_linked(time, peer);
+        match &mut self.timed {
+            Some(Timed::Mesh(timed)) => timed.handle_linked(time, peer),
+            Some(Timed::Star(timed)) => timed.handle_link(peer),
+            None => {}
         }
         if let Some(lockstep) = &mut self.lockstep {
             lockstep.handle_linked(now, peer);
@@ -218,8 +276,18 @@ impl Machines {
         while let Some(out) = total.as_mut().and_then(Order::poll_transmit) {
             put(out.to, MessageKind::Total, Lane::SESSION, &out.bytes);
         }
-        while let Some(out) = timed.as_mut().and_then(TimeOrder::poll_transmit) {
-            put(out.to, MessageKind::Timed, Lane::SESSION, &out.bytes);
+        match timed {
+            Some(Timed::Mesh(timed)) => {
+                while let Some(out) = timed.poll_transmit() {
+                    put(out.to, MessageKind::Timed, Lane::SESSION, &out.bytes);
+                }
+            }
+            Some(Timed::Star(timed)) => {
+                while let Some(out) = timed.poll_transmit() {
+                    put(out.to, MessageKind::Timed, Lane::SESSION, &out.bytes);
+                }
+            }
+            None => {}
         }
         while let Some(out) = lockstep.as_mut().and_then(Lockstep::poll_transmit) {
             put(out.to, MessageKind::Lockstep, out.lane, &out.bytes);
@@ -243,7 +311,15 @@ impl Machines {
                 Event::View(_) => {}
             }
         }
-        Some(match self.timed.as_mut()?.poll_event(time)? {
+        let event = match self.timed.as_mut()? {
+            Timed::Mesh(timed) => timed.poll_event(time)?,
+            Timed::Star(timed) => match timed.poll_event()? {
+                StarEvent::Timed(event) => event,
+                StarEvent::Behind => return Some(Happened::Behind(Delivery::Timestamp(time))),
+                StarEvent::Broke(peer, code) => return Some(Happened::Broke(peer, code)),
+            },
+        };
+        Some(match event {
             timestamp::Event::Message(message) => {
                 Happened::Message(message.from, Delivery::Timestamp(message.time), message.bytes)
             }
@@ -257,7 +333,11 @@ impl Machines {
     pub(super) fn stalling(&mut self, now: Time, patience: Duration) -> Vec<PeerId> {
         let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
         let total = self.total.as_ref().map(Order::awaited);
-        let awaited: Vec<_> = causal.into_iter().chain(total).flatten().collect();
+        let timed = match &self.timed {
+            Some(Timed::Star(timed)) => Some(timed.awaited()),
+            _ => None,
+        };
+        let awaited: Vec<_> = causal.into_iter().chain(total).chain(timed).flatten().collect();
         self.awaited.retain(|peer, _| awaited.contains(peer));
         for peer in awaited {
             self.awaited.entry(peer).or_insert(now);
