@@ -150,6 +150,11 @@ impl Log {
         self.group.host() == Some(self.me)
     }
 
+    /// Whether this peer is, or was, with the others.
+    pub(crate) const fn is_in_group(&self) -> bool {
+        self.epoch > 0
+    }
+
     /// Whether another peer hears now what this one has to say.
     pub(crate) fn submits_to(&self, peer: PeerId) -> bool {
         peer != self.me && self.group.host() == Some(peer) && !self.group.is_frozen()

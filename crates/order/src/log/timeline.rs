@@ -12,7 +12,7 @@ use crate::timestamp::{AHEAD_ALLOWED, Promises, TimeOrderConfig};
 /// Another member, as the host knows it.
 #[derive(Clone, Debug, Default)]
 struct Watched {
-    /// Nobody is late from the beginning of an epoch on, but for who was before; `None` until time is told.
+    /// When the epoch began: nobody is late from then on. `None` until time is told.
     since: Option<Time>,
     promises: Promises,
     was_late: bool,
@@ -22,6 +22,12 @@ impl Watched {
     /// From when on it holds up nobody, if nothing else is heard of it.
     fn late_at(&self, patience: Duration) -> Time {
         self.since.map_or(Time::FAR, |since| self.promises.bound.max(since) + patience)
+    }
+
+    /// Whether others are to be told that it is late: who was before is until it promises more.
+    fn is_late(&self, now: Time, patience: Duration) -> bool {
+        let at = if self.was_late { self.promises.bound + patience } else { self.late_at(patience) };
+        at <= now
     }
 }
 
@@ -64,8 +70,7 @@ impl Timeline {
         let others = members.iter().filter(|&&peer| peer != self.me);
         let watch = |&peer: &PeerId| {
             let was_late = late.contains(&peer);
-            let since = if was_late { Some(Time::ZERO) } else { self.now };
-            (peer, Watched { since, was_late, promises: Promises::default() })
+            (peer, Watched { since: self.now, was_late, promises: Promises::default() })
         };
         self.watched = others.map(watch).collect();
         if let Some((time, origin, number)) = self.placed {
@@ -111,7 +116,7 @@ impl Timeline {
         (self.now, self.floor) = (Some(now), floor);
         for (&origin, peer) in self.watched.iter_mut() {
             peer.since.get_or_insert(now);
-            let is_late = peer.late_at(self.config.patience) <= now;
+            let is_late = peer.is_late(now, self.config.patience);
             if core::mem::replace(&mut peer.was_late, is_late) != is_late {
                 let flags = if is_late { PEER_LATE } else { PEER_ON_TIME };
                 self.hurried.push_back(Arrival { origin, number: 0, flags, payload: Vec::new() });

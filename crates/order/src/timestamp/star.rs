@@ -77,6 +77,10 @@ impl StarTimeOrder {
         if time > now + AHEAD_MAX {
             return Err(SendError::TooFarAhead);
         }
+        if !self.log.is_in_group() {
+            // Nobody waits for who is not there yet.
+            return Err(SendError::WouldBlock);
+        }
         let mut payload = Vec::with_capacity(bytes.len() + 9);
         let mut out = Writer::new(&mut payload);
         out.varint(time.as_micros());

@@ -188,7 +188,12 @@ impl Machines {
 
     /// # Errors
     /// `Unexpected` when the rules do not name the order.
-    pub(super) fn handle_promise(&mut self, time: Time, from: PeerId, promise: Promise) -> Result<(), CloseCode> {
+    pub(super) fn handle_promise(
+        &mut self,
+        time: Time,
+        from: PeerId,
+        promise: Promise,
+    ) -> Result<(), CloseCode> {
         match self.timed.as_mut().ok_or(CloseCode::Unexpected)? {
             Timed::Mesh(timed) => timed.handle_promise(time, from, promise),
             Timed::Star(timed) => timed.handle_promise(time, from, promise),
