@@ -24,6 +24,9 @@ pub(super) use machines::Machines;
 /// One that answers and takes nothing would else have everything kept for it.
 const WAITING_BYTES_MAX: usize = UNSTABLE_BYTES_MAX * MEMBERS_MAX;
 
+/// Above this part of packets lost a path is one that loses some.
+const LOSSY: f32 = 0.003;
+
 /// A member that the others have waited for so long before a view can begin for them is removed.
 const AWAITED_FOR: Duration = Duration::from_millis(5_000);
 
@@ -252,6 +255,9 @@ impl Session {
         let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else {
             return is_all_said;
         };
+        if let Some(lockstep) = &mut self.orders.lockstep {
+            lockstep.set_lossy(to, peering.link.stats().loss_out > LOSSY);
+        }
         self.scratch.clear();
         if let Some(promise) = promise {
             let mut out = Writer::new(&mut self.scratch);
