@@ -289,6 +289,24 @@ impl TimeOrder {
         }
     }
 
+    /// The packet for which a promise was asked stated this time besides, without saying so: it is as good as one.
+    pub fn on_stated(&mut self, time: Time) {
+        self.raise_floor(time);
+    }
+
+    /// A packet stated a time, which is as good as a promise that counts what the last one did; of who has not promised on the
+    /// present link it is none. Whether it was one.
+    pub fn handle_update(&mut self, now: Time, from: PeerId, stated: Time) -> bool {
+        let until = (stated + self.config.lookahead).min(now + AHEAD_ALLOWED);
+        let peer = self.peers.get_mut(&from).filter(|peer| !peer.is_gone());
+        let Some((peer, sent)) = peer.and_then(|peer| peer.promises.counted().map(|sent| (peer, sent)))
+        else {
+            return false;
+        };
+        peer.promises.hear(Promise { until, sent });
+        true
+    }
+
     /// A message came by the reliable lane. One of who is no member is ignored.
     ///
     /// # Errors

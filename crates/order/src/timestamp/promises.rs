@@ -17,6 +17,8 @@ pub(crate) struct Promises {
     waiting: VecDeque<Promise>,
     /// Up to where its messages came.
     received: u64,
+    /// The most messages that a promise counted.
+    counted: Option<u64>,
 }
 
 impl Promises {
@@ -24,9 +26,16 @@ impl Promises {
     pub(crate) fn begin_anew(&mut self) {
         self.waiting.clear();
         self.received = 0;
+        self.counted = None;
+    }
+
+    /// How many messages its promises count by now; `None` before the first.
+    pub(crate) const fn counted(&self) -> Option<u64> {
+        self.counted
     }
 
     pub(crate) fn hear(&mut self, promise: Promise) {
+        self.counted = self.counted.max(Some(promise.sent));
         if promise.sent <= self.received {
             self.bound = self.bound.max(promise.until);
             return;

@@ -3,6 +3,7 @@
 
 mod lockstep;
 mod machines;
+mod promising;
 
 use samovar_order::lockstep::{LockstepConfig, LockstepView, Player};
 use samovar_order::timestamp::TimeOrderConfig;
@@ -18,7 +19,7 @@ use super::{Event, Phase, SendError, Session, Target};
 pub use lockstep::Lockstep;
 pub use machines::Delivery;
 use machines::Happened;
-pub(super) use machines::Machines;
+pub(super) use machines::{Machines, time_of};
 
 /// What may wait for room in the lanes to one member: as much as an honest one can lack of an order when an epoch ends.
 /// One that answers and takes nothing would else have everything kept for it.
@@ -128,6 +129,13 @@ impl Session {
         self.orders.handle_promise(self.clock.time(now), from, promise)?;
         self.deliver_ordered(now);
         Ok(())
+    }
+
+    /// An update came, whose time is a promise in a mesh.
+    pub(super) fn handle_update(&mut self, now: Time, from: PeerId, body: &[u8]) {
+        if self.orders.handle_update(self.clock.time(now), from, body) {
+            self.deliver_ordered(now);
+        }
     }
 
     /// Tells the orders who is there. They go by members, backups and host: the rest of a view does not concern them.
@@ -251,7 +259,12 @@ impl Session {
         self.orders.collect(|peer| links.get(&peer).is_some_and(|peering| peering.admitted));
         let time = self.clock.time(now);
         let knows_time = self.knows_time();
-        let promise = if knows_time { self.orders.promise(time, to) } else { None };
+        let peering = self.links.get(&to);
+        let has_update = peering.is_some_and(|peering| {
+            let at = peering.update_at(to, &self.objects, self.update_interval);
+            at.max(peering.link.budget_at()) <= now
+        });
+        let promise = if knows_time { self.orders.promise((now, time), to, has_update) } else { None };
         let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else {
             return is_all_said;
         };

@@ -8,11 +8,12 @@ use samovar_order::timestamp::{self, StarEvent, StarTimeOrder, TimeOrder};
 use samovar_order::total::Total;
 use samovar_order::{Event, Order, View};
 use samovar_wire::limits::TIMED_HELD_BYTES_MAX;
-use samovar_wire::object::MessageKind;
+use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
 use samovar_wire::timed::Promise;
-use samovar_wire::{CloseCode, Duration, Lane, PeerId, SortedMap, Time};
+use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, Time};
 
 use super::super::{SendError, SessionConfig, Topology};
+use super::promising::Promising;
 
 /// How a message is delivered: in which order with others, and whether it may be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,12 @@ enum Timed {
 /// The local time and the session's.
 type Times = (Time, Time);
 
+/// The time that an update states: nothing in it is newer.
+pub(in super::super) fn time_of(body: &[u8]) -> Option<Time> {
+    let head = FrameHead::decode(&mut Reader::new(body)).ok()?;
+    head.base.checked_mul(SAMPLE_UNIT).map(Time::from_micros)
+}
+
 /// The orders of one peer.
 #[derive(Debug, Default)]
 pub(in super::super) struct Machines {
@@ -82,6 +89,8 @@ pub(in super::super) struct Machines {
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
     /// In time-stamp order in a mesh, from before this peer knew session time.
     early: Option<Vec<(PeerId, Vec<u8>)>>,
+    /// How promises travel to each member of a mesh.
+    promising: SortedMap<PeerId, Promising>,
     /// Whom the others wait for, and since when.
     awaited: SortedMap<PeerId, Time>,
     /// Something was said to an order since it was asked what it has to send.
@@ -178,12 +187,42 @@ impl Machines {
         self.early.take()
     }
 
-    /// The promise for a packet to a member, if it is one that hears promises.
-    pub(super) fn promise(&mut self, time: Time, to: PeerId) -> Option<Promise> {
+    /// The promise to be stated in a packet to a member, if it is one that hears promises, and an update in it does not
+    /// say as much.
+    pub(super) fn promise(&mut self, (now, time): Times, to: PeerId, has_update: bool) -> Option<Promise> {
         match self.timed.as_mut()? {
-            Timed::Mesh(timed) => timed.promise(time, to),
+            Timed::Mesh(timed) => {
+                let promise = timed.promise(time, to)?;
+                let promising = self.promising.entry(to).or_default();
+                promising.states(now, promise.sent, has_update).then_some(promise)
+            }
             Timed::Star(timed) => timed.promise(time, to),
         }
+    }
+
+    /// A packet went to a member, and an update in it, if one did: the packet's number, and the time that it states.
+    pub(in super::super) fn on_sent(&mut self, now: Time, to: PeerId, update: Option<(u64, Time)>) {
+        if let Some(Timed::Mesh(timed)) = &mut self.timed
+            && let Some(promising) = self.promising.get_mut(&to)
+        {
+            promising.on_sent(now, update.map(|(packet, _)| packet));
+            if let Some((_, time)) = update {
+                timed.on_stated(time);
+            }
+        }
+    }
+
+    /// What became of a packet with an update.
+    pub(in super::super) fn on_fate(&mut self, to: PeerId, packet: u64, has_arrived: bool) {
+        if let Some(promising) = self.promising.get_mut(&to) {
+            promising.on_fate(packet, has_arrived);
+        }
+    }
+
+    /// An update says when it was: nothing older comes from who is a member of a mesh. Whether that was a promise.
+    pub(super) fn handle_update(&mut self, time: Time, from: PeerId, body: &[u8]) -> bool {
+        let Some(Timed::Mesh(timed)) = &mut self.timed else { return false };
+        time_of(body).is_some_and(|stated| timed.handle_update(time, from, stated))
     }
 
     /// # Errors
@@ -238,12 +277,14 @@ impl Machines {
             step(lockstep);
         }
         self.waiting.retain(|peer, _| view.members.binary_search(peer).is_ok());
+        self.promising.retain(|peer, _| view.members.binary_search(peer).is_ok());
     }
 
     pub(super) fn handle_link(&mut self, (now, time): Times, peer: PeerId) {
         self.is_touched = true;
         // The orders say all of this again; what they have not given away yet goes with it.
         self.waiting.remove(&peer);
+        self.promising.remove(&peer);
         if let Some(causal) = &mut self.causal {
             causal.order().handle_link(peer);
         }
