@@ -84,7 +84,7 @@ impl Link {
 
     /// When a packet has to go whatever the budget says.
     fn sign_due(&self) -> Time {
-        let sign = (self.last_sent + self.config.keep_alive).min(self.clock.next_ping());
+        let sign = (self.last_sent + self.config.keep_alive).min(self.clock.ping_due(self.last_sent));
         self.ack_due.map_or(sign, |due| due.min(sign))
     }
 

@@ -116,6 +116,7 @@ impl Session {
             }
             LinkEvent::Fate(packet, fate) => {
                 self.objects.on_fate(from, packet, fate == Fate::Delivered);
+                self.orders.on_fate(from, packet, fate == Fate::Delivered);
                 Ok(())
             }
             LinkEvent::Clock { session, received, round_trip } => {
@@ -155,7 +156,10 @@ impl Session {
         let mut reader = Reader::new(bytes);
         match MessageKind::decode(&mut reader) {
             Ok(MessageKind::Frame) if self.takes_part(from) => {
-                self.objects.handle_datagram(from, reader.rest())
+                let body = reader.rest();
+                self.objects.handle_datagram(from, body)?;
+                self.handle_update(now, from, body);
+                Ok(())
             }
             Ok(MessageKind::App) if self.takes_part(from) => {
                 self.on_app(from, Lane::Unreliable, reader.rest())

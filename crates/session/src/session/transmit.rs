@@ -4,6 +4,7 @@ use samovar_link::Source;
 use samovar_objects::{Objects, Place};
 use samovar_wire::{Duration, Lane, Mode, PeerId, Time};
 
+use super::orders::time_of;
 use super::{Peering, Session, Transmit};
 
 /// The interval of updates to a peer unless the game sets another: 30 a second.
@@ -74,11 +75,14 @@ impl Session {
         // What the budget holds back now is written when it allows, from what is true then.
         let due = wanted && peering.link.budget_at() <= now;
         let mut more = false;
+        let mut update = None;
         let (objects, deliveries) = (&mut self.objects, peering.link.deliveries());
         let mut compose = |packet, room, out: &mut Vec<u8>| {
             if due {
                 let place = Place { now: time, peer: to, packet, room };
+                let start = out.len();
                 more = objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
+                update = out.get(start + 1..).and_then(time_of).map(|time| (packet, time));
             }
         };
         let sent = peering.link.poll_transmit(now, session, Source { wanted, compose: &mut compose }, out);
@@ -86,6 +90,9 @@ impl Session {
             let hurries = now < self.hurries_until;
             let interval = if hurries { self.update_interval.half().half() } else { self.update_interval };
             peering.next_update = now + interval;
+        }
+        if sent == Some(Mode::Unreliable) {
+            self.orders.on_sent(now, to, update);
         }
         sent
     }
