@@ -207,6 +207,8 @@ pub struct Peer {
     has_adopted: bool,
     /// When it was driven last and had nothing to send; `None` when something has happened since.
     settled: Option<Time>,
+    /// What [`Peer::poll_timeout`] says while nothing has happened since.
+    due: Option<Time>,
 }
 
 impl Peer {
@@ -238,6 +240,7 @@ impl Peer {
             moved: None,
             leaves_at: Time::FAR,
             settled: None,
+            due: None,
         };
         peer.drive(now);
         peer
@@ -330,6 +333,10 @@ impl Peer {
     /// When [`Peer::handle_timeout`] has something to do by itself; ask it last.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
+        if self.settled.is_some() { self.due } else { self.next_timeout() }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
         let session = self.session.as_ref().and_then(Session::poll_timeout);
         let offers = self.offers_now();
         let complains = self.may_relay().then(|| self.ferry.path.was_up());
@@ -419,6 +426,9 @@ impl Peer {
         self.route_session(now);
         self.drain_client(now);
         self.settled = self.transmits.is_empty().then_some(now);
+        if self.settled.is_some() {
+            self.due = self.next_timeout();
+        }
     }
 
     fn tell_standing(&mut self, now: Time) {

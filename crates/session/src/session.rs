@@ -130,6 +130,8 @@ struct Peering {
     /// The peer asked for admission on this link.
     greeted: bool,
     next_update: Time,
+    /// Until then there is nothing to tell the peer unless something happens; zero when something has.
+    idle_until: Time,
     /// The peer speaks under this term already, which this peer has not counted to its end.
     ahead: Option<Term>,
     /// What it said under it.
@@ -388,6 +390,12 @@ impl Session {
         Some(self.links.get(&peer)?.link.silence(now))
     }
 
+    /// Whether there is a link to a peer.
+    #[must_use]
+    pub fn is_linked(&self, peer: PeerId) -> bool {
+        self.links.contains_key(&peer)
+    }
+
     /// What the link to a peer measures; `None` when there is no link to it.
     #[must_use]
     pub fn link_stats(&self, peer: PeerId) -> Option<LinkStats> {
@@ -416,6 +424,7 @@ impl Session {
     /// # Errors
     /// See [`CreateError`].
     pub fn create(&mut self, now: Time, traits: Traits, fields: &[&[u8]]) -> Result<ObjectId, CreateError> {
+        self.stir();
         self.objects.create(self.clock.time(now), traits, fields)
     }
 
@@ -429,6 +438,7 @@ impl Session {
         traits: Traits,
         state: &State,
     ) -> Result<ObjectId, CreateError> {
+        self.stir();
         self.objects.create_state(self.clock.time(now), traits, state)
     }
 
@@ -437,6 +447,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn set_state(&mut self, now: Time, id: ObjectId, state: &State) -> Result<(), ObjectError> {
+        self.stir();
         self.objects.set_state(self.clock.time(now), id, state)
     }
 
@@ -445,6 +456,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn set_priority(&mut self, id: ObjectId, priority: u8) -> Result<(), ObjectError> {
+        self.stir();
         self.objects.set_priority(id, priority)
     }
 
@@ -453,6 +465,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn set_interval(&mut self, id: ObjectId, interval: Duration) -> Result<(), ObjectError> {
+        self.stir();
         self.objects.set_interval(id, interval)
     }
 
@@ -461,6 +474,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn set(&mut self, now: Time, id: ObjectId, field: usize, value: &[u8]) -> Result<(), ObjectError> {
+        self.stir();
         if id == ObjectId::SESSION {
             return Err(ObjectError::NotOwner);
         }
@@ -472,6 +486,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn destroy(&mut self, id: ObjectId) -> Result<(), ObjectError> {
+        self.stir();
         self.objects.destroy(id)?;
         self.forget_object(id);
         self.deny_wish(id, Denial::Unknown);
@@ -484,6 +499,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn grant(&mut self, id: ObjectId, to: PeerId) -> Result<(), ObjectError> {
+        self.stir();
         if self.roster.is_host() && !self.is_host() {
             return Err(ObjectError::NotHost);
         }

@@ -112,7 +112,7 @@ impl Peer {
     /// Whether this peer is the one that offers: the lower id; and to whom it wants nothing but a direct path. `None` when
     /// there is nothing to say to the other: in a star not everybody has a link to everybody.
     pub(super) fn is_offerer(&self, peer: PeerId) -> Option<bool> {
-        let session = self.session.as_ref().filter(|session| session.link_stats(peer).is_some())?;
+        let session = self.session.as_ref().filter(|session| session.is_linked(peer))?;
         Some(self.config.paths == PathPolicy::Direct || session.me() < peer)
     }
 

@@ -29,10 +29,12 @@ impl Session {
                 left: false,
                 greeted: false,
                 next_update: now,
+                idle_until: Time::ZERO,
                 ahead: None,
                 held: std::collections::VecDeque::new(),
             };
             self.links.insert(peer, peering);
+            self.stir();
             self.send_again_to(peer);
             self.set_paces();
         }

@@ -50,6 +50,7 @@ impl Session {
 
     /// Leaves for good: everybody is told, and a host's successor need not wait for silence.
     pub fn leave(&mut self) {
+        self.stir();
         self.close_all();
     }
 

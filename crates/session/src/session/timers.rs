@@ -27,6 +27,7 @@ const ENDS_AFTER: Duration = Duration::from_millis(5_000);
 impl Session {
     /// Lets time pass. A driver hands over what has arrived before it calls this.
     pub fn handle_timeout(&mut self, now: Time) {
+        self.stir();
         self.note_time(now);
         if self.phase == Phase::Over {
             return;
@@ -60,9 +61,9 @@ impl Session {
         if self.phase == Phase::Over {
             return None;
         }
-        let links = self.links.iter().map(|(&peer, peering)| {
-            let update = peering.update_at(peer, &self.objects, self.update_interval);
-            peering.link.poll_timeout().min(update.max(peering.link.budget_at()))
+        let links = self.links.iter().map(|(&peer, peering)| match peering.idle_until {
+            Time::ZERO => self.due_to(peer, peering),
+            idle_until => idle_until,
         });
         Some(
             links

@@ -30,6 +30,7 @@ impl Session {
     /// How often each peer is sent what it lacks of this peer's objects; 33 ms unless set. Shorter intervals follow
     /// motion closer, and cost bytes in proportion. At least a millisecond.
     pub fn set_update_interval(&mut self, interval: Duration) {
+        self.stir();
         self.update_interval = interval.max(Duration::from_millis(1));
         self.set_paces();
     }
@@ -64,7 +65,35 @@ impl Session {
         None
     }
 
+    /// Something happened that others may have to be told of.
+    pub(super) fn stir(&mut self) {
+        self.links.values_mut().for_each(|peering| peering.idle_until = Time::ZERO);
+    }
+
+    /// When there is something to tell a peer if nothing happens until then.
+    pub(super) fn due_to(&self, peer: PeerId, peering: &Peering) -> Time {
+        let update = peering.update_at(peer, &self.objects, self.update_interval);
+        peering.link.poll_timeout().min(update.max(peering.link.budget_at()))
+    }
+
     fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
+        let is_idle = self.links.get(&to).is_some_and(|peering| peering.idle_until > now);
+        if is_idle && !cfg!(debug_assertions) {
+            return None;
+        }
+        let sent = self.write_to(now, to, out);
+        debug_assert!(!is_idle || sent.is_none(), "{to} was to be told nothing");
+        let Some(peering) = self.links.get(&to).filter(|_| sent.is_none()) else { return sent };
+        // Ordered messages have times of their own.
+        let due = if self.orders.is_any() { Time::ZERO } else { self.due_to(to, peering) };
+        debug_assert!(!is_idle || peering.idle_until == due, "{to} was to be told something at another time");
+        if let Some(peering) = self.links.get_mut(&to) {
+            peering.idle_until = due;
+        }
+        None
+    }
+
+    fn write_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
         self.pump(now, to);
         // What is sampled before the session's time is known is sampled by this peer's own, and so are its frames.
         let time = self.clock.time(now);
@@ -116,13 +145,17 @@ impl Session {
     /// The path to a peer changed: what was under way on the old one may be lost.
     pub fn handle_path_changed(&mut self, now: Time, peer: PeerId) {
         if let Some(peering) = self.links.get_mut(&peer) {
+            peering.idle_until = Time::ZERO;
             peering.link.handle_path_changed(now);
         }
     }
 
     /// Whether the path to a peer keeps order and loses nothing; see [`samovar_link::Link::set_lossless`].
     pub fn set_lossless(&mut self, now: Time, peer: PeerId, lossless: bool) {
-        if let Some(peering) = self.links.get_mut(&peer) {
+        if let Some(peering) =
+            self.links.get_mut(&peer).filter(|peering| peering.link.is_lossless() != lossless)
+        {
+            peering.idle_until = Time::ZERO;
             peering.link.set_lossless(now, lossless);
         }
     }
@@ -130,6 +163,7 @@ impl Session {
     /// Bytes that the path to a peer still holds; see [`samovar_link::Link::handle_backlog`].
     pub fn handle_backlog(&mut self, now: Time, peer: PeerId, bytes: u64) {
         if let Some(peering) = self.links.get_mut(&peer) {
+            peering.idle_until = Time::ZERO;
             peering.link.handle_backlog(now, bytes);
         }
     }
