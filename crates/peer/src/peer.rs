@@ -189,8 +189,10 @@ pub struct Peer {
     shown_paths: SortedMap<PeerId, Path>,
     last_attempt: u32,
     shown_warrant: Option<Warrant>,
-    /// The term and the number of the view whose members the relay was told.
+    /// The term and the number of the view that the relay was told of.
     shown_view: Option<(Term, u64)>,
+    /// To whom there shall be paths.
+    wanted: Vec<PeerId>,
     is_visible: bool,
     traffic: Traffic,
     /// What waits for the relay's WebSocket, in bytes.
@@ -209,6 +211,8 @@ pub struct Peer {
     settled: Option<Time>,
     /// What [`Peer::poll_timeout`] says while nothing has happened since.
     due: Option<Time>,
+    /// The packet that is being given its ways.
+    packet: Vec<u8>,
 }
 
 impl Peer {
@@ -230,6 +234,7 @@ impl Peer {
             last_attempt: 0,
             shown_warrant: None,
             shown_view: None,
+            wanted: Vec::new(),
             is_visible: true,
             traffic: Traffic::default(),
             relay_backlog: 0,
@@ -241,6 +246,7 @@ impl Peer {
             leaves_at: Time::FAR,
             settled: None,
             due: None,
+            packet: Vec::new(),
         };
         peer.drive(now);
         peer

@@ -130,12 +130,21 @@ struct Peering {
     /// The peer asked for admission on this link.
     greeted: bool,
     next_update: Time,
-    /// Until then there is nothing to tell the peer unless something happens; zero when something has.
-    idle_until: Time,
+    /// There is nothing to tell the peer for now; `None` when something has happened since that was found out.
+    idle: Option<Idle>,
     /// The peer speaks under this term already, which this peer has not counted to its end.
     ahead: Option<Term>,
     /// What it said under it.
     held: VecDeque<LinkEvent>,
+}
+
+/// For how long there is nothing to tell a peer unless something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Idle {
+    /// Until something wants to be told.
+    until: Time,
+    /// Until it may be told, or time has to pass for the link.
+    due: Time,
 }
 
 /// One peer's session.

@@ -199,8 +199,19 @@ impl Link {
     }
 
     fn chunk_due(&self) -> Time {
+        self.chunk_wanted().max(self.budget.ready_at())
+    }
+
+    fn chunk_wanted(&self) -> Time {
         let goes = self.bulk_out.has_work() && self.association.takes_chunks();
-        if goes { self.bulk_credit.max(self.budget.ready_at()) } else { Time::FAR }
+        if goes { self.bulk_credit } else { Time::FAR }
+    }
+
+    /// When something wants to be sent, whether the budget allows it or not: until then, and until anything else is done
+    /// with this link, [`Link::poll_transmit`] has nothing.
+    #[must_use]
+    pub fn wants_at(&self) -> Time {
+        self.sign_due().min(self.work_due()).min(self.chunk_wanted())
     }
 
     /// When [`Link::handle_timeout`] and [`Link::poll_transmit`] have something to do by themselves.

@@ -158,14 +158,9 @@ impl Peer {
 
     /// Keeps one path per member, makes offers, and tells the game what changed.
     pub(super) fn tend_paths(&mut self, now: Time) {
-        let Some(session) = &self.session else { return };
-        let me = session.me();
-        let mut wanted: Vec<_> =
-            session.view().members().map(|m| m.peer).filter(|&peer| peer != me).collect();
-        if !session.is_member() {
-            wanted.push(session.host());
-        }
-        for &peer in &wanted {
+        self.want_paths();
+        let wanted = &self.wanted;
+        for &peer in wanted {
             if self.paths.len() < PATHS_MAX {
                 self.paths.entry(peer).or_insert_with(|| PathState::new(now, Patience::PAIR));
             }
@@ -184,7 +179,17 @@ impl Peer {
         }
         self.make_offers(now);
         self.complain(now);
-        self.show_paths(now, &wanted);
+        self.show_paths(now);
+    }
+
+    /// Finds out to whom there shall be paths: to the members, and to the host who is asked for admission.
+    fn want_paths(&mut self) {
+        let Some(session) = &self.session else { return };
+        let host = (!session.is_member()).then_some(session.host());
+        let members = session.view().members().map(|m| m.peer).filter(|&peer| peer != session.me());
+        let wanted = members.chain(host);
+        self.wanted.clear();
+        self.wanted.extend(wanted);
     }
 
     fn make_offers(&mut self, now: Time) {
@@ -206,9 +211,11 @@ impl Peer {
     }
 
     /// Tells the session and the game which paths changed.
-    fn show_paths(&mut self, now: Time, wanted: &[PeerId]) {
+    fn show_paths(&mut self, now: Time) {
+        let wanted = &self.wanted;
         self.shown_paths.retain(|peer, _| wanted.contains(peer));
-        for &peer in wanted {
+        for at in 0..self.wanted.len() {
+            let peer = self.wanted[at];
             let path = self.path(now, peer);
             if self.shown_paths.insert(peer, path) == Some(path) {
                 continue;

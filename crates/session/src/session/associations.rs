@@ -29,7 +29,7 @@ impl Session {
                 left: false,
                 greeted: false,
                 next_update: now,
-                idle_until: Time::ZERO,
+                idle: None,
                 ahead: None,
                 held: std::collections::VecDeque::new(),
             };

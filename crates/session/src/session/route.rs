@@ -24,7 +24,7 @@ impl Session {
             return;
         }
         let Some(peering) = self.links.get_mut(&from) else { return };
-        peering.idle_until = Time::ZERO;
+        peering.idle = None;
         if let Err(code) = peering.link.handle(now, mode, bytes) {
             self.on_misbehaviour(now, from, code);
             return;

@@ -405,6 +405,7 @@ impl Session {
         while let Some(&(until, id)) = self.calls.deadlines.first()
             && until <= now
         {
+            self.stir();
             self.give_up(id, CallOutcome::TimedOut);
         }
     }

@@ -4,7 +4,7 @@ use samovar_link::Source;
 use samovar_objects::{Objects, Place};
 use samovar_wire::{Duration, Lane, Mode, PeerId, Time};
 
-use super::{Peering, Session, Transmit};
+use super::{Idle, Peering, Session, Transmit};
 
 /// The interval of updates to a peer unless the game sets another: 30 a second.
 pub(super) const UPDATE_INTERVAL: Duration = Duration::from_micros(33_333);
@@ -67,30 +67,36 @@ impl Session {
 
     /// Something happened that others may have to be told of.
     pub(super) fn stir(&mut self) {
-        self.links.values_mut().for_each(|peering| peering.idle_until = Time::ZERO);
+        self.links.values_mut().for_each(|peering| peering.idle = None);
     }
 
-    /// When there is something to tell a peer if nothing happens until then.
+    /// When there is something to do for a peer if nothing happens until then.
     pub(super) fn due_to(&self, peer: PeerId, peering: &Peering) -> Time {
         let update = peering.update_at(peer, &self.objects, self.update_interval);
         peering.link.poll_timeout().min(update.max(peering.link.budget_at()))
     }
 
+    /// For how long there is nothing to tell a peer that was told all there is now.
+    fn idle_to(&self, peer: PeerId) -> Option<Idle> {
+        // Ordered messages have times of their own.
+        let peering = self.links.get(&peer).filter(|_| !self.orders.is_any())?;
+        let update = peering.update_at(peer, &self.objects, self.update_interval);
+        Some(Idle { until: peering.link.wants_at().min(update), due: self.due_to(peer, peering) })
+    }
+
     fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
-        let is_idle = self.links.get(&to).is_some_and(|peering| peering.idle_until > now);
-        if is_idle && !cfg!(debug_assertions) {
+        let known = self.links.get(&to)?.idle.filter(|idle| idle.until > now);
+        // Where assertions are checked, it is tried all the same.
+        if known.is_some() && !cfg!(debug_assertions) {
             return None;
         }
         let sent = self.write_to(now, to, out);
-        debug_assert!(!is_idle || sent.is_none(), "{to} was to be told nothing");
-        let Some(peering) = self.links.get(&to).filter(|_| sent.is_none()) else { return sent };
-        // Ordered messages have times of their own.
-        let due = if self.orders.is_any() { Time::ZERO } else { self.due_to(to, peering) };
-        debug_assert!(!is_idle || peering.idle_until == due, "{to} was to be told something at another time");
+        let idle = if sent.is_some() { None } else { self.idle_to(to) };
+        debug_assert!(known.is_none() || known == idle, "{to} was to be told nothing");
         if let Some(peering) = self.links.get_mut(&to) {
-            peering.idle_until = due;
+            peering.idle = idle;
         }
-        None
+        sent
     }
 
     fn write_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
@@ -145,7 +151,7 @@ impl Session {
     /// The path to a peer changed: what was under way on the old one may be lost.
     pub fn handle_path_changed(&mut self, now: Time, peer: PeerId) {
         if let Some(peering) = self.links.get_mut(&peer) {
-            peering.idle_until = Time::ZERO;
+            peering.idle = None;
             peering.link.handle_path_changed(now);
         }
     }
@@ -155,7 +161,7 @@ impl Session {
         if let Some(peering) =
             self.links.get_mut(&peer).filter(|peering| peering.link.is_lossless() != lossless)
         {
-            peering.idle_until = Time::ZERO;
+            peering.idle = None;
             peering.link.set_lossless(now, lossless);
         }
     }
@@ -163,7 +169,7 @@ impl Session {
     /// Bytes that the path to a peer still holds; see [`samovar_link::Link::handle_backlog`].
     pub fn handle_backlog(&mut self, now: Time, peer: PeerId, bytes: u64) {
         if let Some(peering) = self.links.get_mut(&peer) {
-            peering.idle_until = Time::ZERO;
+            peering.idle = None;
             peering.link.handle_backlog(now, bytes);
         }
     }
