@@ -37,7 +37,7 @@ use receive_lane::ReceiveLane;
 use received::ReceivedPackets;
 use send_lane::{SegmentCounts, SendLane};
 use sent::SentPackets;
-pub use transmit::{Compose, Source};
+pub use transmit::{Compose, Dues, Source};
 
 /// One packet in so many weighs in the loss rate.
 const LOSS_MEMORY: f32 = 128.0;

@@ -191,8 +191,9 @@ pub struct Peer {
     shown_warrant: Option<Warrant>,
     /// The term and the number of the view that the relay was told of.
     shown_view: Option<(Term, u64)>,
-    /// To whom there shall be paths.
+    /// To whom there shall be paths, and the session's [`Session::stirs`] when that was found out.
     wanted: Vec<PeerId>,
+    wanted_since: Option<u64>,
     is_visible: bool,
     traffic: Traffic,
     /// What waits for the relay's WebSocket, in bytes.
@@ -235,6 +236,7 @@ impl Peer {
             shown_warrant: None,
             shown_view: None,
             wanted: Vec::new(),
+            wanted_since: None,
             is_visible: true,
             traffic: Traffic::default(),
             relay_backlog: 0,

@@ -130,7 +130,9 @@ struct Peering {
     /// The peer asked for admission on this link.
     greeted: bool,
     next_update: Time,
-    /// There is nothing to tell the peer for now; `None` when something has happened since that was found out.
+    /// All that this peer has to tell it is in the link.
+    is_told: bool,
+    /// The link has nothing to send for now; `None` when something has happened since that was found out.
     idle: Option<Idle>,
     /// The peer speaks under this term already, which this peer has not counted to its end.
     ahead: Option<Term>,
@@ -138,12 +140,12 @@ struct Peering {
     held: VecDeque<LinkEvent>,
 }
 
-/// For how long there is nothing to tell a peer unless something happens.
+/// For how long there is nothing to send to a peer unless something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Idle {
-    /// Until something wants to be told.
+    /// Until something wants to be sent.
     until: Time,
-    /// Until it may be told, or time has to pass for the link.
+    /// Until it may be sent, or time has to pass for the link.
     due: Time,
 }
 
@@ -158,7 +160,8 @@ pub struct Session {
     /// The revision of the session object that `view` was read from.
     view_revision: Option<(Stamp, u64)>,
     clock: SessionClock,
-    links: SortedMap<PeerId, Peering>,
+    /// Boxed, since they are looked up all the time and large.
+    links: SortedMap<PeerId, Box<Peering>>,
     associations: Associations,
     /// The members that the game knows of.
     members: SortedMap<PeerId, MemberInfo>,
@@ -206,6 +209,8 @@ pub struct Session {
     update_interval: Duration,
     /// Until then this new host tells of its objects more often.
     hurries_until: Time,
+    /// See [`Session::stirs`].
+    stirs: u64,
     /// Who was served last by [`Session::poll_transmit`].
     serving: Option<PeerId>,
     /// Messages of the game that came before this peer was a member.
@@ -269,6 +274,7 @@ impl Session {
             no_watch_before: now,
             update_interval: transmit::UPDATE_INTERVAL,
             hurries_until: now,
+            stirs: 0,
             serving: None,
             early: VecDeque::new(),
             wishes: ownership::Wishes::default(),

@@ -159,6 +159,7 @@ impl Peer {
             rules: self.config.rules,
         };
         self.session = Session::new(now, config);
+        self.wanted_since = None;
         self.code = Some(entered.code.clone());
         self.push_event(PeerEvent::Entered(entered.code));
     }

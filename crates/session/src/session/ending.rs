@@ -37,7 +37,7 @@ impl Session {
             self.parted.remove(&oldest);
         }
         self.parted.insert(peer, peering.link.heard_at());
-        Some(peering)
+        Some(*peering)
     }
 
     pub(super) fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {

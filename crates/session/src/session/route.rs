@@ -25,7 +25,10 @@ impl Session {
         }
         let Some(peering) = self.links.get_mut(&from) else { return };
         peering.idle = None;
-        if let Err(code) = peering.link.handle(now, mode, bytes) {
+        let delivered = peering.link.deliveries();
+        let result = peering.link.handle(now, mode, bytes);
+        peering.is_told &= peering.link.deliveries() == delivered;
+        if let Err(code) = result {
             self.on_misbehaviour(now, from, code);
             return;
         }
@@ -266,6 +269,7 @@ impl Session {
             else {
                 continue;
             };
+            self.stir();
             if id == ObjectId::SESSION {
                 continue;
             }

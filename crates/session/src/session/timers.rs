@@ -62,10 +62,10 @@ impl Session {
         if self.phase == Phase::Over {
             return None;
         }
-        let due = |(&peer, peering): (&PeerId, &Peering)| {
-            peering.idle.map_or_else(|| self.due_to(peer, peering), |idle| idle.due)
-        };
-        let links = self.links.iter().map(due);
+        let links = self
+            .links
+            .iter()
+            .map(|(&peer, peering)| peering.idle.unwrap_or_else(|| self.idle_to(peer, peering)).due);
         Some(
             links
                 .min()

@@ -1,6 +1,6 @@
 //! What goes out: to whom, in which mode, which bytes.
 
-use samovar_link::Source;
+use samovar_link::{Dues, Source};
 use samovar_objects::{Objects, Place};
 use samovar_wire::{Duration, Lane, Mode, PeerId, Time};
 
@@ -67,40 +67,53 @@ impl Session {
 
     /// Something happened that others may have to be told of.
     pub(super) fn stir(&mut self) {
-        self.links.values_mut().for_each(|peering| peering.idle = None);
+        self.stirs += 1;
+        self.links.values_mut().for_each(|peering| (peering.is_told, peering.idle) = (false, None));
     }
 
-    /// When there is something to do for a peer if nothing happens until then.
-    pub(super) fn due_to(&self, peer: PeerId, peering: &Peering) -> Time {
-        let update = peering.update_at(peer, &self.objects, self.update_interval);
-        peering.link.poll_timeout().min(update.max(peering.link.budget_at()))
+    /// Grows with whatever happens here but the arrival of objects' states and of acks: while it stays, so do the view, the
+    /// host, and what this peer is.
+    #[must_use]
+    pub const fn stirs(&self) -> u64 {
+        self.stirs
     }
 
-    /// For how long there is nothing to tell a peer that was told all there is now.
-    fn idle_to(&self, peer: PeerId) -> Option<Idle> {
-        // Ordered messages have times of their own.
-        let peering = self.links.get(&peer).filter(|_| !self.orders.is_any())?;
+    /// For how long there is nothing to send to a peer that is told everything.
+    pub(super) fn idle_to(&self, peer: PeerId, peering: &Peering) -> Idle {
         let update = peering.update_at(peer, &self.objects, self.update_interval);
-        Some(Idle { until: peering.link.wants_at().min(update), due: self.due_to(peer, peering) })
+        let Dues { wanted, allowed, timeout } = peering.link.dues();
+        Idle { until: wanted.min(update), due: timeout.min(update.max(allowed)) }
     }
 
     fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
-        let known = self.links.get(&to)?.idle.filter(|idle| idle.until > now);
+        let is_idle = |peering: &Peering| peering.idle.is_some_and(|idle| idle.until > now);
         // Where assertions are checked, it is tried all the same.
-        if known.is_some() && !cfg!(debug_assertions) {
+        if self.links.get(&to).is_some_and(|peering| is_idle(peering)) && !cfg!(debug_assertions) {
             return None;
         }
-        let sent = self.write_to(now, to, out);
-        let idle = if sent.is_some() { None } else { self.idle_to(to) };
-        debug_assert!(known.is_none() || known == idle, "{to} was to be told nothing");
-        if let Some(peering) = self.links.get_mut(&to) {
-            peering.idle = idle;
+        // Ordered messages have times of their own.
+        let has_orders = self.orders.is_any();
+        if has_orders || !self.links.get(&to)?.is_told {
+            self.pump(now, to);
+        } else if cfg!(debug_assertions) {
+            let waiting = |session: &Self| session.link_stats(to).map(|stats| stats.unacked);
+            let before = waiting(self);
+            self.pump(now, to);
+            debug_assert_eq!(before, waiting(self), "{to} was told everything");
         }
+        let peering = self.links.get(&to)?;
+        let idle = self.idle_to(to, peering);
+        debug_assert!(peering.idle.is_none_or(|known| known == idle), "{to} was to be sent nothing");
+        let sent =
+            if idle.until > now && !cfg!(debug_assertions) { None } else { self.write_to(now, to, out) };
+        debug_assert!(idle.until <= now || sent.is_none(), "nothing wanted to be sent to {to}");
+        let peering = self.links.get_mut(&to)?;
+        peering.is_told = true;
+        peering.idle = (sent.is_none() && idle.until > now && !has_orders).then_some(idle);
         sent
     }
 
     fn write_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
-        self.pump(now, to);
         // What is sampled before the session's time is known is sampled by this peer's own, and so are its frames.
         let time = self.clock.time(now);
         let session = if self.clock.is_known() { time } else { Time::ZERO };
