@@ -191,8 +191,11 @@ pub struct Peer {
     shown_paths: SortedMap<PeerId, Path>,
     last_attempt: u32,
     shown_warrant: Option<Warrant>,
-    /// The term and the number of the view whose members the relay was told.
+    /// The term and the number of the view that the relay was told of.
     shown_view: Option<(Term, u64)>,
+    /// To whom there shall be paths, and the session's [`Session::stirs`] when that was found out.
+    wanted: Vec<PeerId>,
+    wanted_since: Option<u64>,
     is_visible: bool,
     traffic: Traffic,
     /// What waits for the relay's WebSocket, in bytes.
@@ -211,6 +214,10 @@ pub struct Peer {
     has_adopted: bool,
     /// When it was driven last and had nothing to send; `None` when something has happened since.
     settled: Option<Time>,
+    /// What [`Peer::poll_timeout`] says while nothing has happened since.
+    due: Option<Time>,
+    /// The packet that is being given its ways.
+    packet: Vec<u8>,
 }
 
 impl Peer {
@@ -232,6 +239,8 @@ impl Peer {
             last_attempt: 0,
             shown_warrant: None,
             shown_view: None,
+            wanted: Vec::new(),
+            wanted_since: None,
             is_visible: true,
             traffic: Traffic::default(),
             relay_backlog: 0,
@@ -243,6 +252,8 @@ impl Peer {
             leaves_at: Time::FAR,
             yields_at: Time::FAR,
             settled: None,
+            due: None,
+            packet: Vec::new(),
         };
         peer.drive(now);
         peer
@@ -336,6 +347,10 @@ impl Peer {
     /// When [`Peer::handle_timeout`] has something to do by itself; ask it last.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
+        if self.settled.is_some() { self.due } else { self.next_timeout() }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
         let session = self.session.as_ref().and_then(Session::poll_timeout);
         let offers = self.offers_now();
         let complains = self.may_relay().then(|| self.ferry.path.was_up());
@@ -425,6 +440,9 @@ impl Peer {
         self.route_session(now);
         self.drain_client(now);
         self.settled = self.transmits.is_empty().then_some(now);
+        if self.settled.is_some() {
+            self.due = self.next_timeout();
+        }
     }
 
     fn tell_standing(&mut self, now: Time) {

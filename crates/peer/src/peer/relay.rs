@@ -158,6 +158,7 @@ impl Peer {
             rules: self.config.rules,
         };
         self.session = Session::new(now, config);
+        self.wanted_since = None;
         self.code = Some(entered.code.clone());
         self.push_event(PeerEvent::Entered(entered.code));
     }
@@ -203,19 +204,16 @@ impl Peer {
             self.shown_warrant = Some(warrant);
             self.client.set_warrant(now, warrant);
         }
-        if session.is_host() {
+        let view = (session.term(), session.view().number());
+        if session.is_host() && self.shown_view.replace(view) != Some(view) {
             let view = session.view();
             let spectators = view.members().filter(|m| m.record.attributes & SPECTATOR != 0).count();
             let players = (view.members().count() - spectators).min(255) as u8;
             let capacity = view.capacity().saturating_sub(spectators.min(255) as u8);
             let host_name = session.seat_of(session.me()).map(|seat| seat.name.clone()).unwrap_or_default();
-            let listing = Listing { players, capacity, open: true, host_name };
-            self.client.set_listing(now, listing);
-            let view = (session.term(), session.view().number());
-            if self.shown_view.replace(view) != Some(view) {
-                let line = session.view().succession(session.me());
-                self.client.set_members(now, core::iter::once(session.me()).chain(line));
-            }
+            self.client.set_listing(now, Listing { players, capacity, open: true, host_name });
+            let line = view.succession(session.me());
+            self.client.set_members(now, core::iter::once(session.me()).chain(line));
         }
         let mut ended = false;
         while let Some(event) = self.session.as_mut().and_then(Session::poll_event) {

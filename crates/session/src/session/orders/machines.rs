@@ -120,7 +120,7 @@ impl Machines {
         }
     }
 
-    pub(super) const fn is_any(&self) -> bool {
+    pub(in crate::session) const fn is_any(&self) -> bool {
         self.causal.is_some() || self.total.is_some() || self.timed.is_some() || self.lockstep.is_some()
     }
 
