@@ -11,6 +11,11 @@ use super::{Idle, Peering, Session, Transmit};
 pub(super) const UPDATE_INTERVAL: Duration = Duration::from_micros(33_333);
 
 impl Peering {
+    /// Whether the link is known to have nothing to send.
+    fn is_idle(&self, now: Time) -> bool {
+        self.idle.is_some_and(|idle| idle.until > now)
+    }
+
     /// When to send the next update; never to who is no member yet, or no longer, or lacks nothing. What is said again lets
     /// what is new come first: a game whose frames are as long as the interval would else be heard a frame later.
     pub(super) fn update_at(&self, peer: PeerId, objects: &Objects, interval: Duration) -> Time {
@@ -87,9 +92,8 @@ impl Session {
     }
 
     fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
-        let is_idle = |peering: &Peering| peering.idle.is_some_and(|idle| idle.until > now);
         // Where assertions are checked, it is tried all the same.
-        if self.links.get(&to).is_some_and(|peering| is_idle(peering)) && !cfg!(debug_assertions) {
+        if self.links.get(&to)?.is_idle(now) && !cfg!(debug_assertions) {
             return None;
         }
         // Ordered messages have times of their own.
