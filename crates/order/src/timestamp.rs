@@ -46,6 +46,7 @@
 mod gone;
 mod peer;
 mod promises;
+mod promising;
 mod star;
 
 use std::collections::VecDeque;
@@ -289,9 +290,30 @@ impl TimeOrder {
         }
     }
 
-    /// The packet for which a promise was asked stated this time besides, without saying so: it is as good as one.
-    pub fn on_stated(&mut self, time: Time) {
-        self.raise_floor(time);
+    /// As [`TimeOrder::promise`], for a packet that will have an update or not: `None` also when the time that the update
+    /// states says as much. Then [`TimeOrder::on_sent`] and [`TimeOrder::on_fate`] tell what became of the packet.
+    pub fn promise_beside(&mut self, now: Time, to: PeerId, has_update: bool) -> Option<Promise> {
+        let promise = self.promise(now, to)?;
+        let promising = &mut self.peers.get_mut(&to)?.promising;
+        promising.states(now, promise.sent, has_update).then_some(promise)
+    }
+
+    /// A packet went to a member, and an update in it, if one did: the packet's number, and the time that it states, which is
+    /// as good as a promise.
+    pub fn on_sent(&mut self, now: Time, to: PeerId, update: Option<(u64, Time)>) {
+        if let Some(peer) = self.peers.get_mut(&to) {
+            peer.promising.on_sent(now, update.map(|(packet, _)| packet));
+        }
+        if let Some((_, stated)) = update {
+            self.raise_floor(stated);
+        }
+    }
+
+    /// What became of a packet with an update.
+    pub fn on_fate(&mut self, to: PeerId, packet: u64, has_arrived: bool) {
+        if let Some(peer) = self.peers.get_mut(&to) {
+            peer.promising.on_fate(packet, has_arrived);
+        }
     }
 
     /// A packet stated a time, which is as good as a promise that counts what the last one did; of who has not promised on the
@@ -387,7 +409,7 @@ impl TimeOrder {
             return Some(event);
         }
         let (&key, _) = self.held.first_key_value()?;
-        if self.blockers(now, key).next().is_some() {
+        if self.blocked_until(now, key).is_some() {
             return None;
         }
         let (key, bytes) = self.held.pop_first()?;
@@ -412,27 +434,23 @@ impl TimeOrder {
     /// When time alone lets something be delivered, or somebody gone be forgotten.
     #[must_use]
     pub fn poll_timeout(&self, now: Time) -> Option<Time> {
-        let due = self.held.first_key_value().map(|(&key, _)| {
-            let last = self.blockers(now, key).max().unwrap_or(now);
-            last.max(now)
-        });
+        let due = self.held.first_key_value();
+        let due = due.map(|(&key, _)| self.blocked_until(now, key).unwrap_or(now));
         let gone = self.peers.values().filter(|peer| peer.is_gone());
         due.into_iter().chain(gone.map(|peer| peer.late_at(self.config.patience))).min()
     }
 
-    /// Who may still say something that goes before `key`: until when each of them is waited for.
-    fn blockers(&self, now: Time, key: Key) -> impl Iterator<Item = Time> {
-        let (time, sender, _) = key;
-        // Of two messages of one time the one of the lower sender goes first; of one sender the lower number.
-        let may_precede = move |bound: Time, of: PeerId| bound < time || (bound == time && of < sender);
-        let patience = self.config.patience;
-        let others = self.peers.iter().filter_map(move |(&id, peer)| {
-            let until = peer.late_at(patience);
-            (may_precede(peer.promises.bound, id) && until > now).then_some(until)
-        });
-        let own = may_precede(self.floor, self.me)
-            .then(|| (time - self.config.lookahead) + Duration::from_micros(1));
-        others.chain(own)
+    /// Until when somebody who may still say something that goes before `key` is waited for; `None` when nobody is.
+    fn blocked_until(&self, now: Time, key: Key) -> Option<Time> {
+        let peers = self.peers.iter();
+        let others =
+            &mut peers.map(|(&id, peer)| (id, peer.promises.bound, peer.late_at(self.config.patience)));
+        blocked_until(now, key, self.own_bound(), others)
+    }
+
+    /// This peer's own part in that: who it is, its bound, and when that is beyond the time of a message.
+    const fn own_bound(&self) -> (PeerId, Time, Duration) {
+        (self.me, self.floor, self.config.lookahead)
     }
 
     fn members(&self) -> impl Iterator<Item = PeerId> {
@@ -447,4 +465,24 @@ impl TimeOrder {
         }
         self.peers.values_mut().for_each(|peer| peer.forget(until));
     }
+}
+
+/// Until when somebody who may still say something that goes before `key` is waited for; `None` when nobody is. Of others it
+/// is told who they are, their bounds, and from when on they are late.
+pub(crate) fn blocked_until(
+    now: Time,
+    (time, sender, _): Key,
+    (me, floor, lookahead): (PeerId, Time, Duration),
+    others: &mut dyn Iterator<Item = (PeerId, Time, Time)>,
+) -> Option<Time> {
+    // Of two messages of one time the one of the lower sender goes first; of one sender the lower number.
+    let may_precede = |bound: Time, of: PeerId| bound < time || (bound == time && of < sender);
+    let own = (time - lookahead) + Duration::from_micros(1);
+    let mut last = may_precede(floor, me).then_some(own.max(now));
+    for (id, bound, until) in others {
+        if may_precede(bound, id) && until > now {
+            last = last.max(Some(until));
+        }
+    }
+    last
 }

@@ -31,22 +31,19 @@ impl Ahead {
         if last <= known {
             return true;
         }
-        let mut keep = |frame, told| {
-            if frame > known && frame <= known + LOCKSTEP_RUN_MAX as u64 {
-                self.0.insert(frame, told);
-            }
-        };
-        match frames {
-            Frames::Changes(frames) => {
-                (before + 1..).zip(frames).for_each(|(frame, changes)| keep(frame, Told::Changes(changes)));
-            }
+        let told: Vec<_> = match frames {
+            Frames::Changes(frames) => frames.into_iter().map(Told::Changes).collect(),
             Frames::Inputs(count, bytes) => {
                 let size: usize = log.players().values().map(Vec::len).sum();
                 if size == 0 || bytes.len() != size * count {
                     return false;
                 }
-                let inputs = bytes.chunks_exact(size).map(|inputs| Told::Inputs(inputs.to_vec()));
-                (before + 1..).zip(inputs).for_each(|(frame, inputs)| keep(frame, inputs));
+                bytes.chunks_exact(size).map(|inputs| Told::Inputs(inputs.to_vec())).collect()
+            }
+        };
+        for (frame, told) in (before + 1..=known + LOCKSTEP_RUN_MAX as u64).zip(told) {
+            if frame > known {
+                self.0.insert(frame, told);
             }
         }
         while let Some(told) = self.0.remove(&(log.last() + 1)) {

@@ -7,7 +7,7 @@ use samovar_wire::{CloseCode, Duration, PeerId, SortedMap, SortedSet, Time, Writ
 
 use super::Arrival;
 use super::entry::{Entry, Key, LATE, MARK, PEER_LATE, PEER_ON_TIME};
-use crate::timestamp::{AHEAD_ALLOWED, Promises, TimeOrderConfig};
+use crate::timestamp::{AHEAD_ALLOWED, Promises, TimeOrderConfig, blocked_until};
 
 /// Another member, as the host knows it.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ pub(super) struct Timeline {
     /// The earliest time that a message of this peer can still have.
     floor: Time,
     watched: SortedMap<PeerId, Watched>,
-    held: SortedMap<Key, Arrival>,
+    held: SortedMap<Key, Vec<u8>>,
     /// The last that got a place and was not late.
     placed: Option<Key>,
     /// What has a place at once: what is late, and who.
@@ -99,7 +99,7 @@ impl Timeline {
             arrival.flags |= LATE;
             self.hurried.push_back(arrival);
         } else {
-            self.held.insert(key, arrival);
+            self.held.insert(key, arrival.payload);
         }
         Ok(())
     }
@@ -130,30 +130,24 @@ impl Timeline {
             return Some(arrival);
         }
         let (&key, _) = self.held.first_key_value()?;
-        if self.blockers(self.now?, key).next().is_some() {
+        if self.blocked_until(self.now?, key).is_some() {
             return None;
         }
         self.placed = Some(key);
-        self.held.pop_first().map(|(_, arrival)| arrival)
+        let ((_, origin, number), payload) = self.held.pop_first()?;
+        Some(Arrival { origin, number, flags: 0, payload })
     }
 
     /// When time alone gives something a place.
     pub(super) fn poll_timeout(&self, now: Time) -> Option<Time> {
         let (&key, _) = self.held.first_key_value()?;
-        Some(self.blockers(now, key).max().unwrap_or(now).max(now))
+        Some(self.blocked_until(now, key).unwrap_or(now))
     }
 
-    /// Who may still say something that goes before `key`: until when each of them is waited for.
-    fn blockers(&self, now: Time, key: Key) -> impl Iterator<Item = Time> {
-        let (time, sender, _) = key;
-        let may_precede = move |bound: Time, of: PeerId| bound < time || (bound == time && of < sender);
-        let patience = self.config.patience;
-        let others = self.watched.iter().filter_map(move |(&id, peer)| {
-            let until = peer.late_at(patience);
-            (may_precede(peer.promises.bound, id) && until > now).then_some(until)
-        });
-        let own = may_precede(self.floor, self.me)
-            .then(|| (time - self.config.lookahead) + Duration::from_micros(1));
-        others.chain(own)
+    fn blocked_until(&self, now: Time, key: Key) -> Option<Time> {
+        let peers = self.watched.iter();
+        let others =
+            &mut peers.map(|(&id, peer)| (id, peer.promises.bound, peer.late_at(self.config.patience)));
+        blocked_until(now, key, (self.me, self.floor, self.config.lookahead), others)
     }
 }

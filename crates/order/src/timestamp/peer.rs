@@ -7,6 +7,7 @@ use samovar_wire::timed::Timed;
 use samovar_wire::{Duration, PeerId, SortedSet, Time};
 
 use super::promises::Promises;
+use super::promising::Promising;
 
 /// Another member, or one that was.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +16,8 @@ pub(super) struct Peer {
     since: Time,
     /// What it promised on the present link.
     pub(super) promises: Promises,
+    /// How it is promised something on the present link.
+    pub(super) promising: Promising,
     /// The highest number of its messages that came.
     pub(super) newest: u64,
     /// It has said where what it says to this peer begins. Of who has not, nothing is taken from others: they have messages
@@ -40,6 +43,7 @@ impl Peer {
         Self {
             since: now,
             promises: Promises::default(),
+            promising: Promising::default(),
             newest: 0,
             has_begun: false,
             begins_behind,
@@ -63,6 +67,7 @@ impl Peer {
 
     pub(super) fn begin_anew(&mut self) {
         self.promises.begin_anew();
+        self.promising = Promising::default();
         self.sent = 0;
     }
 

@@ -101,6 +101,6 @@ fn the_time_of_an_update_is_a_promise_once_one_was_made_and_counts_what_that_did
         assert!(matches!(order.poll_event(at(22)), Some(Event::Message(message)) if message.bytes == bytes));
     }
     // What this peer's own updates stated binds it, too.
-    order.on_stated(at(40));
+    order.on_sent(at(40), PeerId(2), Some((1, at(40))));
     assert_eq!(order.send(at(30), at(39), b"late"), Err(SendError::TooOld(at(40))));
 }

@@ -3,7 +3,6 @@
 
 mod lockstep;
 mod machines;
-mod promising;
 
 use samovar_order::lockstep::{LockstepConfig, LockstepView, Player};
 use samovar_order::timestamp::TimeOrderConfig;
@@ -264,7 +263,7 @@ impl Session {
             let at = peering.update_at(to, &self.objects, self.update_interval);
             at.max(peering.link.budget_at()) <= now
         });
-        let promise = if knows_time { self.orders.promise((now, time), to, has_update) } else { None };
+        let promise = if knows_time { self.orders.promise(time, to, has_update) } else { None };
         let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else {
             return is_all_said;
         };

@@ -144,7 +144,7 @@ impl Session {
             peering.next_update = now + interval;
         }
         if sent == Some(Mode::Unreliable) {
-            self.orders.on_sent(now, to, update);
+            self.orders.on_sent(time, to, update);
         }
         sent
     }

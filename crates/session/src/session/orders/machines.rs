@@ -13,7 +13,6 @@ use samovar_wire::timed::Promise;
 use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, Time};
 
 use super::super::{SendError, SessionConfig, Topology};
-use super::promising::Promising;
 
 /// How a message is delivered: in which order with others, and whether it may be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +88,6 @@ pub(in super::super) struct Machines {
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
     /// In time-stamp order in a mesh, from before this peer knew session time.
     early: Option<Vec<(PeerId, Vec<u8>)>>,
-    /// How promises travel to each member of a mesh.
-    promising: SortedMap<PeerId, Promising>,
     /// Whom the others wait for, and since when.
     awaited: SortedMap<PeerId, Time>,
     /// Something was said to an order since it was asked what it has to send.
@@ -189,33 +186,24 @@ impl Machines {
 
     /// The promise to be stated in a packet to a member, if it is one that hears promises, and an update in it does not
     /// say as much.
-    pub(super) fn promise(&mut self, (now, time): Times, to: PeerId, has_update: bool) -> Option<Promise> {
+    pub(super) fn promise(&mut self, time: Time, to: PeerId, has_update: bool) -> Option<Promise> {
         match self.timed.as_mut()? {
-            Timed::Mesh(timed) => {
-                let promise = timed.promise(time, to)?;
-                let promising = self.promising.entry(to).or_default();
-                promising.states(now, promise.sent, has_update).then_some(promise)
-            }
+            Timed::Mesh(timed) => timed.promise_beside(time, to, has_update),
             Timed::Star(timed) => timed.promise(time, to),
         }
     }
 
     /// A packet went to a member, and an update in it, if one did: the packet's number, and the time that it states.
-    pub(in super::super) fn on_sent(&mut self, now: Time, to: PeerId, update: Option<(u64, Time)>) {
-        if let Some(Timed::Mesh(timed)) = &mut self.timed
-            && let Some(promising) = self.promising.get_mut(&to)
-        {
-            promising.on_sent(now, update.map(|(packet, _)| packet));
-            if let Some((_, time)) = update {
-                timed.on_stated(time);
-            }
+    pub(in super::super) fn on_sent(&mut self, time: Time, to: PeerId, update: Option<(u64, Time)>) {
+        if let Some(Timed::Mesh(timed)) = &mut self.timed {
+            timed.on_sent(time, to, update);
         }
     }
 
     /// What became of a packet with an update.
     pub(in super::super) fn on_fate(&mut self, to: PeerId, packet: u64, has_arrived: bool) {
-        if let Some(promising) = self.promising.get_mut(&to) {
-            promising.on_fate(packet, has_arrived);
+        if let Some(Timed::Mesh(timed)) = &mut self.timed {
+            timed.on_fate(to, packet, has_arrived);
         }
     }
 
@@ -277,14 +265,12 @@ impl Machines {
             step(lockstep);
         }
         self.waiting.retain(|peer, _| view.members.binary_search(peer).is_ok());
-        self.promising.retain(|peer, _| view.members.binary_search(peer).is_ok());
     }
 
     pub(super) fn handle_link(&mut self, (now, time): Times, peer: PeerId) {
         self.is_touched = true;
         // The orders say all of this again; what they have not given away yet goes with it.
         self.waiting.remove(&peer);
-        self.promising.remove(&peer);
         if let Some(causal) = &mut self.causal {
             causal.order().handle_link(peer);
         }
@@ -308,7 +294,8 @@ impl Machines {
             return;
         }
         let Self { causal, total, timed, lockstep, waiting, .. } = self;
-        let mut put = |to: PeerId, kind: MessageKind, lane: Lane, body: &[u8]| {
+        // Compiled once: a page downloads it.
+        let put: &mut dyn FnMut(PeerId, MessageKind, Lane, &[u8]) = &mut |to, kind, lane, body| {
             if has_link(to) {
                 let mut bytes = Vec::with_capacity(1 + body.len());
                 bytes.push(kind as u8);

@@ -10,8 +10,8 @@ const STATED_AGAIN: Duration = Duration::from_millis(200);
 const AWAITED_MAX: usize = 64;
 
 /// What a member is known to have heard.
-#[derive(Debug, Default)]
-pub(in super::super) struct Promising {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Promising {
     /// How many messages the promises count that were stated last.
     sent: u64,
     /// One of them has arrived.
@@ -38,7 +38,7 @@ impl Promising {
     }
 
     /// A packet went; `update` is its number if it has an update.
-    pub(in super::super) fn on_sent(&mut self, now: Time, update: Option<u64>) {
+    pub(super) fn on_sent(&mut self, now: Time, update: Option<u64>) {
         if !self.is_stated {
             self.is_owed |= update.is_none();
             return;
@@ -50,7 +50,7 @@ impl Promising {
     }
 
     /// A packet with an update arrived or is lost.
-    pub(in super::super) fn on_fate(&mut self, packet: u64, has_arrived: bool) {
+    pub(super) fn on_fate(&mut self, packet: u64, has_arrived: bool) {
         let before = self.awaited.len();
         self.awaited.retain(|&awaited| awaited != packet);
         if has_arrived && self.awaited.len() < before {
