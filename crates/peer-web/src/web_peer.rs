@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
 use samovar_peer::{Buffer, Peer, PeerConfig, Request, Transmit};
-use samovar_wire::{PeerId, SortedMap, Time};
+use samovar_wire::{SortedMap, Time};
 
 use crate::alarm::{Alarm, Ring};
 use crate::clock::now;
-use crate::connection::{Connection, ConnectionEvent, ConnectionKey, IceServer, Role, Sink, WebConfig};
+use crate::connection::{Connection, ConnectionEvent, ConnectionKey, Role, Sink, WebConfig};
 use crate::network::Network;
 use crate::relay_socket::{RelayEvent, RelaySocket};
 
@@ -114,8 +114,6 @@ struct Driver {
     config: WebConfig,
     relay_url: String,
     relay: Option<RelaySocket>,
-    /// The relay's UDP ports, once known: what is asked there is how members see this page.
-    mirrors: Vec<IceServer>,
     /// Counts the relay's sockets, so that the events of a former one are recognised.
     generation: u32,
     connections: SortedMap<ConnectionKey, Connection>,
@@ -132,7 +130,6 @@ impl Driver {
             config,
             relay_url,
             relay: None,
-            mirrors: Vec::new(),
             generation: 0,
             connections: SortedMap::new(),
             alarm: Alarm::new(Rc::new(move |ring| push(&rings, Input::Ring(ring)))),
@@ -246,9 +243,6 @@ impl Driver {
                 self.connect(ConnectionKey { peer, attempt }, Role::Answer(offer));
             }
             Request::Accept { peer, attempt, answer } => {
-                if peer == PeerId::RELAY {
-                    self.mirrors = mirrors(&answer);
-                }
                 if let Some(connection) = self.connections.get(&ConnectionKey { peer, attempt }) {
                     connection.accept(&answer);
                 }
@@ -275,51 +269,16 @@ impl Driver {
     fn connect(&mut self, key: ConnectionKey, role: Role) {
         let shell = Weak::clone(&self.shell);
         let sink: Sink = Rc::new(move |key, event| push(&shell, Input::Connection(key, event)));
-        let mut config = self.config.clone();
-        if key.peer != PeerId::RELAY {
-            config.ice_servers.extend(self.mirrors.iter().cloned());
-        }
-        match Connection::start(key, role, &config, sink) {
+        match Connection::start(key, role, &self.config, sink) {
             Ok(connection) => _ = self.connections.insert(key, connection),
             Err(_) => self.peer.handle_direct_closed(now(), key.peer, key.attempt),
         }
     }
 }
 
-/// The relay answers STUN at the ports that it names in its description (PROTOCOL §5.7).
-fn mirrors(answer: &str) -> Vec<IceServer> {
-    let mirror = |candidate: &str| {
-        let mut words = candidate.split_ascii_whitespace().skip(4);
-        let (address, port) = (words.next()?, words.next()?);
-        let url = match address.contains(':') {
-            true => format!("stun:[{address}]:{port}"),
-            false => format!("stun:{address}:{port}"),
-        };
-        Some(IceServer { url, username: String::new(), credential: String::new() })
-    };
-    answer.split("candidate:").skip(1).filter_map(mirror).collect()
-}
-
 fn push(shell: &Weak<Shell>, input: Input) {
     // Late events of a peer that is gone concern nobody.
     if let Some(shell) = shell.upgrade() {
         shell.push(input);
-    }
-}
-
-#[cfg(all(test, target_arch = "wasm32"))]
-mod tests {
-    use super::*;
-    use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
-
-    wasm_bindgen_test_configure!(run_in_browser);
-
-    #[wasm_bindgen_test]
-    fn the_relays_candidates_are_where_a_page_asks_for_its_address() {
-        let line = |address: &str| format!("a=candidate:1 1 udp 2130706175 {address} 3478 typ host\r\n");
-        let answer = format!("v=0\r\n{}{}a=end-of-candidates\r\n", line("10.77.0.1"), line("2001:db8::1"));
-        let urls: Vec<_> = mirrors(&answer).into_iter().map(|server| server.url).collect();
-        assert_eq!(urls, ["stun:10.77.0.1:3478", "stun:[2001:db8::1]:3478"]);
-        assert!(mirrors("a=candidate:1 1 udp").is_empty());
     }
 }
