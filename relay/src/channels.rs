@@ -1,8 +1,10 @@
 //! A member's data channels, as those see them who have something for the member.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::outbox::Outbox;
+use crate::room::Room;
 
 /// For how long the channels of a member that was heard on them are its way (PROTOCOL §5.7), in nanoseconds.
 const HEARD_FOR: u64 = 700_000_000;
@@ -25,6 +27,11 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
+    /// None yet; what waits for them will be in this room.
+    pub(crate) fn new(room: Arc<Room>) -> Self {
+        Self { outbox: Outbox::new(room), ..Self::default() }
+    }
+
     /// The member has said something on them.
     pub(crate) fn hear(&self, now: u64) {
         self.heard.store(now.max(1), Ordering::Relaxed);

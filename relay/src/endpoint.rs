@@ -16,6 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 pub(crate) use reach::Reach;
+use tokio::sync::oneshot;
 
 use crate::error::RelayError;
 use crate::hub::Hub;
@@ -71,15 +72,20 @@ impl Endpoint {
         Arc::clone(&self.reach)
     }
 
-    /// Starts its thread, which ends when it is told to.
+    /// Starts its thread, which ends when it is told to. The receiver hears when it has ended, whyever.
     ///
     /// # Errors
     /// When the system gives it none.
-    pub(crate) fn start(self, hub: Arc<Hub>) -> Result<std::thread::JoinHandle<()>, RelayError> {
+    pub(crate) fn start(
+        self,
+        hub: Arc<Hub>,
+    ) -> Result<(std::thread::JoinHandle<()>, oneshot::Receiver<()>), RelayError> {
         let failed = |source| RelayError::System { what: "start the thread of --udp", source };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let Self { socket, address, identity, reach } = self;
+        let (end, ended) = oneshot::channel();
         let run = move || {
+            let _end = end;
             runtime.block_on(async move {
                 match tokio::net::UdpSocket::from_std(socket) {
                     Ok(socket) => Worker::new(socket, address.is_ipv6(), identity, reach, hub).run().await,
@@ -87,6 +93,7 @@ impl Endpoint {
                 }
             });
         };
-        std::thread::Builder::new().name("samovar-udp".to_owned()).spawn(run).map_err(failed)
+        let thread = std::thread::Builder::new().name("samovar-udp".to_owned()).spawn(run).map_err(failed)?;
+        Ok((thread, ended))
     }
 }

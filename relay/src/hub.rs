@@ -96,7 +96,7 @@ impl Hub {
         self.with(|state, now| {
             state.opened += 1;
             let conn = ConnId(state.opened);
-            let line = Arc::new(Line::new(conn, place));
+            let line = Arc::new(Line::new(conn, place, self.limits.room()));
             state.sockets.insert(conn, Arc::clone(&line));
             if state.stopping {
                 line.outbox.close(Farewell::STOPPING);
@@ -130,7 +130,11 @@ impl Hub {
             }
             return;
         }
-        self.with(|state, now| state.directory.handle_message(now, line.conn, &bytes));
+        self.with(|state, now| {
+            #[cfg(test)]
+            crate::panics::trip(&bytes);
+            state.directory.handle_message(now, line.conn, &bytes);
+        });
     }
 
     /// A message of a member's data channels, which is for `receiver`.
@@ -168,7 +172,9 @@ impl Hub {
         let Some(reach) = ways.channels else {
             return self.queue(target, &target.outbox, Waiting { bytes: bytes.into(), kind, since });
         };
-        if ways.socket {
+        // Who complains by the WebSocket hears nothing: its word must not wait for channels that may be dead as well.
+        let is_complaint = bytes.len() == FORWARD_HEADER;
+        if ways.socket || is_complaint {
             let bytes = Bytes::copy_from_slice(&bytes);
             self.queue(target, &target.outbox, Waiting { bytes, kind, since });
         }

@@ -15,14 +15,27 @@ mod line;
 mod metrics;
 mod outbox;
 mod page;
+#[cfg(test)]
+mod panics;
 mod player;
 mod referee;
+mod room;
 mod routes;
 mod seat;
 mod server;
 pub mod settings;
 mod socket;
 mod store;
+
+#[cfg(test)]
+#[path = "../tests/relay/caller.rs"]
+#[expect(dead_code, reason = "the tests of processes ask for more")]
+mod caller;
+#[cfg(test)]
+#[path = "../tests/relay/peer.rs"]
+mod peer;
+#[cfg(test)]
+use panics::process;
 
 pub use endpoint::UdpConfig;
 pub use error::RelayError;

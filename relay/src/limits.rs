@@ -12,6 +12,7 @@ use std::time::Duration;
 use samovar_directory::limits::Quota;
 
 use crate::metrics::Dropped;
+use crate::room::Room;
 use crate::settings::Origin;
 
 /// What is in a full bucket, as time: one second.
@@ -32,6 +33,8 @@ pub struct Limits {
     pub game_packets: u64,
     /// Bytes from one game.
     pub game_bytes: u64,
+    /// Bytes that wait in all queues together.
+    pub queue_bytes: usize,
     /// Packets from one member.
     pub member_packets: u64,
     /// Bytes from one member.
@@ -69,6 +72,7 @@ pub(crate) struct LiveLimits {
     member: Rates,
     address: Rates,
     game: Rates,
+    room: Arc<Room>,
 }
 
 /// A rate of packets and one of bytes, as every message looks them up.
@@ -104,12 +108,14 @@ impl LiveLimits {
             member: Rates::default(),
             address: Rates::default(),
             game: Rates::default(),
+            room: Arc::default(),
         };
         live.set(limits);
         live
     }
 
     pub(crate) fn set(&self, limits: Limits) {
+        self.room.set(limits.queue_bytes);
         self.member.set(limits.member_packets, limits.member_bytes);
         self.address.set(limits.address_packets, limits.address_bytes);
         self.game.set(limits.game_packets, limits.game_bytes);
@@ -119,6 +125,11 @@ impl LiveLimits {
     /// All of them; not for every packet.
     pub(crate) fn all(&self) -> Arc<Limits> {
         Arc::clone(&self.all.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Where everything waits that waits.
+    pub(crate) const fn room(&self) -> &Arc<Room> {
+        &self.room
     }
 
     /// Datagrams a second of one member's data channels that are decrypted; 0 is without limit. Each packet is one, and as many

@@ -9,6 +9,7 @@ use crate::door::AddressPlace;
 use crate::limits::{Bucket, Payers, Purse};
 use crate::metrics::ShardId;
 use crate::outbox::Outbox;
+use crate::room::Room;
 
 /// What there is of one member beside its WebSocket itself.
 #[derive(Debug)]
@@ -27,11 +28,11 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn new(conn: ConnId, place: Option<AddressPlace>) -> Self {
+    pub(crate) fn new(conn: ConnId, place: Option<AddressPlace>, room: &Arc<Room>) -> Self {
         Self {
             conn,
-            outbox: Outbox::default(),
-            channels: Channels::default(),
+            outbox: Outbox::new(Arc::clone(room)),
+            channels: Channels::new(Arc::clone(room)),
             datagrams: Bucket::default(),
             shard: ShardId::of(conn.0),
             purse: Purse::default(),

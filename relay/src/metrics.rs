@@ -99,6 +99,8 @@ pub(crate) enum Ended {
     Replaced,
     /// It left.
     Left,
+    /// Its task or the state machine of its data channels panicked, which is a bug.
+    Panicked,
 }
 
 const WAYS: [&str; 2] = ["websocket", "webrtc"];
@@ -107,7 +109,7 @@ const KINDS: [&str; 3] = ["packet", "bulk", "control"];
 const DROPS: [&str; 5] = ["queue_full", "no_receiver", "member_rate", "address_rate", "game_rate"];
 const TURNED: [&str; 6] =
     ["connections", "address_connections", "address_opens", "handshake_timeout", "origin", "request_size"];
-const ENDED: [&str; 5] = ["too_slow", "silent", "no_enter", "replaced", "left"];
+const ENDED: [&str; 6] = ["too_slow", "silent", "no_enter", "replaced", "left", "panicked"];
 const CHANGES: [&str; 5] = ["handed_over", "disconnected", "missed", "silent", "shown"];
 const REFUSALS: [&str; 10] = [
     "unknown_game",
@@ -166,7 +168,7 @@ pub(crate) struct Metrics {
     joins: Counter,
     refused: [Counter; 10],
     turned: [Counter; 6],
-    ended: [Counter; 5],
+    ended: [Counter; 6],
     host_changes: [Counter; 5],
     recovery: Histogram<10>,
     /// Since when the process runs, in seconds of Unix time.

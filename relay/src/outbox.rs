@@ -1,7 +1,7 @@
 //! What waits to be sent on one socket: bounded, whatever the peer at its other end does.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
 use samovar_directory::CloseReason;
@@ -9,6 +9,7 @@ use samovar_wire::relay::Refusal;
 use tokio::sync::Notify;
 
 use crate::metrics::Kind;
+use crate::room::Room;
 
 /// Unreliable packets that wait; beyond it the oldest is dropped.
 const LOSSY_MAX: usize = 256;
@@ -17,7 +18,7 @@ const LOSSY_BYTES_MAX: usize = 512 * 1_024;
 /// Bytes of everything else that waits; beyond it the connection is too slow, and closed.
 const STEADY_BYTES_MAX: usize = 1_024 * 1_024;
 /// What a waiting message costs beside its bytes, so that many small ones count.
-const OVERHEAD: usize = 64;
+const OVERHEAD: usize = 96;
 
 /// The end of a connection, as the WebSocket's close frame tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,8 @@ pub(crate) struct Depth {
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     queue: Mutex<Queue>,
+    /// What all queues of the relay share.
+    room: Arc<Room>,
     filled: Notify,
     overflown: Notify,
 }
@@ -92,6 +95,11 @@ struct Queue {
 }
 
 impl Outbox {
+    /// An empty queue in this room.
+    pub(crate) fn new(room: Arc<Room>) -> Self {
+        Self { queue: Mutex::default(), room, filled: Notify::default(), overflown: Notify::default() }
+    }
+
     /// Queues a message by its kind: a packet makes the oldest go when there is no room, and a connection that lets too
     /// much of anything else wait is given up. How many packets went without being sent.
     pub(crate) fn push(&self, message: Waiting) -> usize {
@@ -105,39 +113,43 @@ impl Outbox {
     }
 
     fn push_lossy(&self, message: Waiting) -> usize {
-        let mut queue = self.lock();
-        if queue.farewell.is_some() {
-            return 1;
-        }
-        queue.lossy += 1;
-        queue.lossy_bytes += message.bytes.len();
-        queue.messages.push_back(message);
-        let mut dropped = 0;
-        while queue.lossy > LOSSY_MAX || queue.lossy_bytes > LOSSY_BYTES_MAX {
-            let Some(oldest) = queue.messages.iter().position(Waiting::is_lossy) else {
-                break;
-            };
-            queue.take(oldest);
-            dropped += 1;
-        }
-        drop(queue);
+        let bytes_max = LOSSY_BYTES_MAX.min(self.room.left());
+        let dropped = self.change(|queue| {
+            if queue.farewell.is_some() {
+                return 1;
+            }
+            queue.put(message);
+            let mut dropped = 0;
+            while queue.lossy > LOSSY_MAX || queue.lossy_bytes > bytes_max {
+                let Some(oldest) = queue.messages.iter().position(Waiting::is_lossy) else {
+                    break;
+                };
+                queue.take(oldest);
+                dropped += 1;
+            }
+            dropped
+        });
         self.filled.notify_one();
         dropped
     }
 
     fn push_steady(&self, message: Waiting) {
-        let mut queue = self.lock();
-        if queue.farewell.is_some() {
-            return;
-        }
-        queue.steady_bytes += message.bytes.len() + OVERHEAD;
-        queue.messages.push_back(message);
-        if queue.steady_bytes > STEADY_BYTES_MAX {
-            *queue =
-                Queue { farewell: Some(Farewell { code: 1008, reason: "too slow" }), ..Queue::default() };
+        let bytes_max = STEADY_BYTES_MAX.min(self.room.left());
+        let overflows = self.change(|queue| {
+            if queue.farewell.is_some() {
+                return false;
+            }
+            queue.put(message);
+            let overflows = queue.steady_bytes > bytes_max;
+            if overflows {
+                let farewell = Some(Farewell { code: 1008, reason: "too slow" });
+                *queue = Queue { farewell, ..Queue::default() };
+            }
+            overflows
+        });
+        if overflows {
             self.overflown.notify_one();
         }
-        drop(queue);
         self.filled.notify_one();
     }
 
@@ -149,26 +161,21 @@ impl Outbox {
 
     /// What to do next.
     pub(crate) fn pop(&self) -> Next {
-        let mut queue = self.lock();
-        match queue.take(0) {
-            Some(message) => Next::Send(message),
-            None => queue.farewell.map_or(Next::Idle, Next::Close),
-        }
+        self.pop_when(|_| true)
     }
 
     /// The same, but nothing while `has_room` denies it to the next message; it is told whether that is a packet.
     pub(crate) fn pop_when(&self, has_room: impl FnOnce(bool) -> bool) -> Next {
-        let mut queue = self.lock();
-        match queue.messages.front().map(Waiting::is_lossy) {
+        self.change(|queue| match queue.messages.front().map(Waiting::is_lossy) {
             Some(is_lossy) if !has_room(is_lossy) => Next::Idle,
             Some(_) => queue.take(0).map_or(Next::Idle, Next::Send),
             None => queue.farewell.map_or(Next::Idle, Next::Close),
-        }
+        })
     }
 
     /// Forgets everything that waits, and that it was given up.
     pub(crate) fn reset(&self) {
-        *self.lock() = Queue::default();
+        self.change(|queue| *queue = Queue::default());
     }
 
     /// How much waits now.
@@ -187,13 +194,47 @@ impl Outbox {
         self.overflown.notified().await;
     }
 
+    /// Does something to the queue, and accounts for what it holds then.
+    fn change<R>(&self, act: impl FnOnce(&mut Queue) -> R) -> R {
+        let mut queue = self.lock();
+        let before = queue.held();
+        let result = act(&mut queue);
+        let now = queue.held();
+        drop(queue);
+        if before != now {
+            self.room.change(before, now);
+        }
+        result
+    }
+
     /// A queue is whole after every statement that can panic, so a poisoned lock loses nothing.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        self.reset();
+    }
+}
+
 impl Queue {
+    fn put(&mut self, message: Waiting) {
+        if message.is_lossy() {
+            self.lossy += 1;
+            self.lossy_bytes += message.bytes.len();
+        } else {
+            self.steady_bytes += message.bytes.len() + OVERHEAD;
+        }
+        self.messages.push_back(message);
+    }
+
+    /// What it costs.
+    fn held(&self) -> usize {
+        self.lossy_bytes + self.lossy * OVERHEAD + self.steady_bytes
+    }
+
     fn take(&mut self, index: usize) -> Option<Waiting> {
         let message = self.messages.remove(index)?;
         if message.is_lossy() {
@@ -282,6 +323,30 @@ mod tests {
         outbox.push(steady(Bytes::from_static(b"late")));
         let all = drain(&outbox);
         assert!(matches!(all[..], [Next::Close(Farewell { code: 1008, .. })]), "{all:?}");
+    }
+
+    #[test]
+    fn who_hoards_leaves_the_others_as_much_as_it_has_and_what_is_gone_makes_room() {
+        let room = Arc::new(Room::new(100_000));
+        let hoards: Vec<_> = (0..4).map(|_| Outbox::new(Arc::clone(&room))).collect();
+        for _ in 0..100 {
+            for outbox in &hoards {
+                outbox.push(packet(Bytes::from(vec![0; 1_000])));
+            }
+        }
+        assert!((10_000..60_000).contains(&room.left()), "{}", room.left());
+        let honest = Outbox::new(Arc::clone(&room));
+        for _ in 0..5 {
+            honest.push(steady(Bytes::from(vec![0; 1_000])));
+        }
+        assert!(honest.lock().farewell.is_none());
+        for _ in 0..100 {
+            hoards[0].push(steady(Bytes::from(vec![0; 1_000])));
+        }
+        assert!(hoards[0].lock().farewell.is_some(), "nothing of what must arrive can be dropped");
+        assert_eq!(drain(&honest).len(), 5);
+        drop((hoards, honest));
+        assert_eq!(room.left(), 100_000);
     }
 
     #[test]

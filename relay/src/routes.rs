@@ -126,6 +126,8 @@ struct Listed {
     capacity: u8,
     host: String,
     open: bool,
+    /// As text: a number of JSON holds no 64 bits.
+    params: String,
 }
 
 async fn games(State(house): State<House>) -> Json<Vec<Listed>> {
@@ -135,6 +137,7 @@ async fn games(State(house): State<House>) -> Json<Vec<Listed>> {
         capacity: game.listing.capacity,
         host: game.listing.host_name,
         open: game.listing.open,
+        params: format!("{:016x}", game.params),
     });
     Json(games.collect())
 }

@@ -160,11 +160,19 @@ impl Relay {
             private.map(|(listener, _, router)| tokio::spawn(axum::serve(listener, router).into_future()));
         let reach = endpoint.as_ref().map(Endpoint::reach);
         let channels = endpoint.map(|endpoint| endpoint.start(Arc::clone(&hub))).transpose()?;
+        let (channels, channels_ended) = channels.unzip();
+        let channels_ended = async {
+            match channels_ended {
+                Some(ended) => drop(ended.await),
+                None => std::future::pending().await,
+            }
+        };
         let mut sitting = Sitting::new(referee);
         let result = tokio::select! {
             () = obey(orders, &hub, &mut sitting, drain) => Ok(()),
             error = disk.failure => Err(error.unwrap_or_else(|_| broken("keep its disk's thread"))),
             _ = &mut timers => Err(broken("keep its clock")),
+            () = channels_ended => Err(broken("keep its UDP port")),
         };
         tracing::info!("stopping");
         // While there still is a relay to witness that others take its games over.

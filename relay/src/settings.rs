@@ -97,6 +97,9 @@ pub struct Settings {
     /// Bytes a second from all members of one game [default: 16000000].
     #[arg(long, env = "SAMOVAR_GAME_BYTES", value_name = "N")]
     game_bytes: Option<PerSecond>,
+    /// Bytes that wait for all members together [default: 268435456].
+    #[arg(long, env = "SAMOVAR_QUEUE_BYTES", value_name = "N")]
+    queue_bytes: Option<Whole<1_048_576, 1_099_511_627_776>>,
     /// Packets a second from one member [default: 4000].
     #[arg(long, env = "SAMOVAR_MEMBER_PACKETS", value_name = "N")]
     member_packets: Option<PerSecond>,
@@ -217,6 +220,7 @@ impl Settings {
             game_connections: self.game_connections.or(below.game_connections),
             game_packets: self.game_packets.or(below.game_packets),
             game_bytes: self.game_bytes.or(below.game_bytes),
+            queue_bytes: self.queue_bytes.or(below.queue_bytes),
             member_packets: self.member_packets.or(below.member_packets),
             member_bytes: self.member_bytes.or(below.member_bytes),
             address_connections: self.address_connections.or(below.address_connections),
@@ -250,6 +254,7 @@ impl Settings {
             game_connections: Some(Whole::new(64)),
             game_packets: Some(Whole::new(32_000)),
             game_bytes: Some(Whole::new(16_000_000)),
+            queue_bytes: Some(Whole::new(268_435_456)),
             member_packets: Some(Whole::new(4_000)),
             member_bytes: Some(Whole::new(2_000_000)),
             address_connections: Some(Whole::new(256)),
@@ -336,6 +341,7 @@ impl Settings {
             game_connections: set(self.game_connections).count(),
             game_packets: set(self.game_packets).get(),
             game_bytes: set(self.game_bytes).get(),
+            queue_bytes: set(self.queue_bytes).count(),
             member_packets: set(self.member_packets).get(),
             member_bytes: set(self.member_bytes).get(),
             address_connections: set(self.address_connections).count(),

@@ -1,6 +1,7 @@
 //! One WebSocket: moves its messages to the hub and its queue to the network, as fast as the limits allow, and notices
 //! when it is dead.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use futures_util::future::{Either, select};
 use futures_util::stream::{SplitSink, SplitStream};
-use futures_util::{SinkExt as _, StreamExt as _};
+use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use samovar_wire::limits::RELAY_MESSAGE_MAX;
 use samovar_wire::relay::RelayFrame;
 use tokio::time::{Instant, sleep, timeout};
@@ -41,10 +42,10 @@ pub(crate) fn accept(upgrade: WebSocketUpgrade, hub: Arc<Hub>, place: Option<Add
         .max_frame_size(MESSAGE_MAX)
         .read_buffer_size(BUFFER)
         .write_buffer_size(BUFFER)
-        .on_upgrade(|socket| run(socket, hub, place))
+        .on_upgrade(|socket| isolated(socket, hub, place))
 }
 
-/// Takes a connection out of the hub when its task ends, by a panic too.
+/// Takes a connection out of the hub when its task ends, unless by a panic.
 struct Attached {
     hub: Arc<Hub>,
     line: Arc<Line>,
@@ -52,16 +53,29 @@ struct Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        self.hub.close(self.line.conn);
+        // A second panic while the first unwinds would end the process.
+        if !std::thread::panicking() {
+            self.hub.close(self.line.conn);
+        }
     }
 }
 
-async fn run(socket: WebSocket, hub: Arc<Hub>, place: Option<AddressPlace>) {
+/// Runs a connection. One that panics has ended, and nobody else notices more than that it is gone.
+async fn isolated(socket: WebSocket, hub: Arc<Hub>, place: Option<AddressPlace>) {
     let line = hub.open(place);
-    let attached = Attached { hub: Arc::clone(&hub), line: Arc::clone(&line) };
+    if AssertUnwindSafe(run(socket, &hub, &line)).catch_unwind().await.is_err() {
+        hub.metrics.ended(Ended::Panicked);
+        tracing::error!(conn = line.conn.0, "a connection panicked, and is closed; this is a bug");
+        // What has just panicked may do so again.
+        drop(catch_unwind(AssertUnwindSafe(|| hub.close(line.conn))));
+    }
+}
+
+async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
+    let attached = Attached { hub: Arc::clone(hub), line: Arc::clone(line) };
     let (sink, stream) = socket.split();
-    let reader = pin!(read(stream, &hub, &line));
-    let writer = pin!(write(sink, &hub, &line));
+    let reader = pin!(read(stream, hub, line));
+    let writer = pin!(write(sink, hub, line));
     let both = select(reader, writer);
     tokio::select! {
         ended = both => {
@@ -119,6 +133,10 @@ async fn read(mut stream: SplitStream<WebSocket>, hub: &Hub, line: &Line) {
 /// Counts a message, and hands it over when it is paid for.
 async fn take(hub: &Hub, line: &Line, bytes: Bytes) {
     let kind = RelayFrame::decode(&bytes).ok().map(|frame| Kind::of(&frame));
+    #[cfg(test)]
+    if kind == Some(Kind::Packet) {
+        crate::panics::trip(&bytes);
+    }
     hub.metrics.came(line.shard, Way::WebSocket, kind.unwrap_or(Kind::Control), bytes.len());
     if let Some(since) = pay(hub, line, kind, bytes.len()).await {
         hub.message(line, bytes, since);

@@ -16,4 +16,5 @@ mod quiet_network;
 mod referee;
 mod refusals;
 mod reload;
+mod stun;
 mod suspended;

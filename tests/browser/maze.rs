@@ -1,6 +1,7 @@
 //! The maze: four pages in lockstep, and the host's browser is killed in the middle.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use samovar_tests::player::{Player, SETTLE_WITHIN};
@@ -9,11 +10,8 @@ use samovar_tests::sampler;
 use samovar_tests::status::{Maze, Status};
 use samovar_tests::wait;
 
-/// How many frames of one match are compared after the host's end: half a minute of them.
-const FRAMES: u64 = 900;
-
-/// Long enough for these, on a machine that draws four pages in software meanwhile.
-const FRAMES_WITHIN: Duration = Duration::from_secs(120);
+/// Long enough for a match of two minutes, on a machine that draws four pages in software meanwhile.
+const MATCH_WITHIN: Duration = Duration::from_secs(300);
 
 /// Goes anywhere, so that there are inputs: another way every so often.
 const WANDER: &str = r"window.__hunt = setInterval(() => {
@@ -36,20 +34,20 @@ impl Told {
         }
     }
 
-    /// Frames after `from` that so many pages told of alike. Fails at the first that they told of differently.
-    fn alike(&self, from: u64, pages: usize) -> usize {
+    /// Frames of these that so many pages told of alike. Fails at the first that they told of differently.
+    fn alike(&self, frames: RangeInclusive<u64>, pages: usize) -> usize {
         for (frame, checksums) in &self.0 {
             let states: BTreeSet<_> = checksums.values().collect();
             assert_eq!(states.len(), 1, "behind frame {frame}: {checksums:?}");
         }
-        self.0.range(from..).filter(|(_, checksums)| checksums.len() == pages).count()
+        self.0.range(frames).filter(|(_, checksums)| checksums.len() == pages).count()
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn four_pages_stay_in_step_when_the_hosts_browser_is_killed() {
     let relay = Relay::start();
-    let mut players = vec![Player::join(&relay, "new=TEA&mode=maze&name=Ann").await];
+    let mut players = vec![Player::join(&relay, "new=TEA&mode=maze&minutes=2&name=Ann").await];
     for name in ["Bob", "Cy", "Di"] {
         // Two have a link that says it, the others find out.
         let mode = if name == "Bob" { "&mode=maze" } else { "" };
@@ -66,8 +64,8 @@ async fn four_pages_stay_in_step_when_the_hosts_browser_is_killed() {
     }
     let mut told = Told::default();
     let begin = maze(&players[0].status().await).frame;
-    step(&players, &mut told, begin + 150).await;
-    assert!(told.alike(begin, 4) > 60, "four pages in step");
+    step(&players, &mut told, |maze| maze.frame >= begin + 150 && maze.stage != "over").await;
+    assert!(told.alike(begin..=begin + 150, 4) > 60, "four pages in step");
     players[1].screenshot("maze").await;
 
     let before = players[1].status().await;
@@ -91,13 +89,24 @@ async fn four_pages_stay_in_step_when_the_hosts_browser_is_killed() {
         "SIGKILL of the host to sixty frames further at all survivors: {:.0} ms",
         sampler::now() - killed
     );
-    let from = maze(&players[0].status().await).frame;
-    step(&players, &mut told, from + FRAMES).await;
-    let alike = told.alike(from, 3);
+    let mut from = 0;
+    for player in &players {
+        let status = player.status().await;
+        told.note(&status);
+        from = from.max(maze(&status).frame);
+    }
+    step(&players, &mut told, |maze| maze.stage == "over").await;
+    let mut until = u64::MAX;
+    for player in &players {
+        let status = player.status().await;
+        told.note(&status);
+        until = until.min(maze(&status).frame);
+    }
+    let (alike, frames) = (told.alike(from..=until, 3) as u64, until + 1 - from);
     println!(
-        "{alike} of {FRAMES} frames after the host's end were told by all three, with the same checksum"
+        "{alike} of {frames} frames from the host's end to that of the match were told by all three, with the same checksum"
     );
-    assert!(alike as u64 > FRAMES / 2, "{alike}");
+    assert_eq!(alike, frames, "all frames up to {until}");
     players[0].screenshot("maze-survivors").await;
     for player in players {
         let status = player.status().await;
@@ -106,16 +115,20 @@ async fn four_pages_stay_in_step_when_the_hosts_browser_is_killed() {
     }
 }
 
-/// Lets all pages step to a frame, and notes what they tell on the way.
-async fn step(players: &[Player], told: &mut Told, until: u64) {
-    wait::until("all pages have stepped that far", FRAMES_WITHIN, async || {
-        let mut slowest = u64::MAX;
-        for player in players {
+/// Lets the game go on until each page has been where this says, and notes what they tell on the way.
+async fn step(players: &[Player], told: &mut Told, is_there: impl Fn(&Maze) -> bool) {
+    let mut waits_for: BTreeSet<_> = (0..players.len()).collect();
+    wait::until("all pages have stepped that far", MATCH_WITHIN, async || {
+        let mut frames = Vec::new();
+        for (index, player) in players.iter().enumerate() {
             let status = player.try_status().await?;
             told.note(&status);
-            slowest = slowest.min(maze(&status).frame);
+            frames.push(maze(&status).frame);
+            if is_there(maze(&status)) {
+                waits_for.remove(&index);
+            }
         }
-        if slowest >= until { Ok(()) } else { Err(format!("frame {slowest}")) }
+        if waits_for.is_empty() { Ok(()) } else { Err(format!("frames {frames:?}")) }
     })
     .await;
 }

@@ -19,7 +19,10 @@ async fn a_relay_is_healthy_and_serves_the_page() {
 async fn a_game_is_listed_while_somebody_plays_it() {
     let relay = Relay::start();
     let (robots, code) = Bots::found(&relay, 2, "relayed").await;
-    let expected = json!({ "code": code, "players": 2, "capacity": 8, "host": "Bot 1", "open": true });
+    let params = format!("{:016x}", samovar_duel::game::params());
+    let expected = json!({
+        "code": code, "players": 2, "capacity": 8, "host": "Bot 1", "open": true, "params": params
+    });
     wait::until("the game is listed with both players", SETTLE_WITHIN, async || match relay.listed(&code) {
         Some(listed) if listed == expected => Ok(()),
         listed => Err(format!("{listed:?}")),

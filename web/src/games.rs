@@ -9,6 +9,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Response;
 
 use crate::page::GameRow;
+use crate::params::Mode;
 
 /// Games shown at most.
 const GAMES_MAX: usize = 100;
@@ -56,10 +57,12 @@ async fn fetch() -> Result<Vec<GameRow>, JsValue> {
         return Err(JsValue::UNDEFINED);
     }
     let list: Array = JsFuture::from(response.json()?).await?.dyn_into()?;
-    Ok(list.iter().take(GAMES_MAX).filter_map(|game| row(&game)).collect())
+    let maze = format!("{:016x}", samovar_duel::maze::game::params());
+    Ok(list.iter().take(GAMES_MAX).filter_map(|game| row(&game, &maze)).collect())
 }
 
-fn row(game: &JsValue) -> Option<GameRow> {
+/// A line of the list; `maze` is what the maze's members agree on.
+fn row(game: &JsValue, maze: &str) -> Option<GameRow> {
     let text = |name: &str| Reflect::get(game, &name.into()).ok()?.as_string();
     let number = |name: &str| Reflect::get(game, &name.into()).ok()?.as_f64();
     let open = Reflect::get(game, &"open".into()).ok()?.as_bool()?;
@@ -70,5 +73,6 @@ fn row(game: &JsValue) -> Option<GameRow> {
         players: count(number("players")?),
         seats: count(number("capacity")?),
         host: text("host")?,
+        mode: if text("params")? == maze { Mode::Maze } else { Mode::Duel },
     })
 }

@@ -86,6 +86,8 @@ pub struct GameRow {
     pub seats: u32,
     /// The host's name; may be empty.
     pub host: String,
+    /// Which game is played there.
+    pub mode: Mode,
 }
 
 /// Whether the relay can be reached.

@@ -200,6 +200,19 @@ fn digest(text: &str) -> Option<[u8; 32]> {
     pairs.next().is_none().then_some(bytes)
 }
 
+/// The STUN servers that a relay's answer names: its candidates' ports are such (PROTOCOL §5.7), as browsers write
+/// them (RFC 7064). A relay may be hostile, so what is no address is left out.
+pub fn stun_servers(answer: &str) -> impl Iterator<Item = String> {
+    let candidates = answer.lines().filter_map(|line| line.strip_prefix("a=candidate:"));
+    candidates.take(2).filter_map(|candidate| {
+        let mut words = candidate.split(' ').skip(4);
+        let (ip, port) = (words.next()?, words.next()?.parse::<u16>().ok()?);
+        let is_address = ip.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'.' || byte == b':');
+        let (open, close) = if ip.contains(':') { ("[", "]") } else { ("", "") };
+        is_address.then(|| format!("stun:{open}{ip}{close}:{port}"))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,6 +258,11 @@ mod tests {
         assert!(
             answer.contains("a=fingerprint:sha-256 AB:AB:") && answer.ends_with("a=end-of-candidates\r\n")
         );
+        let servers: Vec<_> = stun_servers(&answer).collect();
+        assert_eq!(servers, ["stun:192.0.2.7:8080", "stun:[2001:db8::1]:8080"]);
+        for bad in ["evil.example 80", "192.0.2.7 65536", "192.0.2.7", "1?x=y 80"] {
+            assert_eq!(stun_servers(&format!("a=candidate:1 1 udp 1 {bad} typ host")).next(), None, "{bad}");
+        }
     }
 
     #[test]

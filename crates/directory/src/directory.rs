@@ -142,6 +142,8 @@ pub struct GameInfo {
     pub code: GameCode,
     /// What its host says of it.
     pub listing: Listing,
+    /// The hash of what its members agree on: which game it is.
+    pub params: u64,
 }
 
 /// The state machine; see the module's picture.
@@ -317,8 +319,8 @@ impl Directory {
     /// The games to show, by code. A game is shown from its host's first listing until its last connection closes.
     pub fn games(&self) -> impl Iterator<Item = GameInfo> + '_ {
         self.codes.iter().filter_map(|(code, session)| {
-            let listing = self.games.get(session)?.listing.clone()?;
-            Some(GameInfo { code: code.clone(), listing })
+            let game = self.games.get(session)?;
+            Some(GameInfo { code: code.clone(), listing: game.listing.clone()?, params: game.params })
         })
     }
 

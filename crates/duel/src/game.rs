@@ -390,14 +390,10 @@ impl Duel {
             {
                 self.announce_hit(shot.shooter, struck, at);
             }
-            (Word::Touched { player, bowl, at }, delivery) if self.talk.speaks_for(session, from, player) => {
-                match delivery {
-                    Delivery::Timestamp(at) => self.on_touch(time, Grab { bowl, player, at: at.as_micros() }),
-                    Delivery::Lane(_) if session.is_host() => {
-                        self.state_touch(time, Grab { bowl, player, at });
-                    }
-                    _ => {}
-                }
+            (Word::Touched { player, bowl, .. }, Delivery::Timestamp(at))
+                if self.talk.speaks_for(session, from, player) =>
+            {
+                self.on_touch(time, Grab { bowl, player, at: at.as_micros() });
             }
             (word @ (Word::Began { .. } | Word::Ended { .. }), Delivery::Total)
                 if self.talk.is_host(session, from) =>

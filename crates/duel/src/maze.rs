@@ -208,6 +208,10 @@ pub struct Maze {
     left: u16,
     /// The round of the match, from 1.
     round: u8,
+    /// Seconds after which a match is over, whoever has won how many rounds; 0 for none.
+    limit: u16,
+    /// Steps before this match.
+    begun: u64,
     wins: [u8; 2],
     runners: [Runner; 4],
     /// Who carries the bowl of a side.
@@ -231,12 +235,21 @@ impl Maze {
             stage: Stage::Ready,
             left: Stage::Ready.lasts(),
             round: 1,
+            limit: 0,
+            begun: 0,
             wins: [0; 2],
             runners,
             carriers: [None; 2],
             steam,
             seats: Seats::default(),
         }
+    }
+
+    /// The same, but each match is over after so many seconds, if it was not before; an hour at most, 0 for as long as it takes.
+    #[must_use]
+    pub fn with_limit(mut self, seconds: u16) -> Self {
+        self.limit = seconds.min(bout::LIMIT_MAX);
+        self
     }
 
     /// Steps since the very first state.

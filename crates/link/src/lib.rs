@@ -72,6 +72,6 @@ mod link;
 pub mod trial;
 
 pub use link::{
-    Compose, Deliveries, Fate, Link, LinkConfig, LinkEvent, LinkStats, SUSPECTED, SendError, Source,
+    Compose, Deliveries, Dues, Fate, Link, LinkConfig, LinkEvent, LinkStats, SUSPECTED, SendError, Source,
     close_packet,
 };

@@ -37,7 +37,7 @@ use receive_lane::ReceiveLane;
 use received::ReceivedPackets;
 use send_lane::{SegmentCounts, SendLane};
 use sent::SentPackets;
-pub use transmit::{Compose, Source};
+pub use transmit::{Compose, Dues, Source};
 
 /// One packet in so many weighs in the loss rate.
 const LOSS_MEMORY: f32 = 128.0;
@@ -167,15 +167,17 @@ impl Link {
         verdict == Verdict::Counts
     }
 
-    /// Notices that this peer slept: what should have come meanwhile says nothing about the other end or the path.
-    fn observe(&mut self, now: Time) {
-        if now.since(self.last_now) >= SLEPT {
+    /// Notices that this peer slept, if so: what should have come meanwhile says nothing about the other end or the path.
+    fn observe(&mut self, now: Time) -> bool {
+        let has_slept = now.since(self.last_now) >= SLEPT;
+        if has_slept {
             self.liveness.forgive(now);
             self.clock.forget_ping();
             self.budget.on_slept(now, self.sent.next());
             self.last_segment = now;
         }
         self.last_now = self.last_now.max(now);
+        has_slept
     }
 
     fn handle_packet(&mut self, now: Time, packet: &[u8]) -> Result<(), CloseCode> {
@@ -416,19 +418,21 @@ impl Link {
         self.budget.ready_at()
     }
 
-    /// Lets time pass.
-    pub fn handle_timeout(&mut self, now: Time) {
-        self.observe(now);
+    /// Lets time pass. Whether anything came of it: another [`Link::poll_timeout`], or events.
+    pub fn handle_timeout(&mut self, now: Time) -> bool {
+        let mut is_news = self.observe(now);
         if self.probe_due() <= now {
             self.send_lanes.iter_mut().for_each(SendLane::probe);
             self.probes += 1;
             self.last_segment = now;
+            is_news = true;
         }
-        self.bulk_out.on_timeout(now);
+        is_news |= self.bulk_out.on_timeout(now);
         if self.sent.loss_due() <= now || self.sent.len() > bounds::OPEN_PACKETS {
             self.settle(now, None);
+            is_news = true;
         }
-        self.budget.adapt(now, self.sent.next(), self.clock.variation());
+        self.budget.adapt(now, self.sent.next(), self.clock.variation()) || is_news
     }
 
     /// When the tail of the reliable lanes is sent again, since nothing sent later can prove its loss.

@@ -59,9 +59,11 @@
 //! # Ok::<(), samovar_order::lockstep::WrongSize>(())
 //! ```
 
+mod ahead;
 mod checks;
 mod compare;
 mod config;
+mod copies;
 mod decide;
 mod follow;
 mod hosting;
@@ -80,6 +82,7 @@ pub use config::{
 pub use log::Players;
 pub use samovar_wire::lockstep::FieldHash;
 
+use ahead::Ahead;
 use checks::Checks;
 use hosting::Hosting;
 use log::Log;
@@ -116,6 +119,8 @@ pub struct Lockstep {
     given: u64,
     given_players: Players,
     checks: Checks,
+    /// Frames behind a gap.
+    ahead: Ahead,
     pace: Pace,
     input: Vec<u8>,
     /// The frame whose fields the game was asked for, by the host.
@@ -149,6 +154,7 @@ impl Lockstep {
             given: 0,
             given_players: Players::new(),
             checks: Checks::default(),
+            ahead: Ahead::default(),
             pace: Pace::new(),
             input: vec![0; config.input_size()],
             compared: None,
@@ -199,6 +205,7 @@ impl Lockstep {
         self.requests.retain(|request| matches!(request, Request::Load { .. }));
         self.compared = None;
         self.is_wanted = false;
+        self.ahead.clear();
         self.pace.begin_anew(self.log.last());
         if self.host == self.me {
             let mut hosting = Hosting::new(now);
@@ -236,6 +243,19 @@ impl Lockstep {
             hosting.give_up(peer);
         }
         self.act(now);
+    }
+
+    /// Whether packets to a member are lost now and then, so that more copies have to ride; they are unless it is said.
+    pub fn set_lossy(&mut self, peer: PeerId, is_lossy: bool) {
+        match &mut self.role {
+            Role::Host(hosting) => {
+                if let Some(follower) = hosting.followers.get_mut(&peer) {
+                    follower.copies.set_lossy(is_lossy);
+                }
+            }
+            Role::Member { .. } if peer == self.host => self.pace.copies.set_lossy(is_lossy),
+            Role::Member { .. } => (),
+        }
     }
 
     /// Time passes.

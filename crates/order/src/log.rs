@@ -5,102 +5,29 @@
 //! read the log up to the same place; what they submitted and did not see there has no place, and nobody will ever
 //! read it there: so it is submitted again, to the next host, and takes no second one.
 
+mod entry;
+mod reading;
+mod timeline;
+
 use std::collections::VecDeque;
 
 use samovar_wire::order::{Frame, ITEMS_BYTES_MAX, Run};
-use samovar_wire::{CloseCode, DecodeError, PeerId, Reader, SortedMap, Writer};
+use samovar_wire::timed::Promise;
+use samovar_wire::{CloseCode, PeerId, SortedMap, Time, Writer};
 
-use crate::group::{Group, Rule, Turn, blame};
-use crate::order::{
-    Delivery, Event, SendError, Transmit, UNSTABLE_BYTES_MAX, UNSTABLE_MAX, View, check_size,
-};
-
-/// The one flag of an entry: it waits until the host's backups hold it.
-const STABLE: u8 = 1;
-
-/// An entry of the log.
-#[derive(Clone, Copy, Debug)]
-struct Entry<'a> {
-    is_stable: bool,
-    origin: PeerId,
-    /// Which of its origin's messages.
-    number: u64,
-    payload: &'a [u8],
-}
-
-impl<'a> Entry<'a> {
-    fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.payload.len() + 16);
-        let mut out = Writer::new(&mut bytes);
-        out.u8(if self.is_stable { STABLE } else { 0 });
-        out.u32(self.origin.0);
-        out.varint(self.number);
-        out.bytes(self.payload);
-        bytes
-    }
-
-    fn decode(item: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(item);
-        let is_stable = decode_flags(reader.u8()?)?;
-        let (origin, number) = (PeerId(reader.u32()?), reader.varint()?);
-        Ok(Self { is_stable, origin, number, payload: reader.rest() })
-    }
-}
-
-const fn decode_flags(flags: u8) -> Result<bool, DecodeError> {
-    match flags {
-        0 => Ok(false),
-        STABLE => Ok(true),
-        _ => Err(DecodeError::Invalid),
-    }
-}
-
-/// Entries have their turns in the order of the log.
-#[derive(Clone, Debug)]
-struct Reading {
-    me: PeerId,
-    delivers_own: bool,
-    /// The number of this peer's last message that it has seen in a log.
-    seen: u64,
-}
-
-impl Rule for Reading {
-    fn has_one_stream(&self) -> bool {
-        true
-    }
-
-    fn begin(&mut self, _owners: &[PeerId], _me: Option<usize>) {}
-
-    fn check(&self, _owner: usize, item: &[u8]) -> Result<(), DecodeError> {
-        Entry::decode(item).map(|_| ())
-    }
-
-    fn is_due(&self, _owner: usize, item: &[u8], turn: Turn) -> bool {
-        !self.is_urgent(item) || turn.is_ending || turn.number <= turn.safe
-    }
-
-    fn take(&mut self, _owner: usize, item: &[u8]) -> Option<Delivery> {
-        let Entry { origin, number, payload, .. } = Entry::decode(item).ok()?;
-        if origin == self.me {
-            if number <= self.seen {
-                return None;
-            }
-            self.seen = number;
-        }
-        let is_wanted = self.delivers_own || origin != self.me;
-        is_wanted.then(|| Delivery { from: origin, payload: payload.to_vec() })
-    }
-
-    fn is_urgent(&self, item: &[u8]) -> bool {
-        item.first() == Some(&STABLE)
-    }
-}
+use crate::group::{Group, blame};
+use crate::order::{Event, SendError, Transmit, UNSTABLE_BYTES_MAX, UNSTABLE_MAX, View, check_size};
+use crate::timestamp::TimeOrderConfig;
+pub(crate) use entry::{Entry, LATE, PEER_LATE, PEER_ON_TIME, Purpose};
+use entry::{STABLE, is_message};
+use reading::Reading;
+use timeline::Timeline;
 
 /// What this peer said and has not seen in the log.
 #[derive(Clone, Debug)]
 struct Pending {
     number: u64,
-    is_stable: bool,
+    flags: u8,
     payload: Vec<u8>,
 }
 
@@ -109,7 +36,7 @@ struct Pending {
 struct Arrival {
     origin: PeerId,
     number: u64,
-    is_stable: bool,
+    flags: u8,
     payload: Vec<u8>,
 }
 
@@ -127,6 +54,7 @@ struct Submissions {
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     me: PeerId,
+    purpose: Purpose,
     group: Group<Reading>,
     /// The epoch that what follows is about.
     epoch: u64,
@@ -136,24 +64,33 @@ pub(crate) struct Log {
     /// The number of the last message that was submitted in this epoch.
     submitted: u64,
     arrivals: VecDeque<Arrival>,
+    /// By time: where arrivals wait instead.
+    timeline: Option<Timeline>,
     submissions: SortedMap<PeerId, Submissions>,
     events: VecDeque<Event>,
 }
 
 impl Log {
-    pub(crate) fn new(me: PeerId, delivers_own: bool) -> Self {
+    pub(crate) fn new(me: PeerId, purpose: Purpose) -> Self {
         Self {
             me,
-            group: Group::new(me, Reading { me, delivers_own, seen: 0 }),
+            purpose,
+            group: Group::new(me, Reading::new(me, purpose)),
             epoch: 0,
             next: 1,
             pending: VecDeque::new(),
             pending_bytes: 0,
             submitted: 0,
             arrivals: VecDeque::new(),
+            timeline: None,
             submissions: SortedMap::new(),
             events: VecDeque::new(),
         }
+    }
+
+    /// A log in which messages, which begin with their times, stand by these.
+    pub(crate) fn by_time(me: PeerId, config: TimeOrderConfig) -> Self {
+        Self { timeline: Some(Timeline::new(me, config)), ..Self::new(me, Purpose::Time) }
     }
 
     pub(crate) fn handle_view(&mut self, view: &View) {
@@ -184,7 +121,8 @@ impl Log {
             return Err(SendError::WouldBlock);
         }
         self.pending_bytes += payload.len();
-        self.pending.push_back(Pending { number: self.next, is_stable, payload: payload.to_vec() });
+        let flags = if is_stable { STABLE } else { 0 };
+        self.pending.push_back(Pending { number: self.next, flags, payload: payload.to_vec() });
         self.next += 1;
         self.go_on();
         Ok(())
@@ -208,8 +146,47 @@ impl Log {
         self.group.stored_bytes() + self.pending_bytes + arrived
     }
 
-    fn is_host(&self) -> bool {
+    pub(crate) fn is_host(&self) -> bool {
         self.group.host() == Some(self.me)
+    }
+
+    /// Whether this peer is, or was, with the others.
+    pub(crate) const fn is_in_group(&self) -> bool {
+        self.epoch > 0
+    }
+
+    /// Whether another peer hears now what this one has to say.
+    pub(crate) fn submits_to(&self, peer: PeerId) -> bool {
+        peer != self.me && self.group.host() == Some(peer) && !self.group.is_frozen()
+    }
+
+    /// The number of the last message that this peer has not seen in the log, 0 if there is none.
+    pub(crate) fn last_pending(&self) -> u64 {
+        self.pending.back().map_or(0, |pending| pending.number)
+    }
+
+    /// By time: a member promises to say nothing older.
+    pub(crate) fn handle_promise(&mut self, now: Time, from: PeerId, promise: Promise) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.on_promise(now, from, promise);
+        }
+    }
+
+    /// By time: at the host time passes; whether something has its place now.
+    pub(crate) fn handle_time(&mut self, now: Time, floor: Time) -> bool {
+        let Some(timeline) = &mut self.timeline else { return false };
+        timeline.handle_time(now, floor);
+        let has_placed = !self.group.is_frozen() && self.place();
+        if has_placed {
+            self.go_on();
+        }
+        has_placed
+    }
+
+    /// By time: when that alone gives something a place.
+    pub(crate) fn poll_timeout(&self, now: Time) -> Option<Time> {
+        let is_open = self.is_host() && !self.group.is_frozen() && self.group.has_room();
+        self.timeline.as_ref().filter(|_| is_open).and_then(|timeline| timeline.poll_timeout(now))
     }
 
     /// Does what follows from what has happened in the group.
@@ -223,15 +200,37 @@ impl Log {
                 self.events.push_back(event);
             }
             self.forget_pending(self.group.rule.seen);
+            for number in core::mem::take(&mut self.group.rule.taken) {
+                self.forget_one(number);
+            }
             if self.epoch != self.group.epoch() {
-                self.epoch = self.group.epoch();
-                self.submitted = self.group.rule.seen;
-                self.arrivals.clear();
-                self.submissions.clear();
+                self.begin_epoch();
             }
             if self.group.is_frozen() || !self.is_host() || !self.place() {
                 return;
             }
+        }
+    }
+
+    /// Everything that has no place is submitted again.
+    fn begin_epoch(&mut self) {
+        self.epoch = self.group.epoch();
+        self.submitted = self.group.rule.seen;
+        self.arrivals.clear();
+        self.submissions.clear();
+        if let Some(timeline) = &mut self.timeline {
+            let members = self.group.members().to_vec();
+            let Reading { late, last, .. } = &mut self.group.rule;
+            late.retain(|peer| members.binary_search(peer).is_ok());
+            timeline.begin(&members, late, *last);
+        }
+    }
+
+    fn forget_one(&mut self, number: u64) {
+        if let Ok(at) = self.pending.binary_search_by_key(&number, |pending| pending.number)
+            && let Some(pending) = self.pending.remove(at)
+        {
+            self.pending_bytes -= pending.payload.len();
         }
     }
 
@@ -243,25 +242,35 @@ impl Log {
 
     /// The host gives places to what has arrived, its own messages included; whether there was any.
     fn place(&mut self) -> bool {
-        for pending in self.pending.iter().filter(|pending| pending.number > self.submitted) {
-            let Pending { number, is_stable, payload } = pending;
-            let (origin, payload) = (self.me, payload.clone());
-            self.arrivals.push_back(Arrival { origin, number: *number, is_stable: *is_stable, payload });
+        let own = self.pending.iter().filter(|pending| pending.number > self.submitted);
+        for Pending { number, flags, payload } in own.cloned().collect::<Vec<_>>() {
+            // What this peer itself says is what it checked when it was said.
+            let _ = self.arrive(Arrival { origin: self.me, number, flags, payload });
         }
         self.submitted = self.next - 1;
         let mut is_any = false;
         while self.group.has_room() {
-            let Some(Arrival { origin, number, is_stable, payload }) = self.arrivals.pop_front() else {
-                break;
+            let next = match &mut self.timeline {
+                Some(timeline) => timeline.pop(),
+                None => self.arrivals.pop_front(),
             };
-            if let Some(submissions) = self.submissions.get_mut(&origin) {
+            let Some(Arrival { origin, number, flags, payload }) = next else { break };
+            if let Some(submissions) = self.submissions.get_mut(&origin).filter(|_| is_message(flags)) {
                 submissions.waiting -= 1;
                 submissions.bytes -= payload.len();
             }
-            self.group.append(Entry { is_stable, origin, number, payload: &payload }.encode());
+            self.group.append(Entry { flags, origin, number, payload: &payload }.encode());
             is_any = true;
         }
         is_any
+    }
+
+    fn arrive(&mut self, arrival: Arrival) -> Result<(), CloseCode> {
+        if let Some(timeline) = &mut self.timeline {
+            return timeline.push(arrival);
+        }
+        self.arrivals.push_back(arrival);
+        Ok(())
     }
 
     /// Tells the host what it was not told in this epoch.
@@ -274,10 +283,12 @@ impl Log {
             let mut first = None;
             let mut last = self.submitted;
             for pending in self.pending.iter().filter(|pending| pending.number > self.submitted) {
-                if !encoded.is_empty() && encoded.len() + pending.payload.len() + 8 > ITEMS_BYTES_MAX {
+                let is_full = encoded.len() + pending.payload.len() + 8 > ITEMS_BYTES_MAX;
+                // By time a later one may have got its place before.
+                if first.is_some() && (is_full || pending.number != last + 1) {
                     break;
                 }
-                let item = [&[u8::from(pending.is_stable)], pending.payload.as_slice()].concat();
+                let item = [&[pending.flags], pending.payload.as_slice()].concat();
                 Writer::new(&mut encoded).prefixed(&item);
                 first = first.or(Some(pending.number));
                 last = pending.number;
@@ -305,11 +316,17 @@ impl Log {
                 return Err(CloseCode::LimitExceeded);
             }
             let (&flags, payload) = item.split_first().ok_or(CloseCode::Malformed)?;
-            let is_stable = decode_flags(flags).map_err(blame)?;
+            if !self.purpose.allows(flags) {
+                return Err(CloseCode::Malformed);
+            }
             submissions.last = number;
             submissions.waiting += 1;
             submissions.bytes += payload.len();
-            self.arrivals.push_back(Arrival { origin: from, number, is_stable, payload: payload.to_vec() });
+            let arrival = Arrival { origin: from, number, flags, payload: payload.to_vec() };
+            match &mut self.timeline {
+                Some(timeline) => timeline.push(arrival)?,
+                None => self.arrivals.push_back(arrival),
+            }
         }
         Ok(())
     }

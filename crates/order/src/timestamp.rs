@@ -45,6 +45,8 @@
 
 mod gone;
 mod peer;
+mod promises;
+mod star;
 
 use std::collections::VecDeque;
 
@@ -53,11 +55,13 @@ use samovar_wire::timed::{Promise, Timed, TimedMessage};
 use samovar_wire::{CloseCode, DecodeError, Duration, PeerId, Reader, SortedMap, Time, Writer};
 
 use peer::Peer;
+pub(crate) use promises::Promises;
+pub use star::{StarEvent, StarTimeOrder};
 
 /// The furthest in the future that a message may be, for its sender.
 pub const AHEAD_MAX: Duration = Duration::from_millis(2_000);
 /// What a receiver allows: clocks differ.
-const AHEAD_ALLOWED: Duration = Duration::from_millis(4_000);
+pub(crate) const AHEAD_ALLOWED: Duration = Duration::from_millis(4_000);
 /// What a sender may have with receivers at once: half of what these hold, since they may be behind it.
 const KEPT_MAX: usize = TIMED_HELD_MAX / 2;
 
@@ -281,8 +285,26 @@ impl TimeOrder {
     pub fn handle_promise(&mut self, now: Time, from: PeerId, promise: Promise) {
         let until = promise.until.min(now + AHEAD_ALLOWED);
         if let Some(peer) = self.peers.get_mut(&from).filter(|peer| !peer.is_gone()) {
-            peer.on_promise(Promise { until, ..promise });
+            peer.promises.hear(Promise { until, ..promise });
         }
+    }
+
+    /// The packet for which a promise was asked stated this time besides, without saying so: it is as good as one.
+    pub fn on_stated(&mut self, time: Time) {
+        self.raise_floor(time);
+    }
+
+    /// A packet stated a time, which is as good as a promise that counts what the last one did; of who has not promised on the
+    /// present link it is none. Whether it was one.
+    pub fn handle_update(&mut self, now: Time, from: PeerId, stated: Time) -> bool {
+        let until = (stated + self.config.lookahead).min(now + AHEAD_ALLOWED);
+        let peer = self.peers.get_mut(&from).filter(|peer| !peer.is_gone());
+        let Some((peer, sent)) = peer.and_then(|peer| peer.promises.counted().map(|sent| (peer, sent)))
+        else {
+            return false;
+        };
+        peer.promises.hear(Promise { until, sent });
+        true
     }
 
     /// A message came by the reliable lane. One of who is no member is ignored.
@@ -314,14 +336,14 @@ impl TimeOrder {
         let Some(peer) = self.peers.get_mut(&from).filter(|peer| !peer.is_gone()) else { return Ok(()) };
         if message.number <= peer.newest {
             // It was sent again on a new link.
-            peer.on_received();
+            peer.promises.on_received();
             return Ok(());
         }
-        if message.time < peer.bound {
+        if message.time < peer.promises.bound {
             return Err(CloseCode::Unexpected);
         }
         peer.keep(&message);
-        peer.on_received();
+        peer.promises.on_received();
         // By a clock that jumped an honest member's messages lie ahead, and are more than can be kept until then.
         if message.time > now + AHEAD_ALLOWED || self.is_full(from, message.bytes.len()) {
             self.report_late(from, message);
@@ -406,7 +428,7 @@ impl TimeOrder {
         let patience = self.config.patience;
         let others = self.peers.iter().filter_map(move |(&id, peer)| {
             let until = peer.late_at(patience);
-            (may_precede(peer.bound, id) && until > now).then_some(until)
+            (may_precede(peer.promises.bound, id) && until > now).then_some(until)
         });
         let own = may_precede(self.floor, self.me)
             .then(|| (time - self.config.lookahead) + Duration::from_micros(1));

@@ -21,7 +21,7 @@
 
 use samovar_wire::{CloseCode, PeerId};
 
-use crate::log::Log;
+use crate::log::{Log, Purpose};
 use crate::order::{Event, Order, SendError, Transmit, View, order_by_inner};
 
 /// One member's part in a total and causal order. It is delivered its own messages in their places.
@@ -32,7 +32,7 @@ impl Total {
     /// The part of `me`, which waits for its first view.
     #[must_use]
     pub fn new(me: PeerId) -> Self {
-        Self(Log::new(me, true))
+        Self(Log::new(me, Purpose::Sequence))
     }
 
     /// Sends a message that nobody delivers before the host and all its backups hold it; as long as there is no

@@ -53,7 +53,8 @@ pub type Sink = Rc<dyn Fn(ConnectionKey, ConnectionEvent)>;
 /// How connections are made.
 #[derive(Clone, Debug)]
 pub struct WebConfig {
-    /// STUN and TURN servers. Default: none, so that no third party hears of a game.
+    /// STUN and TURN servers beside the relay, whose own port is one (PROTOCOL §5.7). Default: none, so that no third party
+    /// hears of a game.
     pub ice_servers: Vec<IceServer>,
     /// An attempt that has not opened after this many milliseconds is closed. Default: 10,000.
     pub open_within_millis: i32,

@@ -7,12 +7,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
-use samovar_peer::{Buffer, Peer, PeerConfig, Request, Transmit};
-use samovar_wire::{SortedMap, Time};
+use samovar_peer::{Buffer, Peer, PeerConfig, Request, Transmit, stun_servers};
+use samovar_wire::{PeerId, SortedMap, Time};
 
 use crate::alarm::{Alarm, Ring};
 use crate::clock::now;
-use crate::connection::{Connection, ConnectionEvent, ConnectionKey, Role, Sink, WebConfig};
+use crate::connection::{Connection, ConnectionEvent, ConnectionKey, IceServer, Role, Sink, WebConfig};
 use crate::network::Network;
 use crate::relay_socket::{RelayEvent, RelaySocket};
 
@@ -114,6 +114,8 @@ struct Driver {
     config: WebConfig,
     relay_url: String,
     relay: Option<RelaySocket>,
+    /// The relay's UDP ports, once known: what is asked there is how members see this page.
+    mirrors: Vec<IceServer>,
     /// Counts the relay's sockets, so that the events of a former one are recognised.
     generation: u32,
     connections: SortedMap<ConnectionKey, Connection>,
@@ -130,6 +132,7 @@ impl Driver {
             config,
             relay_url,
             relay: None,
+            mirrors: Vec::new(),
             generation: 0,
             connections: SortedMap::new(),
             alarm: Alarm::new(Rc::new(move |ring| push(&rings, Input::Ring(ring)))),
@@ -243,6 +246,10 @@ impl Driver {
                 self.connect(ConnectionKey { peer, attempt }, Role::Answer(offer));
             }
             Request::Accept { peer, attempt, answer } => {
+                if peer == PeerId::RELAY {
+                    let server = |url| IceServer { url, username: String::new(), credential: String::new() };
+                    self.mirrors = stun_servers(&answer).map(server).collect();
+                }
                 if let Some(connection) = self.connections.get(&ConnectionKey { peer, attempt }) {
                     connection.accept(&answer);
                 }
@@ -269,7 +276,11 @@ impl Driver {
     fn connect(&mut self, key: ConnectionKey, role: Role) {
         let shell = Weak::clone(&self.shell);
         let sink: Sink = Rc::new(move |key, event| push(&shell, Input::Connection(key, event)));
-        match Connection::start(key, role, &self.config, sink) {
+        let mut config = self.config.clone();
+        if key.peer != PeerId::RELAY {
+            config.ice_servers.extend(self.mirrors.iter().cloned());
+        }
+        match Connection::start(key, role, &config, sink) {
             Ok(connection) => _ = self.connections.insert(key, connection),
             Err(_) => self.peer.handle_direct_closed(now(), key.peer, key.attempt),
         }

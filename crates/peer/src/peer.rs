@@ -1,5 +1,6 @@
 //! The peer itself: what a driver calls, and what it is asked to do.
 
+mod farewell;
 mod ferry;
 mod relay;
 mod route;
@@ -165,7 +166,8 @@ pub enum PeerEvent {
     RelayLost,
     /// The relay is back.
     RelayRestored,
-    /// The relay stops within this time. Direct paths are tried at once; what still needs the relay by then ends.
+    /// The relay stops within this time. Direct paths are tried at once, a host hands over when its successor has more of
+    /// them, and what still needs the relay by then ends.
     RelayDraining(Duration),
     /// The path to a peer changed.
     PathChanged(PeerId, Path),
@@ -189,8 +191,11 @@ pub struct Peer {
     shown_paths: SortedMap<PeerId, Path>,
     last_attempt: u32,
     shown_warrant: Option<Warrant>,
-    /// The term and the number of the view whose members the relay was told.
+    /// The term and the number of the view that the relay was told of.
     shown_view: Option<(Term, u64)>,
+    /// To whom there shall be paths, and the session's [`Session::stirs`] when that was found out.
+    wanted: Vec<PeerId>,
+    wanted_since: Option<u64>,
     is_visible: bool,
     traffic: Traffic,
     /// What waits for the relay's WebSocket, in bytes.
@@ -203,10 +208,16 @@ pub struct Peer {
     moved: Option<Time>,
     /// When a host that is to leave does so although nobody has succeeded it.
     leaves_at: Time,
+    /// When a host whose relay is about to stop looks whether another is linked better.
+    yields_at: Time,
     /// It lives by another topology than its own: that of the game.
     has_adopted: bool,
     /// When it was driven last and had nothing to send; `None` when something has happened since.
     settled: Option<Time>,
+    /// What [`Peer::poll_timeout`] says while nothing has happened since.
+    due: Option<Time>,
+    /// The packet that is being given its ways.
+    packet: Vec<u8>,
 }
 
 impl Peer {
@@ -228,6 +239,8 @@ impl Peer {
             last_attempt: 0,
             shown_warrant: None,
             shown_view: None,
+            wanted: Vec::new(),
+            wanted_since: None,
             is_visible: true,
             traffic: Traffic::default(),
             relay_backlog: 0,
@@ -237,7 +250,10 @@ impl Peer {
             over: false,
             moved: None,
             leaves_at: Time::FAR,
+            yields_at: Time::FAR,
             settled: None,
+            due: None,
+            packet: Vec::new(),
         };
         peer.drive(now);
         peer
@@ -323,6 +339,7 @@ impl Peer {
         if self.leaves_at != Time::FAR && (is_succeeded || self.leaves_at <= now) {
             self.leave_at_once(now);
         }
+        self.yield_to_better_linked(now);
         self.expire_paths(now);
         self.drive(now);
     }
@@ -330,6 +347,10 @@ impl Peer {
     /// When [`Peer::handle_timeout`] has something to do by itself; ask it last.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
+        if self.settled.is_some() { self.due } else { self.next_timeout() }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
         let session = self.session.as_ref().and_then(Session::poll_timeout);
         let offers = self.offers_now();
         let complains = self.may_relay().then(|| self.ferry.path.was_up());
@@ -338,7 +359,7 @@ impl Peer {
         };
         let paths = self.paths.iter().map(path).min();
         let ferry = Some(self.ferry.timeout(self.offers_to_relay()));
-        [session, self.client.poll_timeout(), paths, ferry, Some(self.leaves_at)]
+        [session, self.client.poll_timeout(), paths, ferry, Some(self.leaves_at), Some(self.yields_at)]
             .into_iter()
             .flatten()
             .min()
@@ -419,6 +440,9 @@ impl Peer {
         self.route_session(now);
         self.drain_client(now);
         self.settled = self.transmits.is_empty().then_some(now);
+        if self.settled.is_some() {
+            self.due = self.next_timeout();
+        }
     }
 
     fn tell_standing(&mut self, now: Time) {

@@ -244,6 +244,27 @@ fn whom_only_the_relay_reaches_is_offered_a_direct_path_when_the_relay_is_about_
 }
 
 #[test]
+fn a_host_that_only_the_relay_reaches_hands_over_before_it_stops_and_one_that_is_linked_does_not() {
+    for (paths, hands_over) in [(PathPolicy::Relayed, true), (PathPolicy::Auto, false)] {
+        let mut world = World::new(11);
+        let founder = world.start(Purpose::Create(GameCode::parse("TEA")), paths, None);
+        world.run(300);
+        let others = [world.join("TEA"), world.join("TEA")];
+        world.run(3_000);
+        let former = world.session(founder).me();
+        assert_eq!(world.session(others[0]).host(), former);
+        let now = world.now;
+        world.directory.as_mut().unwrap().handle_draining(now, Duration::from_millis(30_000));
+        world.run(5_000);
+        assert_eq!(world.session(others[0]).host() != former, hands_over, "{paths:?}");
+        world.kill_relay();
+        world.run(3_000);
+        move_something(&mut world, &others);
+        assert_eq!(world.session(others[0]).host() != former, hands_over, "{paths:?}");
+    }
+}
+
+#[test]
 fn a_reload_takes_the_seat_back_even_from_a_host_that_is_alone_with_one_guest() {
     let (mut world, processes) = game(9, 2);
     let (seat, ticket) = world.session(processes[0]).seat().unwrap();

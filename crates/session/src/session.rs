@@ -130,10 +130,23 @@ struct Peering {
     /// The peer asked for admission on this link.
     greeted: bool,
     next_update: Time,
+    /// All that this peer has to tell it is in the link.
+    is_told: bool,
+    /// The link has nothing to send for now; `None` when something has happened since that was found out.
+    idle: Option<Idle>,
     /// The peer speaks under this term already, which this peer has not counted to its end.
     ahead: Option<Term>,
     /// What it said under it.
     held: VecDeque<LinkEvent>,
+}
+
+/// For how long there is nothing to send to a peer unless something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Idle {
+    /// Until something wants to be sent.
+    until: Time,
+    /// Until it may be sent, or time has to pass for the link.
+    due: Time,
 }
 
 /// One peer's session.
@@ -147,7 +160,8 @@ pub struct Session {
     /// The revision of the session object that `view` was read from.
     view_revision: Option<(Stamp, u64)>,
     clock: SessionClock,
-    links: SortedMap<PeerId, Peering>,
+    /// Boxed, since they are looked up all the time and large.
+    links: SortedMap<PeerId, Box<Peering>>,
     associations: Associations,
     /// The members that the game knows of.
     members: SortedMap<PeerId, MemberInfo>,
@@ -195,6 +209,8 @@ pub struct Session {
     update_interval: Duration,
     /// Until then this new host tells of its objects more often.
     hurries_until: Time,
+    /// See [`Session::stirs`].
+    stirs: u64,
     /// Who was served last by [`Session::poll_transmit`].
     serving: Option<PeerId>,
     /// Messages of the game that came before this peer was a member.
@@ -258,6 +274,7 @@ impl Session {
             no_watch_before: now,
             update_interval: transmit::UPDATE_INTERVAL,
             hurries_until: now,
+            stirs: 0,
             serving: None,
             early: VecDeque::new(),
             wishes: ownership::Wishes::default(),
@@ -389,6 +406,12 @@ impl Session {
         Some(self.links.get(&peer)?.link.silence(now))
     }
 
+    /// Whether there is a link to a peer.
+    #[must_use]
+    pub fn is_linked(&self, peer: PeerId) -> bool {
+        self.links.contains_key(&peer)
+    }
+
     /// What the link to a peer measures; `None` when there is no link to it.
     #[must_use]
     pub fn link_stats(&self, peer: PeerId) -> Option<LinkStats> {
@@ -417,6 +440,7 @@ impl Session {
     /// # Errors
     /// See [`CreateError`].
     pub fn create(&mut self, now: Time, traits: Traits, fields: &[&[u8]]) -> Result<ObjectId, CreateError> {
+        self.stir();
         self.objects.create(self.clock.time(now), traits, fields)
     }
 
@@ -430,6 +454,7 @@ impl Session {
         traits: Traits,
         state: &State,
     ) -> Result<ObjectId, CreateError> {
+        self.stir();
         self.objects.create_state(self.clock.time(now), traits, state)
     }
 
@@ -438,6 +463,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn set_state(&mut self, now: Time, id: ObjectId, state: &State) -> Result<(), ObjectError> {
+        self.stir();
         self.objects.set_state(self.clock.time(now), id, state)
     }
 
@@ -446,6 +472,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn set_priority(&mut self, id: ObjectId, priority: u8) -> Result<(), ObjectError> {
+        self.stir();
         self.objects.set_priority(id, priority)
     }
 
@@ -454,6 +481,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn set_interval(&mut self, id: ObjectId, interval: Duration) -> Result<(), ObjectError> {
+        self.stir();
         self.objects.set_interval(id, interval)
     }
 
@@ -462,6 +490,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn set(&mut self, now: Time, id: ObjectId, field: usize, value: &[u8]) -> Result<(), ObjectError> {
+        self.stir();
         if id == ObjectId::SESSION {
             return Err(ObjectError::NotOwner);
         }
@@ -473,6 +502,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn destroy(&mut self, id: ObjectId) -> Result<(), ObjectError> {
+        self.stir();
         self.objects.destroy(id)?;
         self.forget_object(id);
         self.deny_wish(id, Denial::Unknown);
@@ -485,6 +515,7 @@ impl Session {
     /// # Errors
     /// See [`ObjectError`].
     pub fn grant(&mut self, id: ObjectId, to: PeerId) -> Result<(), ObjectError> {
+        self.stir();
         if self.roster.is_host() && !self.is_host() {
             return Err(ObjectError::NotHost);
         }

@@ -6,7 +6,7 @@ mod message;
 mod run;
 
 pub use message::{Compare, FieldHash, Fields, Loading, LockstepMessage, Told};
-pub use run::{Change, FrameChanges, Run, SeatChange};
+pub use run::{Change, FrameChanges, Frames, Run, SeatChange};
 
 use crate::limits::LOCKSTEP_RUN_MAX;
 use crate::{DecodeError, Reader, Term, Writer};
@@ -14,6 +14,8 @@ use crate::{DecodeError, Reader, Term, Writer};
 /// The upper bits of a datagram's first byte; below them is how many frames it tells of.
 const FRAMES: u8 = 0x80;
 const CHECK: u8 = 0x40;
+/// Of frames it says that the run is full.
+const FULL: u8 = CHECK;
 
 /// The largest distance between two frames that a datagram states.
 const APART_MAX: i64 = 1 << 20;
@@ -61,7 +63,7 @@ impl Datagram {
                 }
             }
             Self::Frames { term, last, lead } => {
-                out.u8(FRAMES | frames);
+                out.u8(FRAMES | frames | if run.is_full() { FULL } else { 0 });
                 out.varint(term.0);
                 out.u16(last);
                 encode_apart(lead, out);
@@ -74,23 +76,23 @@ impl Datagram {
     ///
     /// # Errors
     /// Any [`DecodeError`].
-    pub fn decode(
-        reader: &mut Reader<'_>,
-        input_size: usize,
-    ) -> Result<(Self, Vec<FrameChanges>), DecodeError> {
+    pub fn decode(reader: &mut Reader<'_>, input_size: usize) -> Result<(Self, Frames), DecodeError> {
         let head = reader.u8()?;
         let term = Term(reader.varint()?);
         let number = reader.u16()?;
         let apart = decode_apart(reader)?;
-        let datagram = match (head & FRAMES != 0, head & CHECK != 0) {
-            (true, true) => return Err(DecodeError::Invalid),
-            (true, false) => Self::Frames { term, last: number, lead: apart },
-            (false, has_check) => {
-                let check = has_check.then(|| reader.u16()).transpose()?;
-                Self::Inputs { term, newest: number, ahead: apart, check }
-            }
+        let datagram = if head & FRAMES != 0 {
+            Self::Frames { term, last: number, lead: apart }
+        } else {
+            let check = (head & CHECK != 0).then(|| reader.u16()).transpose()?;
+            Self::Inputs { term, newest: number, ahead: apart, check }
         };
-        let frames = run::decode(reader, usize::from(head & LOCKSTEP_RUN_MAX as u8), input_size)?;
+        let count = usize::from(head & LOCKSTEP_RUN_MAX as u8);
+        let frames = if head & (FRAMES | FULL) == FRAMES | FULL {
+            Frames::Inputs(count, reader.rest().to_vec())
+        } else {
+            Frames::Changes(run::decode(reader, count, input_size)?)
+        };
         reader.end()?;
         Ok((datagram, frames))
     }
@@ -134,13 +136,25 @@ mod tests {
         for datagram in [inputs, told] {
             let mut bytes = Vec::new();
             datagram.encode(&run, &mut Writer::new(&mut bytes));
-            assert_eq!(Datagram::decode(&mut Reader::new(&bytes), 1), Ok((datagram, frames())));
+            assert_eq!(
+                Datagram::decode(&mut Reader::new(&bytes), 1),
+                Ok((datagram, Frames::Changes(frames())))
+            );
             for end in 0..bytes.len() {
                 if let Ok((_, read)) = Datagram::decode(&mut Reader::new(&bytes[..end]), 1) {
-                    assert_ne!(read, frames(), "cut behind {end}");
+                    assert_ne!(read, Frames::Changes(frames()), "cut behind {end}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn full_runs_come_back() {
+        let told = Datagram::Frames { term: Term(256), last: 3, lead: 1 };
+        let mut bytes = Vec::new();
+        told.encode(&Run::full(2, vec![1, 2, 3, 4]), &mut Writer::new(&mut bytes));
+        let read = Datagram::decode(&mut Reader::new(&bytes), 1);
+        assert_eq!(read, Ok((told, Frames::Inputs(2, vec![1, 2, 3, 4]))));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The relay under load, as a process: what a forwarded packet, a join and a member cost it, and how long packets take.
 //!
-//! `cargo xtask bench relay [--json] [--games N] [--members N] [--rate HZ] [--bytes N] [--seconds N] [--path websocket|webrtc]`.
+//! `cargo xtask bench relay [--json] [--games N] [--members N] [--rate HZ] [--bytes N] [--seconds N] [--path websocket|webrtc] [--alone]`.
 //! The clients run on the same machine, and are most of its load: a figure of CPU is the relay's own, from `/proc`, and one of
 //! latency is from a client's call to send to another's having heard, with both in it.
 
@@ -9,6 +9,7 @@
 mod caller;
 mod member;
 mod options;
+mod others;
 #[path = "../../tests/relay/peer.rs"]
 #[expect(dead_code, reason = "the tests ask for more")]
 mod peer;
@@ -30,6 +31,8 @@ use usage::Usage;
 
 /// Joins at once: as many as wait for each other in a storm.
 const STORM: usize = 64;
+/// Data channels that open at once: the clients are one thread, and each handshake is to be over in time.
+const HANDSHAKES: usize = 8;
 /// How long everybody is left alone before memory is read, and before a load is measured.
 const SETTLE: Duration = Duration::from_millis(1_500);
 
@@ -51,6 +54,7 @@ struct Load {
     sent: u64,
     heard: u64,
     cpu: Duration,
+    system: Duration,
     p50: Duration,
     p99: Duration,
 }
@@ -67,6 +71,9 @@ fn main() -> ExitCode {
     for &path in &options.paths {
         let figures = runtime.block_on(measure(path, &options));
         print!("{}", if options.is_json { figures.json(&options) } else { figures.text(&options) });
+    }
+    if options.compares {
+        print!("{}", runtime.block_on(others::compare(&options)));
     }
     ExitCode::SUCCESS
 }
@@ -87,37 +94,63 @@ async fn measure(path: PathWord, options: &Options) -> Figures {
     let join_cpu = Usage::of(relay.id()).cpu - before.cpu;
     let tasks: Vec<_> = iter(joined)
         .map(|member| member.start(path, Arc::clone(&orders), options.bytes))
-        .buffer_unordered(STORM)
+        .buffer_unordered(HANDSHAKES)
         .collect()
         .await;
     tokio::time::sleep(SETTLE).await;
     let per_member = |now: Usage| now.memory.saturating_sub(before.memory) / all;
     let idle_bytes = per_member(Usage::of(relay.id()));
-    let full = load(&relay, &orders, options.rate, options.seconds).await;
-    let active_bytes = per_member(Usage::of(relay.id()));
-    let half = load(&relay, &orders, options.rate / 2, options.seconds).await;
+    let usage = || Usage::of(relay.id());
+    let full = load_of(usage, &orders, options.rate, options.seconds).await;
+    let active_bytes = per_member(usage());
+    let half = load_of(usage, &orders, options.rate / 2, options.seconds).await;
     tasks.iter().for_each(tokio::task::JoinHandle::abort);
     Figures { path, joins: all, join_seconds, join_cpu, idle_bytes, active_bytes, full, half }
 }
 
-/// Everybody sends so often, for so long.
-async fn load(relay: &RelayProcess, orders: &Orders, rate: u32, seconds: u64) -> Load {
+/// Everybody sends so often, for so long; `usage` is of the process between them.
+async fn load_of(usage: impl Fn() -> Usage, orders: &Orders, rate: u32, seconds: u64) -> Load {
     orders.set_rate(rate);
     tokio::time::sleep(SETTLE).await;
     orders.tally.reset();
-    let (before, start) = (Usage::of(relay.id()), Instant::now());
+    let (before, start) = (usage(), Instant::now());
     tokio::time::sleep(Duration::from_secs(seconds)).await;
-    let (after, took) = (Usage::of(relay.id()), start.elapsed());
+    let (after, took) = (usage(), start.elapsed());
     let Tally { sent, heard, .. } = &orders.tally;
     let (sent, heard) = (sent.get(), heard.get());
     let [p50, p99] = orders.tally.percentiles([0.50, 0.99]);
     orders.set_rate(0);
-    Load { seconds: took.as_secs_f64(), sent, heard, cpu: after.cpu - before.cpu, p50, p99 }
+    let (cpu, system) = (after.cpu - before.cpu, after.system - before.system);
+    Load { seconds: took.as_secs_f64(), sent, heard, cpu, system, p50, p99 }
 }
 
 impl Load {
-    fn micros_per_packet(&self) -> f64 {
-        self.cpu.as_secs_f64() * 1e6 / self.heard.max(1) as f64
+    fn micros_per_packet(&self, cpu: Duration) -> f64 {
+        cpu.as_secs_f64() * 1e6 / self.heard.max(1) as f64
+    }
+
+    fn json(&self) -> String {
+        format!(
+            "{{\"packets_per_second\":{:.0},\"lost\":{},\"cpu_us_per_packet\":{:.2},\"system_us_per_packet\":{:.2},\"latency_p50_us\":{},\"latency_p99_us\":{}}}",
+            self.heard as f64 / self.seconds,
+            self.sent.saturating_sub(self.heard),
+            self.micros_per_packet(self.cpu),
+            self.micros_per_packet(self.system),
+            self.p50.as_micros(),
+            self.p99.as_micros()
+        )
+    }
+
+    fn text(&self, name: &str) -> String {
+        format!(
+            "  {name:5} {:8.0} packets/s  {:6.2} us CPU each, {:.2} of it the system's  one way {:?} p50, {:?} p99  ({} lost)\n",
+            self.heard as f64 / self.seconds,
+            self.micros_per_packet(self.cpu),
+            self.micros_per_packet(self.system),
+            self.p50,
+            self.p99,
+            self.sent.saturating_sub(self.heard)
+        )
     }
 }
 
@@ -127,16 +160,6 @@ impl Figures {
     }
 
     fn json(&self, options: &Options) -> String {
-        let load = |load: &Load| {
-            format!(
-                "{{\"packets_per_second\":{:.0},\"lost\":{},\"cpu_us_per_packet\":{:.2},\"latency_p50_us\":{},\"latency_p99_us\":{}}}",
-                load.heard as f64 / load.seconds,
-                load.sent.saturating_sub(load.heard),
-                load.micros_per_packet(),
-                load.p50.as_micros(),
-                load.p99.as_micros()
-            )
-        };
         format!(
             "{{\"bench\":\"relay\",\"path\":\"{}\",\"games\":{},\"members\":{},\"hz\":{},\"bytes\":{},\"joins_per_second\":{:.0},\
              \"cpu_us_per_join\":{:.0},\"idle_bytes_per_member\":{},\"active_bytes_per_member\":{},\"full\":{},\"half\":{}}}\n",
@@ -149,22 +172,12 @@ impl Figures {
             self.micros_per_join(),
             self.idle_bytes,
             self.active_bytes,
-            load(&self.full),
-            load(&self.half)
+            self.full.json(),
+            self.half.json()
         )
     }
 
     fn text(&self, options: &Options) -> String {
-        let load = |name: &str, load: &Load| {
-            format!(
-                "  {name:5} {:8.0} packets/s  {:6.2} us CPU each  one way {:?} p50, {:?} p99  ({} lost)\n",
-                load.heard as f64 / load.seconds,
-                load.micros_per_packet(),
-                load.p50,
-                load.p99,
-                load.sent.saturating_sub(load.heard)
-            )
-        };
         format!(
             "relay over {}: {} games of {}, {} Hz, {} bytes\n  join  {:8.0} joins/s    {:6.0} us CPU each\n  memory {} bytes idle, {} \
              active, of each member\n{}{}",
@@ -177,8 +190,8 @@ impl Figures {
             self.micros_per_join(),
             self.idle_bytes,
             self.active_bytes,
-            load("full", &self.full),
-            load("half", &self.half)
+            self.full.text("full"),
+            self.half.text("half")
         )
     }
 }

@@ -59,7 +59,7 @@ impl Orders {
         self.rate.store(rate, Ordering::Relaxed);
     }
 
-    fn rate(&self) -> u32 {
+    pub(crate) fn rate(&self) -> u32 {
         self.rate.load(Ordering::Relaxed)
     }
 }
@@ -70,7 +70,12 @@ impl Tally {
         self.micros.lock().expect("no panic").clear();
     }
 
-    fn hear(&self, payload: &[u8]) {
+    /// Somebody sends.
+    pub(crate) fn send(&self) {
+        self.sent.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn hear(&self, payload: &[u8]) {
         let Some((sent, _)) = payload.split_first_chunk() else { return };
         let took = now().saturating_sub(u64::from_le_bytes(*sent)) / 1_000;
         self.heard.0.fetch_add(1, Ordering::Relaxed);
@@ -154,12 +159,12 @@ impl Turns {
         self.at += Duration::from_secs(1) / rate;
         self.turn += 1;
         self.payload[..8].copy_from_slice(&now().to_le_bytes());
-        self.orders.tally.sent.0.fetch_add(1, Ordering::Relaxed);
+        self.orders.tally.send();
         Some(self.others[self.turn % self.others.len()])
     }
 }
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     u64::try_from(START.elapsed().as_nanos()).expect("some centuries")
 }
 

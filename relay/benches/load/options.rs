@@ -27,6 +27,8 @@ pub(crate) struct Options {
     pub(crate) seconds: u64,
     pub(crate) paths: Vec<PathWord>,
     pub(crate) is_json: bool,
+    /// Whether others are measured as well.
+    pub(crate) compares: bool,
 }
 
 impl Options {
@@ -40,12 +42,14 @@ impl Options {
             seconds: 10,
             paths: vec![PathWord::WebSocket, PathWord::WebRtc],
             is_json: false,
+            compares: true,
         };
         let mut rest = arguments.into_iter();
         while let Some(argument) = rest.next() {
             let mut value = || rest.next().ok_or_else(|| format!("{argument} needs a value"));
             match argument.as_str() {
                 "--json" => options.is_json = true,
+                "--alone" => options.compares = false,
                 // What cargo adds by itself.
                 "--bench" => {}
                 "--games" => options.games = number(&value()?, 1)?,

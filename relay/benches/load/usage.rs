@@ -10,6 +10,8 @@ const TICKS: u64 = 100;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) cpu: Duration,
+    /// That part of it which the system has taken for it.
+    pub(crate) system: Duration,
     /// What it holds in memory.
     pub(crate) memory: usize,
 }
@@ -24,9 +26,10 @@ impl Usage {
         let field = |index: usize| -> u64 {
             fields.split(' ').nth(index).and_then(|text| text.parse().ok()).expect("a number")
         };
-        let cpu = Duration::from_millis((field(11) + field(12)) * 1_000 / TICKS);
+        let ticks = |ticks: u64| Duration::from_millis(ticks * 1_000 / TICKS);
+        let (cpu, system) = (ticks(field(11) + field(12)), ticks(field(12)));
         let statm = read("statm");
         let pages: usize = statm.split(' ').nth(1).and_then(|text| text.parse().ok()).expect("a number");
-        Self { cpu, memory: pages * PAGE }
+        Self { cpu, system, memory: pages * PAGE }
     }
 }

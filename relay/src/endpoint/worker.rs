@@ -21,7 +21,7 @@ use super::stun;
 use super::wire::Wire;
 use crate::hub::Hub;
 use crate::line::Line;
-use crate::metrics::{Kind, Undelivered, Way};
+use crate::metrics::{Ended, Kind, Undelivered, Way};
 
 /// Datagrams that are read before what they brought is sent.
 const BATCH: usize = 64;
@@ -29,6 +29,10 @@ const BATCH: usize = 64;
 const DATAGRAM_MAX: usize = 2_048;
 /// How often connections that were given up are looked for.
 const REVIEW_EVERY: Duration = Duration::from_secs(1);
+
+/// Whoever is woken up again sooner than this lets datagrams gather for so long, and takes them together: to be woken up for
+/// one costs as much as to take several.
+const GATHER: Duration = Duration::from_micros(200);
 
 /// Everything that the thread has.
 pub(super) struct Worker {
@@ -87,6 +91,7 @@ impl Worker {
     /// Works until it is told to stop.
     pub(super) async fn run(mut self) {
         let mut buffer = vec![0; DATAGRAM_MAX];
+        let mut rested = Instant::now();
         while !self.is_stopping {
             let review = self.reviewed + REVIEW_EVERY;
             let next = self.timers.peek().map_or(review, |Reverse((at, _))| review.min(*at));
@@ -96,6 +101,10 @@ impl Worker {
                 () = self.reach.changed() => {}
                 () = tokio::time::sleep_until(next.into()) => {}
             }
+            if rested.elapsed() < GATHER {
+                // The thread has nothing else to do.
+                std::thread::sleep(GATHER);
+            }
             self.read(&mut buffer);
             let now = Instant::now();
             self.fire(now);
@@ -104,6 +113,7 @@ impl Worker {
             self.review(now);
             // Tasks are of other threads, too; they must not wait for a socket that is always readable.
             tokio::task::yield_now().await;
+            rested = Instant::now();
         }
         for mut association in mem::take(&mut self.associations).into_values() {
             let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
@@ -249,7 +259,10 @@ impl Worker {
         let Some(id) = self.members.get(&conn).and_then(|pair| pair.current) else { return };
         if let Some(association) = self.associations.get(&id) {
             association.line.channels.answer_call();
-            self.poll(id);
+            // It may have been polled since, for what it sent itself.
+            if association.line.channels.outbox.depth().messages > 0 {
+                self.poll(id);
+            }
         }
     }
 
@@ -270,7 +283,10 @@ impl Worker {
                     hub.metrics.forwarded(shard, Duration::from_nanos(time));
                 })?;
             }
-            association.poll(&wire, &mut messages)
+            let known = association.poll(&wire, &mut messages)?;
+            #[cfg(test)]
+            messages.iter().for_each(|(_, bytes)| crate::panics::trip(bytes));
+            Ok(known)
         });
         let line = Arc::clone(&association.line);
         let done = done.map(|known| {
@@ -278,7 +294,7 @@ impl Worker {
                 self.by_address.insert(address, id);
             }
         });
-        let done = done.and_then(|()| self.take(id, &line, messages));
+        let done = done.and_then(|()| isolated(|| self.take(id, &line, messages)));
         self.finish(id, done);
         self.arm(id);
     }
@@ -335,12 +351,15 @@ impl Worker {
 
     /// Drops a connection that has ended.
     fn finish(&mut self, id: u64, done: Result<(), End>) {
-        if let Err(end) = done {
-            if let Some(association) = self.associations.get(&id) {
-                tracing::debug!(conn = association.line.conn.0, %end, "data channels ended");
-            }
-            self.close(id);
+        let Err(end) = done else { return };
+        if let Some(association) = self.associations.get(&id) {
+            tracing::debug!(conn = association.line.conn.0, %end, "data channels ended");
         }
+        if matches!(end, End::Panicked) {
+            self.hub.metrics.ended(Ended::Panicked);
+            tracing::error!("data channels panicked, and are closed; this is a bug");
+        }
+        self.close(id);
     }
 
     /// Says farewell to a connection, if it still can be told, and forgets it.

@@ -101,7 +101,7 @@ async fn an_address_behind_the_proxy_has_so_many_connections_and_no_more() {
 
 /// A connection from an address that is no proxy's.
 #[cfg(target_os = "linux")]
-async fn connect_from(address: &str, relay: &RelayProcess) -> TcpStream {
+pub(crate) async fn connect_from(address: &str, relay: &RelayProcess) -> TcpStream {
     let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
     socket.bind(address.parse().expect("an address")).expect("all of 127.0.0.0/8 is this machine's");
     socket.connect(relay.address.parse().expect("an address")).await.expect("the system accepts")
@@ -167,8 +167,11 @@ async fn a_full_relay_closes_whoever_comes_without_a_word() {
     assert_eq!(relay.metric("samovar_refused_total{reason=\"connections\"}").await, 1.0);
 }
 
+/// Held by those who measure how long packets take, or make everything late: one at a time.
+pub(crate) static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// Sends so many packets a second and hears how long each took, in order.
-async fn latencies(from: &mut Peer, to: &mut Peer, receiver: PeerId, count: u32) -> Vec<Duration> {
+pub(crate) async fn latencies(from: &mut Peer, to: &mut Peer, receiver: PeerId, count: u32) -> Vec<Duration> {
     let mut each = interval(Duration::from_millis(5));
     let mut took = Vec::new();
     for n in 0..count {
@@ -184,6 +187,7 @@ async fn latencies(from: &mut Peer, to: &mut Peer, receiver: PeerId, count: u32)
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_member_that_sends_a_hundred_times_its_limit_harms_nobody_else() {
+    let _alone = ALONE.lock().await;
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--member-packets", "300"]);
     let (mut ann, _) = Peer::create(&relay, "TEA").await;

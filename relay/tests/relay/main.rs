@@ -1,13 +1,14 @@
 //! The relay as a process, over real sockets on the loopback interface.
 
 mod bots;
+mod bounds;
 mod caller;
 mod channels;
 mod drain;
+mod farewell;
 mod forward;
 mod guide;
 mod herd;
-
 mod limits;
 mod metrics;
 mod page;

@@ -9,6 +9,7 @@ use tokio::time::{interval, timeout};
 
 use crate::caller::Caller;
 use crate::channels::{beside, pair, start, udp_address};
+use crate::limits::ALONE;
 use crate::peer::{Heard, Peer};
 use crate::process::Scratch;
 
@@ -186,6 +187,7 @@ async fn latencies(from: &mut Caller, to: &mut Caller, receiver: PeerId, count: 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_member_that_sends_a_hundred_times_its_limit_by_udp_harms_nobody_else() {
+    let _alone = ALONE.lock().await;
     let data = Scratch::new();
     let relay = start(&data, &["--member-packets", "100"]);
     let ((mut ann, a), (mut bob, b)) = pair(&relay).await;

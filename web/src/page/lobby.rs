@@ -200,7 +200,8 @@ impl Row {
     fn update(mut self, game: &GameRow) -> Self {
         let full = game.players >= game.seats;
         self.seats.set(&format!(
-            "{} of {} seats{}",
+            "{}: {} of {} seats{}",
+            game.mode.word(),
             game.players,
             game.seats,
             if full { ", full" } else { "" }

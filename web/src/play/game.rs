@@ -1,5 +1,6 @@
 //! The duel or the maze, as far as the page treats them alike.
 
+use samovar_duel::course::Stakes;
 use samovar_duel::game::{self, Duel, DuelConfig};
 use samovar_duel::maze::game::MazeGame;
 use samovar_duel::maze::{self, Hand, Way};
@@ -36,7 +37,12 @@ impl Game {
         let (robots, stakes, is_resuming) = (wish.robots, wish.stakes, wish.ticket.is_some());
         match wish.mode {
             Mode::Duel => Self::Duel(Box::new(Duel::new(DuelConfig { seed, robots, is_resuming, stakes }))),
-            Mode::Maze => Self::Maze(Box::new(MazeGame::new(seed))),
+            // A match of the maze takes as many rounds as it takes, unless the address says how long.
+            Mode::Maze => {
+                let is_usual = stakes.seconds == Stakes::default().seconds;
+                let limit = if is_usual { 0 } else { stakes.seconds };
+                Self::Maze(Box::new(MazeGame::with_limit(seed, limit)))
+            }
         }
     }
 

@@ -4,11 +4,8 @@
 //! that of the messages, so the nearer connection does not win. What the order reports as late counts only while nobody
 //! has the bowl. The host turns what it has decided into points, and so does the next host with what it was told, once,
 //! since the bowl's number is on the scoreboard with the points.
-//!
-//! A star has no time-stamp order: members have no links to promise each other anything by. There the host waits for a
-//! moment after the first touch that it hears of, and decides by the times that are stated, as far as they can be true.
 
-use samovar_session::{Delivery, Lane, SendError, Session, Target};
+use samovar_session::{Delivery, SendError, Session, Target};
 use samovar_wire::{SortedMap, Time};
 
 use super::{Duel, DuelEvent, Tick, positions};
@@ -22,12 +19,6 @@ use crate::word::Word;
 /// How long a bowl that was taken may stay without points before it stands there again, in microseconds: the host that
 /// should have given them was new, and knew of no touch.
 const UNCREDITED: u64 = 6_000_000;
-
-/// How long the host of a star waits for an earlier touch after the first that it hears of, in microseconds.
-const WINDOW: u64 = 300_000;
-
-/// How much earlier than it is heard of a touch may be said to have been in a star, in microseconds.
-const STATED_BEFORE: u64 = 400_000;
 
 /// How far from the bowl a teapot may be shown that says it touched it, besides what it can have driven since.
 const TOLERANCE: f32 = 4.0;
@@ -44,9 +35,6 @@ pub(super) struct Bowls {
     told: Option<u32>,
     /// The bowls that those whom this peer drives said they touched, and when.
     said: SortedMap<PlayerKey, (u32, u64)>,
-    /// At the host of a star: touches that were stated, and when the first of them was heard of.
-    stated: Vec<Grab>,
-    stated_since: u64,
 }
 
 impl Duel {
@@ -90,14 +78,6 @@ impl Duel {
         };
         match sent {
             Ok(()) => {}
-            Err(SendError::NotInTheRules) if session.is_host() => {
-                self.state_touch(tick.time, Grab { bowl: bowl.number, player, at: tick.time });
-            }
-            Err(SendError::NotInTheRules) => {
-                if session.send(Target::Host, Lane::GAME, &word.encode()).is_err() {
-                    return;
-                }
-            }
             // It is tried again in the next step.
             Err(_) => return,
         }
@@ -141,20 +121,6 @@ impl Duel {
             || distance(seen.motion.position, bowl.position()) <= TOLERANCE + driven
     }
 
-    /// A touch that was stated to the host of a star.
-    pub(super) fn state_touch(&mut self, time: u64, grab: Grab) {
-        let at = grab.at.clamp(time.saturating_sub(STATED_BEFORE), time);
-        let stated = &mut self.bowls.stated;
-        if grab.bowl != self.board.rows.bowl.number || stated.iter().any(|other| other.player == grab.player)
-        {
-            return;
-        }
-        if stated.is_empty() {
-            self.bowls.stated_since = time;
-        }
-        stated.push(Grab { at, ..grab });
-    }
-
     /// Tells of a bowl that the scoreboard says is taken, if that was not told.
     pub(super) fn follow_bowl(&mut self) {
         if !self.board.is_known() {
@@ -189,12 +155,6 @@ impl Duel {
         if rows.bowl.number == 0 {
             self.board.rows.bowl = rows.bowl.next(None, tick.time.saturating_add(FIRST_AFTER), &teapots);
             return;
-        }
-        if !self.bowls.stated.is_empty() && tick.time >= self.bowls.stated_since.saturating_add(WINDOW) {
-            let stated = std::mem::take(&mut self.bowls.stated);
-            if let Some(&first) = stated.iter().min_by_key(|grab| (grab.at, grab.player)) {
-                self.on_touch(tick.time, first);
-            }
         }
         let rows = &mut self.board.rows;
         if let Some(grab) = self.bowls.taken.filter(|grab| grab.bowl == rows.bowl.number) {

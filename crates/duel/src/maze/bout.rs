@@ -15,6 +15,9 @@ pub const WINS: u8 = 3;
 /// Rounds of a match at most: some have no winner.
 pub const ROUNDS: u8 = 7;
 
+/// Seconds of a match at most where there is a limit.
+pub(super) const LIMIT_MAX: u16 = 3_600;
+
 /// How far a teapot goes in a frame, and one with a bowl, in parts of a tile.
 const SPEED: u8 = 10;
 const LADEN_SPEED: u8 = 8;
@@ -103,6 +106,10 @@ impl Maze {
         let playing: Vec<_> = inputs.iter().map(|&(seat, _)| seat).collect();
         self.seats.settle(&playing);
         self.left = self.left.saturating_sub(1);
+        if self.is_time_over() {
+            self.enter(Stage::Over(self.ahead()), &mut events);
+            return events;
+        }
         match self.stage {
             Stage::Play => self.play(inputs, &mut events),
             _ if self.left > 0 => {}
@@ -112,7 +119,7 @@ impl Maze {
                 self.set_up(&mut events);
             }
             Stage::Over(_) => {
-                (self.round, self.wins) = (1, [0; 2]);
+                (self.round, self.begun, self.wins) = (1, self.steps, [0; 2]);
                 for runner in &mut self.runners {
                     (runner.captures, runner.catches) = (0, 0);
                 }
@@ -120,6 +127,22 @@ impl Maze {
             }
         }
         events
+    }
+
+    /// Whether this match has taken as long as it may.
+    fn is_time_over(&self) -> bool {
+        let limit = u64::from(self.limit) * u64::from(RATE);
+        limit > 0 && !matches!(self.stage, Stage::Over(_)) && self.steps.saturating_sub(self.begun) >= limit
+    }
+
+    /// Who has won more rounds.
+    fn ahead(&self) -> Option<Side> {
+        let [red, blue] = self.wins;
+        match red.cmp(&blue) {
+            std::cmp::Ordering::Greater => Some(Side::Red),
+            std::cmp::Ordering::Equal => None,
+            std::cmp::Ordering::Less => Some(Side::Blue),
+        }
     }
 
     fn enter(&mut self, stage: Stage, events: &mut Vec<MazeEvent>) {
@@ -267,12 +290,7 @@ impl Maze {
         };
         let [red, blue] = self.wins;
         if red.max(blue) >= WINS || self.round >= ROUNDS {
-            let ahead = match red.cmp(&blue) {
-                std::cmp::Ordering::Greater => Some(Side::Red),
-                std::cmp::Ordering::Equal => None,
-                std::cmp::Ordering::Less => Some(Side::Blue),
-            };
-            self.enter(Stage::Over(ahead), events);
+            self.enter(Stage::Over(self.ahead()), events);
         } else {
             self.enter(Stage::Told(winner), events);
         }

@@ -19,7 +19,7 @@ use crate::game::is_spectator;
 use crate::player::PlayerName;
 
 /// Counts the versions of the rules. Peers of different versions refuse each other.
-const RULES_VERSION: u16 = 1;
+const RULES_VERSION: u16 = 2;
 
 /// States that are kept: lockstep asks for the fields of one of the last 255.
 const KEPT: usize = 256;
@@ -103,7 +103,13 @@ impl MazeGame {
     /// A game that has not begun. The seed counts if this peer founds it.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        let maze = Maze::new(seed);
+        Self::with_limit(seed, 0)
+    }
+
+    /// The same, but matches are over after so many seconds; see [`Maze::with_limit`].
+    #[must_use]
+    pub fn with_limit(seed: u64, seconds: u16) -> Self {
+        let maze = Maze::new(seed).with_limit(seconds);
         Self {
             before: maze.clone(),
             maze,

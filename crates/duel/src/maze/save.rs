@@ -3,7 +3,7 @@
 use samovar_wire::SeatId;
 use samovar_wire::lockstep::FieldHash;
 
-use super::bout::{OUT, Stage};
+use super::bout::{LIMIT_MAX, OUT, Stage};
 use super::mover::Mover;
 use super::plan::Plan;
 use super::robot::Errand;
@@ -14,7 +14,7 @@ use crate::codec::{DecodeError, Reader};
 use crate::rng::Rng;
 
 /// Stands before a state and changes with what follows.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Written for nobody and nowhere.
 const NONE: u8 = u8::MAX;
@@ -24,7 +24,7 @@ const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 impl Maze {
-    /// The whole state: about 150 bytes, and two more for everybody who waits for a place.
+    /// The whole state: about 160 bytes, and two more for everybody who waits for a place.
     #[must_use]
     pub fn save(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
@@ -46,6 +46,8 @@ impl Maze {
         let (steps, rng, plan) = (reader.u64()?, Rng::new(reader.u64()?), Plan::new(reader.u64()?));
         let (stage, left, round) = (read_stage(reader)?, reader.u16()?, reader.u8()?);
         ensure(left <= stage.lasts() && (1..=ROUNDS).contains(&round))?;
+        let (limit, begun) = (reader.u16()?, reader.u64()?);
+        ensure(limit <= LIMIT_MAX && begun <= steps)?;
         let wins = [reader.u8()?, reader.u8()?];
         ensure(wins.into_iter().all(|wins| wins <= WINS))?;
         let runners = [(); 4].map(|()| read_runner(reader, &plan));
@@ -62,6 +64,8 @@ impl Maze {
             stage,
             left,
             round,
+            limit,
+            begun,
             wins,
             runners: [a?, b?, c?, d?],
             carriers: [red?, blue?],
@@ -93,6 +97,8 @@ impl Maze {
         write_stage(self.stage, &mut stage);
         stage.extend(self.left.to_le_bytes());
         stage.push(self.round);
+        stage.extend(self.limit.to_le_bytes());
+        stage.extend(self.begun.to_le_bytes());
         let mut parts = vec![
             ("steps", self.steps.to_le_bytes().to_vec()),
             ("random", self.rng.state().to_le_bytes().to_vec()),

@@ -149,7 +149,7 @@ fn a_bowl_is_worth_two_points_once_whenever_the_host_dies() {
 }
 
 #[test]
-fn in_a_star_the_host_decides_by_the_stated_times() {
+fn in_a_star_too_all_decide_alike_by_time_stamps() {
     let rules = Rules { topology: Topology::Star, ..rules() };
     let mut world = World::with_rules_and_stakes(84, 0, rules, BOWLS);
     let (a, b) = (world.join(), world.join());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use samovar_duel::maze::{Hand, Maze, MazeEvent, Mover, Place, Role, Side, Stage, TILE, WINS};
+use samovar_duel::maze::{Hand, Maze, MazeEvent, Mover, Place, RATE, Role, Side, Stage, TILE, WINS};
 use samovar_duel::rng::Rng;
 use samovar_wire::SeatId;
 #[cfg(target_arch = "wasm32")]
@@ -68,7 +68,7 @@ fn the_same_inputs_lead_to_the_same_state_on_every_machine() {
         maze.step(crowd.inputs());
     }
     // A change of the rules changes it; a change of machine does not: this runs natively and in wasm.
-    assert_eq!(format!("{:016x}", maze.checksum()), "ef4dd7a1999a8264");
+    assert_eq!(format!("{:016x}", maze.checksum()), "1a60d55820f1fa49");
 }
 
 #[test]
@@ -215,4 +215,19 @@ fn hostile_states_are_refused_or_are_states() {
         }
     }
     assert!(accepted > 100, "{accepted}");
+}
+
+#[test]
+fn a_match_with_a_limit_is_over_then_and_the_next_one_has_its_own() {
+    let mut maze = Maze::new(5).with_limit(20);
+    let frames = 20 * u64::from(RATE);
+    let mut ends = Vec::new();
+    for _ in 0..3 * frames {
+        if maze.step(&[]).iter().any(|event| matches!(event, MazeEvent::MatchOver(_))) {
+            ends.push(maze.steps());
+        }
+        assert_eq!(Maze::load(&maze.save()), Ok(maze.clone()));
+    }
+    let pause = 8 * u64::from(RATE);
+    assert_eq!(ends, [frames, 2 * frames + pause]);
 }

@@ -251,8 +251,10 @@ impl Budget {
     }
 
     /// Adapts the rate when it is time to. `next` is the number of the next packet, `variation` that of round trips.
-    pub(super) fn adapt(&mut self, now: Time, next: u64, variation: Duration) {
-        if !self.choked && now.since(self.heard) >= CHOKE_AFTER {
+    /// Whether it was.
+    pub(super) fn adapt(&mut self, now: Time, next: u64, variation: Duration) -> bool {
+        let chokes = !self.choked && now.since(self.heard) >= CHOKE_AFTER;
+        if chokes {
             self.refill(now);
             self.choked = true;
         }
@@ -260,8 +262,14 @@ impl Budget {
         let span = now.since(self.look.from);
         let enough = self.look.trips >= TRIPS_MIN || self.look.backlogged || self.look.told >= LOSS_TOLD;
         if span < LOOK_AFTER.max(base) || !enough {
-            return;
+            return chokes;
         }
+        self.look_back(now, (span, base), next, variation);
+        true
+    }
+
+    /// Judges what the acks of a span have told.
+    fn look_back(&mut self, now: Time, (span, base): (Duration, Duration), next: u64, variation: Duration) {
         let look = core::mem::replace(&mut self.look, Look { from: now, ..Look::default() });
         let delivered = look.delivered * 1_000_000 / span.as_micros();
         // Serialising two packets takes its time on a slow path; that is no queue. Nor is the jitter of a path.

@@ -99,10 +99,13 @@ impl BulkSender {
         self.sent = self.acked;
     }
 
-    pub(super) fn on_timeout(&mut self, now: Time) {
-        if self.stall_due() <= now {
+    /// Begins anew behind what is acked if that was too long ago; whether it was.
+    pub(super) fn on_timeout(&mut self, now: Time) -> bool {
+        let stalls = self.stall_due() <= now;
+        if stalls {
             self.rewind();
         }
+        stalls
     }
 
     pub(super) fn stall_due(&self) -> Time {

@@ -7,6 +7,8 @@ const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
 /// The first pings go at this interval, so that a newcomer's clock is right at once.
 const EAGER_INTERVAL: Duration = Duration::from_millis(50);
 const EAGER_PINGS: u32 = 6;
+/// A ping that is due waits so long behind the last packet for the next one.
+const RIDES_WITHIN: Duration = Duration::from_millis(40);
 /// Bounds of the time after which an unacked segment goes again.
 const PROBE_MIN: Duration = Duration::from_millis(40);
 const PROBE_MAX: Duration = Duration::from_millis(400);
@@ -89,8 +91,10 @@ impl PingClock {
         self.pong.take().map(|(packet, arrived)| (packet as u16, now.since(arrived).as_micros()))
     }
 
-    pub(super) fn next_ping(&self) -> Time {
-        self.next_ping
+    /// When a packet has to go for a ping, when the last one went at `last_sent`. Where packets go all the time it rides.
+    pub(super) fn ping_due(&self, last_sent: Time) -> Time {
+        let rides = self.pings >= EAGER_PINGS;
+        if rides { self.next_ping.max(last_sent + RIDES_WITHIN) } else { self.next_ping }
     }
 
     /// We slept: how long an answer took proves nothing.

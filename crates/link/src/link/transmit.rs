@@ -27,6 +27,18 @@ impl core::fmt::Debug for Source<'_> {
     }
 }
 
+/// When something is due on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dues {
+    /// When something wants to be sent, whether the budget allows it or not: until then, and until anything else is done
+    /// with the link, [`Link::poll_transmit`] has nothing of its own.
+    pub wanted: Time,
+    /// When the budget allows a packet, as [`Link::budget_at`] says.
+    pub allowed: Time,
+    /// When the link has something to do, as [`Link::poll_timeout`] says.
+    pub timeout: Time,
+}
+
 /// Who comes first in a packet, by turns; `None` stands for the unreliable mode.
 const TURNS: [Option<u8>; 9] = [Some(0), None, Some(1), Some(0), None, Some(2), Some(0), None, Some(3)];
 /// Of a packet in which the unreliable mode comes first, what messages that wait may take from the composed one; in
@@ -84,7 +96,7 @@ impl Link {
 
     /// When a packet has to go whatever the budget says.
     fn sign_due(&self) -> Time {
-        let sign = (self.last_sent + self.config.keep_alive).min(self.clock.next_ping());
+        let sign = (self.last_sent + self.config.keep_alive).min(self.clock.ping_due(self.last_sent));
         self.ack_due.map_or(sign, |due| due.min(sign))
     }
 
@@ -203,14 +215,22 @@ impl Link {
         if goes { self.bulk_credit.max(self.budget.ready_at()) } else { Time::FAR }
     }
 
+    /// When something is due if nothing else happens to this link.
+    #[must_use]
+    pub fn dues(&self) -> Dues {
+        let (sign, work, allowed) = (self.sign_due(), self.work_due(), self.budget.ready_at());
+        let time = self.probe_due().min(self.sent.loss_due()).min(self.bulk_out.stall_due());
+        Dues {
+            // A bulk stream that has to wait wants more of the budget whenever it is asked.
+            wanted: if self.bulk_out.has_work() { Time::ZERO } else { sign.min(work) },
+            allowed,
+            timeout: sign.min(work.max(allowed)).min(self.chunk_due()).min(time),
+        }
+    }
+
     /// When [`Link::handle_timeout`] and [`Link::poll_transmit`] have something to do by themselves.
     #[must_use]
     pub fn poll_timeout(&self) -> Time {
-        self.sign_due()
-            .min(self.work_due().max(self.budget.ready_at()))
-            .min(self.chunk_due())
-            .min(self.probe_due())
-            .min(self.sent.loss_due())
-            .min(self.bulk_out.stall_due())
+        self.dues().timeout
     }
 }

@@ -6,7 +6,7 @@
 
 use samovar_wire::{CloseCode, PeerId};
 
-use crate::log::Log;
+use crate::log::{Log, Purpose};
 use crate::order::{Event, Order, SendError, Transmit, View, order_by_inner};
 
 /// One member's part in a causal order by a central dispatcher, the host. A member is not delivered its own messages.
@@ -17,7 +17,7 @@ impl Dispatcher {
     /// The part of `me`, which waits for its first view.
     #[must_use]
     pub fn new(me: PeerId) -> Self {
-        Self(Log::new(me, false))
+        Self(Log::new(me, Purpose::Dispatch))
     }
 }
 

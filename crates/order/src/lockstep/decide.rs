@@ -1,9 +1,10 @@
 //! The host: which input of each player belongs to which frame.
 
 use samovar_wire::limits::LOCKSTEP_RUN_MAX;
-use samovar_wire::lockstep::{Change, Datagram, FrameChanges, Run, SeatChange};
+use samovar_wire::lockstep::{Change, Datagram, FrameChanges, SeatChange};
 use samovar_wire::{Duration, Lane, PeerId, SeatId, SortedMap, Term, Time, Writer};
 
+use super::copies::CHEAP;
 use super::hosting::{BEHIND_MAX, Phase, Standing};
 use super::{Event, Lockstep, Request, Role, Transmit};
 
@@ -149,13 +150,8 @@ impl Lockstep {
                 follower.standing = Standing::NeedsState;
                 continue;
             }
-            let mut run = Run::new();
-            for frame in (known + 1..=last).take(LOCKSTEP_RUN_MAX) {
-                if !run.push(self.log.changes(frame).unwrap_or_default(), RUN_BYTES) {
-                    break;
-                }
-            }
-            let told = known + run.frames() as u64;
+            let needed = follower.copies.first(known, last);
+            let (run, told) = self.log.run((known, needed, last), CHEAP, RUN_BYTES);
             let lead = (follower.heard.cast_signed() - last.cast_signed()) as i32;
             let datagram = Datagram::Frames { term, last: told as u16, lead };
             let mut bytes = Vec::new();
@@ -193,6 +189,7 @@ impl Lockstep {
         }
         follower.newest = newest;
         *known = has;
+        follower.copies.on_ack(last - has);
         if follower.plays {
             follower.take(last, newest, frames);
         }

@@ -1,6 +1,6 @@
 //! A member: gives its inputs, and takes frames from the host.
 
-use samovar_wire::lockstep::{Datagram, FrameChanges, LockstepMessage, Run};
+use samovar_wire::lockstep::{Datagram, Frames, LockstepMessage, Run};
 use samovar_wire::{CloseCode, DecodeError, Lane, PeerId, Reader, Term, Time, Writer};
 
 use super::decide::Heard;
@@ -26,7 +26,9 @@ impl Lockstep {
             Datagram::decode(&mut Reader::new(bytes), self.config.input_size()).map_err(code_of)?;
         match datagram {
             Datagram::Inputs { term, newest, ahead, check } => {
-                self.on_inputs(from, Heard { term, newest, ahead, check }, frames);
+                if let Frames::Changes(frames) = frames {
+                    self.on_inputs(from, Heard { term, newest, ahead, check }, frames);
+                }
             }
             Datagram::Frames { term, last, lead } => self.on_frames(from, (term, last, lead), frames)?,
         }
@@ -110,21 +112,15 @@ impl Lockstep {
         &mut self,
         from: PeerId,
         (term, last, lead): (Term, u16, i32),
-        frames: Vec<FrameChanges>,
+        frames: Frames,
     ) -> Result<(), CloseCode> {
         if term != self.term || from != self.host || self.is_host() || !self.has_state {
             return Ok(());
         }
         let known = self.log.last();
         let last = samovar_wire::link_frame::expand(last, known);
-        let before = last.checked_sub(frames.len() as u64).ok_or(CloseCode::Malformed)?;
-        if before > known {
-            return Ok(());
-        }
-        for (frame, changes) in (before + 1..).zip(frames) {
-            if frame > known && !self.log.push(changes) {
-                return Err(CloseCode::Malformed);
-            }
+        if !self.ahead.take(&mut self.log, last, frames) {
+            return Err(CloseCode::Malformed);
         }
         if let Role::Member { told_at, .. } = &mut self.role
             && core::mem::replace(told_at, Time::FAR) != Time::FAR

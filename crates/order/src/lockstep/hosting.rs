@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
+use samovar_wire::limits::LOCKSTEP_RUN_MAX;
 use samovar_wire::lockstep::{Change, FieldHash, FrameChanges};
 use samovar_wire::{Duration, PeerId, SeatId, SortedMap, SortedSet, Time};
 
+use super::copies::Copies;
 use super::{LockstepConfig, Player};
 
 /// How long a new host waits for the members that it hears to say what they have.
@@ -52,6 +54,10 @@ pub(super) struct Follower {
     pub(super) heard: u64,
     /// Inputs of the frames that are not decided yet.
     pub(super) inputs: VecDeque<Vec<u8>>,
+    /// Inputs behind a gap.
+    pub(super) early: SortedMap<u64, Vec<u8>>,
+    /// What it was told in the last packets.
+    pub(super) copies: Copies,
     /// Its inputs come too late; nobody waits for them.
     pub(super) is_late: bool,
     /// It holds up the present frame.
@@ -74,6 +80,8 @@ impl Follower {
             newest: 0,
             heard: 0,
             inputs: VecDeque::new(),
+            early: SortedMap::new(),
+            copies: Copies::new(),
             is_late: true,
             is_holding: false,
             credit: Duration::ZERO,
@@ -87,8 +95,7 @@ impl Follower {
     /// when they are not what a member says.
     pub(super) fn take(&mut self, decided: u64, newest: u64, frames: Vec<FrameChanges>) {
         let first = newest + 1 - (frames.len() as u64).min(newest);
-        let known = self.heard.max(decided);
-        if first > known + 1 {
+        if frames.is_empty() {
             return;
         }
         let mut input = None;
@@ -101,12 +108,22 @@ impl Follower {
                 }
             }
             let Some(input) = &input else { return };
-            if frame > known {
-                taken.push(input.clone());
-            }
+            taken.push((frame, input.clone()));
         }
-        self.inputs.extend(taken);
-        self.heard = self.heard.max(newest);
+        let known = self.heard.max(decided);
+        let reach = known + 2 * LOCKSTEP_RUN_MAX as u64;
+        for (frame, input) in taken.into_iter().filter(|&(frame, _)| frame > known && frame <= reach) {
+            self.early.insert(frame, input);
+        }
+        self.early.retain(|&frame, _| frame > known);
+        let mut last = known;
+        while let Some(input) = self.early.remove(&(last + 1)) {
+            self.inputs.push_back(input);
+            last += 1;
+        }
+        // What came for frames that were decided without it tells how late it is.
+        let is_any_here = last > known || newest <= known;
+        self.heard = self.heard.max(if is_any_here { last.min(newest) } else { 0 });
     }
 }
 
@@ -187,6 +204,7 @@ impl Hosting {
             follower.standing = Standing::Silent;
             follower.comparison = None;
             follower.newest = 0;
+            follower.early.clear();
             follower.state_at = Time::ZERO;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use samovar_wire::limits::{LOCKSTEP_TOLD_MAX, SEATS_MAX};
+use samovar_wire::limits::{LOCKSTEP_RUN_MAX, LOCKSTEP_TOLD_MAX, SEATS_MAX};
 use samovar_wire::lockstep::{Change, FrameChanges, Run, SeatChange};
 use samovar_wire::{SeatId, SortedMap};
 
@@ -53,6 +53,8 @@ pub(super) struct Log {
     entries: VecDeque<Entry>,
     /// Behind the last frame.
     players: Players,
+    /// All inputs of the last frames, in ascending order of seats.
+    inputs: VecDeque<Vec<u8>>,
     input_size: usize,
 }
 
@@ -64,7 +66,14 @@ impl Log {
 
     /// What is known behind `frame`, and nothing of the frames before.
     pub(super) const fn resumed(frame: u64, digest: u64, players: Players, input_size: usize) -> Self {
-        Self { base: frame, base_digest: digest, entries: VecDeque::new(), players, input_size }
+        Self {
+            base: frame,
+            base_digest: digest,
+            entries: VecDeque::new(),
+            players,
+            inputs: VecDeque::new(),
+            input_size,
+        }
     }
 
     pub(super) fn last(&self) -> u64 {
@@ -87,6 +96,11 @@ impl Log {
         let before = self.entries.back().map_or(self.base_digest, |entry| entry.digest);
         let digest = digest(before, &changes);
         self.entries.push_back(Entry { changes, digest });
+        let mut inputs = if self.inputs.len() < LOCKSTEP_RUN_MAX { None } else { self.inputs.pop_front() }
+            .unwrap_or_default();
+        inputs.clear();
+        self.players.values().for_each(|input| inputs.extend_from_slice(input));
+        self.inputs.push_back(inputs);
         if self.entries.len() > KEPT
             && let Some(entry) = self.entries.pop_front()
         {
@@ -109,6 +123,48 @@ impl Log {
     /// The digest of all frames up to this one.
     pub(super) fn digest_at(&self, frame: u64) -> Option<u64> {
         if frame == self.base { Some(self.base_digest) } else { self.entry(frame).map(|entry| entry.digest) }
+    }
+
+    /// What to tell of the frames behind `known`: those from `needed` to `last`, as far as there is room for, and the ones before
+    /// if that is cheap. And the last that is told of.
+    pub(super) fn run(
+        &self,
+        (known, needed, last): (u64, u64, u64),
+        cheap: usize,
+        most: usize,
+    ) -> (Run, u64) {
+        let cost = |frame| self.changes(frame).unwrap_or_default().len() * (1 + self.input_size);
+        let mut first = needed.min(last + 1).max(known + 1);
+        let mut bytes: usize = (first..=last).map(cost).sum();
+        while first > known + 1 && bytes + cost(first - 1) <= cheap {
+            first -= 1;
+            bytes += cost(first);
+        }
+        let mut run = Run::new();
+        for frame in (first..=last).take(LOCKSTEP_RUN_MAX) {
+            if !run.push(self.changes(frame).unwrap_or_default(), most) {
+                break;
+            }
+        }
+        let told = first - 1 + run.frames() as u64;
+        let full = self.full((known, first, told), run.bytes().len());
+        (full.unwrap_or(run), told)
+    }
+
+    /// The frames from `first` to `last` by all their inputs, if that takes less than `most` bytes and nobody has joined or left
+    /// since the frame behind `known`.
+    fn full(&self, (known, first, last): (u64, u64, u64), most: usize) -> Option<Run> {
+        let count = usize::try_from((last + 1).checked_sub(first)?).ok()?;
+        let size: usize = self.players.values().map(Vec::len).sum();
+        let is_input = |change: &SeatChange| matches!(change.change, Change::Input(_));
+        let is_same = |frame| self.changes(frame).unwrap_or_default().iter().all(is_input);
+        if size == 0 || size * count >= most || !(known + 1..=self.last()).all(is_same) {
+            return None;
+        }
+        let newest = usize::try_from(self.last() - last).ok()?;
+        let at = self.inputs.len().checked_sub(newest + count)?;
+        let inputs = self.inputs.iter().skip(at).take(count).flatten().copied().collect();
+        Some(Run::full(count, inputs))
     }
 
     /// As many of the newest frames as a new host is told.

@@ -10,6 +10,8 @@ use samovar_wire::SeatId;
 use samovar_wire::limits::LOCKSTEP_RUN_MAX;
 use samovar_wire::lockstep::{Change, Run, SeatChange};
 
+use super::copies::{CHEAP, Copies};
+
 /// The furthest ahead of the last decided frame that an input is given: one datagram can hold all of them.
 const AHEAD_MAX: u64 = LOCKSTEP_RUN_MAX as u64 - 3;
 /// Frames ahead before the host has said anything: a round trip of 50 ms at 60 Hz.
@@ -43,6 +45,8 @@ pub(super) struct Pace {
     has_begun: bool,
     /// The host of this term was told some.
     is_told: bool,
+    /// What it was told in the last packets.
+    pub(super) copies: Copies,
 }
 
 impl Pace {
@@ -59,6 +63,7 @@ impl Pace {
             usual: AHEAD_FIRST,
             has_begun: false,
             is_told: false,
+            copies: Copies::new(),
         }
     }
 
@@ -81,7 +86,10 @@ impl Pace {
         let newest = last + inputs.len() as u64;
         let more = usual.saturating_sub(inputs.len() as u64).min(AHEAD_MAX) as u32;
         let settled = newest + u64::from(more);
-        *self = Self { newest, inputs, more, settled, usual, has_begun: self.has_begun, ..Self::new() };
+        let mut copies = self.copies.clone();
+        copies.begin_anew();
+        *self =
+            Self { newest, inputs, more, settled, usual, has_begun: self.has_begun, copies, ..Self::new() };
     }
 
     /// The host goes on behind `last`, or a state was loaded that does. What the host was told already for a frame is not
@@ -89,6 +97,7 @@ impl Pace {
     pub(super) fn resume(&mut self, last: u64) {
         if self.is_told {
             self.heard = 0;
+            self.copies.begin_anew();
         } else {
             self.begin_anew(last);
         }
@@ -143,6 +152,7 @@ impl Pace {
     pub(super) fn on_heard(&mut self, last: u64, heard: u64, lead: i32) {
         self.usual = self.delay(last);
         self.heard = self.heard.max(heard.min(self.newest));
+        self.copies.on_ack(self.newest - self.heard);
         if heard < self.settled {
             return;
         }
@@ -164,10 +174,21 @@ impl Pace {
     pub(super) fn run(&mut self, seat: SeatId) -> (Run, u64) {
         self.is_told = true;
         let mut run = Run::new();
-        let first = self.newest - self.inputs.len() as u64;
+        let behind = self.newest - self.inputs.len() as u64;
+        let needed = self.copies.first(behind, self.newest) - behind - 1;
+        let mut skipped = (needed as usize).min(self.inputs.len());
+        // The first is stated in any case, so that nothing needs to be known of the frame before.
+        let size = self.inputs.front().map_or(0, |input| 1 + input.len());
+        let changes =
+            |at: usize| self.inputs.get(at).is_some() && self.inputs.get(at) != self.inputs.get(at - 1);
+        let mut bytes = size + (skipped + 1..self.inputs.len()).filter(|&at| changes(at)).count() * size;
+        while skipped > 0 && bytes + if changes(skipped) { size } else { 0 } <= CHEAP {
+            bytes += if changes(skipped) { size } else { 0 };
+            skipped -= 1;
+        }
+        let first = behind + skipped as u64;
         let mut before = None;
-        for input in &self.inputs {
-            // The first is stated in any case, so that nothing needs to be known of the frame before.
+        for input in self.inputs.iter().skip(skipped) {
             let changes =
                 (before != Some(input)).then(|| SeatChange { seat, change: Change::Input(input.clone()) });
             if !run.push(changes.as_slice(), RUN_BYTES) {

@@ -36,6 +36,7 @@ impl Lockstep {
         }
         follower.comparison = None;
         follower.newest = 0;
+        follower.early.clear();
         follower.agreed = last;
         follower.standing = if has_state { Standing::Told { last, digest } } else { Standing::NeedsState };
         if let Phase::Collecting { awaited, .. } = &mut hosting.phase {
@@ -52,6 +53,7 @@ impl Lockstep {
         if let Standing::Told { last, digest } = follower.standing {
             let is_same = self.log.digest_at(last) == Some(digest);
             follower.standing = if is_same { Standing::InStep { known: last } } else { Standing::NeedsState };
+            follower.copies.begin_anew();
             // Who is in step is told at once what it lacks.
             hosting.has_news |= is_same;
         }
@@ -176,6 +178,7 @@ impl Lockstep {
         players.into_iter().for_each(|(seat, input)| drop(sorted.insert(seat, input)));
         self.log = Log::resumed(frame, digest, sorted.clone(), self.config.input_size());
         self.checks = Checks::resumed(frame, chain);
+        self.ahead.clear();
         self.given = frame;
         self.given_players = sorted.clone();
         self.has_state = true;

@@ -3,23 +3,18 @@
 use std::collections::VecDeque;
 
 use samovar_wire::limits::{TIMED_HELD_BYTES_MAX, TIMED_HELD_MAX};
-use samovar_wire::timed::{Promise, Timed};
+use samovar_wire::timed::Timed;
 use samovar_wire::{Duration, PeerId, SortedSet, Time};
 
-/// Promises that wait for messages; of more the one before the last is replaced, which delays and never breaks.
-const PROMISES_MAX: usize = 32;
+use super::promises::Promises;
 
 /// Another member, or one that was.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Peer {
     /// When it came, by this peer's session time: nobody is late from the beginning.
     since: Time,
-    /// It says nothing older than this.
-    pub(super) bound: Time,
-    /// Promises behind which messages are missing.
-    promises: VecDeque<Promise>,
-    /// How many messages of it came on the present link.
-    received: u64,
+    /// What it promised on the present link.
+    pub(super) promises: Promises,
     /// The highest number of its messages that came.
     pub(super) newest: u64,
     /// It has said where what it says to this peer begins. Of who has not, nothing is taken from others: they have messages
@@ -41,12 +36,10 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub(super) const fn new(now: Time, begins_behind: u64) -> Self {
+    pub(super) fn new(now: Time, begins_behind: u64) -> Self {
         Self {
             since: now,
-            bound: Time::ZERO,
-            promises: VecDeque::new(),
-            received: 0,
+            promises: Promises::default(),
             newest: 0,
             has_begun: false,
             begins_behind,
@@ -65,36 +58,12 @@ impl Peer {
 
     /// From when on it holds up nobody, if nothing else is heard of it.
     pub(super) fn late_at(&self, patience: Duration) -> Time {
-        self.bound.max(self.since) + patience
+        self.promises.bound.max(self.since) + patience
     }
 
     pub(super) fn begin_anew(&mut self) {
-        self.promises.clear();
-        self.received = 0;
+        self.promises.begin_anew();
         self.sent = 0;
-    }
-
-    pub(super) fn on_promise(&mut self, promise: Promise) {
-        if promise.sent <= self.received {
-            self.bound = self.bound.max(promise.until);
-            return;
-        }
-        let is_full = self.promises.len() == PROMISES_MAX;
-        match self.promises.back_mut() {
-            // Packets overtake each other; an older promise is contained in the newer one.
-            Some(last) if promise.sent < last.sent || promise.until <= last.until => (),
-            Some(last) if promise.sent == last.sent || is_full => *last = promise,
-            _ => self.promises.push_back(promise),
-        }
-    }
-
-    /// A message of it was taken.
-    pub(super) fn on_received(&mut self) {
-        self.received += 1;
-        while let Some(promise) = self.promises.front().filter(|promise| promise.sent <= self.received) {
-            self.bound = self.bound.max(promise.until);
-            self.promises.pop_front();
-        }
     }
 
     /// Remembers a message for those who may miss it.

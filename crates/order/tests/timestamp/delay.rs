@@ -3,7 +3,7 @@
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use samovar_order::timestamp::TimeOrderConfig;
+use samovar_order::timestamp::{Event, SendError, TimeOrder, TimeOrderConfig};
 use samovar_wire::timed::Promise;
 use samovar_wire::{Duration, PeerId, Time, Writer};
 
@@ -76,4 +76,31 @@ fn a_promise_takes_six_bytes_in_a_packet_of_the_first_hour() {
     promise.encode(&mut Writer::new(&mut bytes));
     assert_eq!(bytes.len(), 6);
     assert!(promise.until > at(0));
+}
+
+#[test]
+fn the_time_of_an_update_is_a_promise_once_one_was_made_and_counts_what_that_did() {
+    let mut order = TimeOrder::new(PeerId(1), TimeOrderConfig::default());
+    let mut other = TimeOrder::new(PeerId(2), TimeOrderConfig::default());
+    for order in [&mut order, &mut other] {
+        order.handle_view(at(0), &[PeerId(1), PeerId(2)]);
+    }
+    order.send(at(10), at(10), b"own").unwrap();
+    let promise = |order: &mut TimeOrder, ms| order.promise(at(ms), PeerId(2)).unwrap();
+    let _ = promise(&mut order, 12);
+    assert!(!order.handle_update(at(20), PeerId(2), at(15)), "nothing was promised before");
+    assert_eq!(order.poll_event(at(20)), None);
+    order.handle_promise(at(20), PeerId(2), Promise { until: at(5), sent: 1 });
+    assert!(order.handle_update(at(21), PeerId(2), at(15)));
+    assert_eq!(order.poll_event(at(21)), None, "its first message is not here");
+    other.send(at(4), at(8), b"of the other").unwrap();
+    while let Some(transmit) = other.poll_transmit() {
+        order.handle_message(at(22), PeerId(2), &transmit.bytes).unwrap();
+    }
+    for bytes in [b"of the other".as_slice(), b"own"] {
+        assert!(matches!(order.poll_event(at(22)), Some(Event::Message(message)) if message.bytes == bytes));
+    }
+    // What this peer's own updates stated binds it, too.
+    order.on_stated(at(40));
+    assert_eq!(order.send(at(30), at(39), b"late"), Err(SendError::TooOld(at(40))));
 }

@@ -9,4 +9,5 @@ mod dice;
 mod exhaustive;
 mod late;
 mod lives;
+mod star;
 mod world;

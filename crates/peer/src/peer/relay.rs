@@ -112,7 +112,9 @@ impl Peer {
                 }
                 self.push_event(PeerEvent::RelayRestored);
             }
-            ClientEvent::Forwarded { from, mode, payload } => self.on_relayed(now, from, mode, &payload),
+            ClientEvent::Forwarded { from, mode, payload } => {
+                self.on_relayed(now, from, (mode, &payload), true)
+            }
             ClientEvent::Signal(from, signal) => self.on_signal(now, from, signal),
             ClientEvent::Issued(warrant) => {
                 if let Some(session) = &mut self.session {
@@ -125,10 +127,7 @@ impl Peer {
                 }
             }
             ClientEvent::Reachable => self.on_reachable(now),
-            ClientEvent::Draining(within) => {
-                self.hurry(now);
-                self.push_event(PeerEvent::RelayDraining(within));
-            }
+            ClientEvent::Draining(within) => self.on_draining(now, within),
             ClientEvent::Denied(_, denial) => {
                 if let Some(session) = &mut self.session {
                     session.handle_denial(now, denial);
@@ -159,19 +158,30 @@ impl Peer {
             rules: self.config.rules,
         };
         self.session = Session::new(now, config);
+        self.wanted_since = None;
         self.code = Some(entered.code.clone());
         self.push_event(PeerEvent::Entered(entered.code));
     }
 
     /// Something came over the relay, by its WebSocket or its data channels.
-    pub(super) fn on_relayed(&mut self, now: Time, from: PeerId, mode: Mode, payload: &[u8]) {
+    pub(super) fn on_relayed(
+        &mut self,
+        now: Time,
+        from: PeerId,
+        (mode, payload): (Mode, &[u8]),
+        by_socket: bool,
+    ) {
         if self.config.paths == PathPolicy::Direct {
             return;
         }
-        if payload.is_empty() {
-            if let Some(path) = self.paths.get_mut(&from) {
-                path.on_complaint(now);
+        if let Some(path) = self.paths.get_mut(&from) {
+            if payload.is_empty() {
+                path.on_complaint(now, by_socket);
+            } else {
+                path.on_present(now);
             }
+        }
+        if payload.is_empty() {
             return;
         }
         self.count_in(payload);
@@ -194,19 +204,16 @@ impl Peer {
             self.shown_warrant = Some(warrant);
             self.client.set_warrant(now, warrant);
         }
-        if session.is_host() {
+        let view = (session.term(), session.view().number());
+        if session.is_host() && self.shown_view.replace(view) != Some(view) {
             let view = session.view();
             let spectators = view.members().filter(|m| m.record.attributes & SPECTATOR != 0).count();
             let players = (view.members().count() - spectators).min(255) as u8;
             let capacity = view.capacity().saturating_sub(spectators.min(255) as u8);
             let host_name = session.seat_of(session.me()).map(|seat| seat.name.clone()).unwrap_or_default();
-            let listing = Listing { players, capacity, open: true, host_name };
-            self.client.set_listing(now, listing);
-            let view = (session.term(), session.view().number());
-            if self.shown_view.replace(view) != Some(view) {
-                let line = session.view().succession(session.me());
-                self.client.set_members(now, core::iter::once(session.me()).chain(line));
-            }
+            self.client.set_listing(now, Listing { players, capacity, open: true, host_name });
+            let line = view.succession(session.me());
+            self.client.set_members(now, core::iter::once(session.me()).chain(line));
         }
         let mut ended = false;
         while let Some(event) = self.session.as_mut().and_then(Session::poll_event) {

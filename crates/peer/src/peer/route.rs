@@ -16,22 +16,35 @@ struct Ways {
     socket: bool,
 }
 
-impl Peer {
+/// The ways by the relay, which are the same to everybody.
+#[derive(Clone, Copy, Debug)]
+struct ByRelay {
+    /// Its data channels are a way that needs no sparing.
+    is_quick: bool,
+    /// Those to take besides a direct one that is not enough.
+    ways: Ways,
+}
+
+impl ByRelay {
     fn ways(&self, now: Time, path: Option<&PathState>) -> Ways {
         let direct = path.is_some_and(|path| path.carriers().next().is_some());
-        let is_quick = self.has_ferry(now);
-        let is_enough = path.is_some_and(|path| path.is_enough(now, is_quick));
-        if is_enough || !self.may_relay() {
+        if path.is_some_and(|path| path.is_enough(now, self.is_quick)) {
             return Ways { direct, ..Ways::default() };
+        }
+        let is_called = path.is_some_and(|path| path.is_called(now));
+        Ways { direct, ferry: self.ways.ferry, socket: self.ways.socket || is_called }
+    }
+}
+
+impl Peer {
+    fn by_relay(&self, now: Time) -> ByRelay {
+        if !self.may_relay() {
+            return ByRelay { is_quick: false, ways: Ways::default() };
         }
         let ferry = self.ferry.way(now);
         let is_sure = ferry.is_some() && self.ferry.path.is_enough(now, true);
-        Ways { direct, ferry, socket: !is_sure }
-    }
-
-    /// Whether the channels to the relay are a way that needs no sparing.
-    pub(super) fn has_ferry(&self, now: Time) -> bool {
-        self.ferry.path.is_up(now) && self.may_relay()
+        let ways = Ways { direct: false, ferry, socket: !is_sure };
+        ByRelay { is_quick: self.ferry.path.is_up(now), ways }
     }
 
     /// Bulk is no good twice: it goes by the way that is shown.
@@ -46,31 +59,33 @@ impl Peer {
 
     /// Gives each packet of the session its ways.
     pub(super) fn route_session(&mut self, now: Time) {
-        self.note_losses(now);
+        let by_relay = self.by_relay(now);
+        self.note_losses(now, by_relay);
+        let mut packet = core::mem::take(&mut self.packet);
         while self.transmits.len() < QUEUE_MAX {
-            let Some(out) = self.session.as_mut().and_then(|session| session.poll_transmit(now)) else {
+            let session = self.session.as_mut();
+            let Some((to, mode)) = session.and_then(|session| session.poll_transmit_into(now, &mut packet))
+            else {
                 break;
             };
-            let path = self.paths.get(&out.to);
-            let ways = match out.mode {
-                Mode::Unreliable => self.ways(now, path),
-                Mode::Reliable => self.way_of_bulk(now, out.to),
+            let path = self.paths.get(&to);
+            let (ways, most) = match mode {
+                Mode::Unreliable => (by_relay.ways(now, path), usize::MAX),
+                Mode::Reliable => (self.way_of_bulk(now, to), 1),
             };
-            let most = if out.mode == Mode::Reliable { 1 } else { usize::MAX };
             let carriers = path.filter(|_| ways.direct).map(PathState::carriers);
-            let carriers: Vec<_> = carriers.into_iter().flatten().take(most).collect();
             if ways.socket {
-                self.send_socket(out.to, out.mode, &out.bytes);
+                self.send_socket(to, mode, &packet);
             }
             if let Some(attempt) = ways.ferry {
-                self.send_ferry(attempt, out.mode, Addressed { peer: out.to, payload: &out.bytes });
+                self.send_ferry(attempt, mode, Addressed { peer: to, payload: &packet });
             }
-            for attempt in carriers {
-                self.count_out(&out.bytes);
-                let bytes = out.bytes.clone();
-                self.transmits.push_back(Transmit::Direct { peer: out.to, attempt, mode: out.mode, bytes });
+            for attempt in carriers.into_iter().flatten().take(most) {
+                self.count_out(&packet);
+                self.transmits.push_back(Transmit::Direct { peer: to, attempt, mode, bytes: packet.clone() });
             }
         }
+        self.packet = packet;
     }
 
     pub(super) fn send_socket(&mut self, to: PeerId, mode: Mode, payload: &[u8]) {
@@ -87,19 +102,19 @@ impl Peer {
     }
 
     /// Tells those whose direct paths are silent that they are not heard: what they send may be lost, and they would not
-    /// know while they hear us.
+    /// know while they hear us. Those who are not heard at all are told so by the WebSocket.
     pub(super) fn complain(&mut self, now: Time) {
         if !self.may_relay() {
             return;
         }
-        let is_quick = self.has_ferry(now);
+        let by_relay = self.by_relay(now);
         let silent: Vec<_> = self
             .paths
             .iter_mut()
-            .filter_map(|(&peer, path)| path.complains(now, is_quick).then_some(peer))
+            .filter_map(|(&peer, path)| path.complains(now, by_relay.is_quick).then_some(peer))
             .collect();
         for peer in silent {
-            let ways = self.ways(now, self.paths.get(&peer));
+            let ways = by_relay.ways(now, self.paths.get(&peer));
             if let Some(attempt) = ways.ferry {
                 self.send_ferry(attempt, Mode::Unreliable, Addressed { peer, payload: &[] });
             }
@@ -107,18 +122,29 @@ impl Peer {
                 self.send_socket(peer, Mode::Unreliable, &[]);
             }
         }
+        self.complain_aloud(now);
+    }
+
+    fn complain_aloud(&mut self, now: Time) {
+        let unheard =
+            self.paths.iter_mut().filter_map(|(&peer, path)| path.complains_aloud(now).then_some(peer));
+        let unheard: Vec<_> = unheard.collect();
+        if !unheard.is_empty() && self.ferry.path.current().is_some() {
+            // What they answer may be lost on the way from the relay, too.
+            self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
+        }
+        for peer in unheard {
+            self.send_socket(peer, Mode::Unreliable, &[]);
+        }
     }
 
     /// Tells the session which paths lose nothing: those that are the relay's WebSocket and no other.
-    fn note_losses(&mut self, now: Time) {
-        let lossless: Vec<_> = self
-            .paths
-            .iter()
-            .map(|(&peer, path)| (peer, self.ways(now, Some(path))))
-            .map(|(peer, ways)| (peer, ways == Ways { socket: true, ..Ways::default() }))
-            .collect();
+    fn note_losses(&mut self, now: Time, by_relay: ByRelay) {
         let Some(session) = &mut self.session else { return };
-        lossless.into_iter().for_each(|(peer, is_lossless)| session.set_lossless(now, peer, is_lossless));
+        for (&peer, path) in &self.paths {
+            let is_lossless = by_relay.ways(now, Some(path)) == Ways { socket: true, ..Ways::default() };
+            session.set_lossless(now, peer, is_lossless);
+        }
     }
 
     /// Tells what a driver's buffer still holds of what it was given before: bytes for a connection, or for the
@@ -138,8 +164,12 @@ impl Peer {
             return;
         }
         self.settled = None;
-        let ways: Vec<_> =
-            self.paths.iter().map(|(&peer, path)| (peer, path.backlog, self.ways(now, Some(path)))).collect();
+        let by_relay = self.by_relay(now);
+        let ways: Vec<_> = self
+            .paths
+            .iter()
+            .map(|(&peer, path)| (peer, path.backlog, by_relay.ways(now, Some(path))))
+            .collect();
         // Of the relay's buffers each link has its share.
         let shared = |is_one: fn(&Ways) -> bool| ways.iter().filter(|(.., ways)| is_one(ways)).count().max(1);
         let socket = self.relay_backlog / shared(|ways| ways.socket) as u64;

@@ -50,7 +50,10 @@ impl Peer {
     pub fn handle_direct_packet(&mut self, now: Time, peer: PeerId, attempt: u32, mode: Mode, bytes: &[u8]) {
         if peer == PeerId::RELAY {
             self.on_ferry_packet(now, attempt, mode, bytes);
-        } else if let Some(replaced) = self.path_mut(peer).and_then(|path| path.on_heard(now, attempt)) {
+        } else if let Some(path) = self.paths.get_mut(&peer)
+            && let Some(replaced) = path.on_heard(now, attempt)
+        {
+            path.on_present(now);
             replaced.into_iter().for_each(|closed| self.give_up(peer, closed));
             self.count_in(bytes);
             if let Some(session) = &mut self.session {
@@ -112,7 +115,7 @@ impl Peer {
     /// Whether this peer is the one that offers: the lower id; and to whom it wants nothing but a direct path. `None` when
     /// there is nothing to say to the other: in a star not everybody has a link to everybody.
     pub(super) fn is_offerer(&self, peer: PeerId) -> Option<bool> {
-        let session = self.session.as_ref().filter(|session| session.link_stats(peer).is_some())?;
+        let session = self.session.as_ref().filter(|session| session.is_linked(peer))?;
         Some(self.config.paths == PathPolicy::Direct || session.me() < peer)
     }
 
@@ -158,33 +161,47 @@ impl Peer {
 
     /// Keeps one path per member, makes offers, and tells the game what changed.
     pub(super) fn tend_paths(&mut self, now: Time) {
-        let Some(session) = &self.session else { return };
-        let me = session.me();
-        let mut wanted: Vec<_> =
-            session.view().members().map(|m| m.peer).filter(|&peer| peer != me).collect();
-        if !session.is_member() {
-            wanted.push(session.host());
+        let may_differ = self.want_paths(now);
+        // A path to a stranger is an offer that we answered: it may be about to be admitted, so it may stay while
+        // its connection does. A former member's goes.
+        if self.paths.len() > self.wanted.len() {
+            let leftover = |peer: &PeerId, path: &PathState| {
+                !self.wanted.contains(peer) && (self.shown_paths.contains_key(peer) || path.is_idle())
+            };
+            let gone: Vec<_> =
+                self.paths.iter().filter(|(peer, path)| leftover(peer, path)).map(|(&p, _)| p).collect();
+            for peer in gone {
+                if let Some(mut path) = self.paths.remove(&peer) {
+                    path.end(AttemptEnd::Gone).for_each(|closed| self.give_up(peer, closed));
+                }
+            }
         }
-        for &peer in &wanted {
+        if may_differ {
+            self.shown_paths.retain(|peer, _| self.wanted.contains(peer));
+        }
+        self.make_offers(now);
+        self.complain(now);
+        self.show_paths(now);
+    }
+
+    /// Finds out to whom there shall be paths: to the members, and to the host who is asked for admission.
+    /// Whether it may be others than before.
+    fn want_paths(&mut self, now: Time) -> bool {
+        let Some(session) = &self.session else { return false };
+        if self.wanted_since.replace(session.stirs()) == Some(session.stirs()) {
+            return false;
+        }
+        let (me, host, view) = (session.me(), session.host(), session.view());
+        let host = (!session.is_member() && !view.has(host)).then_some(host);
+        let members = view.members().map(|m| m.peer).filter(|&peer| peer != me);
+        self.wanted.clear();
+        self.wanted.extend(members.chain(host));
+        for &peer in &self.wanted {
             if self.paths.len() < PATHS_MAX {
                 self.paths.entry(peer).or_insert_with(|| PathState::new(now, Patience::PAIR));
             }
         }
-        // A path to a stranger is an offer that we answered: it may be about to be admitted, so it may stay while
-        // its connection does. A former member's goes.
-        let leftover = |peer: &PeerId, path: &PathState| {
-            !wanted.contains(peer) && (self.shown_paths.contains_key(peer) || path.is_idle())
-        };
-        let gone: Vec<_> =
-            self.paths.iter().filter(|(peer, path)| leftover(peer, path)).map(|(&p, _)| p).collect();
-        for peer in gone {
-            if let Some(mut path) = self.paths.remove(&peer) {
-                path.end(AttemptEnd::Gone).for_each(|closed| self.give_up(peer, closed));
-            }
-        }
-        self.make_offers(now);
-        self.complain(now);
-        self.show_paths(now, &wanted);
+        true
     }
 
     fn make_offers(&mut self, now: Time) {
@@ -192,7 +209,9 @@ impl Peer {
             return;
         }
         let is_due = |peer: &PeerId, path: &PathState| {
-            self.is_offerer(*peer).is_some_and(|is_lower| path.wants_offer(now, is_lower))
+            // Nobody offers sooner than the lower id, and to find out who that is takes longer.
+            path.wants_offer(now, true)
+                && self.is_offerer(*peer).is_some_and(|is_lower| path.wants_offer(now, is_lower))
         };
         let due = self.paths.iter().filter(|(peer, path)| is_due(peer, path));
         for peer in due.map(|(&peer, _)| peer).collect::<Vec<_>>() {
@@ -206,9 +225,9 @@ impl Peer {
     }
 
     /// Tells the session and the game which paths changed.
-    fn show_paths(&mut self, now: Time, wanted: &[PeerId]) {
-        self.shown_paths.retain(|peer, _| wanted.contains(peer));
-        for &peer in wanted {
+    fn show_paths(&mut self, now: Time) {
+        for at in 0..self.wanted.len() {
+            let peer = self.wanted[at];
             let path = self.path(now, peer);
             if self.shown_paths.insert(peer, path) == Some(path) {
                 continue;

@@ -130,6 +130,7 @@ impl Session {
     /// The game's decision. It does nothing when the wish was settled otherwise: its sender or its object is gone, or
     /// this peer hosts no longer.
     pub fn answer_request(&mut self, now: Time, asked: &OwnershipRequest, is_granted: bool) {
+        self.stir();
         let key = (asked.from, asked.request.id);
         let Some(request) = self.arbiter.asked.remove(&key) else { return };
         let verdict = if is_granted { self.weigh(asked.from, &request, false) } else { Err(Denial::Refused) };

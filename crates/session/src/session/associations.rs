@@ -29,10 +29,13 @@ impl Session {
                 left: false,
                 greeted: false,
                 next_update: now,
+                is_told: false,
+                idle: None,
                 ahead: None,
                 held: std::collections::VecDeque::new(),
             };
-            self.links.insert(peer, peering);
+            self.links.insert(peer, Box::new(peering));
+            self.stir();
             self.send_again_to(peer);
             self.set_paces();
         }

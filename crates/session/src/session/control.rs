@@ -154,6 +154,7 @@ impl Session {
         if self.told_standing.replace((self.term(), standing)) == Some((self.term(), standing)) {
             return;
         }
+        self.stir();
         if self.is_host() {
             if self.view.set_standing(self.config.me, standing) {
                 self.publish_view(now);

@@ -37,7 +37,7 @@ impl Session {
             self.parted.remove(&oldest);
         }
         self.parted.insert(peer, peering.link.heard_at());
-        Some(peering)
+        Some(*peering)
     }
 
     pub(super) fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
@@ -50,6 +50,7 @@ impl Session {
 
     /// Leaves for good: everybody is told, and a host's successor need not wait for silence.
     pub fn leave(&mut self) {
+        self.stir();
         self.close_all();
     }
 

@@ -20,6 +20,7 @@ impl Session {
     ///
     /// A focus that is not made of numbers, or has a negative radius, changes nothing.
     pub fn set_focus(&mut self, _now: Time, focus: Option<Focus>) {
+        self.stir();
         if focus.is_some_and(|focus| !focus.is_valid()) {
             return;
         }
@@ -48,6 +49,7 @@ impl Session {
     /// The edge of the cells in which this peer looks for what others want to see, in the unit of the places; 16 unless
     /// set. About the radius of the members' foci serves best.
     pub fn set_interest_cell(&mut self, edge: f32) {
+        self.stir();
         self.objects.set_cell(edge);
     }
 

@@ -102,6 +102,7 @@ impl Session {
     /// # Errors
     /// See [`SubmitError`]; then nothing was sent.
     pub fn submit(&mut self, now: Time, bytes: &[u8]) -> Result<u64, SubmitError> {
+        self.stir();
         let Some((seat, since)) = self.view.member(self.me()).map(|m| (m.record.seat, m.record.since)) else {
             return Err(SubmitError::NotAMember);
         };

@@ -3,6 +3,7 @@
 
 mod lockstep;
 mod machines;
+mod promising;
 
 use samovar_order::lockstep::{LockstepConfig, LockstepView, Player};
 use samovar_order::timestamp::TimeOrderConfig;
@@ -18,11 +19,14 @@ use super::{Event, Phase, SendError, Session, Target};
 pub use lockstep::Lockstep;
 pub use machines::Delivery;
 use machines::Happened;
-pub(super) use machines::Machines;
+pub(super) use machines::{Machines, time_of};
 
 /// What may wait for room in the lanes to one member: as much as an honest one can lack of an order when an epoch ends.
 /// One that answers and takes nothing would else have everything kept for it.
 const WAITING_BYTES_MAX: usize = UNSTABLE_BYTES_MAX * MEMBERS_MAX;
+
+/// Above this part of packets lost a path is one that loses some.
+const LOSSY: f32 = 0.003;
 
 /// A member that the others have waited for so long before a view can begin for them is removed.
 const AWAITED_FOR: Duration = Duration::from_millis(5_000);
@@ -34,7 +38,7 @@ pub struct Orders {
     pub causal: bool,
     /// [`Delivery::Total`] and [`Delivery::Stable`].
     pub total: bool,
-    /// [`Delivery::Timestamp`]; in a mesh only.
+    /// [`Delivery::Timestamp`]: by everybody's promises to everybody in a mesh, by the host in a star.
     pub timestamp: Option<TimeOrderConfig>,
     /// [`Session::lockstep`].
     pub lockstep: Option<LockstepConfig>,
@@ -52,7 +56,7 @@ impl Session {
         if message.len() > APP_MESSAGE_MAX - Letter::HEAD_MAX {
             return Err(SendError::TooLarge);
         }
-        let is_timeless = matches!(delivery, Delivery::Timestamp(_)) && !self.orders.knows_time();
+        let is_timeless = matches!(delivery, Delivery::Timestamp(_)) && !self.knows_time();
         if self.phase != Phase::Member || is_timeless {
             return Err(SendError::WouldBlock);
         }
@@ -119,13 +123,19 @@ impl Session {
             self.orders.is_touched = true;
             return Ok(());
         }
-        let timed = self.orders.timed.as_mut().ok_or(CloseCode::Unexpected)?;
         let mut reader = Reader::new(body);
         let promise = Promise::decode(&mut reader).and_then(|promise| reader.end().map(|()| promise));
         let promise = promise.map_err(|_| CloseCode::Malformed)?;
-        timed.handle_promise(self.clock.time(now), from, promise);
+        self.orders.handle_promise(self.clock.time(now), from, promise)?;
         self.deliver_ordered(now);
         Ok(())
+    }
+
+    /// An update came, whose time is a promise in a mesh.
+    pub(super) fn handle_update(&mut self, now: Time, from: PeerId, body: &[u8]) {
+        if self.orders.handle_update(self.clock.time(now), from, body) {
+            self.deliver_ordered(now);
+        }
     }
 
     /// Tells the orders who is there. They go by members, backups and host: the rest of a view does not concern them.
@@ -168,7 +178,7 @@ impl Session {
             lockstep.handle_timeout(now);
             self.orders.is_touched = true;
         }
-        if self.orders.timed.is_some() && self.clock.is_known() && self.phase == Phase::Member {
+        if self.orders.is_timed() && self.clock.is_known() && self.phase == Phase::Member {
             if let Some(early) = self.orders.take_early() {
                 self.tell_orders(now);
                 for (from, body) in early {
@@ -191,14 +201,22 @@ impl Session {
         }
         let lockstep = self.orders.lockstep.as_ref().and_then(|lockstep| lockstep.poll_timeout());
         let session = self.clock.time(self.last_now);
-        let timed = self.orders.timed.as_ref().and_then(|timed| timed.poll_timeout(session));
+        let timed = self.orders.poll_timeout(session).filter(|_| self.clock.is_known());
         let timed = timed.map(|at| self.last_now + at.since(session));
         lockstep.into_iter().chain(timed).min().unwrap_or(Time::FAR)
+    }
+
+    /// Whether messages and promises can be given session times, if that matters.
+    fn knows_time(&self) -> bool {
+        self.orders.knows_time() && (self.clock.is_known() || !self.orders.is_timed())
     }
 
     /// Takes to the game what its turn has come for.
     pub(super) fn deliver_ordered(&mut self, now: Time) {
         let time = self.clock.time(now);
+        if self.clock.is_known() {
+            self.orders.handle_time(time);
+        }
         while let Some(happened) = self.orders.poll_event(time) {
             match happened {
                 Happened::Message(from, delivery, bytes) => {
@@ -240,20 +258,27 @@ impl Session {
         let links = &self.links;
         self.orders.collect(|peer| links.get(&peer).is_some_and(|peering| peering.admitted));
         let time = self.clock.time(now);
-        let knows_time = self.orders.knows_time();
-        let promise = self.orders.timed.as_mut().filter(|_| knows_time);
-        let promise = promise.and_then(|timed| timed.promise(time, to));
+        let knows_time = self.knows_time();
+        let peering = self.links.get(&to);
+        let has_update = peering.is_some_and(|peering| {
+            let at = peering.update_at(to, &self.objects, self.update_interval);
+            at.max(peering.link.budget_at()) <= now
+        });
+        let promise = if knows_time { self.orders.promise((now, time), to, has_update) } else { None };
         let Some(peering) = self.links.get_mut(&to).filter(|peering| peering.admitted) else {
             return is_all_said;
         };
+        if let Some(lockstep) = &mut self.orders.lockstep {
+            lockstep.set_lossy(to, peering.link.stats().loss_out > LOSSY);
+        }
+        self.scratch.clear();
         if let Some(promise) = promise {
-            self.scratch.clear();
             let mut out = Writer::new(&mut self.scratch);
             out.u8(MessageKind::Promise as u8);
             promise.encode(&mut out);
             debug_assert!(self.scratch.len() <= RIDER_MAX, "two numbers and a kind");
-            peering.link.set_rider(&self.scratch);
         }
+        peering.link.set_rider(&self.scratch);
         let Some(waiting) = self.orders.waiting.get_mut(&to) else { return is_all_said };
         let mut is_open = is_all_said;
         waiting.retain(|(lane, bytes)| {

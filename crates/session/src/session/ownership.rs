@@ -85,6 +85,7 @@ impl Session {
     /// # Errors
     /// See [`WishError`].
     pub fn request(&mut self, now: Time, id: ObjectId) -> Result<(), WishError> {
+        self.stir();
         self.wish(now, id, Wish::Request)
     }
 
@@ -93,6 +94,7 @@ impl Session {
     /// # Errors
     /// See [`WishError`].
     pub fn release(&mut self, now: Time, id: ObjectId) -> Result<(), WishError> {
+        self.stir();
         self.wish(now, id, Wish::Release)
     }
 
@@ -101,6 +103,7 @@ impl Session {
     /// # Errors
     /// See [`WishError`].
     pub fn transfer(&mut self, now: Time, id: ObjectId, to: PeerId) -> Result<(), WishError> {
+        self.stir();
         if !self.view.has(to) {
             return Err(WishError::NotAMember);
         }
@@ -116,6 +119,7 @@ impl Session {
     /// # Errors
     /// See [`WishError`].
     pub fn touch(&mut self, now: Time, id: ObjectId) -> Result<(), WishError> {
+        self.stir();
         self.wish(now, id, Wish::Touch)
     }
 

@@ -24,17 +24,36 @@ impl Session {
             return;
         }
         let Some(peering) = self.links.get_mut(&from) else { return };
-        if let Err(code) = peering.link.handle(now, mode, bytes) {
+        peering.idle = None;
+        let delivered = peering.link.deliveries();
+        let result = peering.link.handle(now, mode, bytes);
+        peering.is_told &= peering.link.deliveries() == delivered;
+        if let Err(code) = result {
             self.on_misbehaviour(now, from, code);
             return;
         }
         while let Some(event) = self.links.get_mut(&from).and_then(|peering| peering.link.poll_event()) {
+            if !self.is_theirs_alone(&event) {
+                self.stir();
+            }
             if let Err(code) = self.on_link_event(now, from, event) {
                 self.on_misbehaviour(now, from, code);
                 return;
             }
         }
         self.after_objects(now);
+    }
+
+    /// Whether an event changes nothing that anybody but its sender would be told of: states of objects, and what became
+    /// of packets. In a star the host passes states on.
+    fn is_theirs_alone(&self, event: &LinkEvent) -> bool {
+        match event {
+            LinkEvent::Fate(..) | LinkEvent::Clock { .. } => true,
+            LinkEvent::Datagram(_, bytes) => {
+                !self.is_star() && bytes.first() == Some(&(MessageKind::Frame as u8))
+            }
+            _ => false,
+        }
     }
 
     /// Who speaks under a term that this peer has not counted to its end waits to be heard (PROTOCOL §4.10), but for
@@ -116,6 +135,7 @@ impl Session {
             }
             LinkEvent::Fate(packet, fate) => {
                 self.objects.on_fate(from, packet, fate == Fate::Delivered);
+                self.orders.on_fate(from, packet, fate == Fate::Delivered);
                 Ok(())
             }
             LinkEvent::Clock { session, received, round_trip } => {
@@ -155,7 +175,10 @@ impl Session {
         let mut reader = Reader::new(bytes);
         match MessageKind::decode(&mut reader) {
             Ok(MessageKind::Frame) if self.takes_part(from) => {
-                self.objects.handle_datagram(from, reader.rest())
+                let body = reader.rest();
+                self.objects.handle_datagram(from, body)?;
+                self.handle_update(now, from, body);
+                Ok(())
             }
             Ok(MessageKind::App) if self.takes_part(from) => {
                 self.on_app(from, Lane::Unreliable, reader.rest())
@@ -250,6 +273,7 @@ impl Session {
             else {
                 continue;
             };
+            self.stir();
             if id == ObjectId::SESSION {
                 continue;
             }
@@ -271,6 +295,7 @@ impl Session {
 
     /// A peer broke the rules: its link ends with the reason, and nobody else notices.
     pub(super) fn on_misbehaviour(&mut self, now: Time, peer: PeerId, code: CloseCode) {
+        self.stir();
         let was_admitted = self.links.get(&peer).is_some_and(|peering| peering.admitted);
         self.drop_link(peer, code);
         self.close_to(peer);

@@ -222,6 +222,7 @@ impl Session {
     /// # Errors
     /// See [`CallError`].
     pub fn call(&mut self, now: Time, call: Call<'_>) -> Result<CallId, CallError> {
+        self.stir();
         let to = self.receiver(call.target).ok_or(CallError::NoSuchPeer)?;
         if call.bytes.len() > APP_MESSAGE_MAX {
             return Err(CallError::Send(SendError::TooLarge));
@@ -256,6 +257,7 @@ impl Session {
 
     /// Waits for an answer no longer; [`CallOutcome::Cancelled`] follows, unless the call has ended.
     pub fn cancel(&mut self, id: CallId) {
+        self.stir();
         self.give_up(id, CallOutcome::Cancelled);
     }
 
@@ -275,6 +277,7 @@ impl Session {
     /// # Errors
     /// See [`ReplyError`].
     pub fn reply(&mut self, key: CallKey, reply: Reply<'_>) -> Result<(), ReplyError> {
+        self.stir();
         let lane = *self.calls.open.get(&key).ok_or(ReplyError::NotOpen)?;
         let body = match reply {
             Reply::Done(bytes) if bytes.len() > APP_MESSAGE_MAX => {
@@ -402,6 +405,7 @@ impl Session {
         while let Some(&(until, id)) = self.calls.deadlines.first()
             && until <= now
         {
+            self.stir();
             self.give_up(id, CallOutcome::TimedOut);
         }
     }

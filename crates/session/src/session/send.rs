@@ -88,6 +88,7 @@ impl Session {
         delivery: impl Into<Delivery>,
         message: &[u8],
     ) -> Result<(), SendError> {
+        self.stir();
         match delivery.into() {
             Delivery::Lane(lane) => self.send_by_lane(target, lane, message),
             order => self.send_ordered(target, order, message),

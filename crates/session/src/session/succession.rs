@@ -11,6 +11,7 @@ use super::{Cause, EndReason, Event, Migration, Phase, Session};
 impl Session {
     /// Takes a warrant from the relay or a member, and lives under it when it opens a newer term.
     pub fn handle_warrant(&mut self, now: Time, warrant: &Warrant) -> Verdict {
+        self.stir();
         let (former, missed_since) = (self.host(), self.roster.missed_since());
         let is_handed_over = self.roster.heir().is_some();
         let before = self.term();
@@ -23,6 +24,7 @@ impl Session {
 
     /// The relay has lost the host, and says by which warrant to go on should this peer miss it, too.
     pub fn handle_successor(&mut self, now: Time, warrant: Warrant) {
+        self.stir();
         self.roster.keep_in_reserve(warrant);
         if self.roster.missed_since().is_some() {
             self.watch(now);
@@ -31,12 +33,14 @@ impl Session {
 
     /// The relay did not grant what was claimed.
     pub fn handle_denial(&mut self, now: Time, denial: Denial) {
+        self.stir();
         self.roster.handle_denial(now, denial);
         self.act(now);
     }
 
     /// Whether the relay can be reached. What it grants beats what members vote for, so it is asked while it can be.
     pub fn set_relay(&mut self, now: Time, is_reached: bool) {
+        self.stir();
         self.roster.set_relay(now, is_reached);
         self.watch(now);
     }
@@ -45,6 +49,7 @@ impl Session {
     /// or else whoever is next; this peer is host until then, and a member afterwards. `false` when it is not the
     /// host, or nobody is there to go on.
     pub fn hand_over(&mut self, now: Time) -> bool {
+        self.stir();
         if !self.is_host() || !self.config.rules.migrates {
             return false;
         }

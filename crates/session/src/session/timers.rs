@@ -31,10 +31,11 @@ impl Session {
         if self.phase == Phase::Over {
             return;
         }
-        self.links.values_mut().for_each(|peering| peering.link.handle_timeout(now));
-        let peers: Vec<_> = self.links.keys().copied().collect();
-        for peer in peers {
-            while let Some(event) = self.links.get_mut(&peer).and_then(|p| p.link.poll_event()) {
+        for (&peer, peering) in &mut self.links {
+            if peering.link.handle_timeout(now) {
+                peering.idle = None;
+            }
+            while let Some(event) = peering.link.poll_event() {
                 if let LinkEvent::Fate(packet, fate) = event {
                     self.objects.on_fate(peer, packet, fate == samovar_link::Fate::Delivered);
                 }
@@ -43,6 +44,7 @@ impl Session {
         self.expire_calls(now);
         self.run_orders(now);
         if self.watch_at() <= now {
+            self.stir();
             self.next_watch = now + WATCH_INTERVAL;
             self.no_watch_before = now + WATCH_PAUSE;
             self.watch(now);
@@ -60,10 +62,10 @@ impl Session {
         if self.phase == Phase::Over {
             return None;
         }
-        let links = self.links.iter().map(|(&peer, peering)| {
-            let update = peering.update_at(peer, &self.objects, self.update_interval);
-            peering.link.poll_timeout().min(update.max(peering.link.budget_at()))
-        });
+        let links = self
+            .links
+            .iter()
+            .map(|(&peer, peering)| peering.idle.unwrap_or_else(|| self.idle_to(peer, peering)).due);
         Some(
             links
                 .min()
@@ -108,6 +110,7 @@ impl Session {
         let gap = now.since(self.last_now);
         self.last_now = self.last_now.max(now);
         if gap >= SLEPT && self.phase == Phase::Member {
+            self.stir();
             self.roster.handle_wake(now);
         }
         if gap >= AWAY && !self.is_put_off {

@@ -18,6 +18,7 @@ impl Session {
         traits: Traits,
         value: &T,
     ) -> Result<ObjectId, CreateError> {
+        self.stir();
         self.objects.create_as(self.clock.time(now), traits, value)
     }
 
@@ -31,6 +32,7 @@ impl Session {
         id: ObjectId,
         value: &T,
     ) -> Result<(), ObjectError> {
+        self.stir();
         self.objects.write(self.clock.time(now), id, value)
     }
 

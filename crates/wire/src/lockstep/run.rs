@@ -44,13 +44,46 @@ pub struct Run {
     frames: usize,
     /// Frames since that of the last change.
     gap: u64,
+    is_full: bool,
+}
+
+/// The frames of a run, as they are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frames {
+    /// What changes in each.
+    Changes(Vec<FrameChanges>),
+    /// So many frames, in which nobody joins or leaves: the inputs of all players of each, in ascending order of seats.
+    Inputs(usize, Vec<u8>),
+}
+
+impl Frames {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Changes(frames) => frames.len(),
+            Self::Inputs(count, _) => *count,
+        }
+    }
 }
 
 impl Run {
     /// No frame yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { bytes: Vec::new(), frames: 0, gap: 0 }
+        Self { bytes: Vec::new(), frames: 0, gap: 0, is_full: false }
+    }
+
+    /// Frames in which nobody joins or leaves, told by the inputs of all players of each, in ascending order of seats.
+    #[must_use]
+    pub const fn full(frames: usize, inputs: Vec<u8>) -> Self {
+        Self { bytes: inputs, frames, gap: 0, is_full: true }
+    }
+
+    /// Whether it tells all inputs, and not what changes.
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// How many frames it has.

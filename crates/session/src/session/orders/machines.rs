@@ -4,14 +4,16 @@ use std::collections::VecDeque;
 
 use samovar_order::causal::{Dispatcher, Vector};
 use samovar_order::lockstep::Lockstep;
-use samovar_order::timestamp::{self, TimeOrder};
+use samovar_order::timestamp::{self, StarEvent, StarTimeOrder, TimeOrder};
 use samovar_order::total::Total;
 use samovar_order::{Event, Order, View};
 use samovar_wire::limits::TIMED_HELD_BYTES_MAX;
-use samovar_wire::object::MessageKind;
-use samovar_wire::{CloseCode, Duration, Lane, PeerId, SortedMap, Time};
+use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
+use samovar_wire::timed::Promise;
+use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, Time};
 
 use super::super::{SendError, SessionConfig, Topology};
+use super::promising::Promising;
 
 /// How a message is delivered: in which order with others, and whether it may be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,20 +62,35 @@ impl Causal {
     }
 }
 
+/// Time-stamp order, by who hears whom.
+#[derive(Debug)]
+enum Timed {
+    Mesh(TimeOrder),
+    Star(StarTimeOrder),
+}
+
 /// The local time and the session's.
 type Times = (Time, Time);
+
+/// The time that an update states: nothing in it is newer.
+pub(in super::super) fn time_of(body: &[u8]) -> Option<Time> {
+    let head = FrameHead::decode(&mut Reader::new(body)).ok()?;
+    head.base.checked_mul(SAMPLE_UNIT).map(Time::from_micros)
+}
 
 /// The orders of one peer.
 #[derive(Debug, Default)]
 pub(in super::super) struct Machines {
     causal: Option<Causal>,
     total: Option<Total>,
-    pub(super) timed: Option<TimeOrder>,
+    timed: Option<Timed>,
     pub(super) lockstep: Option<Lockstep>,
     /// What waits for room in the lanes to each member.
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
-    /// In time-stamp order, from before this peer knew session time.
+    /// In time-stamp order in a mesh, from before this peer knew session time.
     early: Option<Vec<(PeerId, Vec<u8>)>>,
+    /// How promises travel to each member of a mesh.
+    promising: SortedMap<PeerId, Promising>,
     /// Whom the others wait for, and since when.
     awaited: SortedMap<PeerId, Time>,
     /// Something was said to an order since it was asked what it has to send.
@@ -83,7 +100,6 @@ pub(in super::super) struct Machines {
 impl Machines {
     pub(in super::super) fn new(config: &SessionConfig, is_founder: bool) -> Self {
         let (me, rules) = (config.me, config.rules);
-        let is_star = rules.topology == Topology::Star;
         let causal = rules.orders.causal.then(|| match rules.topology {
             Topology::Mesh => Causal::Vector(Vector::new(me)),
             Topology::Star => Causal::Dispatcher(Dispatcher::new(me)),
@@ -94,14 +110,17 @@ impl Machines {
         Self {
             causal,
             total: rules.orders.total.then(|| Total::new(me)),
-            timed: rules.orders.timestamp.filter(|_| !is_star).map(|timed| TimeOrder::new(me, timed)),
+            timed: rules.orders.timestamp.map(|timed| match rules.topology {
+                Topology::Mesh => Timed::Mesh(TimeOrder::new(me, timed)),
+                Topology::Star => Timed::Star(StarTimeOrder::new(me, timed)),
+            }),
             lockstep,
-            early: Some(Vec::new()),
+            early: (rules.topology == Topology::Mesh).then(Vec::new),
             ..Self::default()
         }
     }
 
-    pub(super) const fn is_any(&self) -> bool {
+    pub(in crate::session) const fn is_any(&self) -> bool {
         self.causal.is_some() || self.total.is_some() || self.timed.is_some() || self.lockstep.is_some()
     }
 
@@ -111,8 +130,11 @@ impl Machines {
             Delivery::Total => self.total.as_mut().map(|total| total.send(letter)),
             Delivery::Stable => self.total.as_mut().map(|total| total.send_stable(letter)),
             Delivery::Timestamp(at) => {
-                let timed = self.timed.as_mut().ok_or(SendError::NotInTheRules)?;
-                return timed.send(time, at, letter).map(|_| ()).map_err(SendError::from);
+                let sent = match self.timed.as_mut().ok_or(SendError::NotInTheRules)? {
+                    Timed::Mesh(timed) => timed.send(time, at, letter).map(|_| ()),
+                    Timed::Star(timed) => timed.send(time, at, letter),
+                };
+                return sent.map_err(SendError::from);
             }
             Delivery::Lane(_) => None,
         };
@@ -129,7 +151,10 @@ impl Machines {
         let handled = match kind {
             MessageKind::Causal => self.causal.as_mut().map(|causal| causal.order().handle_frame(from, body)),
             MessageKind::Total => self.total.as_mut().map(|total| total.handle_frame(from, body)),
-            MessageKind::Timed => self.timed.as_mut().map(|timed| timed.handle_message(time, from, body)),
+            MessageKind::Timed => self.timed.as_mut().map(|timed| match timed {
+                Timed::Mesh(timed) => timed.handle_message(time, from, body),
+                Timed::Star(timed) => timed.handle_frame(from, body),
+            }),
             MessageKind::Lockstep => {
                 self.lockstep.as_mut().map(|lockstep| lockstep.handle_message(now, from, body))
             }
@@ -162,6 +187,79 @@ impl Machines {
         self.early.take()
     }
 
+    /// The promise to be stated in a packet to a member, if it is one that hears promises, and an update in it does not
+    /// say as much.
+    pub(super) fn promise(&mut self, (now, time): Times, to: PeerId, has_update: bool) -> Option<Promise> {
+        match self.timed.as_mut()? {
+            Timed::Mesh(timed) => {
+                let promise = timed.promise(time, to)?;
+                let promising = self.promising.entry(to).or_default();
+                promising.states(now, promise.sent, has_update).then_some(promise)
+            }
+            Timed::Star(timed) => timed.promise(time, to),
+        }
+    }
+
+    /// A packet went to a member, and an update in it, if one did: the packet's number, and the time that it states.
+    pub(in super::super) fn on_sent(&mut self, now: Time, to: PeerId, update: Option<(u64, Time)>) {
+        if let Some(Timed::Mesh(timed)) = &mut self.timed
+            && let Some(promising) = self.promising.get_mut(&to)
+        {
+            promising.on_sent(now, update.map(|(packet, _)| packet));
+            if let Some((_, time)) = update {
+                timed.on_stated(time);
+            }
+        }
+    }
+
+    /// What became of a packet with an update.
+    pub(in super::super) fn on_fate(&mut self, to: PeerId, packet: u64, has_arrived: bool) {
+        if let Some(promising) = self.promising.get_mut(&to) {
+            promising.on_fate(packet, has_arrived);
+        }
+    }
+
+    /// An update says when it was: nothing older comes from who is a member of a mesh. Whether that was a promise.
+    pub(super) fn handle_update(&mut self, time: Time, from: PeerId, body: &[u8]) -> bool {
+        let Some(Timed::Mesh(timed)) = &mut self.timed else { return false };
+        time_of(body).is_some_and(|stated| timed.handle_update(time, from, stated))
+    }
+
+    /// # Errors
+    /// `Unexpected` when the rules do not name the order.
+    pub(super) fn handle_promise(
+        &mut self,
+        time: Time,
+        from: PeerId,
+        promise: Promise,
+    ) -> Result<(), CloseCode> {
+        match self.timed.as_mut().ok_or(CloseCode::Unexpected)? {
+            Timed::Mesh(timed) => timed.handle_promise(time, from, promise),
+            Timed::Star(timed) => timed.handle_promise(time, from, promise),
+        }
+        Ok(())
+    }
+
+    /// Whether messages are delivered by session time.
+    pub(super) const fn is_timed(&self) -> bool {
+        self.timed.is_some()
+    }
+
+    /// Session time passes.
+    pub(super) fn handle_time(&mut self, time: Time) {
+        if let Some(Timed::Star(timed)) = &mut self.timed {
+            self.is_touched |= timed.handle_time(time);
+        }
+    }
+
+    /// When session time alone delivers something.
+    pub(super) fn poll_timeout(&self, time: Time) -> Option<Time> {
+        match self.timed.as_ref()? {
+            Timed::Mesh(timed) => timed.poll_timeout(time),
+            Timed::Star(timed) => timed.poll_timeout(time),
+        }
+    }
+
     /// Who is there; `time` is session time if that is known.
     pub(super) fn handle_view(&mut self, time: Option<Time>, view: &View, step: impl FnOnce(&mut Lockstep)) {
         if let Some(causal) = &mut self.causal {
@@ -170,27 +268,33 @@ impl Machines {
         if let Some(total) = &mut self.total {
             total.handle_view(view);
         }
-        if let Some((timed, time)) = self.timed.as_mut().zip(time) {
-            timed.handle_view(time, &view.members);
+        match (&mut self.timed, time) {
+            (Some(Timed::Mesh(timed)), Some(time)) => timed.handle_view(time, &view.members),
+            (Some(Timed::Star(timed)), _) => timed.handle_view(view),
+            _ => {}
         }
         if let Some(lockstep) = &mut self.lockstep {
             step(lockstep);
         }
         self.waiting.retain(|peer, _| view.members.binary_search(peer).is_ok());
+        self.promising.retain(|peer, _| view.members.binary_search(peer).is_ok());
     }
 
     pub(super) fn handle_link(&mut self, (now, time): Times, peer: PeerId) {
         self.is_touched = true;
         // The orders say all of this again; what they have not given away yet goes with it.
         self.waiting.remove(&peer);
+        self.promising.remove(&peer);
         if let Some(causal) = &mut self.causal {
             causal.order().handle_link(peer);
         }
         if let Some(total) = &mut self.total {
             total.handle_link(peer);
         }
-        if let Some(timed) = &mut self.timed {
-            timed.handle_linked(time, peer);
+        match &mut self.timed {
+            Some(Timed::Mesh(timed)) => timed.handle_linked(time, peer),
+            Some(Timed::Star(timed)) => timed.handle_link(peer),
+            None => {}
         }
         if let Some(lockstep) = &mut self.lockstep {
             lockstep.handle_linked(now, peer);
@@ -218,8 +322,18 @@ impl Machines {
         while let Some(out) = total.as_mut().and_then(Order::poll_transmit) {
             put(out.to, MessageKind::Total, Lane::SESSION, &out.bytes);
         }
-        while let Some(out) = timed.as_mut().and_then(TimeOrder::poll_transmit) {
-            put(out.to, MessageKind::Timed, Lane::SESSION, &out.bytes);
+        match timed {
+            Some(Timed::Mesh(timed)) => {
+                while let Some(out) = timed.poll_transmit() {
+                    put(out.to, MessageKind::Timed, Lane::SESSION, &out.bytes);
+                }
+            }
+            Some(Timed::Star(timed)) => {
+                while let Some(out) = timed.poll_transmit() {
+                    put(out.to, MessageKind::Timed, Lane::SESSION, &out.bytes);
+                }
+            }
+            None => {}
         }
         while let Some(out) = lockstep.as_mut().and_then(Lockstep::poll_transmit) {
             put(out.to, MessageKind::Lockstep, out.lane, &out.bytes);
@@ -243,7 +357,15 @@ impl Machines {
                 Event::View(_) => {}
             }
         }
-        Some(match self.timed.as_mut()?.poll_event(time)? {
+        let event = match self.timed.as_mut()? {
+            Timed::Mesh(timed) => timed.poll_event(time)?,
+            Timed::Star(timed) => match timed.poll_event()? {
+                StarEvent::Timed(event) => event,
+                StarEvent::Behind => return Some(Happened::Behind(Delivery::Timestamp(time))),
+                StarEvent::Broke(peer, code) => return Some(Happened::Broke(peer, code)),
+            },
+        };
+        Some(match event {
             timestamp::Event::Message(message) => {
                 Happened::Message(message.from, Delivery::Timestamp(message.time), message.bytes)
             }
@@ -257,7 +379,11 @@ impl Machines {
     pub(super) fn stalling(&mut self, now: Time, patience: Duration) -> Vec<PeerId> {
         let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
         let total = self.total.as_ref().map(Order::awaited);
-        let awaited: Vec<_> = causal.into_iter().chain(total).flatten().collect();
+        let timed = match &self.timed {
+            Some(Timed::Star(timed)) => Some(timed.awaited()),
+            _ => None,
+        };
+        let awaited: Vec<_> = causal.into_iter().chain(total).chain(timed).flatten().collect();
         self.awaited.retain(|peer, _| awaited.contains(peer));
         for peer in awaited {
             self.awaited.entry(peer).or_insert(now);

@@ -1,0 +1,76 @@
+//! Frames that came before one that is missing: when that comes they follow at once.
+
+use samovar_wire::SortedMap;
+use samovar_wire::limits::LOCKSTEP_RUN_MAX;
+use samovar_wire::lockstep::{Change, FrameChanges, Frames, SeatChange};
+
+use super::Players;
+use super::log::Log;
+
+/// A frame, as it was told.
+#[derive(Clone, Debug)]
+enum Told {
+    Changes(FrameChanges),
+    /// The inputs of all players.
+    Inputs(Vec<u8>),
+}
+
+/// Frames of a host behind the last that is known, which is less than a run away.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ahead(SortedMap<u64, Told>);
+
+impl Ahead {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Takes a run up to the frame `last`, and gives the log what follows there. Whether the host can have decided that.
+    pub(super) fn take(&mut self, log: &mut Log, last: u64, frames: Frames) -> bool {
+        let Some(before) = last.checked_sub(frames.count() as u64) else { return false };
+        let known = log.last();
+        if last <= known {
+            return true;
+        }
+        let mut keep = |frame, told| {
+            if frame > known && frame <= known + LOCKSTEP_RUN_MAX as u64 {
+                self.0.insert(frame, told);
+            }
+        };
+        match frames {
+            Frames::Changes(frames) => {
+                (before + 1..).zip(frames).for_each(|(frame, changes)| keep(frame, Told::Changes(changes)));
+            }
+            Frames::Inputs(count, bytes) => {
+                let size: usize = log.players().values().map(Vec::len).sum();
+                if size == 0 || bytes.len() != size * count {
+                    return false;
+                }
+                let inputs = bytes.chunks_exact(size).map(|inputs| Told::Inputs(inputs.to_vec()));
+                (before + 1..).zip(inputs).for_each(|(frame, inputs)| keep(frame, inputs));
+            }
+        }
+        while let Some(told) = self.0.remove(&(log.last() + 1)) {
+            let changes = match told {
+                Told::Changes(changes) => changes,
+                Told::Inputs(inputs) => changes_to(log.players(), &inputs),
+            };
+            if !log.push(changes) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// What changes when all players have these inputs, of as many bytes each as before.
+fn changes_to(players: &Players, mut inputs: &[u8]) -> FrameChanges {
+    let mut changes = FrameChanges::new();
+    for (&seat, before) in players.iter() {
+        let Some((input, rest)) = inputs.split_at_checked(before.len()) else { break };
+        if input != before {
+            changes.push(SeatChange { seat, change: Change::Input(input.to_vec()) });
+        }
+        inputs = rest;
+    }
+    changes
+}

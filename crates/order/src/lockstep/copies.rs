@@ -1,0 +1,88 @@
+//! How often something is said: what is new a few times in a row, and everything that is not acked when that was in vain.
+
+/// In how many packets in a row a frame goes at least: of a path that loses one in a thousand two in a row are rare, of one
+/// that loses one in twenty so are four.
+const COPIES: usize = 2;
+const COPIES_IF_LOSSY: usize = 4;
+/// When so many more frames are without an ack than at the least of late, some are lost that will not come any more.
+const LATE: u64 = 2;
+/// Packets from one in which everything is said again to the next.
+const AGAIN: u32 = 3;
+/// Acks from which the least is taken, and the least of as many before.
+const WINDOW: u32 = 90;
+/// What is said besides what has to be, if it needs no more bytes: most frames change little.
+pub(super) const CHEAP: usize = 6;
+
+/// What was said in the packets to one peer.
+#[derive(Clone, Debug)]
+pub(super) struct Copies {
+    /// The last frame of each of the latest packets, the newest first.
+    marks: [u64; COPIES_IF_LOSSY],
+    is_lossy: bool,
+    /// The fewest frames that were without an ack when one came, of late; and how many acks that is of.
+    least: [u64; 2],
+    seen: u32,
+    /// Packets since everything was said.
+    since: u32,
+}
+
+impl Copies {
+    pub(super) const fn new() -> Self {
+        let (marks, least) = ([0; COPIES_IF_LOSSY], [u64::MAX; 2]);
+        Self { marks, is_lossy: true, least, seen: 0, since: 0 }
+    }
+
+    /// Another one hears, or the same from another frame on.
+    pub(super) const fn begin_anew(&mut self) {
+        *self = Self { is_lossy: self.is_lossy, ..Self::new() };
+    }
+
+    pub(super) const fn set_lossy(&mut self, is_lossy: bool) {
+        self.is_lossy = is_lossy;
+    }
+
+    /// An ack came, and so many frames are without one.
+    pub(super) fn on_ack(&mut self, open: u64) {
+        if self.seen == WINDOW {
+            (self.least, self.seen) = ([u64::MAX, self.least[0]], 0);
+        }
+        self.least[0] = self.least[0].min(open);
+        self.seen += 1;
+    }
+
+    /// From which frame on the next packet has to speak, which ends with `last`; all up to `known` are acked.
+    pub(super) fn first(&mut self, known: u64, last: u64) -> u64 {
+        let least = self.least[0].min(self.least[1]);
+        let is_late = last.saturating_sub(known) > least.saturating_add(LATE);
+        self.since += 1;
+        let copies = if self.is_lossy { COPIES_IF_LOSSY } else { COPIES };
+        let mut first = self.marks[copies - 1].max(known) + 1;
+        if least == u64::MAX || (is_late && self.since >= AGAIN) {
+            (first, self.since) = (known + 1, 0);
+        }
+        self.marks.rotate_right(1);
+        self.marks[0] = last;
+        first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn a_frame_is_said_twice_and_again_when_its_ack_is_late() {
+        let mut copies = Copies::new();
+        copies.set_lossy(false);
+        assert_eq!(copies.first(4, 10), 5, "before anything was acked");
+        copies.on_ack(6);
+        // An ack takes six frames.
+        let firsts: Vec<_> = (11..16).map(|last| copies.first(last - 6, last)).collect();
+        assert_eq!(firsts, [6, 11, 12, 13, 14]);
+        // None comes any more.
+        let firsts: Vec<_> = (16..24).map(|last| copies.first(9, last)).collect();
+        assert_eq!(firsts.iter().filter(|first| **first == 10).count(), 2, "{firsts:?}");
+    }
+}

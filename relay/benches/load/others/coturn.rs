@@ -1,0 +1,144 @@
+//! coturn's `turnserver`, which forwards datagrams of clients to peers (RFC 8656): without any encryption, which is the
+//! least that forwarding by UDP can cost.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::net::UdpSocket;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::{Other, STARTS_WITHIN, free_port};
+use crate::member::{Orders, now};
+use crate::options::Options;
+use crate::usage::Usage;
+use crate::{Load, SETTLE, load_of};
+
+const MAGIC: [u8; 4] = [0x21, 0x12, 0xA4, 0x42];
+const ALLOCATE: u16 = 0x0003;
+const CHANNEL_BIND: u16 = 0x0009;
+const CHANNEL_NUMBER: u16 = 0x000C;
+const XOR_PEER_ADDRESS: u16 = 0x0012;
+const REQUESTED_TRANSPORT: u16 = 0x0019;
+/// The first of the channels that clients may choose.
+const CHANNEL: [u8; 2] = [0x40, 0x00];
+
+/// What forwarding has cost.
+pub(super) struct Forwarded {
+    full: Load,
+    half: Load,
+}
+
+/// As many clients as the relay has had, each with a peer of its own; `None` when it is not installed, or does not do it.
+pub(super) async fn measure(options: &Options) -> Option<Forwarded> {
+    let port = free_port();
+    let scratch = std::env::temp_dir();
+    let server = Other::start(
+        Command::new("turnserver")
+            .args(["-n", "--no-auth", "--no-cli", "--no-tls", "--no-dtls", "--allow-loopback-peers"])
+            .args(["--listening-ip", "127.0.0.1", "--relay-ip", "127.0.0.1", "--log-file", "/dev/null"])
+            .args(["--listening-port", &port.to_string(), "--no-stdout-log", "--pidfile"])
+            .arg(scratch.join(format!("samovar-coturn-{port}.pid")))
+            .arg("--db")
+            .arg(scratch.join(format!("samovar-coturn-{port}.db"))),
+    )?;
+    let address: SocketAddr = ([127, 0, 0, 1], port).into();
+    let orders = Arc::new(Orders::default());
+    let mut tasks = JoinSet::new();
+    for n in 0..options.games * options.members {
+        let client = timeout(STARTS_WITHIN, Client::allocate(address)).await.ok()?;
+        tasks.spawn(client.send(Arc::clone(&orders), options.bytes, n as u64));
+    }
+    sleep(SETTLE).await;
+    let usage = || Usage::of(server.id());
+    let full = load_of(usage, &orders, options.rate, options.seconds).await;
+    let half = load_of(usage, &orders, options.rate / 2, options.seconds).await;
+    tasks.abort_all();
+    for name in ["pid", "db"] {
+        std::fs::remove_file(scratch.join(format!("samovar-coturn-{port}.{name}"))).ok();
+    }
+    Some(Forwarded { full, half })
+}
+
+/// A client with an allocation, a channel on it, and the peer at the channel's other end.
+struct Client {
+    socket: UdpSocket,
+    peer: UdpSocket,
+}
+
+impl Client {
+    async fn allocate(server: SocketAddr) -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
+        let peer = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
+        socket.connect(server).await.expect("a server");
+        let port = peer.local_addr().expect("bound").port() ^ u16::from_be_bytes([MAGIC[0], MAGIC[1]]);
+        let ip: Vec<u8> = [127, 0, 0, 1].iter().zip(MAGIC).map(|(byte, key)| byte ^ key).collect();
+        let address = [&[0, 1], &port.to_be_bytes()[..], &ip].concat();
+        let number = [CHANNEL[0], CHANNEL[1], 0, 0];
+        let client = Self { socket, peer };
+        client.ask(ALLOCATE, &[(REQUESTED_TRANSPORT, &[17, 0, 0, 0])]).await;
+        client.ask(CHANNEL_BIND, &[(CHANNEL_NUMBER, &number), (XOR_PEER_ADDRESS, &address)]).await;
+        client
+    }
+
+    /// Asks until it succeeds: a server that is about to start answers nothing.
+    async fn ask(&self, kind: u16, attributes: &[(u16, &[u8])]) {
+        let mut body = Vec::new();
+        for (kind, value) in attributes {
+            body.extend_from_slice(&kind.to_be_bytes());
+            body.extend_from_slice(&(value.len() as u16).to_be_bytes());
+            body.extend_from_slice(value);
+        }
+        let port = self.socket.local_addr().expect("bound").port().to_be_bytes();
+        let head =
+            [&kind.to_be_bytes()[..], &(body.len() as u16).to_be_bytes(), &MAGIC, &[7; 10], &port].concat();
+        let request = [head, body].concat();
+        let mut buffer = [0; 1_024];
+        loop {
+            self.socket.send(&request).await.ok();
+            let answer = timeout(Duration::from_millis(200), self.socket.recv(&mut buffer)).await;
+            // The class of a response that says it succeeded (RFC 8489 §5).
+            if matches!(answer, Ok(Ok(20..))) && buffer[..2] == (kind | 0x0100).to_be_bytes() {
+                return;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Sends as often as it is told, and counts what the peer gets.
+    async fn send(self, orders: Arc<Orders>, bytes: usize, number: u64) {
+        let mut frame = [&CHANNEL[..], &(bytes as u16).to_be_bytes(), &vec![0; bytes]].concat();
+        let mut at = Instant::now() + Duration::from_micros(number * 31 % 16_000);
+        let mut buffer = [0; 2_048];
+        loop {
+            tokio::select! {
+                Ok(length) = self.peer.recv(&mut buffer) => orders.tally.hear(&buffer[..length]),
+                () = tokio::time::sleep_until(at.into()) => match orders.rate() {
+                    0 => at += Duration::from_millis(400),
+                    rate => {
+                        at += Duration::from_secs(1) / rate;
+                        frame[4..12].copy_from_slice(&now().to_le_bytes());
+                        orders.tally.send();
+                        self.socket.send(&frame).await.ok();
+                    }
+                },
+            }
+        }
+    }
+}
+
+impl Forwarded {
+    pub(super) fn json(&self) -> String {
+        format!("\"full\":{},\"half\":{}", self.full.json(), self.half.json())
+    }
+
+    pub(super) fn text(&self) -> String {
+        format!(
+            "UDP in the clear, from clients to peers\n{}{}",
+            self.full.text("full"),
+            self.half.text("half")
+        )
+    }
+}
