@@ -22,10 +22,14 @@ pub struct Watch {
 pub struct Look {
     /// When, by the machine's clock.
     pub at: f64,
+    /// How long it took: whoever was put to sleep meanwhile has seen nothing exact.
+    pub took: f64,
     /// The session time.
     pub session: f64,
     /// How old the newest update of the other's teapot was; none while it has no teapot.
     pub age: Option<f64>,
+    /// How long ago the own teapot was sampled.
+    pub own: Option<f64>,
     /// How long nothing had been heard of the other.
     pub silence: f64,
     /// The round trip.
@@ -57,14 +61,18 @@ const START: &str = r"(name => {
 clearInterval(window.__watcher);
 window.__watch = {paths: [], looks: []};
 window.__watcher = setInterval(() => {
-  const {members, objects, sessionTimeMs: session} = samovar.status();
+  const began = performance.now();
+  const {members, objects, peer, sessionTimeMs: session} = samovar.status();
   const other = members.find(each => each.name === name);
-  const pots = objects.filter(each => each.kind === 'teapot' && other && each.owner === other.peer);
-  const at = performance.timeOrigin + performance.now(), {paths, looks} = window.__watch;
+  const youngest = owner => {
+    const ages = objects.filter(each => each.kind === 'teapot' && each.owner === owner).map(each => each.ageMs);
+    return ages.length ? Math.min(...ages) : null;
+  };
+  const took = performance.now() - began, at = performance.timeOrigin + began + took / 2;
+  const {paths, looks} = window.__watch;
   const path = other ? other.path : 'none';
   if (!paths.length || paths[paths.length - 1][1] !== path) paths.push([at, path]);
-  const age = pots.length ? Math.min(...pots.map(each => each.ageMs)) : null;
-  if (other) looks.push({at, session, age, silence: other.silenceMs ?? 0, rtt: other.rttMs});
+  if (other) looks.push({at, took, session, age: youngest(other.peer), own: youngest(peer), silence: other.silenceMs ?? 0, rtt: other.rttMs});
   if (looks.length > 20000) looks.shift();
 }, 10); })";
 
