@@ -168,7 +168,9 @@ impl Hub {
         let Some(reach) = ways.channels else {
             return self.queue(target, &target.outbox, Waiting { bytes: bytes.into(), kind, since });
         };
-        if ways.socket {
+        // Who complains by the WebSocket hears nothing: its word must not wait for channels that may be dead as well.
+        let is_complaint = bytes.len() == FORWARD_HEADER;
+        if ways.socket || is_complaint {
             let bytes = Bytes::copy_from_slice(&bytes);
             self.queue(target, &target.outbox, Waiting { bytes, kind, since });
         }

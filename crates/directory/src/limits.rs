@@ -51,9 +51,12 @@ pub const PROBE_WITHIN_OF_FAR: Duration = Duration::from_millis(1_500);
 pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(100);
 /// The least time between two probes of a whole game.
 pub const ALL_PROBED_EVERY: Duration = Duration::from_millis(250);
-/// How long a host's answer to a probe answers further claims too. It keeps those who claim without end from
-/// making the host exceed its own limits.
+/// How long after a host's answer to a probe a doubt asks for no other.
 pub const PROBE_HOLDS: Duration = Duration::from_millis(100);
+/// How long such an answer answers claims, too, however many there are: when all direct paths fail at once everybody misses a
+/// host that lives, and it is heard through the relay before they claim again. It also keeps those who claim without end
+/// from making the host exceed its own limits. Of a host that died it costs nothing: who missed it did so for longer.
+pub const ALIVE_HOLDS: Duration = Duration::from_millis(150);
 /// How long a claim counts. Claimants repeat theirs twice as often while they miss the host.
 pub const CLAIM_COUNTS_FOR: Duration = Duration::from_millis(750);
 /// How long a host that is not back yet is not taken for gone, from the moment its game is listed again, unless most

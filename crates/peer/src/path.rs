@@ -20,6 +20,7 @@
 //! ```
 
 mod connection;
+mod presence;
 mod rhythm;
 mod trust;
 
@@ -27,6 +28,7 @@ use samovar_wire::{Duration, Time};
 
 pub use connection::AttemptEnd;
 use connection::{Attempt, Open};
+use presence::Presence;
 pub(crate) use rhythm::Rhythm;
 use trust::Trust;
 pub use trust::{TRUST_FORGETS, TRUST_MAX, TRUST_MIN};
@@ -114,6 +116,8 @@ pub(crate) struct PathState {
     complained: Option<Time>,
     /// When we say so next.
     complain_at: Time,
+    /// What is heard whichever way.
+    presence: Presence,
     /// What the driver's buffer of the current connection holds, in bytes.
     pub(crate) backlog: u64,
 }
@@ -141,6 +145,7 @@ impl PathState {
             last_offer: None,
             complained: None,
             complain_at: now,
+            presence: Presence::default(),
             backlog: 0,
         }
     }
@@ -259,6 +264,11 @@ impl PathState {
         Some(replaced)
     }
 
+    /// Something came of the other end, by this way or another.
+    pub(crate) fn on_present(&mut self, now: Time) {
+        self.presence.on_heard(now);
+    }
+
     fn is_complained_of(&self, now: Time) -> bool {
         self.complained.is_some_and(|last| last + COMPLAIN_EVERY.times(2) > now)
     }
@@ -277,9 +287,22 @@ impl PathState {
         }
     }
 
-    /// The other end says that it does not hear us as it should.
-    pub(crate) const fn on_complaint(&mut self, now: Time) {
+    /// The other end says that it does not hear us as it should; `is_aloud` if it said so by the WebSocket.
+    pub(crate) const fn on_complaint(&mut self, now: Time, is_aloud: bool) {
         self.complained = Some(now);
+        if is_aloud {
+            self.presence.on_complaint(now);
+        }
+    }
+
+    /// Whether the other end said by the WebSocket that it does not hear us, and shall be told everything there as well.
+    pub(crate) fn is_called(&self, now: Time) -> bool {
+        self.presence.is_complained_of(now)
+    }
+
+    /// Whether to tell the other end by the WebSocket that nothing is heard of it; at most every [`COMPLAIN_EVERY`].
+    pub(crate) fn complains_aloud(&mut self, now: Time) -> bool {
+        self.presence.complains(now)
     }
 
     /// Whether to tell the other end that it is not heard; at most every [`COMPLAIN_EVERY`].
@@ -423,7 +446,8 @@ impl PathState {
             }
             _ => Time::FAR,
         };
-        let complaint = complaints.map_or(Time::FAR, |is_quick| self.complaint_at(is_quick));
+        let complaint = complaints
+            .map_or(Time::FAR, |is_quick| self.complaint_at(is_quick).min(self.presence.complaint_at()));
         let offer = offers.map_or(Time::FAR, |is_lower| self.offer_at(is_lower));
         [self.current_ends_at(), next, falls, complaint, offer].into_iter().min().unwrap_or(Time::FAR)
     }

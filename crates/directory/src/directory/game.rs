@@ -162,10 +162,15 @@ impl Game {
         self.trips.insert(peer, Trip { nonce, since: now, taken });
     }
 
-    /// It answered.
+    /// It answered. An answer that took longer than is known counts for a quarter: what a stream loses comes late, and says
+    /// little of how long the next one takes.
     pub(super) fn end_trip(&mut self, now: Time, peer: PeerId, nonce: u64) {
         if let Some(trip) = self.trips.get_mut(&peer).filter(|trip| trip.nonce == nonce) {
-            trip.taken = Some(now.since(trip.since));
+            let took = now.since(trip.since);
+            trip.taken = Some(match trip.taken {
+                Some(usual) if usual < took => (usual.times(3) + took).half().half(),
+                _ => took,
+            });
         }
     }
 
@@ -204,7 +209,7 @@ impl Game {
 struct Trip {
     nonce: u64,
     since: Time,
-    /// From the question before this one, or this one, to its answer.
+    /// How long answers take, by those until now.
     taken: Option<Duration>,
 }
 

@@ -10,7 +10,7 @@ use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
 use super::game::{Claim, Game, Pending, Probe};
 use super::timers::Timer;
 use super::{Directory, HostChange, Request};
-use crate::limits::{ALL_PROBED_EVERY, PROBE_HOLDS, PROBE_WITHIN};
+use crate::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, PROBE_HOLDS, PROBE_WITHIN};
 
 /// What the claims come to.
 enum Verdict {
@@ -48,8 +48,8 @@ impl Directory {
         } else {
             game.note_missed(now);
             game.claims.note(now, claim);
-            let answered = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
-            if answered && game.host_conn().is_some() && !game.is_host_missed(now) {
+            let answered = game.claims.alive_at.is_some_and(|at| now.since(at) <= ALIVE_HOLDS);
+            if answered && game.host_conn().is_some() {
                 self.deny_waiting(session);
             } else {
                 self.consider_claims(now, session);

@@ -1,11 +1,12 @@
 //! What the host itself claims: a fresh term, or that another hosts.
 
 use samovar_directory::ClientEvent;
+use samovar_directory::limits::ALIVE_HOLDS;
 use samovar_wire::relay::Denial;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{World, denied, term};
+use crate::world::{World, denied, millis, term};
 
 #[test]
 fn a_host_renews_its_term_at_once() {
@@ -64,7 +65,7 @@ fn a_host_that_was_deposed_cannot_hand_over_nor_renew() {
 fn a_hand_over_waits_for_a_term_that_is_on_its_way_to_disk_and_loses() {
     let mut world = World::with_members(4);
     world.disk_works = false;
-    (1..4).for_each(|i| world.claim_for(i, 2, 3));
+    world.outvote(&[1, 2, 3], 2, 3);
     assert_eq!(world.writes.len(), 1);
     world.claim_for(0, 2, 1);
     world.claim_for(0, 2, 1);
@@ -89,6 +90,7 @@ fn a_renewal_on_its_way_to_disk_answers_who_missed_the_host_meanwhile() {
     assert_eq!(world.events(1), [ClientEvent::Issued(warrant), denied(2, Denial::Stale)]);
     world.disk_works = true;
     (1..3).for_each(|i| world.claim_for(i, 3, 3));
+    world.run_for(ALIVE_HOLDS + millis(1));
     assert!(world.issued(3).is_empty(), "what was missed before the renewal counts no longer");
     world.claim_for(3, 3, 3);
     assert_eq!(world.warrant(0).host, world.peer(3));

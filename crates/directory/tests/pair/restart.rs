@@ -1,6 +1,8 @@
 //! The relay dies and comes back, or a game loses all its connections for a moment.
 
-use samovar_directory::limits::{CODE_KEPT_FOR, CODE_RESERVED_FOR, DORMANT_FOR, HOST_GRACE, RESTORED_WAIT};
+use samovar_directory::limits::{
+    ALIVE_HOLDS, CODE_KEPT_FOR, CODE_RESERVED_FOR, DORMANT_FOR, HOST_GRACE, RESTORED_WAIT,
+};
 use samovar_directory::{ClientEvent, TermRecord};
 use samovar_roster::authority::Signatory;
 use samovar_wire::relay::{Denial, FromRelay, Purpose, Refusal};
@@ -44,6 +46,7 @@ fn a_relay_that_restarted_is_told_again_who_is_a_member() {
     world.claim_for(strangers[0], 2, strangers[0]);
     assert_eq!(world.events(strangers[0]).last(), Some(&denied(2, Denial::NotAMember)));
     assert!(world.issued(2).is_empty(), "one of three");
+    world.run_for(ALIVE_HOLDS + millis(1));
     world.claim_for(2, 2, 1);
     assert_eq!(world.warrant(0).host, world.peer(1), "two of three");
 }
@@ -189,8 +192,7 @@ fn a_session_is_forgotten_a_day_after_its_last_connection() {
 #[test]
 fn a_relay_that_lost_its_disk_takes_the_terms_that_members_show() {
     let mut world = World::with_members(3);
-    world.claim_for(1, 2, 2);
-    world.claim(2, 2);
+    world.outvote(&[1, 2], 2, 2);
     assert_eq!(world.warrant(0).host, world.peer(2));
     world.kill_relay();
     world.disk.clear();

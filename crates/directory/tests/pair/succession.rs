@@ -256,8 +256,7 @@ fn the_new_host_lists_the_game_at_once_and_the_former_no_longer() {
     }
     world.settle();
     assert_eq!(world.directory.games().next().map(|game| game.listing.players), Some(1));
-    world.claim_for(1, 2, 2);
-    world.claim(2, 2);
+    world.outvote(&[1, 2], 2, 2);
     assert_eq!(world.warrant(0).host, world.peer(2));
     assert_eq!(world.directory.games().next().map(|game| game.listing.players), Some(3));
 }

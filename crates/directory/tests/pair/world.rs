@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use samovar_directory::limits::ALIVE_HOLDS;
 use samovar_directory::{
     Client, ClientConfig, ClientEvent, ClientRequest, CloseReason, ConnId, Directory, DirectoryConfig, Note,
     Output, Request, TermRecord,
@@ -240,6 +241,17 @@ impl World {
         let candidate = self.peer(candidate);
         assert!(self.seats[i].client.claim(self.now, term(n), candidate));
         self.settle();
+    }
+
+    /// Members depose a host that answers the relay, by claiming again when its answer does not count any more.
+    pub(crate) fn outvote(&mut self, members: &[usize], n: u64, candidate: usize) {
+        members.iter().for_each(|&i| self.claim_for(i, n, candidate));
+        self.run_for(ALIVE_HOLDS + millis(1));
+        for &i in members {
+            if self.warrant(i).term < term(n) {
+                self.claim_for(i, n, candidate);
+            }
+        }
     }
 
     /// A seat misses its host from now on, until there is another.

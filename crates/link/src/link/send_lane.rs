@@ -16,8 +16,8 @@ use super::bounds::{queue_of, window_of};
 use super::buffers::Buffers;
 use super::sent::SegmentRef;
 
-/// A segment up to this size has two copies, a larger one has one.
-const SMALL_MAX: usize = 200;
+/// A segment up to this size has two copies, a larger one has one. What a new host says of its session is small.
+const SMALL_MAX: usize = 300;
 /// A copy rides in a packet that leaves at least this long after the last one that had it.
 const COPY_AFTER: Duration = Duration::from_millis(8);
 /// A copy makes a packet of its own after this time: longer than a tick at 60 Hz, whose packet takes it along.

@@ -192,7 +192,7 @@ fn when_the_network_changes_either_end_offers_at_once_and_what_carries_goes_on()
 fn who_is_said_not_to_be_heard_doubts_its_path() {
     let mut path = proven(0);
     hear(&mut path, 50, 500);
-    path.on_complaint(at(500));
+    path.on_complaint(at(500), false);
     hear(&mut path, 550, 850);
     assert!(path.is_up(at(850)) && !path.is_enough(at(850), false));
     hear(&mut path, 900, 900);

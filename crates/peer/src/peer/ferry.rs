@@ -147,7 +147,7 @@ impl Peer {
                 None => self.ferry.traffic = Some(Rhythm::new(now)),
                 Some(traffic) => traffic.on_heard(now),
             }
-            self.on_relayed(now, peer, mode, payload);
+            self.on_relayed(now, peer, (mode, payload), false);
         }
     }
 }

@@ -112,7 +112,9 @@ impl Peer {
                 }
                 self.push_event(PeerEvent::RelayRestored);
             }
-            ClientEvent::Forwarded { from, mode, payload } => self.on_relayed(now, from, mode, &payload),
+            ClientEvent::Forwarded { from, mode, payload } => {
+                self.on_relayed(now, from, (mode, &payload), true)
+            }
             ClientEvent::Signal(from, signal) => self.on_signal(now, from, signal),
             ClientEvent::Issued(warrant) => {
                 if let Some(session) = &mut self.session {
@@ -165,14 +167,24 @@ impl Peer {
     }
 
     /// Something came over the relay, by its WebSocket or its data channels.
-    pub(super) fn on_relayed(&mut self, now: Time, from: PeerId, mode: Mode, payload: &[u8]) {
+    pub(super) fn on_relayed(
+        &mut self,
+        now: Time,
+        from: PeerId,
+        (mode, payload): (Mode, &[u8]),
+        by_socket: bool,
+    ) {
         if self.config.paths == PathPolicy::Direct {
             return;
         }
-        if payload.is_empty() {
-            if let Some(path) = self.paths.get_mut(&from) {
-                path.on_complaint(now);
+        if let Some(path) = self.paths.get_mut(&from) {
+            if payload.is_empty() {
+                path.on_complaint(now, by_socket);
+            } else {
+                path.on_present(now);
             }
+        }
+        if payload.is_empty() {
             return;
         }
         self.count_in(payload);

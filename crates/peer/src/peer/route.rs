@@ -21,27 +21,31 @@ struct Ways {
 struct ByRelay {
     /// Its data channels are a way that needs no sparing.
     is_quick: bool,
-    /// Those to take besides a direct one that is not enough.
-    ways: Ways,
+    /// Those to take besides a direct one that is not enough; `None` while the relay forwards nothing.
+    ways: Option<Ways>,
 }
 
 impl ByRelay {
     fn ways(&self, now: Time, path: Option<&PathState>) -> Ways {
         let direct = path.is_some_and(|path| path.carriers().next().is_some());
         let is_enough = path.is_some_and(|path| path.is_enough(now, self.is_quick));
-        Ways { direct, ..if is_enough { Ways::default() } else { self.ways } }
+        let Some(ways) = self.ways.filter(|_| !is_enough) else {
+            return Ways { direct, ..Ways::default() };
+        };
+        let is_called = path.is_some_and(|path| path.is_called(now));
+        Ways { direct, ferry: ways.ferry, socket: is_called || ways.socket }
     }
 }
 
 impl Peer {
     fn by_relay(&self, now: Time) -> ByRelay {
         if !self.may_relay() {
-            return ByRelay { is_quick: false, ways: Ways::default() };
+            return ByRelay { is_quick: false, ways: None };
         }
         let ferry = self.ferry.way(now);
         let is_sure = ferry.is_some() && self.ferry.path.is_enough(now, true);
         let ways = Ways { direct: false, ferry, socket: !is_sure };
-        ByRelay { is_quick: self.ferry.path.is_up(now), ways }
+        ByRelay { is_quick: self.ferry.path.is_up(now), ways: Some(ways) }
     }
 
     /// Bulk is no good twice: it goes by the way that is shown.
@@ -99,7 +103,7 @@ impl Peer {
     }
 
     /// Tells those whose direct paths are silent that they are not heard: what they send may be lost, and they would not
-    /// know while they hear us.
+    /// know while they hear us. Those who are not heard at all are told so by the WebSocket.
     pub(super) fn complain(&mut self, now: Time) {
         if !self.may_relay() {
             return;
@@ -118,6 +122,20 @@ impl Peer {
             if ways.socket {
                 self.send_socket(peer, Mode::Unreliable, &[]);
             }
+        }
+        self.complain_aloud(now);
+    }
+
+    fn complain_aloud(&mut self, now: Time) {
+        let unheard =
+            self.paths.iter_mut().filter_map(|(&peer, path)| path.complains_aloud(now).then_some(peer));
+        let unheard: Vec<_> = unheard.collect();
+        if !unheard.is_empty() && self.ferry.path.current().is_some() {
+            // What they answer may be lost on the way from the relay, too.
+            self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
+        }
+        for peer in unheard {
+            self.send_socket(peer, Mode::Unreliable, &[]);
         }
     }
 

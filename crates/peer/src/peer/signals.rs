@@ -50,7 +50,10 @@ impl Peer {
     pub fn handle_direct_packet(&mut self, now: Time, peer: PeerId, attempt: u32, mode: Mode, bytes: &[u8]) {
         if peer == PeerId::RELAY {
             self.on_ferry_packet(now, attempt, mode, bytes);
-        } else if let Some(replaced) = self.path_mut(peer).and_then(|path| path.on_heard(now, attempt)) {
+        } else if let Some(path) = self.paths.get_mut(&peer)
+            && let Some(replaced) = path.on_heard(now, attempt)
+        {
+            path.on_present(now);
             replaced.into_iter().for_each(|closed| self.give_up(peer, closed));
             self.count_in(bytes);
             if let Some(session) = &mut self.session {

@@ -120,22 +120,27 @@ impl<G: Game> World<G> {
         match RelayFrame::decode(&bytes) {
             Ok(RelayFrame::Forward { peer, mode, payload }) => {
                 let message = Addressed { peer, payload }.encode();
-                self.send_member(conn, mode, message);
+                let by_socket = self.send_member(conn, mode, message);
+                if payload.is_empty() && !by_socket {
+                    self.send_down(conn, bytes);
+                }
             }
             _ => self.send_down(conn, bytes),
         }
     }
 
-    /// The relay sends a packet or chunk to a member.
-    fn send_member(&mut self, conn: ConnId, mode: Mode, message: Vec<u8>) {
+    /// The relay sends a packet or chunk to a member; whether by its socket, and by that alone or as well.
+    fn send_member(&mut self, conn: ConnId, mode: Mode, message: Vec<u8>) -> bool {
         let now = self.now;
         let is_heard = |ferry: &&mut Ferry| ferry.heard.is_some_and(|heard| heard + HEARD_WITHIN > now);
         let Some(to) = self.ferries.get(&conn).map(|ferry| self.place(ferry.process)) else {
-            return self.send_by_socket(conn, mode, &message);
+            self.send_by_socket(conn, mode, &message);
+            return true;
         };
         let weather = self.direct_weather(to);
         let Some(ferry) = self.ferries.get_mut(&conn).filter(is_heard) else {
-            return self.send_by_socket(conn, mode, &message);
+            self.send_by_socket(conn, mode, &message);
+            return true;
         };
         let arrivals = match mode {
             Mode::Unreliable => ferry.pipe.carry(now, message.len(), &weather, &mut self.dice),
@@ -150,9 +155,11 @@ impl<G: Game> World<G> {
                 self.queue.push(at, Event::Packet { to: to_process, attempt, mode, bytes });
             }
         }
-        if is_doubted && mode == Mode::Unreliable {
+        let by_socket = is_doubted && mode == Mode::Unreliable;
+        if by_socket {
             self.send_by_socket(conn, mode, &message);
         }
+        by_socket
     }
 
     fn send_by_socket(&mut self, conn: ConnId, mode: Mode, message: &[u8]) {
