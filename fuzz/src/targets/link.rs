@@ -135,7 +135,9 @@ impl Pair {
 
     fn advance(&mut self, ms: u64) {
         self.now += Duration::from_millis(ms);
-        self.ends.iter_mut().for_each(|link| link.handle_timeout(self.now));
+        for link in &mut self.ends {
+            link.handle_timeout(self.now);
+        }
         self.drain();
     }
 

@@ -21,30 +21,31 @@ struct Ways {
 struct ByRelay {
     /// Its data channels are a way that needs no sparing.
     is_quick: bool,
-    /// Those to take besides a direct one that is not enough.
-    ways: Ways,
+    /// Those to take besides a direct one that is not enough; `None` while the relay forwards nothing.
+    ways: Option<Ways>,
 }
 
 impl ByRelay {
     fn ways(&self, now: Time, path: Option<&PathState>) -> Ways {
         let direct = path.is_some_and(|path| path.carriers().next().is_some());
-        if path.is_some_and(|path| path.is_enough(now, self.is_quick)) {
+        let is_enough = path.is_some_and(|path| path.is_enough(now, self.is_quick));
+        let Some(ways) = self.ways.filter(|_| !is_enough) else {
             return Ways { direct, ..Ways::default() };
-        }
+        };
         let is_called = path.is_some_and(|path| path.is_called(now));
-        Ways { direct, ferry: self.ways.ferry, socket: self.ways.socket || is_called }
+        Ways { direct, ferry: ways.ferry, socket: is_called || ways.socket }
     }
 }
 
 impl Peer {
     fn by_relay(&self, now: Time) -> ByRelay {
         if !self.may_relay() {
-            return ByRelay { is_quick: false, ways: Ways::default() };
+            return ByRelay { is_quick: false, ways: None };
         }
         let ferry = self.ferry.way(now);
         let is_sure = ferry.is_some() && self.ferry.path.is_enough(now, true);
         let ways = Ways { direct: false, ferry, socket: !is_sure };
-        ByRelay { is_quick: self.ferry.path.is_up(now), ways }
+        ByRelay { is_quick: self.ferry.path.is_up(now), ways: Some(ways) }
     }
 
     /// Bulk is no good twice: it goes by the way that is shown.
