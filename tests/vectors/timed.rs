@@ -1,7 +1,7 @@
 //! Messages in time-stamp order, and lockstep (PROTOCOL §4.14, §4.15).
 
 use samovar_wire::lockstep::{
-    Change, Compare, Datagram, FieldHash, Fields, Loading, LockstepMessage, Run, SeatChange, Told,
+    Change, Compare, Datagram, FieldHash, Fields, Frames, Loading, LockstepMessage, Run, SeatChange, Told,
 };
 use samovar_wire::timed::{Promise, Timed, TimedMessage};
 use samovar_wire::{Reader, SeatId, Time, Writer};
@@ -59,9 +59,14 @@ fn lockstep() {
     let told = Datagram::Frames { term: THIRD, last: 300, lead: -2 };
     for (name, datagram) in [("inputs", inputs), ("frames", told)] {
         vectors.check(name, Form::Open, &encoded(|out| datagram.encode(&run, out)), |bytes| {
-            Ok(Datagram::decode(&mut Reader::new(bytes), INPUT)? == (datagram, frames()))
+            Ok(Datagram::decode(&mut Reader::new(bytes), INPUT)? == (datagram, Frames::Changes(frames())))
         });
     }
+    let full = Run::full(2, vec![7, 1, 0, 255, 7, 1, 0, 0]);
+    vectors.check("full", Form::Open, &encoded(|out| told.encode(&full, out)), |bytes| {
+        let frames = Frames::Inputs(2, full.bytes().to_vec());
+        Ok(Datagram::decode(&mut Reader::new(bytes), INPUT)? == (told, frames))
+    });
     let fresh = Told { term: THIRD, has_state: false, last: 0, digest: 0, frames: Vec::new() };
     let digest = 0x0123_4567_89ab_cdef;
     let known = Told { has_state: true, last: 300, digest, frames: frames(), ..fresh.clone() };

@@ -48,15 +48,15 @@ pub(super) enum Happened {
 
 #[derive(Debug)]
 enum Causal {
-    Vector(Vector),
-    Dispatcher(Dispatcher),
+    Vector(Box<Vector>),
+    Dispatcher(Box<Dispatcher>),
 }
 
 impl Causal {
     fn order(&mut self) -> &mut dyn Order {
         match self {
-            Self::Vector(order) => order,
-            Self::Dispatcher(order) => order,
+            Self::Vector(order) => &mut **order,
+            Self::Dispatcher(order) => &mut **order,
         }
     }
 }
@@ -64,9 +64,12 @@ impl Causal {
 /// Time-stamp order, by who hears whom.
 #[derive(Debug)]
 enum Timed {
-    Mesh(TimeOrder),
-    Star(StarTimeOrder),
+    Mesh(Box<TimeOrder>),
+    Star(Box<StarTimeOrder>),
 }
+
+/// Takes what an order has to send: to whom, of which kind, by which lane.
+type Put<'a> = dyn FnMut(PeerId, MessageKind, Lane, &[u8]) + 'a;
 
 /// The local time and the session's.
 type Times = (Time, Time);
@@ -98,8 +101,8 @@ impl Machines {
     pub(in super::super) fn new(config: &SessionConfig, is_founder: bool) -> Self {
         let (me, rules) = (config.me, config.rules);
         let causal = rules.orders.causal.then(|| match rules.topology {
-            Topology::Mesh => Causal::Vector(Vector::new(me)),
-            Topology::Star => Causal::Dispatcher(Dispatcher::new(me)),
+            Topology::Mesh => Causal::Vector(Box::new(Vector::new(me))),
+            Topology::Star => Causal::Dispatcher(Box::new(Dispatcher::new(me))),
         });
         let lockstep = rules.orders.lockstep.map(|lockstep| {
             if is_founder { Lockstep::found(me, lockstep) } else { Lockstep::join(me, lockstep) }
@@ -108,8 +111,8 @@ impl Machines {
             causal,
             total: rules.orders.total.then(|| Total::new(me)),
             timed: rules.orders.timestamp.map(|timed| match rules.topology {
-                Topology::Mesh => Timed::Mesh(TimeOrder::new(me, timed)),
-                Topology::Star => Timed::Star(StarTimeOrder::new(me, timed)),
+                Topology::Mesh => Timed::Mesh(Box::new(TimeOrder::new(me, timed))),
+                Topology::Star => Timed::Star(Box::new(StarTimeOrder::new(me, timed))),
             }),
             lockstep,
             early: (rules.topology == Topology::Mesh).then(Vec::new),
@@ -297,7 +300,7 @@ impl Machines {
         }
         let Self { causal, total, timed, lockstep, waiting, .. } = self;
         // Compiled once: a page downloads it.
-        let put: &mut dyn FnMut(PeerId, MessageKind, Lane, &[u8]) = &mut |to, kind, lane, body| {
+        let put: &mut Put<'_> = &mut |to, kind, lane, body| {
             if has_link(to) {
                 let mut bytes = Vec::with_capacity(1 + body.len());
                 bytes.push(kind as u8);
