@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use samovar_sim::{SCENARIOS, Topology};
+use samovar_sim::{SCENARIOS, Spans, Topology, Trouble, fourth_seed};
 
 use crate::workers::{Job, work};
 
@@ -32,5 +32,30 @@ pub(crate) fn measure(runs: u64, topology: Topology) -> ExitCode {
         }
         is_sound &= summary.failures.is_empty();
     }
+    if topology == Topology::Mesh {
+        compare(runs);
+    }
     if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The same by the fourth seed's rules: a violation is two hosts at once.
+fn compare(runs: u64) {
+    let rows = [
+        ("the host dies silently", 5, Trouble::HostDies),
+        ("the host of 16 dies silently", 16, Trouble::HostDies),
+        ("14 of 16 die silently at once", 16, Trouble::AllBut(2)),
+        ("the host and another of 5 are cut off for 3 s", 5, Trouble::Partition),
+    ];
+    for (about, players, trouble) in rows {
+        let (mut recoveries, mut splits) = (Spans::default(), 0);
+        for fate in (0..runs).map(|seed| fourth_seed(seed, players, trouble)) {
+            fate.recovery.into_iter().for_each(|span| recoveries.add(span));
+            splits += u64::from(fate.has_split);
+        }
+        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| recoveries.percentile(share));
+        let recovered = recoveries.len();
+        println!(
+            "| {about} | fourth seed | {runs} | {recovered} | {p50:.0} | {p99:.0} | {max:.0} | | | {splits} |"
+        );
+    }
 }
