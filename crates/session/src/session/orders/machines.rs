@@ -274,8 +274,6 @@ impl Machines {
         self.is_touched = true;
         // The orders say all of this again; what they have not given away yet goes with it.
         self.waiting.remove(&peer);
-        // Promises count what comes on the new link.
-        self.early.iter_mut().for_each(|early| early.retain(|(from, _)| *from != peer));
         if let Some(causal) = &mut self.causal {
             causal.order().handle_link(peer);
         }
