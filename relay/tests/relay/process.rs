@@ -135,6 +135,22 @@ impl RelayProcess {
         }
     }
 
+    /// The list of games, as soon as it is as wanted.
+    pub(crate) async fn games_become(
+        &self,
+        wanted: impl Fn(&serde_json::Value) -> bool,
+    ) -> serde_json::Value {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let games = serde_json::from_str(&self.get("/api/games").await.1).expect("JSON");
+            if wanted(&games) {
+                return games;
+            }
+            assert!(Instant::now() < deadline, "the list of games stays {games}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// `GET`: the head and the body.
     pub(crate) async fn get(&self, path: &str) -> (String, String) {
         get_at(&self.address, path).await

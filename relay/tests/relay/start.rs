@@ -20,19 +20,14 @@ async fn it_is_healthy_and_lists_the_games_of_its_hosts() {
     let (mut host, _) = Peer::create(&relay, "TEA").await;
     let listing = Listing { players: 1, capacity: 8, open: true, host_name: "<b>Ann".to_owned() };
     host.tell(&ToRelay::Listing(listing)).await;
-    let mut listed = String::new();
-    while listed.len() < 3 {
-        listed = relay.get("/api/games").await.1;
-    }
-    let games: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+    let nobody = serde_json::json!([]);
+    let games = relay.games_become(|games| *games != nobody).await;
     let expected = serde_json::json!([
         { "code": "TEA", "players": 1, "capacity": 8, "host": "<b>Ann", "open": true, "params": "0000000000000001" }
     ]);
     assert_eq!(games, expected);
     drop(host);
-    while listed != "[]" {
-        listed = relay.get("/api/games").await.1;
-    }
+    relay.games_become(|games| *games == nobody).await;
 }
 
 #[tokio::test]
@@ -42,14 +37,14 @@ async fn a_referee_keeps_a_table_whose_seats_are_for_players() {
     let expected = serde_json::json!([
         { "code": "TEA-TIME", "players": 0, "capacity": 8, "host": "The relay", "open": true }
     ]);
-    let mut listed = serde_json::Value::Null;
-    while listed != expected {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        listed = serde_json::from_str(&relay.get("/api/games").await.1).expect("JSON");
-        // Which game it is, the duel says.
-        let game = listed.get_mut(0).and_then(serde_json::Value::as_object_mut);
-        game.map(|game| game.remove("params"));
-    }
+    relay
+        .games_become(|games| {
+            let mut games = games.clone();
+            // Which game it is, the duel says.
+            games.get_mut(0).and_then(serde_json::Value::as_object_mut).map(|game| game.remove("params"));
+            games == expected
+        })
+        .await;
     let ended = tokio::task::spawn_blocking(|| relay.terminate());
     assert!(ended.await.expect("no panic"), "it leaves its table, and the relay ends well");
 }

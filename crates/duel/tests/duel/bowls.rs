@@ -111,7 +111,7 @@ fn whoever_drove_over_it_first_has_it_on_every_screen() {
             }
         }
     }
-    assert!(by_far > 0, "being far away does not mean to lose");
+    assert!(by_far >= 2, "being far away does not mean to lose");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::world::{Hands, World, total};
 
 #[test]
 fn two_players_duel_and_all_scores_agree() {
+    let mut points_of_all = 0;
     for (seed, loss) in [(1, 0), (2, 3), (3, 10)] {
         let mut world = World::new(seed, loss, 0);
         world.join();
@@ -23,6 +24,7 @@ fn two_players_duel_and_all_scores_agree() {
         world.assert_agreed();
         let points = total(world.host().duel.scoreboard());
         assert!(points >= 2, "{points} points in 40 s with {loss} % loss");
+        points_of_all += points;
         for player in world.players.values() {
             assert_eq!(player.hits.len(), points as usize, "each point is a hit on the board");
             assert_eq!(player.count(|event| matches!(event, DuelEvent::HitScored { .. })), points as usize);
@@ -35,6 +37,7 @@ fn two_players_duel_and_all_scores_agree() {
         let cubes = world.host().session.objects().filter(|object| object.traits().kind == CUBE).count();
         assert_eq!(cubes, 0, "shooters clear their cubes away");
     }
+    assert!(points_of_all >= 12, "{points_of_all} points in 120 s");
 }
 
 #[test]

@@ -67,6 +67,9 @@ pub(crate) struct World {
     pub(crate) relayed_packets: u64,
 }
 
+/// No test takes so long.
+const END: Time = Time::from_micros(600_000_000);
+
 impl World {
     pub(crate) fn new(seed: u8) -> Self {
         let mut world = Self {
@@ -175,6 +178,7 @@ impl World {
 
     pub(crate) fn step(&mut self) {
         self.now += Duration::from_millis(1);
+        assert!(self.now < END, "what the test waits for does not come");
         let (due, later): (Vec<_>, Vec<_>) =
             core::mem::take(&mut self.wire).into_iter().partition(|p| p.0 <= self.now && !self.is_held(&p.1));
         self.wire = later;

@@ -36,6 +36,8 @@ pub(crate) struct World {
     pub(crate) rules: Rules,
 }
 
+/// No test takes so long.
+const END: Time = Time::from_micros(600_000_000);
 pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));
 pub(crate) const CUBE: Traits = Traits { orphan: Orphan::Destroy, ..Traits::of(Kind(2)) };
 
@@ -125,6 +127,7 @@ impl World {
 
     pub(crate) fn step(&mut self) {
         self.now += Duration::from_millis(1);
+        assert!(self.now < END, "what the test waits for does not come");
         let now = self.now;
         let (due, later): (Vec<_>, Vec<_>) =
             core::mem::take(&mut self.wire).into_iter().partition(|p| p.0 <= now);
