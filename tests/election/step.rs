@@ -320,7 +320,10 @@ impl World {
         let now = self.now;
         let member = self.member_mut(slot).unwrap();
         let heir = member.view.backup().unwrap();
-        member.roster().unwrap().resign(now, heir);
+        let roster = member.roster().unwrap();
+        roster.resign(now, heir);
+        // As if the heir did not hear of it in time: it may be made host before it knows.
+        roster.handle_heir_knows(now);
         self.look(slot);
     }
 

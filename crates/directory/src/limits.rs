@@ -46,9 +46,10 @@ pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
 pub const PROBE_WITHIN: Duration = Duration::from_millis(600);
 /// And at most this.
 pub const PROBE_WITHIN_OF_FAR: Duration = Duration::from_millis(1_500);
-/// The same, at least, when more than one member misses it, and of all who were asked nobody else answers: one and a half
-/// times as long as its answers took before.
-pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(100);
+/// The same, at least, when more than one member misses it, and of all who were asked nobody else answers: as long as its
+/// answers took before, and of that again the more the fewer others could have answered: all of it when there is nobody,
+/// a half for one, a third for two.
+pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(60);
 /// The least time between two probes of a whole game.
 pub const ALL_PROBED_EVERY: Duration = Duration::from_millis(250);
 /// How long after a host's answer to a probe a doubt asks for no other.

@@ -22,6 +22,8 @@ const CLAIM_AGAIN: Duration = Duration::from_millis(250);
 const RELAY_ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
 /// How long a resignation may travel to the members until the relay is asked.
 const RESIGNATION_TRAVELS: Duration = Duration::from_millis(40);
+/// How long the heir may take to hear that it is one, until the others hear it.
+const HEIR_KNOWS_WITHIN: Duration = Duration::from_millis(250);
 /// A vote that has come to nothing for so long is followed by one in the next term.
 const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
 /// How long a host reigns on that reaches neither the relay nor a majority of the electorate.
@@ -47,6 +49,8 @@ pub enum Verdict {
 pub enum Act {
     /// Tell every member.
     Tell(PeerControl),
+    /// Tell this member that the host wants it for its successor; [`Roster::handle_heir_knows`] once it has heard.
+    Appoint(PeerId),
     /// Claim this term for this peer, from the relay.
     Claim(Term, PeerId),
     /// The relay's host lives: this side, which voted, has lost. Whoever is on it comes back by its ticket.
@@ -89,6 +93,8 @@ pub struct Roster {
     ballot: Option<(Vote, Time)>,
     /// Whom the host wants to be its successor.
     heir: Option<PeerId>,
+    /// Whom this host has told so first, and until when it waits with telling the others.
+    appointed: Option<(PeerId, Time)>,
     missed_since: Option<Time>,
     alone_since: Option<Time>,
     is_lease_over: bool,
@@ -121,6 +127,7 @@ impl Roster {
             said: None,
             ballot: None,
             heir: None,
+            appointed: None,
             missed_since: None,
             alone_since: None,
             is_lease_over: false,
@@ -180,8 +187,8 @@ impl Roster {
 
     /// Whom the host wants to be its successor.
     #[must_use]
-    pub const fn heir(&self) -> Option<PeerId> {
-        self.heir
+    pub fn heir(&self) -> Option<PeerId> {
+        self.heir.or(self.appointed.map(|(heir, _)| heir))
     }
 
     /// Whether this peer listens to another: not to a host that it voted against, since what it acknowledges must not
@@ -279,7 +286,8 @@ impl Roster {
             self.knows_electorate = host == self.me;
         }
         self.election = Election::default();
-        (self.said, self.ballot, self.heir, self.claimed) = (None, None, None, None);
+        (self.said, self.ballot, self.claimed) = (None, None, None);
+        (self.heir, self.appointed) = (None, None);
         (self.missed_since, self.alone_since, self.waking_until) = (None, None, None);
         self.is_lease_over = false;
         // A renewed term may help no more than the one before: the pause goes on.
@@ -347,11 +355,20 @@ impl Roster {
         }
     }
 
-    /// This host wants a member to succeed it: the relay is asked, and so are all members when it is away.
+    /// This host wants a member to succeed it. The heir hears so first: it has to know that this peer stays before
+    /// anybody can make it host.
     pub fn resign(&mut self, now: Time, heir: PeerId) {
-        if self.is_host() && self.waking_until.is_none() && heir != self.me && self.heir.is_none() {
+        let is_resigning = self.heir.is_some() || self.appointed.is_some();
+        if self.is_host() && self.waking_until.is_none() && heir != self.me && !is_resigning {
+            self.appointed = Some((heir, now + HEIR_KNOWS_WITHIN));
+            self.acts.push_back(Act::Appoint(heir));
+        }
+    }
+
+    /// The heir knows, or had its time: the relay is asked, and so are all members when it is away.
+    pub fn handle_heir_knows(&mut self, now: Time) {
+        if let Some((heir, _)) = self.appointed.take() {
             self.heir = Some(heir);
-            // The heir should know that this peer stays before it learns that it is host.
             self.claim_after = now + RESIGNATION_TRAVELS;
             self.acts.push_back(Act::Tell(PeerControl::Resign(heir)));
         }
@@ -371,6 +388,9 @@ impl Roster {
     pub fn watch(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         if let Some(won) = self.count(view, lives) {
             return Some(won);
+        }
+        if self.appointed.is_some_and(|(_, until)| until <= now) {
+            self.handle_heir_knows(now);
         }
         self.watch_lease(now, view, lives);
         if !self.migrates {
@@ -449,7 +469,9 @@ impl Roster {
         let missed = if self.is_host() {
             self.is_lease_over || self.heir.is_some()
         } else {
-            lives.missed.contains(&self.host) || self.heir.is_some()
+            // The heir hears of it before the others, and begins with them.
+            let resigns = self.heir.is_some() && self.election.misses(self.host, self.term);
+            lives.missed.contains(&self.host) || resigns
         };
         // Who has voted cannot go back.
         if missed || self.ballot.is_some() {
@@ -545,6 +567,7 @@ impl Roster {
     pub fn poll_timeout(&self) -> Time {
         let lease = self.alone_since.map_or(Time::FAR, |since| since + LEASE);
         let vote = self.ballot.map_or(Time::FAR, |(_, at)| at + VOTE_AGAIN);
-        lease.min(vote).min(self.waking_until.unwrap_or(Time::FAR))
+        let heir = self.appointed.map_or(Time::FAR, |(_, until)| until);
+        lease.min(vote).min(heir).min(self.waking_until.unwrap_or(Time::FAR))
     }
 }

@@ -278,12 +278,24 @@ fn a_host_that_slept_asks_before_it_acts() {
 fn a_host_that_goes_names_its_heir() {
     let mut host = roster(1);
     host.resign(at(0), PeerId(3));
-    assert_eq!(claims(&look(&mut host, 39, &[])), []);
-    assert_eq!(claims(&look(&mut host, 40, &[])), [(512, 3)]);
+    assert_eq!(look(&mut host, 0, &[]), [Act::Appoint(PeerId(3))]);
+    assert_eq!(look(&mut host, 60, &[]), [], "nobody else knows before the heir does");
+    assert_eq!(host.heir(), Some(PeerId(3)));
+    let mut patient = host.clone();
+    host.handle_heir_knows(at(60));
+    for (host, ms) in [(&mut host, 60), (&mut patient, 250)] {
+        let acts = look(host, ms, &[]);
+        assert_eq!(acts[0], Act::Tell(PeerControl::Resign(PeerId(3))));
+        assert_eq!(claims(&acts), []);
+        assert_eq!(claims(&look(host, ms + 39, &[])), []);
+        assert_eq!(claims(&look(host, ms + 40, &[])), [(512, 3)]);
+    }
     let mut other = roster(4);
     other.handle_resignation(PeerId(2), PeerId(3));
     assert_eq!(claims(&look(&mut other, 0, &[])), [], "only the host resigns");
     other.handle_resignation(PeerId(1), PeerId(3));
+    assert_eq!(claims(&look(&mut other, 0, &[])), [], "it names its heir before it goes");
+    other.handle_missing(PeerId(1), Missing { term: Term::FIRST, missed: true, relay: true });
     assert_eq!(claims(&look(&mut other, 0, &[])), [(512, 3)]);
 }
 

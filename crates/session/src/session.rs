@@ -31,8 +31,8 @@ use samovar_wire::control::{Hello, Standing};
 use samovar_wire::object::Traits;
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{
-    Duration, Entropy, Mode, ObjectId, PeerId, SeatId, SortedMap, SortedSet, Stamp, Term, Ticket, Time,
-    Warrant,
+    Duration, Entropy, Mode, ObjectId, PeerId, Receipt, SeatId, SortedMap, SortedSet, Stamp, Term, Ticket,
+    Time, Warrant,
 };
 
 use crate::clock::SessionClock;
@@ -192,6 +192,8 @@ pub struct Session {
     leavers: SortedSet<PeerId>,
     /// When the view was last published, by this peer.
     published: Time,
+    /// Whom this host told first that it wants it for its successor, and what says that it knows.
+    appointment: Option<(PeerId, Receipt)>,
     /// Session time from which on others may have gone on without this peer: it lost its host, or its majority, or
     /// lives under a host that was voted for.
     split_at: Option<Time>,
@@ -264,6 +266,7 @@ impl Session {
             knocks: VecDeque::new(),
             leavers: SortedSet::new(),
             published: now,
+            appointment: None,
             split_at: None,
             told_standing: None,
             last_now: now,

@@ -152,8 +152,8 @@ fn a_partition_that_heals_leaves_one_host() {
 
 #[test]
 fn a_host_that_hands_over_stays_and_nobody_waits() {
-    for seed in 0..6 {
-        let (mut world, host, others) = world_of(40 + seed, u64::from(seed) * 2, 3);
+    for seed in 0..40 {
+        let (mut world, host, others) = world_of(40 + seed, u64::from(seed % 4) * 5, 3);
         let backup = world.peers[&host].view().backup().unwrap();
         let now = world.now;
         assert!(world.peer(host).hand_over(now));
@@ -161,7 +161,7 @@ fn a_host_that_hands_over_stays_and_nobody_waits() {
         while !world.peers.values().all(|s| s.host() == backup) {
             assert!(world.peers[&host].is_host() || world.peers[&backup].is_host(), "somebody decides");
             world.step();
-            assert!(world.now.since(now).as_micros() < 400_000, "seed {seed}: {:?}", hosts(&world));
+            assert!(world.now.since(now).as_micros() < 500_000, "seed {seed}: {:?}", hosts(&world));
         }
         world.run(1_000);
         world.assert_converged();

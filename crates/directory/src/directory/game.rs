@@ -151,8 +151,15 @@ impl Game {
         // A stream that loses something stands still for a trip or two, in either direction.
         let trip = self.host().and_then(|host| self.trips.get(&host)?.taken);
         let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
-        let hurried = trip.unwrap_or(PROBE_WITHIN).times(3).half().clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN);
-        Some(probe.since + if is_missed && is_lonely { hurried } else { usual })
+        if !is_missed || !is_lonely {
+            return Some(probe.since + usual);
+        }
+        let others =
+            self.members.keys().filter(|&&peer| self.counts(peer) && !missing.contains(&peer)).count();
+        let micros = trip.unwrap_or(PROBE_WITHIN).as_micros();
+        // The host is one of them.
+        let hurried = Duration::from_micros(micros + micros / others.max(1) as u64);
+        Some(probe.since + hurried.clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN))
     }
 
     /// A member was asked something by this number, to learn how long its answers take.

@@ -227,7 +227,7 @@ fn two_who_miss_a_host_that_does_not_answer_need_no_majority_and_need_not_wait_f
         world.seats[dead].frozen = true;
     }
     world.claim_for(6, 2, 6);
-    world.run_for(millis(90));
+    world.run_for(millis(50));
     world.claim_for(7, 2, 6);
     assert!(world.issued(2).is_empty(), "the host may still answer");
     world.run_for(millis(10));

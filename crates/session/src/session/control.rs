@@ -4,7 +4,7 @@ use samovar_roster::Verdict;
 use samovar_wire::control::{Hello, PeerControl, Standing, encode};
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::object::MessageKind;
-use samovar_wire::{Blame, CloseCode, Duration, Lane, PROTOCOL_VERSION, PeerId, Time};
+use samovar_wire::{Blame, CloseCode, Duration, Lane, PROTOCOL_VERSION, PeerId, Receipt, Time};
 
 use super::{EndReason, Event, Phase, Session};
 
@@ -15,13 +15,14 @@ const CLAIM_AGAIN: Duration = Duration::from_millis(1_000);
 
 impl Session {
     /// Sends a control message; a peer whose queue is full is not reading, and is closed.
-    pub(super) fn send_control(&mut self, now: Time, to: PeerId, message: &PeerControl) {
+    pub(super) fn send_control(&mut self, now: Time, to: PeerId, message: &PeerControl) -> Option<Receipt> {
         let mut bytes = vec![MessageKind::Control as u8];
         encode(message, &mut bytes);
-        let Some(peering) = self.links.get_mut(&to) else { return };
-        if peering.link.send(Lane::SESSION, &bytes).is_err() {
+        let sent = self.links.get_mut(&to)?.link.send(Lane::SESSION, &bytes);
+        if sent.is_err() {
             self.on_misbehaviour(now, to, CloseCode::LimitExceeded);
         }
+        sent.ok()
     }
 
     /// Asks the host by the highest warrant for admission, with that warrant first.

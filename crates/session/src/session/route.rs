@@ -32,6 +32,9 @@ impl Session {
             self.on_misbehaviour(now, from, code);
             return;
         }
+        if self.appointment.is_some_and(|(heir, _)| heir == from) {
+            self.watch(now);
+        }
         while let Some(event) = self.links.get_mut(&from).and_then(|peering| peering.link.poll_event()) {
             if !self.is_theirs_alone(&event) {
                 self.stir();

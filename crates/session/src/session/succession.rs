@@ -3,7 +3,7 @@
 use samovar_roster::{Act, Verdict};
 use samovar_wire::control::PeerControl;
 use samovar_wire::relay::Denial;
-use samovar_wire::{CloseCode, PeerId, Time, Warrant};
+use samovar_wire::{CloseCode, PeerId, Receipt, Time, Warrant};
 
 use super::transmit::HURRY;
 use super::{Cause, EndReason, Event, Migration, Phase, Session};
@@ -66,15 +66,32 @@ impl Session {
         while let Some(act) = self.roster.poll_act() {
             match act {
                 Act::Tell(news) => self.tell_all(now, &news),
+                Act::Appoint(heir) => {
+                    let receipt = self.send_control(now, heir, &PeerControl::Resign(heir));
+                    self.appointment = receipt.map(|receipt| (heir, receipt));
+                }
                 Act::Claim(term, candidate) => self.claim = Some((term, candidate)),
                 Act::Yield => self.end(EndReason::Removed),
             }
         }
     }
 
+    /// Whether the heir of this host has heard that it is one.
+    pub(super) fn review_appointment(&mut self, now: Time) {
+        let is_delivered = |&mut (heir, receipt): &mut (PeerId, Receipt)| {
+            self.links.get(&heir).is_some_and(|peering| peering.link.is_delivered(receipt))
+        };
+        if self.appointment.take_if(is_delivered).is_some() {
+            self.stir();
+            self.roster.handle_heir_knows(now);
+        }
+    }
+
     fn tell_all(&mut self, now: Time, news: &PeerControl) {
         let peers: Vec<_> = self.links.iter().filter(|(_, p)| p.admitted).map(|(&peer, _)| peer).collect();
-        peers.into_iter().for_each(|peer| self.send_control(now, peer, news));
+        for peer in peers {
+            self.send_control(now, peer, news);
+        }
     }
 
     pub(super) fn on_new_term(
@@ -92,7 +109,7 @@ impl Session {
             (true, _) => Cause::HandedOver,
             (false, false) => Cause::Lost,
         };
-        self.claim = None;
+        (self.claim, self.appointment) = (None, None);
         self.objects.set_host(host, term);
         self.set_paces();
         if host != former {

@@ -212,6 +212,7 @@ impl Session {
         self.doubt_host(now);
         let (missed, doubted) = self.lives(now);
         self.give_up_on(now, &missed);
+        self.review_appointment(now);
         let (former, missed_since) = (self.host(), self.roster.missed_since());
         let is_handed_over = self.roster.heir().is_some();
         let won = self.roster.watch(now, &self.view, Lives { missed: &missed, doubted: &doubted });
