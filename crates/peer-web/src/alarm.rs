@@ -124,7 +124,7 @@ impl Drop for Turn {
 }
 
 #[cfg(all(test, target_arch = "wasm32"))]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::clock::now;
     use samovar_wire::Duration;
@@ -139,7 +139,7 @@ mod tests {
         (Alarm::new(Rc::new(move |ring| heard.borrow_mut().push(ring))), rings)
     }
 
-    async fn sleep(millis: i32) {
+    pub(crate) async fn sleep(millis: i32) {
         let promise = js_sys::Promise::new(&mut |resolve, _| {
             let window = web_sys::window().expect("a window");
             window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis).expect("a timer");

@@ -61,17 +61,10 @@ impl Drop for Pacer {
 #[cfg(all(test, target_arch = "wasm32"))]
 mod tests {
     use super::*;
+    use crate::alarm::tests::sleep;
     use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
     wasm_bindgen_test_configure!(run_in_browser);
-
-    async fn sleep(millis: i32) {
-        let promise = js_sys::Promise::new(&mut |resolve, _| {
-            let window = web_sys::window().expect("a window");
-            window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis).expect("a timer");
-        });
-        promise.await.expect("a timer does not fail");
-    }
 
     #[wasm_bindgen_test]
     async fn a_worker_rings_once_for_the_newest_time_and_never_when_there_is_none() {

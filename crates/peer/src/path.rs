@@ -19,6 +19,7 @@
 //!              +-----------------------------------------------------------------+
 //! ```
 
+mod complaints;
 mod connection;
 mod presence;
 mod rhythm;
@@ -26,6 +27,8 @@ mod trust;
 
 use samovar_wire::{Duration, Time};
 
+pub use complaints::COMPLAIN_EVERY;
+use complaints::Complaints;
 pub use connection::AttemptEnd;
 use connection::{Attempt, Open};
 use presence::Presence;
@@ -48,8 +51,6 @@ pub const PROVE_WITHIN: Duration = Duration::from_millis(3_000);
 const OFFER_INTERVAL: Duration = Duration::from_millis(300);
 /// How much longer than the lower id the higher one waits before it offers another connection beside one that is silent.
 const PRECEDENCE: Duration = Duration::from_millis(1_000);
-/// How often the other end is told that it is not heard, and half of how long that counts.
-pub const COMPLAIN_EVERY: Duration = Duration::from_millis(200);
 
 /// How packets reach a peer now, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,10 +113,8 @@ pub(crate) struct PathState {
     /// Another connection is wanted although nothing is wrong with the current one: the network changed.
     is_renewed: bool,
     last_offer: Option<Time>,
-    /// When the other end said last that it does not hear us.
-    complained: Option<Time>,
-    /// When we say so next.
-    complain_at: Time,
+    /// By whichever way they reach the other end.
+    complaints: Complaints,
     /// What is heard whichever way.
     presence: Presence,
     /// What the driver's buffer of the current connection holds, in bytes.
@@ -143,8 +142,7 @@ impl PathState {
             failures: 0,
             is_renewed: false,
             last_offer: None,
-            complained: None,
-            complain_at: now,
+            complaints: Complaints::default(),
             presence: Presence::default(),
             backlog: 0,
         }
@@ -269,10 +267,6 @@ impl PathState {
         self.presence.on_heard(now);
     }
 
-    fn is_complained_of(&self, now: Time) -> bool {
-        self.complained.is_some_and(|last| last + COMPLAIN_EVERY.times(2) > now)
-    }
-
     /// A question was sent on the current connection; silence counts from the first that has no answer.
     pub(crate) fn on_asked(&mut self, now: Time) {
         if let Some(current) = &mut self.current {
@@ -289,15 +283,15 @@ impl PathState {
 
     /// The other end says that it does not hear us as it should; `is_aloud` if it said so by the WebSocket.
     pub(crate) const fn on_complaint(&mut self, now: Time, is_aloud: bool) {
-        self.complained = Some(now);
+        self.complaints.on_heard(now);
         if is_aloud {
-            self.presence.on_complaint(now);
+            self.presence.complaints.on_heard(now);
         }
     }
 
     /// Whether the other end said by the WebSocket that it does not hear us, and shall be told everything there as well.
     pub(crate) fn is_called(&self, now: Time) -> bool {
-        self.presence.is_complained_of(now)
+        self.presence.complaints.are_heard(now)
     }
 
     /// Whether to tell the other end by the WebSocket that nothing is heard of it; at most every [`COMPLAIN_EVERY`].
@@ -307,15 +301,12 @@ impl PathState {
 
     /// Whether to tell the other end that it is not heard; at most every [`COMPLAIN_EVERY`].
     pub(crate) fn complains(&mut self, now: Time, is_quick: bool) -> bool {
-        let due = self.complaint_at(is_quick) <= now;
-        if due {
-            self.complain_at = now + COMPLAIN_EVERY;
-        }
-        due
+        let at = self.complaint_at(is_quick);
+        self.complaints.make(now, at)
     }
 
     fn complaint_at(&self, is_quick: bool) -> Time {
-        self.doubted_at(is_quick).max(self.complain_at)
+        self.complaints.next_of(self.doubted_at(is_quick))
     }
 
     /// When the current connection will have been silent for so long that it is in doubt; for unusually long, if that is
@@ -327,7 +318,7 @@ impl PathState {
 
     /// Whether the current connection was heard on and is in doubt now.
     pub(crate) fn is_doubted(&self, now: Time, is_quick: bool) -> bool {
-        self.is_complained_of(now) || self.doubted_at(is_quick) <= now
+        self.complaints.are_heard(now) || self.doubted_at(is_quick) <= now
     }
 
     /// A connection is over, says the driver. `None` when it was no longer ours.

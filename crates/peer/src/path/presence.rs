@@ -2,13 +2,12 @@
 
 use samovar_wire::{Duration, Time};
 
-use super::COMPLAIN_EVERY;
+use super::Patience;
+use super::complaints::Complaints;
 use super::rhythm::Rhythm;
 
-/// Silence is unusual after this at the latest.
-const UNUSUAL_MAX: Duration = Duration::from_millis(250);
 /// Who is silent for longer is not complained of any more: that it has other ways than the one it uses is not what it lacks.
-const HOPELESS: Duration = Duration::from_millis(3_000);
+const HOPELESS: Duration = Patience::PAIR.renew;
 
 /// How regularly the other end is heard, and what follows when it suddenly is not. A path that fails is not all that may
 /// have failed: without datagrams the direct one and the channels to the relay are silent at once, and only the WebSocket is
@@ -16,10 +15,8 @@ const HOPELESS: Duration = Duration::from_millis(3_000);
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Presence {
     rhythm: Option<Rhythm>,
-    /// When a silence is complained of next.
-    complain_at: Time,
-    /// When the other end said by the WebSocket that it hears nothing of us.
-    complained: Option<Time>,
+    /// By the WebSocket.
+    pub(super) complaints: Complaints,
 }
 
 impl Presence {
@@ -30,30 +27,19 @@ impl Presence {
         }
     }
 
-    pub(super) const fn on_complaint(&mut self, now: Time) {
-        self.complained = Some(now);
-    }
-
-    pub(super) fn is_complained_of(&self, now: Time) -> bool {
-        self.complained.is_some_and(|last| last + COMPLAIN_EVERY.times(2) > now)
-    }
-
     /// When it is to be complained that nothing is heard, unless something is.
     pub(super) fn complaint_at(&self) -> Time {
         let due = |rhythm: Rhythm| {
-            let due = rhythm.silent_at(rhythm.unusual(UNUSUAL_MAX)).max(self.complain_at);
+            let due = self.complaints.next_of(rhythm.unusual_at(Patience::PAIR.doubt));
             if due < rhythm.silent_at(HOPELESS) { due } else { Time::FAR }
         };
         self.rhythm.map_or(Time::FAR, due)
     }
 
-    /// Whether to complain now; at most every [`COMPLAIN_EVERY`].
+    /// Whether to complain now.
     pub(super) fn complains(&mut self, now: Time) -> bool {
-        let is_due = self.complaint_at() <= now;
-        if is_due {
-            self.complain_at = now + COMPLAIN_EVERY;
-        }
-        is_due
+        let at = self.complaint_at();
+        self.complaints.make(now, at)
     }
 }
 
@@ -77,13 +63,5 @@ mod tests {
         assert_eq!((complaints.len(), presence.complaint_at()), (15, Time::FAR));
         presence.on_heard(at(9_000));
         assert!(!presence.complains(at(9_249)) && presence.complains(at(9_250)), "another rhythm begins");
-    }
-
-    #[test]
-    fn a_complaint_counts_for_two_intervals() {
-        let mut presence = Presence::default();
-        assert!(!presence.is_complained_of(at(0)));
-        presence.on_complaint(at(10));
-        assert!(presence.is_complained_of(at(409)) && !presence.is_complained_of(at(410)));
     }
 }

@@ -53,6 +53,11 @@ impl Rhythm {
         self.heard + patience
     }
 
+    /// When a silence from now on is unusual, `most` at the latest.
+    pub(crate) fn unusual_at(&self, most: Duration) -> Time {
+        self.silent_at(self.unusual(most))
+    }
+
     /// The silence that is unusual, `most` at the latest.
     pub(crate) fn unusual(&self, most: Duration) -> Duration {
         let usual = self.usual.map_or(most, |(mean, deviation)| mean + deviation.times(4) + SLACK);

@@ -51,7 +51,7 @@ impl Ferry {
 
     /// When what members say is unusually late.
     fn silent_at(&self) -> Time {
-        let late = |traffic: Rhythm| traffic.silent_at(traffic.unusual(Patience::PAIR.doubt));
+        let late = |traffic: Rhythm| traffic.unusual_at(Patience::PAIR.doubt);
         self.traffic.map_or(Time::FAR, late)
     }
 
