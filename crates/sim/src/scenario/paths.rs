@@ -9,9 +9,8 @@ use crate::network::Weather;
 use crate::plan::Plan;
 
 /// Whoever runs may be silent for so long: until silence is unusual (60 ms at 60 packets a second, 250 ms at most), then an
-/// echo that does not come back, the word of that to the relay, and a way through it, 60 ms each. A change of hosts at the
-/// same moment, when links begin anew, is why it is not half a second.
-const HOLE_MAX: Duration = Duration::from_millis(600);
+/// echo that does not come back, the word of that to the relay, and a way through it, 60 ms each.
+const HOLE_MAX: Duration = Duration::from_millis(500);
 /// Who is behind another address is heard again after so long (issue 6).
 const MOVED_MAX: Duration = Duration::from_millis(4_000);
 
