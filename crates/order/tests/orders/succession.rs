@@ -124,6 +124,33 @@ fn the_host_says_whom_a_new_view_waits_for() {
     }
 }
 
+#[test]
+fn what_was_said_to_newcomers_reaches_them_also_when_a_host_lets_them_in_that_was_not_there() {
+    for kind in [Kind::Vector, Kind::Barrier, Kind::Dispatcher, Kind::Total] {
+        let mut world = World::new(kind, 2);
+        let (newcomer, second, third) = (PeerId(3), PeerId(4), PeerId(5));
+        let view = world.next_view(HOST, vec![HOST, B, newcomer, second]);
+        world.publish(view);
+        // The newcomers know who is there; only B, who was there before, is in that view when the host is lost.
+        world.arrive((HOST, newcomer));
+        world.arrive((HOST, second));
+        world.drain_but(&[(HOST, newcomer), (HOST, second)]);
+        assert_eq!((world.history.views(B).len(), world.history.views(newcomer).len()), (2, 0), "{kind:?}");
+        world.crash(HOST, |_| 0);
+        let message = world.send(B).unwrap();
+        // The next host hears nothing of B before it is lost, too, and lets in who was not in any of this.
+        let view = world.next_view(second, vec![B, newcomer, second, third]);
+        world.publish(view);
+        world.drain_but(&[(B, newcomer), (B, second), (B, third)]);
+        world.crash(second, |_| 0);
+        let view = world.next_view(third, vec![B, newcomer, third]);
+        world.publish(view);
+        world.drain();
+        assert_eq!(world.history.deliveries(newcomer), [message], "{kind:?}");
+        assert_eq!(world.history.check_complete(&[B, newcomer, third], kind == Kind::Total), Ok(()));
+    }
+}
+
 /// A random life of a host that ends: what it delivered, and what a survivor did.
 fn last_words(seed: u64, is_stable: bool) -> (Vec<Message>, Vec<Message>) {
     let mut dice = Dice::new(seed);
