@@ -151,6 +151,34 @@ fn what_was_said_to_newcomers_reaches_them_also_when_a_host_lets_them_in_that_wa
     }
 }
 
+#[test]
+fn a_newcomer_that_is_heard_late_to_lack_everything_is_told_what_follows_what_it_has() {
+    let mut world = World::new(Kind::Vector, 2);
+    let newcomer = PeerId(3);
+    let view = world.next_view(HOST, vec![HOST, B, newcomer]);
+    world.publish(view);
+    // On a new link it says that it has nothing. B hears that only with what it says when it has all, which nobody keeps then.
+    world.relink(B, newcomer);
+    let slow = [(newcomer, B)];
+    world.drain_but(&slow);
+    let first = world.send(B).unwrap();
+    world.drain_but(&slow);
+    for peer in [HOST, newcomer] {
+        assert_eq!(world.history.deliveries(peer).first(), Some(&first));
+        assert!(world.send(peer).is_some());
+        world.drain_but(&slow);
+    }
+    world.is_eager = false;
+    while world.busy().contains(&slow[0]) {
+        world.arrive(slow[0]);
+    }
+    world.is_eager = true;
+    let second = world.send(B).unwrap();
+    world.drain();
+    assert!(world.history.deliveries(HOST).contains(&second));
+    assert!(world.history.deliveries(newcomer).contains(&second));
+}
+
 /// A random life of a host that ends: what it delivered, and what a survivor did.
 fn last_words(seed: u64, is_stable: bool) -> (Vec<Message>, Vec<Message>) {
     let mut dice = Dice::new(seed);
