@@ -55,8 +55,8 @@ pub(super) struct Star {
     unseen: VecDeque<PeerId>,
     /// From senders who are not in the view that this peer has, with their numbers.
     unnamed: VecDeque<(PeerId, Lane, u64, Vec<u8>)>,
-    /// Who hosted before, and until when what it passed on may still arrive.
-    former: Option<(PeerId, Time)>,
+    /// Who hosted before, and until when what they passed on may still arrive: hosts may follow each other fast.
+    former: SortedMap<PeerId, Time>,
     /// The host and all backups are missed: whoever is left looks for the others.
     is_adrift: bool,
 }
@@ -185,7 +185,8 @@ impl Session {
         }
         self.star.passages = Passages::default();
         if host != former {
-            self.star.former = Some((former, now + FORMER_COUNTS_FOR));
+            self.star.former.retain(|_, until| now <= *until);
+            self.star.former.insert(former, now + FORMER_COUNTS_FOR);
         }
         self.focus_untold.clear();
         if self.roster.is_host() {
@@ -504,7 +505,7 @@ impl Session {
 
     /// Whether a peer is the host, or was a moment ago.
     fn passes_on(&self, now: Time, peer: PeerId) -> bool {
-        peer == self.host() || self.star.former.is_some_and(|(former, until)| former == peer && now <= until)
+        peer == self.host() || self.star.former.get(&peer).is_some_and(|until| now <= *until)
     }
 
     /// The host passes on what a member says.
