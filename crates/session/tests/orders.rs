@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use samovar_session::{
     Delivery, Event, Orders, Rules, SendError, Session, Target, TimeOrderConfig, Topology,
 };
-use samovar_wire::{Entropy, PeerId, Time};
+use samovar_wire::{Duration, Entropy, PeerId, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::World;
@@ -264,6 +264,42 @@ fn a_message_in_an_order_is_for_whom_it_names() {
         }
     }
     assert_eq!(heard, BTreeMap::from([(a, vec![2, 3]), (b, vec![1, 3]), (c, vec![3])]));
+}
+
+#[test]
+fn a_member_further_from_its_host_than_the_time_between_two_pings_speaks_and_hears_by_time_stamp() {
+    let mut talk = Talk::new(14, 2);
+    let [host, near] = talk.members()[..] else { panic!("two members") };
+    let world = &mut talk.world;
+    let far = PeerId(world.next_peer);
+    for way in [(host, far), (far, host)] {
+        world.delays.insert(way, Duration::from_millis(570));
+    }
+    world.join(None);
+    // What others say meanwhile waits until it knows what time it is.
+    let mut said = 0;
+    for _ in 0..100 {
+        talk.world.run(100);
+        if talk.world.peer(far).is_member() {
+            let now = talk.world.now;
+            let time = talk.world.peer(near).session_time(now);
+            talk.world.peer(near).send(Target::All, Delivery::Timestamp(time), b"near").unwrap();
+            said += 1;
+        }
+    }
+    let now = talk.world.now;
+    let time = talk.world.peer(far).session_time(now);
+    talk.world.peer(far).send(Target::All, Delivery::Timestamp(time), b"far").unwrap();
+    talk.world.run(3_000);
+    let heard = |peer: PeerId, word: &[u8]| {
+        let is_word = |event: &&Event| match event {
+            Event::Message { bytes, .. } | Event::Late { bytes, .. } => bytes == word,
+            _ => false,
+        };
+        talk.world.events[&peer].iter().filter(is_word).count()
+    };
+    assert!(said > 50 && heard(far, b"near") == said, "{} of {said}", heard(far, b"near"));
+    assert_eq!([host, near, far].map(|peer| heard(peer, b"far")), [1; 3]);
 }
 
 #[test]

@@ -4,6 +4,8 @@ use samovar_wire::{Duration, Time};
 
 /// The round trip assumed before the first measurement.
 const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
+/// So many pings may wait for their answers: four seconds of them, which is further than anybody can play.
+const AWAITED: usize = 8;
 /// The first pings go at this interval, so that a newcomer's clock is right at once.
 const EAGER_INTERVAL: Duration = Duration::from_millis(50);
 const EAGER_PINGS: u32 = 6;
@@ -20,8 +22,8 @@ pub(super) struct PingClock {
     interval: Duration,
     next_ping: Time,
     pings: u32,
-    /// The packet with the newest ping, until its answer came.
-    outstanding: Option<(u64, Time)>,
+    /// The packets with the newest pings, in no order, until their answers came or those of newer ones.
+    outstanding: [Option<(u64, Time)>; AWAITED],
     /// The packet with the newest ping of the other end that has no answer yet, and when it came.
     pong: Option<(u64, Time)>,
     smoothed: Option<Duration>,
@@ -37,7 +39,7 @@ impl PingClock {
             interval,
             next_ping: Time::ZERO,
             pings: 0,
-            outstanding: None,
+            outstanding: [None; AWAITED],
             pong: None,
             smoothed: None,
             variation: Duration::ZERO,
@@ -52,9 +54,13 @@ impl PingClock {
         }
     }
 
-    /// Takes an answer; the round trip if it answers our newest ping and can be true.
+    /// Takes an answer; the round trip if it answers one of our pings, none newer was answered, and it can be true.
     pub(super) fn on_pong(&mut self, now: Time, ping: u16, held: u64) -> Option<Duration> {
-        let (_, sent) = self.outstanding.take_if(|(packet, _)| *packet as u16 == ping)?;
+        let asked = self.outstanding.iter().flatten().find(|(packet, _)| *packet as u16 == ping);
+        let &(answered, sent) = asked?;
+        for awaited in &mut self.outstanding {
+            awaited.take_if(|(packet, _)| *packet <= answered);
+        }
         let round_trip = Duration::from_micros(now.since(sent).as_micros().checked_sub(held)?);
         self.recent[self.answers % RECENT] = Some(round_trip);
         self.answers = self.answers.wrapping_add(1);
@@ -82,7 +88,7 @@ impl PingClock {
         }
         self.pings += 1;
         self.next_ping = now + if self.pings < EAGER_PINGS { EAGER_INTERVAL } else { self.interval };
-        self.outstanding = Some((packet, now));
+        self.outstanding[self.pings as usize % AWAITED] = Some((packet, now));
         true
     }
 
@@ -99,7 +105,7 @@ impl PingClock {
 
     /// We slept: how long an answer took proves nothing.
     pub(super) fn forget_ping(&mut self) {
-        self.outstanding = None;
+        self.outstanding = [None; AWAITED];
         self.next_ping = Time::ZERO;
     }
 
@@ -153,5 +159,18 @@ mod tests {
             assert_eq!(least(packet, 90), Some(60));
         }
         assert_eq!(least(16, 80), Some(80));
+    }
+
+    #[test]
+    fn who_is_further_away_than_the_time_between_two_pings_is_measured_all_the_same() {
+        let at = |ms: u64| Time::from_micros(ms * 1_000);
+        let mut clock = PingClock::new(Duration::from_millis(500));
+        for packet in 0..4 {
+            assert!(clock.take_ping(at(packet * 500), packet));
+        }
+        assert_eq!(clock.on_pong(at(1_700), 1, 100_000), Some(Duration::from_millis(1_100)));
+        assert_eq!(clock.on_pong(at(1_701), 0, 0), None, "a newer one was answered");
+        assert_eq!(clock.on_pong(at(1_702), 1, 0), None, "this one was");
+        assert_eq!(clock.on_pong(at(2_600), 3, 0), Some(Duration::from_millis(1_100)));
     }
 }

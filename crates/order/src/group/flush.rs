@@ -111,13 +111,14 @@ impl Group<dyn Rule> {
     }
 
     /// A former host was lost before it let in newcomers of this epoch, for whom all have kept everything they said in it.
-    /// Whether there are any; they report again when they are here.
+    /// Whether there are any; they report again when they are here. Also a host that ends the epoch for others only lets
+    /// them in: what was said in it was said to them.
     fn let_in(&mut self, expected: &[PeerId]) -> bool {
         let is_new = |peer: &&PeerId| self.flush.reports.get(*peer).is_some_and(|report| report.epoch == 0);
-        let is_fit = self.epoch.number > 0 && !self.epoch.is_shell;
+        let is_begun = self.epoch.number > 0;
         let new: Vec<_> = expected
             .iter()
-            .filter(|peer| is_fit && self.has_member(**peer))
+            .filter(|peer| is_begun && self.has_member(**peer))
             .filter(is_new)
             .copied()
             .collect();
@@ -257,7 +258,7 @@ impl Group<dyn Rule> {
     fn shell_streams(&self, install: &Install, owners: usize) -> Vec<Stream> {
         let reports = &self.flush.reports;
         let comes = |peer, report: &Report| {
-            report.epoch + 1 == install.epoch && install.members.binary_search(peer).is_ok()
+            report.epoch < install.epoch && install.members.binary_search(peer).is_ok()
         };
         let is_coming = reports.iter().any(|(peer, report)| comes(peer, report));
         let least = |at: usize| {

@@ -43,6 +43,11 @@ impl Stream {
         self.trimmed + self.items.len() as u64
     }
 
+    /// The number of the last item that is not stored any more.
+    pub(super) const fn trimmed(&self) -> u64 {
+        self.trimmed
+    }
+
     /// The number of the last item whose turn it was.
     pub(super) const fn taken(&self) -> u64 {
         self.taken

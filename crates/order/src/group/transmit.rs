@@ -65,13 +65,12 @@ impl Group<dyn Rule> {
         let Some(mate) = self.mates.get_mut(&to).filter(|mate| !mate.is_paused) else { return };
         let stream = &self.epoch.streams[at];
         let last = stream.received();
+        // What is not stored any more everybody has, so this member does, whatever it lacked before.
+        mate.sent = mate.sent.max(stream.trimmed());
         while mate.sent < last {
             let first = mate.sent + 1;
             let mut encoded = Vec::new();
             let end = encode_items(stream, first, last, &mut encoded);
-            if end < first {
-                break; // Not stored any more: everybody has it, so this member does.
-            }
             let run = Run { epoch, first, encoded: &encoded };
             let frame = match stream.item(first) {
                 Some(item) if end == first && mate.is_opened && !has_one_stream => Frame::item(first, item),

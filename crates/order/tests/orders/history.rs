@@ -26,6 +26,8 @@ struct Origin {
     past: BTreeSet<Message>,
     /// The view that its sender was in.
     view: Option<ViewId>,
+    /// The members that its sender had been told of.
+    owed: Vec<PeerId>,
 }
 
 /// What every member did and saw, checked as it happens.
@@ -38,9 +40,10 @@ pub(crate) struct History {
 }
 
 impl History {
-    pub(crate) fn sent(&mut self, by: PeerId, message: Message) {
+    /// A member says something to all `owed`, which are the members of the newest view that it was told of.
+    pub(crate) fn sent(&mut self, by: PeerId, message: Message, owed: Vec<PeerId>) {
         let past = self.past.entry(by).or_default();
-        let origin = Origin { sender: by, past: past.clone(), view: last_view(self.acts.get(&by)) };
+        let origin = Origin { sender: by, past: past.clone(), view: last_view(self.acts.get(&by)), owed };
         past.insert(message);
         assert!(self.origins.insert(message, origin).is_none(), "message {message} is sent twice");
         self.acts.entry(by).or_default().push(Act::Sent(message));
@@ -163,7 +166,7 @@ impl History {
         })
     }
 
-    /// Whether everything that a survivor sent has reached all survivors that were there.
+    /// Whether everything that a survivor sent has reached all survivors that were there, or that it knew to be members.
     pub(crate) fn check_complete(&self, survivors: &[PeerId], delivers_own: bool) -> Result<(), String> {
         for &at in survivors.iter().filter(|at| !self.acts[at].contains(&Act::Behind)) {
             let delivered: BTreeSet<_> = self.deliveries(at).into_iter().collect();
@@ -172,7 +175,7 @@ impl History {
                 let counts = survivors.contains(&origin.sender)
                     && !self.acts[&origin.sender].contains(&Act::Behind)
                     && (origin.sender != at || delivers_own)
-                    && origin.view >= first;
+                    && (origin.view >= first || origin.owed.contains(&at));
                 if counts && !delivered.contains(message) {
                     return Err(format!("{at} never delivered {message} of {}", origin.sender));
                 }

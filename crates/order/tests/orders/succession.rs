@@ -124,6 +124,61 @@ fn the_host_says_whom_a_new_view_waits_for() {
     }
 }
 
+#[test]
+fn what_was_said_to_newcomers_reaches_them_also_when_a_host_lets_them_in_that_was_not_there() {
+    for kind in [Kind::Vector, Kind::Barrier, Kind::Dispatcher, Kind::Total] {
+        let mut world = World::new(kind, 2);
+        let (newcomer, second, third) = (PeerId(3), PeerId(4), PeerId(5));
+        let view = world.next_view(HOST, vec![HOST, B, newcomer, second]);
+        world.publish(view);
+        // The newcomers know who is there; only B, who was there before, is in that view when the host is lost.
+        world.arrive((HOST, newcomer));
+        world.arrive((HOST, second));
+        world.drain_but(&[(HOST, newcomer), (HOST, second)]);
+        assert_eq!((world.history.views(B).len(), world.history.views(newcomer).len()), (2, 0), "{kind:?}");
+        world.crash(HOST, |_| 0);
+        let message = world.send(B).unwrap();
+        // The next host hears nothing of B before it is lost, too, and lets in who was not in any of this.
+        let view = world.next_view(second, vec![B, newcomer, second, third]);
+        world.publish(view);
+        world.drain_but(&[(B, newcomer), (B, second), (B, third)]);
+        world.crash(second, |_| 0);
+        let view = world.next_view(third, vec![B, newcomer, third]);
+        world.publish(view);
+        world.drain();
+        assert_eq!(world.history.deliveries(newcomer), [message], "{kind:?}");
+        assert_eq!(world.history.check_complete(&[B, newcomer, third], kind == Kind::Total), Ok(()));
+    }
+}
+
+#[test]
+fn a_newcomer_that_is_heard_late_to_lack_everything_is_told_what_follows_what_it_has() {
+    let mut world = World::new(Kind::Vector, 2);
+    let newcomer = PeerId(3);
+    let view = world.next_view(HOST, vec![HOST, B, newcomer]);
+    world.publish(view);
+    // On a new link it says that it has nothing. B hears that only with what it says when it has all, which nobody keeps then.
+    world.relink(B, newcomer);
+    let slow = [(newcomer, B)];
+    world.drain_but(&slow);
+    let first = world.send(B).unwrap();
+    world.drain_but(&slow);
+    for peer in [HOST, newcomer] {
+        assert_eq!(world.history.deliveries(peer).first(), Some(&first));
+        assert!(world.send(peer).is_some());
+        world.drain_but(&slow);
+    }
+    world.is_eager = false;
+    while world.busy().contains(&slow[0]) {
+        world.arrive(slow[0]);
+    }
+    world.is_eager = true;
+    let second = world.send(B).unwrap();
+    world.drain();
+    assert!(world.history.deliveries(HOST).contains(&second));
+    assert!(world.history.deliveries(newcomer).contains(&second));
+}
+
 /// A random life of a host that ends: what it delivered, and what a survivor did.
 fn last_words(seed: u64, is_stable: bool) -> (Vec<Message>, Vec<Message>) {
     let mut dice = Dice::new(seed);

@@ -79,7 +79,8 @@ impl World {
     fn send_by(&mut self, by: PeerId, send: impl FnOnce(&mut AnyOrder, &[u8]) -> bool) -> Option<Message> {
         let message = self.next;
         // It has been sent before its consequences, which may be at the sender itself, are seen.
-        self.history.sent(by, message);
+        let owed = self.told.get(&by).map(|view| view.members.clone()).unwrap_or_default();
+        self.history.sent(by, message, owed);
         if !send(self.nodes.get_mut(&by)?, &message.to_le_bytes()) {
             self.history.retract(by, message);
             return None;

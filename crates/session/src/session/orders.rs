@@ -1,6 +1,7 @@
 //! The orders of a session: views, links, time and bytes are taken to those that its rules name, and what they deliver to
 //! the game (PROTOCOL §4.13 to §4.15). They decide; this carries.
 
+mod early;
 mod lockstep;
 mod machines;
 
@@ -180,10 +181,8 @@ impl Session {
         if self.orders.is_timed() && self.clock.is_known() && self.phase == Phase::Member {
             if let Some(early) = self.orders.take_early() {
                 self.tell_orders(now);
-                for (from, body) in early {
-                    if let Err(code) = self.handle_order(now, from, MessageKind::Timed, &body) {
-                        self.on_misbehaviour(now, from, code);
-                    }
+                for (from, code) in self.orders.tell_early(self.clock.time(now), early) {
+                    self.on_misbehaviour(now, from, code);
                 }
             }
             self.deliver_ordered(now);

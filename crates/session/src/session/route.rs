@@ -245,7 +245,7 @@ impl Session {
                 self.handle_call(from, lane, kind, reader.rest())
             }
             MessageKind::Via => self.handle_via(now, from, lane, reader.rest()),
-            MessageKind::Passed => self.handle_passed(now, from, reader.rest()),
+            MessageKind::Passed => self.handle_passed(from, reader.rest()),
             MessageKind::Request => self.handle_request(now, from, reader.rest()),
             MessageKind::Answer => self.handle_answer(from, reader.rest()),
             MessageKind::Input => self.handle_inputs(now, from, reader.rest()),

@@ -55,8 +55,8 @@ pub(super) struct Star {
     unseen: VecDeque<PeerId>,
     /// From senders who are not in the view that this peer has, with their numbers.
     unnamed: VecDeque<(PeerId, Lane, u64, Vec<u8>)>,
-    /// Who hosted before, and until when what it passed on may still arrive.
-    former: Option<(PeerId, Time)>,
+    /// Who hosted before, and until when what they passed on may still arrive: hosts may follow each other fast.
+    former: SortedMap<PeerId, Time>,
     /// The host and all backups are missed: whoever is left looks for the others.
     is_adrift: bool,
 }
@@ -185,7 +185,8 @@ impl Session {
         }
         self.star.passages = Passages::default();
         if host != former {
-            self.star.former = Some((former, now + FORMER_COUNTS_FOR));
+            self.star.former.retain(|_, until| now <= *until);
+            self.star.former.insert(former, now + FORMER_COUNTS_FOR);
         }
         self.focus_untold.clear();
         if self.roster.is_host() {
@@ -279,8 +280,9 @@ impl Session {
         let news = self.star.passages.settle(|peer, receipt| {
             let link = links.get(&peer).map(|peering| &peering.link);
             let is_delivered = link.zip(receipt).is_some_and(|(link, receipt)| link.is_delivered(receipt));
-            // Who lives under an earlier term has it, and waits: it may never come to hear it.
-            !view.has(peer) || (is_delivered && under.get(&peer).is_some_and(|&under| under >= term))
+            // Who lives under an earlier term has it, and waits: it may never come to hear it. Who lives under a later one may
+            // have ignored it: its sender says it again under that.
+            !view.has(peer) || (is_delivered && under.get(&peer) == Some(&term))
         });
         for (from, lane, number) in news {
             if from == me {
@@ -503,7 +505,7 @@ impl Session {
 
     /// Whether a peer is the host, or was a moment ago.
     fn passes_on(&self, now: Time, peer: PeerId) -> bool {
-        peer == self.host() || self.star.former.is_some_and(|(former, until)| former == peer && now <= until)
+        peer == self.host() || self.star.former.get(&peer).is_some_and(|until| now <= *until)
     }
 
     /// The host passes on what a member says.
@@ -558,9 +560,10 @@ impl Session {
     }
 
     /// The host says that all receivers have this peer's messages.
-    pub(super) fn handle_passed(&mut self, now: Time, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
+    pub(super) fn handle_passed(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let passed = Passed::decode(&mut Reader::new(body)).map_err(|_| CloseCode::Malformed)?;
-        if self.passes_on(now, from) {
+        // Of what a former host passed on its receivers may have heard nothing any more. What they did they know by its number.
+        if from == self.host() {
             self.star.outbox.confirm(passed.lane, passed.number);
         }
         Ok(())

@@ -7,12 +7,12 @@ use samovar_order::lockstep::Lockstep;
 use samovar_order::timestamp::{self, StarEvent, StarTimeOrder, TimeOrder};
 use samovar_order::total::Total;
 use samovar_order::{Event, Order, View};
-use samovar_wire::limits::TIMED_HELD_BYTES_MAX;
 use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
 use samovar_wire::timed::Promise;
 use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, Time};
 
 use super::super::{SendError, SessionConfig, Topology};
+use super::early::Early;
 
 /// How a message is delivered: in which order with others, and whether it may be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub(in super::super) struct Machines {
     /// What waits for room in the lanes to each member.
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
     /// In time-stamp order in a mesh, from before this peer knew session time.
-    early: Option<Vec<(PeerId, Vec<u8>)>>,
+    early: Option<Early>,
     /// Whom the others wait for, and since when.
     awaited: SortedMap<PeerId, Time>,
     /// Something was said to an order since it was asked what it has to send.
@@ -115,7 +115,7 @@ impl Machines {
                 Topology::Star => Timed::Star(Box::new(StarTimeOrder::new(me, timed))),
             }),
             lockstep,
-            early: (rules.topology == Topology::Mesh).then(Vec::new),
+            early: (rules.topology == Topology::Mesh).then(Early::default),
             ..Self::default()
         }
     }
@@ -168,13 +168,8 @@ impl Machines {
     /// # Errors
     /// `LimitExceeded` when its sender says more than may wait; `Unexpected` when the rules do not name the order.
     pub(super) fn keep_early(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
-        let early = self.early.as_mut().filter(|_| self.timed.is_some()).ok_or(CloseCode::Unexpected)?;
-        let bytes: usize = early.iter().filter(|(by, _)| *by == from).map(|(_, body)| body.len() + 32).sum();
-        if bytes + body.len() > TIMED_HELD_BYTES_MAX {
-            return Err(CloseCode::LimitExceeded);
-        }
-        early.push((from, body.to_vec()));
-        Ok(())
+        let early = self.early.as_mut().filter(|_| self.timed.is_some());
+        early.ok_or(CloseCode::Unexpected)?.on_message(from, body)
     }
 
     /// Whether the time-stamp order has begun, if there is one: session time is known, and so are the members.
@@ -182,9 +177,18 @@ impl Machines {
         self.early.is_none() || self.timed.is_none()
     }
 
-    /// What waited for session time to be known, once.
-    pub(super) fn take_early(&mut self) -> Option<Vec<(PeerId, Vec<u8>)>> {
+    /// What waited for session time to be known, once: it is for [`Machines::tell_early`] when the members are known.
+    pub(super) const fn take_early(&mut self) -> Option<Early> {
         self.early.take()
+    }
+
+    /// Who broke the rules of the order by what waited, and how.
+    pub(super) fn tell_early(&mut self, time: Time, early: Early) -> Vec<(PeerId, CloseCode)> {
+        self.is_touched = true;
+        match &mut self.timed {
+            Some(Timed::Mesh(timed)) => early.tell(time, timed),
+            _ => Vec::new(),
+        }
     }
 
     /// The promise to be stated in a packet to a member, if it is one that hears promises, and an update in it does not
@@ -225,7 +229,10 @@ impl Machines {
         promise: Promise,
     ) -> Result<(), CloseCode> {
         match self.timed.as_mut().ok_or(CloseCode::Unexpected)? {
-            Timed::Mesh(timed) => timed.handle_promise(time, from, promise),
+            Timed::Mesh(timed) => match &mut self.early {
+                Some(early) => early.on_promise(from, promise),
+                None => timed.handle_promise(time, from, promise),
+            },
             Timed::Star(timed) => timed.handle_promise(time, from, promise),
         }
         Ok(())
@@ -281,7 +288,10 @@ impl Machines {
             total.handle_link(peer);
         }
         match &mut self.timed {
-            Some(Timed::Mesh(timed)) => timed.handle_linked(time, peer),
+            Some(Timed::Mesh(timed)) => match &mut self.early {
+                Some(early) => early.on_link(peer),
+                None => timed.handle_linked(time, peer),
+            },
             Some(Timed::Star(timed)) => timed.handle_link(peer),
             None => {}
         }
