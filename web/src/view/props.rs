@@ -4,8 +4,8 @@
 
 use samovar_duel::angle::{cos, sin};
 
-use super::space::{Vec3, vec3};
 use super::mesh::{MeshData, Paint, smooth};
+use super::space::{Vec3, vec3};
 
 /// Radius of the table up to its rim, in spoons.
 pub const TABLE_RADIUS: f32 = 16.0;

@@ -226,13 +226,7 @@ impl Shadow {
         }
         let target = gl.create_framebuffer();
         gl.bind_framebuffer(Gl::FRAMEBUFFER, target.as_ref());
-        gl.framebuffer_texture_2d(
-            Gl::FRAMEBUFFER,
-            Gl::DEPTH_ATTACHMENT,
-            Gl::TEXTURE_2D,
-            map.as_ref(),
-            0,
-        );
+        gl.framebuffer_texture_2d(Gl::FRAMEBUFFER, Gl::DEPTH_ATTACHMENT, Gl::TEXTURE_2D, map.as_ref(), 0);
         gl.bind_framebuffer(Gl::FRAMEBUFFER, None);
         let (reach, key) = (props::TABLE_RADIUS + 1.0, KEY.normalize());
         let height = reach * key.z + 2.0;
