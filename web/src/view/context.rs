@@ -50,8 +50,15 @@ pub fn suggested_quality() -> Quality {
         }
         Some(renderer.to_ascii_lowercase())
     });
-    let by_processor = |renderer: &str| SOFTWARE.iter().any(|name| renderer.contains(name));
-    if renderer.is_some_and(|renderer| by_processor(&renderer)) { Quality::Low } else { Quality::Normal }
+    // Not `contains`: to be fast in long texts it takes a kilobyte of machine code.
+    let holds = |renderer: &str, name: &str| {
+        renderer.as_bytes().windows(name.len()).any(|part| part == name.as_bytes())
+    };
+    if renderer.is_some_and(|renderer| SOFTWARE.iter().any(|name| holds(&renderer, name))) {
+        Quality::Low
+    } else {
+        Quality::Normal
+    }
 }
 
 /// Outside a browser nothing is drawn at all.
