@@ -46,8 +46,7 @@ impl Json {
     pub(super) fn number(&mut self, number: impl Into<f64>) {
         let number = number.into();
         let millionths = (number.abs() * 1e6).round();
-        // So written that what is no number is refused, too.
-        if !(millionths < 1e19) {
+        if millionths.is_nan() || millionths >= 1e19 {
             return self.null();
         }
         let (whole, rest) = (millionths as u64 / 1_000_000, millionths as u64 % 1_000_000);
