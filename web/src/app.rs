@@ -7,7 +7,7 @@ mod maze;
 mod news;
 
 use std::cell::RefCell;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use samovar_duel::teapot::Controls as Wheel;
 use samovar_peer::PathPolicy;
@@ -62,7 +62,8 @@ pub struct App {
     left_by_hiding: bool,
     /// What the others went on without, to be told when this tab sits again.
     unseen: Option<usize>,
-    myself: Weak<RefCell<Self>>,
+    /// It lives as long as the page, so nothing of it is ever taken apart.
+    myself: Option<&'static RefCell<Self>>,
 }
 
 impl App {
@@ -70,7 +71,7 @@ impl App {
     ///
     /// # Errors
     /// Page and code are of different versions, or there is no window.
-    pub fn start() -> Result<Rc<RefCell<Self>>, JsValue> {
+    pub fn start() -> Result<&'static RefCell<Self>, JsValue> {
         let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
         let params = Params::parse(&window.location().search().unwrap_or_default());
         let page = Page::new()?;
@@ -83,30 +84,29 @@ impl App {
         let controls = Controls::new(page.canvas())?;
         let sound = Sound::new(page.muted())?;
         let battery = Battery::ask(&window);
-        let app = Rc::new_cyclic(|myself| {
-            RefCell::new(Self {
-                window,
-                page,
-                controls,
-                sound,
-                view: None,
-                params,
-                games: GameList::default(),
-                automation: None,
-                battery,
-                powered_at: f64::NEG_INFINITY,
-                play: None,
-                meter: Meter::default(),
-                listed_at: f64::NEG_INFINITY,
-                in_lobby: false,
-                relay: RelayState::Connecting,
-                rejoined_at: f64::NEG_INFINITY,
-                trouble: None,
-                left_by_hiding: false,
-                unseen: None,
-                myself: Weak::clone(myself),
-            })
-        });
+        let app: &'static RefCell<Self> = Box::leak(Box::new(RefCell::new(Self {
+            window,
+            page,
+            controls,
+            sound,
+            view: None,
+            params,
+            games: GameList::default(),
+            automation: None,
+            battery,
+            powered_at: f64::NEG_INFINITY,
+            play: None,
+            meter: Meter::default(),
+            listed_at: f64::NEG_INFINITY,
+            in_lobby: false,
+            relay: RelayState::Connecting,
+            rejoined_at: f64::NEG_INFINITY,
+            trouble: None,
+            left_by_hiding: false,
+            unseen: None,
+            myself: None,
+        })));
+        app.borrow_mut().myself = Some(app);
         app.borrow_mut().open()?;
         Ok(app)
     }
@@ -115,8 +115,8 @@ impl App {
         for warning in &self.params.warnings {
             web_sys::console::warn_1(&warning.into());
         }
-        let app = Weak::clone(&self.myself);
-        let status = move || app.upgrade().map_or_else(String::new, |app| app.borrow().status());
+        let app = self.myself;
+        let status = move || app.map_or_else(String::new, |app| app.borrow().status());
         self.automation = Some(Automation::install(Rc::new(RefCell::new(status)))?);
         if let Some(problem) = self.params.problem.clone() {
             self.page.problem(problem);
@@ -199,10 +199,10 @@ impl App {
     fn begin(&mut self, wish: Wish) {
         self.in_lobby = false;
         self.meter = Meter::default();
-        let app = Weak::clone(&self.myself);
+        let app = self.myself;
         let on_wake = move || {
             // While the page is at work it will look by itself; while it is visible each frame does.
-            if let Some(app) = app.upgrade()
+            if let Some(app) = app
                 && let Ok(mut app) = app.try_borrow_mut()
                 && app.is_hidden()
             {

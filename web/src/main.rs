@@ -27,6 +27,6 @@ fn main() {
 fn run() -> Result<(), JsValue> {
     let app = app::App::start()?;
     // Both live as long as the page does.
-    std::mem::forget(app::App::listen(&app)?);
+    std::mem::forget(app::App::listen(app)?);
     frame_loop::start(move |time| app.borrow_mut().frame(time))
 }

@@ -13,13 +13,14 @@ mod context;
 mod frame;
 mod mesh;
 mod particles;
+mod program;
 mod props;
 mod scene;
+mod space;
 mod stage;
 mod teapot;
 mod textures;
 
-use three_d::Vec3;
 use web_sys::{HtmlCanvasElement, WebGl2RenderingContext};
 
 pub use context::suggested_quality;
@@ -28,6 +29,7 @@ pub use frame::{BlockView, CubeView, Frame, Obstacle, ObstacleView, Quality, Tea
 use camera::{Rig, Subject};
 use particles::Pool;
 use scene::Lists;
+use space::Vec3;
 use stage::Stage;
 
 /// Pixels per CSS pixel are never more than this: beyond it only the battery notices.
@@ -72,11 +74,11 @@ impl View {
     /// # Errors
     /// [`ViewError`] when the browser cannot draw it; the page then says so in words.
     pub fn new(canvas: &HtmlCanvasElement, quality: Quality) -> Result<Self, ViewError> {
-        let screen = context::open(canvas, quality)?;
+        let raw = context::open(canvas, quality)?;
         let mut view = Self {
             canvas: canvas.clone(),
-            raw: screen.raw,
-            stage: Stage::new(&screen.context, quality)?,
+            stage: Stage::new(&raw, quality)?,
+            raw,
             quality,
             rig: Rig::default(),
             pool: Pool::default(),
@@ -107,9 +109,6 @@ impl View {
         if self.lost {
             return;
         }
-        // A former View of the same canvas that was dropped after the restoration leaves errors of deletion behind,
-        // and debug builds of three-d panic at any error they find.
-        while cfg!(debug_assertions) && self.raw.get_error() != WebGl2RenderingContext::NO_ERROR {}
         let before = self.time_s.replace(frame.time_s).unwrap_or(frame.time_s);
         // After a pause (a hidden tab) the scene goes on where it was instead of leaping.
         let dt = (frame.time_s - before).clamp(0.0, 0.1);

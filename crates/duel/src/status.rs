@@ -2,19 +2,20 @@
 
 use samovar_session::{Object, Role, Session, Suspension, Topology};
 use samovar_wire::{Duration, ObjectId, PeerId, Stamp, Time};
-use serde::Serialize;
 
 use crate::game::{Duel, is_program, is_spectator, kind_name, kinematics};
 use crate::journal::{Journal, cause_word};
 use crate::player::PlayerKey;
 
 mod duel;
+mod json;
 mod maze;
 
 pub use duel::{BowlStatus, MatchStatus};
 pub use maze::MazeStatus;
 
 use crate::maze::game::MazeGame;
+use json::Json;
 
 /// The game that a status is of.
 #[derive(Clone, Copy, Debug)]
@@ -26,11 +27,9 @@ pub enum Played<'a> {
 }
 
 /// How packets reach a member, in a status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathWord {
     /// It is this peer.
-    #[serde(rename = "self")]
     Myself,
     /// Over data channels to it.
     Direct,
@@ -41,8 +40,7 @@ pub enum PathWord {
 }
 
 /// Packets and bytes since the start.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct TrafficCount {
     /// Packets sent.
     pub packets_out: u64,
@@ -67,8 +65,7 @@ pub struct Outside<'a> {
 }
 
 /// A peer's status.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct Status {
     peer: String,
     name: String,
@@ -92,8 +89,7 @@ pub struct Status {
     errors: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 struct MemberStatus {
     peer: String,
     name: String,
@@ -110,8 +106,7 @@ struct MemberStatus {
     visible: bool,
 }
 
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 struct ObjectStatus {
     id: String,
     kind: &'static str,
@@ -123,8 +118,7 @@ struct ObjectStatus {
     age_ms: f64,
 }
 
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 struct MigrationStatus {
     term: u64,
     from: String,
@@ -215,8 +209,79 @@ impl Status {
     /// The status as one line of JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Strings, numbers and lists of them always serialise; to panic with an error would bring its texts along.
-        serde_json::to_string(self).unwrap_or_default()
+        let mut json = Json::default();
+        json.object(|json| self.write(json));
+        json.into_text()
+    }
+
+    fn write(&self, json: &mut Json) {
+        json.key("peer").text(&self.peer);
+        json.key("name").text(&self.name);
+        json.key("role").text(self.role);
+        json.key("suspension").maybe(self.suspension, Json::text);
+        json.key("term").count(self.term);
+        json.key("host").text(&self.host);
+        json.key("backup").maybe(self.backup.as_deref(), Json::text);
+        json.key("topology").text(self.topology);
+        json.key("relay").text(self.relay);
+        json.key("mode").text(self.mode);
+        json.key("match").maybe(self.r#match.as_ref(), |json, it| json.object(|json| it.write(json)));
+        json.key("bowl").maybe(self.bowl.as_ref(), |json, it| json.object(|json| it.write(json)));
+        json.key("maze").maybe(self.maze.as_ref(), |json, it| json.object(|json| it.write(json)));
+        json.key("members").list(&self.members, |json, it| json.object(|json| it.write(json)));
+        json.key("objects").list(&self.objects, |json, it| json.object(|json| it.write(json)));
+        json.key("sessionTimeMs").number(self.session_time_ms);
+        json.key("frames").count(self.frames);
+        json.key("migrations").list(&self.migrations, |json, it| json.object(|json| it.write(json)));
+        json.key("traffic").object(|json| {
+            json.key("packetsOut").count(self.traffic.packets_out);
+            json.key("packetsIn").count(self.traffic.packets_in);
+            json.key("bytesOut").count(self.traffic.bytes_out);
+            json.key("bytesIn").count(self.traffic.bytes_in);
+        });
+        json.key("errors").list(&self.errors, |json, error| json.text(error));
+    }
+}
+
+impl MemberStatus {
+    fn write(&self, json: &mut Json) {
+        json.key("peer").text(&self.peer);
+        json.key("name").text(&self.name);
+        json.key("score").count(self.score);
+        json.key("isSelf").flag(self.is_self);
+        json.key("isRobot").flag(self.is_robot);
+        json.key("isSpectator").flag(self.is_spectator);
+        json.key("path").text(path_word(self.path));
+        json.key("rttMs").maybe(self.rtt_ms, Json::number);
+        json.key("silenceMs").maybe(self.silence_ms, Json::number);
+        json.key("reliable").maybe(self.reliable, |json, (sent, received)| {
+            json.list([sent, received], Json::count);
+        });
+        json.key("visible").flag(self.visible);
+    }
+}
+
+impl ObjectStatus {
+    fn write(&self, json: &mut Json) {
+        let (term, counter) = self.stamp;
+        json.key("id").text(&self.id);
+        json.key("kind").text(self.kind);
+        json.key("owner").text(&self.owner);
+        json.key("stamp").list([term, counter.into()], Json::count);
+        json.key("position").maybe(self.position, |json, place| json.list(place, Json::number));
+        json.key("velocity").maybe(self.velocity, |json, velocity| json.list(velocity, Json::number));
+        json.key("ageMs").number(self.age_ms);
+    }
+}
+
+impl MigrationStatus {
+    fn write(&self, json: &mut Json) {
+        json.key("term").count(self.term);
+        json.key("from").text(&self.from);
+        json.key("to").text(&self.to);
+        json.key("cause").text(self.cause);
+        json.key("detectedMs").number(self.detected_ms);
+        json.key("resumedMs").number(self.resumed_ms);
     }
 }
 
@@ -292,6 +357,15 @@ impl From<&samovar_session::Migration> for MigrationStatus {
 
 fn millis(time: Time) -> f64 {
     time.as_micros() as f64 / 1_000.0
+}
+
+const fn path_word(path: PathWord) -> &'static str {
+    match path {
+        PathWord::Myself => "self",
+        PathWord::Direct => "direct",
+        PathWord::RelayedUdp => "relayedUdp",
+        PathWord::Relayed => "relayed",
+    }
 }
 
 const fn relay_word(connected: bool) -> &'static str {

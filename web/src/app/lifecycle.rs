@@ -1,7 +1,6 @@
 //! What the browser does to a page: hides it, shows it, resizes it, takes its graphics away, closes it.
 
 use std::cell::RefCell;
-use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
 
@@ -13,11 +12,10 @@ impl App {
     ///
     /// # Errors
     /// There is no window.
-    pub fn listen(app: &Rc<RefCell<Self>>) -> Result<Vec<Listener>, JsValue> {
+    pub fn listen(app: &'static RefCell<Self>) -> Result<Vec<Listener>, JsValue> {
         let (window, document) = (dom::window()?, dom::document()?);
         let canvas = app.borrow().page.canvas().clone();
         let with = |act: fn(&mut Self)| {
-            let app = Rc::clone(app);
             move |event: web_sys::Event| {
                 if event.type_() == "webglcontextlost" {
                     // Without this the browser never gives the context back.

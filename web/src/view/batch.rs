@@ -1,11 +1,16 @@
 //! One mesh on the GPU, drawn as many times as there are instances, in one call.
 
-use three_d::{
-    Context, ElementBuffer, InstanceBuffer, Mat4, Matrix, Program, RenderStates, Vec3, Vec4, VertexBuffer,
-    Viewport,
-};
+use web_sys::{WebGl2RenderingContext as Gl, WebGlBuffer, WebGlVertexArrayObject};
 
 use super::mesh::MeshData;
+use super::space::{Mat4, Matrix};
+
+/// Numbers of a vertex, by attribute: position, normal, colour and gloss, details.
+const OF_VERTEX: [i32; 4] = [3, 3, 4, 3];
+/// Numbers of an instance, by attribute: the transform's rows, tint, glow.
+const OF_INSTANCE: [i32; 5] = [4, 4, 4, 4, 1];
+/// Bytes of a number.
+const NUMBER: i32 = 4;
 
 /// One copy of a mesh in the world.
 #[derive(Clone, Copy, Debug)]
@@ -18,74 +23,88 @@ pub struct Instance {
     pub glow: f32,
 }
 
-/// A mesh and room for its instances. Buffers are made once: a lost context could not make new ones.
+/// A mesh and room for its instances. Buffers are made once: a lost context could not make new ones, and ignores all
+/// that is asked of it.
 pub struct Batch {
-    positions: VertexBuffer<Vec3>,
-    normals: VertexBuffer<Vec3>,
-    colours: VertexBuffer<Vec4>,
-    details: VertexBuffer<Vec3>,
-    elements: ElementBuffer<u16>,
-    rows: [InstanceBuffer<Vec4>; 3],
-    tints: InstanceBuffer<Vec4>,
-    glows: InstanceBuffer<f32>,
-    count: u32,
+    array: Option<WebGlVertexArrayObject>,
+    instances: Option<WebGlBuffer>,
+    /// Numbers of the triangles' corners.
+    corners: i32,
+    count: i32,
+    /// Kept for its room.
+    bytes: Vec<u8>,
 }
 
 impl Batch {
     /// Uploads a mesh; it has no instances yet.
-    pub fn new(context: &Context, mesh: &MeshData) -> Self {
-        let colours: Vec<_> = mesh.paints.iter().map(|p| Vec3::from(p.colour).extend(p.gloss)).collect();
-        let details: Vec<_> = mesh.paints.iter().map(|p| Vec3::new(p.tint, p.dots, p.open)).collect();
-        Self {
-            positions: VertexBuffer::new_with_data(context, &mesh.positions),
-            normals: VertexBuffer::new_with_data(context, &mesh.normals),
-            colours: VertexBuffer::new_with_data(context, &colours),
-            details: VertexBuffer::new_with_data(context, &details),
-            elements: ElementBuffer::new_with_data(context, &mesh.indices),
-            rows: [0; 3].map(|_| InstanceBuffer::new(context)),
-            tints: InstanceBuffer::new(context),
-            glows: InstanceBuffer::new(context),
-            count: 0,
+    pub fn new(gl: &Gl, mesh: &MeshData) -> Self {
+        let array = gl.create_vertex_array();
+        gl.bind_vertex_array(array.as_ref());
+        let mut bytes = Vec::new();
+        for ((position, normal), paint) in mesh.positions.iter().zip(&mesh.normals).zip(&mesh.paints) {
+            put::<3>(&mut bytes, position.as_ref());
+            put::<3>(&mut bytes, normal.as_ref());
+            put(&mut bytes, &paint.colour);
+            put(&mut bytes, &[paint.gloss, paint.tint, paint.dots, paint.open]);
         }
+        gl.bind_buffer(Gl::ARRAY_BUFFER, gl.create_buffer().as_ref());
+        gl.buffer_data_with_u8_array(Gl::ARRAY_BUFFER, &bytes, Gl::STATIC_DRAW);
+        lay_out(gl, 0, &OF_VERTEX, 0);
+        let indices: Vec<u8> = mesh.indices.iter().flat_map(|index| index.to_le_bytes()).collect();
+        gl.bind_buffer(Gl::ELEMENT_ARRAY_BUFFER, gl.create_buffer().as_ref());
+        gl.buffer_data_with_u8_array(Gl::ELEMENT_ARRAY_BUFFER, &indices, Gl::STATIC_DRAW);
+        let instances = gl.create_buffer();
+        gl.bind_buffer(Gl::ARRAY_BUFFER, instances.as_ref());
+        lay_out(gl, OF_VERTEX.len() as u32, &OF_INSTANCE, 1);
+        bytes.clear();
+        Self { array, instances, corners: mesh.indices.len() as i32, count: 0, bytes }
     }
 
     /// Replaces the instances.
-    pub fn fill(&mut self, instances: &[Instance]) {
-        self.count = instances.len() as u32;
-        for (index, row) in self.rows.iter_mut().enumerate() {
-            row.fill(&instances.iter().map(|i| i.transform.row(index)).collect::<Vec<_>>());
-        }
-        self.tints.fill(&instances.iter().map(|i| Vec4::from(i.tint)).collect::<Vec<_>>());
-        self.glows.fill(&instances.iter().map(|i| i.glow).collect::<Vec<_>>());
-    }
-
-    /// Draws all instances with a program whose other uniforms are set.
-    pub fn draw(&self, program: &Program, states: RenderStates, viewport: Viewport) {
-        if self.count == 0 {
+    pub fn fill(&mut self, gl: &Gl, instances: &[Instance]) {
+        self.count = instances.len() as i32;
+        if instances.is_empty() {
             return;
         }
-        let wants = |name| program.requires_attribute(name);
-        program.use_vertex_attribute("position", &self.positions);
-        if wants("normal") {
-            program.use_vertex_attribute("normal", &self.normals);
-        }
-        if wants("colour") {
-            program.use_vertex_attribute("colour", &self.colours);
-        }
-        if wants("detail") {
-            program.use_vertex_attribute("detail", &self.details);
-        }
-        for (name, row) in ["row1", "row2", "row3"].into_iter().zip(&self.rows) {
-            if wants(name) {
-                program.use_instance_attribute(name, row);
+        self.bytes.clear();
+        for instance in instances {
+            for row in 0..3 {
+                put::<4>(&mut self.bytes, instance.transform.row(row).as_ref());
             }
+            put(&mut self.bytes, &instance.tint);
+            put(&mut self.bytes, &[instance.glow]);
         }
-        if wants("tint") {
-            program.use_instance_attribute("tint", &self.tints);
+        gl.bind_buffer(Gl::ARRAY_BUFFER, self.instances.as_ref());
+        gl.buffer_data_with_u8_array(Gl::ARRAY_BUFFER, &self.bytes, Gl::DYNAMIC_DRAW);
+    }
+
+    /// Draws all instances with the program and in the states that were taken up.
+    pub fn draw(&self, gl: &Gl) {
+        if self.count > 0 {
+            gl.bind_vertex_array(self.array.as_ref());
+            gl.draw_elements_instanced_with_i32(
+                Gl::TRIANGLES,
+                self.corners,
+                Gl::UNSIGNED_SHORT,
+                0,
+                self.count,
+            );
         }
-        if wants("glow") {
-            program.use_instance_attribute("glow", &self.glows);
-        }
-        program.draw_elements_instanced(states, viewport, &self.elements, self.count);
+    }
+}
+
+fn put<const N: usize>(bytes: &mut Vec<u8>, numbers: &[f32; N]) {
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+}
+
+/// Tells where in the bound buffer the attributes from `first` on lie: one behind the other, for each vertex or instance.
+fn lay_out(gl: &Gl, first: u32, numbers: &[i32], divisor: u32) {
+    let stride = numbers.iter().sum::<i32>() * NUMBER;
+    let mut offset = 0;
+    for (attribute, &count) in (first..).zip(numbers) {
+        gl.enable_vertex_attrib_array(attribute);
+        gl.vertex_attrib_pointer_with_i32(attribute, count, Gl::FLOAT, false, stride, offset);
+        gl.vertex_attrib_divisor(attribute, divisor);
+        offset += count * NUMBER;
     }
 }

@@ -7,7 +7,8 @@ use std::f64::consts::TAU;
 
 use samovar_duel::angle::{cos, sin, tan};
 use samovar_duel::plane::wrap_angle;
-use three_d::{InnerSpace, Mat4, Point3, SquareMatrix, Transform, Vec3, vec3};
+
+use super::space::{InnerSpace, Mat4, Point3, SquareMatrix, Transform, Vec3, vec3};
 
 /// What the camera looks after.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -151,7 +152,7 @@ impl Pose {
     }
 }
 
-/// Into clip space, from what is seen under a vertical angle between two distances. That of three-d checks what it is
+/// Into clip space, from what is seen under a vertical angle between two distances. That of cgmath checks what it is
 /// given, and brings along all that it takes to show a float in a panic.
 fn perspective(angle: f32, aspect: f32, near: f32, far: f32) -> Mat4 {
     let zoom = 1.0 / tan(angle / 2.0);
@@ -233,9 +234,9 @@ mod tests {
     }
 
     #[test]
-    fn the_perspective_is_that_of_three_d() {
+    fn the_perspective_is_that_of_the_library() {
         let (ours, theirs) =
-            (perspective(0.8, 1.6, 0.4, 120.0), three_d::perspective(three_d::radians(0.8), 1.6, 0.4, 120.0));
+            (perspective(0.8, 1.6, 0.4, 120.0), cgmath::perspective(cgmath::Rad(0.8), 1.6, 0.4, 120.0));
         assert_eq!(ours, theirs);
     }
 

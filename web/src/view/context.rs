@@ -11,20 +11,12 @@ const SOFTWARE: [&str; 4] = ["swiftshader", "llvmpipe", "softpipe", "basic rende
 #[cfg(target_arch = "wasm32")]
 const UNMASKED_RENDERER: u32 = 0x9246;
 
-/// The browser's context, and the same wrapped for `three-d`.
-pub struct Screen {
-    /// Asked only whether it is lost.
-    pub raw: WebGl2RenderingContext,
-    /// What everything is drawn with.
-    pub context: three_d::Context,
-}
-
 /// Opens the canvas's WebGL2 context. After `webglcontextrestored` the same call gives the restored one.
 ///
 /// # Errors
-/// [`ViewError::NoWebGl2`] when the browser has none or has lost it, [`ViewError::Context`] when it refuses to work.
+/// [`ViewError::NoWebGl2`] when the browser has none or has lost it.
 #[cfg(target_arch = "wasm32")]
-pub fn open(canvas: &HtmlCanvasElement, quality: Quality) -> Result<Screen, ViewError> {
+pub fn open(canvas: &HtmlCanvasElement, quality: Quality) -> Result<WebGl2RenderingContext, ViewError> {
     use wasm_bindgen::JsCast;
 
     let wishes = web_sys::WebGlContextAttributes::new();
@@ -37,11 +29,7 @@ pub fn open(canvas: &HtmlCanvasElement, quality: Quality) -> Result<Screen, View
     if raw.is_context_lost() {
         return Err(ViewError::NoWebGl2);
     }
-    let low_level = three_d::context::Context::from_webgl2_context(raw.clone());
-    #[expect(clippy::arc_with_non_send_sync, reason = "three-d asks for an Arc; the page has one thread")]
-    let context = three_d::Context::from_gl_context(std::sync::Arc::new(low_level))
-        .map_err(|error| ViewError::Context(error.to_string()))?;
-    Ok(Screen { raw, context })
+    Ok(raw)
 }
 
 /// What the machine can do without stutter: [`Quality::Low`] where a processor has to paint, as in most test browsers.
@@ -62,8 +50,15 @@ pub fn suggested_quality() -> Quality {
         }
         Some(renderer.to_ascii_lowercase())
     });
-    let by_processor = |renderer: &str| SOFTWARE.iter().any(|name| renderer.contains(name));
-    if renderer.is_some_and(|renderer| by_processor(&renderer)) { Quality::Low } else { Quality::Normal }
+    // Not `contains`: to be fast in long texts it takes a kilobyte of machine code.
+    let holds = |renderer: &str, name: &str| {
+        renderer.as_bytes().windows(name.len()).any(|part| part == name.as_bytes())
+    };
+    if renderer.is_some_and(|renderer| SOFTWARE.iter().any(|name| holds(&renderer, name))) {
+        Quality::Low
+    } else {
+        Quality::Normal
+    }
 }
 
 /// Outside a browser nothing is drawn at all.
@@ -74,6 +69,6 @@ pub fn suggested_quality() -> Quality {
 
 /// There is no canvas outside a browser; this lets the pure parts be tested natively.
 #[cfg(not(target_arch = "wasm32"))]
-pub fn open(_canvas: &HtmlCanvasElement, _quality: Quality) -> Result<Screen, ViewError> {
+pub fn open(_canvas: &HtmlCanvasElement, _quality: Quality) -> Result<WebGl2RenderingContext, ViewError> {
     Err(ViewError::NoWebGl2)
 }

@@ -3,10 +3,9 @@
 //! Pure: nothing here knows of a browser or a GPU. Invariants of every mesh built here: indices are in range,
 //! normals have unit length, and a triangle's winding agrees with its normals (counter-clockwise seen from outside).
 
-use std::collections::HashMap;
-
 use samovar_duel::angle::sin_cos;
-use three_d::{InnerSpace, Vec3, Zero, vec3};
+
+use super::space::{InnerSpace, Vec3, Zero, vec3};
 
 /// What a vertex looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -169,16 +168,21 @@ impl MeshData {
     /// Makes one vertex of those that share place, paint and (nearly) normal; seams and poles of grids collapse.
     pub fn weld(&mut self) {
         let mut merged = Self::default();
-        let mut seen: HashMap<[i32; 3], Vec<u16>> = HashMap::new();
+        // By cell; those of several cells may share a place here, which costs a look at each of them.
+        let mut seen = vec![Vec::<u16>::new(); 1 << 10];
         let mut renamed = Vec::with_capacity(self.positions.len());
         for vertex in 0..self.positions.len() {
             let (position, normal, paint) =
                 (self.positions[vertex], self.normals[vertex], self.paints[vertex]);
-            let cell = [position.x, position.y, position.z].map(|c| (c * 20_000.0).round() as i32);
-            let here = seen.entry(cell).or_default();
+            let cell = cell_of(position);
+            let [x, y, z] = cell.map(|c| c as u32);
+            let mixed = x ^ y.rotate_left(11) ^ z.rotate_left(22);
+            let here = &mut seen[(mixed.wrapping_mul(0x9E37_79B1) >> 22) as usize];
             let twin = here.iter().copied().find(|other| {
                 let other = usize::from(*other);
-                merged.paints[other] == paint && merged.normals[other].normalize().dot(normal) > 0.7
+                cell_of(merged.positions[other]) == cell
+                    && merged.paints[other] == paint
+                    && merged.normals[other].normalize().dot(normal) > 0.7
             });
             let name = twin.unwrap_or_else(|| {
                 let name = merged.push(position, Vec3::zero(), paint);
@@ -199,6 +203,11 @@ impl MeshData {
         }
         *self = merged;
     }
+}
+
+/// Places in the same cell are the same place.
+fn cell_of(place: Vec3) -> [i32; 3] {
+    [place.x, place.y, place.z].map(|c| (c * 20_000.0).round() as i32)
 }
 
 /// A smooth curve through the given points (Catmull-Rom), `steps` pieces between two of them.
@@ -224,6 +233,7 @@ pub fn smooth(points: &[(f32, f32)], steps: usize) -> Vec<(f32, f32)> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use std::collections::HashMap;
 
     const WHITE: Paint = Paint::plain([1.0; 3], 0.0);
 

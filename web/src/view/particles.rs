@@ -2,7 +2,7 @@
 //!
 //! Pure. When the pool is full the oldest gives way, so a wild fight costs no more than its bound.
 
-use three_d::{Vec3, vec3};
+use super::space::{Vec3, vec3};
 
 /// How many particles live at once at most.
 pub const CAPACITY: usize = 320;
@@ -144,7 +144,7 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use three_d::Zero;
+    use super::super::space::Zero;
 
     use super::*;
 

@@ -3,9 +3,9 @@
 //! Pure. Obstacles are unit sized: radius 1 and height 1 stand for what the rules say about one obstacle.
 
 use samovar_duel::angle::{cos, sin};
-use three_d::{Vec3, vec3};
 
 use super::mesh::{MeshData, Paint, smooth};
+use super::space::{Vec3, vec3};
 
 /// Radius of the table up to its rim, in spoons.
 pub const TABLE_RADIUS: f32 = 16.0;

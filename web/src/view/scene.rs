@@ -3,12 +3,12 @@
 //! Pure, and the place where looks are decided that depend on the state of play.
 
 use samovar_duel::angle::{sin, sin_cos};
-use three_d::{Mat4, SquareMatrix, Vec3, vec3};
 
 use super::batch::Instance;
 use super::frame::{BlockView, Frame, Obstacle, ObstacleView, TeapotView};
 use super::particles::{Kind, Pool};
 use super::props::{CUBE_EDGE, TABLE_RADIUS, TEA_LEVEL};
+use super::space::{Mat4, SquareMatrix, Vec3, vec3};
 use super::teapot::SPOUT_TIP;
 
 /// Towards the key light; not unit length.

@@ -1,33 +1,26 @@
 //! The GPU's side of the scene: programs, meshes, pictures, shadow map, and the order in which they are drawn.
 
-use three_d::{
-    Blend, ClearState, Context, CoreError, Cull, DepthTest, DepthTexture2D, InnerSpace, Interpolation, Mat4,
-    Mipmap, Point3, Program, RenderStates, RenderTarget, SquareMatrix, Texture2D, Vec3, Viewport, Wrapping,
-    WriteMask, vec3,
-};
+use web_sys::{WebGl2RenderingContext as Gl, WebGlFramebuffer, WebGlTexture};
 
 use super::batch::{Batch, Instance};
 use super::camera::Rig;
 use super::mesh::MeshData;
+use super::program::{Program, States, Uniform, Unit};
 use super::scene::{KEY, Lists};
+use super::space::{InnerSpace, Mat4, Point3, SquareMatrix, Vec3, vec3};
 use super::{Quality, ViewError, props, teapot, textures};
 
-const SHADOW_SIZE: u32 = 1536;
-
-const TRANSPARENT: RenderStates = RenderStates {
-    write_mask: WriteMask::COLOR,
-    depth_test: DepthTest::LessOrEqual,
-    blend: Blend::TRANSPARENCY,
-    cull: Cull::None,
-};
+const SHADOW_SIZE: i32 = 1536;
+/// Lets a picture be seen sharply at a slant; its two settings follow.
+const ANISOTROPY: &str = "EXT_texture_filter_anisotropic";
+const TEXTURE_ANISOTROPY: u32 = 0x84fe;
+const MAX_ANISOTROPY: u32 = 0x84ff;
 
 /// Everything that lives on the GPU.
 pub struct Stage {
-    context: Context,
+    gl: Gl,
     programs: Programs,
     models: Models,
-    cloth: Texture2D,
-    wood: Texture2D,
     shadow: Option<Shadow>,
 }
 
@@ -55,7 +48,7 @@ struct Models {
 }
 
 struct Shadow {
-    map: DepthTexture2D,
+    target: Option<WebGlFramebuffer>,
     projection: Mat4,
 }
 
@@ -63,117 +56,106 @@ impl Stage {
     /// Compiles and uploads everything.
     ///
     /// # Errors
-    /// [`ViewError::Context`] with the driver's words when it does not take a shader.
-    pub fn new(context: &Context, quality: Quality) -> Result<Self, ViewError> {
-        let shadow = (quality == Quality::Normal).then(|| Shadow::new(context));
-        Ok(Self {
-            programs: Programs::new(context, quality)
-                .map_err(|error| ViewError::Context(error.to_string()))?,
-            models: Models::new(context, quality),
-            cloth: picture(context, &textures::gingham(), quality),
-            wood: picture(context, &textures::wood(), quality),
-            context: context.clone(),
-            shadow,
-        })
+    /// [`ViewError::Context`] with the driver's words when it does not take a shader, [`ViewError::NoWebGl2`] when the
+    /// context was lost meanwhile.
+    pub fn new(gl: &Gl, quality: Quality) -> Result<Self, ViewError> {
+        let programs = Programs::new(gl, quality)?;
+        States::begin(gl);
+        picture(gl, Unit::Cloth, &textures::gingham(), quality);
+        picture(gl, Unit::Wood, &textures::wood(), quality);
+        let shadow = (quality == Quality::Normal).then(|| Shadow::new(gl));
+        Ok(Self { programs, models: Models::new(gl, quality), gl: gl.clone(), shadow })
     }
 
     /// Draws one frame into the canvas of `width` by `height` pixels.
     pub fn draw(&mut self, lists: &Lists, rig: &Rig, width: u32, height: u32) {
-        self.models.fill(lists);
+        self.models.fill(&self.gl, lists);
         self.draw_shadow();
-        let viewport = Viewport::new_at_origo(width, height);
-        let screen = RenderTarget::screen(&self.context, width, height);
-        let drawn = screen.clear(ClearState::color_and_depth(0.3, 0.2, 0.2, 1.0, 1.0)).write(|| {
-            self.prepare(rig);
-            self.draw_opaque(viewport);
-            self.draw_transparent(viewport);
-            Ok::<(), CoreError>(())
-        });
-        drawn.ok().map(|_| ()).expect("the closure above has no way to fail");
+        let gl = &self.gl;
+        gl.viewport(0, 0, width as i32, height as i32);
+        States::SOLID.apply(gl);
+        gl.clear_color(0.3, 0.2, 0.2, 1.0);
+        gl.clear(Gl::COLOR_BUFFER_BIT | Gl::DEPTH_BUFFER_BIT);
+        self.prepare(rig);
+        self.draw_opaque();
+        self.draw_transparent();
     }
 
     fn draw_shadow(&self) {
-        let Some(shadow) = &self.shadow else { return };
-        let viewport = Viewport::new_at_origo(SHADOW_SIZE, SHADOW_SIZE);
-        let states = RenderStates { write_mask: WriteMask::DEPTH, ..RenderStates::default() };
+        let (gl, Some(shadow)) = (&self.gl, &self.shadow) else { return };
         let program = &self.programs.depth;
-        let target = shadow.map.as_depth_target();
-        let drawn = target.clear(ClearState::depth(1.0)).write(|| {
-            program.use_uniform_if_required("viewProjection", shadow.projection);
-            for model in self.models.solid() {
-                model.draw(program, states, viewport);
-            }
-            self.models.border.draw(program, states, viewport);
-            Ok::<(), CoreError>(())
-        });
-        drawn.ok().map(|_| ()).expect("the closure above has no way to fail");
+        gl.bind_framebuffer(Gl::FRAMEBUFFER, shadow.target.as_ref());
+        gl.viewport(0, 0, SHADOW_SIZE, SHADOW_SIZE);
+        States::DEPTH_ONLY.apply(gl);
+        gl.clear(Gl::DEPTH_BUFFER_BIT);
+        program.take_up(gl);
+        program.set_matrix(gl, Uniform::ViewProjection, &shadow.projection);
+        for model in self.models.solid() {
+            model.draw(gl);
+        }
+        self.models.border.draw(gl);
+        gl.bind_framebuffer(Gl::FRAMEBUFFER, None);
     }
 
     /// Sets what all draws of the frame share.
     fn prepare(&self, rig: &Rig) {
         let Programs { surface, cloth, border, card, depth, backdrop } = &self.programs;
-        for program in [surface, cloth, border, card, depth] {
-            program.use_uniform_if_required("viewProjection", rig.view_projection);
-        }
-        for program in [surface, cloth, border] {
-            program.use_uniform_if_required("eye", rig.eye);
-            program.use_uniform_if_required("key", KEY.normalize());
-            if let Some(shadow) = &self.shadow {
-                program.use_uniform_if_required("shadowMatrix", shadow.lookup());
+        let (gl, unproject, key) = (&self.gl, rig.unproject(), KEY.normalize());
+        let lookup = self.shadow.as_ref().map(Shadow::lookup);
+        for program in [surface, cloth, border, card, depth, backdrop] {
+            program.take_up(gl);
+            program.set_matrix(gl, Uniform::ViewProjection, &rig.view_projection);
+            program.set_vector(gl, Uniform::Eye, rig.eye);
+            program.set_vector(gl, Uniform::Key, key);
+            program.set_matrix(gl, Uniform::Unproject, &unproject);
+            if let Some(lookup) = &lookup {
+                program.set_matrix(gl, Uniform::ShadowMatrix, lookup);
             }
         }
-        backdrop.use_uniform_if_required("unproject", rig.unproject());
     }
 
-    /// Binds the shadow map, right before a draw: each program counts its texture units from zero.
-    fn use_shadow(&self, program: &Program) {
-        if let Some(shadow) = &self.shadow {
-            program.use_depth_texture("shadowMap", &shadow.map);
-        }
-    }
-
-    fn draw_opaque(&self, viewport: Viewport) {
-        let states = RenderStates::default();
-        let models = &self.models;
-        self.use_shadow(&self.programs.surface);
+    fn draw_opaque(&self) {
+        let (gl, models, programs) = (&self.gl, &self.models, &self.programs);
+        programs.surface.take_up(gl);
         for model in models.solid() {
-            model.draw(&self.programs.surface, states, viewport);
+            model.draw(gl);
         }
-        let culled = RenderStates { cull: Cull::Back, ..states };
-        let Programs { cloth, border, .. } = &self.programs;
-        self.use_shadow(cloth);
-        cloth.use_texture("cloth", &self.cloth);
-        models.cloth.draw(cloth, culled, viewport);
-        self.use_shadow(border);
-        border.use_texture("cloth", &self.cloth);
-        border.use_texture("wood", &self.wood);
-        models.border.draw(border, culled, viewport);
-        let behind =
-            RenderStates { depth_test: DepthTest::LessOrEqual, write_mask: WriteMask::COLOR, ..states };
-        models.backdrop.draw(&self.programs.backdrop, behind, viewport);
+        States { culls: true, ..States::SOLID }.apply(gl);
+        programs.cloth.take_up(gl);
+        models.cloth.draw(gl);
+        programs.border.take_up(gl);
+        models.border.draw(gl);
+        States { covers_equal: true, depth: false, ..States::SOLID }.apply(gl);
+        programs.backdrop.take_up(gl);
+        models.backdrop.draw(gl);
     }
 
-    fn draw_transparent(&self, viewport: Viewport) {
-        let (models, programs) = (&self.models, &self.programs);
-        models.contacts.draw(&programs.card, TRANSPARENT, viewport);
+    fn draw_transparent(&self) {
+        let (gl, models, programs) = (&self.gl, &self.models, &self.programs);
+        States::TRANSPARENT.apply(gl);
+        programs.card.take_up(gl);
+        models.contacts.draw(gl);
         // A ghost shows its outside only: first its depth, then its colour where it is nearest.
-        let depth_only = RenderStates { write_mask: WriteMask::DEPTH, ..RenderStates::default() };
-        models.ghosts.draw(&programs.depth, depth_only, viewport);
-        self.use_shadow(&programs.surface);
-        models.ghosts.draw(&programs.surface, TRANSPARENT, viewport);
-        models.puffs.draw(&programs.card, TRANSPARENT, viewport);
+        States::DEPTH_ONLY.apply(gl);
+        programs.depth.take_up(gl);
+        models.ghosts.draw(gl);
+        States::TRANSPARENT.apply(gl);
+        programs.surface.take_up(gl);
+        models.ghosts.draw(gl);
+        programs.card.take_up(gl);
+        models.puffs.draw(gl);
     }
 }
 
 impl Programs {
-    fn new(context: &Context, quality: Quality) -> Result<Self, CoreError> {
+    fn new(gl: &Gl, quality: Quality) -> Result<Self, ViewError> {
         let scale = if quality == Quality::Normal { "#define SHADOWS\n" } else { "#define LOW\n" };
         let instance = include_str!("shaders/instance.vert");
         let lit = |part: &str, fragment: &str| {
             let fragment = [scale, part, include_str!("shaders/light.glsl"), fragment].concat();
-            Program::from_source(context, instance, &fragment)
+            Program::new(gl, instance, &fragment)
         };
-        let plain = |vertex: &str, fragment: &str| Program::from_source(context, vertex, fragment);
+        let plain = |vertex: &str, fragment: &str| Program::new(gl, vertex, fragment);
         Ok(Self {
             surface: lit("", include_str!("shaders/surface.frag"))?,
             cloth: lit("", include_str!("shaders/table.frag"))?,
@@ -186,16 +168,16 @@ impl Programs {
 }
 
 impl Models {
-    fn new(context: &Context, quality: Quality) -> Self {
+    fn new(gl: &Gl, quality: Quality) -> Self {
         let (patch, round, rim) = match quality {
             Quality::Normal => (10, 48, 192),
             Quality::Low => (5, 24, 96),
         };
         let pot = teapot::teapot(patch);
-        let load = |mesh: &MeshData| Batch::new(context, mesh);
+        let load = |mesh: &MeshData| Batch::new(gl, mesh);
         let once = |mesh: &MeshData| {
             let mut batch = load(mesh);
-            batch.fill(&[Instance { transform: Mat4::identity(), tint: [1.0; 4], glow: 0.0 }]);
+            batch.fill(gl, &[Instance { transform: Mat4::identity(), tint: [1.0; 4], glow: 0.0 }]);
             batch
         };
         Self {
@@ -213,15 +195,15 @@ impl Models {
         }
     }
 
-    fn fill(&mut self, lists: &Lists) {
-        self.teapots.fill(&lists.teapots);
-        self.ghosts.fill(&lists.ghosts);
-        self.cubes.fill(&lists.cubes);
-        self.cups.fill(&lists.cups);
-        self.bowls.fill(&lists.bowls);
-        self.biscuits.fill(&lists.biscuits);
-        self.contacts.fill(&lists.contacts);
-        self.puffs.fill(&lists.puffs);
+    fn fill(&mut self, gl: &Gl, lists: &Lists) {
+        self.teapots.fill(gl, &lists.teapots);
+        self.ghosts.fill(gl, &lists.ghosts);
+        self.cubes.fill(gl, &lists.cubes);
+        self.cups.fill(gl, &lists.cups);
+        self.bowls.fill(gl, &lists.bowls);
+        self.biscuits.fill(gl, &lists.biscuits);
+        self.contacts.fill(gl, &lists.contacts);
+        self.puffs.fill(gl, &lists.puffs);
     }
 
     /// Opaque things that throw shadows.
@@ -232,9 +214,20 @@ impl Models {
 
 impl Shadow {
     /// One map for the whole table: things up to 4 spoons high throw complete shadows.
-    fn new(context: &Context) -> Self {
-        let clamp = Wrapping::ClampToEdge;
-        let map = DepthTexture2D::new::<f32>(context, SHADOW_SIZE, SHADOW_SIZE, clamp, clamp);
+    fn new(gl: &Gl) -> Self {
+        let map = texture(gl, Unit::ShadowMap, 1, Gl::DEPTH_COMPONENT32F, SHADOW_SIZE);
+        for (setting, value) in [
+            (Gl::TEXTURE_MIN_FILTER, Gl::NEAREST),
+            (Gl::TEXTURE_MAG_FILTER, Gl::NEAREST),
+            (Gl::TEXTURE_WRAP_S, Gl::CLAMP_TO_EDGE),
+            (Gl::TEXTURE_WRAP_T, Gl::CLAMP_TO_EDGE),
+        ] {
+            gl.tex_parameteri(Gl::TEXTURE_2D, setting, value as i32);
+        }
+        let target = gl.create_framebuffer();
+        gl.bind_framebuffer(Gl::FRAMEBUFFER, target.as_ref());
+        gl.framebuffer_texture_2d(Gl::FRAMEBUFFER, Gl::DEPTH_ATTACHMENT, Gl::TEXTURE_2D, map.as_ref(), 0);
+        gl.bind_framebuffer(Gl::FRAMEBUFFER, None);
         let (reach, key) = (props::TABLE_RADIUS + 1.0, KEY.normalize());
         let height = reach * key.z + 2.0;
         let eye = key * 30.0;
@@ -245,7 +238,7 @@ impl Shadow {
         let slab = Mat4::from_nonuniform_scale(1.0, 1.0, 2.0 / (near - far))
             * Mat4::from_translation(Vec3::unit_z() * ((near + far) / 2.0));
         let projection = Mat4::from_nonuniform_scale(1.0 / reach, 1.0 / height, 1.0) * slab * look;
-        Self { map, projection }
+        Self { target, projection }
     }
 
     /// From the world to the map: place and depth in 0 to 1.
@@ -254,20 +247,36 @@ impl Shadow {
     }
 }
 
+/// An empty square texture, bound to its unit for good.
+fn texture(gl: &Gl, unit: Unit, levels: i32, format: u32, size: i32) -> Option<WebGlTexture> {
+    let texture = gl.create_texture();
+    gl.active_texture(Gl::TEXTURE0 + unit as u32);
+    gl.bind_texture(Gl::TEXTURE_2D, texture.as_ref());
+    gl.tex_storage_2d(Gl::TEXTURE_2D, levels, format, size, size);
+    texture
+}
+
 /// A repeating picture with smaller copies for the distance.
-fn picture(context: &Context, texels: &[[u8; 4]], quality: Quality) -> Texture2D {
-    let size = textures::SIZE as u32;
-    let max_ratio = if quality == Quality::Normal { 8 } else { 1 };
-    let picture = Texture2D::new_empty::<[u8; 4]>(
-        context,
+fn picture(gl: &Gl, unit: Unit, texels: &[[u8; 4]], quality: Quality) {
+    let size = textures::SIZE as i32;
+    texture(gl, unit, textures::SIZE.ilog2() as i32 + 1, Gl::RGBA8, size);
+    gl.tex_parameteri(Gl::TEXTURE_2D, Gl::TEXTURE_MIN_FILTER, Gl::LINEAR_MIPMAP_LINEAR as i32);
+    if quality == Quality::Normal && gl.get_extension(ANISOTROPY).is_ok_and(|found| found.is_some()) {
+        // More than the most that it can is refused.
+        let most = gl.get_parameter(MAX_ANISOTROPY).ok().and_then(|most| most.as_f64()).unwrap_or(1.0);
+        gl.tex_parameteri(Gl::TEXTURE_2D, TEXTURE_ANISOTROPY, most.min(8.0) as i32);
+    }
+    // It fails for arrays that are shared or too long to address only, and then leaves the picture black.
+    let _ = gl.tex_sub_image_2d_with_i32_and_i32_and_u32_and_type_and_opt_u8_array(
+        Gl::TEXTURE_2D,
+        0,
+        0,
+        0,
         size,
         size,
-        Interpolation::Linear,
-        Interpolation::Linear,
-        Some(Mipmap { max_ratio, max_levels: 9, filter: Interpolation::Linear }),
-        Wrapping::Repeat,
-        Wrapping::Repeat,
+        Gl::RGBA,
+        Gl::UNSIGNED_BYTE,
+        Some(texels.as_flattened()),
     );
-    picture.fill(texels);
-    picture
+    gl.generate_mipmap(Gl::TEXTURE_2D);
 }

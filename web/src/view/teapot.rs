@@ -3,9 +3,8 @@
 //! Pure: control points in, mesh out. The pot is scaled so that its body has radius 1 and its bottom lies at z = 0;
 //! the spout points along +x, the handle along -x.
 
-use three_d::{InnerSpace, Vec3, Zero, vec3};
-
 use super::mesh::{MeshData, Paint};
+use super::space::{InnerSpace, Vec3, Zero, vec3};
 
 /// Radius of the body after scaling, in spoons.
 #[cfg(test)]

@@ -42,7 +42,8 @@ pub fn wood() -> Vec<[u8; 4]> {
 
 fn tile(texel: impl Fn(f32, f32) -> [u8; 4]) -> Vec<[u8; 4]> {
     let at = |i: usize| (i as f32 + 0.5) / SIZE as f32;
-    (0..SIZE * SIZE).map(|i| texel(at(i % SIZE), at(i / SIZE))).collect()
+    // The GPU reads the lowest row first.
+    (0..SIZE * SIZE).map(|i| texel(at(i % SIZE), at(SIZE - 1 - i / SIZE))).collect()
 }
 
 /// Smooth noise in 0 to 1 with `columns` by `rows` cells to the tile.

@@ -1,15 +1,14 @@
 //! What a status says of matches and of the sugar bowl.
 
 use samovar_wire::Time;
-use serde::Serialize;
 
+use super::json::Json;
 use crate::course::Stage;
 use crate::game::Duel;
 use crate::player::PlayerKey;
 
 /// The match at one peer.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct MatchStatus {
     number: u32,
     stage: &'static str,
@@ -20,8 +19,7 @@ pub struct MatchStatus {
 }
 
 /// The bowl at one peer.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct BowlStatus {
     number: u32,
     position: Option<[f32; 2]>,
@@ -44,6 +42,15 @@ impl MatchStatus {
             seconds: course.stakes.seconds,
         }
     }
+
+    pub(super) fn write(&self, json: &mut Json) {
+        json.key("number").count(self.number);
+        json.key("stage").text(self.stage);
+        json.key("sinceMs").number(self.since_ms);
+        json.key("winner").maybe(self.winner.as_deref(), Json::text);
+        json.key("points").count(self.points);
+        json.key("seconds").count(self.seconds);
+    }
 }
 
 impl BowlStatus {
@@ -53,6 +60,12 @@ impl BowlStatus {
             position: duel.bowl(time.as_micros()),
             last_taken_by: duel.last_grab().and_then(|grab| name(duel, grab.player)),
         }
+    }
+
+    pub(super) fn write(&self, json: &mut Json) {
+        json.key("number").count(self.number);
+        json.key("position").maybe(self.position, |json, place| json.list(place, Json::number));
+        json.key("lastTakenBy").maybe(self.last_taken_by.as_deref(), Json::text);
     }
 }
 

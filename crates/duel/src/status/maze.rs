@@ -2,51 +2,29 @@
 
 use samovar_session::Session;
 use samovar_wire::SeatId;
-use serde::Serialize;
 
+use super::json::Json;
 use crate::maze::game::MazeGame;
 use crate::maze::{RATE, Role, Side, Stage};
 
 /// The maze at one peer.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct MazeStatus {
     frame: u64,
     round: u8,
     stage: &'static str,
     seconds_left: u16,
-    wins: BySide,
+    /// Rounds that red and blue have won.
+    wins: [u8; 2],
     role: Option<&'static str>,
     /// The peer of each role; null for a robot.
-    roles: ByRole<Option<String>>,
+    roles: [Option<String>; 4],
     /// Column and row of each teapot, in tiles.
-    places: ByRole<[u8; 2]>,
+    places: [[u8; 2]; 4],
     input_delay: u64,
     desyncs: u64,
     /// A checksum is text: a number of JSON holds no 64 bits.
     checksums: Vec<(u64, String)>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct BySide {
-    red: u8,
-    blue: u8,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-struct ByRole<T> {
-    r1: T,
-    r2: T,
-    b1: T,
-    b2: T,
-}
-
-impl<T> ByRole<T> {
-    fn of(each: impl Fn(Role) -> T) -> Self {
-        let [r1, r2, b1, b2] = Role::ALL.map(each);
-        Self { r1, r2, b1, b2 }
-    }
 }
 
 impl MazeStatus {
@@ -72,14 +50,45 @@ impl MazeStatus {
                 Stage::Over(_) => "over",
             },
             seconds_left: left.div_ceil(RATE),
-            wins: BySide { red: maze.wins(Side::Red), blue: maze.wins(Side::Blue) },
+            wins: [Side::Red, Side::Blue].map(|side| maze.wins(side)),
             role: game.role(session).map(Role::name),
-            roles: ByRole::of(peer_of),
-            places: ByRole::of(place_of),
+            roles: Role::ALL.map(peer_of),
+            places: Role::ALL.map(place_of),
             input_delay: game.input_delay(),
             desyncs: game.desyncs(),
             checksums: game.checksums().map(|(frame, sum)| (frame, format!("{sum:016x}"))).collect(),
         }
+    }
+
+    pub(super) fn write(&self, json: &mut Json) {
+        json.key("frame").count(self.frame);
+        json.key("round").count(self.round);
+        json.key("stage").text(self.stage);
+        json.key("secondsLeft").count(self.seconds_left);
+        let [red, blue] = self.wins;
+        json.key("wins").object(|json| {
+            json.key("red").count(red);
+            json.key("blue").count(blue);
+        });
+        json.key("role").maybe(self.role, Json::text);
+        json.key("roles").object(|json| {
+            for (role, peer) in Role::ALL.into_iter().zip(&self.roles) {
+                json.key(role.name()).maybe(peer.as_deref(), Json::text);
+            }
+        });
+        json.key("places").object(|json| {
+            for (role, place) in Role::ALL.into_iter().zip(self.places) {
+                json.key(role.name()).list(place, Json::count);
+            }
+        });
+        json.key("inputDelay").count(self.input_delay);
+        json.key("desyncs").count(self.desyncs);
+        json.key("checksums").list(&self.checksums, |json, (frame, sum)| {
+            json.list([None, Some(sum)], |json, sum| match sum {
+                None => json.count(*frame),
+                Some(sum) => json.text(sum),
+            });
+        });
     }
 }
 
