@@ -115,6 +115,20 @@ impl core::fmt::Display for SendError {
 
 impl core::error::Error for SendError {}
 
+/// Whether a message may have this time and size, by who has promised nothing older than `floor`.
+fn check(now: Time, floor: Time, time: Time, bytes: &[u8]) -> Result<(), SendError> {
+    if bytes.len() > TIMED_MAX {
+        return Err(SendError::TooLarge);
+    }
+    if time < floor {
+        return Err(SendError::TooOld(floor));
+    }
+    if time > now + AHEAD_MAX {
+        return Err(SendError::TooFarAhead);
+    }
+    Ok(())
+}
+
 /// A message for the game.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Delivery {
@@ -197,15 +211,7 @@ impl TimeOrder {
     /// # Errors
     /// See [`SendError`]; then nothing was sent.
     pub fn send(&mut self, now: Time, time: Time, bytes: &[u8]) -> Result<u64, SendError> {
-        if bytes.len() > TIMED_MAX {
-            return Err(SendError::TooLarge);
-        }
-        if time < self.floor {
-            return Err(SendError::TooOld(self.floor));
-        }
-        if time > now + AHEAD_MAX {
-            return Err(SendError::TooFarAhead);
-        }
+        check(now, self.floor, time, bytes)?;
         self.forget(now);
         let size: usize = self.kept.iter().map(|message| message.bytes.len()).sum();
         if self.kept.len() >= KEPT_MAX || size + bytes.len() > TIMED_HELD_BYTES_MAX / 2 {

@@ -6,11 +6,10 @@
 //! the host is lost all survivors have read it up to the same place, and what they said and did not read there they say
 //! again to the next host, which goes on behind the last time that was read.
 
-use samovar_wire::limits::TIMED_MAX;
 use samovar_wire::timed::Promise;
 use samovar_wire::{CloseCode, PeerId, Time, Writer};
 
-use super::{AHEAD_MAX, Delivery, Event, SendError, TimeOrderConfig};
+use super::{Delivery, Event, SendError, TimeOrderConfig};
 use crate::log::{Entry, LATE, Log, PEER_LATE, PEER_ON_TIME, Purpose};
 use crate::order::{self, Transmit, View};
 
@@ -68,15 +67,7 @@ impl StarTimeOrder {
     /// # Errors
     /// See [`SendError`]; then nothing was sent.
     pub fn send(&mut self, now: Time, time: Time, bytes: &[u8]) -> Result<(), SendError> {
-        if bytes.len() > TIMED_MAX {
-            return Err(SendError::TooLarge);
-        }
-        if time < self.floor {
-            return Err(SendError::TooOld(self.floor));
-        }
-        if time > now + AHEAD_MAX {
-            return Err(SendError::TooFarAhead);
-        }
+        super::check(now, self.floor, time, bytes)?;
         if !self.log.is_in_group() {
             // Nobody waits for who is not there yet.
             return Err(SendError::WouldBlock);
