@@ -42,7 +42,7 @@ impl Quota {
 
 /// How long a connection may take to send its `Enter`.
 pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
-/// How long a host may take to answer a probe: four times as long as its last answer took, at least this.
+/// How long a host may take to answer a probe: four times as long as the soonest of its last four answers took, at least this.
 pub const PROBE_WITHIN: Duration = Duration::from_millis(600);
 /// And at most this.
 pub const PROBE_WITHIN_OF_FAR: Duration = Duration::from_millis(1_500);
@@ -50,6 +50,8 @@ pub const PROBE_WITHIN_OF_FAR: Duration = Duration::from_millis(1_500);
 /// answers took before, and of that again the more the fewer others could have answered: all of it when there is nobody,
 /// a half for one, a third for two.
 pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(60);
+/// As many answers to probes are remembered of each member.
+pub(crate) const TRIPS_KEPT: usize = 4;
 /// The least time between two probes of a whole game.
 pub const ALL_PROBED_EVERY: Duration = Duration::from_millis(250);
 /// How long after a host's answer to a probe a doubt asks for no other.

@@ -8,7 +8,7 @@ use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, W
 use super::note::Loss;
 use super::{ConnId, TermRecord};
 use crate::limits::{
-    CLAIM_COUNTS_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR, PROBE_WITHIN_OF_MANY,
+    CLAIM_COUNTS_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR, PROBE_WITHIN_OF_MANY, TRIPS_KEPT,
 };
 
 /// A game with at least one connection.
@@ -149,35 +149,30 @@ impl Game {
             probe.answered.as_ref().is_some_and(|all| all.iter().all(|peer| missing.contains(peer)));
         let is_missed = missing.iter().filter(|&&peer| self.counts(peer)).count() > 1;
         // A stream that loses something stands still for a trip or two, in either direction.
-        let trip = self.host().and_then(|host| self.trips.get(&host)?.taken);
+        let trip = self.host().and_then(|host| self.trips.get(&host)?.least());
         let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
         if !is_missed || !is_lonely {
             return Some(probe.since + usual);
         }
-        let others =
-            self.members.keys().filter(|&&peer| self.counts(peer) && !missing.contains(&peer)).count();
-        let micros = trip.unwrap_or(PROBE_WITHIN).as_micros();
         // The host is one of them.
-        let hurried = Duration::from_micros(micros + micros / others.max(1) as u64);
+        let others = self.members.keys().filter(|&&peer| self.counts(peer) && !missing.contains(&peer));
+        let micros = trip.unwrap_or(PROBE_WITHIN).as_micros();
+        let hurried = Duration::from_micros(micros + micros / others.count().max(1) as u64);
         Some(probe.since + hurried.clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN))
     }
 
     /// A member was asked something by this number, to learn how long its answers take.
     pub(super) fn begin_trip(&mut self, now: Time, peer: PeerId, nonce: u64) {
         self.trips.retain(|peer, _| self.members.contains_key(peer));
-        let taken = self.trips.get(&peer).and_then(|trip| trip.taken);
+        let taken = self.trips.get(&peer).map_or([None; TRIPS_KEPT], |trip| trip.taken);
         self.trips.insert(peer, Trip { nonce, since: now, taken });
     }
 
-    /// It answered. An answer that took longer than is known counts for a quarter: what a stream loses comes late, and says
-    /// little of how long the next one takes.
+    /// It answered.
     pub(super) fn end_trip(&mut self, now: Time, peer: PeerId, nonce: u64) {
         if let Some(trip) = self.trips.get_mut(&peer).filter(|trip| trip.nonce == nonce) {
-            let took = now.since(trip.since);
-            trip.taken = Some(match trip.taken {
-                Some(usual) if usual < took => (usual.times(3) + took).half().half(),
-                _ => took,
-            });
+            trip.taken.rotate_right(1);
+            trip.taken[0] = Some(now.since(trip.since));
         }
     }
 
@@ -216,8 +211,15 @@ impl Game {
 struct Trip {
     nonce: u64,
     since: Time,
-    /// How long answers take, by those until now.
-    taken: Option<Duration>,
+    /// How long the last answers took.
+    taken: [Option<Duration>; TRIPS_KEPT],
+}
+
+impl Trip {
+    /// What a stream loses comes late, and says little of how long the next answer takes.
+    fn least(&self) -> Option<Duration> {
+        self.taken.iter().copied().flatten().min()
+    }
 }
 
 /// A term that is being written to disk.
