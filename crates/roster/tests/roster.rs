@@ -290,13 +290,16 @@ fn a_host_that_goes_names_its_heir() {
         assert_eq!(claims(&look(host, ms + 39, &[])), []);
         assert_eq!(claims(&look(host, ms + 40, &[])), [(512, 3)]);
     }
+    let goes = Missing { term: Term::FIRST, missed: true, relay: true };
     let mut other = roster(4);
-    other.handle_resignation(PeerId(2), PeerId(3));
-    assert_eq!(claims(&look(&mut other, 0, &[])), [], "only the host resigns");
     other.handle_resignation(PeerId(1), PeerId(3));
     assert_eq!(claims(&look(&mut other, 0, &[])), [], "it names its heir before it goes");
-    other.handle_missing(PeerId(1), Missing { term: Term::FIRST, missed: true, relay: true });
+    other.handle_missing(PeerId(1), goes);
     assert_eq!(claims(&look(&mut other, 0, &[])), [(512, 3)]);
+    let mut other = roster(4);
+    other.handle_resignation(PeerId(2), PeerId(3));
+    other.handle_missing(PeerId(1), goes);
+    assert_eq!(claims(&look(&mut other, 0, &[])), [], "only the host resigns");
 }
 
 #[test]
