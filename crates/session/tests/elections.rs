@@ -187,6 +187,31 @@ fn a_host_hands_over_without_the_relay_too() {
 }
 
 #[test]
+fn a_newcomer_that_cannot_count_votes_joins_once_the_relay_names_the_same_host() {
+    let (mut world, host, _) = world_of(9, 0, 3);
+    relay_goes(&mut world);
+    world.run(500);
+    // Until the host is again who it is by the last warrant of the relay.
+    loop {
+        let [(term, resigns)] = hosts(&world)[..] else { panic!("{:?}", hosts(&world)) };
+        if resigns == host && term > Term::FIRST {
+            break;
+        }
+        let now = world.now;
+        assert!(world.peer(resigns).hand_over(now));
+        world.run(1_500);
+    }
+    let late = world.join(None);
+    world.run(500);
+    assert!(!world.peers[&late].is_member(), "whoever was in no electorate believes no votes");
+    relay_comes(&mut world);
+    world.run(1_500);
+    assert_eq!(hosts(&world), [(Term(512), host)]);
+    assert!(world.peers[&late].is_member());
+    world.assert_converged();
+}
+
+#[test]
 fn a_host_that_slept_acts_only_after_it_has_asked() {
     let (mut world, host, others) = world_of(60, 0, 3);
     let sleeper = world.peers.remove(&host).unwrap();

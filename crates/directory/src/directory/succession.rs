@@ -87,7 +87,10 @@ impl Directory {
     /// A member is about to miss the host: it is asked now, so that the answer is there when it is wanted.
     pub(super) fn on_doubt(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        if !game.counts(peer) || game.host() == Some(peer) || game.claims.has_answered_within(now, PROBE_HOLDS) {
+        if !game.counts(peer)
+            || game.host() == Some(peer)
+            || game.claims.has_answered_within(now, PROBE_HOLDS)
+        {
             return;
         }
         game.claims.doubt(now, peer);

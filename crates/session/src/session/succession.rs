@@ -129,6 +129,7 @@ impl Session {
                 self.drop_link(former, CloseCode::NotAMember);
                 self.ask_to_join(now);
             }
+            self.release_held(now);
             return;
         }
         if host != former {

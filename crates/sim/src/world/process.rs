@@ -241,6 +241,8 @@ impl<G: Game> World<G> {
             peer.handle_timeout(now);
         }
         if frame {
+            // A game hears what happened before it acts.
+            self.take_events(id, &mut peer);
             self.play_frame(id, &mut peer, now);
         }
         self.tell_backlogs(id, &mut peer, now);
@@ -310,14 +312,21 @@ impl<G: Game> World<G> {
                 idle = false;
                 self.obey(id, peer, request);
             }
-            while let Some(event) = peer.poll_event() {
-                idle = false;
-                self.on_peer_event(id, peer, event);
-            }
+            idle &= !self.take_events(id, peer);
             if idle || self.violation.is_some() {
                 return;
             }
         }
+    }
+
+    /// Whether there were any.
+    fn take_events(&mut self, id: ProcessId, peer: &mut Peer) -> bool {
+        let mut any = false;
+        while let Some(event) = peer.poll_event() {
+            any = true;
+            self.on_peer_event(id, peer, event);
+        }
+        any
     }
 
     fn tell_backlogs(&mut self, id: ProcessId, peer: &mut Peer, now: Time) {

@@ -9,8 +9,9 @@ use crate::game::{Game, ProcessId};
 
 /// How long it may take until all players are members.
 const JOIN_WITHIN: Duration = Duration::from_millis(20_000);
-/// How long it may take, when nothing goes wrong any more, until all members have one host and one view.
-const HEAL_WITHIN: Duration = Duration::from_millis(60_000);
+/// How long it may take, when nothing goes wrong any more, until all members have one host and one view: for a session of which
+/// nobody is left a relay that started keeps its code for 60 s, and newcomers ask for it again and again.
+const HEAL_WITHIN: Duration = Duration::from_millis(80_000);
 /// How long it may take from then, when changes stop, until they agree in everything.
 const AGREE_WITHIN: Duration = Duration::from_millis(20_000);
 /// How long it may take from then until all pairs are on the best path: an attempt that had just begun in vain, the longest
