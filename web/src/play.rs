@@ -153,7 +153,7 @@ impl Play {
         peer.with(|peer, now| {
             let mut news = Vec::new();
             while let Some(event) = peer.poll_event() {
-                if let PeerEvent::Session(Event::Diverged { objects }) = &event {
+                if let PeerEvent::Session(Event::Diverged { objects, .. }) = &event {
                     *unseen = objects.len();
                 }
                 on_peer_event(now, peer, event, (game, journal, wish), &mut news);

@@ -19,7 +19,7 @@ impl Journal {
     pub fn on_event(&mut self, event: &Event) {
         match event {
             Event::HostChanged(migration) => push(&mut self.migrations, *migration),
-            Event::Diverged { objects } => {
+            Event::Diverged { objects, .. } => {
                 self.error(format!("{} objects changed here while the others went on", objects.len()));
             }
             Event::LinkClosed { peer, code } => self.error(format!("link to {peer} closed: {code}")),

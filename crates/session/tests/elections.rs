@@ -143,10 +143,39 @@ fn a_partition_that_heals_leaves_one_host() {
                 events.last()
             );
         }
-        let told = |event: &Event| matches!(event, Event::Diverged { objects } if objects.contains(&alone));
+        let told =
+            |event: &Event| matches!(event, Event::Diverged { objects, .. } if objects.contains(&alone));
         let is_told = world.events[&others[0]].iter().any(told);
         let is_there = world.peers[&heir].object(alone).is_some();
         assert!(is_told || is_there, "seed {seed}: what it did alone is reported, or shared");
+    }
+}
+
+#[test]
+fn what_the_losing_side_had_accepted_alone_is_reported_to_whoever_submitted_it() {
+    for seed in 0..6 {
+        let (mut world, host, others) = world_of(40 + seed, 5, 5);
+        let backup = world.peers[&host].view().backup().unwrap();
+        let before = world.now;
+        let known = world.peer(backup).submit(before, b"known to all").unwrap();
+        world.run(1_000);
+        relay_goes(&mut world);
+        let many: Vec<_> = others.iter().copied().filter(|&peer| peer != backup).collect();
+        part(&mut world, &[host, backup], &many);
+        world.run(200);
+        let now = world.now;
+        let alone = world.peer(backup).submit(now, b"alone").unwrap();
+        world.run(500);
+        let accepted = |events: &[Event], number| events.contains(&Event::Accepted { number });
+        assert!(accepted(&world.events[&backup], known) && accepted(&world.events[&backup], alone));
+        world.run(6_500);
+        world.cuts.clear();
+        relay_comes(&mut world);
+        world.run(1_500);
+        let events = &world.events[&backup];
+        let told = |event: &Event| matches!(event, Event::Diverged { inputs, .. } if *inputs == [alone]);
+        assert!(events.iter().any(told), "seed {seed}: {events:?}");
+        assert_eq!(events.last(), Some(&Event::Ended(EndReason::Removed)), "seed {seed}");
     }
 }
 

@@ -61,6 +61,11 @@ pub enum Fault {
     Leave(Who),
     /// A host gives its office to another and stays.
     HandOver,
+    /// Nothing; what stands still meanwhile is measured as if something had happened.
+    Watch {
+        /// How long.
+        lasts: Duration,
+    },
     /// The processes end at once; the system closes their sockets to the relay, direct paths fall silent. After `back`
     /// they start again, with their tickets.
     Crash {
@@ -187,6 +192,7 @@ impl Fault {
             Self::Join => "join",
             Self::Leave(_) => "leave",
             Self::HandOver => "hand-over",
+            Self::Watch { .. } => "watch",
             Self::Crash { .. } => "crash",
             Self::Death { .. } => "silent-death",
             Self::Sleep { .. } => "sleep",

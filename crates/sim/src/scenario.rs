@@ -130,6 +130,7 @@ pub const SCENARIOS: &[Scenario] = &[
     recovery("recovery-death-of-16", "the host of 16 dies silently", recoveries::death_of_16),
     recovery("recovery-14-of-16", "14 of 16 die silently at once", recoveries::most_of_16),
     recovery("recovery-hand-over", "the host hands over and stays", recoveries::hand_over),
+    recovery("recovery-nothing", "nothing, for as long as a hand-over takes", recoveries::nothing),
     recovery("recovery-leave", "the host leaves", recoveries::leave),
 ];
 

@@ -196,8 +196,9 @@ impl Session {
         let changed = self.objects.iter().filter(|object| object.sampled() >= since);
         let objects: Vec<_> =
             changed.map(|object| object.id()).filter(|&id| id != samovar_wire::ObjectId::SESSION).collect();
-        if !objects.is_empty() {
-            self.push_event(Event::Diverged { objects });
+        let inputs = self.accepted_since(since);
+        if !objects.is_empty() || !inputs.is_empty() {
+            self.push_event(Event::Diverged { objects, inputs });
         }
     }
 }

@@ -45,6 +45,14 @@ pub(crate) struct Crisis {
     survivors: BTreeMap<ProcessId, Survivor>,
     /// Whether the figure is worth keeping: nothing else was wrong.
     pub(crate) is_clean: bool,
+    /// Nothing happens to the host, and until then its objects are watched.
+    watched_until: Option<Time>,
+}
+
+impl Crisis {
+    fn is_over(&self, now: Time) -> bool {
+        self.watched_until.map_or_else(|| self.survivors.values().all(|s| s.is_moving), |end| end <= now)
+    }
 }
 
 /// How a session went on.
@@ -71,7 +79,15 @@ impl Recoveries {
             lost.extend(former.lost);
         }
         let survivors = survivors.into_iter().map(|process| (process, Survivor::default())).collect();
-        self.crisis = Some(Crisis { since: now, lost, survivors, is_clean });
+        self.crisis = Some(Crisis { since: now, lost, survivors, is_clean, watched_until: None });
+    }
+
+    /// The host lives and goes on: for so long its objects are watched as if it had gone.
+    pub(crate) fn only_watch(&mut self, lasts: Duration) {
+        if let Some(crisis) = &mut self.crisis {
+            crisis.watched_until = Some(crisis.since + lasts);
+            crisis.lost.clear();
+        }
     }
 
     /// A process is gone, or does not take part.
@@ -96,8 +112,7 @@ impl Recoveries {
     }
 
     fn conclude(&mut self, now: Time) {
-        let done = |crisis: &mut Crisis| crisis.survivors.values().all(|survivor| survivor.is_moving);
-        if let Some(crisis) = self.crisis.take_if(done)
+        if let Some(crisis) = self.crisis.take_if(|crisis| crisis.is_over(now))
             && crisis.is_clean
             && let Some(gap) = crisis.survivors.values().map(|survivor| survivor.gap).max()
         {

@@ -27,6 +27,11 @@ pub(super) fn hand_over(seed: u64) -> Plan {
     plan(seed, 5, Fault::HandOver)
 }
 
+/// What the weather alone does to objects in the time that a hand-over takes.
+pub(super) fn nothing(seed: u64) -> Plan {
+    plan(seed, 5, Fault::Watch { lasts: Duration::from_millis(220) })
+}
+
 pub(super) fn leave(seed: u64) -> Plan {
     plan(seed, 5, Fault::Leave(Who::Host))
 }

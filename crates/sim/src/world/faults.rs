@@ -54,6 +54,10 @@ impl<G: Game> World<G> {
             }
             Fault::Leave(who) => self.each(who, Self::leave),
             Fault::HandOver => self.each(Who::Host, Self::hand_over),
+            Fault::Watch { lasts } => self.each(Who::Host, |world, id| {
+                world.begin_crisis(id);
+                world.recoveries.only_watch(lasts);
+            }),
             Fault::Crash { who, back } => self.each(who, |world, id| world.kill(id, true, back)),
             Fault::Death { who, back } => self.each(who, |world, id| world.kill(id, false, back)),
             Fault::Sleep { who, lasts, clock_stops } => {

@@ -70,6 +70,11 @@ impl OwnInputs {
         self.inputs.iter().rev().find(|input| input.accepted.is_some()).map_or(0, |input| input.number)
     }
 
+    /// Those that are kept and were accepted, with when.
+    pub(super) fn accepted(&self) -> impl Iterator<Item = (u64, Time)> {
+        self.inputs.iter().filter_map(|input| Some((input.number, input.accepted?)))
+    }
+
     /// Drops what was accepted long enough ago: nobody holds it any more.
     pub(super) fn expire(&mut self, now: Time) {
         let is_over = |input: &OwnInput| input.accepted.is_some_and(|at| at + INPUT_KEPT_FOR <= now);
