@@ -1,4 +1,4 @@
-//! Nobody sees the host's page any more: it is hidden, closed, frozen, or its computer sleeps.
+//! The host's page goes, or will soon: it is hidden, closed, frozen, its computer sleeps, or its battery is low.
 
 use std::time::Duration;
 
@@ -77,6 +77,22 @@ async fn a_hidden_host_hands_over_and_plays_on() {
     let shown = bob.wait("the others see that it is back", SETTLE_WITHIN, seen).await;
     assert_eq!((shown.term, shown.host), (after.term, after.host), "it does not want to be host again");
     ann.screenshot("hidden-host-back").await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_whose_battery_is_low_hands_over_and_plays_on() {
+    let relay = Relay::start();
+    let (ann, bob) = playing(&relay).await;
+    let (former, before) = (ann.peer().await, bob.status().await);
+    let since = sampler::now();
+    ann.drain_battery().await;
+    let after = succeeds(&bob, &former, &before, since).await;
+    assert_eq!(cause(&after), "handover", "{after}");
+    let stays = |status: &Status| !status.is_host() && status.term == after.term;
+    let still = ann.wait("the former host knows", SETTLE_WITHIN, stays).await;
+    assert_eq!((still.peer.as_ref(), still.others().count()), (Some(&former), 1), "it is a member: {still}");
     ann.finish().await;
     bob.finish().await;
 }

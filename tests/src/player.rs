@@ -280,6 +280,20 @@ impl Player {
         self.wait_visibility("visible").await;
     }
 
+    /// Lets the browser say that its device runs on a battery that is nearly empty: a machine that tests has none, and the browser
+    /// gives every script of a page the same object.
+    ///
+    /// # Panics
+    /// When the browser tells nothing of batteries.
+    pub async fn drain_battery(&self) {
+        let drain = "navigator.getBattery().then(battery => {
+            Object.defineProperty(battery, 'charging', { value: false });
+            Object.defineProperty(battery, 'level', { value: 0.04 });
+            return battery.level;
+        })";
+        assert_eq!(self.tab.evaluate(drain).await, 0.04);
+    }
+
     async fn wait_visibility(&self, wanted: &str) {
         wait::until(&format!("the page is {wanted}"), SETTLE_WITHIN, async || {
             let state = self.tab.evaluate("document.visibilityState").await;
