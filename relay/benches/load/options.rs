@@ -42,7 +42,7 @@ impl Options {
     pub(crate) fn games(&self, path: PathWord) -> usize {
         self.games.unwrap_or(match path {
             PathWord::WebSocket => 64,
-            PathWord::WebRtc => 24,
+            PathWord::WebRtc => 16,
         })
     }
 

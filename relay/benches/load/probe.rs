@@ -30,8 +30,8 @@ pub(crate) enum Pair {
         receiver: PeerId,
     },
     Channels {
-        from: Caller,
-        to: Caller,
+        from: Box<Caller>,
+        to: Box<Caller>,
         receiver: PeerId,
         beside: [Peer; 2],
     },
@@ -78,7 +78,8 @@ impl Pair {
             PathWord::WebSocket => Self::WebSocket { from, to, receiver },
             PathWord::WebRtc => {
                 let callers = (Caller::call(&mut from).await, Caller::call(&mut to).await);
-                Self::Channels { from: callers.0, to: callers.1, receiver, beside: [from, to] }
+                let (first, second) = (Box::new(callers.0), Box::new(callers.1));
+                Self::Channels { from: first, to: second, receiver, beside: [from, to] }
             }
         }
     }
