@@ -34,6 +34,8 @@ const FAREWELL_MAX: Duration = Duration::from_secs(1);
 const MESSAGE_MAX: usize = 1 + RELAY_MESSAGE_MAX;
 /// Bytes that a socket reads at once, and gathers before it writes. Each connection has both.
 const BUFFER: usize = 8 * 1_024;
+/// Forwarded messages that a socket gathers before it writes.
+const UNSENT_MAX: usize = 64;
 
 /// Accepts a WebSocket that has this place at its address.
 pub(crate) fn accept(upgrade: WebSocketUpgrade, hub: Arc<Hub>, place: Option<AddressPlace>) -> Response {
@@ -163,6 +165,8 @@ async fn pay(hub: &Hub, line: &Line, kind: Option<Kind>, bytes: usize) -> Option
 async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) -> Result<(), axum::Error> {
     // It stays set while messages go: one that waits for many others to go comes late, and nobody is silent meanwhile.
     let mut ping = pin!(sleep(PING_EVERY));
+    // Since when the relay has what the system has not got yet.
+    let mut unsent = Vec::new();
     loop {
         match line.outbox.pop() {
             Next::Send(Waiting { kind, bytes, since }) => {
@@ -170,8 +174,10 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) 
                 sink.feed(Message::Binary(bytes)).await?;
                 hub.metrics.went(line.shard, Way::WebSocket, kind, length);
                 if kind != Kind::Control {
-                    let time = hub.nanos().saturating_sub(since);
-                    hub.metrics.forwarded(line.shard, Duration::from_nanos(time));
+                    unsent.push(since);
+                }
+                if unsent.len() >= UNSENT_MAX {
+                    flush(&mut sink, hub, line, &mut unsent).await?;
                 }
             }
             Next::Close(farewell) => {
@@ -179,7 +185,7 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) 
                 return sink.send(Message::Close(Some(frame))).await;
             }
             Next::Idle => {
-                sink.flush().await?;
+                flush(&mut sink, hub, line, &mut unsent).await?;
                 tokio::select! {
                     biased;
                     () = &mut ping => {
@@ -191,4 +197,20 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) 
             }
         }
     }
+}
+
+/// Hands the system what the socket has gathered: until then it was in the relay.
+async fn flush(
+    sink: &mut SplitSink<WebSocket, Message>,
+    hub: &Hub,
+    line: &Line,
+    unsent: &mut Vec<u64>,
+) -> Result<(), axum::Error> {
+    sink.flush().await?;
+    if !unsent.is_empty() {
+        let now = hub.nanos();
+        let times = unsent.drain(..).map(|since| Duration::from_nanos(now.saturating_sub(since)));
+        times.for_each(|time| hub.metrics.forwarded(line.shard, time));
+    }
+    Ok(())
 }

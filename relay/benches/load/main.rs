@@ -1,18 +1,22 @@
 //! The relay under load, as a process: what a forwarded packet, a join and a member cost it, and how long packets take.
 //!
-//! `cargo xtask bench relay [--json] [--games N] [--members N] [--rate HZ] [--bytes N] [--seconds N] [--path websocket|webrtc] [--alone]`.
-//! The clients run on the same machine, and are most of its load: a figure of CPU is the relay's own, from `/proc`, and one of
-//! latency is from a client's call to send to another's having heard, with both in it.
+//! `cargo xtask bench relay [--json] [--games N] [--members N] [--rate HZ] [--burst N] [--bytes N] [--seconds N] [--path websocket|webrtc]
+//! [--alone]`. The clients run on the same machine: a figure of CPU is the relay's own, from `/proc`, and one of latency is what it adds to a
+//! packet between two clients that have nothing else to do.
 
 #[path = "../../tests/relay/caller.rs"]
 #[expect(dead_code, reason = "the tests ask for more")]
 mod caller;
+mod client;
+mod crowd;
+mod load;
 mod member;
 mod options;
 mod others;
 #[path = "../../tests/relay/peer.rs"]
 #[expect(dead_code, reason = "the tests ask for more")]
 mod peer;
+mod probe;
 #[path = "../../tests/relay/process.rs"]
 #[expect(dead_code, reason = "the tests ask for more")]
 mod process;
@@ -22,19 +26,21 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crowd::{Crowd, Orders};
 use futures_util::StreamExt as _;
 use futures_util::stream::iter;
-use member::{Member, Orders, Tally};
+use load::{Load, SETTLE, Snapshot, load_of};
+use member::Member;
 use options::{Options, PathWord};
+use probe::{Pair, Probe};
 use process::{RelayProcess, Scratch};
+use tokio::time::sleep;
 use usage::Usage;
 
 /// Joins at once: as many as wait for each other in a storm.
 const STORM: usize = 64;
 /// Data channels that open at once: the clients are one thread, and each handshake is to be over in time.
 const HANDSHAKES: usize = 8;
-/// How long everybody is left alone before memory is read, and before a load is measured.
-const SETTLE: Duration = Duration::from_millis(1_500);
 
 /// What one path has cost.
 struct Figures {
@@ -46,17 +52,6 @@ struct Figures {
     active_bytes: usize,
     full: Load,
     half: Load,
-}
-
-/// What one load has cost.
-struct Load {
-    seconds: f64,
-    sent: u64,
-    heard: u64,
-    cpu: Duration,
-    system: Duration,
-    p50: Duration,
-    p99: Duration,
 }
 
 fn main() -> ExitCode {
@@ -80,78 +75,35 @@ fn main() -> ExitCode {
 
 async fn measure(path: PathWord, options: &Options) -> Figures {
     let data = Scratch::new();
-    let relay = RelayProcess::start_with(data.path(), &["--udp", "127.0.0.1:0", "--log", "warn"]);
+    let relay = Arc::new(RelayProcess::start_with(data.path(), &["--udp", "127.0.0.1:0", "--log", "warn"]));
     let before = Usage::of(relay.id());
     let start = Instant::now();
-    let orders = Arc::new(Orders::default());
-    let all = options.games * options.members;
-    let joined: Vec<_> = iter(0..options.games)
+    let games = options.games(path);
+    let all = games * options.members;
+    let joined: Vec<_> = iter(0..games)
         .map(|game| Member::found(&relay, game, options.members))
         .buffered(STORM / options.members.max(1) + 1)
         .concat()
         .await;
     let join_seconds = start.elapsed().as_secs_f64();
     let join_cpu = Usage::of(relay.id()).cpu - before.cpu;
-    let tasks: Vec<_> = iter(joined)
-        .map(|member| member.start(path, Arc::clone(&orders), options.bytes))
+    let orders = Arc::new(Orders::new(options.burst()));
+    let crowd = Crowd::new(Arc::clone(&orders), options.bytes);
+    iter(joined)
+        .map(|member| member.play(path))
         .buffer_unordered(HANDSHAKES)
-        .collect()
+        .for_each(async |player| crowd.enter(player))
         .await;
-    tokio::time::sleep(SETTLE).await;
-    let per_member = |now: Usage| now.memory.saturating_sub(before.memory) / all;
-    let idle_bytes = per_member(Usage::of(relay.id()));
-    let usage = || Usage::of(relay.id());
-    let full = load_of(usage, &orders, options.rate, options.seconds).await;
-    let active_bytes = per_member(usage());
-    let half = load_of(usage, &orders, options.rate / 2, options.seconds).await;
-    tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    sleep(SETTLE).await;
+    let per_member = || Usage::of(relay.id()).memory.saturating_sub(before.memory) / all;
+    let idle_bytes = per_member();
+    let probed = Arc::clone(&relay);
+    let probe = Probe::start(move || async move { Pair::at(&probed, path, "PROBE").await });
+    let snapshot = async || Snapshot::of(&relay).await;
+    let full = load_of(&snapshot, &orders, &probe, options.rate, options.seconds).await;
+    let active_bytes = per_member();
+    let half = load_of(&snapshot, &orders, &probe, options.rate / 2, options.seconds).await;
     Figures { path, joins: all, join_seconds, join_cpu, idle_bytes, active_bytes, full, half }
-}
-
-/// Everybody sends so often, for so long; `usage` is of the process between them.
-async fn load_of(usage: impl Fn() -> Usage, orders: &Orders, rate: u32, seconds: u64) -> Load {
-    orders.set_rate(rate);
-    tokio::time::sleep(SETTLE).await;
-    orders.tally.reset();
-    let (before, start) = (usage(), Instant::now());
-    tokio::time::sleep(Duration::from_secs(seconds)).await;
-    let (after, took) = (usage(), start.elapsed());
-    let Tally { sent, heard, .. } = &orders.tally;
-    let (sent, heard) = (sent.get(), heard.get());
-    let [p50, p99] = orders.tally.percentiles([0.50, 0.99]);
-    orders.set_rate(0);
-    let (cpu, system) = (after.cpu - before.cpu, after.system - before.system);
-    Load { seconds: took.as_secs_f64(), sent, heard, cpu, system, p50, p99 }
-}
-
-impl Load {
-    fn micros_per_packet(&self, cpu: Duration) -> f64 {
-        cpu.as_secs_f64() * 1e6 / self.heard.max(1) as f64
-    }
-
-    fn json(&self) -> String {
-        format!(
-            "{{\"packets_per_second\":{:.0},\"lost\":{},\"cpu_us_per_packet\":{:.2},\"system_us_per_packet\":{:.2},\"latency_p50_us\":{},\"latency_p99_us\":{}}}",
-            self.heard as f64 / self.seconds,
-            self.sent.saturating_sub(self.heard),
-            self.micros_per_packet(self.cpu),
-            self.micros_per_packet(self.system),
-            self.p50.as_micros(),
-            self.p99.as_micros()
-        )
-    }
-
-    fn text(&self, name: &str) -> String {
-        format!(
-            "  {name:5} {:8.0} packets/s  {:6.2} us CPU each, {:.2} of it the system's  one way {:?} p50, {:?} p99  ({} lost)\n",
-            self.heard as f64 / self.seconds,
-            self.micros_per_packet(self.cpu),
-            self.micros_per_packet(self.system),
-            self.p50,
-            self.p99,
-            self.sent.saturating_sub(self.heard)
-        )
-    }
 }
 
 impl Figures {
@@ -161,12 +113,13 @@ impl Figures {
 
     fn json(&self, options: &Options) -> String {
         format!(
-            "{{\"bench\":\"relay\",\"path\":\"{}\",\"games\":{},\"members\":{},\"hz\":{},\"bytes\":{},\"joins_per_second\":{:.0},\
+            "{{\"bench\":\"relay\",\"path\":\"{}\",\"games\":{},\"members\":{},\"hz\":{},\"burst\":{},\"bytes\":{},\"joins_per_second\":{:.0},\
              \"cpu_us_per_join\":{:.0},\"idle_bytes_per_member\":{},\"active_bytes_per_member\":{},\"full\":{},\"half\":{}}}\n",
             self.path.name(),
-            options.games,
+            options.games(self.path),
             options.members,
             options.rate,
+            options.burst(),
             options.bytes,
             self.joins as f64 / self.join_seconds,
             self.micros_per_join(),
@@ -179,12 +132,13 @@ impl Figures {
 
     fn text(&self, options: &Options) -> String {
         format!(
-            "relay over {}: {} games of {}, {} Hz, {} bytes\n  join  {:8.0} joins/s    {:6.0} us CPU each\n  memory {} bytes idle, {} \
+            "relay over {}: {} games of {}, {} Hz, {} packets of {} bytes in each tick\n  join  {:8.0} joins/s    {:6.0} us CPU each\n  memory {} bytes idle, {} \
              active, of each member\n{}{}",
             self.path.name(),
-            options.games,
+            options.games(self.path),
             options.members,
             options.rate,
+            options.burst(),
             options.bytes,
             self.joins as f64 / self.join_seconds,
             self.micros_per_join(),

@@ -19,10 +19,11 @@ impl PathWord {
 /// What is to be run.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    pub(crate) games: usize,
+    games: Option<usize>,
     pub(crate) members: usize,
-    /// Packets a second from each member, to each of the others in turn.
+    /// Ticks a second of each member.
     pub(crate) rate: u32,
+    burst: Option<usize>,
     pub(crate) bytes: usize,
     pub(crate) seconds: u64,
     pub(crate) paths: Vec<PathWord>,
@@ -32,12 +33,26 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// How many of the others each member sends a packet to in a tick, in turn.
+    pub(crate) fn burst(&self) -> usize {
+        self.burst.unwrap_or(self.members - 1)
+    }
+
+    /// How many games, unless told: of data channels as many as the one thread carries that the relay has for them.
+    pub(crate) fn games(&self, path: PathWord) -> usize {
+        self.games.unwrap_or(match path {
+            PathWord::WebSocket => 64,
+            PathWord::WebRtc => 16,
+        })
+    }
+
     /// Reads the arguments.
     pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut options = Self {
-            games: 64,
+            games: None,
             members: 8,
             rate: 60,
+            burst: None,
             bytes: 120,
             seconds: 10,
             paths: vec![PathWord::WebSocket, PathWord::WebRtc],
@@ -52,9 +67,10 @@ impl Options {
                 "--alone" => options.compares = false,
                 // What cargo adds by itself.
                 "--bench" => {}
-                "--games" => options.games = number(&value()?, 1)?,
+                "--games" => options.games = Some(number(&value()?, 1)?),
                 "--members" => options.members = number(&value()?, 2)?,
                 "--rate" => options.rate = number(&value()?, 2)? as u32,
+                "--burst" => options.burst = Some(number(&value()?, 1)?),
                 "--bytes" => options.bytes = number(&value()?, 16)?,
                 "--seconds" => options.seconds = number(&value()?, 1)? as u64,
                 "--path" => {

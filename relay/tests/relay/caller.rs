@@ -18,10 +18,10 @@ use crate::peer::{Heard, Peer};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Caller {
-    rtc: Rtc,
+    pub(crate) rtc: Rtc,
     pub(crate) socket: UdpSocket,
     pub(crate) address: SocketAddr,
-    channels: [ChannelId; 2],
+    pub(crate) channels: [ChannelId; 2],
     open: usize,
     next: Instant,
     inbox: VecDeque<(Mode, Vec<u8>)>,

@@ -4,17 +4,19 @@
 use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use samovar_wire::PeerId;
 use tokio::net::UdpSocket;
-use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::{Other, STARTS_WITHIN, free_port};
-use crate::member::{Orders, now};
-use crate::options::Options;
+use crate::client::{CHANNEL, Turn};
+use crate::crowd::{Crowd, Orders, Player};
+use crate::load::{Load, SETTLE, Snapshot, load_of};
+use crate::options::{Options, PathWord};
+use crate::probe::{Pair, Probe};
 use crate::usage::Usage;
-use crate::{Load, SETTLE, load_of};
 
 const MAGIC: [u8; 4] = [0x21, 0x12, 0xA4, 0x42];
 const ALLOCATE: u16 = 0x0003;
@@ -22,8 +24,6 @@ const CHANNEL_BIND: u16 = 0x0009;
 const CHANNEL_NUMBER: u16 = 0x000C;
 const XOR_PEER_ADDRESS: u16 = 0x0012;
 const REQUESTED_TRANSPORT: u16 = 0x0019;
-/// The first of the channels that clients may choose.
-const CHANNEL: [u8; 2] = [0x40, 0x00];
 
 /// What forwarding has cost.
 pub(super) struct Forwarded {
@@ -45,17 +45,23 @@ pub(super) async fn measure(options: &Options) -> Option<Forwarded> {
             .arg(scratch.join(format!("samovar-coturn-{port}.db"))),
     )?;
     let address: SocketAddr = ([127, 0, 0, 1], port).into();
-    let orders = Arc::new(Orders::default());
-    let mut tasks = JoinSet::new();
-    for n in 0..options.games * options.members {
-        let client = timeout(STARTS_WITHIN, Client::allocate(address)).await.ok()?;
-        tasks.spawn(client.send(Arc::clone(&orders), options.bytes, n as u64));
+    let orders = Arc::new(Orders::new(options.burst()));
+    let crowd = Crowd::new(Arc::clone(&orders), options.bytes);
+    for _ in 0..options.games(PathWord::WebRtc) * options.members {
+        let Client { socket, peer } = timeout(STARTS_WITHIN, Client::allocate(address)).await.ok()?;
+        let [client, peer] = [socket, peer].map(|socket| socket.into_std().expect("a socket"));
+        // All others are the same peer to it.
+        let others = vec![PeerId::RELAY; options.members - 1];
+        crowd.enter(Player::new(crate::client::Client::Turn(Turn { client, peer }), others));
     }
+    let probe = Probe::start(move || async move {
+        let Client { socket, peer } = Client::allocate(address).await;
+        Pair::Turn { client: socket, peer }
+    });
     sleep(SETTLE).await;
-    let usage = || Usage::of(server.id());
-    let full = load_of(usage, &orders, options.rate, options.seconds).await;
-    let half = load_of(usage, &orders, options.rate / 2, options.seconds).await;
-    tasks.abort_all();
+    let usage = async || Snapshot { usage: Usage::of(server.id()), counts: None };
+    let full = load_of(&usage, &orders, &probe, options.rate, options.seconds).await;
+    let half = load_of(&usage, &orders, &probe, options.rate / 2, options.seconds).await;
     for name in ["pid", "db"] {
         std::fs::remove_file(scratch.join(format!("samovar-coturn-{port}.{name}"))).ok();
     }
@@ -104,27 +110,6 @@ impl Client {
                 return;
             }
             sleep(Duration::from_millis(20)).await;
-        }
-    }
-
-    /// Sends as often as it is told, and counts what the peer gets.
-    async fn send(self, orders: Arc<Orders>, bytes: usize, number: u64) {
-        let mut frame = [&CHANNEL[..], &(bytes as u16).to_be_bytes(), &vec![0; bytes]].concat();
-        let mut at = Instant::now() + Duration::from_micros(number * 31 % 16_000);
-        let mut buffer = [0; 2_048];
-        loop {
-            tokio::select! {
-                Ok(length) = self.peer.recv(&mut buffer) => orders.tally.hear(&buffer[..length]),
-                () = tokio::time::sleep_until(at.into()) => match orders.rate() {
-                    0 => at += Duration::from_millis(400),
-                    rate => {
-                        at += Duration::from_secs(1) / rate;
-                        frame[4..12].copy_from_slice(&now().to_le_bytes());
-                        orders.tally.send();
-                        self.socket.send(&frame).await.ok();
-                    }
-                },
-            }
         }
     }
 }

@@ -11,9 +11,10 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::{Other, STARTS_WITHIN, free_port};
-use crate::options::Options;
+use crate::STORM;
+use crate::load::SETTLE;
+use crate::options::{Options, PathWord};
 use crate::usage::Usage;
-use crate::{SETTLE, STORM};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -37,7 +38,7 @@ pub(super) async fn measure(options: &Options) -> Option<Joined> {
     }
     let (before, start) = (Usage::of(server.id()), Instant::now());
     let (address, members) = (&address, options.members);
-    let rooms = iter(0..options.games).map(|room| async move {
+    let rooms = iter(0..options.games(PathWord::WebSocket)).map(|room| async move {
         let mut sockets = Vec::new();
         for _ in 0..members {
             sockets.push(join(&format!("ws://{address}/room-{room}")).await);

@@ -1,0 +1,150 @@
+//! The clients, all in one thread, each with a tick of its own as a game has it: it takes what has come since its last tick, and
+//! sends a packet to everybody else of its game in one go. Nobody is woken up by what comes, so they cost little.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use samovar_wire::PeerId;
+
+use crate::client::Client;
+
+/// How often somebody looks who is not told to send: the relay takes the silent for gone from their channels.
+const IDLE_EVERY: Duration = Duration::from_millis(100);
+
+/// What everybody does, and has done.
+#[derive(Debug, Default)]
+pub(crate) struct Orders {
+    rate: AtomicU32,
+    /// How many of the others somebody sends to in a tick, in turn.
+    burst: usize,
+    ends: AtomicBool,
+    pub(crate) sent: Count,
+    pub(crate) heard: Count,
+}
+
+/// A number that only grows.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn add(&self, number: usize) {
+        self.0.fetch_add(number as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Orders {
+    pub(crate) fn new(burst: usize) -> Self {
+        Self { burst, ..Self::default() }
+    }
+
+    /// How many ticks a second each has; with none it only stays alive.
+    pub(crate) fn set_rate(&self, rate: u32) {
+        self.rate.store(rate, Ordering::Relaxed);
+    }
+
+    /// The time between two ticks, if anybody sends in them.
+    pub(crate) fn period(&self) -> Option<Duration> {
+        let rate = self.rate.load(Ordering::Relaxed);
+        (rate > 0).then(|| Duration::from_secs(1) / rate)
+    }
+}
+
+/// One of the crowd.
+pub(crate) struct Player {
+    pub(crate) client: Client,
+    pub(crate) others: Vec<PeerId>,
+    turn: usize,
+}
+
+impl Player {
+    pub(crate) fn new(client: Client, others: Vec<PeerId>) -> Self {
+        Self { client, others, turn: 0 }
+    }
+
+    fn tick(&mut self, orders: &Orders, payload: &[u8], buffer: &mut [u8]) {
+        orders.heard.add(self.client.take(buffer));
+        if orders.period().is_none() {
+            return self.client.stay();
+        }
+        let first = self.turn;
+        self.turn += orders.burst;
+        let receivers = (first..self.turn).map(|n| self.others[n % self.others.len()]);
+        orders.sent.add(self.client.send(receivers, payload));
+    }
+}
+
+/// The thread.
+pub(crate) struct Crowd {
+    orders: Arc<Orders>,
+    door: Sender<Player>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Crowd {
+    pub(crate) fn new(orders: Arc<Orders>, bytes: usize) -> Self {
+        let (door, coming) = channel();
+        let own = Arc::clone(&orders);
+        let thread = Some(std::thread::spawn(move || run(&own, &coming, bytes)));
+        Self { orders, door, thread }
+    }
+
+    /// Somebody joins it.
+    pub(crate) fn enter(&self, player: Player) {
+        self.door.send(player).expect("the thread runs");
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.orders.ends.store(true, Ordering::Relaxed);
+        let ended = self.thread.take().map(JoinHandle::join);
+        if !std::thread::panicking() {
+            ended.expect("once").expect("no client panics");
+        }
+    }
+}
+
+fn run(orders: &Orders, coming: &Receiver<Player>, bytes: usize) {
+    let start = Instant::now();
+    let mut players = Vec::new();
+    let mut ticks = BinaryHeap::new();
+    let payload = vec![0; bytes];
+    let mut buffer = vec![0; 64 * 1_024];
+    while !orders.ends.load(Ordering::Relaxed) {
+        while let Ok(player) = coming.try_recv() {
+            ticks.push(Reverse((Instant::now(), players.len())));
+            players.push(player);
+        }
+        let now = Instant::now();
+        match ticks.peek() {
+            Some(&Reverse((at, index))) if at <= now => {
+                ticks.pop();
+                players[index].tick(orders, &payload, &mut buffer);
+                let period = orders.period().unwrap_or(IDLE_EVERY);
+                ticks.push(Reverse((start + next_tick(now - start, period, index), index)));
+            }
+            next => {
+                let until = next.map_or(IDLE_EVERY, |Reverse((at, _))| *at - now);
+                std::thread::sleep(until.min(IDLE_EVERY));
+            }
+        }
+    }
+}
+
+/// When somebody's next tick is: everybody's is somewhere else in the period, whatever that is, and who is late has missed some. Otherwise
+/// all would tick at once some day, and the relay have all of the load in a part of the time.
+fn next_tick(now: Duration, period: Duration, index: usize) -> Duration {
+    // The golden section spreads any number of them.
+    let first = period.mul_f64((index as f64 * 0.618_034).fract());
+    let Some(since) = now.checked_sub(first) else { return first };
+    first + period * (since.div_duration_f64(period) as u32 + 1)
+}
