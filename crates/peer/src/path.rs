@@ -294,7 +294,13 @@ impl PathState {
         self.presence.complaints.are_heard(now)
     }
 
-    /// Whether to tell the other end by the WebSocket that nothing is heard of it; at most every [`COMPLAIN_EVERY`].
+    /// Whether this packet goes by the WebSocket as well, since it is the first behind a complaint there: were the other end
+    /// to answer that first, it would hear nothing for two more trips. The others spare the stream (see [`Patience::doubt`]).
+    pub(crate) const fn takes_owed(&mut self) -> bool {
+        core::mem::replace(&mut self.presence.owes, false)
+    }
+
+    /// Whether to tell the other end by every way that nothing is heard of it; at most every [`COMPLAIN_EVERY`].
     pub(crate) fn complains_aloud(&mut self, now: Time) -> bool {
         self.presence.complains(now)
     }

@@ -33,6 +33,8 @@ pub struct Plan {
     pub climbs: bool,
     /// How long nothing may be heard of a member whose process runs.
     pub silence_max: Option<Duration>,
+    /// From when on it is measured how long what the host moves stands still at others, counted like [`Plan::faults`].
+    pub standstills_from: Option<Time>,
     /// Percent of the stated bound that the memory of a peer may reach.
     pub memory: usize,
     /// Whether what happens is one failure at a time, so that nothing accepted may be lost.
@@ -62,6 +64,7 @@ impl Plan {
             has_endpoint: true,
             climbs: false,
             silence_max: None,
+            standstills_from: None,
             memory: 100,
             is_single: false,
             rules: Rules::default(),

@@ -108,6 +108,10 @@ pub struct Summary {
     pub recoveries: Spans,
     /// For how long something that hosts keep moving stood still then, at the survivor that saw it longest.
     pub gaps: Spans,
+    /// For how long what the host moves stood still at each of the others, where that was to be measured.
+    pub standstills: Spans,
+    /// Packets that members sent each other directly, and through the relay.
+    pub sent: [u64; 2],
     /// Runs that broke a promise.
     pub failures: Vec<Failure>,
 }
@@ -128,6 +132,8 @@ impl Summary {
             self.recoveries.add(recovery.time);
             self.gaps.add(recovery.gap);
         }
+        outcome.standstills.iter().for_each(|&span| self.standstills.add(span));
+        self.add_sent(outcome.figures.sent);
         if let Some(violation) = outcome.violation.clone() {
             self.failures.push(Failure { seed, scenario, violation });
         }
@@ -146,8 +152,14 @@ impl Summary {
         self.footprint = self.footprint.max(other.footprint);
         self.recoveries.merge(&other.recoveries);
         self.gaps.merge(&other.gaps);
+        self.standstills.merge(&other.standstills);
+        self.add_sent(other.sent);
         self.failures.extend(other.failures);
         self.failures.sort_by_key(|failure| (failure.scenario, failure.seed));
+    }
+
+    fn add_sent(&mut self, sent: [u64; 2]) {
+        self.sent.iter_mut().zip(sent).for_each(|(sum, more)| *sum += more);
     }
 
     /// Hours that passed in the worlds.

@@ -69,24 +69,33 @@ impl Peer {
             else {
                 break;
             };
-            let path = self.paths.get(&to);
-            let (ways, most) = match mode {
-                Mode::Unreliable => (by_relay.ways(now, path), usize::MAX),
-                Mode::Reliable => (self.way_of_bulk(now, to), 1),
+            let mut ways = match mode {
+                Mode::Unreliable => by_relay.ways(now, self.paths.get(&to)),
+                Mode::Reliable => self.way_of_bulk(now, to),
             };
-            let carriers = path.filter(|_| ways.direct).map(PathState::carriers);
+            ways.socket |=
+                mode == Mode::Unreliable && self.paths.get_mut(&to).is_some_and(PathState::takes_owed);
             if ways.socket {
                 self.send_socket(to, mode, &packet);
             }
             if let Some(attempt) = ways.ferry {
                 self.send_ferry(attempt, mode, Addressed { peer: to, payload: &packet });
             }
-            for attempt in carriers.into_iter().flatten().take(most) {
-                self.count_out(&packet);
-                self.transmits.push_back(Transmit::Direct { peer: to, attempt, mode, bytes: packet.clone() });
+            if ways.direct {
+                self.send_direct(to, mode, &packet);
             }
         }
         self.packet = packet;
+    }
+
+    /// A chunk takes one of the connections.
+    fn send_direct(&mut self, peer: PeerId, mode: Mode, payload: &[u8]) {
+        let most = if mode == Mode::Reliable { 1 } else { usize::MAX };
+        let carriers = self.paths.get(&peer).map(PathState::carriers);
+        for attempt in carriers.into_iter().flatten().take(most) {
+            self.count_out(payload);
+            self.transmits.push_back(Transmit::Direct { peer, attempt, mode, bytes: payload.to_vec() });
+        }
     }
 
     pub(super) fn send_socket(&mut self, to: PeerId, mode: Mode, payload: &[u8]) {
@@ -103,7 +112,8 @@ impl Peer {
     }
 
     /// Tells those whose direct paths are silent that they are not heard: what they send may be lost, and they would not
-    /// know while they hear us. Those who are not heard at all are told so by the WebSocket.
+    /// know while they hear us. Those who are not heard at all are told so by the WebSocket, and on the direct path itself:
+    /// where that is cut one way, it is the shortest way back.
     pub(super) fn complain(&mut self, now: Time) {
         if !self.may_relay() {
             return;
@@ -136,6 +146,7 @@ impl Peer {
         }
         for peer in unheard {
             self.send_socket(peer, Mode::Unreliable, &[]);
+            self.send_direct(peer, Mode::Unreliable, &[]);
         }
     }
 

@@ -35,6 +35,11 @@ impl<G: Game> World<G> {
         {
             self.recoveries.look(self.now, id, session, beacon);
         }
+        if let Some(beacon) = self.game.beacon().filter(|_| !self.healing)
+            && let Some(standstills) = &mut self.standstills
+        {
+            standstills.look(self.now, id, session, beacon);
+        }
     }
 
     /// A term began; whether the former host had deserved it.
