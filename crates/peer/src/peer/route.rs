@@ -28,7 +28,8 @@ struct ByRelay {
 impl ByRelay {
     fn ways(&self, now: Time, path: Option<&PathState>) -> Ways {
         let direct = path.is_some_and(|path| path.carriers().next().is_some());
-        let is_enough = path.is_some_and(|path| path.is_enough(now, self.is_quick));
+        let is_enough = path
+            .is_some_and(|path| path.is_enough(now, self.is_quick) && !(self.is_quick && path.is_late(now)));
         let Some(ways) = self.ways.filter(|_| !is_enough) else {
             return Ways { direct, ..Ways::default() };
         };
