@@ -35,6 +35,8 @@ pub struct Plan {
     pub silence_max: Option<Duration>,
     /// From when on it is measured how long what the host moves stands still at others, counted like [`Plan::faults`].
     pub standstills_from: Option<Time>,
+    /// That is, each time around the moment at which somebody's path gets direct.
+    pub standstills_at_rises: bool,
     /// Percent of the stated bound that the memory of a peer may reach.
     pub memory: usize,
     /// Whether what happens is one failure at a time, so that nothing accepted may be lost.
@@ -65,6 +67,7 @@ impl Plan {
             climbs: false,
             silence_max: None,
             standstills_from: None,
+            standstills_at_rises: false,
             memory: 100,
             is_single: false,
             rules: Rules::default(),

@@ -110,6 +110,8 @@ pub struct Summary {
     pub gaps: Spans,
     /// For how long what the host moves stood still at each of the others, where that was to be measured.
     pub standstills: Spans,
+    /// For how long a member that runs was not heard by another at the most, one of each run in which that is bounded.
+    pub silences: Spans,
     /// Packets that members sent each other directly, and through the relay.
     pub sent: [u64; 2],
     /// Runs that broke a promise.
@@ -133,6 +135,9 @@ impl Summary {
             self.gaps.add(recovery.gap);
         }
         outcome.standstills.iter().for_each(|&span| self.standstills.add(span));
+        if outcome.figures.silence > Duration::ZERO {
+            self.silences.add(outcome.figures.silence);
+        }
         self.add_sent(outcome.figures.sent);
         if let Some(violation) = outcome.violation.clone() {
             self.failures.push(Failure { seed, scenario, violation });
@@ -153,6 +158,7 @@ impl Summary {
         self.recoveries.merge(&other.recoveries);
         self.gaps.merge(&other.gaps);
         self.standstills.merge(&other.standstills);
+        self.silences.merge(&other.silences);
         self.add_sent(other.sent);
         self.failures.extend(other.failures);
         self.failures.sort_by_key(|failure| (failure.scenario, failure.seed));
@@ -219,6 +225,11 @@ impl core::fmt::Display for Summary {
             let mut gaps = self.gaps.clone();
             let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| gaps.percentile(share));
             writeln!(f, "longest standstill (p50 {p50:.0} ms, p99 {p99:.0} ms, max {max:.0} ms)")?;
+        }
+        let mut silences = self.silences.clone();
+        if !silences.is_empty() {
+            let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| silences.percentile(share));
+            writeln!(f, "longest silence (p50 {p50:.0} ms, p99 {p99:.0} ms, max {max:.0} ms)")?;
         }
         writeln!(f, "violations            {:>10}", self.failures.len())?;
         for failure in &self.failures {

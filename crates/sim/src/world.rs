@@ -106,6 +106,8 @@ pub struct Figures {
     pub sent: [u64; 2],
     /// Times that processes ran.
     pub turns: u64,
+    /// For how long a member that runs was not heard by another at the most, where that is bounded.
+    pub silence: Duration,
     /// The largest footprint of a peer, in bytes of its `Debug` output.
     pub footprint: usize,
 }
@@ -216,7 +218,8 @@ impl<G: Game> World<G> {
     }
 
     pub(crate) fn standstills(&self) -> Vec<Duration> {
-        self.standstills.as_ref().map_or_else(Vec::new, Standstills::longest)
+        let at_rises = self.plan.standstills_at_rises;
+        self.standstills.as_ref().map_or_else(Vec::new, |standstills| standstills.longest(at_rises))
     }
 
     /// Runs until `until`, or until a promise is broken.

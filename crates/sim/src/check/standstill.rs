@@ -27,15 +27,28 @@ impl Motion {
         is_news
     }
 
+    /// What was is forgotten; for how long it has stood still now is not.
+    const fn restart(&mut self) {
+        self.longest = Duration::ZERO;
+    }
+
     /// The longest time for which it stood still.
     pub(crate) const fn longest(&self) -> Duration {
         self.longest
     }
 }
 
+/// How long what a step up the ladder causes is watched.
+const RISE_LASTS: Duration = Duration::from_millis(500);
+
 /// What members see of the beacon that is not their own.
 #[derive(Debug, Default)]
-pub(crate) struct Standstills(BTreeMap<ProcessId, Motion>);
+pub(crate) struct Standstills {
+    motions: BTreeMap<ProcessId, Motion>,
+    /// Whose path got direct, and until when that is watched.
+    rising: BTreeMap<ProcessId, Time>,
+    at_rises: Vec<Duration>,
+}
 
 impl Standstills {
     /// Something happened at a process.
@@ -43,12 +56,25 @@ impl Standstills {
         if let Some(object) = session.objects().find(|object| object.traits().kind == beacon)
             && object.owner() != session.me()
         {
-            self.0.entry(process).or_default().look(now, object.numbers());
+            let motion = self.motions.entry(process).or_default();
+            motion.look(now, object.numbers());
+            if self.rising.get(&process).is_some_and(|&until| until <= now) {
+                self.rising.remove(&process);
+                self.at_rises.push(motion.longest());
+            }
         }
     }
 
-    /// The longest of each.
-    pub(crate) fn longest(&self) -> Vec<Duration> {
-        self.0.values().map(Motion::longest).collect()
+    /// A process's path to somebody gets direct.
+    pub(crate) fn rise(&mut self, now: Time, process: ProcessId) {
+        if let Some(motion) = self.motions.get_mut(&process) {
+            motion.restart();
+            self.rising.insert(process, now + RISE_LASTS);
+        }
+    }
+
+    /// The longest of each, or of each time that its path got direct.
+    pub(crate) fn longest(&self, at_rises: bool) -> Vec<Duration> {
+        if at_rises { self.at_rises.clone() } else { self.motions.values().map(Motion::longest).collect() }
     }
 }

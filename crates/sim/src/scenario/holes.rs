@@ -15,8 +15,9 @@ pub(super) fn calm(seed: u64) -> Plan {
 pub(super) fn up(seed: u64) -> Plan {
     let mut plan = plan(seed);
     plan.strike(0, Fault::NoDirect { lasts: at(seed) });
+    plan.standstills_at_rises = true;
     // They were tried in vain, and are tried again when a pause is over.
-    plan.lasts = seconds(12);
+    plan.lasts = seconds(14);
     plan
 }
 

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 
 /// Whoever runs may be silent for so long: until silence is unusual (60 ms at 60 packets a second, 250 ms at most), then an
 /// echo that does not come back, the word of that to the relay, and a way through it, 60 ms each.
-const HOLE_MAX: Duration = Duration::from_millis(500);
+const HOLE_MAX: Duration = Duration::from_millis(300);
 /// Who is behind another address is heard again after so long (issue 6).
 const MOVED_MAX: Duration = Duration::from_millis(4_000);
 

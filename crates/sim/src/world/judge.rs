@@ -2,7 +2,7 @@
 
 use samovar_peer::{Path, Peer};
 use samovar_session::{EndReason, Event, Session};
-use samovar_wire::{Blame, Duration, PeerId};
+use samovar_wire::{Blame, Duration, PeerId, Time};
 
 use super::World;
 use super::process::State;
@@ -109,24 +109,19 @@ impl<G: Game> World<G> {
                 return self.break_promise(broken);
             }
         }
-        if let Some(broken) = self.plan.silence_max.and_then(|most| self.too_silent(most)) {
-            self.break_promise(broken);
-        }
     }
 
-    /// A member whose process runs and that another has not heard for longer than this.
-    fn too_silent(&self, most: Duration) -> Option<Broken> {
-        let members = self.members();
-        members.iter().find_map(|&(id, session)| {
-            let now = self.processes[id].clock.local(self.now);
-            let silence = |other: &(ProcessId, &Session)| session.silence(now, other.1.me());
-            let (other, silence) = members
-                .iter()
-                .filter_map(|other| Some((other.0, silence(other).filter(|&silence| silence > most)?)))
-                .next()?;
+    /// How long the others whose processes run have not been heard by one, at each of its frames.
+    pub(super) fn judge_silence(&mut self, id: ProcessId, now: Time, session: &Session) {
+        let Some(most) = self.plan.silence_max.filter(|_| session.is_member()) else { return };
+        let silence =
+            |(other, theirs): (ProcessId, &Session)| Some((session.silence(now, theirs.me())?, other));
+        let Some((silence, other)) = self.members().into_iter().filter_map(silence).max() else { return };
+        self.figures.silence = self.figures.silence.max(silence);
+        if silence > most {
             let what = format!("process {id} has not heard {other} for {} ms", silence.as_micros() / 1_000);
-            Some(Broken::new(Promise::Paths, what))
-        })
+            self.break_promise(Broken::new(Promise::Paths, what));
+        }
     }
 
     /// A pair that is not on the best path that there is.

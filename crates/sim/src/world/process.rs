@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use samovar_directory::ConnId;
-use samovar_peer::{Buffer, ConnectionKey, Peer, PeerEvent, Request, Transmit};
+use samovar_peer::{Buffer, ConnectionKey, Path, Peer, PeerEvent, Request, Transmit};
 use samovar_session::{EndReason, Event as SessionEvent, Session};
 use samovar_wire::relay::{Addressed, Purpose, Refusal, RelayFrame};
 use samovar_wire::{CloseCode, Duration, Mode, PeerId, SeatId, SortedMap, Ticket, Time};
@@ -283,6 +283,9 @@ impl<G: Game> World<G> {
             let (resting, dice) = (self.resting, &mut self.game_dice);
             self.game.tick(&mut Turn { process: id, now, session, resting, dice });
         }
+        if let Some(session) = peer.session() {
+            self.judge_silence(id, now, session);
+        }
     }
 
     /// When the driver runs next.
@@ -383,6 +386,11 @@ impl<G: Game> World<G> {
     fn on_peer_event(&mut self, id: ProcessId, peer: &mut Peer, event: PeerEvent) {
         self.tell_event(id, &event);
         match &event {
+            PeerEvent::PathChanged(_, Path::Direct) if self.plan.standstills_at_rises => {
+                if let Some(standstills) = &mut self.standstills {
+                    standstills.rise(self.now, id);
+                }
+            }
             PeerEvent::Session(event) => {
                 self.judge_event(id, event);
                 self.remember_end(id, event);

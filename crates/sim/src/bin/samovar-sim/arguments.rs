@@ -78,9 +78,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Command, String> {
         Some("soak") => parse_soak(rest).map(Command::Soak),
         Some("replay") => parse_one(rest).map(Command::Replay),
         Some("shrink") => parse_one(rest).map(Command::Shrink),
-        Some("recovery") => {
-            parse_table(rest).map(|(runs, topology)| Command::Recovery { runs, topology })
-        }
+        Some("recovery") => parse_table(rest).map(|(runs, topology)| Command::Recovery { runs, topology }),
         Some("paths") => parse_table(rest).map(|(runs, topology)| Command::Paths { runs, topology }),
         Some(other) => Err(format!("there is no command {other:?}")),
     }

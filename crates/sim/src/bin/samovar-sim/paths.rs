@@ -8,7 +8,9 @@ use crate::workers::{Job, work};
 
 /// Measures all rows and prints them. What is said of violations goes to the other stream.
 pub(crate) fn measure(runs: u64, topology: Topology) -> ExitCode {
-    println!("| what happens | scenario | holes | p50 ms | p99 ms | max ms | sent by the relay | violations |");
+    println!(
+        "| what happens | scenario | holes | p50 ms | p99 ms | max ms | sent by the relay | violations |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     let mut is_sound = true;
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.name.starts_with("hole-")) {
