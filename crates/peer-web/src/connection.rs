@@ -6,7 +6,7 @@
 //! reports nothing. It refuses to queue without a bound for a slow link.
 //!
 //! The offerer greets with an empty message: an answerer that is a native peer waits for it (see `peer-native`).
-//! Empty messages are dropped.
+//! Empty messages on the reliable channel are dropped.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};

@@ -69,8 +69,8 @@ pub enum Path {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// In doubt at the latest: packets go the next way, too. Where the next way are data channels, sooner: when silence is
-    /// unusual, 60 ms at the soonest. A stream is spared that: whatever is urgent, such as a claim when a host is silent,
-    /// would wait behind what it loses.
+    /// unusual, 60 ms at the soonest, or late (three quarters of that). A stream is spared that: whatever is urgent, such as a
+    /// claim when a host is silent, would wait behind what it loses.
     pub doubt: Duration,
     /// Fallen: the next way is the way.
     pub fall: Duration,

@@ -31,7 +31,7 @@ pub struct Plan {
     pub has_endpoint: bool,
     /// Whether everybody shall be on the best path that there is when all is well again.
     pub climbs: bool,
-    /// How long nothing may be heard of a member whose process runs.
+    /// How long nothing may be heard of a member that runs by one that it has updates for.
     pub silence_max: Option<Duration>,
     /// From when on it is measured how long what the host moves stands still at others, counted like [`Plan::faults`].
     pub standstills_from: Option<Time>,

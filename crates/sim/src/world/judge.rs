@@ -1,7 +1,7 @@
 //! Where the checkers look: after each turn at what changed, ten times a second at everything.
 
 use samovar_peer::{Path, Peer};
-use samovar_session::{EndReason, Event, Session};
+use samovar_session::{EndReason, Event, Session, Topology};
 use samovar_wire::{Blame, Duration, PeerId, Time};
 
 use super::World;
@@ -114,9 +114,13 @@ impl<G: Game> World<G> {
     /// How long the others whose processes run have not been heard by one, at each of its frames.
     pub(super) fn judge_silence(&mut self, id: ProcessId, now: Time, session: &Session) {
         let Some(most) = self.plan.silence_max.filter(|_| session.is_member()) else { return };
-        let silence =
-            |(other, theirs): (ProcessId, &Session)| Some((session.silence(now, theirs.me())?, other));
-        let Some((silence, other)) = self.members().into_iter().filter_map(silence).max() else { return };
+        // In a star only the host has updates for a member, and a member for the host.
+        let is_star = session.rules().topology == Topology::Star;
+        let is_updated = |peer: PeerId| !is_star || [session.me(), peer].contains(&session.host());
+        let others = self.members().into_iter().map(|(other, theirs)| (other, theirs.me()));
+        let silence = |(other, peer)| Some((session.silence(now, peer)?, other));
+        let longest = others.filter(|&(_, peer)| is_updated(peer)).filter_map(silence).max();
+        let Some((silence, other)) = longest else { return };
         self.figures.silence = self.figures.silence.max(silence);
         if silence > most {
             let what = format!("process {id} has not heard {other} for {} ms", silence.as_micros() / 1_000);
