@@ -7,7 +7,8 @@
 //!
 //! The SCTP client of the stack loses, silently, whatever arrives between its association and its first look at
 //! the channels (`TOOLCHAIN.md`). So the offerer, which is that client, greets with an empty message, and the
-//! answerer keeps quiet until it has heard something, or [`HELLO_WAIT`] at most. Empty messages are dropped.
+//! answerer keeps quiet until it has heard something, or [`HELLO_WAIT`] at most. Empty messages on the reliable
+//! channel are dropped.
 
 mod guarded_runtime;
 mod stack;
@@ -42,7 +43,7 @@ pub enum ConnectionEvent {
     Described(String),
     /// Both channels carry.
     Opened,
-    /// A message arrived; never empty, at most 64 KiB.
+    /// A message arrived, at most 64 KiB; never empty on the reliable channel.
     Packet(Mode, Bytes),
     /// The connection ended. Nothing follows.
     Closed,
@@ -366,8 +367,8 @@ impl Attempt<'_> {
             self.become_open().await?;
         }
         match bytes.len() {
-            0 => Ok(()),
-            1..=MESSAGE_MAX => self.outlet.report(ConnectionEvent::Packet(mode, bytes)).await,
+            0 if mode == Mode::Reliable => Ok(()),
+            0..=MESSAGE_MAX => self.outlet.report(ConnectionEvent::Packet(mode, bytes)).await,
             _ => Err(Ended("a message beyond every limit")),
         }
     }

@@ -81,6 +81,20 @@ async fn both_modes_carry_both_ways() {
     }
 }
 
+/// A complaint (PROTOCOL §2.1).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_message_on_the_unreliable_channel_arrives_and_holds_nothing_back() {
+    let (mut offerer, mut answerer) = open_pair(1).await;
+    for _ in 0..3 {
+        for bytes in [&b""[..], b"behind it"] {
+            offerer.send(Mode::Unreliable, bytes).unwrap();
+            assert_eq!(answerer.next().await, Some(packet(Mode::Unreliable, bytes)));
+            answerer.send(Mode::Unreliable, bytes).unwrap();
+            assert_eq!(offerer.next().await, Some(packet(Mode::Unreliable, bytes)));
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_sent_at_the_first_moment_arrives() {
     for attempt in 0..20 {

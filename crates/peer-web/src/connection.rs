@@ -6,7 +6,7 @@
 //! reports nothing. It refuses to queue without a bound for a slow link.
 //!
 //! The offerer greets with an empty message: an answerer that is a native peer waits for it (see `peer-native`).
-//! Empty messages are dropped.
+//! Empty messages on the reliable channel are dropped.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -41,7 +41,7 @@ pub enum ConnectionEvent {
     Described(String),
     /// Both channels carry.
     Opened,
-    /// A message arrived; never empty, at most 64 KiB.
+    /// A message arrived, at most 64 KiB; never empty on the reliable channel.
     Packet(Mode, Vec<u8>),
     /// The connection ended. Nothing follows.
     Closed,
@@ -327,7 +327,7 @@ impl Shared {
     fn on_message(&self, mode: Mode, event: &Event) {
         let Some(event) = event.dyn_ref::<MessageEvent>() else { return };
         match message(&event.data()) {
-            Ok(bytes) if bytes.is_empty() => {}
+            Ok(bytes) if bytes.is_empty() && mode == Mode::Reliable => {}
             Ok(bytes) if self.stage.get() == Stage::Open => self.report(ConnectionEvent::Packet(mode, bytes)),
             Ok(bytes) => {
                 let mut early = self.early.borrow_mut();

@@ -69,8 +69,8 @@ pub enum Path {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// In doubt at the latest: packets go the next way, too. Where the next way are data channels, sooner: when silence is
-    /// unusual, 60 ms at the soonest. A stream is spared that: whatever is urgent, such as a claim when a host is silent,
-    /// would wait behind what it loses.
+    /// unusual, 60 ms at the soonest, or late (three quarters of that). A stream is spared that: whatever is urgent, such as a
+    /// claim when a host is silent, would wait behind what it loses.
     pub doubt: Duration,
     /// Fallen: the next way is the way.
     pub fall: Duration,
@@ -294,7 +294,13 @@ impl PathState {
         self.presence.complaints.are_heard(now)
     }
 
-    /// Whether to tell the other end by the WebSocket that nothing is heard of it; at most every [`COMPLAIN_EVERY`].
+    /// Whether this packet goes by the WebSocket as well, since it is the first behind a complaint there: were the other end
+    /// to answer that first, it would hear nothing for two more trips. The others spare the stream (see [`Patience::doubt`]).
+    pub(crate) const fn takes_owed(&mut self) -> bool {
+        core::mem::replace(&mut self.presence.owes, false)
+    }
+
+    /// Whether to tell the other end by every way that nothing is heard of it; at most every [`COMPLAIN_EVERY`].
     pub(crate) fn complains_aloud(&mut self, now: Time) -> bool {
         self.presence.complains(now)
     }
@@ -394,6 +400,14 @@ impl PathState {
     /// Whether it is so good that no other way is needed. With `is_quick` an unusual silence is enough for doubt.
     pub(crate) fn is_enough(&self, now: Time, is_quick: bool) -> bool {
         self.is_up(now) && !self.is_doubted(now, is_quick)
+    }
+
+    /// Whether it is silent for three quarters of the time that is unusual. Where the next way needs no sparing packets take
+    /// that as well from then on: the other end is not bothered, and it is over with the next packet, so it costs little.
+    pub(crate) fn is_late(&self, now: Time) -> bool {
+        let is_late =
+            |open: Open| open.silence(now).times(4) >= open.doubt(true, self.patience.doubt).times(3);
+        self.current.is_some_and(is_late)
     }
 
     /// Whether something was heard on the current connection and it has not fallen silent.

@@ -44,10 +44,12 @@ fn talk(world: &mut World, pair: [Process; 2], mut at: impl FnMut(&mut World, u6
         for process in pair {
             world.session_mut(process).send(Target::All, Lane::GAME, &[number]).unwrap();
         }
-        world.run(20);
-        for [a, b] in [pair, [pair[1], pair[0]]] {
-            let silence = world.session(a).silence(world.now, world.session(b).me()).unwrap();
-            longest = longest.max(silence.as_micros() / 1_000);
+        for _ in 0..20 {
+            world.step();
+            for [a, b] in [pair, [pair[1], pair[0]]] {
+                let silence = world.session(a).silence(world.now, world.session(b).me()).unwrap();
+                longest = longest.max(silence.as_micros() / 1_000);
+            }
         }
     }
     world.run(2_000);
@@ -120,6 +122,43 @@ fn a_direct_path_that_is_cut_one_way_costs_its_sender_no_hole_either() {
         });
         assert!(longest <= 250, "{longest} ms");
         assert_eq!(paths(&world, pair)[way[1]], Path::RelayedUdp, "who hears nothing has a path that fell");
+    }
+}
+
+/// The longest silence in several worlds when nothing gets through directly any more from some of a pair to the other, a good
+/// while after the numbers began. A trip takes 15 to 20 ms, one by the relay twice that.
+fn hole(world: impl Fn(u8) -> World, deaf: &[[usize; 2]]) -> u64 {
+    let of_seed = |seed| {
+        let mut world = world(seed);
+        let pair = pair(&mut world);
+        talk(&mut world, pair, |world, ms| {
+            if ms == 1_500 {
+                world.deaf.extend(deaf.iter().map(|way| (pair[way[0]], pair[way[1]])));
+            }
+        })
+    };
+    (10..16).map(of_seed).max().unwrap()
+}
+
+const BOTH_WAYS: [[usize; 2]; 2] = [[0, 1], [1, 0]];
+
+#[test]
+fn what_is_late_on_a_dead_path_comes_by_the_relays_channels_before_it_is_complained_of() {
+    let longest = hole(World::with_endpoint, &BOTH_WAYS);
+    assert!(longest <= 110, "{longest} ms");
+}
+
+#[test]
+fn the_first_packet_behind_a_complaint_by_the_websocket_goes_there_as_well() {
+    let longest = hole(World::new, &BOTH_WAYS);
+    assert!(longest <= 130, "{longest} ms");
+}
+
+#[test]
+fn who_is_cut_off_one_way_is_told_so_by_the_other_way() {
+    for (way, most) in BOTH_WAYS.into_iter().zip([130, 150]) {
+        let longest = hole(World::new, &[way]);
+        assert!(longest <= most, "{longest} ms");
     }
 }
 

@@ -5,6 +5,7 @@ mod memory;
 mod owners;
 mod recovery;
 mod reigns;
+mod standstill;
 
 use samovar_session::Session;
 use samovar_wire::Time;
@@ -16,6 +17,7 @@ pub(crate) use owners::Owners;
 pub(crate) use recovery::Recoveries;
 pub use recovery::Recovery;
 pub(crate) use reigns::{News, Reigns};
+pub(crate) use standstill::Standstills;
 
 /// What was promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -31,8 +31,12 @@ pub struct Plan {
     pub has_endpoint: bool,
     /// Whether everybody shall be on the best path that there is when all is well again.
     pub climbs: bool,
-    /// How long nothing may be heard of a member whose process runs.
+    /// How long nothing may be heard of a member that runs by one that it has updates for.
     pub silence_max: Option<Duration>,
+    /// From when on it is measured how long what the host moves stands still at others, counted like [`Plan::faults`].
+    pub standstills_from: Option<Time>,
+    /// That is, each time around the moment at which somebody's path gets direct.
+    pub standstills_at_rises: bool,
     /// Percent of the stated bound that the memory of a peer may reach.
     pub memory: usize,
     /// Whether what happens is one failure at a time, so that nothing accepted may be lost.
@@ -62,6 +66,8 @@ impl Plan {
             has_endpoint: true,
             climbs: false,
             silence_max: None,
+            standstills_from: None,
+            standstills_at_rises: false,
             memory: 100,
             is_single: false,
             rules: Rules::default(),

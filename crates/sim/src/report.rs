@@ -108,6 +108,12 @@ pub struct Summary {
     pub recoveries: Spans,
     /// For how long something that hosts keep moving stood still then, at the survivor that saw it longest.
     pub gaps: Spans,
+    /// For how long what the host moves stood still at each of the others, where that was to be measured.
+    pub standstills: Spans,
+    /// For how long a member that runs was not heard by another at the most, one of each run in which that is bounded.
+    pub silences: Spans,
+    /// Packets that members sent each other directly, and through the relay.
+    pub sent: [u64; 2],
     /// Runs that broke a promise.
     pub failures: Vec<Failure>,
 }
@@ -128,6 +134,11 @@ impl Summary {
             self.recoveries.add(recovery.time);
             self.gaps.add(recovery.gap);
         }
+        outcome.standstills.iter().for_each(|&span| self.standstills.add(span));
+        if outcome.figures.silence > Duration::ZERO {
+            self.silences.add(outcome.figures.silence);
+        }
+        self.add_sent(outcome.figures.sent);
         if let Some(violation) = outcome.violation.clone() {
             self.failures.push(Failure { seed, scenario, violation });
         }
@@ -146,8 +157,15 @@ impl Summary {
         self.footprint = self.footprint.max(other.footprint);
         self.recoveries.merge(&other.recoveries);
         self.gaps.merge(&other.gaps);
+        self.standstills.merge(&other.standstills);
+        self.silences.merge(&other.silences);
+        self.add_sent(other.sent);
         self.failures.extend(other.failures);
         self.failures.sort_by_key(|failure| (failure.scenario, failure.seed));
+    }
+
+    fn add_sent(&mut self, sent: [u64; 2]) {
+        self.sent.iter_mut().zip(sent).for_each(|(sum, more)| *sum += more);
     }
 
     /// Hours that passed in the worlds.
@@ -207,6 +225,11 @@ impl core::fmt::Display for Summary {
             let mut gaps = self.gaps.clone();
             let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| gaps.percentile(share));
             writeln!(f, "longest standstill (p50 {p50:.0} ms, p99 {p99:.0} ms, max {max:.0} ms)")?;
+        }
+        let mut silences = self.silences.clone();
+        if !silences.is_empty() {
+            let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| silences.percentile(share));
+            writeln!(f, "longest silence (p50 {p50:.0} ms, p99 {p99:.0} ms, max {max:.0} ms)")?;
         }
         writeln!(f, "violations            {:>10}", self.failures.len())?;
         for failure in &self.failures {

@@ -21,6 +21,8 @@ pub struct Outcome {
     pub simulated: Duration,
     /// How the session went on whenever a host was gone.
     pub recoveries: Vec<Recovery>,
+    /// The longest time for which what the host moves stood still, at each of the others, if that was to be measured.
+    pub standstills: Vec<Duration>,
     /// What was counted.
     pub figures: Figures,
     /// What happened.
@@ -36,6 +38,7 @@ pub fn run<G: Game>(plan: Plan, game: G, full_trace: bool) -> Outcome {
         violation: world.violation().cloned(),
         simulated: world.now().since(start),
         recoveries: world.recovery_times().to_vec(),
+        standstills: world.standstills(),
         figures: world.figures().clone(),
         trace: world.trace().clone(),
     }

@@ -2,6 +2,7 @@
 
 mod chaos;
 mod crashes;
+mod holes;
 mod joins;
 mod orders;
 mod partitions;
@@ -55,7 +56,7 @@ const fn scenario(name: &'static str, about: &'static str, make: fn(u64) -> Plan
     Scenario { name, about, is_soaked: true, make }
 }
 
-/// A row of the table of recoveries.
+/// A row of a table.
 const fn recovery(name: &'static str, about: &'static str, make: fn(u64) -> Plan) -> Scenario {
     Scenario { name, about, is_soaked: false, make }
 }
@@ -132,6 +133,14 @@ pub const SCENARIOS: &[Scenario] = &[
     recovery("recovery-hand-over", "the host hands over and stays", recoveries::hand_over),
     recovery("recovery-nothing", "nothing, for as long as a hand-over takes", recoveries::nothing),
     recovery("recovery-leave", "the host leaves", recoveries::leave),
+    recovery("hole-calm", "no path comes or goes", holes::calm),
+    recovery("hole-up", "direct paths open in mid-game", holes::up),
+    recovery("hole-down", "the host's direct paths die", holes::down),
+    recovery("hole-one-way", "they carry nothing from the host any more", holes::one_way),
+    recovery("hole-no-udp", "they die, and the data channels to the relay with them", holes::no_udp),
+    recovery("hole-stream-up", "without channels to the relay: direct paths open", holes::stream_up),
+    recovery("hole-stream-down", "without channels to the relay: they die", holes::stream_down),
+    recovery("hole-stream-one-way", "without channels to the relay: one way", holes::stream_one_way),
 ];
 
 /// A plan of so many players under some weather, rolled from the seed, and the dice for the rest of it.

@@ -20,7 +20,7 @@ use samovar_peer::PeerConfig;
 use samovar_wire::relay::Purpose;
 use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SessionId, SortedMap, Ticket, Time};
 
-use crate::check::{Broken, Checks, Recoveries, Recovery, Violation};
+use crate::check::{Broken, Checks, Recoveries, Recovery, Standstills, Violation};
 use crate::dice::Dice;
 use crate::game::{Game, ProcessId};
 use crate::network::{Cuts, Place, Weather};
@@ -64,6 +64,7 @@ enum Event {
     Written { life: u64, write: Write },
     Start(usize),
     Fault(usize),
+    Measure,
     End(Ending),
     Look,
 }
@@ -101,8 +102,12 @@ pub struct Figures {
     pub deposed: u64,
     /// Packets handed to peers.
     pub packets: u64,
+    /// Packets that members sent each other directly, and through the relay.
+    pub sent: [u64; 2],
     /// Times that processes ran.
     pub turns: u64,
+    /// For how long a member that runs was not heard by another at the most, where that is bounded.
+    pub silence: Duration,
     /// The largest footprint of a peer, in bytes of its `Debug` output.
     pub footprint: usize,
 }
@@ -135,6 +140,8 @@ pub(crate) struct World<G> {
     game: G,
     checks: Checks,
     recoveries: Recoveries,
+    /// What is measured now of [`Plan::standstills_from`].
+    standstills: Option<Standstills>,
     trace: Trace,
     figures: Figures,
     violation: Option<Violation>,
@@ -177,6 +184,7 @@ impl<G: Game> World<G> {
             game,
             checks: Checks::default(),
             recoveries: Recoveries::default(),
+            standstills: None,
             trace: Trace::new(full_trace),
             figures: Figures::default(),
             violation: None,
@@ -207,6 +215,11 @@ impl<G: Game> World<G> {
 
     pub(crate) fn recovery_times(&self) -> &[Recovery] {
         &self.recoveries.times
+    }
+
+    pub(crate) fn standstills(&self) -> Vec<Duration> {
+        let at_rises = self.plan.standstills_at_rises;
+        self.standstills.as_ref().map_or_else(Vec::new, |standstills| standstills.longest(at_rises))
     }
 
     /// Runs until `until`, or until a promise is broken.
@@ -244,6 +257,7 @@ impl<G: Game> World<G> {
             Event::Written { life, write } => self.on_written(life, write),
             Event::Start(player) => self.on_start(player),
             Event::Fault(index) => self.strike(index),
+            Event::Measure => self.standstills = Some(Standstills::default()),
             Event::End(ending) => self.on_end(&ending),
             Event::Look => self.on_look(),
         }

@@ -17,6 +17,8 @@ pub(super) struct Presence {
     rhythm: Option<Rhythm>,
     /// By the WebSocket.
     pub(super) complaints: Complaints,
+    /// The next packet goes by the WebSocket, too: a complaint was just made.
+    pub(super) owes: bool,
 }
 
 impl Presence {
@@ -39,7 +41,9 @@ impl Presence {
     /// Whether to complain now.
     pub(super) fn complains(&mut self, now: Time) -> bool {
         let at = self.complaint_at();
-        self.complaints.make(now, at)
+        let complains = self.complaints.make(now, at);
+        self.owes |= complains;
+        complains
     }
 }
 

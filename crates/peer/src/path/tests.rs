@@ -48,6 +48,28 @@ fn a_connection_takes_over_when_proven_is_doubted_soon_and_falls_later() {
 }
 
 #[test]
+fn what_is_late_is_not_doubted_yet() {
+    let mut path = proven(0);
+    (1..200).for_each(|frame| assert_eq!(path.on_heard(at(frame * 16), 1), Some(None)));
+    let last = 199 * 16;
+    assert!(!path.is_late(at(last + 44)) && path.is_late(at(last + 45)));
+    assert!(path.is_enough(at(last + 59), true) && !path.is_enough(at(last + 60), true));
+    assert!(!path.complains(at(last + 59), true) && path.complains(at(last + 60), true));
+}
+
+#[test]
+fn one_packet_follows_each_complaint_by_the_websocket() {
+    let mut path = proven(0);
+    (1..200).for_each(|frame| path.on_present(at(frame * 16)));
+    let last = 199 * 16;
+    assert!(!path.complains_aloud(at(last + 59)) && !path.takes_owed());
+    for again in [60, 260] {
+        assert!(path.complains_aloud(at(last + again)));
+        assert!(path.takes_owed() && !path.takes_owed());
+    }
+}
+
+#[test]
 fn one_that_fell_is_heard_for_a_while_before_it_is_the_way_again() {
     let mut path = proven(0);
     assert_eq!(path.expire(at(700)), None);

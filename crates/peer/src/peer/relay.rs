@@ -171,9 +171,19 @@ impl Peer {
         (mode, payload): (Mode, &[u8]),
         by_socket: bool,
     ) {
-        if self.config.paths == PathPolicy::Direct {
-            return;
+        if self.config.paths != PathPolicy::Direct {
+            self.on_received(now, from, (mode, payload), by_socket);
         }
+    }
+
+    /// Something came of a member, whichever way.
+    pub(super) fn on_received(
+        &mut self,
+        now: Time,
+        from: PeerId,
+        (mode, payload): (Mode, &[u8]),
+        by_socket: bool,
+    ) {
         if let Some(path) = self.paths.get_mut(&from) {
             if payload.is_empty() {
                 path.on_complaint(now, by_socket);

@@ -28,7 +28,8 @@ struct ByRelay {
 impl ByRelay {
     fn ways(&self, now: Time, path: Option<&PathState>) -> Ways {
         let direct = path.is_some_and(|path| path.carriers().next().is_some());
-        let is_enough = path.is_some_and(|path| path.is_enough(now, self.is_quick));
+        let is_enough = path
+            .is_some_and(|path| path.is_enough(now, self.is_quick) && !(self.is_quick && path.is_late(now)));
         let Some(ways) = self.ways.filter(|_| !is_enough) else {
             return Ways { direct, ..Ways::default() };
         };
@@ -69,24 +70,31 @@ impl Peer {
             else {
                 break;
             };
-            let path = self.paths.get(&to);
-            let (ways, most) = match mode {
-                Mode::Unreliable => (by_relay.ways(now, path), usize::MAX),
-                Mode::Reliable => (self.way_of_bulk(now, to), 1),
+            let mut ways = match mode {
+                Mode::Unreliable => by_relay.ways(now, self.paths.get(&to)),
+                Mode::Reliable => self.way_of_bulk(now, to),
             };
-            let carriers = path.filter(|_| ways.direct).map(PathState::carriers);
-            if ways.socket {
-                self.send_socket(to, mode, &packet);
-            }
-            if let Some(attempt) = ways.ferry {
-                self.send_ferry(attempt, mode, Addressed { peer: to, payload: &packet });
-            }
-            for attempt in carriers.into_iter().flatten().take(most) {
-                self.count_out(&packet);
-                self.transmits.push_back(Transmit::Direct { peer: to, attempt, mode, bytes: packet.clone() });
-            }
+            ways.socket |=
+                mode == Mode::Unreliable && self.paths.get_mut(&to).is_some_and(PathState::takes_owed);
+            self.send(ways, to, mode, &packet);
         }
         self.packet = packet;
+    }
+
+    /// A chunk takes one connection.
+    fn send(&mut self, ways: Ways, to: PeerId, mode: Mode, payload: &[u8]) {
+        if ways.socket {
+            self.send_socket(to, mode, payload);
+        }
+        if let Some(attempt) = ways.ferry {
+            self.send_ferry(attempt, mode, Addressed { peer: to, payload });
+        }
+        let most = if mode == Mode::Reliable { 1 } else { usize::MAX };
+        let carriers = self.paths.get(&to).filter(|_| ways.direct).map(PathState::carriers);
+        for attempt in carriers.into_iter().flatten().take(most) {
+            self.count_out(payload);
+            self.transmits.push_back(Transmit::Direct { peer: to, attempt, mode, bytes: payload.to_vec() });
+        }
     }
 
     pub(super) fn send_socket(&mut self, to: PeerId, mode: Mode, payload: &[u8]) {
@@ -103,39 +111,26 @@ impl Peer {
     }
 
     /// Tells those whose direct paths are silent that they are not heard: what they send may be lost, and they would not
-    /// know while they hear us. Those who are not heard at all are told so by the WebSocket.
+    /// know while they hear us. Those who are not heard at all are told so by the WebSocket, too. What is cut one way is its
+    /// own shortest way back.
     pub(super) fn complain(&mut self, now: Time) {
         if !self.may_relay() {
             return;
         }
         let by_relay = self.by_relay(now);
-        let silent: Vec<_> = self
-            .paths
-            .iter_mut()
-            .filter_map(|(&peer, path)| path.complains(now, by_relay.is_quick).then_some(peer))
-            .collect();
-        for peer in silent {
-            let ways = by_relay.ways(now, self.paths.get(&peer));
-            if let Some(attempt) = ways.ferry {
-                self.send_ferry(attempt, Mode::Unreliable, Addressed { peer, payload: &[] });
-            }
-            if ways.socket {
-                self.send_socket(peer, Mode::Unreliable, &[]);
-            }
-        }
-        self.complain_aloud(now);
-    }
-
-    fn complain_aloud(&mut self, now: Time) {
-        let unheard =
-            self.paths.iter_mut().filter_map(|(&peer, path)| path.complains_aloud(now).then_some(peer));
-        let unheard: Vec<_> = unheard.collect();
-        if !unheard.is_empty() && self.ferry.path.current().is_some() {
+        let complaint = |(&peer, path): (&PeerId, &mut PathState)| {
+            let is_aloud = path.complains_aloud(now);
+            (path.complains(now, by_relay.is_quick) || is_aloud).then_some((peer, is_aloud))
+        };
+        let silent: Vec<_> = self.paths.iter_mut().filter_map(complaint).collect();
+        if silent.iter().any(|(_, is_aloud)| *is_aloud) && self.ferry.path.current().is_some() {
             // What they answer may be lost on the way from the relay, too.
             self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
         }
-        for peer in unheard {
-            self.send_socket(peer, Mode::Unreliable, &[]);
+        for (peer, is_aloud) in silent {
+            let mut ways = by_relay.ways(now, self.paths.get(&peer));
+            ways.socket |= is_aloud;
+            self.send(ways, peer, Mode::Unreliable, &[]);
         }
     }
 
@@ -175,24 +170,15 @@ impl Peer {
         let shared = |is_one: fn(&Ways) -> bool| ways.iter().filter(|(.., ways)| is_one(ways)).count().max(1);
         let socket = self.relay_backlog / shared(|ways| ways.socket) as u64;
         let ferry = self.ferry.path.backlog / shared(|ways| ways.ferry.is_some()) as u64;
+        let Some(session) = &mut self.session else { return };
         for (peer, direct, ways) in ways {
-            let concerns = match buffer {
-                Buffer::Relay => ways.socket,
-                Buffer::Direct(key) if key.peer == PeerId::RELAY => ways.ferry.is_some(),
-                Buffer::Direct(key) => ways.direct && key.peer == peer,
-            };
             // In doubt the shortest queue counts: that of a path that died never drains.
             let queues = [(ways.direct, direct), (ways.ferry.is_some(), ferry), (ways.socket, socket)];
-            let shortest = queues.into_iter().filter(|(is_way, _)| *is_way).map(|(_, queue)| queue).min();
-            if let Some(backlog) = shortest.filter(|_| concerns) {
-                self.session_backlog(now, peer, backlog);
+            if let Some(backlog) =
+                queues.into_iter().filter_map(|(is_way, queue)| is_way.then_some(queue)).min()
+            {
+                session.handle_backlog(now, peer, backlog);
             }
-        }
-    }
-
-    fn session_backlog(&mut self, now: Time, peer: PeerId, backlog: u64) {
-        if let Some(session) = &mut self.session {
-            session.handle_backlog(now, peer, backlog);
         }
     }
 

@@ -53,12 +53,8 @@ impl Peer {
         } else if let Some(path) = self.paths.get_mut(&peer)
             && let Some(replaced) = path.on_heard(now, attempt)
         {
-            path.on_present(now);
             replaced.into_iter().for_each(|closed| self.give_up(peer, closed));
-            self.count_in(bytes);
-            if let Some(session) = &mut self.session {
-                session.handle_packet(now, peer, mode, bytes);
-            }
+            self.on_received(now, peer, (mode, bytes), false);
         }
         self.drive(now);
     }

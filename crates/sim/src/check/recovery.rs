@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use samovar_session::{Object, Session};
 use samovar_wire::{Duration, Kind, PeerId, Time};
 
+use super::standstill::Motion;
 use crate::game::ProcessId;
 
 /// How far a survivor is.
@@ -16,19 +17,13 @@ struct Survivor {
     is_taken: bool,
     /// Since then the beacon has moved.
     is_moving: bool,
-    /// What the beacon shows, and since when.
-    numbers: Vec<i32>,
-    moved: Option<Time>,
-    gap: Duration,
+    motion: Motion,
 }
 
 impl Survivor {
     /// The beacon is this now, of an owner that lives or not.
     fn look(&mut self, now: Time, numbers: &[i32], is_alive: bool) {
-        if self.numbers != numbers {
-            self.gap = self.gap.max(self.moved.map_or(Duration::ZERO, |moved| now.since(moved)));
-            self.moved = Some(now);
-            self.numbers = numbers.to_vec();
+        if self.motion.look(now, numbers) {
             self.is_moving = self.is_taken && is_alive;
         }
         self.is_taken |= is_alive;
@@ -114,7 +109,7 @@ impl Recoveries {
     fn conclude(&mut self, now: Time) {
         if let Some(crisis) = self.crisis.take_if(|crisis| crisis.is_over(now))
             && crisis.is_clean
-            && let Some(gap) = crisis.survivors.values().map(|survivor| survivor.gap).max()
+            && let Some(gap) = crisis.survivors.values().map(|survivor| survivor.motion.longest()).max()
         {
             self.times.push(Recovery { time: now.since(crisis.since), gap });
         }

@@ -8,9 +8,11 @@ use crate::fault::{Beyond, Direction, Fault, Group, Who};
 use crate::network::Weather;
 use crate::plan::Plan;
 
-/// Whoever runs may be silent for so long: until silence is unusual (60 ms at 60 packets a second, 250 ms at most), then an
-/// echo that does not come back, the word of that to the relay, and a way through it, 60 ms each.
-const HOLE_MAX: Duration = Duration::from_millis(500);
+/// Whoever runs may be silent for so long: until silence is unusual (60 ms at 60 packets a second, twice that at 20), then a
+/// complaint and its answer by the relay, 60 ms each, and a frame.
+const HOLE_MAX: Duration = Duration::from_millis(350);
+/// The same just after a path was opened: what is unusual on it is not known yet, and 250 ms are.
+const FRESH_HOLE_MAX: Duration = Duration::from_millis(450);
 /// Who is behind another address is heard again after so long (issue 6).
 const MOVED_MAX: Duration = Duration::from_millis(4_000);
 
@@ -21,7 +23,7 @@ pub(super) fn upgrade(seed: u64) -> Plan {
     let at = dice.range(0, 900);
     plan.strike(at, Fault::NoUdp { lasts: Duration::from_millis(blocked) });
     plan.strike(at, Fault::NoDirect { lasts: Duration::from_millis(blocked + dice.range(500, 9_000)) });
-    plan.silence_max = Some(HOLE_MAX);
+    plan.silence_max = Some(FRESH_HOLE_MAX);
     plan.lasts = Duration::from_millis(at + blocked) + seconds(12);
     plan
 }

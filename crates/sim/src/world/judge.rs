@@ -1,8 +1,8 @@
 //! Where the checkers look: after each turn at what changed, ten times a second at everything.
 
 use samovar_peer::{Path, Peer};
-use samovar_session::{EndReason, Event, Session};
-use samovar_wire::{Blame, Duration, PeerId};
+use samovar_session::{EndReason, Event, Session, Topology};
+use samovar_wire::{Blame, Duration, PeerId, Time};
 
 use super::World;
 use super::process::State;
@@ -34,6 +34,11 @@ impl<G: Game> World<G> {
             && self.recoveries.crisis.is_some()
         {
             self.recoveries.look(self.now, id, session, beacon);
+        }
+        if let Some(beacon) = self.game.beacon().filter(|_| !self.healing)
+            && let Some(standstills) = &mut self.standstills
+        {
+            standstills.look(self.now, id, session, beacon);
         }
     }
 
@@ -104,24 +109,23 @@ impl<G: Game> World<G> {
                 return self.break_promise(broken);
             }
         }
-        if let Some(broken) = self.plan.silence_max.and_then(|most| self.too_silent(most)) {
-            self.break_promise(broken);
-        }
     }
 
-    /// A member whose process runs and that another has not heard for longer than this.
-    fn too_silent(&self, most: Duration) -> Option<Broken> {
-        let members = self.members();
-        members.iter().find_map(|&(id, session)| {
-            let now = self.processes[id].clock.local(self.now);
-            let silence = |other: &(ProcessId, &Session)| session.silence(now, other.1.me());
-            let (other, silence) = members
-                .iter()
-                .filter_map(|other| Some((other.0, silence(other).filter(|&silence| silence > most)?)))
-                .next()?;
+    /// How long the others whose processes run have not been heard by one, at each of its frames.
+    pub(super) fn judge_silence(&mut self, id: ProcessId, now: Time, session: &Session) {
+        let Some(most) = self.plan.silence_max.filter(|_| session.is_member()) else { return };
+        // In a star only the host has updates for a member, and a member for the host.
+        let is_star = session.rules().topology == Topology::Star;
+        let is_updated = |peer: PeerId| !is_star || [session.me(), peer].contains(&session.host());
+        let others = self.members().into_iter().map(|(other, theirs)| (other, theirs.me()));
+        let silence = |(other, peer)| Some((session.silence(now, peer)?, other));
+        let longest = others.filter(|&(_, peer)| is_updated(peer)).filter_map(silence).max();
+        let Some((silence, other)) = longest else { return };
+        self.figures.silence = self.figures.silence.max(silence);
+        if silence > most {
             let what = format!("process {id} has not heard {other} for {} ms", silence.as_micros() / 1_000);
-            Some(Broken::new(Promise::Paths, what))
-        })
+            self.break_promise(Broken::new(Promise::Paths, what));
+        }
     }
 
     /// A pair that is not on the best path that there is.

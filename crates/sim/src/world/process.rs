@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use samovar_directory::ConnId;
-use samovar_peer::{Buffer, ConnectionKey, Peer, PeerEvent, Request, Transmit};
+use samovar_peer::{Buffer, ConnectionKey, Path, Peer, PeerEvent, Request, Transmit};
 use samovar_session::{EndReason, Event as SessionEvent, Session};
-use samovar_wire::relay::{Purpose, Refusal};
+use samovar_wire::relay::{Addressed, Purpose, Refusal, RelayFrame};
 use samovar_wire::{CloseCode, Duration, Mode, PeerId, SeatId, SortedMap, Ticket, Time};
 
 use super::direct::Channel;
@@ -285,6 +285,9 @@ impl<G: Game> World<G> {
             let (resting, dice) = (self.resting, &mut self.game_dice);
             self.game.tick(&mut Turn { process: id, now, session, resting, dice });
         }
+        if let Some(session) = peer.session() {
+            self.judge_silence(id, now, session);
+        }
     }
 
     /// When the driver runs next.
@@ -350,10 +353,31 @@ impl<G: Game> World<G> {
 
     fn transmit(&mut self, id: ProcessId, transmit: Transmit) {
         self.processes[id].last_sent = self.now;
+        if self.standstills.is_some() && !self.healing {
+            self.count(&transmit);
+        }
         match transmit {
             Transmit::Relay(bytes) => self.send_up(id, bytes),
             Transmit::Direct { attempt, mode, bytes, .. } => self.send_direct(id, attempt, mode, bytes),
         }
+    }
+
+    /// Counts what is for a member; complaints and echoes are no packets.
+    fn count(&mut self, transmit: &Transmit) {
+        let is_relayed = match transmit {
+            Transmit::Direct { peer: PeerId::RELAY, mode, bytes, .. } => {
+                Addressed::decode(*mode, bytes).is_ok_and(|message| !message.payload.is_empty())
+            }
+            Transmit::Direct { bytes, .. } if bytes.is_empty() => return,
+            Transmit::Direct { .. } => {
+                self.figures.sent[0] += 1;
+                return;
+            }
+            Transmit::Relay(bytes) => {
+                matches!(RelayFrame::decode(bytes), Ok(RelayFrame::Forward { payload: [_, ..], .. }))
+            }
+        };
+        self.figures.sent[1] += u64::from(is_relayed);
     }
 
     fn obey(&mut self, id: ProcessId, peer: &mut Peer, request: Request) {
@@ -371,6 +395,11 @@ impl<G: Game> World<G> {
     fn on_peer_event(&mut self, id: ProcessId, peer: &mut Peer, event: PeerEvent) {
         self.tell_event(id, &event);
         match &event {
+            PeerEvent::PathChanged(_, Path::Direct) if self.plan.standstills_at_rises => {
+                if let Some(standstills) = &mut self.standstills {
+                    standstills.rise(self.now, id);
+                }
+            }
             PeerEvent::Session(event) => {
                 self.judge_event(id, event);
                 self.remember_end(id, event);

@@ -31,6 +31,9 @@ impl<G: Game> World<G> {
         for (index, &(at, _)) in self.plan.faults.iter().enumerate() {
             self.queue.push(start + at.since(Time::ZERO), Event::Fault(index));
         }
+        if let Some(from) = self.plan.standstills_from {
+            self.queue.push(start + from.since(Time::ZERO), Event::Measure);
+        }
         self.run_until(start + self.plan.lasts);
         if self.violation.is_some() {
             return;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use samovar_sim::{Plan, SCENARIOS, Scenario, Topology};
 
-/// Runs of each row of the table of recoveries unless told otherwise.
+/// Runs of each row of a table unless told otherwise.
 const RUNS: u64 = 300;
 
 const USAGE: &str = "\
@@ -18,6 +18,7 @@ Usage: samovar-sim COMMAND
   shrink SEED --scenario NAME [--star]
                                  leave out the faults that a violation does not need
   recovery [--runs N] [--star]   measure how long a session stands still when its host goes
+  paths [--runs N] [--star]      measure how long what the host moves stands still when paths come and go
 
 With --star members are linked to the host and its backups only, otherwise everybody to everybody.
   help                           this text
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Replay(One),
     Shrink(One),
     Recovery { runs: u64, topology: Topology },
+    Paths { runs: u64, topology: Topology },
 }
 
 /// One seed of one scenario.
@@ -76,7 +78,8 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Command, String> {
         Some("soak") => parse_soak(rest).map(Command::Soak),
         Some("replay") => parse_one(rest).map(Command::Replay),
         Some("shrink") => parse_one(rest).map(Command::Shrink),
-        Some("recovery") => parse_recovery(rest),
+        Some("recovery") => parse_table(rest).map(|(runs, topology)| Command::Recovery { runs, topology }),
+        Some("paths") => parse_table(rest).map(|(runs, topology)| Command::Paths { runs, topology }),
         Some(other) => Err(format!("there is no command {other:?}")),
     }
 }
@@ -110,16 +113,16 @@ fn parse_one<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<One, String>
     Ok(One { scenario: both.0, seed: both.1, topology })
 }
 
-fn parse_recovery<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Command, String> {
+fn parse_table<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<(u64, Topology), String> {
     let (mut runs, mut topology) = (RUNS, Topology::Mesh);
     while let Some(flag) = rest.next() {
         match flag {
             "--runs" => runs = number(flag, rest.next())?,
             "--star" => topology = Topology::Star,
-            _ => return Err(format!("recovery does not know {flag:?}")),
+            _ => return Err(format!("a table does not know {flag:?}")),
         }
     }
-    Ok(Command::Recovery { runs, topology })
+    Ok((runs, topology))
 }
 
 fn scenario(name: Option<&str>) -> Result<&'static Scenario, String> {

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod clock;
+mod paths;
 mod recovery;
 mod soak;
 mod workers;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Ok(Command::Replay(one)) => replay(one.plan()),
         Ok(Command::Shrink(one)) => shrink_plan(&one.plan()),
         Ok(Command::Recovery { runs, topology }) => recovery::measure(runs, topology),
+        Ok(Command::Paths { runs, topology }) => paths::measure(runs, topology),
         Err(what) => {
             eprintln!("{what}\n\n{}", arguments::help());
             ExitCode::from(2)

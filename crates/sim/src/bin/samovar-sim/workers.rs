@@ -64,6 +64,7 @@ fn caught(run: impl FnOnce() -> Outcome) -> Outcome {
             violation: Some(Violation { promise: Promise::Panic, at: Time::ZERO, what }),
             simulated: Duration::ZERO,
             recoveries: Vec::new(),
+            standstills: Vec::new(),
             figures: Figures::default(),
             trace: Trace::default(),
         }

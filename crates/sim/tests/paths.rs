@@ -1,0 +1,46 @@
+//! How long what the host moves stands still when paths come and go is held to what it is said to be (`docs/recovery.md`).
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+use samovar_sim::{Scenario, Summary, Toy, run};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+fn measure(scenario: &str, seeds: u64) -> Summary {
+    let scenario = Scenario::named(scenario).unwrap();
+    let mut summary = Summary::default();
+    for seed in 0..seeds {
+        let outcome = run(scenario.plan(seed), Toy::new(), false);
+        assert_eq!(outcome.violation, None, "{} seed {seed}", scenario.name);
+        summary.add(scenario.name, seed, &outcome);
+    }
+    summary
+}
+
+/// The median and the worst, in milliseconds.
+fn holes(scenario: &str) -> [f64; 2] {
+    let mut summary = measure(scenario, 9);
+    [0.5, 1.0].map(|share| summary.standstills.percentile(share))
+}
+
+#[test]
+fn a_step_up_leaves_no_hole() {
+    let [median, worst] = holes("hole-up");
+    assert!(median <= 50.0 && worst <= 90.0, "{median} and {worst} ms");
+}
+
+#[test]
+fn a_path_that_dies_leaves_a_hole_of_a_doubt_and_a_trip_by_the_relay() {
+    let [median, worst] = holes("hole-down");
+    assert!(median <= 125.0 && worst <= 180.0, "{median} and {worst} ms");
+    let [median, worst] = holes("hole-one-way");
+    assert!(median <= 170.0 && worst <= 230.0, "{median} and {worst} ms");
+    let [median, _] = holes("hole-stream-down");
+    assert!(median <= 155.0, "{median} ms");
+}
+
+#[test]
+fn losses_seldom_send_a_packet_twice() {
+    let [direct, relayed] = measure("hole-calm", 30).sent;
+    assert!(relayed * 100 < direct, "{relayed} besides {direct}");
+}
