@@ -11,6 +11,7 @@ mod member;
 mod network;
 mod relay;
 mod seed;
+mod shared;
 mod step;
 mod world;
 

@@ -1,5 +1,6 @@
 //! What an object's numbers were in past frames: the baselines of later ones.
 
+use core::fmt;
 use std::collections::VecDeque;
 
 /// An object at one time.
@@ -19,7 +20,7 @@ struct Entry {
 }
 
 /// Moments by frame, of which the newest are kept. The buffer of one that is given up serves the next.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Past {
     entries: VecDeque<Entry>,
     numbers: Vec<i32>,
@@ -79,6 +80,39 @@ impl Past {
     fn moment(&self, width: usize, entry: &Entry) -> Moment<'_> {
         Moment { sampled: entry.sampled, numbers: &self.numbers[entry.place * width..][..width] }
     }
+}
+
+/// In the hexadecimal numbers that are made fastest: the simulator weighs peers by this text, of which this is the most.
+impl fmt::Debug for Past {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Past { entries: [")?;
+        for &Entry { frame, sampled, place } in &self.entries {
+            for (name, number) in
+                [("Entry { frame: ", frame), (", sampled: ", sampled), (", place: ", place as u64)]
+            {
+                f.write_str(name)?;
+                write_hex(f, number)?;
+            }
+            f.write_str(" }, ")?;
+        }
+        f.write_str("], numbers: [")?;
+        for &number in &self.numbers {
+            write_hex(f, u64::from(number.cast_unsigned()))?;
+            f.write_str(", ")?;
+        }
+        f.write_str("] }")
+    }
+}
+
+fn write_hex(f: &mut fmt::Formatter<'_>, number: u64) -> fmt::Result {
+    let mut digits = [0; 16];
+    let (mut rest, mut first) = (number, digits.len());
+    while rest > 0 || first == digits.len() {
+        first -= 1;
+        digits[first] = b"0123456789abcdef"[(rest & 15) as usize];
+        rest >>= 4;
+    }
+    f.write_str(str::from_utf8(&digits[first..]).unwrap_or_default())
 }
 
 #[cfg(test)]

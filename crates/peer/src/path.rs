@@ -32,7 +32,7 @@ use complaints::Complaints;
 pub use connection::AttemptEnd;
 use connection::{Attempt, Open};
 use presence::Presence;
-pub(crate) use rhythm::Rhythm;
+pub(crate) use rhythm::{Rhythm, SHORTEST};
 use trust::Trust;
 pub use trust::{TRUST_FORGETS, TRUST_MAX, TRUST_MIN};
 
