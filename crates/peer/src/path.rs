@@ -396,6 +396,11 @@ impl PathState {
         self.is_up(now) && !self.is_doubted(now, is_quick)
     }
 
+    /// Whether it is enough, and the first doubt will be complained of.
+    pub(crate) fn is_sound(&self, now: Time) -> bool {
+        self.is_enough(now, true) && self.complaints.next_of(now) == now
+    }
+
     /// Whether something was heard on the current connection and it has not fallen silent.
     pub(crate) fn is_alive(&self, now: Time) -> bool {
         self.current.is_some_and(|current| current.is_proven() && current.silence(now) < self.patience.fall)

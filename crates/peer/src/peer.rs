@@ -484,8 +484,8 @@ impl Peer {
     fn is_sound(&self, now: Time) -> bool {
         let ferry = &self.ferry.path;
         self.may_relay()
-            && (ferry.is_enough(now, true) || ferry.is_idle())
-            && self.paths.values().all(|path| path.is_enough(now, true))
+            && (ferry.is_sound(now) || ferry.is_idle())
+            && self.paths.values().all(|path| path.is_sound(now))
     }
 
     fn tell_standing(&mut self, now: Time) {

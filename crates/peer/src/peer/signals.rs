@@ -52,7 +52,7 @@ impl Peer {
             self.calm_until = Time::ZERO;
             self.on_ferry_packet(now, attempt, mode, bytes);
         } else if let Some(path) = self.paths.get_mut(&peer) {
-            let was_sound = path.is_enough(now, true);
+            let was_sound = path.is_sound(now);
             if let Some(replaced) = path.on_heard(now, attempt) {
                 if !was_sound || replaced.is_some() {
                     self.calm_until = Time::ZERO;
