@@ -11,7 +11,6 @@ mod member;
 mod network;
 mod relay;
 mod seed;
-mod shared;
 mod step;
 mod world;
 

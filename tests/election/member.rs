@@ -1,11 +1,12 @@
 //! One peer: its judgement of who hosts, what follows from it, and the session object as far as elections need it.
 
+use std::sync::Arc;
+
 use samovar_roster::{Act, LEASE, Lives, Roster, Verdict, View};
 use samovar_wire::control::{Hello, PeerControl};
 use samovar_wire::relay::ToRelay;
 use samovar_wire::{Entropy, PeerId, SortedMap, SortedSet, Term, Time, Warrant};
 
-use crate::shared::Shared;
 use crate::world::{Letter, Member, Mind, World};
 
 pub(crate) fn hello() -> Hello {
@@ -13,7 +14,7 @@ pub(crate) fn hello() -> Hello {
 }
 
 impl Member {
-    pub(crate) fn founder(peer: PeerId, mind: Mind, view: Shared<View>, pass: samovar_wire::PeerPass) -> Self {
+    pub(crate) fn founder(peer: PeerId, mind: Mind, view: Arc<View>, pass: samovar_wire::PeerPass) -> Self {
         let (missed, closed, holding) = (SortedSet::new(), SortedSet::new(), SortedMap::new());
         Self { peer, mind, view, missed, closed, holding, pass, stays: None, joins_under: None }
     }
@@ -48,7 +49,7 @@ impl Member {
     /// The same when its lease has had time to end.
     pub(crate) fn will_act_as_host(&self, now: Time) -> bool {
         let mut later = self.clone();
-        let (view, missed) = (later.view.clone(), later.missed.clone());
+        let (view, missed) = (Arc::clone(&later.view), later.missed.clone());
         if let Some(roster) = later.roster() {
             for at in [now, now + LEASE, now + LEASE + LEASE, now + LEASE + LEASE + LEASE] {
                 roster.watch(at, &view, Lives { missed: &missed, doubted: &missed });
@@ -84,7 +85,7 @@ impl World {
     pub(crate) fn look(&mut self, slot: usize) {
         let now = self.now;
         let Some(member) = self.member_mut(slot) else { return };
-        let (view, missed) = (member.view.clone(), member.missed.clone());
+        let (view, missed) = (Arc::clone(&member.view), member.missed.clone());
         let Some(roster) = member.roster() else { return };
         let former = roster.host();
         let won = roster.watch(now, &view, Lives { missed: &missed, doubted: &missed });
@@ -122,7 +123,7 @@ impl World {
     fn become_host(&mut self, slot: usize, former: PeerId) {
         let Some(member) = self.member_mut(slot) else { return };
         let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
-        let view = Shared::make_mut(&mut member.view);
+        let view = Arc::make_mut(&mut member.view);
         let is_dropped = former != peer && member.stays.take().is_none_or(|stays| stays != former);
         let is_dropped = is_dropped && view.vacate(Time::ZERO, former);
         view.dismiss_backup(peer);
@@ -139,7 +140,7 @@ impl World {
     /// Who is no member any more has no link either.
     fn drop_link(&mut self, slot: usize, gone: PeerId) {
         if let Some(other) = self.slot_of(gone) {
-            self.clear_lane(slot, other);
+            self.lanes[slot][other].clear();
             self.post(slot, other, Letter::Dropped);
         }
         let Some(member) = self.member_mut(slot) else { return };
@@ -151,7 +152,7 @@ impl World {
     pub(crate) fn publish(&mut self, slot: usize) {
         let Some(member) = self.member_mut(slot) else { return };
         let (peer, term, missed) = (member.peer, member.term(), member.missed.clone());
-        let view = Shared::make_mut(&mut member.view);
+        let view = Arc::make_mut(&mut member.view);
         let silent: Vec<_> =
             view.backups().iter().copied().filter(|backup| missed.contains(backup)).collect();
         for backup in silent {
@@ -160,7 +161,7 @@ impl World {
         if view.backups().is_empty() {
             view.name_backup(peer, None, |other| !missed.contains(&other));
         }
-        let view = member.view.clone();
+        let view = Arc::clone(&member.view);
         self.publish_members(slot);
         self.tell_members(slot, &Letter::View(term, view));
     }
@@ -180,7 +181,7 @@ impl World {
         }
         let mut view = View::clone(&member.view);
         if view.step_electorate(|peer| member.holds_view(peer)) {
-            member.view = Shared::new(view);
+            member.view = Arc::new(view);
             self.publish(slot);
         }
     }
@@ -188,7 +189,7 @@ impl World {
     /// The host drops a member that it misses.
     pub(crate) fn remove(&mut self, slot: usize, gone: PeerId) {
         let Some(member) = self.member_mut(slot) else { return };
-        Shared::make_mut(&mut member.view).vacate(Time::ZERO, gone);
+        Arc::make_mut(&mut member.view).vacate(Time::ZERO, gone);
         self.drop_link(slot, gone);
         self.publish(slot);
         self.next_view(slot);
@@ -227,7 +228,7 @@ impl World {
             return;
         }
         let mut entropy = Entropy::new([7; 32]);
-        let admitted = Shared::make_mut(&mut member.view).admit(Time::ZERO, newcomer, &hello(), &mut entropy);
+        let admitted = Arc::make_mut(&mut member.view).admit(Time::ZERO, newcomer, &hello(), &mut entropy);
         admitted.unwrap();
         if let Some(other) = self.slot_of(newcomer) {
             self.greet(slot, other);
@@ -236,7 +237,7 @@ impl World {
     }
 
     /// The session object arrives.
-    pub(crate) fn on_view(&mut self, slot: usize, from: PeerId, term: Term, view: &Shared<View>) {
+    pub(crate) fn on_view(&mut self, slot: usize, from: PeerId, term: Term, view: &Arc<View>) {
         let key = self.desk.key;
         let Some(member) = self.member_mut(slot) else { return };
         let is_its_own = |warrant: &Warrant| (warrant.term, warrant.host) == (term, from);
@@ -253,7 +254,7 @@ impl World {
             return self.end(slot);
         }
         member.roster().into_iter().for_each(Roster::handle_view);
-        let before = std::mem::replace(&mut member.view, view.clone());
+        let before = std::mem::replace(&mut member.view, Arc::clone(view));
         member.missed.retain(|peer| view.has(*peer));
         for gone in before.members().map(|other| other.peer).filter(|&peer| !view.has(peer)) {
             self.drop_link(slot, gone);
@@ -268,6 +269,6 @@ impl World {
     pub(crate) fn end(&mut self, slot: usize) {
         self.hang_up(slot);
         self.members[slot] = None;
-        (0..self.lanes.len()).for_each(|from| self.clear_lane(from, slot));
+        self.lanes.iter_mut().for_each(|lanes| lanes[slot].clear());
     }
 }

@@ -29,18 +29,11 @@ impl World {
         greeting.into_iter().for_each(|news| self.post(from, to, Letter::Control(news)));
     }
 
-    /// What was on its way is lost.
-    pub(crate) fn clear_lane(&mut self, from: usize, to: usize) {
-        if !self.lanes[from][to].is_empty() {
-            self.lanes[from][to].clear();
-        }
-    }
-
     /// A link breaks and begins anew: each end says who it is, or that the other is none any more.
     pub(crate) fn lose(&mut self, one: usize, other: usize) {
         for (from, to) in [(one, other), (other, one)] {
             let closes = self.lanes[from][to].contains(&Letter::Dropped);
-            self.clear_lane(from, to);
+            self.lanes[from][to].clear();
             if closes {
                 // It is said again as often as the other end speaks.
                 self.lanes[from][to].push_back(Letter::Dropped);
@@ -135,7 +128,7 @@ impl World {
                     if member.view.has(sender) {
                         member.missed.insert(sender);
                     }
-                    self.clear_lane(to, from);
+                    self.lanes[to][from].clear();
                 }
             }
             Letter::Announcement => self.on_announcement(to, sender),

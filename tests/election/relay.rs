@@ -1,13 +1,13 @@
 //! The relay: the real directory, its disk, and the peers' sockets.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use samovar_directory::{ConnId, Directory, DirectoryConfig, Output, Request, TermRecord};
 use samovar_roster::RelayKey;
 use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, RelayFrame, ToRelay};
 use samovar_wire::{GameCode, PROTOCOL_VERSION, Warrant};
 
-use crate::shared::Shared;
 use crate::world::{Member, Mind, RELAY, World};
 
 /// A peer's WebSocket.
@@ -67,7 +67,7 @@ impl World {
     }
 
     fn desk_mut(&mut self) -> &mut Desk {
-        Shared::make_mut(&mut self.desk)
+        Arc::make_mut(&mut self.desk)
     }
 
     /// Opens a socket and enters, without any delay; what the relay answers waits in the socket.
@@ -78,7 +78,7 @@ impl World {
             ConnId(desk.next_conn)
         };
         let now = self.now;
-        let directory = Shared::make_mut(self.relay.as_mut().unwrap());
+        let directory = Arc::make_mut(self.relay.as_mut().unwrap());
         directory.handle_opened(now, conn);
         self.sockets[slot].conn = Some(conn);
         self.hand_to_relay(conn, &RelayFrame::control(&enter(purpose)));
@@ -86,7 +86,7 @@ impl World {
 
     fn hand_to_relay(&mut self, conn: ConnId, bytes: &[u8]) {
         let now = self.now;
-        if let Some(directory) = self.relay.as_mut().map(Shared::make_mut) {
+        if let Some(directory) = self.relay.as_mut().map(Arc::make_mut) {
             directory.handle_message(now, conn, bytes);
         }
         self.drain();
@@ -107,7 +107,7 @@ impl World {
 
     /// Where the outputs go, and what the disk is asked for.
     fn drain(&mut self) {
-        let Some(directory) = self.relay.as_mut().map(Shared::make_mut) else { return };
+        let Some(directory) = self.relay.as_mut().map(Arc::make_mut) else { return };
         let requests: Vec<_> = std::iter::from_fn(|| directory.poll_request()).collect();
         let outputs: Vec<_> = std::iter::from_fn(|| directory.poll_output()).collect();
         for request in requests {
@@ -122,7 +122,7 @@ impl World {
                 Output::Note(_) => {}
                 Output::Close { conn, .. } => {
                     if let Some(slot) = self.sockets.iter().position(|socket| socket.conn == Some(conn)) {
-                        self.sockets[slot] = Shared::default();
+                        self.sockets[slot] = Socket::default();
                         self.note_relay(slot, false);
                     }
                 }
@@ -164,7 +164,7 @@ impl World {
         let Some(record) = self.desk_mut().writes.pop_front() else { return };
         let (session, term, now) = (record.session, record.term, self.now);
         self.desk_mut().disk = Some(record);
-        if let Some(directory) = self.relay.as_mut().map(Shared::make_mut) {
+        if let Some(directory) = self.relay.as_mut().map(Arc::make_mut) {
             directory.handle_persisted(now, session, term);
         }
         self.drain();
@@ -174,7 +174,7 @@ impl World {
         self.relay = None;
         self.desk_mut().writes.clear();
         for slot in 0..self.sockets.len() {
-            self.sockets[slot] = Shared::default();
+            self.sockets[slot] = Socket::default();
             self.note_relay(slot, false);
         }
     }
@@ -186,7 +186,7 @@ impl World {
         let disk = desk.disk.clone();
         let mut directory = Directory::new(&config);
         directory.restore(self.now, disk);
-        self.relay = Some(Shared::new(directory));
+        self.relay = Some(Arc::new(directory));
     }
 
     pub(crate) fn say_to_relay(&mut self, slot: usize, message: &ToRelay) {
@@ -214,7 +214,7 @@ impl World {
     /// The relay notices that a socket ended.
     pub(crate) fn notice_end(&mut self, slot: usize) {
         let (dead, now) = (self.sockets[slot].dead.take(), self.now);
-        if let (Some(conn), Some(directory)) = (dead, self.relay.as_mut().map(Shared::make_mut)) {
+        if let (Some(conn), Some(directory)) = (dead, self.relay.as_mut().map(Arc::make_mut)) {
             directory.handle_closed(now, conn);
         }
         self.drain();
@@ -292,7 +292,7 @@ impl World {
 
     pub(crate) fn pass_time_at_relay(&mut self) {
         let now = self.now;
-        if let Some(directory) = self.relay.as_mut().map(Shared::make_mut) {
+        if let Some(directory) = self.relay.as_mut().map(Arc::make_mut) {
             directory.handle_timeout(now);
         }
         self.drain();

@@ -1,15 +1,15 @@
 //! What can happen next, and what it does.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use samovar_roster::{Roster, View};
 use samovar_wire::{Entropy, PeerId, Time};
 
 use crate::bounds::{Bounds, Rules};
 use crate::member::hello;
-use crate::relay::new_relay;
+use crate::relay::{Socket, new_relay};
 use crate::seed::Seed;
-use crate::shared::Shared;
 use crate::world::{Member, Mind, RELAY, World};
 
 /// One step of a history. Peers are numbered from 0, the founder.
@@ -79,13 +79,13 @@ impl World {
             now: Time::from_micros(1_000_000),
             members: vec![None; slots],
             senders: vec![None; slots],
-            lanes: vec![Shared::new(vec![VecDeque::new(); slots]); slots],
-            sockets: vec![Shared::default(); slots],
-            relay: Some(Shared::new(directory)),
-            desk: Shared::new(desk),
+            lanes: vec![vec![VecDeque::new(); slots]; slots],
+            sockets: vec![Socket::default(); slots],
+            relay: Some(Arc::new(directory)),
+            desk: Arc::new(desk),
             parted: 0,
             hosts: BTreeMap::new(),
-            founders: Shared::default(),
+            founders: Arc::default(),
             broken: None,
         };
         let entered: Vec<_> = (0..slots).map(|slot| world.enter_first(slot, slot == 0)).collect();
@@ -96,7 +96,7 @@ impl World {
         }
         view.name_backup(founders[0], None, |_| true);
         view.begin_electorate(|_| true);
-        let view = Shared::new(view);
+        let view = Arc::new(view);
         for (slot, entered) in entered.into_iter().enumerate() {
             let peer = founders[slot];
             let mind = match bounds.rules {
@@ -104,12 +104,12 @@ impl World {
                 Rules::Seed => Mind::Seed(Seed::new(peer, founders[0])),
             };
             world.members[slot] =
-                Some(Shared::new(Member::founder(peer, mind, view.clone(), entered.pass)));
+                Some(Arc::new(Member::founder(peer, mind, Arc::clone(&view), entered.pass)));
             world.senders[slot] = Some(peer);
-            let host = world.members[0].as_mut().map(Shared::make_mut).unwrap();
+            let host = world.members[0].as_mut().map(Arc::make_mut).unwrap();
             host.holding.insert(peer, view.number());
         }
-        world.founders = Shared::new(founders);
+        world.founders = Arc::new(founders);
         world.publish_members(0);
         world.read_up(0);
         if !bounds.has_relay {
@@ -298,10 +298,10 @@ impl World {
     fn restart(&mut self, slot: usize) {
         self.left.restarts -= 1;
         let entered = self.enter_first(slot, false);
-        let (view, peer) = (Shared::new(View::founding(8)), entered.pass.peer);
+        let (view, peer) = (Arc::new(View::founding(8)), entered.pass.peer);
         let roster = Roster::new(peer, self.desk.key, entered.warrant).unwrap();
         let member = Member::founder(peer, Mind::Samovar(roster), view, entered.pass);
-        self.members[slot] = Some(Shared::new(Member { joins_under: Some(entered.warrant), ..member }));
+        self.members[slot] = Some(Arc::new(Member { joins_under: Some(entered.warrant), ..member }));
         self.senders[slot] = Some(peer);
         self.knock(slot);
     }

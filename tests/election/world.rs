@@ -1,6 +1,7 @@
 //! Peers, the lanes between them, the relay, and who was host of what.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use samovar_directory::Directory;
 use samovar_roster::{Roster, View};
@@ -10,14 +11,13 @@ use samovar_wire::{PeerId, PeerPass, SortedMap, SortedSet, Term, Time, Warrant};
 use crate::bounds::Bounds;
 use crate::relay::{Desk, Socket};
 use crate::seed::Seed;
-use crate::shared::Shared;
 
 /// What a lane carries, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Letter {
     Control(PeerControl),
     /// The session object under a term.
-    View(Term, Shared<View>),
+    View(Term, Arc<View>),
     /// The receiver's view of this number, under this term, has arrived.
     Held(Term, u64),
     /// A newcomer asks for admission.
@@ -41,7 +41,7 @@ pub(crate) enum Mind {
 pub(crate) struct Member {
     pub(crate) peer: PeerId,
     pub(crate) mind: Mind,
-    pub(crate) view: Shared<View>,
+    pub(crate) view: Arc<View>,
     /// Whom it takes for dead.
     pub(crate) missed: SortedSet<PeerId>,
     /// Whom it has no link to any more: one of the two dropped the other.
@@ -59,19 +59,19 @@ pub(crate) struct Member {
 pub(crate) struct World {
     pub(crate) left: Bounds,
     pub(crate) now: Time,
-    pub(crate) members: Vec<Option<Shared<Member>>>,
+    pub(crate) members: Vec<Option<Arc<Member>>>,
     /// Who speaks, or spoke last, in each slot.
     pub(crate) senders: Vec<Option<PeerId>>,
-    pub(crate) lanes: Vec<Shared<Vec<VecDeque<Letter>>>>,
-    pub(crate) sockets: Vec<Shared<Socket>>,
-    pub(crate) relay: Option<Shared<Directory>>,
-    pub(crate) desk: Shared<Desk>,
+    pub(crate) lanes: Vec<Vec<VecDeque<Letter>>>,
+    pub(crate) sockets: Vec<Socket>,
+    pub(crate) relay: Option<Arc<Directory>>,
+    pub(crate) desk: Arc<Desk>,
     /// Who is parted from the others now.
     pub(crate) parted: u8,
     /// Whom anybody took for the host of each term, or the relay gave it.
     pub(crate) hosts: BTreeMap<Term, PeerId>,
     /// The peers that there were from the beginning.
-    pub(crate) founders: Shared<Vec<PeerId>>,
+    pub(crate) founders: Arc<Vec<PeerId>>,
     pub(crate) broken: Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl World {
     }
 
     pub(crate) fn member_mut(&mut self, slot: usize) -> Option<&mut Member> {
-        self.members[slot].as_mut().map(Shared::make_mut)
+        self.members[slot].as_mut().map(Arc::make_mut)
     }
 
     pub(crate) fn slot_of(&self, peer: PeerId) -> Option<usize> {
@@ -134,7 +134,7 @@ impl World {
         let slots = self.members.len();
         self.parted == 0
             && (0..slots).all(|from| (0..slots).all(|to| empty(from, to)))
-            && self.sockets.iter().all(|socket| socket.is_empty())
+            && self.sockets.iter().all(Socket::is_empty)
             && !(0..slots).any(|slot| self.can_resume(slot))
             && self.desk.is_idle()
             && self.living().all(|(slot, member)| match &member.mind {
