@@ -32,7 +32,7 @@ use complaints::Complaints;
 pub use connection::AttemptEnd;
 use connection::{Attempt, Open};
 use presence::Presence;
-pub(crate) use rhythm::{Rhythm, SHORTEST};
+pub(crate) use rhythm::Rhythm;
 use trust::Trust;
 pub use trust::{TRUST_FORGETS, TRUST_MAX, TRUST_MIN};
 
@@ -394,11 +394,6 @@ impl PathState {
     /// Whether it is so good that no other way is needed. With `is_quick` an unusual silence is enough for doubt.
     pub(crate) fn is_enough(&self, now: Time, is_quick: bool) -> bool {
         self.is_up(now) && !self.is_doubted(now, is_quick)
-    }
-
-    /// Whether it is enough, and the first doubt will be complained of.
-    pub(crate) fn is_sound(&self, now: Time) -> bool {
-        self.is_enough(now, true) && self.complaints.next_of(now) == now
     }
 
     /// Whether something was heard on the current connection and it has not fallen silent.

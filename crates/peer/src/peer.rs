@@ -14,7 +14,7 @@ use samovar_wire::control::Standing;
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SortedMap, Term, Ticket, Time, Warrant};
 
-use crate::path::{AttemptEnd, Path, PathState, SHORTEST};
+use crate::path::{AttemptEnd, Path, PathState};
 use ferry::Ferry;
 
 /// Paths that may be held at a time: every member and a few that are about to be.
@@ -214,10 +214,8 @@ pub struct Peer {
     has_adopted: bool,
     /// When it was driven last and had nothing to send; `None` when something has happened since.
     settled: Option<Time>,
-    /// Until then nothing becomes of the paths by time alone, or by what comes on those that are sound.
-    calm_until: Time,
     /// What [`Peer::poll_timeout`] says while nothing has happened since.
-    due: Time,
+    due: Option<Time>,
     /// The packet that is being given its ways.
     packet: Vec<u8>,
 }
@@ -254,8 +252,7 @@ impl Peer {
             leaves_at: Time::FAR,
             yields_at: Time::FAR,
             settled: None,
-            calm_until: Time::ZERO,
-            due: Time::FAR,
+            due: None,
             packet: Vec::new(),
         };
         peer.drive(now);
@@ -344,45 +341,36 @@ impl Peer {
         }
         self.yield_to_better_linked(now);
         self.expire_paths(now);
-        self.settle(now);
+        self.drive(now);
     }
 
     /// When [`Peer::handle_timeout`] has something to do by itself; ask it last.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let due = if self.settled.is_some() { self.due } else { self.own_timeout().min(self.tend_at()) };
-        (due != Time::FAR).then_some(due)
+        if self.settled.is_some() { self.due } else { self.next_timeout() }
     }
 
-    /// When something is due but for the paths.
-    fn own_timeout(&self) -> Time {
+    fn next_timeout(&self) -> Option<Time> {
         let session = self.session.as_ref().and_then(Session::poll_timeout);
-        let due = self.leaves_at.min(self.yields_at);
-        [session, self.client.poll_timeout()].into_iter().flatten().fold(due, Time::min)
-    }
-
-    /// When something becomes of the paths by time alone.
-    fn tend_at(&self) -> Time {
         let offers = self.offers_now();
         let complains = self.may_relay().then(|| self.ferry.path.was_up());
         let path = |(&peer, path): (&PeerId, &PathState)| {
-            let due = path.timeout(None, complains);
-            // To find out who offers takes longer.
-            if offers && path.wants_offer(due, true) {
-                path.timeout(self.is_offerer(peer), complains)
-            } else {
-                due
-            }
+            path.timeout(offers.then(|| self.is_offerer(peer)).flatten(), complains)
         };
-        let ferry = self.ferry.timeout(self.offers_to_relay());
-        self.paths.iter().map(path).fold(ferry, Time::min)
+        let paths = self.paths.iter().map(path).min();
+        let ferry = Some(self.ferry.timeout(self.offers_to_relay()));
+        [session, self.client.poll_timeout(), paths, ferry, Some(self.leaves_at), Some(self.yields_at)]
+            .into_iter()
+            .flatten()
+            .min()
+            .filter(|&time| time != Time::FAR)
     }
 
     /// The next bytes to send.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         // Most turns of a driver bring nothing to send, and to find that out once is enough.
         if self.transmits.is_empty() && self.settled != Some(now) {
-            self.settle(now);
+            self.drive(now);
         }
         self.transmits.pop_front()
     }
@@ -424,7 +412,6 @@ impl Peer {
         if core::mem::replace(&mut self.over, true) {
             return;
         }
-        self.note_losses(now);
         self.route_session(now);
         self.client.leave(now);
         // What the session said last goes out before the connections it goes over are closed.
@@ -441,51 +428,21 @@ impl Peer {
         }
     }
 
-    /// Something happened: what it comes to is carried on.
-    fn drive(&mut self, now: Time) {
-        self.calm_until = Time::ZERO;
-        self.settle(now);
-    }
-
     /// Carries values between the relay's client, the session and the paths until nothing is left to carry.
-    fn settle(&mut self, now: Time) {
+    fn drive(&mut self, now: Time) {
         self.drain_client(now);
         self.drain_session(now);
-        let is_calm = now < self.calm_until && self.wanted_since == self.session.as_ref().map(Session::stirs);
-        // Where assertions are checked, they are tended all the same.
-        if !self.over && (!is_calm || cfg!(debug_assertions)) {
-            let waiting = |peer: &Self| (peer.transmits.len(), peer.requests.len(), peer.events.len());
-            let before = waiting(self);
+        if !self.over {
             self.tend_ferry(now);
             self.tend_paths(now);
             self.tell_standing(now);
-            debug_assert!(!is_calm || waiting(self) == before, "something became of calm paths");
-        }
-        if !is_calm {
-            self.note_losses(now);
         }
         self.route_session(now);
         self.drain_client(now);
-        // What was heard now makes silence unusual from then at the soonest.
-        self.calm_until = self.calm_until.min(now + SHORTEST);
         self.settled = self.transmits.is_empty().then_some(now);
-        if self.settled.is_none() {
-            return;
+        if self.settled.is_some() {
+            self.due = self.next_timeout();
         }
-        self.due = self.own_timeout();
-        if !is_calm || self.calm_until < self.due {
-            let tend_at = self.tend_at();
-            self.due = self.due.min(tend_at);
-            self.calm_until = if is_calm || self.is_sound(now) { tend_at } else { Time::ZERO };
-        }
-    }
-
-    /// Whether every path is direct and beyond doubt, and so is the connection to the relay if there is one.
-    fn is_sound(&self, now: Time) -> bool {
-        let ferry = &self.ferry.path;
-        self.may_relay()
-            && (ferry.is_sound(now) || ferry.is_idle())
-            && self.paths.values().all(|path| path.is_sound(now))
     }
 
     fn tell_standing(&mut self, now: Time) {

@@ -3,7 +3,7 @@
 use samovar_wire::{Duration, Time};
 
 /// A silence shorter than this is never unusual: it is a few frames.
-pub(crate) const SHORTEST: Duration = Duration::from_millis(60);
+const SHORTEST: Duration = Duration::from_millis(60);
 /// What is added to the usual gap, besides four of its usual deviations (as TCP's retransmission timer does, RFC 6298).
 const SLACK: Duration = Duration::from_millis(20);
 /// A gap counts for one sixteenth of the averages.

@@ -52,7 +52,6 @@ impl Peer {
 
     pub(super) fn drain_client(&mut self, now: Time) {
         while let Some(event) = self.client.poll_event() {
-            self.calm_until = Time::ZERO;
             self.on_client_event(now, event);
         }
         self.drain_requests();

@@ -61,6 +61,7 @@ impl Peer {
     /// Gives each packet of the session its ways.
     pub(super) fn route_session(&mut self, now: Time) {
         let by_relay = self.by_relay(now);
+        self.note_losses(now, by_relay);
         let mut packet = core::mem::take(&mut self.packet);
         while self.transmits.len() < QUEUE_MAX {
             let session = self.session.as_mut();
@@ -139,8 +140,7 @@ impl Peer {
     }
 
     /// Tells the session which paths lose nothing: those that are the relay's WebSocket and no other.
-    pub(super) fn note_losses(&mut self, now: Time) {
-        let by_relay = self.by_relay(now);
+    fn note_losses(&mut self, now: Time, by_relay: ByRelay) {
         let Some(session) = &mut self.session else { return };
         for (&peer, path) in &self.paths {
             let is_lossless = by_relay.ways(now, Some(path)) == Ways { socket: true, ..Ways::default() };

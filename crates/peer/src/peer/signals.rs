@@ -49,23 +49,18 @@ impl Peer {
     #[expect(clippy::too_many_arguments, reason = "plain values, as the driver has them at hand")]
     pub fn handle_direct_packet(&mut self, now: Time, peer: PeerId, attempt: u32, mode: Mode, bytes: &[u8]) {
         if peer == PeerId::RELAY {
-            self.calm_until = Time::ZERO;
             self.on_ferry_packet(now, attempt, mode, bytes);
-        } else if let Some(path) = self.paths.get_mut(&peer) {
-            let was_sound = path.is_sound(now);
-            if let Some(replaced) = path.on_heard(now, attempt) {
-                if !was_sound || replaced.is_some() {
-                    self.calm_until = Time::ZERO;
-                }
-                path.on_present(now);
-                replaced.into_iter().for_each(|closed| self.give_up(peer, closed));
-                self.count_in(bytes);
-                if let Some(session) = &mut self.session {
-                    session.handle_packet(now, peer, mode, bytes);
-                }
+        } else if let Some(path) = self.paths.get_mut(&peer)
+            && let Some(replaced) = path.on_heard(now, attempt)
+        {
+            path.on_present(now);
+            replaced.into_iter().for_each(|closed| self.give_up(peer, closed));
+            self.count_in(bytes);
+            if let Some(session) = &mut self.session {
+                session.handle_packet(now, peer, mode, bytes);
             }
         }
-        self.settle(now);
+        self.drive(now);
     }
 
     /// The machine has another network: its addresses changed, or it was offline. Everything that was opened on the
@@ -157,7 +152,6 @@ impl Peer {
         let ferry = core::iter::from_fn(|| self.ferry.path.expire(now));
         expired.extend(ferry.map(|closed| (PeerId::RELAY, closed)));
         for (peer, closed) in expired {
-            self.calm_until = Time::ZERO;
             self.give_up(peer, closed);
             if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
                 session.handle_hint(now, peer);
