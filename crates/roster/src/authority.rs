@@ -1,5 +1,8 @@
 //! The relay's signatures and their verification (PROTOCOL §6).
 
+#[cfg(feature = "memory")]
+mod memory;
+
 use ed25519_dalek::{Signature as Ed25519Signature, Signer as _, SigningKey, VerifyingKey};
 use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Term, Warrant};
 
@@ -34,7 +37,10 @@ impl RelayKey {
     }
 
     fn verifies(&self, bytes: &[u8], signature: &Signature) -> bool {
-        self.0.verify_strict(bytes, &Ed25519Signature::from_bytes(&signature.0)).is_ok()
+        let verify = || self.0.verify_strict(bytes, &Ed25519Signature::from_bytes(&signature.0)).is_ok();
+        #[cfg(feature = "memory")]
+        let verify = || memory::recall(&memory::VERIFIED, &[self.0.as_bytes(), &signature.0, bytes], verify);
+        verify()
     }
 }
 
@@ -82,7 +88,10 @@ impl Signatory {
     }
 
     fn sign(&self, bytes: &[u8]) -> Signature {
-        Signature(self.0.sign(bytes).to_bytes())
+        let sign = || self.0.sign(bytes).to_bytes();
+        #[cfg(feature = "memory")]
+        let sign = || memory::recall(&memory::SIGNED, &[&self.key().to_bytes(), bytes], sign);
+        Signature(sign())
     }
 }
 

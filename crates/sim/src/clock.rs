@@ -3,7 +3,7 @@
 use samovar_wire::{Duration, Time};
 
 /// Millionths.
-const MILLION: i128 = 1_000_000;
+const MILLION: i64 = 1_000_000;
 
 /// A clock that never goes backwards, as the clocks of drivers do not.
 #[derive(Clone, Debug)]
@@ -21,9 +21,9 @@ impl LocalClock {
 
     /// What it shows.
     pub(crate) fn local(&self, now: Time) -> Time {
-        let passed = i128::from(now.since(self.world).as_micros());
-        let shown = passed + passed * i128::from(self.drift) / MILLION;
-        self.local + Duration::from_micros(shown as u64)
+        let passed = now.since(self.world).as_micros();
+        let gained = share(passed, self.drift, MILLION);
+        self.local + Duration::from_micros((i128::from(passed) + gained) as u64)
     }
 
     /// The first moment at which it shows `local` or more.
@@ -31,8 +31,8 @@ impl LocalClock {
         if local == Time::FAR {
             return Time::FAR;
         }
-        let shown = i128::from(local.since(self.local).as_micros());
-        let passed = shown * MILLION / (MILLION + i128::from(self.drift));
+        let shown = local.since(self.local).as_micros();
+        let passed = share(shown, MILLION, MILLION + self.drift);
         let mut at = self.world + Duration::from_micros(passed as u64);
         // Both divisions round; never by more than a few.
         while self.local(at) < local {
@@ -49,6 +49,15 @@ impl LocalClock {
     /// It stood still since `then`.
     pub(crate) fn stand_still(&mut self, then: Time, now: Time) {
         (self.local, self.world) = (self.local(then), now);
+    }
+}
+
+/// So many times a span divided by something, of spans of months in one machine word: both are asked for each event.
+fn share(micros: u64, times: i64, divisor: i64) -> i128 {
+    let product = i64::try_from(micros).ok().and_then(|micros| micros.checked_mul(times));
+    match product {
+        Some(product) => i128::from(product / divisor),
+        None => i128::from(micros) * i128::from(times) / i128::from(divisor),
     }
 }
 

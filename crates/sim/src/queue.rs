@@ -1,61 +1,47 @@
 //! What is going to happen, in the order in which it does.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use samovar_wire::Time;
 
 /// Events by time; of one time in the order in which they were put in.
 #[derive(Debug)]
 pub(crate) struct Queue<E> {
-    heap: BinaryHeap<Entry<E>>,
+    /// Time, number and place of each event: a heap moves its entries about, and events are large.
+    heap: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    events: Vec<Option<E>>,
+    /// Places without an event.
+    free: Vec<usize>,
     next: u64,
 }
 
-#[derive(Debug)]
-struct Entry<E> {
-    at: Time,
-    number: u64,
-    event: E,
-}
-
-impl<E> PartialEq for Entry<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.number == other.number
-    }
-}
-
-impl<E> Eq for Entry<E> {}
-
-impl<E> PartialOrd for Entry<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Entry<E> {
-    /// The heap gives the greatest first, so the earliest is the greatest.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.number).cmp(&(self.at, self.number))
-    }
-}
-
 impl<E> Queue<E> {
-    pub(crate) fn new() -> Self {
-        Self { heap: BinaryHeap::new(), next: 0 }
+    pub(crate) const fn new() -> Self {
+        Self { heap: BinaryHeap::new(), events: Vec::new(), free: Vec::new(), next: 0 }
     }
 
     pub(crate) fn push(&mut self, at: Time, event: E) {
-        self.heap.push(Entry { at, number: self.next, event });
+        let place = self.free.pop().unwrap_or(self.events.len());
+        if place == self.events.len() {
+            self.events.push(None);
+        }
+        self.events[place] = Some(event);
+        self.heap.push(Reverse((at, self.next, place)));
         self.next += 1;
     }
 
     /// The next event, unless it is later than `until`.
     pub(crate) fn pop(&mut self, until: Time) -> Option<(Time, E)> {
-        if self.heap.peek()?.at > until {
+        let entry = self.heap.peek_mut()?;
+        let Reverse((at, _, place)) = *entry;
+        if at > until {
             return None;
         }
-        self.heap.pop().map(|entry| (entry.at, entry.event))
+        PeekMut::pop(entry);
+        self.free.push(place);
+        self.events[place].take().map(|event| (at, event))
     }
 }
 

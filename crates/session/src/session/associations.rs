@@ -35,8 +35,6 @@ impl Session {
                 held: std::collections::VecDeque::new(),
             };
             self.links.insert(peer, Box::new(peering));
-            // Whoever knocked on a former link does so again on this one.
-            self.knocks.retain(|(knocker, _)| *knocker != peer);
             self.stir();
             self.send_again_to(peer);
             self.set_paces();

@@ -183,7 +183,8 @@ impl Session {
         }
         self.view.expire(time);
         while let Some((peer, hello)) = self.knocks.pop_front() {
-            if self.links.contains_key(&peer)
+            // Whoever knocked on a former link does so again on the present one.
+            if self.links.get(&peer).is_some_and(|peering| peering.greeted)
                 && let Err(code) = self.admit(now, peer, &hello)
             {
                 self.drop_link(peer, code);

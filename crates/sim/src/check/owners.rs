@@ -15,10 +15,12 @@ pub(crate) struct Owners {
     /// The newest stamp that each process has shown of each object. Destroyed ones stay: they may be brought back only
     /// by newer ones.
     newest: BTreeMap<(ProcessId, SessionId, PeerId, ObjectId), Stamp>,
+    /// What each process showed last: of what it shows still nothing new is learnt.
+    last: BTreeMap<ProcessId, Vec<Sight>>,
 }
 
 /// What a process shows of one object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sight {
     process: ProcessId,
     session: SessionId,
@@ -32,10 +34,21 @@ impl Owners {
     /// Looks at every object that a process has.
     pub(crate) fn look(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
         let (id, me) = (session.warrant().session, session.me());
-        session.objects().try_for_each(|object| {
+        let mut last = self.last.remove(&process).unwrap_or_default();
+        let mut count = 0;
+        for object in session.objects() {
             let (stamp, owner) = (object.stamp(), object.owner());
-            self.see(Sight { process, session: id, me, id: object.id(), stamp, owner })
-        })
+            let sight = Sight { process, session: id, me, id: object.id(), stamp, owner };
+            if last.get(count) != Some(&sight) {
+                self.see(sight)?;
+                last.truncate(count);
+                last.push(sight);
+            }
+            count += 1;
+        }
+        last.truncate(count);
+        self.last.insert(process, last);
+        Ok(())
     }
 
     fn see(&mut self, sight: Sight) -> Result<(), Broken> {
@@ -61,6 +74,7 @@ impl Owners {
 
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.newest.retain(|key, _| key.0 != process);
+        self.last.remove(&process);
     }
 }
 

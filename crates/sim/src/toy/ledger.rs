@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use samovar_session::{Object, Session};
-use samovar_wire::{ObjectId, PeerId, Stamp};
+use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
 
 use super::inputs::TALLY;
 use super::values::value;
@@ -11,7 +11,7 @@ use crate::check::{Broken, Promise};
 use crate::game::ProcessId;
 
 /// What a peer showed of an object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shown {
     stamp: Stamp,
     writer: PeerId,
@@ -42,8 +42,8 @@ impl Talk {
 pub(super) struct Ledger {
     /// The highest count that a writer has written of an object.
     written: BTreeMap<(ObjectId, PeerId), i32>,
-    /// What each process shows of each object.
-    shown: BTreeMap<(ProcessId, PeerId, ObjectId), Shown>,
+    /// What each process shows of each object, or showed of one that is gone.
+    shown: BTreeMap<(ProcessId, PeerId), SortedMap<ObjectId, Shown>>,
     /// Messages from one peer to another: sent, and heard.
     sent: BTreeMap<(PeerId, PeerId), Talk>,
     heard: BTreeMap<(PeerId, PeerId), Talk>,
@@ -94,33 +94,10 @@ impl Ledger {
         let me = session.me();
         let objects = session.objects().filter(|object| object.id() != ObjectId::SESSION);
         let objects = objects.filter(|object| object.traits().kind != TALLY);
+        let shown = self.shown.entry((process, me)).or_default();
         for object in objects.filter(|object| !object.is_claimed()) {
-            self.see(process, me, object)
+            see(&self.written, shown, object)
                 .map_err(|what| Broken::new(Promise::OnlyTheOwnerSpeaks, format!("at {me}: {what}")))?;
-        }
-        Ok(())
-    }
-
-    fn see(&mut self, process: ProcessId, me: PeerId, object: &Object) -> Result<(), String> {
-        let (id, stamp, owner) = (object.id(), object.stamp(), object.owner());
-        let &[writer, count, ..] = object.numbers() else { return Err(format!("{id} has no value")) };
-        let writer = PeerId(writer.cast_unsigned());
-        if object.numbers() != value(writer, count) {
-            return Err(format!("{id} shows {:?}, which nobody wrote", object.numbers()));
-        }
-        if self.written.get(&(id, writer)).is_none_or(|&highest| count > highest) {
-            return Err(format!("{id} shows count {count} of {writer}, who did not write that"));
-        }
-        let shown = Shown { stamp, writer, count };
-        let Some(before) = self.shown.insert((process, me, id), shown) else { return Ok(()) };
-        if before.stamp != stamp || (before.writer, before.count) == (writer, count) {
-            return Ok(());
-        }
-        if writer != owner {
-            return Err(format!("{id} was changed to {shown:?} although {owner} owns it"));
-        }
-        if before.writer == writer && before.count > count {
-            return Err(format!("{id} went from {before:?} back to {shown:?}"));
         }
         Ok(())
     }
@@ -138,4 +115,37 @@ impl Ledger {
         }
         Ok(())
     }
+}
+
+fn see(
+    written: &BTreeMap<(ObjectId, PeerId), i32>,
+    all: &mut SortedMap<ObjectId, Shown>,
+    object: &Object,
+) -> Result<(), String> {
+    let (id, stamp, owner) = (object.id(), object.stamp(), object.owner());
+    let &[writer, count, ..] = object.numbers() else { return Err(format!("{id} has no value")) };
+    let writer = PeerId(writer.cast_unsigned());
+    if object.numbers() != value(writer, count) {
+        return Err(format!("{id} shows {:?}, which nobody wrote", object.numbers()));
+    }
+    let shown = Shown { stamp, writer, count };
+    let before = all.insert(id, shown);
+    // What was written once stays written.
+    if before == Some(shown) {
+        return Ok(());
+    }
+    if written.get(&(id, writer)).is_none_or(|&highest| count > highest) {
+        return Err(format!("{id} shows count {count} of {writer}, who did not write that"));
+    }
+    let Some(before) = before else { return Ok(()) };
+    if before.stamp != stamp || (before.writer, before.count) == (writer, count) {
+        return Ok(());
+    }
+    if writer != owner {
+        return Err(format!("{id} was changed to {shown:?} although {owner} owns it"));
+    }
+    if before.writer == writer && before.count > count {
+        return Err(format!("{id} went from {before:?} back to {shown:?}"));
+    }
+    Ok(())
 }
