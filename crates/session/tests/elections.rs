@@ -173,7 +173,8 @@ fn what_the_losing_side_had_accepted_alone_is_reported_to_whoever_submitted_it()
         relay_comes(&mut world);
         world.run(1_500);
         let events = &world.events[&backup];
-        let told = |event: &Event| matches!(event, Event::Diverged { inputs, .. } if *inputs == [alone]);
+        let told =
+            |event: &Event| matches!(event, Event::Diverged { accepted, .. } if *accepted == Some(alone));
         assert!(events.iter().any(told), "seed {seed}: {events:?}");
         assert_eq!(events.last(), Some(&Event::Ended(EndReason::Removed)), "seed {seed}");
     }

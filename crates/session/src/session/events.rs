@@ -217,9 +217,9 @@ pub enum Event {
     Diverged {
         /// The objects that changed here since this peer last heard of those who went on, or were created.
         objects: Vec<ObjectId>,
-        /// The numbers of this peer's inputs that were accepted here since then, of the last ten seconds: those who went on
-        /// may never have heard of them.
-        inputs: Vec<u64>,
+        /// The first of this peer's inputs that was accepted here since then, of the last ten seconds: those who went on may
+        /// never have heard of it, nor of those behind it.
+        accepted: Option<u64>,
     },
     /// This peer's session is over.
     Ended(EndReason),

@@ -319,10 +319,9 @@ impl Session {
         !self.inputs.is_collecting() && self.view.backups().iter().all(|&peer| holds(peer))
     }
 
-    /// This peer's inputs that were accepted since a moment of session time, as far as they are kept.
-    pub(super) fn accepted_since(&self, since: Time) -> Vec<u64> {
-        let is_since = |at: Time| self.clock.time(at) >= since;
-        self.inputs.own.accepted().filter(|&(_, at)| is_since(at)).map(|(number, _)| number).collect()
+    /// The first of this peer's inputs that was accepted since a moment of session time and is kept.
+    pub(super) fn accepted_since(&self, since: Time) -> Option<u64> {
+        self.inputs.own.first_accepted(|at| self.clock.time(at) >= since)
     }
 
     /// Drops what is held for long enough.

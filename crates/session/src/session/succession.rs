@@ -196,9 +196,9 @@ impl Session {
         let changed = self.objects.iter().filter(|object| object.sampled() >= since);
         let objects: Vec<_> =
             changed.map(|object| object.id()).filter(|&id| id != samovar_wire::ObjectId::SESSION).collect();
-        let inputs = self.accepted_since(since);
-        if !objects.is_empty() || !inputs.is_empty() {
-            self.push_event(Event::Diverged { objects, inputs });
+        let accepted = self.accepted_since(since);
+        if !objects.is_empty() || accepted.is_some() {
+            self.push_event(Event::Diverged { objects, accepted });
         }
     }
 }

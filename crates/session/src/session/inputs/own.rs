@@ -70,9 +70,9 @@ impl OwnInputs {
         self.inputs.iter().rev().find(|input| input.accepted.is_some()).map_or(0, |input| input.number)
     }
 
-    /// Those that are kept and were accepted, with when.
-    pub(super) fn accepted(&self) -> impl Iterator<Item = (u64, Time)> {
-        self.inputs.iter().filter_map(|input| Some((input.number, input.accepted?)))
+    /// The first that is kept and was accepted at such a moment.
+    pub(super) fn first_accepted(&self, when: impl Fn(Time) -> bool) -> Option<u64> {
+        self.inputs.iter().find(|input| input.accepted.is_some_and(&when)).map(|input| input.number)
     }
 
     /// Drops what was accepted long enough ago: nobody holds it any more.
