@@ -260,15 +260,17 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
     match event {
         PeerEvent::Entered(code) => news.push(News::Entered(code)),
         PeerEvent::Refused(refusal) => {
-            journal.error(format!("the relay refused: {refusal:?}"));
+            let what = format!("the relay refused ({refusal:?})");
+            journal.error(what.clone());
             if peer.session().is_none() {
-                news.push(News::Over(refused(refusal, wish)));
+                news.push(News::Over(refused(refusal, wish, what)));
             }
         }
         PeerEvent::Failed(fault) => {
-            journal.error(format!("the relay breaks the protocol: {fault:?}"));
+            let what = format!("the relay breaks the protocol ({fault:?})");
+            journal.error(what.clone());
             if peer.session().is_none() {
-                news.push(News::Over(broken(format!("the relay breaks the protocol ({fault:?})"))));
+                news.push(News::Over(broken(what)));
             }
         }
         PeerEvent::RelayLost => news.push(News::Relay(false)),
@@ -296,7 +298,7 @@ fn broken(detail: String) -> Ending {
     Ending::Problem(Problem::Broken { detail })
 }
 
-fn refused(refusal: Refusal, wish: &Wish) -> Ending {
+fn refused(refusal: Refusal, wish: &Wish, what: String) -> Ending {
     let code = wish.code.as_ref().map(|code| code.as_str().to_owned()).unwrap_or_default();
     Ending::Problem(match refusal {
         Refusal::UnknownGame if wish.ticket.is_some() => return Ending::Unknown,
@@ -308,7 +310,7 @@ fn refused(refusal: Refusal, wish: &Wish) -> Ending {
         Refusal::Version(_) | Refusal::Parameters => Problem::VersionMismatch,
         Refusal::Busy => return broken("the relay holds as many games as it can".to_owned()),
         Refusal::Draining => return broken("the relay is about to stop; try again in a minute".to_owned()),
-        Refusal::BadPass | Refusal::Misbehaved => return broken(format!("the relay refused ({refusal:?})")),
+        Refusal::BadPass | Refusal::Misbehaved => return broken(what),
     })
 }
 
