@@ -77,6 +77,12 @@ impl Session {
             return Ok(Some(event));
         }
         if peering.held.len() >= HELD_MAX {
+            if from == self.host() {
+                // It is as honest as this peer, and so is the count that does not come here: the ticket leads to where the
+                // session is by now.
+                self.end(super::EndReason::Removed);
+                return Ok(None);
+            }
             return Err(CloseCode::NotAMember);
         }
         peering.held.push_back(event);

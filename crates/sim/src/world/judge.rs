@@ -89,7 +89,8 @@ impl<G: Game> World<G> {
         let forbidden = self.processes[id].forbidden_seat;
         let seat = peer.session().filter(|session| session.is_member()).and_then(|session| session.seat());
         if let (Some(forbidden), Some((seat, _))) = (forbidden, seat) {
-            if seat == forbidden {
+            // Who found no member left began the session anew, and its seats.
+            if seat == forbidden && peer.session().is_some_and(|session| !session.is_host()) {
                 let what = format!("process {id} took {seat:?} with a ticket that was used");
                 self.break_promise(Broken::new(Promise::Tickets, what));
             }
