@@ -68,9 +68,9 @@ fn shorten(repo: &Repo) -> Result<()> {
         (Some(module), Some(script)) => seam::shorten(module, script)?,
         _ => return Err(Failure::new("dist/ does not hold one module and one script")),
     }
-    if let Some(style) = of_kind("css") {
-        let text = fs::read_to_string(style).explain(style.display())?;
-        fs::write(style, seam::compact(&text)).explain(style.display())?;
+    for file in [of_kind("css"), of_kind("html")].into_iter().flatten() {
+        let text = fs::read_to_string(file).explain(file.display())?;
+        fs::write(file, seam::compact(&text)).explain(file.display())?;
     }
     Ok(())
 }

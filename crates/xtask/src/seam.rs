@@ -130,7 +130,7 @@ fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_' || letter == '$'
 }
 
-/// A script, or a style sheet, without indentation, empty lines and lines of comment. One whose texts go over several lines stays as it is.
+/// A script, a style sheet or a document without indentation, empty lines and lines of comment. One whose texts go over several lines stays as it is.
 pub(crate) fn compact(script: &str) -> String {
     if script.lines().any(|line| line.matches('`').count() % 2 == 1) {
         return script.to_owned();
