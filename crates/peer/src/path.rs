@@ -47,6 +47,8 @@ pub const ANSWER_WITHIN: Duration = Duration::from_millis(6_000);
 pub const OPEN_WITHIN: Duration = Duration::from_millis(10_000);
 /// An open connection that nothing was ever heard on is given up after so long.
 pub const PROVE_WITHIN: Duration = Duration::from_millis(3_000);
+/// How much sooner than it is unusual a silence is late: a frame.
+const LATE_BEFORE: Duration = Duration::from_millis(15);
 /// Offers from one peer that come sooner after one another are ignored.
 const OFFER_INTERVAL: Duration = Duration::from_millis(300);
 /// How much longer than the lower id the higher one waits before it offers another connection beside one that is silent.
@@ -69,7 +71,7 @@ pub enum Path {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// In doubt at the latest: packets go the next way, too. Where the next way are data channels, sooner: when silence is
-    /// unusual, 60 ms at the soonest, or late (three quarters of that). A stream is spared that: whatever is urgent, such as a
+    /// unusual, 60 ms at the soonest, or late (15 ms before that). A stream is spared that: whatever is urgent, such as a
     /// claim when a host is silent, would wait behind what it loses.
     pub doubt: Duration,
     /// Fallen: the next way is the way.
@@ -402,11 +404,10 @@ impl PathState {
         self.is_up(now) && !self.is_doubted(now, is_quick)
     }
 
-    /// Whether it is silent for three quarters of the time that is unusual. Where the next way needs no sparing packets take
+    /// Whether it will be silent for an unusual time a frame from now. Where the next way needs no sparing packets take
     /// that as well from then on: the other end is not bothered, and it is over with the next packet, so it costs little.
     pub(crate) fn is_late(&self, now: Time) -> bool {
-        let is_late =
-            |open: Open| open.silence(now).times(4) >= open.doubt(true, self.patience.doubt).times(3);
+        let is_late = |open: Open| open.silence(now) + LATE_BEFORE >= open.doubt(true, self.patience.doubt);
         self.current.is_some_and(is_late)
     }
 

@@ -141,15 +141,13 @@ impl Game {
     }
 
     /// Until when the host must have answered its probe. It is given less time when more than one member misses it and
-    /// nobody else has answered: where most members died with it there is no majority to wait for. Who doubted and has
-    /// not been answered since misses it as well: a stream that lost the claim brings it a trip or two later.
+    /// nobody else has answered: where most members died with it there is no majority to wait for.
     pub(super) fn probe_ends(&self, now: Time) -> Option<Time> {
         let probe = self.claims.probe.as_ref()?;
-        let missing: Vec<_> = self.claims.missing(now);
+        let missing: Vec<_> = self.claims.fresh(now).map(|claim| claim.peer).collect();
         let is_lonely =
             probe.answered.as_ref().is_some_and(|all| all.iter().all(|peer| missing.contains(peer)));
-        let is_missed = self.claims.fresh(now).any(|claim| self.counts(claim.peer))
-            && missing.iter().filter(|&&peer| self.counts(peer)).count() > 1;
+        let is_missed = missing.iter().filter(|&&peer| self.counts(peer)).count() > 1;
         // A stream that loses something stands still for a trip or two, in either direction.
         let trip = self.host().and_then(|host| self.trips.get(&host)?.least());
         let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
@@ -256,14 +254,12 @@ pub(super) struct Probe {
 pub(super) struct Claims {
     /// One of each claimant at most, who began first comes first.
     noted: Vec<Noted>,
-    /// Who was about to miss the host since it last answered, and when it last said so.
-    doubts: Vec<(PeerId, Time)>,
     /// What the host has been asked.
     pub(super) probe: Option<Probe>,
     /// When the others were asked last.
     pub(super) asked_all: Option<Time>,
     /// When the host last answered one.
-    alive_at: Option<Time>,
+    pub(super) alive_at: Option<Time>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -293,34 +289,6 @@ impl Claims {
         }
     }
 
-    /// Notes that a member is about to miss the host.
-    pub(super) fn doubt(&mut self, now: Time, peer: PeerId) {
-        self.doubts.retain(|&(doubter, _)| doubter != peer);
-        self.doubts.push((peer, now));
-    }
-
-    /// The host answered a probe.
-    pub(super) fn host_answered(&mut self, now: Time) {
-        self.probe = None;
-        self.alive_at = Some(now);
-        self.doubts.clear();
-    }
-
-    /// Whether the host answered a probe so lately.
-    pub(super) fn has_answered_within(&self, now: Time, span: Duration) -> bool {
-        self.alive_at.is_some_and(|at| now.since(at) <= span)
-    }
-
-    /// Who claims, or doubts.
-    fn missing(&self, now: Time) -> Vec<PeerId> {
-        let claimants = self.fresh(now).map(|claim| claim.peer);
-        let doubts = self.doubts.iter().filter(|(_, at)| now.since(*at) <= CLAIM_COUNTS_FOR);
-        let mut missing: Vec<_> = claimants.chain(doubts.map(|&(peer, _)| peer)).collect();
-        missing.sort_unstable();
-        missing.dedup();
-        missing
-    }
-
     /// The claims that count now.
     fn fresh(&self, now: Time) -> impl Iterator<Item = &Claim> {
         self.noted.iter().filter(move |noted| noted.is_fresh(now)).map(|noted| &noted.claim)
@@ -346,7 +314,6 @@ impl Claims {
     /// A member is not connected any more: what it missed counts no longer.
     pub(super) fn remove(&mut self, peer: PeerId) {
         self.noted.retain(|noted| noted.claim.peer != peer);
-        self.doubts.retain(|&(doubter, _)| doubter != peer);
     }
 
     /// A new term: nobody misses its host yet.

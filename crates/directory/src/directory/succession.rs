@@ -48,7 +48,8 @@ impl Directory {
         } else {
             game.note_missed(now);
             game.claims.note(now, claim);
-            if game.claims.has_answered_within(now, ALIVE_HOLDS) && game.host_conn().is_some() {
+            let answered = game.claims.alive_at.is_some_and(|at| now.since(at) <= ALIVE_HOLDS);
+            if answered && game.host_conn().is_some() {
                 self.deny_waiting(session);
             } else {
                 self.consider_claims(now, session);
@@ -86,18 +87,11 @@ impl Directory {
 
     /// A member is about to miss the host: it is asked now, so that the answer is there when it is wanted.
     pub(super) fn on_doubt(&mut self, now: Time, session: SessionId, peer: PeerId) {
-        let Some(game) = self.games.get_mut(&session) else { return };
-        if !game.counts(peer)
-            || game.host() == Some(peer)
-            || game.claims.has_answered_within(now, PROBE_HOLDS)
-        {
-            return;
-        }
-        game.claims.doubt(now, peer);
-        if game.claims.probe.is_none() && game.pending.is_none() {
+        let Some(game) = self.games.get(&session) else { return };
+        let is_asked = game.claims.probe.is_some() || game.pending.is_some();
+        let is_known = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
+        if game.counts(peer) && game.host() != Some(peer) && !is_asked && !is_known {
             self.probe(now, session);
-        } else {
-            self.time_probe(now, session);
         }
     }
 
@@ -162,7 +156,8 @@ impl Directory {
         let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));
         let Some(probe) = game.claims.probe.as_mut().filter(|probe| probe.nonce == nonce) else { return };
         if is_host {
-            game.claims.host_answered(now);
+            game.claims.probe = None;
+            game.claims.alive_at = Some(now);
             self.timers.stop(Timer::Probe(session));
             self.deny_waiting(session);
         } else if let Some(answered) = &mut probe.answered

@@ -36,6 +36,11 @@ impl Motion {
     pub(crate) const fn longest(&self) -> Duration {
         self.longest
     }
+
+    /// The same, as it stands still now counted in.
+    fn longest_until(&self, now: Time) -> Duration {
+        self.longest.max(self.moved.map_or(Duration::ZERO, |moved| now.since(moved)))
+    }
 }
 
 /// How long what a step up the ladder causes is watched.
@@ -53,23 +58,38 @@ pub(crate) struct Standstills {
 impl Standstills {
     /// Something happened at a process.
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session, beacon: Kind) {
-        if let Some(object) = session.objects().find(|object| object.traits().kind == beacon)
-            && object.owner() != session.me()
-        {
+        if let Some(object) = session.objects().find(|object| object.traits().kind == beacon) {
+            if object.owner() == session.me() {
+                // It does not come by any path.
+                self.motions.entry(process).and_modify(|motion| motion.moved = None);
+                return;
+            }
             let motion = self.motions.entry(process).or_default();
             motion.look(now, object.numbers());
             if self.rising.get(&process).is_some_and(|&until| until <= now) {
                 self.rising.remove(&process);
-                self.at_rises.push(motion.longest());
+                self.at_rises.push(motion.longest_until(now));
             }
         }
     }
 
-    /// A process's path to somebody gets direct.
+    /// A process's path to the host gets direct.
     pub(crate) fn rise(&mut self, now: Time, process: ProcessId) {
-        if let Some(motion) = self.motions.get_mut(&process) {
+        if let Some(motion) = self.motions.get_mut(&process)
+            && !self.rising.contains_key(&process)
+        {
             motion.restart();
             self.rising.insert(process, now + RISE_LASTS);
+        }
+    }
+
+    /// Nothing is watched from now on: what stands still does so until now.
+    pub(crate) fn end(&mut self, now: Time) {
+        for (process, motion) in &mut self.motions {
+            motion.longest = motion.longest_until(now);
+            if self.rising.remove(process).is_some() {
+                self.at_rises.push(motion.longest);
+            }
         }
     }
 

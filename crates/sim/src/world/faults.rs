@@ -184,6 +184,9 @@ impl<G: Game> World<G> {
     /// Everything that is wrong ends, and who is not there comes back.
     pub(super) fn heal(&mut self) {
         self.healing = true;
+        if let Some(standstills) = &mut self.standstills {
+            standstills.end(self.now);
+        }
         self.trace.note(self.now, Place::Relay, || "everything heals".to_owned());
         self.cuts.clear();
         self.clogs.clear();

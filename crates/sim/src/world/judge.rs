@@ -9,6 +9,8 @@ use super::process::State;
 use crate::check::{Broken, News, Promise, footprint};
 use crate::game::{Game, ProcessId};
 
+/// How long a pair may be silent that has no updates for each other.
+const SILENCE_OF_IDLE_MAX: Duration = Duration::from_millis(500);
 /// A host is healthy when nothing was wrong with it or its paths for so long.
 const HEALTHY_AFTER: Duration = Duration::from_millis(10_000);
 /// What a peer may hold besides, in bytes of its `Debug` output.
@@ -90,7 +92,8 @@ impl<G: Game> World<G> {
         let seat = peer.session().filter(|session| session.is_member()).and_then(|session| session.seat());
         if let (Some(forbidden), Some((seat, _))) = (forbidden, seat) {
             // Who found no member left began the session anew, and its seats.
-            if seat == forbidden && peer.session().is_some_and(|session| !session.is_host()) {
+            let is_founder = |session: &Session| session.is_host() && session.view().members().count() == 1;
+            if seat == forbidden && !peer.session().is_some_and(is_founder) {
                 let what = format!("process {id} took {seat:?} with a ticket that was used");
                 self.break_promise(Broken::new(Promise::Tickets, what));
             }
@@ -115,16 +118,23 @@ impl<G: Game> World<G> {
     /// How long the others whose processes run have not been heard by one, at each of its frames.
     pub(super) fn judge_silence(&mut self, id: ProcessId, now: Time, session: &Session) {
         let Some(most) = self.plan.silence_max.filter(|_| session.is_member()) else { return };
-        // In a star only the host has updates for a member, and a member for the host.
+        // In a star only the host has updates for a member, and a member for the host; others speak every 100 ms.
         let is_star = session.rules().topology == Topology::Star;
         let is_updated = |peer: PeerId| !is_star || [session.me(), peer].contains(&session.host());
         let others = self.members().into_iter().map(|(other, theirs)| (other, theirs.me()));
-        let silence = |(other, peer)| Some((session.silence(now, peer)?, other));
-        let longest = others.filter(|&(_, peer)| is_updated(peer)).filter_map(silence).max();
-        let Some((silence, other)) = longest else { return };
-        self.figures.silence = self.figures.silence.max(silence);
-        if silence > most {
-            let what = format!("process {id} has not heard {other} for {} ms", silence.as_micros() / 1_000);
+        let silence = |(other, peer)| Some((session.silence(now, peer)?, other, is_updated(peer)));
+        let (mut longest, mut broken) = (Duration::ZERO, None);
+        for (silence, other, is_updated) in others.filter_map(silence) {
+            if is_updated {
+                longest = longest.max(silence);
+            }
+            if silence > if is_updated { most } else { most.max(SILENCE_OF_IDLE_MAX) } {
+                broken = Some((silence.as_micros() / 1_000, other));
+            }
+        }
+        self.figures.silence = self.figures.silence.max(longest);
+        if let Some((ms, other)) = broken {
+            let what = format!("process {id} has not heard {other} for {ms} ms");
             self.break_promise(Broken::new(Promise::Paths, what));
         }
     }

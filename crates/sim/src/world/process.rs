@@ -395,8 +395,10 @@ impl<G: Game> World<G> {
     fn on_peer_event(&mut self, id: ProcessId, peer: &mut Peer, event: PeerEvent) {
         self.tell_event(id, &event);
         match &event {
-            PeerEvent::PathChanged(_, Path::Direct) if self.plan.standstills_at_rises => {
-                if let Some(standstills) = &mut self.standstills {
+            PeerEvent::PathChanged(to, Path::Direct) if self.plan.standstills_at_rises => {
+                if let Some(standstills) = &mut self.standstills
+                    && peer.session().is_some_and(|session| session.host() == *to)
+                {
                     standstills.rise(self.now, id);
                 }
             }

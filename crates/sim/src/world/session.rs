@@ -5,13 +5,16 @@ use samovar_wire::{Duration, Time};
 
 use super::{Event, World};
 use crate::check::{Broken, Promise, disagreement, picture};
+use crate::fault::Fault;
 use crate::game::{Game, ProcessId};
 
 /// How long it may take until all players are members.
 const JOIN_WITHIN: Duration = Duration::from_millis(20_000);
-/// How long it may take, when nothing goes wrong any more, until all members have one host and one view: for a session of which
-/// nobody is left a relay that started keeps its code for 60 s, and newcomers ask for it again and again.
-const HEAL_WITHIN: Duration = Duration::from_millis(80_000);
+/// How long it may take, when nothing goes wrong any more, until all members have one host and one view.
+const HEAL_WITHIN: Duration = Duration::from_millis(60_000);
+/// The same where the relay started anew: it keeps the code of a session of which nobody is left for 60 s, and newcomers ask for it
+/// again and again.
+const HEAL_WITHIN_AFTER_START: Duration = Duration::from_millis(80_000);
 /// How long it may take from then, when changes stop, until they agree in everything.
 const AGREE_WITHIN: Duration = Duration::from_millis(20_000);
 /// How long it may take from then until all pairs are on the best path: an attempt that had just begun in vain, the longest
@@ -58,7 +61,10 @@ impl<G: Game> World<G> {
 
     /// Nothing goes wrong any more, and all who play are members of one session.
     fn settle(&mut self) {
-        self.run_until_all(HEAL_WITHIN, "no unity when all was well again");
+        let restarts = |(_, fault): &(_, Fault)| matches!(fault, Fault::RelayCrash { .. });
+        let has_started = self.plan.faults.iter().any(restarts);
+        let within = if has_started { HEAL_WITHIN_AFTER_START } else { HEAL_WITHIN };
+        self.run_until_all(within, "no unity when all was well again");
         self.resting = true;
         let deadline = self.now + AGREE_WITHIN;
         while self.violation.is_none() {
