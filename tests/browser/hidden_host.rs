@@ -53,6 +53,13 @@ async fn succeeds(heir: &Player, former: &Id, before: &Status, since: f64) -> St
     after
 }
 
+/// Waits until the former host knows that it is one, as a member of the term that the other is in.
+async fn stays(player: &Player, former: &Id, after: &Status) {
+    let knows = |status: &Status| !status.is_host() && status.term == after.term;
+    let still = player.wait("the former host knows", SETTLE_WITHIN, knows).await;
+    assert_eq!((still.peer.as_ref(), still.others().count()), (Some(former), 1), "it is a member: {still}");
+}
+
 fn cause(status: &Status) -> &str {
     status.migrations.last().map_or("none", |migration| &migration.cause)
 }
@@ -67,9 +74,7 @@ async fn a_hidden_host_hands_over_and_plays_on() {
     let after = succeeds(&bob, &former, &before, since).await;
     assert_eq!(cause(&after), "handover", "{after}");
     bob.screenshot("hidden-host").await;
-    let stays = |status: &Status| !status.is_host() && status.term == after.term;
-    let still = ann.wait("the former host knows", SETTLE_WITHIN, stays).await;
-    assert_eq!((still.peer.as_ref(), still.others().count()), (Some(&former), 1), "it is a member: {still}");
+    stays(&ann, &former, &after).await;
     let seen = |status: &Status| status.member("Ann").is_ok_and(|member| !member.visible);
     bob.wait("the others see that it is away", SETTLE_WITHIN, seen).await;
     ann.show().await;
@@ -90,9 +95,7 @@ async fn a_host_whose_battery_is_low_hands_over_and_plays_on() {
     ann.drain_battery().await;
     let after = succeeds(&bob, &former, &before, since).await;
     assert_eq!(cause(&after), "handover", "{after}");
-    let stays = |status: &Status| !status.is_host() && status.term == after.term;
-    let still = ann.wait("the former host knows", SETTLE_WITHIN, stays).await;
-    assert_eq!((still.peer.as_ref(), still.others().count()), (Some(&former), 1), "it is a member: {still}");
+    stays(&ann, &former, &after).await;
     ann.finish().await;
     bob.finish().await;
 }

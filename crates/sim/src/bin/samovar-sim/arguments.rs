@@ -119,7 +119,7 @@ fn parse_table<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<(u64, Topo
         match flag {
             "--runs" => runs = number(flag, rest.next())?,
             "--star" => topology = Topology::Star,
-            _ => return Err(format!("a table does not know {flag:?}")),
+            _ => return Err(format!("recovery and paths do not know {flag:?}")),
         }
     }
     Ok((runs, topology))
