@@ -24,6 +24,8 @@ use world::World;
 
 /// Histories at random.
 const WALKS: usize = 5_000;
+/// Steps in each at the most; the longest took 640.
+const STEPS_MAX: usize = 5_000;
 
 /// All histories within these bounds.
 #[derive(Clone)]
@@ -143,6 +145,7 @@ fn random_histories_have_one_host_per_term() {
             let step = choice[draw(choice.len())];
             world.take(step);
             history.push(step);
+            assert!(history.len() < STEPS_MAX, "{round}: they talk for ever\n{}", world.picture());
             let is_split = world.is_at_rest() && world.is_split();
             let lines = || history.iter().map(|step| format!("  {step:?}")).collect::<Vec<_>>().join("\n");
             assert!(world.broken.is_none() && !is_split, "{round}:\n{}\n{}", lines(), world.picture());

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod memory;
+mod offices;
 mod owners;
 mod recovery;
 mod reigns;
@@ -13,6 +14,7 @@ use samovar_wire::Time;
 use crate::game::ProcessId;
 pub(crate) use agreement::{disagreement, picture};
 pub(crate) use memory::footprint;
+pub(crate) use offices::{Offices, SLEPT};
 pub(crate) use owners::Owners;
 pub(crate) use recovery::Recoveries;
 pub use recovery::Recovery;
@@ -33,6 +35,8 @@ pub enum Promise {
     OnlyTheOwnerSpeaks,
     /// A term has one host, and at every peer terms only grow.
     OneHost,
+    /// A host that was replaced stops acting, and one that most hear is not replaced.
+    Office,
     /// Reliable messages arrive once and in order.
     Reliable,
     /// Causal, total and time-stamp deliveries keep their order, and games in lockstep have the same states.
@@ -65,6 +69,7 @@ impl Promise {
             Self::StampsGrow => "stamps-grow",
             Self::OnlyTheOwnerSpeaks => "only-the-owner-speaks",
             Self::OneHost => "one-host",
+            Self::Office => "office",
             Self::Reliable => "reliable",
             Self::Ordered => "ordered",
             Self::Accepted => "accepted",
@@ -110,6 +115,7 @@ pub struct Violation {
 /// The checkers that look at every process.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
+    pub(crate) offices: Offices,
     pub(crate) owners: Owners,
     pub(crate) reigns: Reigns,
 }
@@ -122,6 +128,7 @@ impl Checks {
 
     /// A process is no more.
     pub(crate) fn forget(&mut self, process: ProcessId) {
+        self.offices.forget(process);
         self.owners.forget(process);
         self.reigns.forget(process);
     }

@@ -41,6 +41,8 @@ pub struct Plan {
     pub memory: usize,
     /// Whether what happens is one failure at a time, so that nothing accepted may be lost.
     pub is_single: bool,
+    /// Whether most hear the host all the time, so that nobody may replace it, and nobody's session may end.
+    pub keeps_host: bool,
     /// How the session is kept alive.
     pub rules: Rules,
     /// When everything is healed, from the moment at which all players are members.
@@ -70,6 +72,7 @@ impl Plan {
             standstills_at_rises: false,
             memory: 100,
             is_single: false,
+            keeps_host: false,
             rules: Rules::default(),
             lasts: Duration::from_millis(5_000),
             faults: Vec::new(),

@@ -87,6 +87,11 @@ pub const SCENARIOS: &[Scenario] = &[
         "some are heard and do not hear, or the other way round",
         partitions::asymmetric,
     ),
+    scenario(
+        "few-miss-the-host",
+        "some do not hear the host, most do, and it stays",
+        partitions::few_miss_the_host,
+    ),
     scenario("flapping-link", "a player's network comes and goes", partitions::flapping),
     scenario("hidden-host", "the host's tab goes to the background", sleepers::hidden_host),
     scenario("sleeping-host-wakes", "the host's lid is closed and opened", sleepers::sleeping_host_wakes),

@@ -4,6 +4,7 @@ use samovar_wire::Duration;
 
 use super::{seconds, some_plan};
 use crate::fault::{Beyond, Direction, Fault, Group, Who};
+use crate::network::Weather;
 use crate::plan::Plan;
 
 pub(super) fn host_in_minority(seed: u64) -> Plan {
@@ -43,6 +44,37 @@ pub(super) fn asymmetric(seed: u64) -> Plan {
         plan.strike(300 + round * 1_500, Fault::Cut { group, beyond, direction, lasts });
     }
     plan.lasts = seconds(8);
+    plan
+}
+
+pub(super) fn few_miss_the_host(seed: u64) -> Plan {
+    let players = 3 + seed % 5;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    (plan.direct, plan.relay, plan.has_direct) = (Weather::fair(), Weather::fair(), true);
+    let few = dice.range(1, (players - 1) / 2);
+    let who = Who::Players((1 << players) - (1 << (players - few)));
+    let cut = |who, beyond, direction, lasts| {
+        let group = Group { who, relay: false };
+        Fault::Cut { group, beyond, direction, lasts }
+    };
+    let at = dice.range(1_000, 2_000);
+    // Shorter than who is silent is removed for it.
+    let lasts = dice.millis(300, 3_000);
+    let direction = *dice
+        .pick(&[Direction::In, Direction::In, Direction::Out, Direction::Both])
+        .unwrap_or(&Direction::In);
+    plan.strike(at, cut(who, Beyond::Rest, direction, lasts));
+    match dice.below(3) {
+        0 => {}
+        1 => plan.strike(at - dice.below(800), Fault::RelayCrash { lasts: seconds(5) }),
+        _ => {
+            // The relay is back before the host is back at it.
+            plan.strike(at - dice.below(800), Fault::RelayCrash { lasts: dice.millis(100, 800) });
+            plan.strike(at - 900, cut(Who::Host, Beyond::Relay, Direction::Both, dice.millis(900, 3_000)));
+        }
+    }
+    plan.lasts = seconds(8);
+    plan.keeps_host = true;
     plan
 }
 

@@ -5,9 +5,10 @@ use samovar_session::{EndReason, Event, Session, Topology};
 use samovar_wire::{Blame, Duration, PeerId, Time};
 
 use super::World;
-use super::process::State;
+use super::process::{Process, State};
 use crate::check::{Broken, News, Promise, footprint};
 use crate::game::{Game, ProcessId};
+use crate::network::Place;
 
 /// How long a pair may be silent that has no updates for each other.
 const SILENCE_OF_IDLE_MAX: Duration = Duration::from_millis(500);
@@ -32,6 +33,10 @@ impl<G: Game> World<G> {
             }
             Err(broken) => self.break_promise(broken),
         }
+        let is_alone = session.is_host() && self.is_alone(id, session);
+        if let Err(broken) = self.checks.offices.look(self.now, id, session, is_alone) {
+            self.break_promise(broken);
+        }
         if let Some(beacon) = self.game.beacon()
             && self.recoveries.crisis.is_some()
         {
@@ -44,10 +49,32 @@ impl<G: Game> World<G> {
         }
     }
 
+    /// Whether neither the relay nor most of those who vote can say anything to a host. Hidden, it may see so late.
+    fn is_alone(&self, id: ProcessId, session: &Session) -> bool {
+        let process = &self.processes[id];
+        let here = Place::Player(process.player);
+        if process.hidden > 0 || self.relay.is_up() && self.cuts.lets(Place::Relay, here) {
+            return false;
+        }
+        let is_heard = |&&peer: &&PeerId| {
+            let other = self.process_of(peer).map(|other| &self.processes[other]);
+            let is_there = |other: &Process| {
+                other.is_awake() && self.has_direct && self.cuts.lets(Place::Player(other.player), here)
+            };
+            peer == session.me() || other.is_some_and(is_there)
+        };
+        let voters = &session.view().electorate().peers;
+        voters.iter().filter(is_heard).count() * 2 <= voters.len()
+    }
+
     /// A term began; whether the former host had deserved it.
     fn on_reign(&mut self, former: Option<PeerId>) {
         let Some(former) = former else { return };
         self.figures.host_changes += 1;
+        if self.plan.keeps_host {
+            let what = format!("{former} was replaced, and most heard it all the time");
+            self.break_promise(Broken::new(Promise::Office, what));
+        }
         let Some(process) = self.process_of(former) else { return };
         let process = &self.processes[process];
         let is_calm = self.cuts.is_empty() && self.network_disturbed + HEALTHY_AFTER <= self.now;
@@ -83,6 +110,10 @@ impl<G: Game> World<G> {
         if blames(event) {
             let what = format!("process {id} says {event:?}, and everybody is honest");
             self.break_promise(Broken::new(Promise::NoBlame, what));
+        }
+        if let (Event::Ended(reason), true) = (event, self.plan.keeps_host) {
+            let what = format!("process {id} is no member any more, by {reason:?}, and its host lives");
+            self.break_promise(Broken::new(Promise::Office, what));
         }
     }
 

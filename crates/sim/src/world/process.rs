@@ -10,7 +10,7 @@ use samovar_wire::{CloseCode, Duration, Mode, PeerId, SeatId, SortedMap, Ticket,
 
 use super::direct::Channel;
 use super::{Event, World};
-use crate::check::{Broken, Promise};
+use crate::check::{Broken, Promise, SLEPT};
 use crate::clock::LocalClock;
 use crate::game::{Game, ProcessId, Turn};
 use crate::network::Place;
@@ -212,6 +212,7 @@ impl<G: Game> World<G> {
         if clock_stops {
             process.clock.stand_still(since, self.now);
         }
+        self.checks.offices.wake(id, !clock_stops && self.now.since(since) > SLEPT);
         process.state = State::Running;
         process.disturbed = self.now;
         // Frames and timers that were missed are not made up for.

@@ -1,0 +1,128 @@
+//! DESIGN §4: a host that reaches neither the relay nor a majority acts for as long as its lease lasts at the most, and one
+//! that slept and was replaced meanwhile does not act at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use samovar_session::Session;
+use samovar_wire::{Duration, PeerId, SessionId, Term, Time};
+
+use super::{Broken, Promise};
+use crate::game::ProcessId;
+
+/// For how long a host may act that nobody reaches but a minority: until it has missed its majority, taken the relay for
+/// silent, and seen its lease end.
+const ACTS_ON_MAX: Duration = Duration::from_millis(4_000);
+/// Who slept for so long can know it.
+pub(crate) const SLEPT: Duration = Duration::from_millis(2_000);
+
+/// What a process says of its office.
+#[derive(Clone, Copy, Debug)]
+struct Saying {
+    session: SessionId,
+    term: Term,
+    host: PeerId,
+    acts: bool,
+}
+
+/// Who acts as host without a right to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Offices {
+    newest: BTreeMap<SessionId, (Term, PeerId)>,
+    /// Hosts that act and are alone, since when.
+    alone: BTreeMap<ProcessId, Time>,
+    /// Who slept, and has not been seen not to act since.
+    sleepers: BTreeSet<ProcessId>,
+}
+
+impl Offices {
+    /// Looks at a process that runs, behind each of its turns. Whether neither the relay nor a majority reaches it counts
+    /// only when it acts as host.
+    pub(crate) fn look(
+        &mut self,
+        now: Time,
+        process: ProcessId,
+        session: &Session,
+        is_alone: bool,
+    ) -> Result<(), Broken> {
+        let (id, acts) = (session.warrant().session, session.is_host());
+        let said = Saying { session: id, term: session.term(), host: session.host(), acts };
+        self.hear(now, process, said, is_alone)
+    }
+
+    fn hear(&mut self, now: Time, process: ProcessId, said: Saying, is_alone: bool) -> Result<(), Broken> {
+        let Saying { session, term, host, acts } = said;
+        let newest = self.newest.entry(session).or_insert((term, host));
+        *newest = (*newest).max((term, host));
+        if !acts {
+            self.sleepers.remove(&process);
+        } else if self.sleepers.contains(&process) && newest.1 != host {
+            let what = format!("process {process} slept, was replaced by {newest:?}, and acts in {term:?}");
+            return Err(Broken::new(Promise::Office, what));
+        }
+        if !acts || !is_alone {
+            self.alone.remove(&process);
+            return Ok(());
+        }
+        let since = *self.alone.entry(process).or_insert(now);
+        if now.since(since) > ACTS_ON_MAX {
+            let what =
+                format!("process {process} acts in {term:?}, and neither relay nor majority reaches it");
+            return Err(Broken::new(Promise::Office, what));
+        }
+        Ok(())
+    }
+
+    /// A process goes on that did not run; whether it can know for how long.
+    pub(crate) fn wake(&mut self, process: ProcessId, knows: bool) {
+        self.alone.remove(&process);
+        if knows {
+            self.sleepers.insert(process);
+        }
+    }
+
+    pub(crate) fn forget(&mut self, process: ProcessId) {
+        self.alone.remove(&process);
+        self.sleepers.remove(&process);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    fn saying(term: u64, host: u32, acts: bool) -> Saying {
+        Saying { session: SessionId(1), term: Term(term), host: PeerId(host), acts }
+    }
+
+    const fn at(ms: u64) -> Time {
+        Time::from_micros(ms * 1_000)
+    }
+
+    #[test]
+    fn a_host_that_is_alone_may_act_until_its_lease_is_over() {
+        let mut offices = Offices::default();
+        let acts = saying(256, 1, true);
+        assert_eq!(offices.hear(at(0), 0, acts, false), Ok(()));
+        assert_eq!(offices.hear(at(20), 0, acts, true), Ok(()));
+        assert_eq!(offices.hear(at(4_020), 0, acts, true), Ok(()));
+        let broken = offices.clone().hear(at(4_021), 0, acts, true).unwrap_err();
+        assert_eq!(broken.promise, Promise::Office);
+        assert_eq!(offices.hear(at(4_021), 0, saying(256, 1, false), true), Ok(()));
+        assert_eq!(offices.hear(at(9_000), 0, acts, true), Ok(()), "it began anew");
+    }
+
+    #[test]
+    fn a_host_that_slept_acts_only_when_it_was_not_replaced_or_has_asked() {
+        let mut offices = Offices::default();
+        let (first, second) = (saying(256, 1, true), saying(512, 2, true));
+        assert_eq!(offices.hear(at(0), 0, first, false), Ok(()));
+        offices.wake(0, true);
+        assert_eq!(offices.hear(at(3_000), 0, first, false), Ok(()));
+        assert_eq!(offices.hear(at(3_010), 1, second, false), Ok(()));
+        assert!(offices.clone().hear(at(3_020), 0, first, false).is_err());
+        assert_eq!(offices.hear(at(3_020), 0, saying(256, 1, false), false), Ok(()));
+        assert_eq!(offices.hear(at(3_030), 0, first, false), Ok(()));
+    }
+}
