@@ -135,6 +135,48 @@ fn a_higher_stamp_brings_a_destroyed_object_back() {
 }
 
 #[test]
+fn a_grant_counts_under_the_term_of_its_host_and_not_when_that_is_over() {
+    let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
+    let id = a.create(Time::ZERO, POT, &[b"created"]).unwrap();
+    messages(&mut a, HOST).iter().for_each(|m| tell(&mut host, A, m).unwrap());
+    messages(&mut a, B).iter().for_each(|m| tell(&mut b, A, m).unwrap());
+    host.grant(id, B).unwrap();
+    let grant = messages(&mut host, B).remove(0);
+    // The host handed over and stays; what it granted before arrives late.
+    let mut later = b.clone();
+    later.set_host(A, Term(2));
+    assert_eq!(tell(&mut later, HOST, &grant), Ok(()));
+    assert_eq!(later.get(id).unwrap().owner(), A, "its successor may have given it to somebody else");
+    assert_eq!(tell(&mut b, HOST, &grant), Ok(()));
+    assert_eq!(b.get(id).unwrap().owner(), B);
+}
+
+#[test]
+fn a_state_is_the_owners_word_and_nobody_elses_under_the_same_stamp() {
+    // Each of the two was granted the object by a host, by the same stamp; the observer knows of one of them.
+    let granted_to = |heir| {
+        let (mut host, mut owner) = (peer(HOST), peer(heir));
+        let id = host.create(Time::ZERO, POT, &[b"created"]).unwrap();
+        host.grant(id, heir).unwrap();
+        messages(&mut host, heir).iter().for_each(|m| tell(&mut owner, HOST, m).unwrap());
+        let announcements = messages(&mut owner, X);
+        owner.set(Time::from_micros(1), id, 0, &[heir.0 as u8]).unwrap();
+        let mut update = Vec::new();
+        let place = Place { now: Time::from_micros(1), peer: X, packet: 5, room: 1_000 };
+        owner.write_datagram(place, &|_| true, &mut update);
+        (id, owner.get(id).unwrap().stamp(), announcements, update)
+    };
+    let ((id, stamp, announcements, update), (same, equal, _, lie)) = (granted_to(A), granted_to(B));
+    assert_eq!((id, stamp), (same, equal));
+    let mut x = peer(X);
+    announcements.iter().for_each(|m| tell(&mut x, A, m).unwrap());
+    x.handle_datagram(B, &lie[1..]).unwrap();
+    assert_eq!(x.get(id).unwrap().field(0), b"created");
+    x.handle_datagram(A, &update[1..]).unwrap();
+    assert_eq!(x.get(id).unwrap().field(0), &[A.0 as u8][..]);
+}
+
+#[test]
 fn an_older_packet_does_not_overwrite_a_newer_value() {
     let (mut a, mut x) = (peer(A), peer(X));
     let id = a.create(Time::ZERO, POT, &[b"0"]).unwrap();

@@ -8,7 +8,7 @@ mod world;
 use std::collections::BTreeMap;
 
 use samovar_session::{Event, Role, Rules, Session, SubmitError, Suspension};
-use samovar_wire::{Entropy, ObjectId, PeerId, SeatId, Ticket};
+use samovar_wire::{Duration, Entropy, ObjectId, PeerId, SeatId, Ticket};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{TEAPOT, World};
@@ -418,6 +418,102 @@ fn a_new_backup_is_passed_what_those_submitted_who_are_gone() {
     world.run(2_000);
     assert!(world.peers[&heir].is_host());
     assert_eq!(given(&world, heir), [(seat, b"last will".to_vec())]);
+}
+
+/// Five peers: the host, its backup, two others, and one whose word takes long to get to the first of these.
+fn world_with_a_slow_peer(seed: u8) -> (World, [PeerId; 5]) {
+    let (mut world, peers) = world_of(seed, 5);
+    let host = peers[0];
+    let backup = world.peers[&host].view().backup().unwrap();
+    let others: Vec<_> = peers.into_iter().filter(|peer| ![host, backup].contains(peer)).collect();
+    let [heir, other, slow] = others[..] else { panic!("five peers") };
+    world.delays.insert((slow, heir), Duration::from_millis(700));
+    world.run(3_000);
+    assert_eq!(world.peers[&host].view().backup(), Some(backup));
+    (world, [host, backup, heir, other, slow])
+}
+
+#[test]
+fn the_game_of_a_new_host_waits_until_all_have_passed_on_what_they_hold() {
+    let (mut world, [host, _, heir, other, _]) = world_with_a_slow_peer(8);
+    submit(&mut world, host, b"last will");
+    world.run(200);
+    world.kill(host);
+    let term = world.peers[&heir].term().next_witnessed();
+    world.grant(term, heir);
+    submit(&mut world, heir, b"duck");
+    submit(&mut world, other, b"jump");
+    world.run(300);
+    assert!(world.peers[&heir].is_host());
+    assert_eq!(given(&world, heir), [], "one has not told yet");
+    world.run(1_000);
+    let mut texts: Vec<_> = given(&world, heir).into_iter().map(|(_, bytes)| bytes).collect();
+    texts.sort();
+    assert_eq!(texts, [&b"duck"[..], b"jump", b"last will"]);
+}
+
+#[test]
+fn a_new_host_passes_what_it_was_passed_to_a_backup_that_lacks_it() {
+    let mut world = World::with_rules(9, 0, Rules { backups: 2, ..Rules::default() });
+    for _ in 1..6 {
+        world.join(None);
+    }
+    world.run(3_000);
+    let host = *world.peers.keys().next().unwrap();
+    let backups = world.peers[&host].view().backups().to_vec();
+    let [first, second] = backups[..] else { panic!("two backups") };
+    let number = submit(&mut world, host, b"last will");
+    world.run(200);
+    assert_eq!(accepted(&world, host), [number]);
+    // The second is gone, and whoever takes its place is told so, and no more.
+    world.kill(second);
+    let newest =
+        |world: &World| world.peers[&host].view().backups().iter().copied().find(|b| !backups.contains(b));
+    while newest(&world).is_none() {
+        world.step();
+    }
+    let third = newest(&world).unwrap();
+    world.cuts.push((host, third));
+    world.run(50);
+    let others: Vec<_> =
+        world.peers.keys().copied().filter(|peer| ![host, first, third].contains(peer)).collect();
+    let [heir, slow] = others[..] else { panic!("six peers, and one is gone") };
+    assert!(world.peers[&heir].view().backups().contains(&third));
+    world.kill(host);
+    world.cuts.clear();
+    world.delays.insert((slow, heir), Duration::from_millis(300));
+    let term = world.peers[&heir].term().next_witnessed();
+    world.grant(term, heir);
+    world.run(2_500);
+    assert_eq!(given(&world, heir), [(SeatId(1), b"last will".to_vec())]);
+    assert_eq!(world.peers[&heir].role(world.now), Role::ActiveBackedUp);
+    // Two may go at once.
+    world.kill(first);
+    world.kill(heir);
+    world.grant(term.next_witnessed(), third);
+    world.run(2_000);
+    assert_eq!(given(&world, third), [(SeatId(1), b"last will".to_vec())]);
+}
+
+#[test]
+fn what_a_backup_held_under_a_former_term_does_not_count_under_the_next() {
+    let (mut world, peers) = world_of(10, 4);
+    let host = peers[0];
+    let backup = world.peers[&host].view().backup().unwrap();
+    let others: Vec<_> = peers.into_iter().filter(|peer| ![host, backup].contains(peer)).collect();
+    let [heir, player] = others[..] else { panic!("four peers") };
+    // The word of the backup takes until the next term.
+    world.delays.insert((backup, player), Duration::from_millis(100));
+    let number = submit(&mut world, player, b"jump");
+    world.run(50);
+    let term = world.peers[&heir].term().next_witnessed();
+    world.grant(term, heir);
+    world.cuts.push((player, backup));
+    world.run(150);
+    assert_eq!(accepted(&world, player), [], "the backup has not said so to who lives under the new host");
+    world.cuts.clear();
+    world.run(1_000);
+    assert_eq!(accepted(&world, player), [number]);
 }
 
 #[test]

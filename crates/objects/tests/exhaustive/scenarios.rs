@@ -7,7 +7,7 @@ use crate::stage::{A, B, C, End, HOST, Scenario, Stage, X};
 /// A scenario's name and how it is made.
 type Named = (&'static str, fn() -> Scenario);
 
-pub(crate) const SCENARIOS: [Named; 12] = [
+pub(crate) const SCENARIOS: [Named; 13] = [
     ("a reign of two", reign_of_two),
     ("a reign of two that ends", reign_of_two_that_ends),
     ("three owners", three_owners),
@@ -19,7 +19,8 @@ pub(crate) const SCENARIOS: [Named; 12] = [
     ("a grant lost with its receiver", || grant_lost(true)),
     ("a grant lost with its receiver, which nobody heard", || grant_lost(false)),
     ("two grants at once, at the host", two_grants),
-    ("two hosts that each count to one", two_hosts),
+    ("two hosts that each count to one", || two_hosts(1)),
+    ("two hosts, of which the first counts further", || two_hosts(2)),
 ];
 
 fn owned(owner: PeerId, term: u64, counter: u32) -> End {
@@ -159,9 +160,11 @@ fn two_grants() -> Scenario {
     stage.ends(id, End::Dead)
 }
 
-/// The second host never heard of the first one's grant and counts to the same number; its term is what counts.
-fn two_hosts() -> Scenario {
+/// The second host never heard of the first one's grants and counts to the same number, or not as far; its term is what
+/// counts.
+fn two_hosts(grants: u32) -> Scenario {
     let (mut stage, id) = begun(X);
+    (1..grants).for_each(|_| stage.peer(HOST).grant(id, C).unwrap());
     stage.peer(HOST).grant(id, B).unwrap();
     stage.tell(HOST, B);
     stage.seal(B);
