@@ -78,6 +78,11 @@ pub const SCENARIOS: &[Scenario] = &[
         relays::relay_crash_then_host_crash,
     ),
     scenario(
+        "relay-gone-and-host-hesitates",
+        "without the relay the host is silent for a moment, and some vote",
+        relays::host_hesitates,
+    ),
+    scenario(
         "partition-with-host-in-minority",
         "the host is cut off with less than half",
         partitions::host_in_minority,

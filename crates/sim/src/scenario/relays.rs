@@ -25,6 +25,29 @@ pub(super) fn relay_crash_then_host_crash(seed: u64) -> Plan {
     plan
 }
 
+pub(super) fn host_hesitates(seed: u64) -> Plan {
+    let players = 3 + seed % 6;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    plan.has_direct = true;
+    let lasts = dice.millis(4_000, 9_000);
+    plan.strike(1_000, Fault::RelayCrash { lasts });
+    let mut at = 1_500;
+    for _ in 0..dice.range(1, 4) {
+        at += dice.range(0, 1_000);
+        // About as long as it takes to miss a host and to agree on that.
+        let lasts = dice.millis(80, 600);
+        let group = Group { who: Who::Host, relay: false };
+        let fault = match dice.below(3) {
+            0 => Fault::Stall { who: Who::Host, lasts },
+            1 => Fault::Cut { group, beyond: Beyond::Players, direction: Direction::Out, lasts },
+            _ => Fault::Cut { group, beyond: Beyond::Players, direction: Direction::Both, lasts },
+        };
+        plan.strike(at, fault);
+    }
+    plan.lasts = lasts + seconds(4);
+    plan
+}
+
 pub(super) fn stale_host(seed: u64) -> Plan {
     let players = 3 + seed % 5;
     let (mut plan, mut dice) = some_plan(seed, players);

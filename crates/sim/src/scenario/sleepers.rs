@@ -28,5 +28,11 @@ pub(super) fn sleeping_host_wakes(seed: u64) -> Plan {
     plan.strike(dice.range(300, 1_000), fault);
     plan.lasts = lasts + seconds(4);
     plan.is_single = true;
+    if dice.chance(0.3) {
+        // Nobody keeps what it missed for it.
+        plan.has_direct = true;
+        plan.strike(100, Fault::RelayCrash { lasts: lasts + seconds(3) });
+        plan.is_single = false;
+    }
     plan
 }
