@@ -6,7 +6,7 @@
 mod world;
 
 use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension};
-use samovar_wire::{PeerId, Term};
+use samovar_wire::{CloseCode, Mode, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{TEAPOT, World};
@@ -148,6 +148,30 @@ fn a_partition_that_heals_leaves_one_host() {
         let is_told = world.events[&others[0]].iter().any(told);
         let is_there = world.peers[&heir].object(alone).is_some();
         assert!(is_told || is_there, "seed {seed}: what it did alone is reported, or shared");
+    }
+}
+
+#[test]
+fn a_link_that_begins_anew_behind_an_election_says_who_won_it() {
+    for seed in 0..6 {
+        let (mut world, host, others) = world_of(60 + seed, 0, 5);
+        relay_goes(&mut world);
+        let (late, voters) = others.split_last().unwrap();
+        part(&mut world, &[*late], voters);
+        world.kill(host);
+        world.run(900);
+        let heir = world.peers[&voters[0]].host();
+        assert!(heir != host && voters.iter().all(|peer| world.peers[peer].host() == heir), "seed {seed}");
+        assert_eq!(world.peers[late].host(), host, "seed {seed}");
+        // What it was to hear was said on links that have ended for it.
+        let (now, farewell) = (world.now, samovar_link::close_packet(CloseCode::NotAMember));
+        for &voter in voters {
+            world.peer(*late).handle_packet(now, voter, Mode::Unreliable, &farewell);
+        }
+        world.cuts.clear();
+        world.run(2_000);
+        assert_eq!((world.peers[late].host(), world.peers[late].is_member()), (heir, true), "seed {seed}");
+        world.assert_agreed();
     }
 }
 
