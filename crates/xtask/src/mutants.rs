@@ -20,6 +20,8 @@ use tree::Tree;
 
 /// Seeds within which the simulator has to find a bug.
 pub(crate) const SEEDS: u64 = 1_000;
+/// Seeds that the sound program is looked at for in each scenario.
+const SOUND_SEEDS: u64 = 100;
 /// What found each bug when it was last looked for, below the root: lines of a name and a text.
 const FOUND: &str = "docs/mutants.txt";
 
@@ -92,10 +94,14 @@ fn list(repo: &Repo) -> Result<()> {
 fn shown(finder: Finder) -> String {
     match finder {
         Finder::Sim(scenario) => format!("simulator, `{scenario}`"),
-        Finder::Test(arguments) => {
-            format!("test `{}`", arguments.last().copied().unwrap_or_default())
-        }
+        Finder::Star(scenario) => format!("simulator, `{scenario}` in a star"),
+        Finder::Model(arguments) => format!("model `{}`", name_of(arguments)),
+        Finder::Test(arguments) => format!("test `{}`", name_of(arguments)),
     }
+}
+
+fn name_of(arguments: &[&'static str]) -> &'static str {
+    arguments.last().copied().unwrap_or_default()
 }
 
 fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
@@ -108,16 +114,18 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
     let chosen: Vec<_> = chosen.collect();
     let tree = Tree::copy(repo)?;
     let mut sound = Sound { program: tree.directory.join("sound"), broken: BTreeMap::new() };
-    if chosen.iter().any(|mutant| matches!(mutant.finder, Finder::Sim(_))) {
+    if chosen.iter().any(|mutant| matches!(mutant.finder, Finder::Sim(_) | Finder::Star(_))) {
         let simulator = tree.build_simulator()?;
         fs::copy(&simulator, &sound.program).explain(sound.program.display())?;
     }
     let mut survivors = Vec::new();
     for mutant in &chosen {
         tree.plant(mutant)?;
+        let mut simulate = |runs| simulate(&tree, &mut sound, runs, seeds);
         let outcome = match mutant.finder {
-            Finder::Sim(scenario) => simulate(&tree, &mut sound, scenario, seeds),
-            Finder::Test(arguments) => test(&tree, arguments),
+            Finder::Sim(scenario) => simulate(Runs { scenario, is_star: false }),
+            Finder::Star(scenario) => simulate(Runs { scenario, is_star: true }),
+            Finder::Model(arguments) | Finder::Test(arguments) => test(&tree, arguments),
         };
         tree.restore(repo, mutant)?;
         let text = match outcome.map_err(|failure| failure.during(mutant.name))? {
@@ -134,42 +142,55 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
     if survivors.is_empty() { Ok(()) } else { Err(Failure::new(survivors.join(", "))) }
 }
 
+/// Runs of the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Runs {
+    scenario: &'static str,
+    is_star: bool,
+}
+
+impl Runs {
+    fn shown(self) -> String {
+        format!("`{}`{}", self.scenario, if self.is_star { " in a star" } else { "" })
+    }
+}
+
 /// The simulator without a planted bug.
 struct Sound {
     program: PathBuf,
     /// What it breaks in each scenario; nothing, one should think. What it does break is no sign of a planted bug.
-    broken: BTreeMap<&'static str, BTreeSet<String>>,
+    broken: BTreeMap<Runs, BTreeSet<String>>,
 }
 
 impl Sound {
-    fn broken_in(&mut self, scenario: &'static str, seeds: u64) -> Result<&BTreeSet<String>> {
-        if !self.broken.contains_key(scenario) {
+    fn broken_in(&mut self, runs: Runs) -> Result<&BTreeSet<String>> {
+        if !self.broken.contains_key(&runs) {
             let mut broken = BTreeSet::new();
-            run_simulator(&self.program, scenario, seeds, |seed, promise| {
-                println!("without a planted bug, {scenario} breaks {promise} at seed {seed}");
+            run_simulator(&self.program, runs, SOUND_SEEDS, |seed, promise| {
+                println!("without a planted bug, {} breaks {promise} at seed {seed}", runs.shown());
                 broken.insert(promise.to_owned());
                 false
             })?;
-            self.broken.insert(scenario, broken);
+            self.broken.insert(runs, broken);
         }
-        Ok(&self.broken[scenario])
+        Ok(&self.broken[&runs])
     }
 }
 
 /// Runs the changed simulator until it breaks a promise that the sound one keeps in this scenario.
-fn simulate(tree: &Tree, sound: &mut Sound, scenario: &'static str, seeds: u64) -> Result<Outcome> {
+fn simulate(tree: &Tree, sound: &mut Sound, runs: Runs, seeds: u64) -> Result<Outcome> {
     let simulator = tree.build_simulator()?;
-    let broken = sound.broken_in(scenario, seeds)?;
+    let broken = sound.broken_in(runs)?;
     let mut found = None;
-    run_simulator(&simulator, scenario, seeds, |seed, promise| {
+    run_simulator(&simulator, runs, seeds, |seed, promise| {
         let is_news = !broken.contains(promise);
         if is_news {
-            found = Some(format!("`{scenario}` seed {seed}: {promise}"));
+            found = Some(format!("{} seed {seed}: {promise}", runs.shown()));
         }
         is_news
     })?;
     Ok(found.map_or_else(
-        || Outcome::Survived(format!("not found in {seeds} seeds of `{scenario}`")),
+        || Outcome::Survived(format!("not found in {seeds} seeds of {}", runs.shown())),
         Outcome::Found,
     ))
 }
@@ -177,18 +198,19 @@ fn simulate(tree: &Tree, sound: &mut Sound, scenario: &'static str, seeds: u64) 
 /// Runs seeds until `is_enough` of a violation. With several workers the first told of need not be at the lowest seed.
 fn run_simulator(
     program: &Path,
-    scenario: &str,
+    runs: Runs,
     seeds: u64,
     mut is_enough: impl FnMut(u64, &str) -> bool,
 ) -> Result<()> {
     let mut command = Command::new(program);
-    command.args(["soak", "--seeds", &format!("0..{seeds}"), "--scenario", scenario]);
+    command.args(["soak", "--seeds", &format!("0..{seeds}"), "--scenario", runs.scenario]);
+    command.args(runs.is_star.then_some("--star"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().explain(process::shown(&command))?;
     let mut count = 0;
     let lines = child.stderr.take().map(|pipe| BufReader::new(pipe).lines());
     for line in lines.into_iter().flatten().map_while(std::result::Result::ok) {
-        let Some((seed, promise)) = violation(scenario, &line) else { continue };
+        let Some((seed, promise)) = violation(runs.scenario, &line) else { continue };
         count += 1;
         if is_enough(seed, &promise) {
             // It may have ended by itself meanwhile.
@@ -209,8 +231,8 @@ fn violation(scenario: &str, line: &str) -> Option<(u64, String)> {
     Some((seed.parse().ok()?, promise.to_owned()))
 }
 
-fn test(tree: &Tree, arguments: &[&str]) -> Result<Outcome> {
-    let name = arguments.last().copied().unwrap_or_default();
+fn test(tree: &Tree, arguments: &[&'static str]) -> Result<Outcome> {
+    let name = name_of(arguments);
     // What does not compile is not found.
     process::run(tree.cargo("test").args(["--quiet", "--no-run"]).args(&arguments[..arguments.len() - 1]))?;
     let code = process::code(tree.cargo("test").args(arguments));
@@ -247,7 +269,11 @@ mod tests {
             assert!(MUTANTS[..index].iter().all(|former| former.name != mutant.name), "{}", mutant.name);
             assert_ne!(mutant.text, mutant.instead, "{}", mutant.name);
         }
-        assert!(MUTANTS.len() >= 20);
+        let is_test = |mutant: &&Mutant| matches!(mutant.finder, Finder::Test(_));
+        assert!(
+            MUTANTS.iter().filter(|mutant| !is_test(mutant)).count() >= 25,
+            "models and the simulator find most"
+        );
     }
 
     #[test]

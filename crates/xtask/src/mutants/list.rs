@@ -21,11 +21,19 @@ pub(super) struct Mutant {
 pub(super) enum Finder {
     /// The simulator in this scenario, within the first thousand seeds.
     Sim(&'static str),
+    /// The same with members that are linked to the host and its backups only.
+    Star(&'static str),
+    /// A model: a test that goes through histories or orders of what can happen to the real machines, all or many.
+    Model(&'static [&'static str]),
     /// A test: the arguments of `cargo test`, the name of the test last.
     Test(&'static [&'static str]),
 }
 
-use Finder::{Sim, Test};
+use Finder::{Model, Sim, Star, Test};
+
+/// Elections: thousands of histories of peers and a relay.
+const ELECTIONS: Finder =
+    Model(&["-p", "samovar-tests", "--test", "election", "random_histories_have_one_host_per_term"]);
 
 /// All planted bugs, those of one file beside each other, so that little is compiled anew from one to the next.
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -35,7 +43,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "supporters * 2 > electorate.peers.len()",
         instead: "supporters * 2 >= electorate.peers.len()",
         breaks: "half of the electorate elects a host, and so does the other half",
-        finder: Test(&["-p", "samovar-roster", "--lib", "more_than_half_of_the_electorate_makes_a_host"]),
+        finder: ELECTIONS,
     },
     Mutant {
         name: "newer-electorate-counts",
@@ -64,7 +72,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "self.ballot = Some((vote, now));",
         instead: "self.ballot = None;",
         breaks: "a member forgets that it voted: it votes again in the same term, and hears the old host on",
-        finder: Sim("chaos"),
+        finder: ELECTIONS,
     },
     Mutant {
         name: "voter-hears-the-old-host",
@@ -86,13 +94,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if peers.iter().filter(agree).count() * 2 <= peers.len() {",
         instead: "if peers.iter().filter(agree).count() == 0 {",
         breaks: "a member votes although most of the others hear the host",
-        finder: Test(&[
-            "-p",
-            "samovar-roster",
-            "--test",
-            "roster",
-            "who_misses_the_host_without_a_majority_does_not_vote",
-        ]),
+        finder: Sim("few-miss-the-host"),
     },
     Mutant {
         name: "votes-beside-the-relay",
@@ -114,13 +116,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "self.knows_electorate = host == self.me;",
         instead: "self.knows_electorate = true;",
         breaks: "a member votes and counts by the electorate of the witnessed term before the present one",
-        finder: Test(&[
-            "-p",
-            "samovar-roster",
-            "--test",
-            "roster",
-            "who_has_not_read_the_electorate_of_a_witnessed_term_neither_votes_nor_counts_votes",
-        ]),
+        finder: ELECTIONS,
     },
     Mutant {
         name: "lease-without-end",
@@ -128,13 +124,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "self.is_lease_over = was_over || self.alone_since.is_some_and(|since| since + LEASE <= now);",
         instead: "self.is_lease_over = was_over && self.alone_since.is_some_and(|since| since + LEASE <= now);",
         breaks: "a host that reaches neither relay nor majority goes on accepting and granting",
-        finder: Test(&[
-            "-p",
-            "samovar-roster",
-            "--test",
-            "roster",
-            "a_host_without_relay_and_majority_is_suspended_when_its_lease_ends",
-        ]),
+        finder: Sim("partition-with-host-in-minority"),
     },
     Mutant {
         name: "suspended-host-acts",
@@ -142,7 +132,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "self.is_host() && self.waking_until.is_none() && self.ballot.is_none() && !self.is_lease_over",
         instead: "self.is_host()",
         breaks: "a host that is suspended, whatever for, admits, grants and accepts on",
-        finder: Test(&["-p", "samovar-session", "--test", "inputs", "a_suspended_host_accepts_nothing"]),
+        finder: Sim("partition-with-host-in-minority"),
     },
     Mutant {
         name: "sleeper-acts-at-once",
@@ -150,7 +140,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "self.waking_until = Some(now + WAKING);",
         instead: "self.waking_until = (now + WAKING == now).then_some(now);",
         breaks: "a host that slept acts before it has asked whether it was replaced",
-        finder: Test(&["-p", "samovar-roster", "--test", "roster", "a_host_that_slept_asks_before_it_acts"]),
+        finder: Sim("sleeping-host-wakes"),
     },
     Mutant {
         name: "older-warrant-counts",
@@ -158,7 +148,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if warrant.term <= self.warrant.term {",
         instead: "if warrant.term == self.warrant.term {",
         breaks: "a warrant of a former term brings the former host back",
-        finder: Sim("relay-restarts-with-stale-host"),
+        finder: Sim("rolling-joins"),
     },
     Mutant {
         name: "warrant-not-verified",
@@ -196,12 +186,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if holding * 2 <= peers.len() && !peers.is_empty() {",
         instead: "if holding == 0 && !peers.is_empty() {",
         breaks: "the electorate changes before a majority of it holds the one before",
-        finder: Test(&[
-            "-p",
-            "samovar-roster",
-            "--lib",
-            "the_electorate_follows_the_members_one_at_a_time_and_only_when_most_of_it_knows",
-        ]),
+        finder: ELECTIONS,
     },
     Mutant {
         name: "electorate-loses-all-at-once",
@@ -230,7 +215,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if let Some(record) = game.record(session) {\n            self.requests.push_back(Request::Persist(record));\n        }",
         instead: "if let Some(record) = game.record(session) {\n            self.requests.push_back(Request::Persist(record));\n        }\n        let warrant = self.signatory.warrant(session, pending.term, pending.host);\n        self.broadcast(session, None, &FromRelay::Issued(warrant));",
         breaks: "members hear of a term before it is on disk, and a relay that crashes gives it to somebody else",
-        finder: Sim("relay-restarts-with-stale-host"),
+        finder: ELECTIONS,
     },
     Mutant {
         name: "term-granted-twice",
@@ -260,13 +245,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));",
         instead: "let (is_host, is_member) = (false, game.counts(peer));",
         breaks: "one member deposes a host that answers the relay",
-        finder: Test(&[
-            "-p",
-            "samovar-directory",
-            "--test",
-            "pair",
-            "a_host_that_answers_the_probe_keeps_its_term",
-        ]),
+        finder: Sim("few-miss-the-host"),
     },
     Mutant {
         name: "awaited-host-not-awaited",
@@ -274,13 +253,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "game.awaits_host = true;",
         instead: "game.awaits_host = false;",
         breaks: "after a restart of the relay whoever is back first deposes the host",
-        finder: Test(&[
-            "-p",
-            "samovar-directory",
-            "--test",
-            "pair",
-            "a_member_that_is_back_before_the_host_cannot_depose_it",
-        ]),
+        finder: Sim("few-miss-the-host"),
     },
     Mutant {
         name: "relay-forgets-its-terms",
@@ -288,7 +261,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "match known.filter(|known| known.term > shown.0) {",
         instead: "match known.filter(|_| false) {",
         breaks: "a relay that restarted believes an old warrant and not its disk, and grants terms again",
-        finder: Sim("relay-restarts-with-stale-host"),
+        finder: ELECTIONS,
     },
     Mutant {
         name: "reserve-begins-unasked",
@@ -296,7 +269,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "            self.reserve = Some(warrant);",
         instead: "            self.reserve = Some(warrant);\n            self.missed_since = Some(Time::ZERO);\n            let _ = self.begin_reserve();",
         breaks: "a member lives under the warrant in reserve while it hears the host",
-        finder: Sim("relay-restarts-with-stale-host"),
+        finder: ELECTIONS,
     },
     Mutant {
         name: "reserve-for-another-session",
@@ -332,13 +305,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "                && flight.frame > known.ahead\n",
         instead: "                && flight.frame > known.since\n",
         breaks: "a state that was sent ahead of its announcement counts as known although its receiver may have ignored it",
-        finder: Test(&[
-            "-p",
-            "samovar-tests",
-            "--test",
-            "model",
-            "every_history_within_the_bounds_keeps_the_promises",
-        ]),
+        finder: Sim("rolling-joins"),
     },
     Mutant {
         name: "senders-forgotten-when-they-leave",
@@ -346,7 +313,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "while self.unseen.len() > UNSEEN_MAX {",
         instead: "while !self.unseen.is_empty() {",
         breaks: "in a star what a member said before it left is delivered again when it is back",
-        finder: Test(&["-p", "samovar-sim", "--test", "seeds"]),
+        finder: Star("relay-gone-while-relayed"),
     },
     Mutant {
         name: "strangers-count",
@@ -368,7 +335,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "        self.send_control(now, peer, &PeerControl::Warrant(*self.roster.warrant()));\n",
         instead: "",
         breaks: "a new link does not begin with the warrant that its sender speaks under",
-        finder: Sim("chaos"),
+        finder: Star("host-crash"),
     },
     Mutant {
         name: "greeting-skipped",
@@ -376,7 +343,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "for news in self.roster.greeting() {",
         instead: "for news in self.roster.greeting().drain(..0) {",
         breaks: "a new link does not say under which elected host its sender lives",
-        finder: Sim("chaos"),
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "elections",
+            "a_link_that_begins_anew_behind_an_election_says_who_won_it",
+        ]),
     },
     Mutant {
         name: "ahead-is-not-held",
@@ -392,7 +365,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "        self.objects.report_orphans(|peer| !view.has(peer));\n",
         instead: "        let _ = view;\n",
         breaks: "what only one survivor has seen of the gone is not shown to the new host",
-        finder: Sim("host-crash"),
+        finder: Sim("partition-with-host-in-minority"),
     },
     Mutant {
         name: "gone-stay-linked",
@@ -400,7 +373,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "for member in gone {",
         instead: "for member in gone.into_iter().take(0) {",
         breaks: "links to whoever is no member any more stay open, that of the former peer of a seat among them",
-        finder: Sim("old-ticket-replayed"),
+        finder: Sim("relay-restarts-with-stale-host"),
     },
     Mutant {
         name: "adopts-nothing",
@@ -430,7 +403,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if held.term == self.term()\n            && let Some(feed)",
         instead: "if held.term <= self.term()\n            && let Some(feed)",
         breaks: "what was said to be held under a former term counts under the present one",
-        finder: Sim("chaos"),
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "inputs",
+            "what_a_backup_held_under_a_former_term_does_not_count_under_the_next",
+        ]),
     },
     Mutant {
         name: "inputs-before-collection",
@@ -438,7 +417,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "if self.is_host() && !self.inputs.is_collecting() {",
         instead: "if self.is_host() {",
         breaks: "a new host's game gets inputs before those who live have passed on what they hold",
-        finder: Sim("chaos"),
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "inputs",
+            "the_game_of_a_new_host_waits_until_all_have_passed_on_what_they_hold",
+        ]),
     },
     Mutant {
         name: "backup-is-passed-nothing",
@@ -446,7 +431,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "feed.pass(keys.iter().copied());",
         instead: "feed.pass(keys.iter().take(0).copied());",
         breaks: "the backups of a new host do not get the inputs that it was passed",
-        finder: Sim("chaos"),
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "inputs",
+            "a_new_host_passes_what_it_was_passed_to_a_backup_that_lacks_it",
+        ]),
     },
     Mutant {
         name: "older-stamp-counts",
@@ -466,8 +457,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-objects",
             "--test",
-            "frames",
-            "mutated_frames_end_with_a_reason_or_change_what_their_sender_owns",
+            "orders",
+            "a_state_is_the_owners_word_and_nobody_elses_under_the_same_stamp",
         ]),
     },
     Mutant {
@@ -484,13 +475,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "        self.exhume(id);\n        self.dig(id.creator, (id.number, id.number), stamp);",
         instead: "        self.exhume(id);",
         breaks: "a late announcement brings a destroyed object back",
-        finder: Test(&[
-            "-p",
-            "samovar-objects",
-            "--test",
-            "orders",
-            "a_destroyed_object_stays_destroyed_in_every_order",
-        ]),
+        finder: Sim("chaos"),
     },
     Mutant {
         name: "grant-outlives-its-host",
@@ -502,8 +487,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-objects",
             "--test",
-            "exhaustive",
-            "every_order_ends_in_the_state_that_the_protocol_states",
+            "orders",
+            "a_grant_counts_under_the_term_of_its_host_and_not_when_that_is_over",
         ]),
     },
     Mutant {
@@ -512,7 +497,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "    /// The reign in which this ownership began.\n    pub term: Term,\n    /// Grows at each ownership change; the host counts.\n    pub counter: u32,",
         instead: "    /// Grows at each ownership change; the host counts.\n    pub counter: u32,\n    /// The reign in which this ownership began.\n    pub term: Term,",
         breaks: "stamps are compared by their counters, and by their terms only between equals",
-        finder: Test(&[
+        finder: Model(&[
             "-p",
             "samovar-objects",
             "--test",
@@ -562,7 +547,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "session.handle_denial(now, denial);",
         instead: "let _ = (session, denial);",
         breaks: "the relay's answer to a claim does not reach the session, which takes the relay for silent",
-        finder: Sim("asymmetric-partition"),
+        finder: Sim("relay-gone-and-host-hesitates"),
     },
     Mutant {
         name: "returns-with-an-old-warrant",
@@ -570,6 +555,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "self.client.set_warrant(now, warrant);",
         instead: "let _ = (&self.client, warrant);",
         breaks: "who comes back to the relay shows the warrant it entered with and not the highest it knows",
-        finder: Sim("relay-restarts-with-stale-host"),
+        finder: Sim("host-crash"),
     },
 ];
