@@ -24,7 +24,7 @@ use world::World;
 
 /// Histories at random.
 const WALKS: usize = 5_000;
-/// Steps in each at the most; the longest took 640.
+/// Steps in each at the most; the longest took 253.
 const STEPS_MAX: usize = 5_000;
 
 /// All histories within these bounds.
