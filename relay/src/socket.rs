@@ -1,7 +1,7 @@
 //! One WebSocket: moves its messages to the hub and its queue to the network, as fast as the limits allow, and notices
 //! when it is dead.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
-use futures_util::future::{Either, select};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use samovar_wire::limits::RELAY_MESSAGE_MAX;
 use samovar_wire::relay::RelayFrame;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::door::AddressPlace;
@@ -76,23 +76,50 @@ async fn isolated(socket: WebSocket, hub: Arc<Hub>, place: Option<AddressPlace>)
 async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
     let attached = Attached { hub: Arc::clone(hub), line: Arc::clone(line) };
     let (sink, stream) = socket.split();
-    let reader = pin!(read(stream, hub, line));
-    let writer = pin!(write(sink, hub, line));
-    let both = select(reader, writer);
-    tokio::select! {
-        ended = both => {
-            // Others hear at once that it is gone, not when the last words are said.
-            drop(attached);
-            match ended {
-                Either::Left(((), writer)) => drop(timeout(FAREWELL_MAX, writer).await),
-                // Unread bytes would make the system reset the connection and lose the last words.
-                Either::Right((_, reader)) => drop(timeout(FAREWELL_MAX, reader).await),
-            }
-        }
+    let mut reader = Reader::start(stream, hub, line);
+    let mut writer = pin!(write(sink, hub, line));
+    let is_read = tokio::select! {
+        () = reader.end() => true,
+        _ = &mut writer => false,
         () = line.outbox.overflown() => {
             hub.metrics.ended(Ended::TooSlow);
             tracing::debug!(conn = line.conn.0, "too slow");
+            return;
         }
+    };
+    // Others hear at once that it is gone, not when the last words are said.
+    drop(attached);
+    if is_read {
+        drop(timeout(FAREWELL_MAX, writer).await);
+    } else {
+        // Unread bytes would make the system reset the connection and lose the last words.
+        drop(timeout(FAREWELL_MAX, reader.end()).await);
+    }
+}
+
+/// What reads a socket, until this is dropped: a task of its own, because one that also writes would look whether there is
+/// something to read whenever there is something to write, a sixth of what the relay does to forward a packet.
+struct Reader(JoinHandle<()>);
+
+impl Reader {
+    fn start(stream: SplitStream<WebSocket>, hub: &Arc<Hub>, line: &Arc<Line>) -> Self {
+        let (hub, line) = (Arc::clone(hub), Arc::clone(line));
+        Self(tokio::spawn(async move { read(stream, &hub, &line).await }))
+    }
+
+    /// Waits until the other end has said everything. Panics when the task did.
+    async fn end(&mut self) {
+        if let Err(failed) = (&mut self.0).await
+            && let Ok(panic) = failed.try_into_panic()
+        {
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
