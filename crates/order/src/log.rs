@@ -16,7 +16,7 @@ use samovar_wire::timed::Promise;
 use samovar_wire::{CloseCode, PeerId, SortedMap, Time, Writer};
 
 use crate::group::{Group, blame};
-use crate::order::{Event, SendError, Transmit, UNSTABLE_BYTES_MAX, UNSTABLE_MAX, View, check_size};
+use crate::order::{Event, SendError, Transmit, UNSTABLE_BYTES_MAX, UNSTABLE_MAX, View, ViewId, check_size};
 use crate::timestamp::TimeOrderConfig;
 pub(crate) use entry::{Entry, LATE, PEER_LATE, PEER_ON_TIME, Purpose};
 use entry::{STABLE, is_message};
@@ -137,7 +137,7 @@ impl Log {
         self.events.pop_front()
     }
 
-    pub(crate) fn awaited(&self) -> Vec<PeerId> {
+    pub(crate) fn awaited(&self) -> Vec<(PeerId, Option<ViewId>)> {
         self.group.awaited()
     }
 

@@ -111,9 +111,10 @@ pub trait Order {
     /// What happened next.
     fn poll_event(&mut self) -> Option<Event>;
 
-    /// At the host: whom the others wait for before a new view can begin for them. One that is among them for long
-    /// holds up everybody, and should be removed; an honest one takes a way to the host and back.
-    fn awaited(&self) -> Vec<PeerId>;
+    /// At the host: whom the others wait for before a new view can begin for them, and the last view that each has
+    /// answered to. One that answers to none for long holds up everybody, and should be removed; an honest one takes a
+    /// way to the host and back, in which further views may have come.
+    fn awaited(&self) -> Vec<(PeerId, Option<ViewId>)>;
 
     /// Bytes of messages that are kept for others or wait for their turn: bounded, see [`UNSTABLE_BYTES_MAX`].
     fn stored_bytes(&self) -> usize;
@@ -152,7 +153,7 @@ macro_rules! order_by_inner {
                 self.0.poll_event()
             }
 
-            fn awaited(&self) -> Vec<PeerId> {
+            fn awaited(&self) -> Vec<(PeerId, Option<$crate::ViewId>)> {
                 self.0.awaited()
             }
 

@@ -4,7 +4,7 @@ use samovar_wire::order::{Frame, Install, Report, Want};
 use samovar_wire::{PeerId, SortedMap, SortedSet};
 
 use super::{Epoch, Group, Mate, Past, Rule, Stream};
-use crate::order::{Event, View};
+use crate::order::{Event, View, ViewId};
 
 /// What a host has heard since it was told of the newest view, and whom it has asked what.
 #[derive(Clone, Debug, Default)]
@@ -53,16 +53,17 @@ impl Group<dyn Rule> {
 
     /// At the host: members that have not said yet what they have, or have not given what they said, or are not known
     /// to be in the epoch that newcomers wait to be let into.
-    pub(crate) fn awaited(&self) -> Vec<PeerId> {
+    pub(crate) fn awaited(&self) -> Vec<(PeerId, Option<ViewId>)> {
         let Some(told) = self.told.as_ref().filter(|told| told.host == self.me) else { return Vec::new() };
+        let answered = |&peer: &PeerId| (peer, self.flush.reports.get(&peer).map(|report| report.view));
         if !self.is_frozen() {
             let is_any_new = !self.admission.newcomers.is_empty();
-            return self.admission.awaited.iter().copied().filter(|_| is_any_new).collect();
+            return self.admission.awaited.iter().filter(|_| is_any_new).map(answered).collect();
         }
         let silent = self.expected(told, true);
         let asked =
             self.flush.asked_up.into_iter().chain(self.flush.wanted.iter().map(|&(_, holder)| holder));
-        silent.into_iter().chain(asked).collect::<SortedSet<_>>().iter().copied().collect()
+        silent.into_iter().chain(asked).collect::<SortedSet<_>>().iter().map(answered).collect()
     }
 
     /// The members of the newest view that may have something; newcomers have nothing.
@@ -318,7 +319,7 @@ impl Group<dyn Rule> {
     }
 
     /// Members of views beyond this one stay known to who has heard of those views.
-    fn known_beyond(&self, view: crate::order::ViewId) -> Vec<PeerId> {
+    fn known_beyond(&self, view: ViewId) -> Vec<PeerId> {
         let is_last = self.told.as_ref().is_some_and(|told| told.id == view);
         if is_last { Vec::new() } else { self.known.iter().copied().collect() }
     }

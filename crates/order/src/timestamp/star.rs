@@ -11,7 +11,7 @@ use samovar_wire::{CloseCode, PeerId, Time, Writer};
 
 use super::{Delivery, Event, SendError, TimeOrderConfig};
 use crate::log::{Entry, LATE, Log, PEER_LATE, PEER_ON_TIME, Purpose};
-use crate::order::{self, Transmit, View};
+use crate::order::{self, Transmit, View, ViewId};
 
 /// Time-stamp order at one member of a star.
 ///
@@ -126,7 +126,7 @@ impl StarTimeOrder {
 
     /// As [`crate::Order::awaited`].
     #[must_use]
-    pub fn awaited(&self) -> Vec<PeerId> {
+    pub fn awaited(&self) -> Vec<(PeerId, Option<ViewId>)> {
         self.log.awaited()
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use samovar_order::causal::{Barrier, Dispatcher, Vector};
 use samovar_order::total::Total;
-use samovar_order::{Delivery, Event, Order, SendError, Transmit, View};
+use samovar_order::{Delivery, Event, Order, SendError, Transmit, View, ViewId};
 use samovar_wire::{CloseCode, PeerId};
 
 /// Which order.
@@ -56,7 +56,7 @@ impl Order for Receive {
         self.events.pop_front()
     }
 
-    fn awaited(&self) -> Vec<PeerId> {
+    fn awaited(&self) -> Vec<(PeerId, Option<ViewId>)> {
         Vec::new()
     }
 

@@ -138,6 +138,11 @@ impl Session {
         }
     }
 
+    /// The view as the orders count them.
+    fn view_id(&self) -> ViewId {
+        ViewId { term: self.term(), number: self.view.roll() }
+    }
+
     /// Tells the orders who is there. They go by members, backups and host: the rest of a view does not concern them.
     pub(super) fn tell_orders(&mut self, now: Time) {
         if self.phase != Phase::Member || !self.orders.is_any() {
@@ -146,7 +151,7 @@ impl Session {
         let host = self.host();
         let mut members: Vec<_> = self.view.members().map(|member| member.peer).collect();
         samovar_wire::sorted::sort_by_key(&mut members, |peer| *peer);
-        let id = ViewId { term: self.term(), number: self.view.roll() };
+        let id = self.view_id();
         let players: Vec<_> = self.view.members().map(|member| player(&member)).collect();
         let backups = self.view.backups().to_vec();
         let time = self.orders.knows_time().then(|| self.clock.time(now));
@@ -296,7 +301,7 @@ impl Session {
 
     /// Members that hold up a new view for all others.
     pub(super) fn stalling(&mut self, now: Time) -> Vec<PeerId> {
-        self.orders.stalling(now, AWAITED_FOR)
+        self.orders.stalling(now, AWAITED_FOR, self.view_id())
     }
 }
 

@@ -313,8 +313,9 @@ impl<G: Game> World<G> {
     /// Somebody starts with the ticket that a player had before its present one.
     fn replay_ticket(&mut self, id: ProcessId) {
         let victim = self.processes[id].player;
-        let seat = self.processes[id].peer.as_ref().and_then(|peer| peer.session()?.seat());
-        let Some((old, (seat, _))) = self.players[victim].old_ticket.zip(seat) else { return };
+        let session = self.processes[id].peer.as_ref().and_then(|peer| peer.session());
+        let seat = session.and_then(|session| Some((session.seat()?.0, session.view().number())));
+        let Some((old, seat)) = self.players[victim].old_ticket.zip(seat) else { return };
         let player = self.players.len();
         self.players.push(super::Player { ticket: Some(old), ..Default::default() });
         self.on_start(player);

@@ -122,9 +122,10 @@ impl<G: Game> World<G> {
         let forbidden = self.processes[id].forbidden_seat;
         let seat = peer.session().filter(|session| session.is_member()).and_then(|session| session.seat());
         if let (Some(forbidden), Some((seat, _))) = (forbidden, seat) {
-            // Who found no member left began the session anew, and its seats.
-            let is_founder = |session: &Session| session.is_host() && session.view().members().count() == 1;
-            if seat == forbidden && !peer.session().is_some_and(is_founder) {
+            let (forbidden, view) = forbidden;
+            // Who found no member left began the session anew, its views and its seats.
+            let is_anew = peer.session().is_some_and(|session| session.view().number() < view);
+            if seat == forbidden && !is_anew {
                 let what = format!("process {id} took {seat:?} with a ticket that was used");
                 self.break_promise(Broken::new(Promise::Tickets, what));
             }

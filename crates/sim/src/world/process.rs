@@ -75,8 +75,8 @@ pub(super) struct Process {
     is_tuned: bool,
     /// The peer that it is, or was last.
     pub(super) known_as: Option<PeerId>,
-    /// The seat that its ticket must not open.
-    pub(super) forbidden_seat: Option<SeatId>,
+    /// The seat that its ticket must not open, and how often the view had changed when that was so.
+    pub(super) forbidden_seat: Option<(SeatId, u64)>,
 }
 
 impl Process {

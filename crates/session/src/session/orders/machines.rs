@@ -6,7 +6,7 @@ use samovar_order::causal::{Dispatcher, Vector};
 use samovar_order::lockstep::Lockstep;
 use samovar_order::timestamp::{self, StarEvent, StarTimeOrder, TimeOrder};
 use samovar_order::total::Total;
-use samovar_order::{Event, Order, View};
+use samovar_order::{Event, Order, View, ViewId};
 use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
 use samovar_wire::timed::Promise;
 use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, Time};
@@ -91,8 +91,8 @@ pub(in super::super) struct Machines {
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
     /// In time-stamp order in a mesh, from before this peer knew session time.
     early: Option<Early>,
-    /// Whom the others wait for, and since when.
-    awaited: SortedMap<PeerId, Time>,
+    /// Whom the others wait for, since when, and the newest view of that time.
+    awaited: SortedMap<PeerId, (Time, ViewId)>,
     /// Something was said to an order since it was asked what it has to send.
     pub(super) is_touched: bool,
 }
@@ -375,8 +375,9 @@ impl Machines {
         })
     }
 
-    /// At the host: who has held up the others for so long.
-    pub(super) fn stalling(&mut self, now: Time, patience: Duration) -> Vec<PeerId> {
+    /// At the host: who has held up the others for so long. One that has answered to a view that it was told meanwhile, and has
+    /// the newest one on its way, is waited for anew: where a way takes seconds views can follow each other sooner.
+    pub(super) fn stalling(&mut self, now: Time, patience: Duration, newest: ViewId) -> Vec<PeerId> {
         let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
         let total = self.total.as_ref().map(Order::awaited);
         let timed = match &self.timed {
@@ -384,11 +385,14 @@ impl Machines {
             _ => None,
         };
         let awaited: Vec<_> = causal.into_iter().chain(total).chain(timed).flatten().collect();
-        self.awaited.retain(|peer, _| awaited.contains(peer));
-        for peer in awaited {
-            self.awaited.entry(peer).or_insert(now);
+        self.awaited.retain(|peer, _| awaited.iter().any(|(awaited, _)| awaited == peer));
+        for (peer, answered) in awaited {
+            let (since, view) = self.awaited.entry(peer).or_insert((now, newest));
+            if answered.is_some_and(|answered| *view <= answered && answered < newest) {
+                (*since, *view) = (now, newest);
+            }
         }
-        let stalling = self.awaited.iter().filter(|(_, since)| **since + patience <= now);
+        let stalling = self.awaited.iter().filter(|(_, (since, _))| *since + patience <= now);
         stalling.map(|(&peer, _)| peer).collect()
     }
 }
