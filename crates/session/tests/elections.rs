@@ -5,8 +5,8 @@
 #[expect(dead_code, reason = "not every test needs all of the world")]
 mod world;
 
-use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension};
-use samovar_wire::{CloseCode, Mode, PeerId, Term};
+use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension, Target};
+use samovar_wire::{CloseCode, Lane, Mode, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{TEAPOT, World};
@@ -240,12 +240,12 @@ fn a_host_hands_over_without_the_relay_too() {
     world.assert_agreed();
 }
 
-#[test]
-fn a_newcomer_that_cannot_count_votes_joins_once_the_relay_names_the_same_host() {
+/// Three members without the relay, whose host is again who it is by the last warrant, by votes now; and somebody who has knocked
+/// since, has counted no vote, and waits.
+fn world_of_a_newcomer_that_cannot_count_votes() -> (World, PeerId, PeerId) {
     let (mut world, host, _) = world_of(9, 0, 3);
     relay_goes(&mut world);
     world.run(500);
-    // Until the host is again who it is by the last warrant of the relay.
     loop {
         let [(term, resigns)] = hosts(&world)[..] else { panic!("{:?}", hosts(&world)) };
         if resigns == host && term > Term::FIRST {
@@ -258,10 +258,30 @@ fn a_newcomer_that_cannot_count_votes_joins_once_the_relay_names_the_same_host()
     let late = world.join(None);
     world.run(500);
     assert!(!world.peers[&late].is_member(), "whoever was in no electorate believes no votes");
+    (world, host, late)
+}
+
+#[test]
+fn a_newcomer_that_cannot_count_votes_joins_once_the_relay_names_the_same_host() {
+    let (mut world, host, late) = world_of_a_newcomer_that_cannot_count_votes();
     relay_comes(&mut world);
     world.run(1_500);
     assert_eq!(hosts(&world), [(Term(512), host)]);
     assert!(world.peers[&late].is_member());
+    world.assert_converged();
+}
+
+#[test]
+fn what_a_newcomer_that_cannot_count_votes_keeps_of_a_host_is_bounded_and_the_host_is_not_blamed() {
+    let (mut world, host, late) = world_of_a_newcomer_that_cannot_count_votes();
+    for n in 0_u32..1_500 {
+        world.peer(host).send(Target::All, Lane::GAME, &n.to_le_bytes()).unwrap();
+        world.run(20);
+    }
+    assert_eq!(world.events[&late], [Event::Ended(EndReason::Removed)]);
+    world.peers.remove(&late);
+    world.run(2_000);
+    assert_eq!(world.peers[&host].view().members().count(), 3);
     world.assert_converged();
 }
 
