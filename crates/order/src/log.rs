@@ -137,7 +137,7 @@ impl Log {
         self.events.pop_front()
     }
 
-    pub(crate) fn awaited(&self) -> Vec<(PeerId, Option<ViewId>)> {
+    pub(crate) fn awaited(&self) -> Vec<(PeerId, ViewId)> {
         self.group.awaited()
     }
 

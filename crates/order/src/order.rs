@@ -112,9 +112,9 @@ pub trait Order {
     fn poll_event(&mut self) -> Option<Event>;
 
     /// At the host: whom the others wait for before a new view can begin for them, and the last view that each has
-    /// answered to. One that answers to none for long holds up everybody, and should be removed; an honest one takes a
+    /// answered to, zero when none. One that answers to none for long holds up everybody, and should be removed; an honest one takes a
     /// way to the host and back, in which further views may have come.
-    fn awaited(&self) -> Vec<(PeerId, Option<ViewId>)>;
+    fn awaited(&self) -> Vec<(PeerId, ViewId)>;
 
     /// Bytes of messages that are kept for others or wait for their turn: bounded, see [`UNSTABLE_BYTES_MAX`].
     fn stored_bytes(&self) -> usize;
@@ -153,7 +153,7 @@ macro_rules! order_by_inner {
                 self.0.poll_event()
             }
 
-            fn awaited(&self) -> Vec<(PeerId, Option<$crate::ViewId>)> {
+            fn awaited(&self) -> Vec<(PeerId, $crate::ViewId)> {
                 self.0.awaited()
             }
 

@@ -53,17 +53,19 @@ impl Group<dyn Rule> {
 
     /// At the host: members that have not said yet what they have, or have not given what they said, or are not known
     /// to be in the epoch that newcomers wait to be let into.
-    pub(crate) fn awaited(&self) -> Vec<(PeerId, Option<ViewId>)> {
+    pub(crate) fn awaited(&self) -> Vec<(PeerId, ViewId)> {
         let Some(told) = self.told.as_ref().filter(|told| told.host == self.me) else { return Vec::new() };
-        let answered = |&peer: &PeerId| (peer, self.flush.reports.get(&peer).map(|report| report.view));
-        if !self.is_frozen() {
-            let is_any_new = !self.admission.newcomers.is_empty();
-            return self.admission.awaited.iter().filter(|_| is_any_new).map(answered).collect();
+        let mut awaited = SortedSet::new();
+        if self.is_frozen() {
+            let wanted = self.flush.wanted.iter().map(|&(_, holder)| holder);
+            self.expected(told, true).into_iter().chain(self.flush.asked_up).chain(wanted).for_each(|peer| {
+                awaited.insert(peer);
+            });
+        } else if !self.admission.newcomers.is_empty() {
+            awaited = self.admission.awaited.clone();
         }
-        let silent = self.expected(told, true);
-        let asked =
-            self.flush.asked_up.into_iter().chain(self.flush.wanted.iter().map(|&(_, holder)| holder));
-        silent.into_iter().chain(asked).collect::<SortedSet<_>>().iter().map(answered).collect()
+        let answered = |peer| self.flush.reports.get(peer).map_or_else(ViewId::default, |report| report.view);
+        awaited.iter().map(|peer| (*peer, answered(peer))).collect()
     }
 
     /// The members of the newest view that may have something; newcomers have nothing.

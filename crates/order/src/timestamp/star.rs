@@ -126,7 +126,7 @@ impl StarTimeOrder {
 
     /// As [`crate::Order::awaited`].
     #[must_use]
-    pub fn awaited(&self) -> Vec<(PeerId, Option<ViewId>)> {
+    pub fn awaited(&self) -> Vec<(PeerId, ViewId)> {
         self.log.awaited()
     }
 

@@ -56,7 +56,7 @@ impl Order for Receive {
         self.events.pop_front()
     }
 
-    fn awaited(&self) -> Vec<(PeerId, Option<ViewId>)> {
+    fn awaited(&self) -> Vec<(PeerId, ViewId)> {
         Vec::new()
     }
 

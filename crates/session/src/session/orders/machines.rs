@@ -92,7 +92,7 @@ pub(in super::super) struct Machines {
     /// In time-stamp order in a mesh, from before this peer knew session time.
     early: Option<Early>,
     /// Whom the others wait for, since when, and the newest view of that time.
-    awaited: SortedMap<PeerId, (Time, ViewId)>,
+    awaited: Vec<(PeerId, Time, ViewId)>,
     /// Something was said to an order since it was asked what it has to send.
     pub(super) is_touched: bool,
 }
@@ -384,15 +384,13 @@ impl Machines {
             Some(Timed::Star(timed)) => Some(timed.awaited()),
             _ => None,
         };
-        let awaited: Vec<_> = causal.into_iter().chain(total).chain(timed).flatten().collect();
-        self.awaited.retain(|peer, _| awaited.iter().any(|(awaited, _)| awaited == peer));
-        for (peer, answered) in awaited {
-            let (since, view) = self.awaited.entry(peer).or_insert((now, newest));
-            if answered.is_some_and(|answered| *view <= answered && answered < newest) {
-                (*since, *view) = (now, newest);
-            }
+        let before = core::mem::take(&mut self.awaited);
+        for (peer, answered) in causal.into_iter().chain(total).chain(timed).flatten() {
+            let known = before.iter().find(|known| known.0 == peer);
+            let known = known.filter(|(_, _, view)| answered < *view || answered >= newest);
+            self.awaited.push(known.copied().unwrap_or((peer, now, newest)));
         }
-        let stalling = self.awaited.iter().filter(|(_, (since, _))| *since + patience <= now);
-        stalling.map(|(&peer, _)| peer).collect()
+        let stalling = self.awaited.iter().filter(|(_, since, _)| *since + patience <= now);
+        stalling.map(|&(peer, ..)| peer).collect()
     }
 }
