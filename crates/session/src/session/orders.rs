@@ -28,7 +28,7 @@ const WAITING_BYTES_MAX: usize = UNSTABLE_BYTES_MAX * MEMBERS_MAX;
 /// Above this part of packets lost a path is one that loses some.
 const LOSSY: f32 = 0.003;
 
-/// A member that the others have waited for so long before a view can begin for them is removed.
+/// A member that the others have waited for so long is removed.
 const AWAITED_FOR: Duration = Duration::from_millis(5_000);
 
 /// The orders that a session's messages can have; the same for all its members. None costs anything unless it is named.
@@ -299,9 +299,12 @@ impl Session {
         is_open
     }
 
-    /// Members that hold up a new view for all others.
+    /// At the host: members that hold up all others, a new view or, in a star, what is to reach them under a term that they do
+    /// not say they live in.
     pub(super) fn stalling(&mut self, now: Time) -> Vec<PeerId> {
-        self.orders.stalling(now, AWAITED_FOR, self.view_id())
+        let others = self.view.members().map(|member| member.peer).filter(|&peer| peer != self.config.me);
+        let elsewhere: Vec<_> = others.filter(|&peer| !self.heeds(peer)).collect();
+        self.orders.stalling(now, AWAITED_FOR, self.view_id(), &elsewhere)
     }
 }
 

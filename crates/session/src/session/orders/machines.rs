@@ -377,7 +377,13 @@ impl Machines {
 
     /// At the host: who has held up the others for so long. One that has answered to a view that it was told meanwhile, and has
     /// the newest one on its way, is waited for anew: where a way takes seconds views can follow each other sooner.
-    pub(super) fn stalling(&mut self, now: Time, patience: Duration, newest: ViewId) -> Vec<PeerId> {
+    pub(super) fn stalling(
+        &mut self,
+        now: Time,
+        patience: Duration,
+        newest: ViewId,
+        elsewhere: &[PeerId],
+    ) -> Vec<PeerId> {
         let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
         let total = self.total.as_ref().map(Order::awaited);
         let timed = match &self.timed {
@@ -385,7 +391,8 @@ impl Machines {
             _ => None,
         };
         let before = core::mem::take(&mut self.awaited);
-        for (peer, answered) in causal.into_iter().chain(total).chain(timed).flatten() {
+        let elsewhere = elsewhere.iter().map(|&peer| (peer, ViewId::default()));
+        for (peer, answered) in causal.into_iter().chain(total).chain(timed).flatten().chain(elsewhere) {
             let known = before.iter().find(|known| known.0 == peer);
             let known = known.filter(|(_, _, view)| answered < *view || answered >= newest);
             self.awaited.push(known.copied().unwrap_or((peer, now, newest)));
