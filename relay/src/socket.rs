@@ -79,6 +79,7 @@ async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
     let mut reader = Reader::start(stream, hub, line);
     let mut writer = pin!(write(sink, hub, line));
     let is_read = tokio::select! {
+        biased;
         () = reader.end() => true,
         _ = &mut writer => false,
         () = line.outbox.overflown() => {
@@ -98,7 +99,7 @@ async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
 }
 
 /// What reads a socket, until this is dropped: a task of its own, because one that also writes would look whether there is
-/// something to read whenever there is something to write, a sixth of what the relay does to forward a packet.
+/// something to read whenever there is something to write.
 struct Reader(JoinHandle<()>);
 
 impl Reader {

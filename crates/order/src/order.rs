@@ -112,8 +112,8 @@ pub trait Order {
     fn poll_event(&mut self) -> Option<Event>;
 
     /// At the host: whom the others wait for before a new view can begin for them, and the last view that each has
-    /// answered to, zero when none. One that answers to none for long holds up everybody, and should be removed; an honest one takes a
-    /// way to the host and back, in which further views may have come.
+    /// answered to, zero when none. One that is among them for long holds up everybody, and should be removed; an honest
+    /// one takes a few ways to the host and back, in which further views may have come.
     fn awaited(&self) -> Vec<(PeerId, ViewId)>;
 
     /// Bytes of messages that are kept for others or wait for their turn: bounded, see [`UNSTABLE_BYTES_MAX`].

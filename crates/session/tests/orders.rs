@@ -230,6 +230,28 @@ fn orders_hold_through_crashes_of_hosts_joins_and_leaves() {
 }
 
 #[test]
+fn a_host_that_could_not_act_does_not_remove_who_could_not_answer() {
+    let mut world = World::with_rules(21, 0, rules());
+    let (host, other) = (PeerId(100), world.join(None));
+    let way = Duration::from_millis(75);
+    world.delays.extend([((host, other), way), ((other, host), way)]);
+    world.run(2_000);
+    world.witness_alive = false;
+    let now = world.now;
+    world.peers.values_mut().for_each(|session| session.set_relay(now, false));
+    world.cuts.extend([(host, other), (other, host)]);
+    world.run(7_000);
+    assert!(!world.peers[&host].is_host() && !world.peers[&other].is_host(), "neither has a majority");
+    world.cuts.clear();
+    world.run(1_000);
+    for peer in [host, other] {
+        assert!(world.peers[&peer].is_member(), "{peer}: {:?}", world.events[&peer].last());
+        assert_eq!(world.peers[&peer].view().members().count(), 2);
+    }
+    assert!(world.peers[&host].is_host());
+}
+
+#[test]
 fn a_session_sends_only_in_the_orders_that_its_rules_name() {
     let mut world = World::new(3, 0);
     let (a, b) = (PeerId(100), world.join(None));

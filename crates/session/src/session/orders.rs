@@ -13,7 +13,7 @@ use samovar_wire::object::MessageKind;
 use samovar_wire::order::Letter;
 use samovar_wire::timed::Promise;
 use samovar_wire::view::SPECTATOR;
-use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, Time, Writer};
+use samovar_wire::{CloseCode, Lane, PeerId, Reader, Time, Writer};
 
 use super::{Event, Phase, SendError, Session, Target};
 pub use lockstep::Lockstep;
@@ -27,9 +27,6 @@ const WAITING_BYTES_MAX: usize = UNSTABLE_BYTES_MAX * MEMBERS_MAX;
 
 /// Above this part of packets lost a path is one that loses some.
 const LOSSY: f32 = 0.003;
-
-/// A member that the others have waited for so long is removed.
-const AWAITED_FOR: Duration = Duration::from_millis(5_000);
 
 /// The orders that a session's messages can have; the same for all its members. None costs anything unless it is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -304,7 +301,7 @@ impl Session {
     pub(super) fn stalling(&mut self, now: Time) -> Vec<PeerId> {
         let others = self.view.members().map(|member| member.peer).filter(|&peer| peer != self.config.me);
         let elsewhere: Vec<_> = others.filter(|&peer| !self.heeds(peer)).collect();
-        self.orders.stalling(now, AWAITED_FOR, self.view_id(), &elsewhere)
+        self.orders.stalling(now, self.view_id(), &elsewhere)
     }
 }
 

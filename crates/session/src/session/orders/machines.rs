@@ -14,6 +14,13 @@ use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, Time};
 use super::super::{SendError, SessionConfig, Topology};
 use super::early::Early;
 
+/// A member that the others have waited for so long is removed.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(5_000);
+/// The same for one that has answered to a view meanwhile, and not to the newest.
+const FOLLOWS_WITHIN: Duration = Duration::from_millis(20_000);
+/// A host that acts looks at them more often.
+const LOOKS_WITHIN: Duration = Duration::from_millis(2_000);
+
 /// How a message is delivered: in which order with others, and whether it may be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
@@ -91,8 +98,10 @@ pub(in super::super) struct Machines {
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
     /// In time-stamp order in a mesh, from before this peer knew session time.
     early: Option<Early>,
-    /// Whom the others wait for, since when, and the newest view of that time.
-    awaited: Vec<(PeerId, Time, ViewId)>,
+    /// Whom the others wait for, since when, the newest view of that time, and for how long.
+    awaited: Vec<(PeerId, Time, ViewId, Duration)>,
+    /// When this was looked at last.
+    looked: Time,
     /// Something was said to an order since it was asked what it has to send.
     pub(super) is_touched: bool,
 }
@@ -375,29 +384,34 @@ impl Machines {
         })
     }
 
-    /// At the host: who has held up the others for so long. One that has answered to a view that it was told meanwhile, and has
-    /// the newest one on its way, is waited for anew: where a way takes seconds views can follow each other sooner.
-    pub(super) fn stalling(
-        &mut self,
-        now: Time,
-        patience: Duration,
-        newest: ViewId,
-        elsewhere: &[PeerId],
-    ) -> Vec<PeerId> {
+    /// At the host: who has held up the others for too long. One that answers to views that it was told since, but has the newest
+    /// on its way, has longer: where a way takes seconds views can follow each other sooner.
+    pub(super) fn stalling(&mut self, now: Time, newest: ViewId, elsewhere: &[PeerId]) -> Vec<PeerId> {
         let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
         let total = self.total.as_ref().map(Order::awaited);
         let timed = match &self.timed {
             Some(Timed::Star(timed)) => Some(timed.awaited()),
             _ => None,
         };
-        let before = core::mem::take(&mut self.awaited);
+        let mut before = core::mem::take(&mut self.awaited);
+        if core::mem::replace(&mut self.looked, now) + LOOKS_WITHIN <= now {
+            // Nobody was waited for while this peer slept, was suspended, or was no host.
+            before.clear();
+        }
+        let mut stalling = Vec::new();
         let elsewhere = elsewhere.iter().map(|&peer| (peer, ViewId::default()));
         for (peer, answered) in causal.into_iter().chain(total).chain(timed).flatten().chain(elsewhere) {
             let known = before.iter().find(|known| known.0 == peer);
-            let known = known.filter(|(_, _, view)| answered < *view || answered >= newest);
-            self.awaited.push(known.copied().unwrap_or((peer, now, newest)));
+            let mut known = known.copied().unwrap_or((peer, now, newest, ANSWERS_WITHIN));
+            let (_, since, view, patience) = &mut known;
+            if *view <= answered && answered < newest {
+                *patience = FOLLOWS_WITHIN;
+            }
+            if *since + *patience <= now {
+                stalling.push(peer);
+            }
+            self.awaited.push(known);
         }
-        let stalling = self.awaited.iter().filter(|(_, since, _)| *since + patience <= now);
-        stalling.map(|&(peer, ..)| peer).collect()
+        stalling
     }
 }
