@@ -1,7 +1,7 @@
 //! DESIGN §4: a host that reaches neither the relay nor a majority acts for as long as its lease lasts at the most, and one
 //! that slept and was replaced meanwhile does not act at all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use samovar_session::Session;
 use samovar_wire::{Duration, PeerId, SessionId, Term, Time};
@@ -11,7 +11,7 @@ use crate::game::ProcessId;
 
 /// For how long a host may act that nobody reaches but a minority: until it has missed its majority, taken the relay for
 /// silent, and seen its lease end.
-const ACTS_ON_MAX: Duration = Duration::from_millis(4_000);
+const ACTS_ON_MAX: Duration = Duration::from_millis(5_000);
 /// Who slept for so long can know it.
 pub(crate) const SLEPT: Duration = Duration::from_millis(2_000);
 
@@ -30,8 +30,8 @@ pub(crate) struct Offices {
     newest: BTreeMap<SessionId, (Term, PeerId)>,
     /// Hosts that act and are alone, since when.
     alone: BTreeMap<ProcessId, Time>,
-    /// Who slept, and has not been seen not to act since.
-    sleepers: BTreeSet<ProcessId>,
+    /// Who slept, and has not been seen not to act since; and who had the newest terms when it woke up.
+    sleepers: BTreeMap<ProcessId, BTreeMap<SessionId, (Term, PeerId)>>,
 }
 
 impl Offices {
@@ -53,10 +53,12 @@ impl Offices {
         let Saying { session, term, host, acts } = said;
         let newest = self.newest.entry(session).or_insert((term, host));
         *newest = (*newest).max((term, host));
+        let successor = self.sleepers.get(&process).and_then(|newest| newest.get(&session));
         if !acts {
             self.sleepers.remove(&process);
-        } else if self.sleepers.contains(&process) && newest.1 != host {
-            let what = format!("process {process} slept, was replaced by {newest:?}, and acts in {term:?}");
+        } else if let Some(successor) = successor.filter(|(later, _)| *later > term) {
+            let what =
+                format!("process {process} slept, was replaced by {successor:?}, and acts in {term:?}");
             return Err(Broken::new(Promise::Office, what));
         }
         if !acts || !is_alone {
@@ -76,7 +78,7 @@ impl Offices {
     pub(crate) fn wake(&mut self, process: ProcessId, knows: bool) {
         self.alone.remove(&process);
         if knows {
-            self.sleepers.insert(process);
+            self.sleepers.insert(process, self.newest.clone());
         }
     }
 
@@ -106,10 +108,10 @@ mod tests {
         let acts = saying(256, 1, true);
         assert_eq!(offices.hear(at(0), 0, acts, false), Ok(()));
         assert_eq!(offices.hear(at(20), 0, acts, true), Ok(()));
-        assert_eq!(offices.hear(at(4_020), 0, acts, true), Ok(()));
-        let broken = offices.clone().hear(at(4_021), 0, acts, true).unwrap_err();
+        assert_eq!(offices.hear(at(5_020), 0, acts, true), Ok(()));
+        let broken = offices.clone().hear(at(5_021), 0, acts, true).unwrap_err();
         assert_eq!(broken.promise, Promise::Office);
-        assert_eq!(offices.hear(at(4_021), 0, saying(256, 1, false), true), Ok(()));
+        assert_eq!(offices.hear(at(5_021), 0, saying(256, 1, false), true), Ok(()));
         assert_eq!(offices.hear(at(9_000), 0, acts, true), Ok(()), "it began anew");
     }
 
@@ -118,11 +120,16 @@ mod tests {
         let mut offices = Offices::default();
         let (first, second) = (saying(256, 1, true), saying(512, 2, true));
         assert_eq!(offices.hear(at(0), 0, first, false), Ok(()));
+        assert_eq!(offices.hear(at(10), 1, second, false), Ok(()));
         offices.wake(0, true);
-        assert_eq!(offices.hear(at(3_000), 0, first, false), Ok(()));
-        assert_eq!(offices.hear(at(3_010), 1, second, false), Ok(()));
         assert!(offices.clone().hear(at(3_020), 0, first, false).is_err());
         assert_eq!(offices.hear(at(3_020), 0, saying(256, 1, false), false), Ok(()));
         assert_eq!(offices.hear(at(3_030), 0, first, false), Ok(()));
+        offices.wake(2, true);
+        assert_eq!(
+            offices.hear(at(3_040), 2, saying(768, 3, true), false),
+            Ok(()),
+            "it became host after it slept"
+        );
     }
 }
