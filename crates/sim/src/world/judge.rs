@@ -53,10 +53,7 @@ impl<G: Game> World<G> {
     fn is_alone(&self, id: ProcessId, session: &Session) -> bool {
         let process = &self.processes[id];
         let here = Place::Player(process.player);
-        // What was under way when the relay went, or a path, arrives for as long as a stream was held up.
-        let hears_relay =
-            process.heard_relay == self.now || self.relay.is_up() && self.cuts.lets(Place::Relay, here);
-        if process.hidden > 0 || hears_relay {
+        if process.hidden > 0 || self.relay.is_up() && self.cuts.lets(Place::Relay, here) {
             return false;
         }
         let is_heard = |&&peer: &&PeerId| {

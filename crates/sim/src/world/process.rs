@@ -69,8 +69,6 @@ pub(super) struct Process {
     pub(super) disturbed: Time,
     /// When it sent a packet last.
     pub(super) last_sent: Time,
-    /// When the relay's last message arrived, however long it was on its way.
-    pub(super) heard_relay: Time,
     /// It leaves since then.
     pub(super) leaving: Option<Time>,
     told_backlog: bool,
@@ -136,7 +134,6 @@ impl<G: Game> World<G> {
             wake: Time::FAR,
             disturbed: self.now,
             last_sent: self.now,
-            heard_relay: Time::ZERO,
             leaving: None,
             told_backlog: false,
             is_tuned: false,
@@ -188,13 +185,9 @@ impl<G: Game> World<G> {
                 let Some(channel) = process.channels.get(&attempt) else { return };
                 self.figures.packets += 1;
                 self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
-                if channel.peer == PeerId::RELAY {
-                    process.heard_relay = self.now;
-                }
                 peer.handle_direct_packet(now, channel.peer, attempt, mode, &bytes);
             }
             Arrival::Relay(conn, bytes) if process.socket == Some(conn) => {
-                process.heard_relay = self.now;
                 self.figures.packets += 1;
                 self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
                 peer.handle_relay_message(now, &bytes);
