@@ -96,8 +96,11 @@ pub struct Roster {
     /// Whom this host has told so first, and until when it waits with telling the others.
     appointed: Option<(PeerId, Time)>,
     missed_since: Option<Time>,
+    /// Since when this host reaches no majority, and since when neither that nor the relay.
+    minority_since: Option<Time>,
     alone_since: Option<Time>,
     is_lease_over: bool,
+    /// Until when what makes this peer host may be from before it slept.
     waking_until: Option<Time>,
     claim_after: Time,
     /// For whom this peer claimed last in this term.
@@ -129,6 +132,7 @@ impl Roster {
             heir: None,
             appointed: None,
             missed_since: None,
+            minority_since: None,
             alone_since: None,
             is_lease_over: false,
             waking_until: None,
@@ -288,7 +292,10 @@ impl Roster {
         self.election = Election::default();
         (self.said, self.ballot, self.claimed) = (None, None, None);
         (self.heir, self.appointed) = (None, None);
-        (self.missed_since, self.alone_since, self.waking_until) = (None, None, None);
+        (self.missed_since, self.minority_since, self.alone_since) = (None, None, None);
+        if is_renewal {
+            self.waking_until = None;
+        }
         self.is_lease_over = false;
         // A renewed term may help no more than the one before: the pause goes on.
         self.claim_after = if is_renewal { self.claim_after } else { Time::ZERO };
@@ -374,11 +381,11 @@ impl Roster {
         }
     }
 
-    /// This peer slept until now, and does not know what it missed.
+    /// This peer slept until now, and does not know what it missed. What makes it host may have waited for it to wake.
     pub fn handle_wake(&mut self, now: Time) {
-        (self.missed_since, self.alone_since) = (None, None);
+        (self.missed_since, self.minority_since, self.alone_since) = (None, None, None);
+        self.waking_until = Some(now + WAKING);
         if self.is_host() {
-            self.waking_until = Some(now + WAKING);
             self.claim_after = Time::ZERO;
         }
     }
@@ -438,6 +445,7 @@ impl Roster {
     /// A host's claim to reign, and what it does to keep it.
     fn watch_lease(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         if !self.is_host() {
+            self.waking_until.take_if(|until| *until <= now);
             return;
         }
         let voters = &view.electorate().peers;
@@ -446,11 +454,14 @@ impl Roster {
         let reached = voters.iter().filter(|&&peer| peer == self.me || is_heard(peer)).count();
         let has_majority = reached * 2 > voters.len();
         self.note_silence(now);
-        if has_majority || self.reaches_relay() || self.forks {
-            self.alone_since = None;
-        } else {
-            self.alone_since.get_or_insert(now);
-        }
+        self.minority_since = (!has_majority).then(|| self.minority_since.unwrap_or(now));
+        self.alone_since = match self.minority_since {
+            // A relay that is silent has been so since it was asked.
+            Some(since) if !self.reaches_relay() && !self.forks => {
+                self.alone_since.or(Some(self.unanswered_since.unwrap_or(now).max(since)))
+            }
+            _ => None,
+        };
         // That there is a relay again does not say what it granted meanwhile: its answer does, which begins a term.
         let was_over = self.is_lease_over && !has_majority;
         self.is_lease_over = was_over || self.alone_since.is_some_and(|since| since + LEASE <= now);

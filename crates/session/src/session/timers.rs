@@ -15,6 +15,8 @@ const WATCH_PAUSE: Duration = Duration::from_millis(5);
 const MISSED: f64 = 2.0;
 /// Two round trips of a link on which none was measured yet are reckoned as this.
 const FIRST_TRIP: Duration = Duration::from_millis(1_000);
+/// However bad a path was, nobody is waited for longer: a lone host would act on for as long.
+const PATIENCE_MAX: Duration = Duration::from_millis(3_000);
 /// How long the relay's word that a connection closed counts while the peer is heard of.
 const HINT_FADES: Duration = Duration::from_millis(3_000);
 /// Who passes no time for so long was away itself, and hears the others before it judges them.
@@ -98,6 +100,7 @@ impl Session {
             Some(_) => Duration::ZERO,
         };
         let silent = peering.link.suspect_at(MISSED).max(peering.link.heard_at() + again);
+        let silent = silent.min(peering.link.heard_at() + PATIENCE_MAX);
         match peering.hint {
             // The relay lost it, too: a sign of life and a half are enough.
             Some(_) => silent.min(peering.link.heard_at() + self.host_pace().times(3).half()),
