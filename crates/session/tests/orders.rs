@@ -252,6 +252,28 @@ fn a_host_that_could_not_act_does_not_remove_who_could_not_answer() {
 }
 
 #[test]
+fn who_is_far_away_may_follow_the_views_for_twenty_seconds_while_they_come_faster_than_its_answers() {
+    let mut world = World::with_rules(22, 0, rules());
+    let (host, far) = (PeerId(100), world.join(None));
+    let way = Duration::from_millis(300);
+    world.run(1_000);
+    world.delays.extend([((host, far), way), ((far, host), way)]);
+    let begun = world.now;
+    let mut guest = None;
+    let is_member = |world: &World| world.peers[&host].view().has(far);
+    while is_member(&world) && world.now < begun + Duration::from_millis(30_000) {
+        match guest.take() {
+            Some(guest) => world.peer(guest).leave(),
+            None => guest = Some(world.join(None)),
+        }
+        world.run(280);
+        world.peers.retain(|_, session| session.poll_timeout().is_some());
+    }
+    let stayed = world.now.since(begun).as_micros() / 1_000;
+    assert!((19_000..24_000).contains(&stayed), "{stayed} ms");
+}
+
+#[test]
 fn a_session_sends_only_in_the_orders_that_its_rules_name() {
     let mut world = World::new(3, 0);
     let (a, b) = (PeerId(100), world.join(None));
