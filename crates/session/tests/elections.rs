@@ -318,6 +318,53 @@ fn a_host_that_slept_and_was_not_replaced_goes_on() {
 }
 
 #[test]
+fn a_member_that_slept_acts_on_what_made_it_host_meanwhile_only_after_it_has_asked() {
+    let (mut world, host, others) = world_of(62, 0, 4);
+    let (heir, next) = (others[0], others[1]);
+    let sleeper = world.peers.remove(&heir).unwrap();
+    world.run(3_000);
+    assert_eq!(world.peers[&host].term(), Term::FIRST);
+    let stale = world.sign(Term(512), heir);
+    world.grant(Term(768), next);
+    world.run(500);
+    assert!(world.peers[&next].is_host());
+    world.peers.insert(heir, sleeper);
+    let now = world.now;
+    // Two that waited for it, in the order in which they came.
+    world.peer(heir).handle_warrant(now, &stale);
+    world.peer(heir).handle_timeout(now);
+    assert_eq!(world.peers[&heir].role(now), Role::Suspended(Suspension::Slept));
+    world.run(1_500);
+    assert!(!world.peers[&heir].is_host());
+    assert_eq!(world.peers[&next].term(), Term(768));
+}
+
+#[test]
+fn a_lone_host_stops_after_four_seconds_however_bad_its_paths_were() {
+    let (mut world, host, others) = world_of(63, 0, 3);
+    let mine: Vec<_> = others.iter().map(|&other| world.create(other, TEAPOT, &[b"a", b"0"])).collect();
+    relay_goes(&mut world);
+    for n in 0..18_000u32 {
+        // It hears nothing of them for half a second, and then does for as long.
+        match n % 900 {
+            0 => world.cuts.extend(others.iter().map(|&other| (other, host))),
+            450 => world.cuts.clear(),
+            _ => {}
+        }
+        let now = world.now;
+        for (&owner, &id) in others.iter().zip(&mine) {
+            world.peer(owner).set(now, id, 1, &n.to_le_bytes()).unwrap();
+        }
+        world.step();
+    }
+    assert!(world.peers[&host].is_host(), "{:?}", hosts(&world));
+    world.cuts.clear();
+    part(&mut world, &[host], &others);
+    world.run(4_100);
+    assert!(!world.peers[&host].is_host());
+}
+
+#[test]
 fn one_peer_with_a_bad_link_does_not_depose_a_healthy_host() {
     let (mut world, host, others) = world_of(70, 0, 4);
     part(&mut world, &[host], &[others[0]]);

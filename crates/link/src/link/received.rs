@@ -9,7 +9,8 @@ use samovar_wire::link_frame::{ACK_HISTORY, Ack, AckHistory, expand};
 const RING: usize = 2 * ACK_HISTORY as usize;
 /// One packet in so many weighs in the loss rate.
 const LOSS_MEMORY: f32 = 128.0;
-/// The length of a run of losses is a mean over about so many runs; longer ones than this are cut off.
+/// The length of a run of losses is a mean over about so many runs. A longer one than this is an outage: that there was one is no
+/// reason to wait for another.
 const RUN_MEMORY: f32 = 8.0;
 const RUN_MAX: u64 = 32;
 
@@ -80,11 +81,10 @@ impl ReceivedPackets {
     }
 
     fn note_missing(&mut self, missing: u64) {
-        let missing = missing.min(RUN_MAX);
-        if missing > 0 {
+        if (1..=RUN_MAX).contains(&missing) {
             self.run += (missing as f32 - self.run) / RUN_MEMORY;
         }
-        (0..missing).for_each(|_| self.loss += (1.0 - self.loss) / LOSS_MEMORY);
+        (0..missing.min(RUN_MAX)).for_each(|_| self.loss += (1.0 - self.loss) / LOSS_MEMORY);
         self.loss -= self.loss / LOSS_MEMORY;
     }
 
@@ -142,6 +142,24 @@ mod tests {
         assert_eq!(received.insert(44), Some(44));
         assert_eq!(received.insert(43), None);
         assert_eq!(described(&received), [300, 44]);
+    }
+
+    #[test]
+    fn runs_of_losses_teach_that_they_come_in_runs_and_an_outage_teaches_nothing() {
+        let mut received = ReceivedPackets::default();
+        let mut number = 0u16;
+        let mut lose = |received: &mut ReceivedPackets, missing: u16| {
+            number += missing + 1;
+            received.insert(number).unwrap();
+        };
+        lose(&mut received, 0);
+        lose(&mut received, 200);
+        lose(&mut received, 33);
+        assert_eq!(received.run, 1.0);
+        (0..40).for_each(|_| lose(&mut received, 4));
+        assert!((3.9..=4.0).contains(&received.run), "{}", received.run);
+        lose(&mut received, 32);
+        assert!(received.run > 7.0);
     }
 
     #[test]

@@ -194,12 +194,17 @@ impl World {
 
     /// The witness makes a peer host, whatever anybody claims.
     pub(crate) fn grant(&mut self, term: Term, host: PeerId) {
-        let session = self.witness.warrant.session;
-        self.witness.warrant = self.witness.signatory.warrant(session, term, host);
-        let warrant = self.witness.warrant;
+        let warrant = self.sign(term, host);
         for session in self.peers.values_mut() {
             session.handle_warrant(self.now, &warrant);
         }
+    }
+
+    /// The same, and has told nobody yet.
+    pub(crate) fn sign(&mut self, term: Term, host: PeerId) -> Warrant {
+        let session = self.witness.warrant.session;
+        self.witness.warrant = self.witness.signatory.warrant(session, term, host);
+        self.witness.warrant
     }
 
     /// DESIGN §5.2: a stamp names one owner.
