@@ -16,6 +16,13 @@ const ANISOTROPY: &str = "EXT_texture_filter_anisotropic";
 const TEXTURE_ANISOTROPY: u32 = 0x84fe;
 const MAX_ANISOTROPY: u32 = 0x84ff;
 
+/// A shader of `shaders/`, as `build.rs` leaves it.
+macro_rules! shader {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/", $name))
+    };
+}
+
 /// Everything that lives on the GPU.
 pub struct Stage {
     gl: Gl,
@@ -150,19 +157,19 @@ impl Stage {
 impl Programs {
     fn new(gl: &Gl, quality: Quality) -> Result<Self, ViewError> {
         let scale = if quality == Quality::Normal { "#define SHADOWS\n" } else { "#define LOW\n" };
-        let instance = include_str!("shaders/instance.vert");
+        let instance = shader!("instance.vert");
         let lit = |part: &str, fragment: &str| {
-            let fragment = [scale, part, include_str!("shaders/light.glsl"), fragment].concat();
+            let fragment = [scale, part, shader!("light.glsl"), fragment].concat();
             Program::new(gl, instance, &fragment)
         };
         let plain = |vertex: &str, fragment: &str| Program::new(gl, vertex, fragment);
         Ok(Self {
-            surface: lit("", include_str!("shaders/surface.frag"))?,
-            cloth: lit("", include_str!("shaders/table.frag"))?,
-            border: lit("#define BORDER\n", include_str!("shaders/table.frag"))?,
-            card: plain(include_str!("shaders/card.vert"), include_str!("shaders/card.frag"))?,
-            depth: plain(include_str!("shaders/depth.vert"), include_str!("shaders/depth.frag"))?,
-            backdrop: plain(include_str!("shaders/backdrop.vert"), include_str!("shaders/backdrop.frag"))?,
+            surface: lit("", shader!("surface.frag"))?,
+            cloth: lit("", shader!("table.frag"))?,
+            border: lit("#define BORDER\n", shader!("table.frag"))?,
+            card: plain(shader!("card.vert"), shader!("card.frag"))?,
+            depth: plain(shader!("depth.vert"), shader!("depth.frag"))?,
+            backdrop: plain(shader!("backdrop.vert"), shader!("backdrop.frag"))?,
         })
     }
 }
