@@ -162,6 +162,36 @@ fn an_orphan_report_does_not_take_what_a_member_owns() {
 }
 
 #[test]
+fn what_the_host_knows_as_a_members_stays_where_it_was_owned_by_somebody_whom_the_host_never_met() {
+    let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
+    let id = a.create(Time::ZERO, POT, &[b"mine"]).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    tell((A, &mut a), (B, &mut b));
+    // While the host slept another host gave it to a newcomer, which only B has heard of.
+    let stranger = PeerId(77);
+    b.set_host(PeerId(9), Term(1));
+    b.add_peer(stranger);
+    let later = announcement(id, stranger, stamp(3));
+    assert_eq!(b.handle_message(stranger, MessageKind::Migrate, &later), Ok(()));
+    assert_eq!(b.get(id).unwrap().owner(), stranger);
+    // Then the host is host again, and the newcomer is no member of its view.
+    for objects in [&mut host, &mut a, &mut b] {
+        objects.set_host(HOST, Term(2));
+    }
+    b.remove_peer(stranger);
+    b.report_orphans(|peer| peer == stranger);
+    tell((B, &mut b), (HOST, &mut host));
+    tell((HOST, &mut host), (A, &mut a));
+    tell((A, &mut a), (HOST, &mut host));
+    tell((A, &mut a), (B, &mut b));
+    tell((HOST, &mut host), (B, &mut b));
+    for objects in [&host, &a, &b] {
+        let object = objects.get(id).expect("it lives everywhere");
+        assert_eq!((object.owner(), object.stamp().term), (A, Term(2)));
+    }
+}
+
+#[test]
 fn who_ends_much_does_not_make_others_look_slow() {
     let mut host = peer(HOST);
     // B reads slowly: nothing is sent to it for now.

@@ -13,10 +13,10 @@ use std::collections::VecDeque;
 
 use samovar_wire::order::{Frame, ITEMS_BYTES_MAX, Run};
 use samovar_wire::timed::Promise;
-use samovar_wire::{CloseCode, PeerId, SortedMap, Time, Writer};
+use samovar_wire::{CloseCode, PeerId, SortedMap, SortedSet, Time, Writer};
 
 use crate::group::{Group, blame};
-use crate::order::{Event, SendError, Transmit, UNSTABLE_BYTES_MAX, UNSTABLE_MAX, View, ViewId, check_size};
+use crate::order::{Event, SendError, Transmit, UNSTABLE_BYTES_MAX, UNSTABLE_MAX, View, check_size};
 use crate::timestamp::TimeOrderConfig;
 pub(crate) use entry::{Entry, LATE, PEER_LATE, PEER_ON_TIME, Purpose};
 use entry::{STABLE, is_message};
@@ -137,7 +137,7 @@ impl Log {
         self.events.pop_front()
     }
 
-    pub(crate) fn awaited(&self) -> Vec<(PeerId, ViewId)> {
+    pub(crate) fn awaited(&self) -> SortedSet<PeerId> {
         self.group.awaited()
     }
 

@@ -3,7 +3,7 @@
 use samovar_wire::limits::APP_MESSAGE_MAX;
 pub use samovar_wire::limits::{UNSTABLE_BYTES_MAX, UNSTABLE_MAX};
 pub use samovar_wire::order::ViewId;
-use samovar_wire::{CloseCode, PeerId};
+use samovar_wire::{CloseCode, PeerId, SortedSet};
 
 /// Who is in the group, as the session's host published it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,10 +111,10 @@ pub trait Order {
     /// What happened next.
     fn poll_event(&mut self) -> Option<Event>;
 
-    /// At the host: whom the others wait for before a new view can begin for them, and the last view that each has
-    /// answered to, zero when none. One that is among them for long holds up everybody, and should be removed; an honest
-    /// one takes a few ways to the host and back, in which further views may have come.
-    fn awaited(&self) -> Vec<(PeerId, ViewId)>;
+    /// At the host: whom the others wait for before a new view can begin for them. One that is among them for long holds
+    /// up everybody, and should be removed; an honest one takes a few ways to the host and back, in which further views may
+    /// have come.
+    fn awaited(&self) -> SortedSet<PeerId>;
 
     /// Bytes of messages that are kept for others or wait for their turn: bounded, see [`UNSTABLE_BYTES_MAX`].
     fn stored_bytes(&self) -> usize;
@@ -153,7 +153,7 @@ macro_rules! order_by_inner {
                 self.0.poll_event()
             }
 
-            fn awaited(&self) -> Vec<(PeerId, $crate::ViewId)> {
+            fn awaited(&self) -> samovar_wire::SortedSet<PeerId> {
                 self.0.awaited()
             }
 

@@ -131,8 +131,9 @@ impl Directory {
         self.timers.stop(Timer::Probe(session));
         self.timers.stop(Timer::Grace(session));
         if let Some(record) = game.record(session) {
-            let may_return = |left| game.awaits_host || game.named.iter().any(|named| *named != left);
-            if left.is_none_or(may_return) {
+            let has_unnamed = |left| game.is_relisted && game.named.is_empty() && game.host() != Some(left);
+            let has_others = |left| game.named.iter().any(|named| *named != left);
+            if left.is_none_or(|left| has_unnamed(left) || has_others(left)) {
                 self.reserve_code(now, &record, CODE_KEPT_FOR);
             }
             self.archive(now, record);

@@ -88,6 +88,27 @@ fn the_code_of_a_restored_game_is_kept_for_a_minute() {
 }
 
 #[test]
+fn the_code_of_a_restored_game_is_kept_when_the_only_one_that_came_back_leaves() {
+    let mut world = World::with_members(3);
+    world.name_members(0, &[0, 1, 2]);
+    world.kill_relay();
+    (world.seats[0].cut, world.seats[1].cut) = (true, true);
+    world.start_relay();
+    world.run_for(seconds(8));
+    assert_eq!(world.events(2).last(), Some(&ClientEvent::Restored));
+    let now = world.now;
+    world.seats[2].client.leave(now);
+    world.settle();
+    let refused = world.create("TEA");
+    assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)]);
+    (world.seats[0].cut, world.seats[1].cut) = (false, false);
+    world.run_for(seconds(10));
+    for i in 0..2 {
+        assert_eq!(world.events(i).last(), Some(&ClientEvent::Restored), "{i}");
+    }
+}
+
+#[test]
 fn terms_go_on_where_they_were_before_the_restart() {
     let mut world = World::with_members(3);
     world.kill(0);

@@ -391,17 +391,22 @@ impl Objects {
             // Whoever owns it tells the reporter itself.
             return Ok(());
         }
-        // Every ownership of this term was granted here: of what this peer knows, it knows better. Whoever was told
-        // otherwise hears it under a stamp above.
-        if known.is_some() && stamp.term == self.term {
-            let known_owner = self.slots.get(id).map_or(self.me, |object| object.owner);
+        // Every ownership of this term was granted here: of what this peer knows, it knows better. So it does of what is
+        // somebody's who is here, against somebody whom it has never heard of. Whoever was told otherwise hears it under a
+        // stamp above.
+        let was_here = self.departed.contains(&owner);
+        let is_known_better = |known_owner: &PeerId| {
+            let lives = *known_owner == self.me || self.replicas.contains_key(known_owner);
+            stamp.term == self.term || (lives && !was_here && !self.star)
+        };
+        if let Some(known_owner) = self.slots.get(id).map(|object| object.owner).filter(is_known_better) {
             if known_owner == self.me || self.is_credible(id, stamp) {
                 self.outbid(id, known_owner, stamp);
             }
             return Ok(());
         }
         // The host takes no more than the gone could have owned and it may own itself.
-        let may_be = self.departed.contains(&owner) || (self.star && known.is_some());
+        let may_be = was_here || known.is_some();
         if death.is_none() && may_be && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
             self.accept(from, orphan)?;
             self.adopt_one(id);

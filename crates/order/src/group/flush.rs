@@ -53,9 +53,9 @@ impl Group<dyn Rule> {
 
     /// At the host: members that have not said yet what they have, or have not given what they said, or are not known
     /// to be in the epoch that newcomers wait to be let into.
-    pub(crate) fn awaited(&self) -> Vec<(PeerId, ViewId)> {
-        let Some(told) = self.told.as_ref().filter(|told| told.host == self.me) else { return Vec::new() };
+    pub(crate) fn awaited(&self) -> SortedSet<PeerId> {
         let mut awaited = SortedSet::new();
+        let Some(told) = self.told.as_ref().filter(|told| told.host == self.me) else { return awaited };
         if self.is_frozen() {
             let wanted = self.flush.wanted.iter().map(|&(_, holder)| holder);
             self.expected(told, true).into_iter().chain(self.flush.asked_up).chain(wanted).for_each(|peer| {
@@ -64,8 +64,7 @@ impl Group<dyn Rule> {
         } else if !self.admission.newcomers.is_empty() {
             awaited = self.admission.awaited.clone();
         }
-        let answered = |peer| self.flush.reports.get(peer).map_or_else(ViewId::default, |report| report.view);
-        awaited.iter().map(|peer| (*peer, answered(peer))).collect()
+        awaited
     }
 
     /// The members of the newest view that may have something; newcomers have nothing.

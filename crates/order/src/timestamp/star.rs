@@ -7,11 +7,11 @@
 //! again to the next host, which goes on behind the last time that was read.
 
 use samovar_wire::timed::Promise;
-use samovar_wire::{CloseCode, PeerId, Time, Writer};
+use samovar_wire::{CloseCode, PeerId, SortedSet, Time, Writer};
 
 use super::{Delivery, Event, SendError, TimeOrderConfig};
 use crate::log::{Entry, LATE, Log, PEER_LATE, PEER_ON_TIME, Purpose};
-use crate::order::{self, Transmit, View, ViewId};
+use crate::order::{self, Transmit, View};
 
 /// Time-stamp order at one member of a star.
 ///
@@ -126,7 +126,7 @@ impl StarTimeOrder {
 
     /// As [`crate::Order::awaited`].
     #[must_use]
-    pub fn awaited(&self) -> Vec<(PeerId, ViewId)> {
+    pub fn awaited(&self) -> SortedSet<PeerId> {
         self.log.awaited()
     }
 

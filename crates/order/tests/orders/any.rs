@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use samovar_order::causal::{Barrier, Dispatcher, Vector};
 use samovar_order::total::Total;
-use samovar_order::{Delivery, Event, Order, SendError, Transmit, View, ViewId};
-use samovar_wire::{CloseCode, PeerId};
+use samovar_order::{Delivery, Event, Order, SendError, Transmit, View};
+use samovar_wire::{CloseCode, PeerId, SortedSet};
 
 /// Which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +56,8 @@ impl Order for Receive {
         self.events.pop_front()
     }
 
-    fn awaited(&self) -> Vec<(PeerId, ViewId)> {
-        Vec::new()
+    fn awaited(&self) -> SortedSet<PeerId> {
+        SortedSet::new()
     }
 
     fn stored_bytes(&self) -> usize {

@@ -13,7 +13,7 @@ use samovar_wire::object::MessageKind;
 use samovar_wire::order::Letter;
 use samovar_wire::timed::Promise;
 use samovar_wire::view::SPECTATOR;
-use samovar_wire::{CloseCode, Lane, PeerId, Reader, Time, Writer};
+use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, Time, Writer};
 
 use super::{Event, Phase, SendError, Session, Target};
 pub use lockstep::Lockstep;
@@ -25,6 +25,11 @@ pub(super) use machines::{Machines, time_of};
 /// One that answers and takes nothing would else have everything kept for it.
 const WAITING_BYTES_MAX: usize = UNSTABLE_BYTES_MAX * MEMBERS_MAX;
 
+/// A member that the others have waited for so long is removed: so many round trips to it, within these bounds. An answer takes a
+/// few, and where a path is a stream each may have to wait for what was lost before it.
+const ANSWER_TRIPS: u64 = 20;
+const ANSWERS_WITHIN: Duration = Duration::from_millis(5_000);
+const FAR_ANSWERS_WITHIN: Duration = Duration::from_millis(20_000);
 /// Above this part of packets lost a path is one that loses some.
 const LOSSY: f32 = 0.003;
 
@@ -301,7 +306,11 @@ impl Session {
     pub(super) fn stalling(&mut self, now: Time) -> Vec<PeerId> {
         let others = self.view.members().map(|member| member.peer).filter(|&peer| peer != self.config.me);
         let elsewhere: Vec<_> = others.filter(|&peer| !self.heeds(peer)).collect();
-        self.orders.stalling(now, self.view_id(), &elsewhere)
+        let links = &self.links;
+        self.orders.stalling(now, &elsewhere, |peer| {
+            let trip = links.get(&peer).and_then(|peering| peering.link.round_trip()).unwrap_or_default();
+            trip.times(ANSWER_TRIPS).clamp(ANSWERS_WITHIN, FAR_ANSWERS_WITHIN)
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use samovar_order::causal::{Dispatcher, Vector};
 use samovar_order::lockstep::Lockstep;
 use samovar_order::timestamp::{self, StarEvent, StarTimeOrder, TimeOrder};
 use samovar_order::total::Total;
-use samovar_order::{Event, Order, View, ViewId};
+use samovar_order::{Event, Order, View};
 use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
 use samovar_wire::timed::Promise;
 use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, Time};
@@ -14,10 +14,6 @@ use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, Time};
 use super::super::{SendError, SessionConfig, Topology};
 use super::early::Early;
 
-/// A member that the others have waited for so long is removed.
-const ANSWERS_WITHIN: Duration = Duration::from_millis(5_000);
-/// The same for one that has answered to a view meanwhile, and not to the newest.
-const FOLLOWS_WITHIN: Duration = Duration::from_millis(20_000);
 /// A host that acts looks at them more often.
 const LOOKS_WITHIN: Duration = Duration::from_millis(2_000);
 
@@ -98,8 +94,8 @@ pub(in super::super) struct Machines {
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
     /// In time-stamp order in a mesh, from before this peer knew session time.
     early: Option<Early>,
-    /// Whom the others wait for, since when, the newest view of that time, and for how long.
-    awaited: Vec<(PeerId, Time, ViewId, Duration)>,
+    /// Whom the others wait for, and since when.
+    awaited: Vec<(PeerId, Time)>,
     /// When this was looked at last.
     looked: Time,
     /// Something was said to an order since it was asked what it has to send.
@@ -384,9 +380,13 @@ impl Machines {
         })
     }
 
-    /// At the host: who has held up the others for too long. One that answers to views that it was told since, but has the newest
-    /// on its way, has longer: where a way takes seconds views can follow each other sooner.
-    pub(super) fn stalling(&mut self, now: Time, newest: ViewId, elsewhere: &[PeerId]) -> Vec<PeerId> {
+    /// At the host: who has held up the others for longer than its patience with them.
+    pub(super) fn stalling(
+        &mut self,
+        now: Time,
+        elsewhere: &[PeerId],
+        patience: impl Fn(PeerId) -> Duration,
+    ) -> Vec<PeerId> {
         let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
         let total = self.total.as_ref().map(Order::awaited);
         let timed = match &self.timed {
@@ -399,15 +399,10 @@ impl Machines {
             before.clear();
         }
         let mut stalling = Vec::new();
-        let elsewhere = elsewhere.iter().map(|&peer| (peer, ViewId::default()));
-        for (peer, answered) in causal.into_iter().chain(total).chain(timed).flatten().chain(elsewhere) {
+        for peer in causal.into_iter().chain(total).chain(timed).flatten().chain(elsewhere.iter().copied()) {
             let known = before.iter().find(|known| known.0 == peer);
-            let mut known = known.copied().unwrap_or((peer, now, newest, ANSWERS_WITHIN));
-            let (_, since, view, patience) = &mut known;
-            if *view <= answered && answered < newest {
-                *patience = FOLLOWS_WITHIN;
-            }
-            if *since + *patience <= now {
+            let known = known.copied().unwrap_or((peer, now));
+            if known.1 + patience(peer) <= now {
                 stalling.push(peer);
             }
             self.awaited.push(known);
