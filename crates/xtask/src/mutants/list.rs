@@ -278,8 +278,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "awaited-host-not-awaited",
         file: "crates/directory/src/directory/entry.rs",
-        text: "game.awaits_host = true;",
-        instead: "game.awaits_host = false;",
+        text: "= (true, true);",
+        instead: "= (true, false);",
         breaks: "after a restart of the relay whoever is back first deposes the host",
         finder: Sim("few-miss-the-host"),
     },
