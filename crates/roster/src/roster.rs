@@ -100,7 +100,7 @@ pub struct Roster {
     minority_since: Option<Time>,
     alone_since: Option<Time>,
     is_lease_over: bool,
-    /// Until when what makes this peer host may be from before it slept.
+    /// Until when what makes this peer host may be from before it woke.
     waking_until: Option<Time>,
     claim_after: Time,
     /// For whom this peer claimed last in this term.
@@ -283,6 +283,9 @@ impl Roster {
 
     fn begin(&mut self, term: Term, host: PeerId) {
         let is_renewal = self.is_host() && host == self.me;
+        if is_renewal && self.claimed == Some(self.me) {
+            self.waking_until = None;
+        }
         self.term = term;
         self.host = host;
         self.reserve.take_if(|reserve| reserve.term <= term);
@@ -293,9 +296,6 @@ impl Roster {
         (self.said, self.ballot, self.claimed) = (None, None, None);
         (self.heir, self.appointed) = (None, None);
         (self.missed_since, self.minority_since, self.alone_since) = (None, None, None);
-        if is_renewal {
-            self.waking_until = None;
-        }
         self.is_lease_over = false;
         // A renewed term may help no more than the one before: the pause goes on.
         self.claim_after = if is_renewal { self.claim_after } else { Time::ZERO };
@@ -386,7 +386,7 @@ impl Roster {
         (self.missed_since, self.minority_since, self.alone_since) = (None, None, None);
         self.waking_until = Some(now + WAKING);
         if self.is_host() {
-            self.claim_after = Time::ZERO;
+            (self.claim_after, self.claimed) = (Time::ZERO, None);
         }
     }
 

@@ -275,6 +275,18 @@ fn a_host_that_slept_asks_before_it_acts() {
 }
 
 #[test]
+fn a_host_that_slept_does_not_take_what_was_granted_before_for_the_answer() {
+    let mut host = roster(1);
+    assert_eq!(claims(&look(&mut host, 0, &[2, 3])), [(512, 1)]);
+    host.handle_wake(at(5_000));
+    assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
+    assert_eq!(host.suspension(at(5_000)), Some(Suspension::Slept), "it had waited for this peer to wake");
+    assert_eq!(claims(&look(&mut host, 5_000, &[])), [(768, 1)]);
+    assert_eq!(host.handle_warrant(&warrant(3, 1)), Verdict::Newer);
+    assert_eq!(host.suspension(at(5_060)), None);
+}
+
+#[test]
 fn a_member_that_slept_asks_before_it_acts_on_what_made_it_host_meanwhile() {
     let mut heir = roster(2);
     heir.handle_wake(at(0));

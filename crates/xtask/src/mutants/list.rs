@@ -145,8 +145,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "heir-acts-when-it-wakes",
         file: "crates/roster/src/roster.rs",
-        text: "        if is_renewal {\n            self.waking_until = None;\n        }\n",
-        instead: "        self.waking_until = None;\n",
+        text: "if is_renewal && self.claimed == Some(self.me) {",
+        instead: "if !is_renewal || self.claimed == Some(self.me) {",
         breaks: "what made a member host while it slept counts when it wakes, whatever came after that",
         finder: Test(&[
             "-p",
@@ -154,6 +154,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "--test",
             "roster",
             "a_member_that_slept_asks_before_it_acts_on_what_made_it_host_meanwhile",
+        ]),
+    },
+    Mutant {
+        name: "renewal-of-before-the-sleep",
+        file: "crates/roster/src/roster.rs",
+        text: "if is_renewal && self.claimed == Some(self.me) {",
+        instead: "if is_renewal {",
+        breaks: "a host that slept acts on a renewal of its term that it had asked for before",
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "a_host_that_slept_does_not_take_what_was_granted_before_for_the_answer",
         ]),
     },
     Mutant {
