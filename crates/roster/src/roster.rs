@@ -465,7 +465,11 @@ impl Roster {
         // That there is a relay again does not say what it granted meanwhile: its answer does, which begins a term.
         let was_over = self.is_lease_over && !has_majority;
         self.is_lease_over = was_over || self.alone_since.is_some_and(|since| since + LEASE <= now);
-        if self.waking_until.is_some_and(|until| until <= now) && !self.reaches_relay() && has_majority {
+        // Who is only not missed yet need not have been heard since this peer woke.
+        let speaks = |peer: PeerId| view.has(peer) && !lives.doubted.contains(&peer);
+        let heard = voters.iter().filter(|&&peer| peer == self.me || speaks(peer)).count();
+        let goes_on = heard * 2 > voters.len() || self.forks;
+        if self.waking_until.is_some_and(|until| until <= now) && !self.reaches_relay() && goes_on {
             self.waking_until = None;
         }
         let wants_new_term = self.waking_until.is_some() || !has_majority;

@@ -305,6 +305,31 @@ fn a_member_that_slept_asks_before_it_acts_on_what_made_it_host_meanwhile() {
 }
 
 #[test]
+fn where_each_side_goes_on_so_does_who_slept_and_is_alone() {
+    let mut roster = roster(2).with_forks(true);
+    roster.set_relay(at(0), false);
+    roster.handle_wake(at(0));
+    look(&mut roster, 400, &[1, 3, 4]);
+    assert_eq!((roster.host(), roster.suspension(at(400))), (PeerId(2), Some(Suspension::Slept)));
+    look(&mut roster, 1_000, &[1, 3, 4]);
+    assert_eq!(roster.suspension(at(1_000)), None);
+}
+
+#[test]
+fn a_host_that_slept_has_to_hear_most_of_the_others_and_not_only_not_to_miss_them() {
+    let mut host = roster(1);
+    host.set_relay(at(0), false);
+    host.handle_wake(at(0));
+    let (nobody, silent) = (SortedSet::new(), [2, 3, 4].map(PeerId).into_iter().collect());
+    for ms in [500, 1_500] {
+        host.watch(at(ms), &view(), Lives { missed: &nobody, doubted: &silent });
+        assert_eq!(host.suspension(at(ms)), Some(Suspension::Slept));
+    }
+    look(&mut host, 1_600, &[2]);
+    assert_eq!(host.suspension(at(1_600)), None);
+}
+
+#[test]
 fn a_host_that_goes_names_its_heir() {
     let mut host = roster(1);
     host.resign(at(0), PeerId(3));

@@ -105,8 +105,13 @@ impl Objects {
     /// Whether an object that is there can have had this stamp. Those of this term were drawn here, and a liar that is
     /// gone may have told members of somewhat higher ones; but nobody shall bring the counter to its end.
     pub(super) fn is_credible(&self, id: ObjectId, stamp: Stamp) -> bool {
+        stamp.term < self.term || self.is_near(id, stamp)
+    }
+
+    /// Whether going above this stamp leaves the counter far from its end.
+    pub(super) fn is_near(&self, id: ObjectId, stamp: Stamp) -> bool {
         let highest = self.highest_stamp(id).map_or(0, |highest| highest.counter);
-        stamp.term < self.term || stamp.counter <= highest.saturating_add(LEAP_MAX)
+        stamp.counter <= highest.saturating_add(LEAP_MAX)
     }
 
     /// Its owner, who is here, shall have an object under a stamp above this one, which somebody believes in.

@@ -400,7 +400,8 @@ impl Objects {
             stamp.term == self.term || (lives && !was_here && !self.star)
         };
         if let Some(known_owner) = self.slots.get(id).map(|object| object.owner).filter(is_known_better) {
-            if known_owner == self.me || self.is_credible(id, stamp) {
+            let is_drawn_here = known_owner == self.me && stamp.term == self.term;
+            if is_drawn_here || self.is_near(id, stamp) {
                 self.outbid(id, known_owner, stamp);
             }
             return Ok(());

@@ -94,8 +94,8 @@ pub(in super::super) struct Machines {
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
     /// In time-stamp order in a mesh, from before this peer knew session time.
     early: Option<Early>,
-    /// Whom the others wait for, and since when.
-    awaited: Vec<(PeerId, Time)>,
+    /// Whom the others wait for, since when, and for how long at most.
+    awaited: Vec<(PeerId, Time, Duration)>,
     /// When this was looked at last.
     looked: Time,
     /// Something was said to an order since it was asked what it has to send.
@@ -401,11 +401,13 @@ impl Machines {
         let mut stalling = Vec::new();
         for peer in causal.into_iter().chain(total).chain(timed).flatten().chain(elsewhere.iter().copied()) {
             let known = before.iter().find(|known| known.0 == peer);
-            let known = known.copied().unwrap_or((peer, now));
-            if known.1 + patience(peer) <= now {
+            let (_, since, most) = known.copied().unwrap_or((peer, now, Duration::ZERO));
+            // A link that begins anew meanwhile does not know yet how far it is.
+            let most = most.max(patience(peer));
+            if since + most <= now {
                 stalling.push(peer);
             }
-            self.awaited.push(known);
+            self.awaited.push((peer, since, most));
         }
         stalling
     }
