@@ -450,9 +450,14 @@ impl Roster {
         }
         let voters = &view.electorate().peers;
         // Who was removed for its silence may vote for another all the same.
-        let is_heard = |peer: PeerId| view.has(peer) && !lives.missed.contains(&peer);
-        let reached = voters.iter().filter(|&&peer| peer == self.me || is_heard(peer)).count();
-        let has_majority = reached * 2 > voters.len();
+        let is_majority = |silent: &SortedSet<PeerId>| {
+            let is_heard = |peer: PeerId| view.has(peer) && !silent.contains(&peer);
+            let heard = voters.iter().filter(|&&peer| peer == self.me || is_heard(peer)).count();
+            heard * 2 > voters.len()
+        };
+        let has_majority = is_majority(lives.missed);
+        // Who is only not missed yet need not have been heard since this peer woke.
+        let has_heard_majority = is_majority(lives.doubted);
         self.note_silence(now);
         self.minority_since = (!has_majority).then(|| self.minority_since.unwrap_or(now));
         self.alone_since = match self.minority_since {
@@ -465,10 +470,7 @@ impl Roster {
         // That there is a relay again does not say what it granted meanwhile: its answer does, which begins a term.
         let was_over = self.is_lease_over && !has_majority;
         self.is_lease_over = was_over || self.alone_since.is_some_and(|since| since + LEASE <= now);
-        // Who is only not missed yet need not have been heard since this peer woke.
-        let speaks = |peer: PeerId| view.has(peer) && !lives.doubted.contains(&peer);
-        let heard = voters.iter().filter(|&&peer| peer == self.me || speaks(peer)).count();
-        let goes_on = heard * 2 > voters.len() || self.forks;
+        let goes_on = has_heard_majority || self.forks;
         if self.waking_until.is_some_and(|until| until <= now) && !self.reaches_relay() && goes_on {
             self.waking_until = None;
         }
