@@ -53,15 +53,14 @@ impl Player {
         self.memory.clone()
     }
 
-    fn on_session_event(&mut self, peer: &Peer, event: &Event) {
+    fn on_session_event(&mut self, event: &Event) {
         self.memory.journal.on_event(event);
         match event {
-            Event::Joined => {
-                let seat = peer.session().and_then(samovar_session::Session::seat);
-                self.memory.ticket = seat.map(|(_, ticket)| ticket);
-                self.fate = Fate::Playing;
+            Event::Joined => self.fate = Fate::Playing,
+            Event::Ticket(ticket) => self.memory.ticket = Some(*ticket),
+            Event::Ended(EndReason::Removed) if self.is_back || self.fate == Fate::Playing => {
+                self.fate = Fate::Away
             }
-            Event::Ended(EndReason::Removed) if self.memory.ticket.is_some() => self.fate = Fate::Away,
             Event::Ended(EndReason::Refused(_)) if self.is_back => self.fate = Fate::Away,
             Event::Ended(reason) => self.fate = Fate::Over(format!("{reason:?}")),
             _ => {}
@@ -94,7 +93,7 @@ impl Game for Player {
     fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent) {
         match event {
             PeerEvent::Session(event) => {
-                self.on_session_event(peer, &event);
+                self.on_session_event(&event);
                 if let Some(session) = peer.session() {
                     self.duel.on_event(now, session, &event);
                 }
@@ -139,41 +138,27 @@ fn path_word(me: PeerId, other: PeerId, path: Path) -> PathWord {
 mod tests {
     use super::*;
     use samovar_duel::game::DuelConfig;
-    use samovar_peer::{PathPolicy, PeerConfig};
-    use samovar_wire::relay::Purpose;
 
     fn player(ticket: Option<Ticket>) -> Player {
         let memory = Memory { ticket, ..Memory::default() };
         Player::new("Bot 1".to_owned(), Duel::new(DuelConfig::default()), Robot::new(1), memory)
     }
 
-    fn config() -> PeerConfig {
-        PeerConfig {
-            entropy: [1; 32],
-            purpose: Purpose::Create(None),
-            ticket: None,
-            name: "Bot 1".to_owned(),
-            attributes: 0,
-            params: 0,
-            schemas: samovar_session::Schemas::new(),
-            paths: PathPolicy::Auto,
-            capacity: 8,
-            rules: samovar_peer::Rules::default(),
-        }
-    }
-
     #[test]
     fn who_sat_comes_back_and_who_never_did_is_out() {
-        let peer = Peer::new(Time::ZERO, config());
         let fate = |ticket, reason| {
             let mut player = player(ticket);
-            player.on_session_event(&peer, &Event::Ended(reason));
+            player.on_session_event(&Event::Ended(reason));
             player.fate
         };
         let (ticket, full) = (Some(Ticket([7; 16])), EndReason::Refused(samovar_wire::CloseCode::Full));
         assert_eq!(fate(ticket, EndReason::Removed), Fate::Away);
         assert_eq!(fate(ticket, full), Fate::Away, "somebody may leave again");
         assert!(matches!(fate(None, full), Fate::Over(_)));
+        let mut new = player(None);
+        new.on_session_event(&Event::Joined);
+        new.on_session_event(&Event::Ended(EndReason::Removed));
+        assert_eq!(new.fate, Fate::Away, "its host died before it had a ticket");
         assert!(matches!(fate(ticket, EndReason::SeatTaken), Fate::Over(_)));
         assert!(matches!(fate(ticket, EndReason::HostLost), Fate::Over(_)));
     }

@@ -53,8 +53,10 @@ pub struct Wish {
 pub enum News {
     /// The relay knows the game.
     Entered(GameCode),
-    /// The player sits; the ticket brings it back.
-    Seated(Ticket),
+    /// The player plays.
+    Joined,
+    /// The ticket that brings the player back.
+    Ticket(Ticket),
     /// Somebody else is host now.
     HostChanged(Migration),
     /// The relay cannot be reached, or is back.
@@ -280,11 +282,10 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
             journal.on_event(&event);
             if let Some(session) = peer.session_mut() {
                 game.on_event(now, session, &event);
-                if let (Event::Joined, Some((_, ticket))) = (&event, session.seat()) {
-                    news.push(News::Seated(ticket));
-                }
             }
             match event {
+                Event::Joined => news.push(News::Joined),
+                Event::Ticket(ticket) => news.push(News::Ticket(ticket)),
                 Event::HostChanged(migration) => news.push(News::HostChanged(migration)),
                 Event::Ended(reason) => news.push(News::Over(ended(reason, wish, peer))),
                 _ => {}

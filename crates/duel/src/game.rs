@@ -240,7 +240,7 @@ impl Duel {
 
     /// This peer's player; `None` while it is no member.
     pub fn player(&self, session: &Session) -> Option<PlayerKey> {
-        let (seat, _) = session.seat().filter(|_| session.is_member())?;
+        let seat = session.seat().filter(|_| session.is_member())?;
         Some(PlayerKey::Seat(seat.0))
     }
 

@@ -117,7 +117,7 @@ impl Chaos {
     }
 
     fn reload(&mut self, process: Process) {
-        let ticket = self.world.peers[&process].session().and_then(|s| s.seat()).map(|seat| seat.1);
+        let ticket = self.world.peers[&process].session().and_then(|s| s.ticket());
         self.world.kill(process);
         let code = GameCode::parse("TEA").unwrap();
         self.world.start(Purpose::Join(code), PathPolicy::Auto, ticket);

@@ -267,13 +267,13 @@ fn a_host_that_only_the_relay_reaches_hands_over_before_it_stops_and_one_that_is
 #[test]
 fn a_reload_takes_the_seat_back_even_from_a_host_that_is_alone_with_one_guest() {
     let (mut world, processes) = game(9, 2);
-    let (seat, ticket) = world.session(processes[0]).seat().unwrap();
+    let (seat, ticket) = (world.session(processes[0]).seat().unwrap(), world.session(processes[0]).ticket());
     world.kill(processes[0]);
     let code = GameCode::parse("TEA").unwrap();
-    let again = world.start(Purpose::Join(code), PathPolicy::Auto, Some(ticket));
+    let again = world.start(Purpose::Join(code), PathPolicy::Auto, ticket);
     world.run(4_000);
     world.assert_converged();
-    assert_eq!(world.session(again).seat().unwrap().0, seat);
+    assert_eq!(world.session(again).seat().unwrap(), seat);
     assert!(world.session(processes[1]).is_host());
 }
 

@@ -177,7 +177,7 @@ pub struct Session {
     /// When a stranger was last told that it is no member.
     last_rebuff: Time,
     entropy: Entropy,
-    seat: Option<(SeatId, Ticket)>,
+    ticket: Option<Ticket>,
     events: VecDeque<Event>,
     claim: Option<(Term, PeerId)>,
     /// The relay shall ask the host whether it lives.
@@ -188,6 +188,8 @@ pub struct Session {
     abandoned_at: Time,
     /// Newcomers whose admission waits for the view to settle.
     knocks: VecDeque<(PeerId, Hello)>,
+    /// Tickets that a backup has to know of before they are given away.
+    tickets: Vec<(PeerId, Ticket)>,
     /// Members that said that they leave: they will never vote again.
     leavers: SortedSet<PeerId>,
     /// When the view was last published, by this peer.
@@ -257,13 +259,14 @@ impl Session {
             parted: SortedMap::new(),
             last_rebuff: Time::ZERO,
             entropy: Entropy::new(config.entropy),
-            seat: None,
+            ticket: None,
             events: VecDeque::new(),
             claim: None,
             doubt: false,
             doubted: now,
             abandoned_at: Time::FAR,
             knocks: VecDeque::new(),
+            tickets: Vec::new(),
             leavers: SortedSet::new(),
             published: now,
             appointment: None,
@@ -356,10 +359,16 @@ impl Session {
         &self.view
     }
 
-    /// This peer's seat and what takes it back; `None` before admission.
+    /// This peer's seat; `None` before admission.
     #[must_use]
-    pub const fn seat(&self) -> Option<(SeatId, Ticket)> {
-        self.seat
+    pub fn seat(&self) -> Option<SeatId> {
+        self.seat_of(self.me()).map(|record| record.seat)
+    }
+
+    /// What takes this peer's seat back, once; `None` until [`Event::Ticket`].
+    #[must_use]
+    pub const fn ticket(&self) -> Option<Ticket> {
+        self.ticket
     }
 
     /// The seat of a member.

@@ -8,7 +8,7 @@ mod world;
 use std::collections::BTreeMap;
 
 use samovar_session::{Event, Role, Rules, Session, SubmitError, Suspension};
-use samovar_wire::{Duration, Entropy, ObjectId, PeerId, SeatId, Ticket};
+use samovar_wire::{Duration, Entropy, ObjectId, PeerId, SeatId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{TEAPOT, World};
@@ -27,7 +27,7 @@ struct Life {
     accepted: BTreeMap<SeatId, Vec<u64>>,
     /// Who submitted the last of each seat.
     submitters: BTreeMap<SeatId, PeerId>,
-    seats: BTreeMap<PeerId, (SeatId, Ticket)>,
+    seats: BTreeMap<PeerId, SeatId>,
     /// One in how many milliseconds a player submits something; never at zero.
     rarity: u64,
 }
@@ -85,8 +85,8 @@ impl Life {
             };
             let over: Vec<_> = self.world.peers.iter().filter_map(is_over).collect();
             for peer in over {
-                self.world.peers.remove(&peer);
-                self.world.join(Some(self.seats[&peer].1));
+                let ticket = self.world.peers.remove(&peer).unwrap().ticket();
+                self.world.join(ticket);
             }
         }
     }
@@ -158,7 +158,7 @@ impl Life {
             for event in events {
                 match event {
                     Event::Accepted { number } => {
-                        let seat = self.seats[&peer].0;
+                        let seat = self.seats[&peer];
                         self.accepted.entry(seat).or_default().push(number);
                     }
                     Event::Input { seat, number, bytes } => self.carry_out(peer, seat, number, &bytes),
@@ -186,7 +186,7 @@ impl Life {
 
     fn submit(&mut self, peer: PeerId) {
         let now = self.world.now;
-        let Some(&(seat, _)) = self.seats.get(&peer) else { return };
+        let Some(&seat) = self.seats.get(&peer) else { return };
         let mine = self.submitted.entry(seat).or_default();
         if mine.len() >= LIST_MAX || !self.world.peers[&peer].is_member() {
             return;
@@ -273,7 +273,7 @@ impl Life {
 fn live(seed: u64, backups: u8) {
     let mut life = Life::new(seed, 3 + (seed % 4) as usize, backups);
     life.rarity = 20 + life.roll(60);
-    let mut away: Vec<PeerId> = Vec::new();
+    let mut away = Vec::new();
     for _ in 0..4 {
         if life.world.peers.len() == 1 {
             break;
@@ -287,14 +287,14 @@ fn live(seed: u64, backups: u8) {
         }
         let more = life.roll(3);
         life.run(more);
+        away.extend(victims.iter().map(|&victim| (victim, life.world.peers[&victim].ticket())));
         victims.iter().for_each(|&victim| life.kill(victim));
         life.run_up_to(250);
         life.world.cuts.clear();
-        away.extend(victims);
         life.run_up_to(400);
-        if life.roll(2) == 0 && life.host() != away[0] && life.world.peers.contains_key(&life.host()) {
-            let back = away.remove(0);
-            life.world.join(Some(life.seats[&back].1));
+        if life.roll(2) == 0 && life.host() != away[0].0 && life.world.peers.contains_key(&life.host()) {
+            let (_, ticket) = away.remove(0);
+            life.world.join(ticket);
         }
         life.settle();
     }
@@ -577,11 +577,11 @@ fn a_player_that_submits_more_than_others_hold_is_told_to_wait() {
 fn who_takes_a_seat_back_goes_on_with_its_numbers() {
     let (mut world, peers) = world_of(7, 3);
     let player = peers[2];
-    let (seat, ticket) = world.peers[&player].seat().unwrap();
+    let (seat, ticket) = (world.peers[&player].seat().unwrap(), world.peers[&player].ticket().unwrap());
     let first: Vec<_> = (0..200).map(|_| submit(&mut world, player, b"x")).collect();
     let back = world.join(Some(ticket));
     world.run(1_000);
-    assert_eq!(world.peers[&back].seat().unwrap().0, seat);
+    assert_eq!(world.peers[&back].seat().unwrap(), seat);
     let next = submit(&mut world, back, b"y");
     assert!(first.iter().all(|&number| number < next));
     world.run(300);

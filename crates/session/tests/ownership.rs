@@ -242,7 +242,7 @@ fn an_orphan_goes_where_its_traits_say() {
         world.peer(host).set_focus(now, Some(Focus { center: [0.0; 3], radius: 500.0 }));
         world.peer(b).create_as(now, near(Orphan::ToHost), &Craft::at(120.0)).unwrap();
         world.run(1_500);
-        let (seat, ticket) = world.peers[&a].seat().unwrap();
+        let (seat, ticket) = (world.peers[&a].seat().unwrap(), world.peers[&a].ticket().unwrap());
         world.kill(a);
         world.run(4_000);
         world.assert_converged();
@@ -256,7 +256,7 @@ fn an_orphan_goes_where_its_traits_say() {
         assert_eq!(outcomes(&world, b, frozen), [(Wish::Request, Outcome::Denied(Denial::Frozen), None)]);
         let again = world.join(Some(ticket));
         world.run(3_000);
-        assert_eq!(world.peers[&again].seat().unwrap().0, seat);
+        assert_eq!(world.peers[&again].seat().unwrap(), seat);
         assert_eq!(owner(&world, b, frozen), again, "it waited for the seat");
         world.assert_converged();
     }
@@ -269,7 +269,7 @@ fn what_is_frozen_stays_so_under_the_next_host() {
     world.run(1_500);
     let cup = world.create(a, Traits { orphan: Orphan::Freeze, ..FREE }, &[b"of a"]);
     world.run(500);
-    let ticket = world.peers[&a].seat().unwrap().1;
+    let ticket = world.peers[&a].ticket().unwrap();
     world.kill(a);
     world.run(3_000);
     world.kill(host);

@@ -114,12 +114,12 @@ fn a_ticket_takes_the_seat_back_and_the_old_peer_yields() {
     let host = *world.peers.keys().next().unwrap();
     let a = world.join(None);
     world.run(1_500);
-    let (seat, ticket) = world.peers[&a].seat().unwrap();
+    let (seat, ticket) = (world.peers[&a].seat().unwrap(), world.peers[&a].ticket().unwrap());
     let pot = world.create(a, TEAPOT, &[b"pot of a"]);
     world.run(500);
     let again = world.join(Some(ticket));
     world.run(1_500);
-    assert_eq!(world.peers[&again].seat().unwrap().0, seat);
+    assert_eq!(world.peers[&again].seat().unwrap(), seat);
     assert!(matches!(world.events[&a].last(), Some(Event::Ended(EndReason::SeatTaken | EndReason::Removed))));
     assert!(world.events[&host].iter().any(
         |e| matches!(e, Event::MemberLeft { member, departure: Departure::Replaced } if member.peer == a)

@@ -4,7 +4,7 @@ use bincode::{Decode, Encode};
 
 use crate::id::is_clean_name;
 use crate::limits::{CONTROL_MAX, MEMBERS_MAX};
-use crate::{DecodeError, PeerId, SeatId, SessionId, Term, Ticket, Warrant};
+use crate::{DecodeError, PeerId, SessionId, Term, Ticket, Warrant};
 
 /// What bincode may encode: message types of this crate, never somebody's internal struct.
 ///
@@ -88,8 +88,6 @@ pub struct Hello {
 pub struct Welcome {
     /// The session, so that a stale answer is recognised.
     pub session: SessionId,
-    /// The member's seat.
-    pub seat: SeatId,
     /// Takes the seat back once, later.
     pub ticket: Ticket,
 }

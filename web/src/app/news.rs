@@ -21,9 +21,13 @@ impl App {
                     play.set_code(code);
                 }
             }
-            News::Seated(ticket) => {
+            News::Ticket(ticket) => {
+                if let Some(code) = self.play.as_ref().and_then(|play| play.wish().code.as_ref()) {
+                    seat::write(code.as_str(), ticket);
+                }
+            }
+            News::Joined => {
                 let Some(code) = self.play.as_ref().and_then(|play| play.wish().code.clone()) else { return };
-                seat::write(code.as_str(), ticket);
                 self.params.mode = self.play.as_ref().map_or(Mode::Duel, |play| play.wish().mode);
                 address::show_game(&self.window, &self.params, Some(code.as_str()));
                 self.show_game(code.as_str());

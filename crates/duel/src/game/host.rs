@@ -204,7 +204,7 @@ impl Duel {
                 let _ = session.grant(id, me);
             }
         }
-        let own_seat = session.seat().map(|(seat, _)| seat.0);
+        let own_seat = session.seat().map(|seat| seat.0);
         for (id, player) in self.teapots.owned_by(me) {
             let PlayerKey::Seat(number) = player else { continue };
             if Some(number) == own_seat || session.granted_to(id).is_some() {

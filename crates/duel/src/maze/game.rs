@@ -259,7 +259,7 @@ impl MazeGame {
     /// The teapot that this peer's player has; `None` for whoever watches.
     #[must_use]
     pub fn role(&self, session: &Session) -> Option<Role> {
-        self.maze.role_of(session.seat()?.0)
+        self.maze.role_of(session.seat()?)
     }
 
     /// Who has a teapot: the name of a member, `None` for a robot.

@@ -22,7 +22,7 @@ fn a_reloaded_member_has_its_teapot_and_its_score_back() {
         world.run_until("a point", 90_000, |world| world.players[&a].duel.score(key) > Some(0));
         let points = world.players[&a].duel.score(key).unwrap();
         let teapot = world.players[&a].teapot_object(key).unwrap();
-        let (_, ticket) = world.players[&a].session.seat().unwrap();
+        let ticket = world.players[&a].session.ticket().unwrap();
         world.kill(a);
         world.run(waited);
         let again = world.enter(Some(ticket), 0);
@@ -48,7 +48,7 @@ fn a_reloaded_member_has_its_teapot_and_its_score_back() {
 #[test]
 fn a_former_host_comes_back_as_a_member_to_its_own_teapot() {
     let mut world = World::new(53, 3, 2);
-    let (_, ticket) = world.host().session.seat().unwrap();
+    let ticket = world.host().session.ticket().unwrap();
     world.join();
     world.join();
     world.run(2_000);
@@ -75,7 +75,7 @@ fn the_host_dies_while_a_member_reloads() {
         let (a, _) = (world.join(), world.join());
         world.run(3_000);
         let key = world.key(a);
-        let (_, ticket) = world.players[&a].session.seat().unwrap();
+        let ticket = world.players[&a].session.ticket().unwrap();
         world.kill(a);
         let again = world.enter(Some(ticket), 0);
         world.run(pause);
@@ -169,11 +169,11 @@ fn whatever_members_do_everybody_ends_up_with_one_teapot_and_one_row() {
                 // A session lives as long as it has a member.
                 _ if members < 2 => {}
                 1 => {
-                    tickets.extend(world.players[&any].session.seat().map(|(_, ticket)| ticket));
+                    tickets.extend(world.players[&any].session.ticket());
                     if rng.below(2) == 0 { world.kill(any) } else { world.leave(any) }
                 }
                 2 => {
-                    let ticket = world.players[&any].session.seat().map(|(_, ticket)| ticket);
+                    let ticket = world.players[&any].session.ticket();
                     world.kill(any);
                     world.run(u64::from(rng.below(200)));
                     world.enter(ticket, 0);

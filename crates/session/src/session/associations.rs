@@ -63,8 +63,12 @@ impl Session {
             self.push_event(Event::MemberLeft { member: member.clone(), departure: Departure::Gone });
             self.push_event(Event::MemberJoined { member, resumed: true });
         }
+        let is_new = !self.links.contains_key(&peer);
         self.open_link(now, peer).admitted = true;
         self.greet(now, peer);
+        if is_new && peer == self.host() && self.migration.is_none() {
+            self.ask_for_ticket(now);
+        }
         self.objects.add_peer(peer);
         self.inputs.on_linked(peer);
         self.link_orders(now, peer);
@@ -135,7 +139,7 @@ impl Session {
             let view = &self.view;
             self.objects.report_orphans(|peer| !view.has(peer));
         } else if self.phase == Phase::Joining && peer == self.host() {
-            self.seat = None;
+            self.ticket = None;
             self.ask_to_join(now);
         } else {
             self.open_link(now, peer);

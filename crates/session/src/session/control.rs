@@ -4,7 +4,7 @@ use samovar_roster::Verdict;
 use samovar_wire::control::{Hello, PeerControl, Standing, encode};
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::object::MessageKind;
-use samovar_wire::{Blame, CloseCode, Duration, Lane, PROTOCOL_VERSION, PeerId, Receipt, Time};
+use samovar_wire::{Blame, CloseCode, Duration, Lane, PROTOCOL_VERSION, PeerId, Receipt, Ticket, Time};
 
 use super::{EndReason, Event, Phase, Session};
 
@@ -31,14 +31,32 @@ impl Session {
         self.abandoned_at = now + ABANDONED_AFTER;
         self.open_link(now, host);
         self.send_control(now, host, &PeerControl::Warrant(*self.roster.warrant()));
-        let hello = Hello {
+        self.send_control(now, host, &PeerControl::Hello(self.hello()));
+    }
+
+    /// The host that admitted this peer, or the link to it, is another one now, and the ticket has not come.
+    pub(super) fn ask_for_ticket(&mut self, now: Time) {
+        if self.phase == Phase::Member && self.ticket.is_none() && !self.roster.is_host() {
+            self.send_control(now, self.host(), &PeerControl::Hello(self.hello()));
+        }
+    }
+
+    pub(super) fn hello(&self) -> Hello {
+        Hello {
             version: PROTOCOL_VERSION,
             params: self.config.params,
             name: self.config.name.clone(),
             attributes: self.config.attributes,
             resume: self.config.ticket,
-        };
-        self.send_control(now, host, &PeerControl::Hello(hello));
+        }
+    }
+
+    pub(super) fn take_ticket(&mut self, ticket: Ticket) {
+        self.ticket = Some(ticket);
+        // What admits this peer may have another lane.
+        if self.phase == Phase::Member {
+            self.push_event(Event::Ticket(ticket));
+        }
     }
 
     /// Nobody answers who could admit this peer, nor takes over: there may be no member left. The relay knows.
@@ -56,13 +74,13 @@ impl Session {
         match news {
             PeerControl::Hello(hello) => self.on_hello(now, from, &hello),
             PeerControl::Welcome(welcome) => {
-                if self.phase != Phase::Joining
-                    || from != self.host()
-                    || welcome.session != self.roster.session()
-                {
+                if welcome.session != self.roster.session() {
                     return Err(CloseCode::Unexpected);
                 }
-                self.seat = Some((welcome.seat, welcome.ticket));
+                // What a former host gave may have died with its view.
+                if from == self.host() {
+                    self.take_ticket(welcome.ticket);
+                }
                 Ok(())
             }
             PeerControl::Warrant(warrant) => match self.handle_warrant(now, &warrant) {

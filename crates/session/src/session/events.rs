@@ -2,7 +2,7 @@
 
 use samovar_objects::Object;
 use samovar_wire::claim::Wish;
-use samovar_wire::{CloseCode, Kind, Mode, ObjectId, PeerId, SeatId, Term, Time};
+use samovar_wire::{CloseCode, Kind, Mode, ObjectId, PeerId, SeatId, Term, Ticket, Time};
 
 use super::{CallId, CallOutcome, Delivery, Outcome};
 
@@ -101,6 +101,9 @@ pub enum EndReason {
 pub enum Event {
     /// This peer is a member.
     Joined,
+    /// What takes this peer's seat back, once; no former ticket does any more. It comes a round trip or so behind
+    /// [`Event::Joined`], when the backup knows of it as well.
+    Ticket(Ticket),
     /// Somebody else is.
     MemberJoined {
         /// Who.

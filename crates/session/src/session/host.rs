@@ -32,7 +32,6 @@ impl Session {
         let admission = self.view.admit(Time::ZERO, self.config.me, &hello, &mut self.entropy);
         let admission = admission.expect("the first seat of a new session is free");
         self.view.begin_electorate(|_| true);
-        self.seat = Some((admission.seat, admission.ticket));
         let fields = self.view.to_fields();
         let fields: Vec<_> = fields.iter().map(|f| &f[..]).collect();
         debug_assert_eq!(fields.len(), VIEW_FIELDS);
@@ -41,6 +40,7 @@ impl Session {
         self.phase = Phase::Member;
         self.note_view();
         self.push_event(Event::Joined);
+        self.take_ticket(admission.ticket);
         self.orders = super::orders::Machines::new(&self.config, true);
         self.tell_orders(now);
     }
@@ -81,17 +81,38 @@ impl Session {
         answering.all(|peer| self.holds_view(peer))
     }
 
-    fn admit(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
+    pub(super) fn admit(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
         let admission = self.view.admit(self.clock.time(now), from, hello, &mut self.entropy)?;
         if let Some(yields) = admission.yields {
             self.drop_link(yields, CloseCode::SeatTaken);
             self.close_to(yields);
         }
-        let session = self.roster.session();
-        let welcome = Welcome { session, seat: admission.seat, ticket: admission.ticket };
         self.greet(now, from);
-        self.send_control(now, from, &PeerControl::Welcome(welcome));
+        let view = &self.view;
+        self.tickets.retain(|&(peer, _)| peer != from && view.has(peer));
+        self.tickets.push((from, admission.ticket));
         Ok(())
+    }
+
+    /// Gives those tickets away that all backups know of: what opens a seat, and what no longer does, is the same
+    /// under the next host (PROTOCOL §4.1).
+    pub(super) fn hand_out_tickets(&mut self, now: Time) {
+        if self.tickets.is_empty() || !self.is_host() {
+            return;
+        }
+        let backups = self.view.backups().iter().copied();
+        let lacking: Vec<_> = backups.filter(|&backup| !self.holds_view(backup)).collect();
+        self.stir();
+        for (peer, ticket) in core::mem::take(&mut self.tickets) {
+            if lacking.iter().any(|&backup| backup != peer) {
+                self.tickets.push((peer, ticket));
+            } else if peer == self.me() {
+                self.take_ticket(ticket);
+            } else {
+                let welcome = Welcome { session: self.roster.session(), ticket };
+                self.send_control(now, peer, &PeerControl::Welcome(welcome));
+            }
+        }
     }
 
     /// A member is gone: its seat waits, its objects are the host's.
@@ -116,6 +137,7 @@ impl Session {
         let view = &self.view;
         self.objects.adopt(|peer| !view.has(peer));
         self.after_objects(now);
+        self.hand_out_tickets(now);
     }
 
     /// As many backups as the rules want, of those who answer.

@@ -45,6 +45,7 @@ impl Session {
             }
         }
         self.after_objects(now);
+        self.hand_out_tickets(now);
     }
 
     /// Whether an event changes nothing that anybody but its sender would be told of: states of objects, and what became

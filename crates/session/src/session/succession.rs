@@ -122,18 +122,27 @@ impl Session {
                 self.objects = super::star::objects_of(&self.config, &self.roster);
                 return self.found(now);
             }
-            // A seat that the former host gave may have died with it: the new one says which it is. This peer does not
-            // leave, so that only this link ends.
+            // What the former host gave may have died with it: the new one gives another. The former one is
+            // told nothing: it may be a member, and this peer soon another.
             if host != former {
-                self.seat = None;
-                self.drop_link(former, CloseCode::NotAMember);
+                self.ticket = None;
+                self.remove_link(former);
+                self.part_from(former);
                 self.ask_to_join(now);
             }
             self.release_held(now);
             return;
         }
+        // Who has no ticket asks for it again, once in each term.
+        self.links
+            .values_mut()
+            .filter(|peering| peering.admitted)
+            .for_each(|peering| peering.greeted = false);
         if host != former {
             self.knocks.clear();
+            self.tickets.clear();
+            // Who is not admitted asks the new host, too.
+            self.links.retain(|_, peering| peering.admitted);
             self.migration =
                 Some(Migration { term, from: former, to: host, cause, detected, resumed: detected });
         }
@@ -152,6 +161,10 @@ impl Session {
             self.renew_wishes(now);
         } else if self.takes_part(host) {
             self.renew_wishes(now);
+            // A new host is asked when its view is here, since it may not know yet that it is one.
+            if host == former {
+                self.ask_for_ticket(now);
+            }
         } else {
             // This peer had given up its successor for lost while it was asleep or cut off itself: the others went
             // on, and its ticket takes the seat back.
@@ -179,6 +192,10 @@ impl Session {
             let (missed, _) = self.lives(now);
             self.view.begin_electorate(|peer| !missed.contains(&peer));
         }
+        if self.ticket.is_none() {
+            let admitted = self.admit(now, self.me(), &self.hello());
+            debug_assert!(admitted.is_ok(), "who hosts is a member");
+        }
         self.publish_view(now);
         self.on_resumed(now);
     }
@@ -187,6 +204,7 @@ impl Session {
         if let Some(mut migration) = self.migration.take() {
             migration.resumed = self.clock.time(now);
             self.push_event(Event::HostChanged(migration));
+            self.ask_for_ticket(now);
         }
     }
 

@@ -39,9 +39,12 @@ impl Session {
     pub(super) fn live_by_view(&mut self, now: Time) {
         let me = self.me();
         if self.view.has(me) {
-            if self.phase == Phase::Joining && self.seat.is_some() {
+            if self.phase == Phase::Joining {
                 self.phase = Phase::Member;
                 self.push_event(Event::Joined);
+                if let Some(ticket) = self.ticket {
+                    self.push_event(Event::Ticket(ticket));
+                }
             }
         } else if self.phase == Phase::Member {
             return self.end(EndReason::Removed);

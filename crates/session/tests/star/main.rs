@@ -18,6 +18,8 @@ mod lockstep;
 mod orders;
 #[path = "../ownership.rs"]
 mod ownership;
+#[path = "../seats.rs"]
+mod seats;
 #[path = "../sessions.rs"]
 mod sessions;
 

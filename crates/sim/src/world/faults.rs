@@ -314,7 +314,7 @@ impl<G: Game> World<G> {
     fn replay_ticket(&mut self, id: ProcessId) {
         let victim = self.processes[id].player;
         let session = self.processes[id].peer.as_ref().and_then(|peer| peer.session());
-        let seat = session.and_then(|session| Some((session.seat()?.0, session.view().number())));
+        let seat = session.and_then(|session| Some((session.seat()?, session.view().number())));
         let Some((old, seat)) = self.players[victim].old_ticket.zip(seat) else { return };
         let player = self.players.len();
         self.players.push(super::Player { ticket: Some(old), ..Default::default() });

@@ -120,8 +120,8 @@ impl<G: Game> World<G> {
     /// Whoever shows an old ticket must not get the seat.
     pub(super) fn judge_seat(&mut self, id: ProcessId, peer: &Peer) {
         let forbidden = self.processes[id].forbidden_seat;
-        let seat = peer.session().filter(|session| session.is_member()).and_then(|session| session.seat());
-        if let (Some(forbidden), Some((seat, _))) = (forbidden, seat) {
+        let seat = peer.session().filter(|session| session.is_member()).and_then(Session::seat);
+        if let (Some(forbidden), Some(seat)) = (forbidden, seat) {
             let (forbidden, view) = forbidden;
             // Who found no member left began the session anew, its views and its seats.
             let is_anew = peer.session().is_some_and(|session| session.view().number() < view);

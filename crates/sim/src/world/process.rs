@@ -450,7 +450,7 @@ impl<G: Game> World<G> {
         let Some(peer) = &process.peer else { return };
         let number = process.player;
         let is_over = peer.is_over();
-        let ticket = peer.session().and_then(|session| session.seat()).map(|seat| seat.1);
+        let ticket = peer.session().and_then(Session::ticket);
         let known_as = peer.session().map(Session::me);
         self.processes[id].known_as = known_as;
         let player = &mut self.players[number];

@@ -1,0 +1,168 @@
+//! Seats: when a ticket is given, and what it opens behind the death of whoever gave it (PROTOCOL §4.1).
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+#[expect(dead_code, reason = "not every test needs all of the world")]
+mod world;
+
+use samovar_session::{EndReason, Event};
+use samovar_wire::{PeerId, SeatId, Ticket};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+use world::{TEAPOT, World};
+
+/// A host, its backup, and somebody who sat here before and has knocked just now.
+struct Return {
+    world: World,
+    host: PeerId,
+    backup: PeerId,
+    seat: SeatId,
+    old_ticket: Ticket,
+    again: PeerId,
+}
+
+impl Return {
+    fn new(seed: u8) -> Self {
+        let mut world = World::new(seed, 0);
+        let host = *world.peers.keys().next().unwrap();
+        let backup = world.join(None);
+        world.run(1_000);
+        let guest = world.join(None);
+        world.run(2_000);
+        assert_eq!(world.peers[&host].view().backup(), Some(backup));
+        let (seat, old_ticket) = (world.peers[&guest].seat().unwrap(), world.peers[&guest].ticket().unwrap());
+        world.kill(guest);
+        world.run(3_000);
+        let again = world.join(Some(old_ticket));
+        Self { world, host, backup, seat, old_ticket, again }
+    }
+
+    /// Until whoever came back is a member, which it is before anybody could have heard of it and said so.
+    fn run_until_member(&mut self) {
+        while !self.world.peers[&self.again].is_member() {
+            self.world.step();
+        }
+    }
+
+    fn given(&self) -> Vec<Ticket> {
+        let given = |event: &Event| match event {
+            Event::Ticket(ticket) => Some(*ticket),
+            _ => None,
+        };
+        self.world.events[&self.again].iter().filter_map(given).collect()
+    }
+}
+
+#[test]
+fn a_ticket_is_given_when_the_backup_knows_that_the_former_one_was_used() {
+    let mut came = Return::new(1);
+    came.run_until_member();
+    assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
+    assert_eq!(came.world.peers[&came.again].ticket(), None, "nobody but the host can know");
+    came.world.run(150);
+    let [ticket] = came.given()[..] else { panic!("{:?}", came.given()) };
+    assert_ne!(ticket, came.old_ticket);
+    assert_eq!(came.world.peers[&came.again].ticket(), Some(ticket));
+}
+
+#[test]
+fn a_ticket_whose_use_died_with_the_host_opens_the_seat_still() {
+    let mut came = Return::new(2);
+    came.world.cuts = vec![(came.host, came.backup)];
+    came.run_until_member();
+    came.world.run(100);
+    assert_eq!(came.given(), []);
+    came.world.kill(came.host);
+    came.world.run(3_000);
+    assert_eq!(came.world.events[&came.again].last(), Some(&Event::Ended(EndReason::Removed)));
+    came.world.peers.remove(&came.again);
+    let third = came.world.join(Some(came.old_ticket));
+    came.world.run(3_000);
+    assert_eq!(came.world.peers[&third].seat().unwrap(), came.seat);
+    came.world.assert_converged();
+}
+
+#[test]
+fn whose_ticket_died_with_the_host_gets_one_of_the_next_who_knows_the_seat() {
+    let mut came = Return::new(3);
+    // The backup knows, and the host never hears that it does.
+    came.world.cuts = vec![(came.backup, came.host)];
+    came.run_until_member();
+    came.world.run(100);
+    assert_eq!(came.given(), []);
+    came.world.kill(came.host);
+    came.world.run(3_000);
+    let [ticket] = came.given()[..] else { panic!("{:?}", came.given()) };
+    assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
+    came.world.assert_converged();
+    came.world.kill(came.again);
+    came.world.run(3_000);
+    let third = came.world.join(Some(ticket));
+    came.world.run(3_000);
+    assert_eq!(came.world.peers[&third].seat().unwrap(), came.seat);
+    came.world.assert_converged();
+}
+
+#[test]
+fn whoever_takes_over_before_it_has_a_ticket_gives_itself_one() {
+    let mut came = Return::new(4);
+    came.world.cuts = vec![(came.backup, came.host)];
+    came.run_until_member();
+    came.world.run(100);
+    came.world.kill(came.host);
+    came.world.kill(came.backup);
+    came.world.run(3_000);
+    assert!(came.world.peers[&came.again].is_host());
+    assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
+    assert_eq!(came.given().len(), 1);
+}
+
+#[test]
+fn who_was_not_host_for_a_moment_is_asked_again_for_the_ticket() {
+    let mut came = Return::new(5);
+    came.world.cuts = vec![(came.backup, came.host)];
+    came.run_until_member();
+    // Only the host hears that it was replaced before it is the host again.
+    let now = came.world.now;
+    let term = came.world.peers[&came.host].term();
+    let warrant = came.world.sign(term.next_witnessed(), came.backup);
+    came.world.peer(came.host).handle_warrant(now, &warrant);
+    came.world.kill(came.backup);
+    came.world.grant(warrant.term.next_witnessed(), came.host);
+    came.world.run(1_000);
+    assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
+    assert_eq!(came.given().len(), 1);
+    came.world.assert_converged();
+}
+
+/// Seed 13001286 of `chaos`: the former host was still host when the newcomer turned away from it, held it for no member ever
+/// after, and saw nothing of it.
+#[test]
+fn whoever_turned_from_a_host_to_the_next_is_linked_to_both() {
+    let mut world = World::new(6, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let heir = world.join(None);
+    world.run(3_000);
+    world.witness_alive = false;
+    let late = world.join(None);
+    world.cuts = vec![(host, late)];
+    while !world.peers[&heir].view().has(late) {
+        world.step();
+    }
+    let now = world.now;
+    assert!(world.peer(host).hand_over(now));
+    world.run(100);
+    let warrant = world.sign(world.peers[&host].term().next_witnessed(), heir);
+    let now = world.now;
+    world.cuts.push((late, heir));
+    world.peer(late).handle_warrant(now, &warrant);
+    world.run(60);
+    assert!(world.peers[&host].is_host() && !world.peers[&late].is_member());
+    world.cuts.clear();
+    let now = world.now;
+    world.peer(heir).handle_warrant(now, &warrant);
+    world.run(1_000);
+    world.create(late, TEAPOT, &[b"pot of the late"]);
+    world.run(2_000);
+    world.assert_converged();
+}
