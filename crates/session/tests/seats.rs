@@ -5,8 +5,9 @@
 #[expect(dead_code, reason = "not every test needs all of the world")]
 mod world;
 
+use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{EndReason, Event};
-use samovar_wire::{PeerId, SeatId, Ticket};
+use samovar_wire::{Generation, PeerId, SeatId, Ticket, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{TEAPOT, World};
@@ -132,6 +133,25 @@ fn who_was_not_host_for_a_moment_is_asked_again_for_the_ticket() {
     came.world.run(1_000);
     assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
     assert_eq!(came.given().len(), 1);
+    came.world.assert_converged();
+}
+
+#[test]
+fn whose_ticket_was_lost_with_the_link_asks_on_the_next_one() {
+    let mut came = Return::new(7);
+    came.run_until_member();
+    came.world.cuts = vec![(came.host, came.again)];
+    came.world.run(600);
+    assert_eq!(came.given(), []);
+    // The host's end of the link began anew, as far as the other one can see.
+    let now = came.world.now;
+    let mut link = Link::new(now, LinkConfig::default(), Generation::FIRST.next());
+    let (mut packet, source) = (Vec::new(), Source { wanted: true, compose: &mut |_, _, _| {} });
+    let mode = link.poll_transmit(now, Time::ZERO, source, &mut packet).unwrap();
+    came.world.peer(came.again).handle_packet(now, came.host, mode, &packet);
+    came.world.cuts.clear();
+    came.world.run(1_000);
+    assert_eq!((came.given().len(), came.world.peers[&came.again].seat()), (1, Some(came.seat)));
     came.world.assert_converged();
 }
 

@@ -6,10 +6,11 @@ pub(crate) mod world;
 
 use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{Delivery, Departure, EndReason, Event, Role, Suspension, Target, Topology};
-use samovar_wire::control::{Hello, PeerControl, encode};
+use samovar_wire::control::{Hello, PeerControl, Welcome, encode};
 use samovar_wire::object::Traits;
 use samovar_wire::{
-    CloseCode, Entropy, Generation, Kind, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term, Time, Warrant,
+    CloseCode, Entropy, Generation, Kind, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SessionId, Term,
+    Ticket, Time, Warrant,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -177,12 +178,8 @@ fn a_member_that_claims_to_be_host_without_a_warrant_is_shut_out() {
     let hello = Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
     let forged = Warrant { term: Term(512), host: mallory, ..world.witness.warrant };
     for message in [PeerControl::Hello(hello), PeerControl::Warrant(forged)] {
-        let mut bytes = vec![1];
-        encode(&message, &mut bytes);
-        link.send(Lane::SESSION, &bytes).unwrap();
-        let (now, mut packet) = (world.now, Vec::new());
-        let source = Source { wanted: true, compose: &mut |_, _, _| {} };
-        let mode = link.poll_transmit(now, Time::ZERO, source, &mut packet).unwrap();
+        let now = world.now;
+        let (mode, packet) = introduction(&mut link, now, Some(&message));
         world.peer(host).handle_packet(now, mallory, mode, &packet);
         world.run(20);
     }
@@ -190,6 +187,58 @@ fn a_member_that_claims_to_be_host_without_a_warrant_is_shut_out() {
     world.run(500);
     assert_eq!(world.peers[&a].host(), host);
     assert!(world.peers[&a].is_member() && !world.peers[&a].view().has(mallory));
+}
+
+/// A packet by which somebody shows up, with a message or without.
+fn introduction(link: &mut Link, now: Time, message: Option<&PeerControl>) -> (Mode, Vec<u8>) {
+    if let Some(message) = message {
+        let mut bytes = vec![1];
+        encode(message, &mut bytes);
+        link.send(Lane::SESSION, &bytes).unwrap();
+    }
+    let mut packet = Vec::new();
+    let source = Source { wanted: true, compose: &mut |_, _, _| {} };
+    let mode = link.poll_transmit(now, Time::ZERO, source, &mut packet).unwrap();
+    (mode, packet)
+}
+
+#[test]
+fn nobody_but_the_host_gives_tickets() {
+    let mut world = World::new(6, 0);
+    let host = *world.peers.keys().next().unwrap();
+    world.join(None);
+    world.run(2_000);
+    let mallory = PeerId(66);
+    let mut link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
+    let hello = Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
+    let welcome = Welcome { session: SessionId(7), ticket: Ticket([0; 16]) };
+    for message in [PeerControl::Hello(hello), PeerControl::Welcome(welcome)] {
+        let now = world.now;
+        let (mode, packet) = introduction(&mut link, now, Some(&message));
+        world.peer(host).handle_packet(now, mallory, mode, &packet);
+        world.run(20);
+    }
+    assert!(world.peers[&host].view().has(mallory));
+    assert_ne!(world.peers[&host].ticket(), Some(Ticket([0; 16])));
+    assert!(world.events[&host].iter().filter(|event| matches!(event, Event::Ticket(_))).count() == 1);
+}
+
+#[test]
+fn a_former_host_keeps_no_link_to_a_stranger() {
+    let mut world = World::new(6, 0);
+    let host = *world.peers.keys().next().unwrap();
+    world.join(None);
+    world.run(2_000);
+    let stranger = PeerId(66);
+    let mut link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
+    let now = world.now;
+    let (mode, packet) = introduction(&mut link, now, None);
+    world.peer(host).handle_packet(now, stranger, mode, &packet);
+    assert!(world.peers[&host].is_linked(stranger), "it may say hello yet");
+    assert!(world.peer(host).hand_over(now));
+    world.run(1_000);
+    assert!(!world.peers[&host].is_host() && !world.peers[&host].is_linked(stranger));
+    world.assert_converged();
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl Session {
 
     /// The host that admitted this peer, or the link to it, is another one now, and the ticket has not come.
     pub(super) fn ask_for_ticket(&mut self, now: Time) {
-        if self.phase == Phase::Member && self.ticket.is_none() && !self.roster.is_host() {
+        if self.phase == Phase::Member && self.ticket.is_none() {
             self.send_control(now, self.host(), &PeerControl::Hello(self.hello()));
         }
     }

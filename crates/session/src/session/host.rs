@@ -46,10 +46,8 @@ impl Session {
     }
 
     pub(super) fn on_hello(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
-        // A newcomer that a former host admitted, and died before it heard of it, asks the next host again.
-        let greeted = self.links.get_mut(&from).is_some_and(|p| core::mem::replace(&mut p.greeted, true));
-        if greeted && self.view.has(from) {
-            return Err(CloseCode::Unexpected);
+        if let Some(peering) = self.links.get_mut(&from) {
+            peering.greeted = true;
         }
         if !self.roster.is_host() || self.phase != Phase::Member {
             // It was meant for the host that this peer was when it was sent.
@@ -97,7 +95,7 @@ impl Session {
     /// Gives those tickets away that all backups know of: what opens a seat, and what no longer does, is the same
     /// under the next host (PROTOCOL §4.1).
     pub(super) fn hand_out_tickets(&mut self, now: Time) {
-        if self.tickets.is_empty() || !self.is_host() {
+        if self.tickets.is_empty() {
             return;
         }
         let backups = self.view.backups().iter().copied();

@@ -133,11 +133,6 @@ impl Session {
             self.release_held(now);
             return;
         }
-        // Who has no ticket asks for it again, once in each term.
-        self.links
-            .values_mut()
-            .filter(|peering| peering.admitted)
-            .for_each(|peering| peering.greeted = false);
         if host != former {
             self.knocks.clear();
             self.tickets.clear();
