@@ -20,16 +20,9 @@ const SETTLES_WITHIN: Duration = Duration::from_millis(250);
 impl Session {
     /// Founds the session, or begins it anew: this peer takes the first seat and creates the session object.
     pub(super) fn found(&mut self, now: Time) {
-        let hello = Hello {
-            version: PROTOCOL_VERSION,
-            params: self.config.params,
-            name: self.config.name.clone(),
-            attributes: self.config.attributes,
-            resume: None,
-        };
         self.view = View::founding(self.config.capacity);
         self.clock.begin(now);
-        let admission = self.view.admit(Time::ZERO, self.config.me, &hello, &mut self.entropy);
+        let admission = self.view.admit(Time::ZERO, self.config.me, &self.hello(), &mut self.entropy);
         let admission = admission.expect("the first seat of a new session is free");
         self.view.begin_electorate(|_| true);
         let fields = self.view.to_fields();
@@ -107,8 +100,8 @@ impl Session {
             } else if peer == self.me() {
                 self.take_ticket(ticket);
             } else {
-                let welcome = Welcome { session: self.roster.session(), ticket };
-                self.send_control(now, peer, &PeerControl::Welcome(welcome));
+                let session = self.roster.session();
+                self.send_control(now, peer, &PeerControl::Welcome(Welcome { session, ticket }));
             }
         }
     }
