@@ -335,7 +335,7 @@ impl Peer {
         if let Some(session) = &mut self.session {
             session.handle_timeout(now);
         }
-        let is_succeeded = self.session.as_ref().is_none_or(|session| session.host() != session.me());
+        let is_succeeded = self.session.as_ref().is_none_or(Session::is_succeeded);
         if self.leaves_at != Time::FAR && (is_succeeded || self.leaves_at <= now) {
             self.leave_at_once(now);
         }
@@ -385,8 +385,8 @@ impl Peer {
         self.events.pop_front()
     }
 
-    /// Leaves the game for good. A host hands over first and hosts until its successor does, half a second at most: until
-    /// [`Peer::is_over`] it is to be driven on, and its game to be played.
+    /// Leaves the game for good. A host hands over first, and stays until its successor has taken what goes with the host, half a
+    /// second at most: until [`Peer::is_over`] it is to be driven on, and its game to be played.
     pub fn leave(&mut self, now: Time) {
         if self.session.as_mut().is_some_and(|session| session.hand_over(now)) {
             self.leaves_at = self.leaves_at.min(now + HANDS_OVER_WITHIN);

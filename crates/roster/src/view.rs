@@ -162,12 +162,16 @@ impl View {
     ) -> Result<Admission, CloseCode> {
         let ticket = Ticket(entropy.half());
         let hash = hello.resume.map(|ticket| ticket.hash());
-        // Who is seated stays there, whatever ticket it shows: nobody is on two seats.
-        let sits = |seat: &Option<SeatRecord>| seat.as_ref().is_some_and(|s| s.peer == Some(peer));
-        let fits = |seat: &Option<SeatRecord>| seat.as_ref().is_some_and(|s| Some(s.ticket) == hash);
-        let place = self.seats.iter().position(sits).or_else(|| self.seats.iter().position(fits));
-        if let Some(record) = place.and_then(|place| self.seats[place].as_mut()) {
-            let yields = record.peer.replace(peer).filter(|&former| former != peer);
+        // Who is seated stays there, whatever ticket it shows: nobody is on two seats. It only gets another ticket.
+        if let Some(record) = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer)) {
+            record.ticket = ticket.hash();
+            let seat = record.seat;
+            self.note_change();
+            return Ok(Admission { seat, ticket, yields: None });
+        }
+        let mut seats = self.seats.iter_mut().flatten();
+        if let Some(record) = seats.find(|record| Some(record.ticket) == hash) {
+            let yields = record.peer.replace(peer);
             record.ticket = ticket.hash();
             record.standing.visible = true;
             record.since = now.as_micros();

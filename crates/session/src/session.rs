@@ -129,6 +129,8 @@ struct Peering {
     left: bool,
     /// The peer asked for admission on this link.
     greeted: bool,
+    /// A ticket is on its way by this link, or was.
+    welcomed: bool,
     next_update: Time,
     /// All that this peer has to tell it is in the link.
     is_told: bool,
@@ -178,6 +180,8 @@ pub struct Session {
     last_rebuff: Time,
     entropy: Entropy,
     ticket: Option<Ticket>,
+    /// The term in which this peer asked for a ticket last.
+    asked: Option<Term>,
     events: VecDeque<Event>,
     claim: Option<(Term, PeerId)>,
     /// The relay shall ask the host whether it lives.
@@ -192,8 +196,9 @@ pub struct Session {
     tickets: Vec<(PeerId, Ticket)>,
     /// Members that said that they leave: they will never vote again.
     leavers: SortedSet<PeerId>,
-    /// When the view was last published, by this peer.
+    /// When this peer published a view last, and which.
     published: Time,
+    published_number: u64,
     /// Whom this host told first that it wants it for its successor, and what says that it knows.
     appointment: Option<(PeerId, Receipt)>,
     /// Session time from which on others may have gone on without this peer: it lost its host, or its majority, or
@@ -260,6 +265,7 @@ impl Session {
             last_rebuff: Time::ZERO,
             entropy: Entropy::new(config.entropy),
             ticket: None,
+            asked: None,
             events: VecDeque::new(),
             claim: None,
             doubt: false,
@@ -269,6 +275,7 @@ impl Session {
             tickets: Vec::new(),
             leavers: SortedSet::new(),
             published: now,
+            published_number: 0,
             appointment: None,
             split_at: None,
             told_standing: None,

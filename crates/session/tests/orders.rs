@@ -276,7 +276,8 @@ fn who_is_far_away_has_twenty_round_trips_to_answer_to_views_that_come_faster_th
         if way == 20 {
             assert_eq!(stayed, 30_240, "its answers come sooner than the next view");
         } else {
-            assert!((most - 700..most + 1_500).contains(&stayed), "{way}: {stayed} ms");
+            // And until the next view, which waits for its ack for a second, since it is the backup.
+            assert!((most - 700..most + 2_500).contains(&stayed), "{way}: {stayed} ms");
         }
     }
 }

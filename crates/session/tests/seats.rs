@@ -7,6 +7,7 @@ mod world;
 
 use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{EndReason, Event};
+use samovar_wire::control::Standing;
 use samovar_wire::{Generation, PeerId, SeatId, Ticket, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -134,6 +135,65 @@ fn who_was_not_host_for_a_moment_is_asked_again_for_the_ticket() {
     assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
     assert_eq!(came.given().len(), 1);
     came.world.assert_converged();
+}
+
+#[test]
+fn who_is_not_admitted_yet_when_its_host_is_not_host_for_a_moment_gets_a_ticket_too() {
+    let mut came = Return::new(15);
+    came.world.cuts = vec![(came.backup, came.host), (came.host, came.again)];
+    while !came.world.peers[&came.host].view().has(came.again) {
+        came.world.step();
+    }
+    let now = came.world.now;
+    let term = came.world.peers[&came.host].term();
+    let warrant = came.world.sign(term.next_witnessed(), came.backup);
+    came.world.peer(came.host).handle_warrant(now, &warrant);
+    came.world.kill(came.backup);
+    came.world.grant(warrant.term.next_witnessed(), came.host);
+    came.world.cuts.clear();
+    came.world.run(1_000);
+    assert_eq!((came.given().len(), came.world.peers[&came.again].seat()), (1, Some(came.seat)));
+}
+
+#[test]
+fn who_asks_for_a_ticket_does_not_look_more_visible() {
+    let mut came = Return::new(14);
+    came.world.cuts = vec![(came.backup, came.host)];
+    came.run_until_member();
+    let hidden = Standing { visible: false, reach: 2 };
+    let run_hidden = |came: &mut Return, ms: u64| {
+        for _ in 0..ms {
+            let now = came.world.now;
+            came.world.peer(came.again).set_standing(now, hidden);
+            came.world.step();
+        }
+    };
+    run_hidden(&mut came, 100);
+    came.world.kill(came.host);
+    run_hidden(&mut came, 3_000);
+    assert_eq!(came.given().len(), 1);
+    assert_eq!(came.world.peers[&came.backup].seat_of(came.again).unwrap().standing, hidden);
+}
+
+/// A member whose reach changes before any view of it settles.
+#[test]
+fn whoever_never_stays_as_it_is_keeps_nobody_out() {
+    let mut world = World::new(11, 0);
+    world.join(None);
+    world.run(1_000);
+    let flapper = world.join(None);
+    world.run(2_000);
+    let flap = |world: &mut World, ms: u64| {
+        for n in 0..ms {
+            let (now, reach) = (world.now, (n / 40 % 5) as u8);
+            world.peer(flapper).set_standing(now, Standing { visible: true, reach });
+            world.step();
+        }
+    };
+    flap(&mut world, 1_000);
+    let new = world.join(None);
+    flap(&mut world, 1_000);
+    assert!(world.peers[&new].ticket().is_some());
 }
 
 #[test]

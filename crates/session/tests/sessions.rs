@@ -224,6 +224,31 @@ fn nobody_but_the_host_gives_tickets() {
 }
 
 #[test]
+fn who_says_hello_again_and_again_changes_nothing() {
+    let mut world = World::new(6, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let a = world.join(None);
+    world.run(2_000);
+    let mallory = PeerId(66);
+    let mut link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
+    let hello = Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
+    let mut views = Vec::new();
+    for _ in 0..20 {
+        let now = world.now;
+        let (mode, packet) = introduction(&mut link, now, Some(&PeerControl::Hello(hello.clone())));
+        world.peer(host).handle_packet(now, mallory, mode, &packet);
+        world.run(100);
+        views.push(world.peers[&a].view().clone());
+    }
+    assert!(views[2].has(mallory));
+    assert_eq!(
+        views[2].seats().find(|seat| seat.peer == Some(mallory)),
+        views[19].seats().find(|seat| seat.peer == Some(mallory))
+    );
+    assert_eq!(views[2].roll(), views[19].roll());
+}
+
+#[test]
 fn a_former_host_keeps_no_link_to_a_stranger() {
     let mut world = World::new(6, 0);
     let host = *world.peers.keys().next().unwrap();

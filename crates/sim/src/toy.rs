@@ -120,11 +120,19 @@ impl Toy {
 
     /// A host goes on with the beacon, and sees to it that there is one.
     fn move_beacon(&mut self, turn: &mut Turn<'_>) {
+        let me = turn.session.me();
         if !turn.session.is_host() {
             self.part(turn).no_beacon = None;
+            // Who handed over moves it until its successor does.
+            let is_own = |id: &ObjectId| turn.session.object(*id).is_some_and(|object| object.owner() == me);
+            let left = self.part(turn).beacon;
+            if let Some(id) = left.filter(is_own)
+                && turn.session.suspension(turn.now).is_none()
+            {
+                self.move_on(turn, id);
+            }
             return;
         }
-        let me = turn.session.me();
         let known = self.part(turn).beacon.filter(|&id| turn.session.object(id).is_some());
         let beacon = known.or_else(|| {
             turn.session.objects().find(|object| object.traits().kind == BEACON).map(|object| object.id())

@@ -28,6 +28,7 @@ impl Session {
                 hint: None,
                 left: false,
                 greeted: false,
+                welcomed: false,
                 next_update: now,
                 is_told: false,
                 idle: None,
@@ -67,6 +68,7 @@ impl Session {
         self.open_link(now, peer).admitted = true;
         self.greet(now, peer);
         if is_new && peer == self.host() && self.migration.is_none() {
+            self.asked = None;
             self.ask_for_ticket(now);
         }
         self.objects.add_peer(peer);

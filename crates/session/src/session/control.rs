@@ -29,14 +29,16 @@ impl Session {
     pub(super) fn ask_to_join(&mut self, now: Time) {
         let host = self.host();
         self.abandoned_at = now + ABANDONED_AFTER;
+        self.asked = Some(self.term());
         self.open_link(now, host);
         self.send_control(now, host, &PeerControl::Warrant(*self.roster.warrant()));
         self.send_control(now, host, &PeerControl::Hello(self.hello()));
     }
 
-    /// The host that admitted this peer, or the link to it, is another one now, and the ticket has not come.
+    /// The reign in which this peer was admitted, or the link to the host, is another one now, and the ticket has not come.
     pub(super) fn ask_for_ticket(&mut self, now: Time) {
-        if self.phase == Phase::Member && self.ticket.is_none() {
+        if self.phase == Phase::Member && self.ticket.is_none() && self.asked != Some(self.term()) {
+            self.asked = Some(self.term());
             self.send_control(now, self.host(), &PeerControl::Hello(self.hello()));
         }
     }
@@ -88,8 +90,8 @@ impl Session {
                 Verdict::Newer | Verdict::Known => Ok(()),
             },
             PeerControl::Standing(standing) => {
-                if self.is_host() && self.view.set_standing(from, standing) {
-                    self.publish_view(now);
+                if self.is_host() {
+                    self.note_standing(now, from, standing);
                 }
                 Ok(())
             }
@@ -175,9 +177,7 @@ impl Session {
         }
         self.stir();
         if self.is_host() {
-            if self.view.set_standing(self.config.me, standing) {
-                self.publish_view(now);
-            }
+            self.note_standing(now, self.config.me, standing);
         } else {
             self.send_control(now, self.host(), &PeerControl::Standing(standing));
         }

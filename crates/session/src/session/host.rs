@@ -1,8 +1,8 @@
 //! The host's housework: admission, removal, the backup, the session object.
 
 use samovar_roster::{GRACE, VIEW_FIELDS, View};
-use samovar_wire::control::{Hello, PeerControl, Welcome};
-use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, SortedSet, Time};
+use samovar_wire::control::{Hello, PeerControl, Standing, Welcome};
+use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, SortedSet, Ticket, Time};
 
 use super::{Event, Peering, Phase, Session};
 
@@ -16,6 +16,8 @@ const HELLO_WITHIN: Duration = Duration::from_millis(5_000);
 const TIME_WITHIN: Duration = Duration::from_millis(1_000);
 /// How long a view waits at most until everybody who answers has it.
 const SETTLES_WITHIN: Duration = Duration::from_millis(250);
+/// And at most until a backup has it that somebody's ticket waits for.
+const BACKED_UP_WITHIN: Duration = Duration::from_millis(1_000);
 
 impl Session {
     /// Founds the session, or begins it anew: this peer takes the first seat and creates the session object.
@@ -41,6 +43,10 @@ impl Session {
     pub(super) fn on_hello(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
         if let Some(peering) = self.links.get_mut(&from) {
             peering.greeted = true;
+            // It asked in another term while its ticket was on the way.
+            if peering.welcomed {
+                return Ok(());
+            }
         }
         if !self.roster.is_host() || self.phase != Phase::Member {
             // It was meant for the host that this peer was when it was sent.
@@ -62,9 +68,10 @@ impl Session {
     }
 
     /// Whether everybody who answers has the view as it is. Views come one after another: the next begins when the
-    /// one before is settled (DESIGN §4), or when somebody has taken too long.
+    /// one before is settled (DESIGN §4), or when somebody has taken too long: a backup for which tickets wait has longer.
     fn is_settled(&self, now: Time) -> bool {
-        if self.published + SETTLES_WITHIN <= now {
+        let within = if self.tickets.is_empty() { SETTLES_WITHIN } else { BACKED_UP_WITHIN };
+        if self.published + within <= now {
             return true;
         }
         let (_, doubted) = self.lives(now);
@@ -79,8 +86,10 @@ impl Session {
             self.close_to(yields);
         }
         self.greet(now, from);
-        let view = &self.view;
-        self.tickets.retain(|&(peer, _)| peer != from && view.has(peer));
+        if let Some(peering) = self.links.get_mut(&from) {
+            peering.welcomed = true;
+        }
+        self.tickets.retain(|&(peer, _)| peer != from);
         self.tickets.push((from, admission.ticket));
         Ok(())
     }
@@ -88,21 +97,31 @@ impl Session {
     /// Gives those tickets away that all backups know of: what opens a seat, and what no longer does, is the same
     /// under the next host (PROTOCOL §4.1).
     pub(super) fn hand_out_tickets(&mut self, now: Time) {
-        if self.tickets.is_empty() {
+        if self.tickets.is_empty() || !self.is_host() {
             return;
         }
+        let view = &self.view;
+        self.tickets.retain(|&(peer, _)| view.has(peer));
         let backups = self.view.backups().iter().copied();
         let lacking: Vec<_> = backups.filter(|&backup| !self.holds_view(backup)).collect();
-        self.stir();
-        for (peer, ticket) in core::mem::take(&mut self.tickets) {
-            if lacking.iter().any(|&backup| backup != peer) {
-                self.tickets.push((peer, ticket));
-            } else if peer == self.me() {
+        let is_ready = |&(peer, _): &(PeerId, Ticket)| lacking.iter().all(|&backup| backup == peer);
+        while let Some(place) = self.tickets.iter().position(is_ready) {
+            let (peer, ticket) = self.tickets.remove(place);
+            self.stir();
+            if peer == self.me() {
                 self.take_ticket(ticket);
             } else {
                 let session = self.roster.session();
                 self.send_control(now, peer, &PeerControl::Welcome(Welcome { session, ticket }));
             }
+        }
+    }
+
+    /// A member is more or less fit to host than the view says. What changes again before the view settles is published
+    /// once.
+    pub(super) fn note_standing(&mut self, now: Time, peer: PeerId, standing: Standing) {
+        if self.view.set_standing(peer, standing) && self.is_settled(now) {
+            self.next_view(now);
         }
     }
 
@@ -117,7 +136,7 @@ impl Session {
     /// The view changed by this peer's hand: writes it to the session object and lives by it.
     pub(super) fn publish_view(&mut self, now: Time) {
         self.name_backups(now);
-        self.published = now;
+        (self.published, self.published_number) = (now, self.view.number());
         let time = self.clock.time(now);
         for (index, field) in self.view.to_fields().iter().enumerate() {
             let written = self.objects.set(time, ObjectId::SESSION, index, field);
@@ -176,11 +195,11 @@ impl Session {
         if self.is_settled(now) {
             self.next_view(now);
         }
+        self.hand_out_tickets(now);
     }
 
     /// Changes the view by all that happened since the last.
     fn next_view(&mut self, now: Time) {
-        let before = self.view.number();
         let is_gone = |p: &Peering| {
             let patience = if p.hint.is_some() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };
             p.admitted && (p.left || p.link.silence(now) >= patience)
@@ -207,7 +226,7 @@ impl Session {
         }
         self.step_electorate();
         self.name_backups(now);
-        if self.view.number() != before {
+        if self.view.number() != self.published_number {
             self.publish_view(now);
         }
     }

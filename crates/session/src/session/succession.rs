@@ -56,9 +56,19 @@ impl Session {
         let (_, doubted) = self.lives(now);
         let line = self.view.succession(self.me());
         let Some(&heir) = line.iter().find(|peer| !doubted.contains(peer)) else { return false };
+        self.hurries_until = now + HURRY.times(2);
         self.roster.resign(now, heir);
         self.watch(now);
         true
+    }
+
+    /// Whether somebody else hosts, and has taken all that goes with the host. Until then a former host that is still here
+    /// owns it, and may go on moving it.
+    #[must_use]
+    pub fn is_succeeded(&self) -> bool {
+        let is_left =
+            |object: &samovar_objects::Object| object.owner() == self.me() && object.traits().with_host;
+        self.host() != self.me() && !self.objects.iter().any(is_left)
     }
 
     /// Does what the roster wants done.
@@ -136,8 +146,11 @@ impl Session {
         if host != former {
             self.knocks.clear();
             self.tickets.clear();
-            // Who is not admitted asks the new host, too.
-            self.links.retain(|_, peering| peering.admitted);
+            // Who is not admitted asks the new host.
+            self.links.retain(|_, peering| {
+                peering.welcomed = false;
+                peering.admitted
+            });
             self.migration =
                 Some(Migration { term, from: former, to: host, cause, detected, resumed: detected });
         }
@@ -156,10 +169,6 @@ impl Session {
             self.renew_wishes(now);
         } else if self.takes_part(host) {
             self.renew_wishes(now);
-            // A new host is asked when its view is here, since it may not know yet that it is one.
-            if host == former {
-                self.ask_for_ticket(now);
-            }
         } else {
             // This peer had given up its successor for lost while it was asleep or cut off itself: the others went
             // on, and its ticket takes the seat back.
@@ -199,7 +208,6 @@ impl Session {
         if let Some(mut migration) = self.migration.take() {
             migration.resumed = self.clock.time(now);
             self.push_event(Event::HostChanged(migration));
-            self.ask_for_ticket(now);
         }
     }
 

@@ -27,6 +27,8 @@ impl Session {
             self.split_at = None;
         }
         self.live_by_view(now);
+        // Not before: until its view is here a new host may not know yet that it is one.
+        self.ask_for_ticket(now);
     }
 
     /// This peer wrote the session object itself.
