@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use samovar_wire::control::{Hello, Missing, PeerControl, Standing, Vote, Welcome, encode};
+use samovar_wire::control::{Hello, Missing, PeerControl, Standing, Vote, encode};
 use samovar_wire::object::MessageKind;
 use samovar_wire::{DecodeError, PeerId, Reader, Term};
 
@@ -35,7 +35,7 @@ fn messages() -> Vec<(&'static str, PeerControl)> {
         ("hello", PeerControl::Hello(Hello { params: SESSION.0, attributes: 0xff_8800, ..hello("Ann Bo") })),
         ("hello_with_a_ticket", PeerControl::Hello(with_a_ticket)),
         ("hello_without_a_name", PeerControl::Hello(hello(""))),
-        ("welcome", PeerControl::Welcome(Welcome { session: SESSION, ticket: ticket() })),
+        ("welcome", PeerControl::Welcome(ticket())),
         ("warrant", PeerControl::Warrant(warrant())),
         ("standing", PeerControl::Standing(Standing { visible: true, reach: 31 })),
         ("standing_hidden", PeerControl::Standing(Standing { visible: false, reach: 0 })),

@@ -305,7 +305,7 @@ fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]
         2 if liar.roll(20) == 0 => (Mode::Unreliable, liar.hello(target)),
         3 if liar.roll(20) == 0 => (Mode::Unreliable, samovar_link::close_packet(CloseCode::Left)),
         4 if liar.roll(20) == 0 => {
-            let welcome = Welcome { session: SessionId(7), ticket: Ticket([0; 16]) };
+            let welcome = Ticket([0; 16]);
             (Mode::Unreliable, liar.control(target, &PeerControl::Welcome(welcome)))
         }
         5 | 6 => liar.frame(target),
@@ -449,7 +449,7 @@ fn a_host_that_lies_about_everything_breaks_nothing_that_its_successor_needs() {
         let mut liar = Liar::new(PeerId(1), seed);
         let mut session = victim(&relay, liar.me, seed);
         let (mut now, mut last, mut pings) = (Time::from_micros(5), Time::ZERO, Vec::new());
-        let welcome = Welcome { session: SessionId(7), ticket: Ticket([1; 16]) };
+        let welcome = Ticket([1; 16]);
         let mut script = vec![liar.control(PeerId(50), &PeerControl::Welcome(welcome))];
         let stamp = Stamp { term: Term::FIRST, counter: liar.small(0) };
         let view = absurd_view(&mut liar, stamp);

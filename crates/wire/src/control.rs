@@ -4,7 +4,7 @@ use bincode::{Decode, Encode};
 
 use crate::id::is_clean_name;
 use crate::limits::{CONTROL_MAX, MEMBERS_MAX};
-use crate::{DecodeError, PeerId, SessionId, Term, Ticket, Warrant};
+use crate::{DecodeError, PeerId, Term, Ticket, Warrant};
 
 /// What bincode may encode: message types of this crate, never somebody's internal struct.
 ///
@@ -53,7 +53,7 @@ pub enum PeerControl {
     /// The first message of a peer that wants to be a member, to the host.
     Hello(Hello),
     /// The host's answer: you are in.
-    Welcome(Welcome),
+    Welcome(Ticket),
     /// Passed on by every peer that adopts it, on each of its links, before anything said under it.
     Warrant(Warrant),
     /// To the host: how fit the sender is to host.
@@ -81,15 +81,6 @@ pub struct Hello {
     pub attributes: u32,
     /// Takes a seat back.
     pub resume: Option<Ticket>,
-}
-
-/// Admits a peer.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
-pub struct Welcome {
-    /// The session, so that a stale answer is recognised.
-    pub session: SessionId,
-    /// Takes the seat back once, later.
-    pub ticket: Ticket,
 }
 
 /// How fit a member is to host. The host publishes it, and everybody ranks by it (DESIGN §4).

@@ -75,13 +75,10 @@ impl Session {
         self.note_term(from, &news);
         match news {
             PeerControl::Hello(hello) => self.on_hello(now, from, &hello),
-            PeerControl::Welcome(welcome) => {
-                if welcome.session != self.roster.session() {
-                    return Err(CloseCode::Unexpected);
-                }
+            PeerControl::Welcome(ticket) => {
                 // What a former host gave may have died with its view.
                 if from == self.host() {
-                    self.take_ticket(welcome.ticket);
+                    self.take_ticket(ticket);
                 }
                 Ok(())
             }

@@ -1,7 +1,7 @@
 //! The host's housework: admission, removal, the backup, the session object.
 
 use samovar_roster::{GRACE, VIEW_FIELDS, View};
-use samovar_wire::control::{Hello, PeerControl, Standing, Welcome};
+use samovar_wire::control::{Hello, PeerControl, Standing};
 use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, SortedSet, Ticket, Time};
 
 use super::{Event, Peering, Phase, Session};
@@ -111,8 +111,7 @@ impl Session {
             if peer == self.me() {
                 self.take_ticket(ticket);
             } else {
-                let session = self.roster.session();
-                self.send_control(now, peer, &PeerControl::Welcome(Welcome { session, ticket }));
+                self.send_control(now, peer, &PeerControl::Welcome(ticket));
             }
         }
     }
@@ -188,14 +187,18 @@ impl Session {
             let heard = self.objects.get(ObjectId::SESSION).map_or(Time::ZERO, |object| object.sampled());
             self.clock.resume(now, heard);
         }
-        let is_overdue = |p: &Peering| !p.admitted && p.opened + HELLO_WITHIN <= now;
-        let strangers = self.links.iter().filter(|(_, peering)| is_overdue(peering));
-        let strangers: Vec<_> = strangers.map(|(&peer, _)| peer).collect();
-        strangers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Silent));
         if self.is_settled(now) {
             self.next_view(now);
         }
         self.hand_out_tickets(now);
+    }
+
+    /// Gives up strangers that have not said hello, or said it to a host that is none any more.
+    pub(super) fn forget_strangers(&mut self, now: Time) {
+        let is_overdue = |p: &Peering| !p.admitted && p.opened + HELLO_WITHIN <= now;
+        let strangers = self.links.iter().filter(|(_, peering)| is_overdue(peering));
+        let strangers: Vec<_> = strangers.map(|(&peer, _)| peer).collect();
+        strangers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Silent));
     }
 
     /// Changes the view by all that happened since the last.

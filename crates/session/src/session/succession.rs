@@ -146,11 +146,7 @@ impl Session {
         if host != former {
             self.knocks.clear();
             self.tickets.clear();
-            // Who is not admitted asks the new host.
-            self.links.retain(|_, peering| {
-                peering.welcomed = false;
-                peering.admitted
-            });
+            self.links.values_mut().for_each(|peering| peering.welcomed = false);
             self.migration =
                 Some(Migration { term, from: former, to: host, cause, detected, resumed: detected });
         }

@@ -128,6 +128,7 @@ impl Session {
     fn review(&mut self, now: Time) {
         self.forget_callers();
         if self.phase == Phase::Member {
+            self.forget_strangers(now);
             self.review_wishes(now);
             self.review_inputs(now);
             self.arbitrate(now);
