@@ -12,7 +12,7 @@ use samovar_roster::authority::Signatory;
 use samovar_session::{Schemas, Session, SessionConfig, Topology};
 use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
-use samovar_wire::control::{Hello, PeerControl, Standing, Welcome, encode};
+use samovar_wire::control::{Hello, PeerControl, Standing, encode};
 use samovar_wire::input::{Held, Input, Told};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::Access;
