@@ -135,7 +135,11 @@ pub const SCENARIOS: &[Scenario] = &[
         orders::lockstep_slow_player,
     ),
     scenario("chaos", "everything at once, 2 to 12 players", chaos::chaos),
-    recovery("weather", "an hour of bad weather: a healthy host is not to be deposed", recoveries::weather),
+    recovery(
+        "weather",
+        "ten minutes of bad weather: a healthy host is not to be deposed",
+        recoveries::weather,
+    ),
     recovery("recovery-crash", "the host crashes, its sockets close", recoveries::crash),
     recovery("recovery-death", "the host dies silently", recoveries::death),
     recovery("recovery-death-of-16", "the host of 16 dies silently", recoveries::death_of_16),

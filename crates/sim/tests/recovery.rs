@@ -43,12 +43,11 @@ fn many_deaths_at_once_cost_little_more_than_one() {
 }
 
 #[test]
-fn who_plans_to_go_leaves_no_gap_that_the_weather_does_not() {
-    let [usual, longest] = measure("recovery-nothing", 50, |recovery| recovery.gap);
-    assert!(usual <= 50, "{usual} ms when nothing happens");
+fn who_plans_to_go_leaves_a_smaller_gap_than_the_weather_does() {
+    let [usual, _] = measure("recovery-nothing", 20, |recovery| recovery.gap);
     for scenario in ["recovery-hand-over", "recovery-leave"] {
-        let [median, worst] = measure(scenario, 50, |recovery| recovery.gap);
-        assert!(median <= usual + 3, "{scenario}: {median} ms, and {usual} when nothing happens");
-        assert!(worst <= longest + 17, "{scenario}: {worst} ms, and {longest} when nothing happens");
+        let [median, worst] = measure(scenario, 60, |recovery| recovery.gap);
+        assert!(median <= usual, "{scenario}: {median} ms, and {usual} when nothing happens");
+        assert!(worst <= 50, "{scenario}: {worst} ms");
     }
 }

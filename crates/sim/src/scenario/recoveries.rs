@@ -36,9 +36,11 @@ pub(super) fn leave(seed: u64) -> Plan {
     plan(seed, 5, Fault::Leave(Who::Host))
 }
 
-/// Ten minutes at 5 % loss and 50 ms of jitter, in which nobody is to lose its office.
+/// Ten minutes of two to five players at 5 % loss and 50 ms of jitter, in which nobody is to lose its office.
 pub(super) fn weather(seed: u64) -> Plan {
-    let mut plan = Plan::calm(seed, 5);
+    let mut plan = Plan::calm(seed, 2 + (seed % 4) as usize);
+    let rate = [20, 30, 60][(seed / 4 % 3) as usize];
+    (plan.frame_rate, plan.update_rate) = (rate, rate);
     plan.direct = Weather::of(Duration::from_millis(60), Duration::from_millis(50), 0.05);
     plan.relay = plan.direct;
     plan.lasts = seconds(600);
