@@ -246,8 +246,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "ticket-usable-twice",
         file: "crates/roster/src/view.rs",
-        text: "            record.ticket = ticket.hash();\n",
-        instead: "",
+        text: "record.peer.replace(peer);\n            record.ticket = ticket.hash();\n",
+        instead: "record.peer.replace(peer);\n",
         breaks: "a ticket opens its seat again after it was used",
         finder: Sim("old-ticket-replayed"),
     },
@@ -267,9 +267,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "ticket-dies-with-its-host",
-        file: "crates/session/src/session/succession.rs",
-        text: "            self.push_event(Event::HostChanged(migration));\n            self.ask_for_ticket(now);\n",
-        instead: "            self.push_event(Event::HostChanged(migration));\n",
+        file: "crates/session/src/session/view.rs",
+        text: "        self.ask_for_ticket(now);\n",
+        instead: "",
         breaks: "whoever has no ticket when its host dies never gets one",
         finder: Test(&[
             "-p",
