@@ -162,7 +162,7 @@ impl Directory {
         self.timers.stop(Timer::Reservation(session));
         self.list(TermRecord { session, code, params, term, host, begun, serial: self.next_serial });
         if let Some(game) = self.games.get_mut(&session) {
-            (game.is_relisted, game.awaits_host) = (true, true);
+            (game.relisted, game.awaits_host) = (Some(now), true);
         }
         self.timers.set(Timer::Grace(session), now + HOST_GRACE);
         self.let_awaiting_in(now, session);

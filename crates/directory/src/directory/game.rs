@@ -29,8 +29,8 @@ pub(super) struct Game {
     pub(super) listing: Option<Listing>,
     /// Who is a member, in the order in which they shall host, as a host said last; nobody before.
     pub(super) named: Vec<PeerId>,
-    /// The game was listed again: it had members before, and who they are only its host can say.
-    pub(super) is_relisted: bool,
+    /// When the game was listed again: it had members before, of whom some may be on their way yet.
+    pub(super) relisted: Option<Time>,
     /// That was without its host, which may still be on its way.
     pub(super) awaits_host: bool,
     pub(super) claims: Claims,
@@ -58,7 +58,7 @@ impl Game {
             entrants: BTreeMap::new(),
             listing: None,
             named: Vec::new(),
-            is_relisted: false,
+            relisted: None,
             awaits_host: false,
             claims: Claims::default(),
             loss: Loss::default(),

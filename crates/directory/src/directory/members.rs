@@ -131,9 +131,9 @@ impl Directory {
         self.timers.stop(Timer::Probe(session));
         self.timers.stop(Timer::Grace(session));
         if let Some(record) = game.record(session) {
-            let has_unnamed = |left| game.is_relisted && game.named.is_empty() && game.host() != Some(left);
+            let is_back = game.relisted.is_some_and(|since| now < since + CODE_KEPT_FOR);
             let has_others = |left| game.named.iter().any(|named| *named != left);
-            if left.is_none_or(|left| has_unnamed(left) || has_others(left)) {
+            if is_back || left.is_none_or(has_others) {
                 self.reserve_code(now, &record, CODE_KEPT_FOR);
             }
             self.archive(now, record);

@@ -108,6 +108,45 @@ fn the_code_of_a_restored_game_is_kept_when_the_only_one_that_came_back_leaves()
     }
 }
 
+/// The others voted for another one while the relay was away, and the host of before removed them all.
+#[test]
+fn the_code_of_a_restored_game_is_kept_when_its_host_says_that_it_is_alone_and_leaves() {
+    let mut world = World::with_members(3);
+    world.name_members(0, &[0, 1, 2]);
+    world.kill_relay();
+    (world.seats[1].cut, world.seats[2].cut) = (true, true);
+    world.start_relay();
+    world.run_for(seconds(8));
+    assert_eq!(world.events(0).last(), Some(&ClientEvent::Restored));
+    world.name_members(0, &[0]);
+    world.settle();
+    let now = world.now;
+    world.seats[0].client.leave(now);
+    world.settle();
+    let refused = world.create("TEA");
+    assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)]);
+    (world.seats[1].cut, world.seats[2].cut) = (false, false);
+    world.run_for(seconds(10));
+    for i in 1..3 {
+        assert_eq!(world.events(i).last(), Some(&ClientEvent::Restored), "{i}");
+    }
+}
+
+#[test]
+fn a_game_that_has_been_back_for_long_enough_frees_its_code_at_once() {
+    let mut world = World::with_members(1);
+    world.name_members(0, &[0]);
+    world.kill_relay();
+    world.start_relay();
+    world.run_for(seconds(30));
+    assert_eq!(world.events(0).last(), Some(&ClientEvent::Restored));
+    let now = world.now;
+    world.seats[0].client.leave(now);
+    world.settle();
+    let founder = world.create("TEA");
+    assert!(matches!(world.events(founder)[..], [ClientEvent::Entered(_)]));
+}
+
 #[test]
 fn terms_go_on_where_they_were_before_the_restart() {
     let mut world = World::with_members(3);

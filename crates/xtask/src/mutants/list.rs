@@ -741,8 +741,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "one-frees-the-code-of-all",
         file: "crates/directory/src/directory/members.rs",
-        text: "has_unnamed(left) || has_others(left)",
-        instead: "!has_unnamed(left) && has_others(left)",
+        text: "if is_back || left.is_none_or(has_others) {",
+        instead: "let _ = is_back;\n            if left.is_none_or(has_others) {",
         breaks: "the first who is back after a restart of the relay, and leaves, frees the code of those who are on their way",
         finder: Test(&[
             "-p",
