@@ -378,8 +378,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "awaited-host-not-awaited",
         file: "crates/directory/src/directory/entry.rs",
-        text: "= (true, true);",
-        instead: "= (true, false);",
+        text: "= (Some(now), true);",
+        instead: "= (Some(now), false);",
         breaks: "after a restart of the relay whoever is back first deposes the host",
         finder: Sim("few-miss-the-host"),
     },
