@@ -1,9 +1,12 @@
 //! Datagrams one way: they are lost, late, doubled and overtaken.
 
-use samovar_wire::Time;
+use samovar_wire::{Duration, Time};
 
 use super::Weather;
 use crate::dice::Dice;
+
+/// However long a queue is, nothing waits in it for longer: it would have to when the path is free again, too.
+const WAITS_MAX: Duration = Duration::from_millis(2_000);
 
 /// What a path's next datagram depends on besides the weather.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +25,8 @@ impl Pipe {
         dice: &mut Dice,
     ) -> [Option<Time>; 2] {
         let waiting = weather.waiting(now, self.free_at);
-        if waiting + bytes as u64 > weather.queue && waiting > 0 {
+        let is_full = waiting + bytes as u64 > weather.queue || self.free_at.since(now) >= WAITS_MAX;
+        if is_full && waiting > 0 {
             return [None, None];
         }
         self.free_at = self.free_at.max(now) + weather.serialisation(bytes);
@@ -39,7 +43,6 @@ impl Pipe {
 mod tests {
     use super::super::Loss;
     use super::*;
-    use samovar_wire::Duration;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -116,5 +119,11 @@ mod tests {
         let latest = arrivals.iter().enumerate().filter_map(|(n, pair)| Some((n, pair[0]?)));
         let longest = latest.map(|(n, at)| at.as_micros() - n as u64 * 1_000).max().unwrap();
         assert!((200_000..225_000).contains(&longest), "{longest}");
+        // Nor is a long queue before a thin line there for minutes, since it would be when the line is a thick one again.
+        let (mut pipe, mut dice) = (Pipe::default(), Dice::new(3));
+        let weather = Weather { bandwidth: Some(2_000), queue: 60_000, ..Weather::fair() };
+        let arrive = (0..1_000).map(|_| pipe.carry(Time::ZERO, 100, &weather, &mut dice)[0]);
+        let longest = arrive.flatten().max().unwrap().as_micros();
+        assert!((2_000_000..2_200_000).contains(&longest), "{longest}");
     }
 }
