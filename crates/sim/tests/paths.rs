@@ -17,25 +17,26 @@ fn measure(scenario: &str, seeds: u64) -> Summary {
     summary
 }
 
-/// The median and the worst, in milliseconds.
-fn holes(scenario: &str) -> [f64; 2] {
-    let mut summary = measure(scenario, 40);
+/// The median and the worst, in milliseconds. Those of a run depend on each other, and over streams they are as often 100 ms
+/// as 200: it takes many runs.
+fn holes(scenario: &str, runs: u64) -> [f64; 2] {
+    let mut summary = measure(scenario, runs);
     [0.5, 1.0].map(|share| summary.standstills.percentile(share))
 }
 
 #[test]
 fn a_step_up_leaves_no_hole() {
-    let [median, worst] = holes("hole-up");
+    let [median, worst] = holes("hole-up", 30);
     assert!(median <= 50.0 && worst <= 90.0, "{median} and {worst} ms");
 }
 
 #[test]
 fn a_path_that_dies_leaves_a_hole_of_a_doubt_and_a_trip_by_the_relay() {
-    let [median, worst] = holes("hole-down");
+    let [median, worst] = holes("hole-down", 30);
     assert!(median <= 125.0 && worst <= 180.0, "{median} and {worst} ms");
-    let [median, worst] = holes("hole-one-way");
+    let [median, worst] = holes("hole-one-way", 30);
     assert!(median <= 170.0 && worst <= 230.0, "{median} and {worst} ms");
-    let [median, _] = holes("hole-stream-down");
+    let [median, _] = holes("hole-stream-down", 120);
     assert!(median <= 155.0, "{median} ms");
 }
 
