@@ -33,7 +33,7 @@ impl Session {
             return;
         }
         if self.appointment.is_some_and(|(heir, _)| heir == from) {
-            self.watch(now);
+            self.watch_soon(now);
         }
         while let Some(event) = self.links.get_mut(&from).and_then(|peering| peering.link.poll_event()) {
             if !self.is_theirs_alone(&event) {
