@@ -513,9 +513,7 @@ impl Objects {
         }
         let stamp = object.stamp;
         self.end(id, stamp);
-        self.replicas.values_mut().for_each(|replica| {
-            replica.destroys.insert(id, stamp);
-        });
+        self.replicas.values_mut().for_each(|replica| replica.tell_end(id, stamp));
         Ok(())
     }
 
@@ -529,13 +527,18 @@ impl Objects {
         self.me == self.host
     }
 
-    /// Of an object that is not there, and that nobody can bring back, only the stamp is remembered, with its death.
+    /// Of an object that is not there, and that nobody can bring back, only the stamp is remembered, with its death. It is
+    /// everybody's death: who is told of a lower one believes in what a former host granted between the two.
     fn forget_promise(&mut self, id: ObjectId) {
         if self.slots.get(id).is_none()
             && let Some(promise) = self.granted.get(&id).filter(|promise| promise.heir.is_none())
         {
-            self.tombs.bury(id, promise.stamp);
+            let stamp = promise.stamp;
             self.granted.remove(&id);
+            if self.tombs.stamp(id) < Some(stamp) {
+                self.tombs.bury(id, stamp);
+                self.pass_on_end(id, stamp, None);
+            }
         }
     }
 

@@ -164,6 +164,12 @@ impl Replica {
         Self { unannounced, deaths_due, begun, ..Self::default() }
     }
 
+    /// The peer is to be told of an end, under the highest stamp of those that are said of it.
+    pub(crate) fn tell_end(&mut self, id: ObjectId, stamp: Stamp) {
+        let told = self.destroys.entry(id).or_insert(stamp);
+        *told = stamp.max(*told);
+    }
+
     pub(crate) fn known(&self, slot: u32) -> Option<&Known> {
         self.known.get(slot as usize)?.as_ref()
     }

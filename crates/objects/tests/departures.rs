@@ -328,3 +328,61 @@ fn what_goes_with_the_host_is_taken_over_from_a_former_host_that_stays() {
     a.adopt(|_| false);
     assert_eq!(a.get(crown).unwrap().stamp().counter, 1, "it is taken once");
 }
+
+/// A former host granted X's object to A, of which X, the host now, does not know. X grants it to a member that is cut off,
+/// ends it, and forgets the grant with that member. What A says late shall find the end with everybody, not only with X.
+fn late_word_of_a_former_grant(is_told: bool) {
+    let far = PeerId(4);
+    let mut machines = [HOST, A, X, far].map(machine);
+    let [host, a, x, other] = &mut machines;
+    host.add_peer(far);
+    a.add_peer(far);
+    x.add_peer(far);
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut *x), (HOST, &mut *host));
+    tell((X, &mut *x), (A, &mut *a));
+    tell((X, &mut *x), (far, &mut *other));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut *host), (A, &mut *a));
+    let mut late = Vec::new();
+    while let Some(pending) = a.poll_message(Time::ZERO, X, &mut late) {
+        a.on_sent(X, pending, Receipt::Lane(0));
+    }
+
+    let newcomer = PeerId(5);
+    for machine in [&mut *a, &mut *x, &mut *other] {
+        machine.add_peer(newcomer);
+        machine.set_host(X, Term(2));
+        machine.remove_peer(HOST);
+    }
+    for (peer, machine) in [(A, &mut *a), (far, &mut *other)] {
+        tell((X, &mut *x), (peer, machine));
+    }
+    x.grant(id, newcomer).unwrap();
+    if is_told {
+        let mut grant = Vec::new();
+        while let Some(pending) = x.poll_message(Time::ZERO, newcomer, &mut grant) {
+            x.on_sent(newcomer, pending, Receipt::Lane(0));
+        }
+    }
+    x.destroy(id).unwrap();
+    tell((X, &mut *x), (far, &mut *other));
+    [&mut *x, &mut *other].into_iter().for_each(|machine| machine.remove_peer(newcomer));
+    tell((X, &mut *x), (far, &mut *other));
+    x.handle_message(A, MessageKind::Migrate, &late[1..]).unwrap();
+    tell((A, &mut *a), (far, &mut *other));
+    tell((X, &mut *x), (far, &mut *other));
+    tell((X, &mut *x), (A, &mut *a));
+    let has = [&*x, &*other, &*a].map(|machine| machine.get(id).is_some());
+    assert_eq!(has, [false; 3], "host, another, the one that was granted it");
+}
+
+#[test]
+fn what_the_host_remembers_of_an_end_whose_heir_is_gone_it_tells() {
+    late_word_of_a_former_grant(true);
+}
+
+#[test]
+fn what_the_host_remembers_of_an_end_whose_heir_was_not_told_it_tells() {
+    late_word_of_a_former_grant(false);
+}

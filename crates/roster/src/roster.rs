@@ -229,8 +229,8 @@ impl Roster {
     /// Whether the relay can be reached now.
     pub fn set_relay(&mut self, now: Time, reached: bool) {
         self.relay = reached;
-        self.hear_relay();
         if reached {
+            self.hear_relay();
             // A host whose majority is gone lets that come first, if it went on without it.
             let gives_way = self.is_host() && self.term.is_witnessed() && self.waking_until.is_none();
             self.claim_after = if gives_way { now + LEASE } else { Time::ZERO };

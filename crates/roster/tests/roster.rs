@@ -180,6 +180,19 @@ fn a_host_whose_relay_does_not_answer_is_suspended_as_if_it_had_none() {
     assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority), "the lease ends with the patience");
 }
 
+/// The connection is as silent as the relay for a while; that it is lost in the end says when it was noticed, not when the
+/// relay went.
+#[test]
+fn a_relay_that_owed_an_answer_when_it_was_lost_has_been_away_since_it_was_asked() {
+    let mut host = roster(1);
+    look(&mut host, 0, &[2, 3]);
+    host.set_relay(at(900), false);
+    look(&mut host, 999, &[2, 3]);
+    assert_eq!(host.suspension(at(999)), None);
+    look(&mut host, 1_000, &[2, 3]);
+    assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
+}
+
 #[test]
 fn a_suspended_host_that_reaches_the_relay_again_waits_for_its_word() {
     let mut host = roster(1);

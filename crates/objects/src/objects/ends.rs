@@ -58,13 +58,18 @@ impl Objects {
             self.events.push_back(ObjectEvent::Destroyed { id, kind });
         }
         if self.is_host() && is_news {
-            for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| **peer != from) {
-                // Who ends much must not make others look slow: what is much is told in runs.
-                if replica.destroys.len() < PASSED_ON_MAX {
-                    replica.destroys.insert(id, stamp);
-                } else {
-                    replica.deaths_due = true;
-                }
+            self.pass_on_end(id, stamp, Some(from));
+        }
+    }
+
+    /// The host passes on an end to all but one.
+    pub(super) fn pass_on_end(&mut self, id: ObjectId, stamp: Stamp, but: Option<PeerId>) {
+        for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| Some(**peer) != but) {
+            // Who ends much must not make others look slow: what is much is told in runs.
+            if replica.destroys.len() < PASSED_ON_MAX {
+                replica.tell_end(id, stamp);
+            } else {
+                replica.deaths_due = true;
             }
         }
     }

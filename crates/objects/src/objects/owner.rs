@@ -173,9 +173,7 @@ impl Objects {
         }
         let kind = object.traits.kind;
         self.end(id, stamp);
-        self.replicas.values_mut().for_each(|replica| {
-            replica.destroys.insert(id, stamp);
-        });
+        self.replicas.values_mut().for_each(|replica| replica.tell_end(id, stamp));
         self.events.push_back(ObjectEvent::Destroyed { id, kind });
     }
 

@@ -415,7 +415,7 @@ impl Objects {
             && replica.destroys.len() < OBJECTS_AT_HOST_MAX
         {
             // It ended, or nobody else knows of it: it shall not stay with one member for ever.
-            replica.destroys.insert(id, death.unwrap_or(stamp));
+            replica.tell_end(id, death.unwrap_or(stamp));
             if self.star {
                 let ObjectId { creator, number } = id;
                 self.note_report(from, &Deaths { creator, first: number, last: number, stamp });
