@@ -41,10 +41,17 @@ pub(super) fn sequencer_crash(seed: u64) -> Plan {
     plan
 }
 
+/// Sixty packets a second to each are more than a stream carries that stands still for each loss: there are channels.
+fn lockstep_plan(seed: u64, players: u64) -> (Plan, Dice) {
+    let (mut plan, dice) = some_plan(seed, players);
+    plan.rules.orders = steps();
+    plan.has_direct |= !plan.has_endpoint;
+    (plan, dice)
+}
+
 pub(super) fn lockstep_host_crash(seed: u64) -> Plan {
     let players = 3 + seed % 4;
-    let (mut plan, mut dice) = some_plan(seed, players);
-    plan.rules.orders = steps();
+    let (mut plan, mut dice) = lockstep_plan(seed, players);
     let at = dice.range(300, 1_500);
     plan.strike(at, Fault::Crash { who: Who::Host, back: Some(seconds(2)) });
     if dice.chance(0.3) {
@@ -56,8 +63,7 @@ pub(super) fn lockstep_host_crash(seed: u64) -> Plan {
 
 pub(super) fn lockstep_slow_player(seed: u64) -> Plan {
     let players = 3 + seed % 4;
-    let (mut plan, mut dice) = some_plan(seed, players);
-    plan.rules.orders = steps();
+    let (mut plan, mut dice) = lockstep_plan(seed, players);
     let who = Who::Player(1 + dice.below(players - 1) as usize);
     plan.strike(200, Fault::Clog { who, bandwidth: dice.range(2_000, 8_000), lasts: seconds(2) });
     plan.strike(2_500, Fault::Stall { who, lasts: dice.millis(200, 3_000) });
