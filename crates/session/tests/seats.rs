@@ -46,6 +46,16 @@ impl Return {
         }
     }
 
+    /// The host hears that it was replaced, by its backup, and nobody else does before the backup is gone and it is host again.
+    fn replace_host_for_a_moment(&mut self) {
+        let now = self.world.now;
+        let term = self.world.peers[&self.host].term();
+        let warrant = self.world.sign(term.next_witnessed(), self.backup);
+        self.world.peer(self.host).handle_warrant(now, &warrant);
+        self.world.kill(self.backup);
+        self.world.grant(warrant.term.next_witnessed(), self.host);
+    }
+
     fn given(&self) -> Vec<Ticket> {
         let given = |event: &Event| match event {
             Event::Ticket(ticket) => Some(*ticket),
@@ -124,13 +134,7 @@ fn who_was_not_host_for_a_moment_is_asked_again_for_the_ticket() {
     let mut came = Return::new(5);
     came.world.cuts = vec![(came.backup, came.host)];
     came.run_until_member();
-    // Only the host hears that it was replaced before it is the host again.
-    let now = came.world.now;
-    let term = came.world.peers[&came.host].term();
-    let warrant = came.world.sign(term.next_witnessed(), came.backup);
-    came.world.peer(came.host).handle_warrant(now, &warrant);
-    came.world.kill(came.backup);
-    came.world.grant(warrant.term.next_witnessed(), came.host);
+    came.replace_host_for_a_moment();
     came.world.run(1_000);
     assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
     assert_eq!(came.given().len(), 1);
@@ -144,12 +148,7 @@ fn who_is_not_admitted_yet_when_its_host_is_not_host_for_a_moment_gets_a_ticket_
     while !came.world.peers[&came.host].view().has(came.again) {
         came.world.step();
     }
-    let now = came.world.now;
-    let term = came.world.peers[&came.host].term();
-    let warrant = came.world.sign(term.next_witnessed(), came.backup);
-    came.world.peer(came.host).handle_warrant(now, &warrant);
-    came.world.kill(came.backup);
-    came.world.grant(warrant.term.next_witnessed(), came.host);
+    came.replace_host_for_a_moment();
     came.world.cuts.clear();
     came.world.run(1_000);
     assert_eq!((came.given().len(), came.world.peers[&came.again].seat()), (1, Some(came.seat)));

@@ -169,100 +169,95 @@ fn without_a_relay_nobody_makes_itself_host() {
 
 #[test]
 fn a_member_that_claims_to_be_host_without_a_warrant_is_shut_out() {
-    let mut world = World::new(6, 0);
-    let host = *world.peers.keys().next().unwrap();
-    let a = world.join(None);
-    world.run(2_000);
-    let mallory = PeerId(66);
-    let mut link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
-    let hello = Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
-    let forged = Warrant { term: Term(512), host: mallory, ..world.witness.warrant };
-    for message in [PeerControl::Hello(hello), PeerControl::Warrant(forged)] {
-        let now = world.now;
-        let (mode, packet) = introduction(&mut link, now, Some(&message));
-        world.peer(host).handle_packet(now, mallory, mode, &packet);
-        world.run(20);
-    }
-    assert!(world.events[&host].contains(&Event::LinkClosed { peer: mallory, code: CloseCode::BadWarrant }));
+    let (mut world, host, a) = host_and_member();
+    let mut mallory = Stranger::new(&world);
+    let forged = Warrant { term: Term(512), host: Stranger::ID, ..world.witness.warrant };
+    mallory.say(&mut world, host, Some(&Stranger::hello()));
+    mallory.say(&mut world, host, Some(&PeerControl::Warrant(forged)));
+    assert!(
+        world.events[&host].contains(&Event::LinkClosed { peer: Stranger::ID, code: CloseCode::BadWarrant })
+    );
     world.run(500);
     assert_eq!(world.peers[&a].host(), host);
-    assert!(world.peers[&a].is_member() && !world.peers[&a].view().has(mallory));
+    assert!(world.peers[&a].is_member() && !world.peers[&a].view().has(Stranger::ID));
 }
 
-/// A packet by which somebody shows up, with a message or without.
-fn introduction(link: &mut Link, now: Time, message: Option<&PeerControl>) -> (Mode, Vec<u8>) {
-    if let Some(message) = message {
-        let mut bytes = vec![1];
-        encode(message, &mut bytes);
-        link.send(Lane::SESSION, &bytes).unwrap();
+/// A session of two, settled: the host and a member.
+fn host_and_member() -> (World, PeerId, PeerId) {
+    let mut world = World::new(6, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let member = world.join(None);
+    world.run(2_000);
+    (world, host, member)
+}
+
+/// Somebody with a link to a session and none of its manners.
+struct Stranger(Link);
+
+impl Stranger {
+    const ID: PeerId = PeerId(66);
+
+    fn new(world: &World) -> Self {
+        Self(Link::new(world.now, LinkConfig::default(), Generation::FIRST))
     }
-    let mut packet = Vec::new();
-    let source = Source { wanted: true, compose: &mut |_, _, _| {} };
-    let mode = link.poll_transmit(now, Time::ZERO, source, &mut packet).unwrap();
-    (mode, packet)
+
+    fn hello() -> PeerControl {
+        let name = "M".into();
+        PeerControl::Hello(Hello { version: PROTOCOL_VERSION, params: 1, name, attributes: 0, resume: None })
+    }
+
+    /// Shows up with a packet, with a message or without.
+    fn say(&mut self, world: &mut World, to: PeerId, message: Option<&PeerControl>) {
+        if let Some(message) = message {
+            let mut bytes = vec![1];
+            encode(message, &mut bytes);
+            self.0.send(Lane::SESSION, &bytes).unwrap();
+        }
+        let mut packet = Vec::new();
+        let source = Source { wanted: true, compose: &mut |_, _, _| {} };
+        let now = world.now;
+        let mode = self.0.poll_transmit(now, Time::ZERO, source, &mut packet).unwrap();
+        world.peer(to).handle_packet(now, Self::ID, mode, &packet);
+        world.run(20);
+    }
 }
 
 #[test]
 fn nobody_but_the_host_gives_tickets() {
-    let mut world = World::new(6, 0);
-    let host = *world.peers.keys().next().unwrap();
-    world.join(None);
-    world.run(2_000);
-    let mallory = PeerId(66);
-    let mut link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
-    let hello = Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
-    let welcome = Ticket([0; 16]);
-    for message in [PeerControl::Hello(hello), PeerControl::Welcome(welcome)] {
-        let now = world.now;
-        let (mode, packet) = introduction(&mut link, now, Some(&message));
-        world.peer(host).handle_packet(now, mallory, mode, &packet);
-        world.run(20);
-    }
-    assert!(world.peers[&host].view().has(mallory));
+    let (mut world, host, _) = host_and_member();
+    let mut mallory = Stranger::new(&world);
+    mallory.say(&mut world, host, Some(&Stranger::hello()));
+    mallory.say(&mut world, host, Some(&PeerControl::Welcome(Ticket([0; 16]))));
+    assert!(world.peers[&host].view().has(Stranger::ID));
     assert_ne!(world.peers[&host].ticket(), Some(Ticket([0; 16])));
     assert!(world.events[&host].iter().filter(|event| matches!(event, Event::Ticket(_))).count() == 1);
 }
 
 #[test]
 fn who_says_hello_again_and_again_changes_nothing() {
-    let mut world = World::new(6, 0);
-    let host = *world.peers.keys().next().unwrap();
-    let a = world.join(None);
-    world.run(2_000);
-    let mallory = PeerId(66);
-    let mut link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
-    let hello = Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
+    let (mut world, host, a) = host_and_member();
+    let mut mallory = Stranger::new(&world);
     let mut views = Vec::new();
     for _ in 0..20 {
-        let now = world.now;
-        let (mode, packet) = introduction(&mut link, now, Some(&PeerControl::Hello(hello.clone())));
-        world.peer(host).handle_packet(now, mallory, mode, &packet);
-        world.run(100);
+        mallory.say(&mut world, host, Some(&Stranger::hello()));
+        world.run(80);
         views.push(world.peers[&a].view().clone());
     }
-    assert!(views[2].has(mallory));
-    assert_eq!(
-        views[2].seats().find(|seat| seat.peer == Some(mallory)),
-        views[19].seats().find(|seat| seat.peer == Some(mallory))
-    );
+    assert!(views[2].has(Stranger::ID));
+    let [seat, later] = [2, 19].map(|n| views[n].seats().find(|seat| seat.peer == Some(Stranger::ID)));
+    assert_eq!(seat, later);
     assert_eq!(views[2].roll(), views[19].roll());
 }
 
 #[test]
 fn a_former_host_keeps_no_link_to_a_stranger() {
-    let mut world = World::new(6, 0);
-    let host = *world.peers.keys().next().unwrap();
-    world.join(None);
-    world.run(2_000);
-    let stranger = PeerId(66);
-    let mut link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
+    let (mut world, host, _) = host_and_member();
+    Stranger::new(&world).say(&mut world, host, None);
+    assert!(world.peers[&host].is_linked(Stranger::ID), "it may say hello yet");
     let now = world.now;
-    let (mode, packet) = introduction(&mut link, now, None);
-    world.peer(host).handle_packet(now, stranger, mode, &packet);
-    assert!(world.peers[&host].is_linked(stranger), "it may say hello yet");
     assert!(world.peer(host).hand_over(now));
     world.run(6_000);
-    assert!(!world.peers[&host].is_host() && !world.peers[&host].is_linked(stranger));
+    assert!(!world.peers[&host].is_host() && !world.peers[&host].is_linked(Stranger::ID));
     world.assert_converged();
 }
 

@@ -52,7 +52,7 @@ pub fn encode<T: Message>(message: &T, out: &mut Vec<u8>) {
 pub enum PeerControl {
     /// The first message of a peer that wants to be a member, to the host.
     Hello(Hello),
-    /// The host's answer: you are in.
+    /// From the host: the ticket that opens the receiver's seat again. It comes when all backups know of it.
     Welcome(Ticket),
     /// Passed on by every peer that adopts it, on each of its links, before anything said under it.
     Warrant(Warrant),

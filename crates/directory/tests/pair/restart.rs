@@ -87,49 +87,42 @@ fn the_code_of_a_restored_game_is_kept_for_a_minute() {
     assert_eq!(world.events(0), [ClientEvent::Restored]);
 }
 
-#[test]
-fn the_code_of_a_restored_game_is_kept_when_the_only_one_that_came_back_leaves() {
+/// A game of three whose relay restarts, of which only one came back while the others are cut off: it names these members and
+/// leaves. The code is kept for the others, who are all back when they are cut off no more.
+fn only_one_is_back_and_leaves(back: usize, members: Option<&[usize]>) {
     let mut world = World::with_members(3);
     world.name_members(0, &[0, 1, 2]);
     world.kill_relay();
-    (world.seats[0].cut, world.seats[1].cut) = (true, true);
+    let away: Vec<_> = (0..3).filter(|&i| i != back).collect();
+    away.iter().for_each(|&i| world.seats[i].cut = true);
     world.start_relay();
     world.run_for(seconds(8));
-    assert_eq!(world.events(2).last(), Some(&ClientEvent::Restored));
+    assert_eq!(world.events(back).last(), Some(&ClientEvent::Restored));
+    if let Some(members) = members {
+        world.name_members(back, members);
+        world.settle();
+    }
     let now = world.now;
-    world.seats[2].client.leave(now);
+    world.seats[back].client.leave(now);
     world.settle();
     let refused = world.create("TEA");
     assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)]);
-    (world.seats[0].cut, world.seats[1].cut) = (false, false);
+    away.iter().for_each(|&i| world.seats[i].cut = false);
     world.run_for(seconds(10));
-    for i in 0..2 {
+    for i in away {
         assert_eq!(world.events(i).last(), Some(&ClientEvent::Restored), "{i}");
     }
+}
+
+#[test]
+fn the_code_of_a_restored_game_is_kept_when_the_only_one_that_came_back_leaves() {
+    only_one_is_back_and_leaves(2, None);
 }
 
 /// The others voted for another one while the relay was away, and the host of before removed them all.
 #[test]
 fn the_code_of_a_restored_game_is_kept_when_its_host_says_that_it_is_alone_and_leaves() {
-    let mut world = World::with_members(3);
-    world.name_members(0, &[0, 1, 2]);
-    world.kill_relay();
-    (world.seats[1].cut, world.seats[2].cut) = (true, true);
-    world.start_relay();
-    world.run_for(seconds(8));
-    assert_eq!(world.events(0).last(), Some(&ClientEvent::Restored));
-    world.name_members(0, &[0]);
-    world.settle();
-    let now = world.now;
-    world.seats[0].client.leave(now);
-    world.settle();
-    let refused = world.create("TEA");
-    assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)]);
-    (world.seats[1].cut, world.seats[2].cut) = (false, false);
-    world.run_for(seconds(10));
-    for i in 1..3 {
-        assert_eq!(world.events(i).last(), Some(&ClientEvent::Restored), "{i}");
-    }
+    only_one_is_back_and_leaves(0, Some(&[0]));
 }
 
 #[test]
