@@ -113,7 +113,7 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
         MUTANTS.iter().filter(|mutant| only.is_empty() || only.iter().any(|name| name == mutant.name));
     let chosen: Vec<_> = chosen.collect();
     let tree = Tree::copy(repo)?;
-    let mut sound = Sound { program: tree.directory.join("sound"), broken: BTreeMap::new() };
+    let mut sound = Sound { program: tree.directory.join("sound"), keeps: BTreeSet::new() };
     if chosen.iter().any(|mutant| matches!(mutant.finder, Finder::Sim(_) | Finder::Star(_))) {
         let simulator = tree.build_simulator()?;
         fs::copy(&simulator, &sound.program).explain(sound.program.display())?;
@@ -158,71 +158,54 @@ impl Runs {
 /// The simulator without a planted bug.
 struct Sound {
     program: PathBuf,
-    /// What it breaks in each scenario; nothing, one should think. What it does break is no sign of a planted bug.
-    broken: BTreeMap<Runs, BTreeSet<String>>,
+    /// Where it was seen to keep its promises.
+    keeps: BTreeSet<Runs>,
 }
 
 impl Sound {
-    fn broken_in(&mut self, runs: Runs) -> Result<&BTreeSet<String>> {
-        if !self.broken.contains_key(&runs) {
-            let mut broken = BTreeSet::new();
-            run_simulator(&self.program, runs, SOUND_SEEDS, |seed, promise| {
-                println!("without a planted bug, {} breaks {promise} at seed {seed}", runs.shown());
-                broken.insert(promise.to_owned());
-                false
-            })?;
-            self.broken.insert(runs, broken);
+    /// What breaks by itself says nothing about a planted bug.
+    fn keeps_its_promises(&mut self, runs: Runs) -> Result<()> {
+        if !self.keeps.contains(&runs)
+            && let Some(broken) = first_violation(&self.program, runs, SOUND_SEEDS)?
+        {
+            return Err(Failure::new(format!(
+                "the program breaks a promise without a planted bug: {broken}"
+            )));
         }
-        Ok(&self.broken[&runs])
+        self.keeps.insert(runs);
+        Ok(())
     }
 }
 
-/// Runs the changed simulator until it breaks a promise that the sound one keeps in this scenario.
+/// Runs the changed simulator until it breaks a promise, all of which the sound one keeps in this scenario.
 fn simulate(tree: &Tree, sound: &mut Sound, runs: Runs, seeds: u64) -> Result<Outcome> {
     let simulator = tree.build_simulator()?;
-    let broken = sound.broken_in(runs)?;
-    let mut found = None;
-    run_simulator(&simulator, runs, seeds, |seed, promise| {
-        let is_news = !broken.contains(promise);
-        if is_news {
-            found = Some(format!("{} seed {seed}: {promise}", runs.shown()));
-        }
-        is_news
-    })?;
-    Ok(found.map_or_else(
+    sound.keeps_its_promises(runs)?;
+    Ok(first_violation(&simulator, runs, seeds)?.map_or_else(
         || Outcome::Survived(format!("not found in {seeds} seeds of {}", runs.shown())),
         Outcome::Found,
     ))
 }
 
-/// Runs seeds until `is_enough` of a violation. With several workers the first told of need not be at the lowest seed.
-fn run_simulator(
-    program: &Path,
-    runs: Runs,
-    seeds: u64,
-    mut is_enough: impl FnMut(u64, &str) -> bool,
-) -> Result<()> {
+/// Runs seeds until a promise is broken: where, and which. With several workers it need not be the lowest seed.
+fn first_violation(program: &Path, runs: Runs, seeds: u64) -> Result<Option<String>> {
     let mut command = Command::new(program);
     command.args(["soak", "--seeds", &format!("0..{seeds}"), "--scenario", runs.scenario]);
     command.args(runs.is_star.then_some("--star"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().explain(process::shown(&command))?;
-    let mut count = 0;
     let lines = child.stderr.take().map(|pipe| BufReader::new(pipe).lines());
     for line in lines.into_iter().flatten().map_while(std::result::Result::ok) {
         let Some((seed, promise)) = violation(runs.scenario, &line) else { continue };
-        count += 1;
-        if is_enough(seed, &promise) {
-            // It may have ended by itself meanwhile.
-            let _ = child.kill();
-            break;
-        }
+        // It may have ended by itself meanwhile.
+        let _ = child.kill();
+        child.wait().explain(process::shown(&command))?;
+        return Ok(Some(format!("{} seed {seed}: {promise}", runs.shown())));
     }
-    let status = child.wait().explain(process::shown(&command))?;
-    if count == 0 && !status.success() {
+    if !child.wait().explain(process::shown(&command))?.success() {
         return Err(Failure::new(format!("`{}` says nothing and fails", process::shown(&command))));
     }
-    Ok(())
+    Ok(None)
 }
 
 /// `chaos seed 7: one-host`, as the simulator tells of a broken promise.

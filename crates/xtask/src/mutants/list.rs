@@ -215,6 +215,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "lost-relay-owes-nothing",
+        file: "crates/roster/src/roster.rs",
+        text: "        if reached {\n            self.hear_relay();\n",
+        instead: "        self.hear_relay();\n        if reached {\n",
+        breaks: "a host that loses a relay which did not answer acts on for another lease",
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "a_relay_that_owed_an_answer_when_it_was_lost_has_been_away_since_it_was_asked",
+        ]),
+    },
+    Mutant {
         name: "anybody-resigns-for-the-host",
         file: "crates/roster/src/roster.rs",
         text: "if from == self.host && heir != self.host {",
@@ -665,6 +679,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "if self.is_host() && is_news && self.star {",
         breaks: "an end that its owner could not tell everybody before it went is not passed on",
         finder: Test(&["-p", "samovar-objects", "--test", "departures", "an_end_"]),
+    },
+    Mutant {
+        name: "forgotten-grant-is-not-told",
+        file: "crates/objects/src/objects.rs",
+        text: "                self.pass_on_end(id, stamp, None);\n",
+        instead: "",
+        breaks: "the host alone knows an end by the stamp of a grant in vain, and others believe what was granted before",
+        finder: Test(&["-p", "samovar-objects", "--test", "departures", "what_the_host_remembers_of_an_end"]),
     },
     Mutant {
         name: "death-not-remembered",
