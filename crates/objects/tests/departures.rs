@@ -386,3 +386,20 @@ fn what_the_host_remembers_of_an_end_whose_heir_is_gone_it_tells() {
 fn what_the_host_remembers_of_an_end_whose_heir_was_not_told_it_tells() {
     late_word_of_a_former_grant(false);
 }
+
+/// The former owner ends the object before it hears of the grant, and so does the heir, before it has said that it took it.
+#[test]
+fn an_heir_that_ends_what_it_has_not_announced_is_believed() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = x.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    tell((X, &mut x), (A, &mut a));
+    host.grant(id, A).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    x.destroy(id).unwrap();
+    tell((X, &mut x), (HOST, &mut host));
+    assert_eq!(host.granted_to(id), Some(A));
+    a.destroy(id).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    assert_eq!(host.granted_to(id), None, "nobody can bring it back");
+}

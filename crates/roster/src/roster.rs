@@ -291,6 +291,8 @@ impl Roster {
         self.reserve.take_if(|reserve| reserve.term <= term);
         if term.is_witnessed() {
             self.knows_electorate = host == self.me;
+            // It answers, if late.
+            self.is_relay_silent = false;
         }
         self.election = Election::default();
         (self.said, self.ballot, self.claimed) = (None, None, None);

@@ -193,6 +193,18 @@ fn a_relay_that_owed_an_answer_when_it_was_lost_has_been_away_since_it_was_asked
     assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
 }
 
+/// Or its members vote the next time, beside a relay that is there.
+#[test]
+fn a_relay_that_answered_late_is_not_taken_for_silent_the_next_time() {
+    let mut member = roster(3);
+    let missing = |term, relay| Act::Tell(PeerControl::Missing(Missing { term, missed: true, relay }));
+    look(&mut member, 0, &[1]);
+    look(&mut member, 1_000, &[1]);
+    assert!(look(&mut member, 1_001, &[1]).contains(&missing(Term::FIRST, false)));
+    assert_eq!(member.handle_warrant(&warrant(2, 2)), Verdict::Newer);
+    assert!(look(&mut member, 5_000, &[2]).contains(&missing(Term(512), true)));
+}
+
 #[test]
 fn a_suspended_host_that_reaches_the_relay_again_waits_for_its_word() {
     let mut host = roster(1);

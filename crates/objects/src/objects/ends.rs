@@ -4,7 +4,7 @@ use samovar_wire::object::{Deaths, Destroy};
 use samovar_wire::{CloseCode, ObjectId, PeerId, Reader, Stamp};
 
 use super::receive::malformed;
-use super::{ObjectEvent, Objects};
+use super::{ObjectError, ObjectEvent, Objects};
 
 /// How many objects of a creator that this peer has not heard of others may already have seen die.
 const BURIED_AHEAD_MAX: u32 = 256;
@@ -20,8 +20,7 @@ impl Objects {
         let newest = self.slots.of_creator(id.creator).next_back().map_or(0, |object| object.id.number);
         let newest = newest.max(self.tombs.newest(id.creator));
         let is_near = id.number <= newest.saturating_add(BURIED_AHEAD_MAX);
-        let is_grant_of_this_term = self.is_host() && stamp.term == self.term && from != self.host;
-        self.is_known(id.creator) && is_near && !is_grant_of_this_term
+        self.is_known(id.creator) && is_near && self.check_granted(from, id, stamp).is_ok()
     }
 
     pub(super) fn handle_destroy(&mut self, from: PeerId, destroy: Destroy) -> Result<(), CloseCode> {
@@ -126,7 +125,10 @@ impl Objects {
         }
         self.tombs.bury(id, stamp);
         let granted = self.grant(id, owner);
-        debug_assert!(granted.is_ok() || id == ObjectId::SESSION, "its owner is here");
+        debug_assert!(
+            matches!(granted, Ok(()) | Err(ObjectError::NotAMember)) || id == ObjectId::SESSION,
+            "its owner is here, or about to be orphaned"
+        );
         self.tombs.exhume(id);
     }
 

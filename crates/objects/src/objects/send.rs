@@ -201,7 +201,9 @@ impl Objects {
             }
             What::Granted(id, stamp) => {
                 replica.grants.remove(&id);
-                if let Some(promise) = self.granted.get_mut(&id) {
+                if let Some(promise) = self.granted.get_mut(&id)
+                    && !promise.told.contains(&(stamp, peer))
+                {
                     promise.told.push((stamp, peer));
                 }
             }

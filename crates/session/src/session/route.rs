@@ -33,7 +33,8 @@ impl Session {
             return;
         }
         if self.appointment.is_some_and(|(heir, _)| heir == from) {
-            self.watch_soon(now);
+            self.stir();
+            self.watch(now);
         }
         while let Some(event) = self.links.get_mut(&from).and_then(|peering| peering.link.poll_event()) {
             if !self.is_theirs_alone(&event) {
