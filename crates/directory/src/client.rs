@@ -179,7 +179,7 @@ impl Client {
     /// it is not, and nothing was claimed.
     ///
     /// A claim counts for [`CLAIM_COUNTS_FOR`](crate::limits::CLAIM_COUNTS_FOR): who still misses the host claims
-    /// again, every 250 ms, and who hears it again does not. Repetitions are sent, at most ten a second in the long
+    /// again, every 250 ms, and who hears it again has a [doubt](Self::doubt). Repetitions are sent, at most ten a second in the long
     /// run.
     pub fn claim(&mut self, now: Time, term: Term, candidate: PeerId) -> bool {
         let is_entered = self.phase == Phase::Entered;
@@ -189,8 +189,8 @@ impl Client {
         is_entered
     }
 
-    /// Has the relay ask the host whether it lives: it has been silent for longer than it usually is. Sent as seldom as
-    /// claims are.
+    /// Has the relay ask the host whether it lives: it has been silent for longer than it usually is, or was missed and is
+    /// heard again, which withdraws the claim. Sent as seldom as claims are.
     pub fn doubt(&mut self, now: Time) {
         if self.phase == Phase::Entered {
             self.outbox.doubt(now);

@@ -8,7 +8,7 @@
 //!
 //! 1. hand over what arrived with [`Session::handle_packet`], then call [`Session::handle_timeout`] when
 //!    [`Session::poll_timeout`] is due;
-//! 2. drain [`Session::poll_claim`], [`Session::poll_doubt`] to the relay and [`Session::poll_transmit`] to the paths;
+//! 2. drain [`Session::poll_doubt`], [`Session::poll_claim`] to the relay and [`Session::poll_transmit`] to the paths;
 //! 3. drain [`Session::poll_event`] to the game, which reads [`Session::objects`] and changes what it owns.
 //!
 //! Beside objects that it owns a game has *wishes* for those that it does not ([`Session::request`] and its like),

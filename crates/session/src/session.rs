@@ -559,8 +559,8 @@ impl Session {
         self.claim.take()
     }
 
-    /// Whether the host has been silent for so long that the relay should ask it whether it lives; once for each silence.
-    /// The driver takes it to the relay, like a claim.
+    /// Whether the relay should ask the host whether it lives, once for each silence: it is silent for longer than usual, or
+    /// heard again after it was missed. The driver takes it to the relay, before a claim.
     pub fn poll_doubt(&mut self) -> bool {
         core::mem::take(&mut self.doubt)
     }

@@ -418,6 +418,28 @@ fn where_sides_may_fork_both_go_on_and_one_is_kept() {
 }
 
 #[test]
+fn who_missed_the_host_and_hears_it_again_only_doubts_it() {
+    let (mut world, host, others) = world_of(7, 0, 3);
+    let member = others[0];
+    world.cuts.push((host, member));
+    while world.peers[&member].suspension(world.now) != Some(Suspension::HostLost) {
+        world.step();
+    }
+    world.run(100);
+    world.peer(member).poll_doubt();
+    world.run(100);
+    assert!(!world.peer(member).poll_doubt(), "it is still missed, and claimed against");
+    world.cuts.clear();
+    while world.peers[&member].suspension(world.now).is_some() {
+        world.step();
+    }
+    assert!(world.peer(member).poll_doubt(), "that takes the claim back");
+    world.run(1_000);
+    assert!(!world.peer(member).poll_doubt());
+    assert_eq!(world.peers[&member].host(), host);
+}
+
+#[test]
 fn a_host_that_falls_silent_is_doubted_once_before_it_is_missed() {
     let (mut world, host, others) = world_of(7, 0, 3);
     world.peers.values_mut().for_each(|session| {

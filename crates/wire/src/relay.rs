@@ -104,7 +104,8 @@ pub enum ToRelay {
     /// From the host: who is a member, itself first and the others in the order in which they shall host. Only they count
     /// when the relay decides about claims.
     Members(Vec<PeerId>),
-    /// The host is silent for longer than it usually is: it may be missed soon, and the relay shall ask it already.
+    /// The host is silent for longer than it usually is: it may be missed soon, and the relay shall ask it already. A claim
+    /// that the sender made before is withdrawn: it hears the host again.
     Doubt,
 }
 
@@ -225,7 +226,7 @@ pub enum Refusal {
 pub enum Denial {
     /// The host answered the relay's probe.
     HostIsAlive,
-    /// Somebody else has the term already; its warrant was sent before this.
+    /// Somebody else has the term already, and its warrant was sent before this; or the claim was withdrawn.
     Stale,
     /// The claimant is no member by the host's word, or the host's heir is none or not connected.
     NotAMember,

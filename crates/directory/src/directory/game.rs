@@ -314,9 +314,12 @@ impl Claims {
             .collect()
     }
 
-    /// A member is not connected any more: what it missed counts no longer.
-    pub(super) fn remove(&mut self, peer: PeerId) {
-        self.noted.retain(|noted| noted.claim.peer != peer);
+    /// What a member missed counts no longer: it is not connected any more, or takes its claim back. The claim, when it
+    /// waits for an answer.
+    pub(super) fn remove(&mut self, peer: PeerId) -> Option<Claim> {
+        let place = self.noted.iter().position(|noted| noted.claim.peer == peer)?;
+        let noted = self.noted.remove(place);
+        (!noted.is_answered).then_some(noted.claim)
     }
 
     /// A new term: nobody misses its host yet.

@@ -85,8 +85,13 @@ impl Directory {
         }
     }
 
-    /// A member is about to miss the host: it is asked now, so that the answer is there when it is wanted.
+    /// A member is about to miss the host: it is asked now, so that the answer is there when it is wanted. Who missed it
+    /// and only doubts that it lives hears it again: that claim is withdrawn, before the host's silence is held against it.
     pub(super) fn on_doubt(&mut self, now: Time, session: SessionId, peer: PeerId) {
+        let Some(game) = self.games.get_mut(&session) else { return };
+        if let Some(claim) = game.claims.remove(peer) {
+            self.deny(session, claim, Denial::Stale);
+        }
         let Some(game) = self.games.get(&session) else { return };
         let is_asked = game.claims.probe.is_some() || game.pending.is_some();
         let is_known = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);

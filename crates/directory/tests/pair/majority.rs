@@ -257,6 +257,26 @@ fn a_doubted_host_is_asked_at_once_and_one_that_answers_keeps_its_term() {
 }
 
 #[test]
+fn who_hears_the_host_again_takes_back_what_it_claimed() {
+    let mut world = World::with_members(3);
+    // Its answer is late, by more than it may be.
+    world.seats[0].frozen = true;
+    world.claim_for(1, 2, 1);
+    world.run_for(millis(100));
+    let now = world.now;
+    world.events(1);
+    world.seats[1].client.doubt(now);
+    world.settle();
+    assert_eq!(world.events(1), [denied(2, Denial::Stale)], "a claim is always answered");
+    world.run_for(seconds(2));
+    assert!(world.issued(2).is_empty(), "nobody misses it");
+    world.claim_for(1, 2, 1);
+    world.claim_for(2, 2, 1);
+    world.run_for(seconds(1));
+    assert_eq!(world.warrant(1).host, world.peer(1), "a claim that is not taken back counts");
+}
+
+#[test]
 fn where_others_answer_two_who_miss_a_host_wait_for_it() {
     let mut world = World::with_members(8);
     let line: Vec<_> = (0..8).collect();

@@ -202,12 +202,13 @@ impl Peer {
 
     pub(super) fn drain_session(&mut self, now: Time) {
         let Some(session) = &mut self.session else { return };
+        // A doubt takes back what was claimed before it.
+        if session.poll_doubt() {
+            self.client.doubt(now);
+        }
         if let Some((term, candidate)) = session.poll_claim() {
             // The session claims again while it misses the host.
             self.client.claim(now, term, candidate);
-        }
-        if session.poll_doubt() {
-            self.client.doubt(now);
         }
         if self.shown_warrant.as_ref() != Some(session.warrant()) {
             let warrant = *session.warrant();

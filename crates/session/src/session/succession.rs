@@ -1,7 +1,7 @@
 //! A new term: how the session goes on under it (PROTOCOL §4.10).
 
 use samovar_roster::{Act, Verdict};
-use samovar_wire::control::PeerControl;
+use samovar_wire::control::{Missing, PeerControl};
 use samovar_wire::relay::Denial;
 use samovar_wire::{CloseCode, PeerId, Receipt, Time, Warrant};
 
@@ -75,7 +75,18 @@ impl Session {
     pub(super) fn act(&mut self, now: Time) {
         while let Some(act) = self.roster.poll_act() {
             match act {
-                Act::Tell(news) => self.tell_all(now, &news),
+                Act::Tell(news) => {
+                    if let PeerControl::Missing(Missing { missed, .. }) = news
+                        && let Some(host) = self.links.get(&self.host())
+                    {
+                        // The relay, too, shall know when the host is heard again (PROTOCOL §5.5). One that is only waited
+                        // for longer, since its packets take another path, has not been.
+                        let heard = host.link.heard_at();
+                        self.doubt |= !missed && self.doubted != heard;
+                        self.doubted = heard;
+                    }
+                    self.tell_all(now, &news);
+                }
                 Act::Appoint(heir) => {
                     let receipt = self.send_control(now, heir, &PeerControl::Resign(heir));
                     self.appointment = receipt.map(|receipt| (heir, receipt));

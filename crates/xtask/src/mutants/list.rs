@@ -382,6 +382,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "withdrawn-claim-counts",
+        file: "crates/directory/src/directory/succession.rs",
+        text: "if let Some(claim) = game.claims.remove(peer) {",
+        instead: "if let Some(claim) = None {",
+        breaks: "who hears the host again goes on claiming for another",
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "who_hears_the_host_again_takes_back_what_it_claimed",
+        ]),
+    },
+    Mutant {
         name: "probe-answer-ignored",
         file: "crates/directory/src/directory/succession.rs",
         text: "let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));",
