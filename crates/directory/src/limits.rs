@@ -53,7 +53,7 @@ pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(60);
 /// As many answers to probes are remembered of each member.
 pub(crate) const TRIPS_KEPT: usize = 4;
 /// The least time between two probes of a whole game.
-pub const ALL_PROBED_EVERY: Duration = Duration::from_millis(250);
+pub const ALL_PROBED_EVERY: Duration = Duration::from_millis(150);
 /// How long after a host's answer to a probe a doubt asks for no other.
 pub const PROBE_HOLDS: Duration = Duration::from_millis(100);
 /// How long such an answer answers claims, too, however many there are: when all direct paths fail at once everybody misses a
@@ -62,6 +62,8 @@ pub const PROBE_HOLDS: Duration = Duration::from_millis(100);
 pub const ALIVE_HOLDS: Duration = Duration::from_millis(150);
 /// How long a claim counts. Claimants repeat theirs twice as often while they miss the host.
 pub const CLAIM_COUNTS_FOR: Duration = Duration::from_millis(750);
+/// How long a doubt counts as the claim that it announces, when most members died with the host.
+pub const DOUBT_COUNTS_FOR: Duration = Duration::from_millis(400);
 /// How long a host that is not back yet is not taken for gone, from the moment its game is listed again, unless most
 /// of the members miss it. It covers the longest pause of a client between two attempts.
 pub const HOST_GRACE: Duration = Duration::from_millis(6_000);

@@ -241,12 +241,7 @@ impl Directory {
             self.send(conn, &FromRelay::Reachable);
         }
         self.tell_draining(now, conn);
-        // How long its answers take tells how long to wait for one when it is missed as a host.
-        let nonce = self.entropy.number();
-        if let Some(game) = self.games.get_mut(&session) {
-            game.begin_trip(now, peer, nonce);
-        }
-        self.send(conn, &FromRelay::Probe(nonce));
+        self.time_trip(now, session, peer);
         self.outputs.push_back(Output::Note(Note::Entered { conn, session, peer }));
     }
 

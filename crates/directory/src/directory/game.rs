@@ -1,6 +1,6 @@
 //! What the directory keeps of a live game.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samovar_wire::relay::Listing;
 use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, Warrant};
@@ -8,7 +8,8 @@ use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, W
 use super::note::Loss;
 use super::{ConnId, TermRecord};
 use crate::limits::{
-    CLAIM_COUNTS_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR, PROBE_WITHIN_OF_MANY, TRIPS_KEPT,
+    ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, DOUBT_COUNTS_FOR, PEERS_REMEMBERED, PROBE_WITHIN,
+    PROBE_WITHIN_OF_FAR, PROBE_WITHIN_OF_MANY, TRIPS_KEPT,
 };
 
 /// A game with at least one connection.
@@ -143,19 +144,26 @@ impl Game {
         self.members.contains_key(&peer) && self.counts(peer)
     }
 
+    /// Whether the host is to be asked whether it lives: it is not being asked, or others have answered who may have died
+    /// with it since.
+    pub(super) fn may_ask(&self, now: Time) -> bool {
+        let is_old = |probe: &Probe| now.since(probe.since) >= ALL_PROBED_EVERY;
+        self.claims.probe.as_ref().is_none_or(|probe| is_old(probe) && !self.claims.is_lonely(now))
+    }
+
     /// Until when the host must have answered its probe. It is given less time when more than one member misses it and
     /// nobody else has answered: where most members died with it there is no majority to wait for.
     pub(super) fn probe_ends(&self, now: Time) -> Option<Time> {
         let probe = self.claims.probe.as_ref()?;
-        let missing: Vec<_> = self.claims.fresh(now).map(|claim| claim.peer).collect();
-        let is_lonely =
-            probe.answered.as_ref().is_some_and(|all| all.iter().all(|peer| missing.contains(peer)));
-        let is_missed = missing.iter().filter(|&&peer| self.counts(peer)).count() > 1;
+        // A claim that the stream has lost is on its way behind the doubt that came before it.
+        let missing = self.claims.missing(now);
+        let is_missed = self.claims.waiting(now).next().is_some()
+            && missing.iter().filter(|&&peer| self.counts(peer)).count() > 1;
         // A stream that loses something stands still for a trip or two, in either direction.
         let trip = self.host().and_then(|host| self.trips.get(&host)?.least());
         let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
-        if !is_missed || !is_lonely {
-            return Some(probe.since + usual);
+        if !is_missed || !self.claims.is_lonely(now) {
+            return Some(probe.first + usual);
         }
         // The host is one of them.
         let others = self.members.keys().filter(|&&peer| self.counts(peer) && !missing.contains(&peer));
@@ -168,15 +176,18 @@ impl Game {
     pub(super) fn begin_trip(&mut self, now: Time, peer: PeerId, nonce: u64) {
         self.trips.retain(|peer, _| self.members.contains_key(peer));
         let taken = self.trips.get(&peer).map_or([None; TRIPS_KEPT], |trip| trip.taken);
-        self.trips.insert(peer, Trip { nonce, since: now, taken });
+        self.trips.insert(peer, Trip { nonce: Some(nonce), since: now, taken });
     }
 
-    /// It answered.
-    pub(super) fn end_trip(&mut self, now: Time, peer: PeerId, nonce: u64) {
-        if let Some(trip) = self.trips.get_mut(&peer).filter(|trip| trip.nonce == nonce) {
-            trip.taken.rotate_right(1);
-            trip.taken[0] = Some(now.since(trip.since));
+    /// It answered. Whether it should be asked again: of one answer nobody knows whether a stream has lost it.
+    pub(super) fn end_trip(&mut self, now: Time, peer: PeerId, nonce: u64) -> bool {
+        let Some(trip) = self.trips.get_mut(&peer) else { return false };
+        if trip.nonce.take_if(|asked| *asked == nonce).is_none() {
+            return false;
         }
+        trip.taken.rotate_right(1);
+        trip.taken[0] = Some(now.since(trip.since));
+        trip.taken.contains(&None)
     }
 
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
@@ -212,7 +223,8 @@ impl Game {
 /// A question to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Trip {
-    nonce: u64,
+    /// `None` when it was answered.
+    nonce: Option<u64>,
     since: Time,
     /// How long the last answers took.
     taken: [Option<Duration>; TRIPS_KEPT],
@@ -247,6 +259,8 @@ pub(super) struct Claim {
 pub(super) struct Probe {
     /// The number to answer with.
     pub(super) nonce: u64,
+    /// Since when the host has been asked, and has not answered.
+    pub(super) first: Time,
     pub(super) since: Time,
     /// Members that answered, without the host; `None` when only the host was asked.
     pub(super) answered: Option<Vec<PeerId>>,
@@ -257,6 +271,8 @@ pub(super) struct Probe {
 pub(super) struct Claims {
     /// One of each claimant at most, who began first comes first.
     noted: Vec<Noted>,
+    /// Members that may be about to claim, and since when.
+    doubted: BTreeMap<PeerId, Time>,
     /// What the host has been asked.
     pub(super) probe: Option<Probe>,
     /// When the others were asked last.
@@ -297,6 +313,24 @@ impl Claims {
         self.noted.iter().filter(move |noted| noted.is_fresh(now)).map(|noted| &noted.claim)
     }
 
+    /// Who misses the host, or may since a moment.
+    fn missing(&self, now: Time) -> BTreeSet<PeerId> {
+        let doubted = self.doubted.iter().filter(|&(_, &at)| now.since(at) <= DOUBT_COUNTS_FOR);
+        self.fresh(now).map(|claim| claim.peer).chain(doubted.map(|(&peer, _)| peer)).collect()
+    }
+
+    /// Whether all were asked about the host, and only those have answered who miss it.
+    fn is_lonely(&self, now: Time) -> bool {
+        let missing = self.missing(now);
+        let answered = self.probe.as_ref().and_then(|probe| probe.answered.as_ref());
+        answered.is_some_and(|all| all.iter().all(|peer| missing.contains(peer)))
+    }
+
+    /// Notes that a member may be about to claim.
+    pub(super) fn note_doubt(&mut self, now: Time, peer: PeerId) {
+        self.doubted.insert(peer, now);
+    }
+
     /// Those of them without an answer.
     pub(super) fn waiting(&self, now: Time) -> impl Iterator<Item = &Claim> {
         let waits = move |noted: &&Noted| noted.is_fresh(now) && !noted.is_answered;
@@ -314,12 +348,11 @@ impl Claims {
             .collect()
     }
 
-    /// What a member missed counts no longer: it is not connected any more, or takes its claim back. The claim, when it
-    /// waits for an answer.
+    /// What a member missed counts no longer: it is not connected any more, or takes its claim back.
     pub(super) fn remove(&mut self, peer: PeerId) -> Option<Claim> {
+        self.doubted.remove(&peer);
         let place = self.noted.iter().position(|noted| noted.claim.peer == peer)?;
-        let noted = self.noted.remove(place);
-        (!noted.is_answered).then_some(noted.claim)
+        Some(self.noted.remove(place).claim)
     }
 
     /// A new term: nobody misses its host yet.
@@ -348,7 +381,7 @@ mod tests {
         };
         let mut game = Game::new(&record);
         let mut entropy = Entropy::new([1; 32]);
-        let drawn: std::collections::BTreeSet<_> = (0..1_000).map(|_| game.draw_peer(&mut entropy)).collect();
+        let drawn: BTreeSet<_> = (0..1_000).map(|_| game.draw_peer(&mut entropy)).collect();
         assert_eq!(drawn.len(), 1_000);
         assert!(!drawn.contains(&PeerId(0)) && !drawn.contains(&PeerId(7)));
         assert_eq!(game.recent.len(), PEERS_REMEMBERED);

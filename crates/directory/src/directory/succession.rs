@@ -88,16 +88,18 @@ impl Directory {
     /// A member is about to miss the host: it is asked now, so that the answer is there when it is wanted. Who missed it
     /// and only doubts that it lives hears it again: that claim is withdrawn, before the host's silence is held against it.
     pub(super) fn on_doubt(&mut self, now: Time, session: SessionId, peer: PeerId) {
-        let Some(game) = self.games.get_mut(&session) else { return };
-        if let Some(claim) = game.claims.remove(peer) {
-            self.deny(session, claim, Denial::Stale);
-        }
-        let Some(game) = self.games.get(&session) else { return };
-        let is_asked = game.claims.probe.is_some() || game.pending.is_some();
+        let may_miss = |game: &&mut Game| game.counts(peer) && game.host() != Some(peer);
+        let Some(game) = self.games.get_mut(&session).filter(may_miss) else { return };
         let is_known = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
-        if game.counts(peer) && game.host() != Some(peer) && !is_asked && !is_known {
+        let asks = game.pending.is_none() && game.may_ask(now) && !is_known;
+        match game.claims.remove(peer) {
+            Some(claim) => self.deny(session, claim, Denial::Stale),
+            None => game.claims.note_doubt(now, peer),
+        }
+        if asks {
             self.probe(now, session);
         }
+        self.time_probe(now, session);
     }
 
     fn verdict(&self, now: Time, session: SessionId) -> Verdict {
@@ -110,7 +112,7 @@ impl Directory {
             let cause = if has_host { HostChange::Missed } else { HostChange::Disconnected };
             return game.heir(now).map_or(Verdict::Wait, |heir| Verdict::Grant(heir, cause));
         }
-        if has_host && game.claims.probe.is_none() { Verdict::Probe } else { Verdict::Wait }
+        if has_host && game.may_ask(now) { Verdict::Probe } else { Verdict::Wait }
     }
 
     pub(super) fn grant(&mut self, session: SessionId, host: PeerId, cause: HostChange) {
@@ -136,15 +138,18 @@ impl Directory {
     }
 
     fn probe(&mut self, now: Time, session: SessionId) {
-        let nonce = self.entropy.number();
+        let number = self.entropy.number();
         let Some(game) = self.games.get_mut(&session) else { return };
-        let Some(conn) = game.host_conn() else { return };
+        let (Some(host), Some(conn)) = (game.host(), game.host_conn()) else { return };
         // A member that claims without end shall not keep all the others busy.
         let asks_all = game.claims.asked_all.is_none_or(|at| now.since(at) >= ALL_PROBED_EVERY);
-        game.claims.probe = Some(Probe { nonce, since: now, answered: asks_all.then(Vec::new) });
-        if let Some(host) = game.host() {
+        let before = game.claims.probe.take();
+        // The host may answer either question.
+        let (nonce, first) = before.as_ref().map_or((number, now), |before| (before.nonce, before.first));
+        if before.is_none() {
             game.begin_trip(now, host, nonce);
         }
+        game.claims.probe = Some(Probe { nonce, first, since: now, answered: asks_all.then(Vec::new) });
         self.timers.set(Timer::Probe(session), now + PROBE_WITHIN);
         if asks_all {
             game.claims.asked_all = Some(now);
@@ -154,10 +159,22 @@ impl Directory {
         }
     }
 
+    /// Asks a member to learn how long its answers take: so long the relay waits for one when it is missed as a host.
+    pub(super) fn time_trip(&mut self, now: Time, session: SessionId, peer: PeerId) {
+        let nonce = self.entropy.number();
+        if let Some(game) = self.games.get_mut(&session) {
+            game.begin_trip(now, peer, nonce);
+            self.tell(session, peer, &FromRelay::Probe(nonce));
+        }
+    }
+
     /// An answer that is too late, or to another question, means nothing.
     pub(super) fn on_alive(&mut self, now: Time, session: SessionId, peer: PeerId, nonce: u64) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        game.end_trip(now, peer, nonce);
+        if game.end_trip(now, peer, nonce) {
+            self.time_trip(now, session, peer);
+        }
+        let Some(game) = self.games.get_mut(&session) else { return };
         let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));
         let Some(probe) = game.claims.probe.as_mut().filter(|probe| probe.nonce == nonce) else { return };
         if is_host {

@@ -1,6 +1,6 @@
 //! Most of the members miss the host: it goes, if not at once while it answers the relay. Who is a member the host says.
 
-use samovar_directory::limits::{ALIVE_HOLDS, CLAIM_COUNTS_FOR, HOST_GRACE};
+use samovar_directory::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, HOST_GRACE};
 use samovar_wire::relay::{Denial, ToRelay};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -232,6 +232,66 @@ fn two_who_miss_a_host_that_does_not_answer_need_no_majority_and_need_not_wait_f
     assert!(world.issued(2).is_empty(), "the host may still answer");
     world.run_for(millis(10));
     assert_eq!(world.warrant(7).host, world.peer(6));
+}
+
+#[test]
+fn who_doubted_the_host_and_is_not_heard_since_counts_as_one_that_misses_it() {
+    for doubts in [true, false] {
+        let mut world = World::with_members(8);
+        let line: Vec<_> = (0..8).collect();
+        world.name_members(0, &line);
+        for dead in [0, 1, 2, 3, 4, 5] {
+            world.seats[dead].frozen = true;
+        }
+        let now = world.now;
+        if doubts {
+            world.seats[7].client.doubt(now);
+        }
+        // Its stream stands still now, with its claim.
+        world.settle();
+        world.seats[7].frozen = true;
+        world.claim_for(6, 2, 6);
+        world.run_for(millis(100));
+        assert_eq!(world.issued(2).is_empty(), !doubts, "one alone has to wait");
+    }
+}
+
+#[test]
+fn who_answered_for_itself_and_died_with_the_host_is_not_waited_for() {
+    let mut world = World::with_members(8);
+    let line: Vec<_> = (0..8).collect();
+    world.name_members(0, &line);
+    world.seats[0].frozen = true;
+    let now = world.now;
+    world.seats[5].client.doubt(now);
+    world.run_for(millis(10));
+    for dead in [1, 2, 3, 4, 5] {
+        world.seats[dead].frozen = true;
+    }
+    world.run_for(ALL_PROBED_EVERY);
+    world.claim_for(6, 2, 6);
+    world.claim_for(7, 2, 6);
+    world.run_for(millis(100));
+    assert_eq!(world.warrant(7).host, world.peer(6), "260 ms after it was asked, not 600");
+}
+
+#[test]
+fn a_far_host_that_is_asked_again_meanwhile_may_answer_the_first_question() {
+    let mut world = World::with_members(3);
+    let line: Vec<_> = (0..3).collect();
+    world.name_members(0, &line);
+    world.seats[0].frozen = true;
+    let now = world.now;
+    world.seats[1].client.doubt(now);
+    world.settle();
+    let asked = world.probes_of(0);
+    world.run_for(ALL_PROBED_EVERY);
+    world.claim_for(1, 2, 1);
+    assert!(world.probes_of(0).len() > asked.len(), "the other has answered a while ago");
+    let conn = world.seats[0].conn.expect("connected");
+    world.raw_send(conn, &ToRelay::Alive(asked[asked.len() - 1]));
+    world.run_for(seconds(2));
+    assert!(world.issued(2).is_empty(), "it lives");
 }
 
 #[test]

@@ -286,6 +286,16 @@ impl World {
         std::mem::take(&mut self.seats[i].events)
     }
 
+    /// The numbers by which a seat was asked whether it lives.
+    pub(crate) fn probes_of(&self, i: usize) -> Vec<u64> {
+        let conn = self.seats[i].conn.expect("connected");
+        let probes = self.said.iter().filter_map(|(to, message)| match message {
+            FromRelay::Probe(nonce) if *to == conn => Some(*nonce),
+            _ => None,
+        });
+        probes.collect()
+    }
+
     /// The warrants of the n-th witnessed term that anybody was sent.
     pub(crate) fn issued(&self, n: u64) -> Vec<Warrant> {
         let warrants = self.said.iter().filter_map(|(_, message)| match message {

@@ -8,7 +8,8 @@ use super::{Buffer, ConnectionKey, Peer, QUEUE_MAX, Transmit};
 use crate::path::{Path, PathState};
 
 /// When more direct paths than this are late at once, their ends rather died than the paths, and the WebSocket is needed for
-/// claims: it carries complaints, and no packets behind them.
+/// claims: it carries complaints to the host, and no packets behind them. The others, if they live, miss this peer alone, and
+/// complain themselves.
 const SPARED_ABOVE: usize = 4;
 
 /// Which ways a packet goes: on the rung that is the way, and while that is in doubt on the next one, too.
@@ -122,12 +123,17 @@ impl Peer {
             return;
         }
         let by_relay = self.by_relay(now);
+        let is_spared = self.paths.values().filter(|path| path.is_late(now)).count() > SPARED_ABOVE;
+        let host = self.session.as_ref().map(Session::host);
         let complaint = |(&peer, path): (&PeerId, &mut PathState)| {
-            let is_aloud = path.complains_aloud(now);
+            let mut is_aloud = path.complains_aloud(now);
+            if is_spared {
+                path.takes_owed();
+                is_aloud &= host == Some(peer);
+            }
             (path.complains(now, by_relay.is_quick) || is_aloud).then_some((peer, is_aloud))
         };
         let silent: Vec<_> = self.paths.iter_mut().filter_map(complaint).collect();
-        let late = self.paths.values().filter(|path| path.is_late(now)).count();
         if silent.iter().any(|(_, is_aloud)| *is_aloud) && self.ferry.path.current().is_some() {
             // What they answer may be lost on the way from the relay, too.
             self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
@@ -136,11 +142,6 @@ impl Peer {
             let mut ways = by_relay.ways(now, self.paths.get(&peer));
             ways.socket |= is_aloud;
             self.send(ways, peer, Mode::Unreliable, &[]);
-            if late > SPARED_ABOVE
-                && let Some(path) = self.paths.get_mut(&peer)
-            {
-                path.takes_owed();
-            }
         }
     }
 

@@ -384,8 +384,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "withdrawn-claim-counts",
         file: "crates/directory/src/directory/succession.rs",
-        text: "if let Some(claim) = game.claims.remove(peer) {",
-        instead: "if let Some(claim) = None {",
+        text: "match game.claims.remove(peer) {",
+        instead: "match None {",
         breaks: "who hears the host again goes on claiming for another",
         finder: Test(&[
             "-p",
