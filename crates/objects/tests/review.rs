@@ -162,6 +162,29 @@ fn an_orphan_report_does_not_take_what_a_member_owns() {
 }
 
 #[test]
+fn what_died_with_an_owner_whom_few_had_heard_of_does_not_stay_with_those_who_had_not() {
+    let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
+    let id = a.create(Time::ZERO, POT, &[b"mine"]).unwrap();
+    tell((A, &mut a), (B, &mut b));
+    // Only its creator hears that it is the former host's, who is gone before a newcomer hosts.
+    let former = PeerId(77);
+    a.set_host(former, Term(1));
+    a.add_peer(former);
+    assert_eq!(a.handle_message(former, MessageKind::Migrate, &announcement(id, former, stamp(3))), Ok(()));
+    for objects in [&mut host, &mut a, &mut b] {
+        objects.set_host(HOST, Term(2));
+    }
+    a.remove_peer(former);
+    a.report_orphans(|peer| peer == former);
+    tell((A, &mut a), (HOST, &mut host));
+    tell((HOST, &mut host), (A, &mut a));
+    tell((HOST, &mut host), (B, &mut b));
+    for objects in [&host, &a, &b] {
+        assert!(objects.get(id).is_none(), "no member has it from its owner");
+    }
+}
+
+#[test]
 fn what_the_host_knows_as_a_members_stays_where_it_was_owned_by_somebody_whom_the_host_never_met() {
     let (mut host, mut a, mut b) = (peer(HOST), peer(A), peer(B));
     let id = a.create(Time::ZERO, POT, &[b"mine"]).unwrap();

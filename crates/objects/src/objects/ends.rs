@@ -16,7 +16,7 @@ const LEAP_MAX: u32 = 1_024;
 impl Objects {
     /// Whether somebody other than its creator can know of the death of an object that this peer has not seen. A death
     /// must be remembered, or a late CREATE brings the object back; but nobody can bury what is not yet born.
-    fn may_bury(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
+    pub(super) fn may_bury(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
         let newest = self.slots.of_creator(id.creator).next_back().map_or(0, |object| object.id.number);
         let newest = newest.max(self.tombs.newest(id.creator));
         let is_near = id.number <= newest.saturating_add(BURIED_AHEAD_MAX);
@@ -49,7 +49,7 @@ impl Objects {
 
     /// An object ended by somebody else's hand, or word. The host passes it on: whoever ended it may be gone before it
     /// has told everybody, or not know of all who are here.
-    fn end_by(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) {
+    pub(super) fn end_by(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) {
         let is_news = self.tombs.stamp(id).is_none_or(|known| known < stamp);
         let kind = self.slots.get(id).map(|object| object.traits.kind);
         self.end(id, stamp);

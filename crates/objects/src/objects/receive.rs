@@ -411,7 +411,13 @@ impl Objects {
         if death.is_none() && may_be && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
             self.accept(from, orphan)?;
             self.adopt_one(id);
-        } else if let Some(replica) = self.replicas.get_mut(&from)
+            return Ok(());
+        }
+        if death.is_none() && self.may_bury(from, id, stamp) {
+            // Others may know it as that of a former owner who lives, and speaks of it no more.
+            self.end_by(from, id, stamp);
+        }
+        if let Some(replica) = self.replicas.get_mut(&from)
             && replica.destroys.len() < OBJECTS_AT_HOST_MAX
         {
             // It ended, or nobody else knows of it: it shall not stay with one member for ever.
