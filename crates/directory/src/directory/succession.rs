@@ -171,12 +171,14 @@ impl Directory {
     /// An answer that is too late, or to another question, means nothing.
     pub(super) fn on_alive(&mut self, now: Time, session: SessionId, peer: PeerId, nonce: u64) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        if game.end_trip(now, peer, nonce) {
-            self.time_trip(now, session, peer);
-        }
-        let Some(game) = self.games.get_mut(&session) else { return };
+        let is_asked_again = game.end_trip(now, peer, nonce);
         let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));
-        let Some(probe) = game.claims.probe.as_mut().filter(|probe| probe.nonce == nonce) else { return };
+        let Some(probe) = game.claims.probe.as_mut().filter(|probe| probe.nonce == nonce) else {
+            if is_asked_again {
+                self.time_trip(now, session, peer);
+            }
+            return;
+        };
         if is_host {
             game.claims.probe = None;
             game.claims.alive_at = Some(now);
