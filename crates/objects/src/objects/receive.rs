@@ -413,11 +413,10 @@ impl Objects {
             self.adopt_one(id);
             return Ok(());
         }
-        if death.is_none() && self.may_bury(from, id, stamp) {
-            // Others may know it as that of a former owner who lives, and speaks of it no more.
-            self.end_by(from, id, stamp);
-        }
-        if let Some(replica) = self.replicas.get_mut(&from)
+        if death.is_none() && !self.star && self.may_bury(from, id, stamp) {
+            // Others may know it as that of a former owner who lives, and speaks of it no more. In a star the report tells.
+            self.end_by(self.me, id, stamp);
+        } else if let Some(replica) = self.replicas.get_mut(&from)
             && replica.destroys.len() < OBJECTS_AT_HOST_MAX
         {
             // It ended, or nobody else knows of it: it shall not stay with one member for ever.

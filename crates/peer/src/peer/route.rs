@@ -10,7 +10,7 @@ use crate::path::{Path, PathState};
 /// When more direct paths than this are late at once, their ends rather died than the paths, and the WebSocket is needed for
 /// claims: it carries complaints to the host, and no packets behind them. The others, if they live, miss this peer alone, and
 /// complain themselves.
-const SPARED_ABOVE: usize = 4;
+const SPARED_ABOVE: usize = 6;
 
 /// Which ways a packet goes: on the rung that is the way, and while that is in doubt on the next one, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
