@@ -179,8 +179,8 @@ impl Client {
     /// it is not, and nothing was claimed.
     ///
     /// A claim counts for [`CLAIM_COUNTS_FOR`](crate::limits::CLAIM_COUNTS_FOR): who still misses the host claims
-    /// again, every 250 ms, and who hears it again has a [doubt](Self::doubt). Repetitions are sent, at most ten a second in the long
-    /// run.
+    /// again, every 250 ms, and who hears it again has a [doubt](Self::doubt). Repetitions are sent, at most ten a second
+    /// in the long run.
     pub fn claim(&mut self, now: Time, term: Term, candidate: PeerId) -> bool {
         let is_entered = self.phase == Phase::Entered;
         if is_entered {

@@ -261,6 +261,7 @@ pub(super) struct Probe {
     pub(super) nonce: u64,
     /// Since when the host has been asked, and has not answered.
     pub(super) first: Time,
+    /// When it was asked last, and the others with it.
     pub(super) since: Time,
     /// Members that answered, without the host; `None` when only the host was asked.
     pub(super) answered: Option<Vec<PeerId>>,
