@@ -349,11 +349,13 @@ impl Claims {
             .collect()
     }
 
-    /// What a member missed counts no longer: it is not connected any more, or takes its claim back.
-    pub(super) fn remove(&mut self, peer: PeerId) -> Option<Claim> {
+    /// What a member missed counts no longer: it is not connected any more, or takes its claim back. The claim, unless it
+    /// was answered and has expired.
+    pub(super) fn remove(&mut self, now: Time, peer: PeerId) -> Option<Claim> {
         self.doubted.remove(&peer);
         let place = self.noted.iter().position(|noted| noted.claim.peer == peer)?;
-        Some(self.noted.remove(place).claim)
+        let noted = self.noted.remove(place);
+        (noted.is_fresh(now) || !noted.is_answered).then_some(noted.claim)
     }
 
     /// A new term: nobody misses its host yet.

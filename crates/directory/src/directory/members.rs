@@ -114,7 +114,7 @@ impl Directory {
                 game.note_missed(now);
             }
             game.members.remove(&peer);
-            game.claims.remove(peer);
+            game.claims.remove(now, peer);
             self.broadcast(session, None, &FromRelay::Gone(peer));
             self.consider_claims(now, session);
         }

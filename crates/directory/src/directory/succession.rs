@@ -92,7 +92,7 @@ impl Directory {
         let Some(game) = self.games.get_mut(&session).filter(may_miss) else { return };
         let is_known = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
         let asks = game.pending.is_none() && game.may_ask(now) && !is_known;
-        match game.claims.remove(peer) {
+        match game.claims.remove(now, peer) {
             Some(claim) => self.deny(session, claim, Denial::Stale),
             None => game.claims.note_doubt(now, peer),
         }

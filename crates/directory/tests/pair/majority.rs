@@ -337,6 +337,18 @@ fn who_hears_the_host_again_takes_back_what_it_claimed() {
 }
 
 #[test]
+fn a_claim_of_long_ago_is_not_taken_back_by_a_doubt() {
+    let mut world = World::with_members(3);
+    world.claim_for(1, 2, 1);
+    world.run_for(CLAIM_COUNTS_FOR + millis(1));
+    assert_eq!(world.events(1).last(), Some(&denied(2, Denial::HostIsAlive)));
+    let now = world.now;
+    world.seats[1].client.doubt(now);
+    world.settle();
+    assert!(world.events(1).is_empty(), "it was answered then");
+}
+
+#[test]
 fn where_others_answer_two_who_miss_a_host_wait_for_it() {
     let mut world = World::with_members(8);
     let line: Vec<_> = (0..8).collect();

@@ -384,7 +384,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "withdrawn-claim-counts",
         file: "crates/directory/src/directory/succession.rs",
-        text: "match game.claims.remove(peer) {",
+        text: "match game.claims.remove(now, peer) {",
         instead: "match None {",
         breaks: "who hears the host again goes on claiming for another",
         finder: Test(&[
