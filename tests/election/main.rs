@@ -23,8 +23,8 @@ use step::Step;
 use world::World;
 
 /// Histories at random.
-const WALKS: usize = 5_000;
-/// Steps in each at the most; the longest took 253.
+const WALKS: usize = 20_000;
+/// Steps in each at the most; the longest took 242.
 const STEPS_MAX: usize = 5_000;
 
 /// All histories within these bounds.

@@ -7,7 +7,7 @@
 mod list;
 mod tree;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use tree::Tree;
 
 /// Seeds within which the simulator has to find a bug.
 pub(crate) const SEEDS: u64 = 1_000;
-/// Seeds that the sound program is looked at for in each scenario.
+/// Seeds of a scenario that the sound program is looked at for, and more where a bug is found by a later one.
 const SOUND_SEEDS: u64 = 100;
 /// What found each bug when it was last looked for, below the root: lines of a name and a text.
 const FOUND: &str = "docs/mutants.txt";
@@ -113,7 +113,7 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
         MUTANTS.iter().filter(|mutant| only.is_empty() || only.iter().any(|name| name == mutant.name));
     let chosen: Vec<_> = chosen.collect();
     let tree = Tree::copy(repo)?;
-    let mut sound = Sound { program: tree.directory.join("sound"), keeps: BTreeSet::new() };
+    let mut sound = Sound { program: tree.directory.join("sound"), keeps: BTreeMap::new() };
     if chosen.iter().any(|mutant| matches!(mutant.finder, Finder::Sim(_) | Finder::Star(_))) {
         let simulator = tree.build_simulator()?;
         fs::copy(&simulator, &sound.program).explain(sound.program.display())?;
@@ -158,37 +158,52 @@ impl Runs {
 /// The simulator without a planted bug.
 struct Sound {
     program: PathBuf,
-    /// Where it was seen to keep its promises.
-    keeps: BTreeSet<Runs>,
+    /// Where it was seen to keep its promises, and in how many seeds.
+    keeps: BTreeMap<Runs, u64>,
 }
 
 impl Sound {
     /// What breaks by itself says nothing about a planted bug.
-    fn keeps_its_promises(&mut self, runs: Runs) -> Result<()> {
-        if !self.keeps.contains(&runs)
-            && let Some(broken) = first_violation(&self.program, runs, SOUND_SEEDS)?
-        {
+    fn keeps_its_promises(&mut self, runs: Runs, seeds: u64) -> Result<()> {
+        if self.keeps.get(&runs).is_some_and(|&seen| seen >= seeds) {
+            return Ok(());
+        }
+        if let Some(broken) = first_violation(&self.program, runs, seeds)? {
+            let broken = broken.shown(runs);
             return Err(Failure::new(format!(
                 "the program breaks a promise without a planted bug: {broken}"
             )));
         }
-        self.keeps.insert(runs);
+        self.keeps.insert(runs, seeds);
         Ok(())
     }
 }
 
-/// Runs the changed simulator until it breaks a promise, all of which the sound one keeps in this scenario.
+/// Runs the changed simulator until it breaks a promise, all of which the sound one keeps in this scenario up to there.
 fn simulate(tree: &Tree, sound: &mut Sound, runs: Runs, seeds: u64) -> Result<Outcome> {
     let simulator = tree.build_simulator()?;
-    sound.keeps_its_promises(runs)?;
-    Ok(first_violation(&simulator, runs, seeds)?.map_or_else(
-        || Outcome::Survived(format!("not found in {seeds} seeds of {}", runs.shown())),
-        Outcome::Found,
-    ))
+    let Some(broken) = first_violation(&simulator, runs, seeds)? else {
+        return Ok(Outcome::Survived(format!("not found in {seeds} seeds of {}", runs.shown())));
+    };
+    sound.keeps_its_promises(runs, SOUND_SEEDS.max(broken.seed + 1))?;
+    Ok(Outcome::Found(broken.shown(runs)))
+}
+
+/// A promise that a run broke.
+#[derive(Debug, PartialEq, Eq)]
+struct Violation {
+    seed: u64,
+    promise: String,
+}
+
+impl Violation {
+    fn shown(&self, runs: Runs) -> String {
+        format!("{} seed {}: {}", runs.shown(), self.seed, self.promise)
+    }
 }
 
 /// Runs seeds until a promise is broken: where, and which. With several workers it need not be the lowest seed.
-fn first_violation(program: &Path, runs: Runs, seeds: u64) -> Result<Option<String>> {
+fn first_violation(program: &Path, runs: Runs, seeds: u64) -> Result<Option<Violation>> {
     let mut command = Command::new(program);
     command.args(["soak", "--seeds", &format!("0..{seeds}"), "--scenario", runs.scenario]);
     command.args(runs.is_star.then_some("--star"));
@@ -196,11 +211,11 @@ fn first_violation(program: &Path, runs: Runs, seeds: u64) -> Result<Option<Stri
     let mut child = command.spawn().explain(process::shown(&command))?;
     let lines = child.stderr.take().map(|pipe| BufReader::new(pipe).lines());
     for line in lines.into_iter().flatten().map_while(std::result::Result::ok) {
-        let Some((seed, promise)) = violation(runs.scenario, &line) else { continue };
+        let Some(broken) = violation(runs.scenario, &line) else { continue };
         // It may have ended by itself meanwhile.
         let _ = child.kill();
         child.wait().explain(process::shown(&command))?;
-        return Ok(Some(format!("{} seed {seed}: {promise}", runs.shown())));
+        return Ok(Some(broken));
     }
     if !child.wait().explain(process::shown(&command))?.success() {
         return Err(Failure::new(format!("`{}` says nothing and fails", process::shown(&command))));
@@ -209,9 +224,9 @@ fn first_violation(program: &Path, runs: Runs, seeds: u64) -> Result<Option<Stri
 }
 
 /// `chaos seed 7: one-host`, as the simulator tells of a broken promise.
-fn violation(scenario: &str, line: &str) -> Option<(u64, String)> {
+fn violation(scenario: &str, line: &str) -> Option<Violation> {
     let (seed, promise) = line.strip_prefix(scenario)?.strip_prefix(" seed ")?.split_once(": ")?;
-    Some((seed.parse().ok()?, promise.to_owned()))
+    Some(Violation { seed: seed.parse().ok()?, promise: promise.to_owned() })
 }
 
 fn test(tree: &Tree, arguments: &[&'static str]) -> Result<Outcome> {
@@ -266,7 +281,8 @@ mod tests {
 
     #[test]
     fn a_violation_is_told_by_its_line() {
-        assert_eq!(violation("chaos", "chaos seed 7: one-host"), Some((7, "one-host".to_owned())));
+        let told = Violation { seed: 7, promise: "one-host".to_owned() };
+        assert_eq!(violation("chaos", "chaos seed 7: one-host"), Some(told));
         assert_eq!(violation("chaos", "thread panicked at seed 7: one-host"), None);
         assert_eq!(violation("host", "host-crash seed 7: one-host"), None);
     }

@@ -469,7 +469,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "while self.unseen.len() > UNSEEN_MAX {",
         instead: "while !self.unseen.is_empty() {",
         breaks: "in a star what a member said before it left is delivered again when it is back",
-        finder: Star("relay-gone-while-relayed"),
+        finder: Star("chaos"),
     },
     Mutant {
         name: "strangers-count",
