@@ -65,6 +65,8 @@ pub const AHEAD_MAX: Duration = Duration::from_millis(2_000);
 pub(crate) const AHEAD_ALLOWED: Duration = Duration::from_millis(4_000);
 /// What a sender may have with receivers at once: half of what these hold, since they may be behind it.
 const KEPT_MAX: usize = TIMED_HELD_MAX / 2;
+/// As many who were forgotten are remembered by the number of their last message; of more, any.
+const FORMER_MAX: usize = 64;
 
 /// How a game wants time-stamp order. Agreed: all members have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -181,6 +183,9 @@ pub struct TimeOrder {
     kept: VecDeque<Timed>,
     /// All other members, and those that have gone and whose messages the survivors still tell each other.
     peers: SortedMap<PeerId, Peer>,
+    /// Of who was forgotten the number of the last message that came: a member whose view dropped another may be told by the
+    /// next host that both are there, and the other sends again what is kept.
+    former: SortedMap<PeerId, u64>,
     held: SortedMap<Key, Vec<u8>>,
     /// The key of the last message that was delivered in order.
     delivered: Option<Key>,
@@ -199,6 +204,7 @@ impl TimeOrder {
             number: 0,
             kept: VecDeque::new(),
             peers: SortedMap::new(),
+            former: SortedMap::new(),
             held: SortedMap::new(),
             delivered: None,
             out: VecDeque::new(),
@@ -260,8 +266,10 @@ impl TimeOrder {
         self.see_off(members);
         let me = self.me;
         for &peer in members.iter().filter(|&&peer| peer != me) {
-            if self.peers.get(&peer).is_none_or(Peer::is_gone) {
-                self.peers.insert(peer, Peer::new(now, self.number));
+            let known = self.peers.get(&peer);
+            if known.is_none_or(Peer::is_gone) {
+                let newest = known.map(|known| known.newest).or(self.former.get(&peer).copied());
+                self.peers.insert(peer, Peer::new(now, self.number, newest.unwrap_or(0)));
                 self.begin(peer);
             }
         }

@@ -9,7 +9,7 @@ use samovar_wire::timed::{Timed, TimedMessage};
 use samovar_wire::{PeerId, SortedSet, Time, Writer};
 
 use super::peer::Peer;
-use super::{TimeOrder, Transmit};
+use super::{FORMER_MAX, TimeOrder, Transmit};
 
 /// Messages that are told at once have no more bytes than this together.
 const TOLD_BYTES: usize = 4 * TIMED_MAX;
@@ -80,11 +80,18 @@ impl TimeOrder {
 
     /// Forgets who is gone when nothing of it can come any more, or it would have been late.
     pub(super) fn drop_gone(&mut self, now: Time) {
-        let patience = self.config.patience;
-        self.peers.retain(|_, peer| {
+        let (patience, former) = (self.config.patience, &mut self.former);
+        self.peers.retain(|&id, peer| {
             let is_told = peer.awaited.as_ref().is_some_and(SortedSet::is_empty);
-            !(is_told || peer.is_gone() && peer.late_at(patience) <= now)
+            let is_over = is_told || peer.is_gone() && peer.late_at(patience) <= now;
+            if is_over {
+                former.insert(id, peer.newest);
+            }
+            !is_over
         });
+        while self.former.len() > FORMER_MAX {
+            self.former.pop_first();
+        }
     }
 }
 

@@ -39,12 +39,12 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub(super) fn new(now: Time, begins_behind: u64) -> Self {
+    pub(super) fn new(now: Time, begins_behind: u64, newest: u64) -> Self {
         Self {
             since: now,
             promises: Promises::default(),
             promising: Promising::default(),
-            newest: 0,
+            newest,
             has_begun: false,
             begins_behind,
             sent: 0,

@@ -122,6 +122,26 @@ fn a_link_that_begins_anew_neither_loses_nor_repeats_a_message() {
 }
 
 #[test]
+fn what_was_delivered_of_a_member_is_not_delivered_again_when_a_view_dropped_it_in_between() {
+    let mut world = World::new(&[A, B, C]);
+    world.run_to(500);
+    world.send(A, at(500), "once");
+    world.run_to(600);
+    // B's view drops A, which hears nothing of that; the next host's has both, and their link begins anew.
+    let order = &mut world.nodes.get_mut(&B).unwrap().order;
+    order.handle_view(at(600), &[B, C]);
+    world.run_to(900);
+    world.tell(B);
+    world.nodes.get_mut(&A).unwrap().order.handle_linked(at(900), B);
+    world.send(A, at(900), "and another");
+    world.run_to(1_500);
+    for id in [A, B, C] {
+        assert_eq!(world.texts(id), ["once", "and another"], "at {id}");
+        assert_eq!(world.late(id).len(), 0, "at {id}");
+    }
+}
+
+#[test]
 fn what_cannot_be_sent_says_why() {
     let mut order = TimeOrder::new(A, TimeOrderConfig::default());
     order.handle_view(at(0), &[A, B]);
