@@ -55,7 +55,7 @@ impl Outbox {
         }
     }
 
-    /// One doubt too many is left out, too: the claim that follows says more.
+    /// One doubt too many is left out, too: the claim that follows says more, or the one before it counts for a while.
     pub(super) fn doubt(&mut self, now: Time) {
         if self.claims.take(now) {
             self.push(&ToRelay::Doubt);

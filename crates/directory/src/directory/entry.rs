@@ -126,6 +126,9 @@ impl Directory {
         } else {
             self.relist(now, code, params, &warrant)?;
         }
+        if let Some(game) = self.games.get_mut(&session).filter(|game| game.awaits_host) {
+            game.note_shown(peer, warrant.term);
+        }
         self.become_entrant(now, conn, session, peer);
         self.await_host(now, session);
         Ok(())

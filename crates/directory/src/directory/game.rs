@@ -34,6 +34,8 @@ pub(super) struct Game {
     pub(super) relisted: Option<Time>,
     /// That was without its host, which may still be on its way.
     pub(super) awaits_host: bool,
+    /// The terms that those have shown who came back meanwhile.
+    shown: BTreeMap<PeerId, Term>,
     pub(super) claims: Claims,
     pub(super) loss: Loss,
     /// How long members' answers take.
@@ -61,6 +63,7 @@ impl Game {
             named: Vec::new(),
             relisted: None,
             awaits_host: false,
+            shown: BTreeMap::new(),
             claims: Claims::default(),
             loss: Loss::default(),
             trips: BTreeMap::new(),
@@ -152,7 +155,7 @@ impl Game {
     }
 
     /// Until when the host must have answered its probe. It is given less time when more than one member misses it and
-    /// nobody else has answered: where most members died with it there is no majority to wait for.
+    /// nobody else has answered who could have: where most members died with it there is no majority to wait for.
     pub(super) fn probe_ends(&self, now: Time) -> Option<Time> {
         let probe = self.claims.probe.as_ref()?;
         // A claim that the stream has lost is on its way behind the doubt that came before it.
@@ -160,16 +163,19 @@ impl Game {
         let is_missed = self.claims.waiting(now).next().is_some()
             && missing.iter().filter(|&&peer| self.counts(peer)).count() > 1;
         // A stream that loses something stands still for a trip or two, in either direction.
-        let trip = self.host().and_then(|host| self.trips.get(&host)?.least());
+        let trip_of = |peer: &PeerId| self.trips.get(peer)?.least();
+        let trip = self.host().and_then(|host| trip_of(&host));
         let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
         if !is_missed || !self.claims.is_lonely(now) {
             return Some(probe.first + usual);
         }
         // The host is one of them.
         let others = self.members.keys().filter(|&&peer| self.counts(peer) && !missing.contains(&peer));
-        let micros = trip.unwrap_or(PROBE_WITHIN).as_micros();
+        let longest = others.clone().filter_map(trip_of).max().max(Some(trip.unwrap_or(PROBE_WITHIN)));
+        let micros = longest.unwrap_or_default().as_micros();
         let hurried = Duration::from_micros(micros + micros / others.count().max(1) as u64);
-        Some(probe.since + hurried.clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN))
+        let hurried = probe.since + hurried.clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN);
+        Some(hurried.min(probe.first + usual))
     }
 
     /// A member was asked something by this number, to learn how long its answers take.
@@ -190,11 +196,32 @@ impl Game {
         trip.taken.contains(&None)
     }
 
+    /// Somebody comes back to a game that awaits its host, by this term.
+    pub(super) fn note_shown(&mut self, peer: PeerId, term: Term) {
+        let Self { shown, members, entrants, .. } = self;
+        shown.retain(|peer, _| members.contains_key(peer) || entrants.contains_key(peer));
+        shown.insert(peer, term);
+    }
+
+    /// A term has followed the one that the game was listed under: who hears of it is in it.
+    pub(super) fn forget_shown(&mut self) {
+        self.shown.clear();
+    }
+
+    /// Whether a peer came back by an older term than others did: it may have been dropped long ago, and know nothing of
+    /// what the others have done since.
+    fn is_behind(&self, peer: PeerId) -> bool {
+        let here = self.shown.iter().filter(|(other, _)| self.members.contains_key(other));
+        let highest = here.map(|(_, term)| *term).max();
+        self.shown.get(&peer).copied().is_some_and(|term| Some(term) < highest)
+    }
+
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
     /// it is awaited, too.
     pub(super) fn is_host_missed(&self, now: Time) -> bool {
-        let reached = self.members.keys().filter(|&&peer| self.counts(peer)).count();
-        let missing = self.claims.fresh(now).filter(|claim| self.counts(claim.peer)).count();
+        let counts = |&peer: &PeerId| self.counts(peer) && !self.is_behind(peer);
+        let reached = self.members.keys().filter(|peer| counts(peer)).count();
+        let missing = self.claims.fresh(now).filter(|claim| counts(&claim.peer)).count();
         missing * 2 > reached + usize::from(self.awaits_host)
     }
 
@@ -213,10 +240,11 @@ impl Game {
         }
     }
 
-    /// The candidate of the first claim that waits, of those whose candidate could host.
+    /// The candidate of the first claim that waits, of those whose candidate could host, and is not behind if there is
+    /// another.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
-        let mut candidates = self.claims.waiting(now).map(|claim| claim.candidate);
-        candidates.find(|&candidate| self.is_eligible(candidate))
+        let candidates = self.claims.waiting(now).map(|claim| claim.candidate);
+        candidates.filter(|&candidate| self.is_eligible(candidate)).min_by_key(|&peer| self.is_behind(peer))
     }
 }
 
@@ -325,6 +353,17 @@ impl Claims {
         let missing = self.missing(now);
         let answered = self.probe.as_ref().and_then(|probe| probe.answered.as_ref());
         answered.is_some_and(|all| all.iter().all(|peer| missing.contains(peer)))
+    }
+
+    /// The host has answered, and whoever doubted that it lives.
+    pub(super) fn hear_alive(&mut self, now: Time) {
+        (self.probe, self.alive_at) = (None, Some(now));
+        self.doubted.clear();
+    }
+
+    /// What a member doubted was another host.
+    pub(super) fn remove_doubt(&mut self, peer: PeerId) {
+        self.doubted.remove(&peer);
     }
 
     /// Notes that a member may be about to claim.

@@ -28,6 +28,8 @@ impl Directory {
         let (Some(warrant), Some(highest)) = (game.warrant, game.highest()) else { return };
         let is_due = warrant.term < claim.term && claim.term <= highest.next_witnessed();
         if !is_due || !claim.term.is_witnessed() {
+            // So was the doubt that came before it.
+            game.claims.remove_doubt(claim.peer);
             self.tell(session, claim.peer, &FromRelay::Issued(warrant));
             self.deny(session, claim, Denial::Stale);
         } else if game.pending.is_some() {
@@ -180,8 +182,7 @@ impl Directory {
             return;
         };
         if is_host {
-            game.claims.probe = None;
-            game.claims.alive_at = Some(now);
+            game.claims.hear_alive(now);
             self.timers.stop(Timer::Probe(session));
             self.deny_waiting(session);
         } else if let Some(answered) = &mut probe.answered
@@ -214,6 +215,9 @@ impl Directory {
         game.reserve = None;
         let waiting = game.claims.answer();
         game.claims.forget();
+        if former.is_some() {
+            game.forget_shown();
+        }
         self.timers.stop(Timer::Probe(session));
         self.broadcast(session, None, &FromRelay::Issued(warrant));
         self.deny_losers(warrant, &waiting);

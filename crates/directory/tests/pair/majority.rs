@@ -1,11 +1,11 @@
 //! Most of the members miss the host: it goes, if not at once while it answers the relay. Who is a member the host says.
 
 use samovar_directory::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, HOST_GRACE};
-use samovar_wire::relay::{Denial, ToRelay};
+use samovar_wire::relay::{Denial, FromRelay, Purpose, ToRelay};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{World, denied, millis, seconds, term};
+use crate::world::{World, code, denied, millis, seconds, term};
 
 #[test]
 fn a_majority_deposes_a_host_that_still_answers_the_relay() {
@@ -202,6 +202,47 @@ fn a_majority_need_not_wait_for_a_host_that_is_not_back_after_a_restart() {
     assert_eq!(world.warrant(1).host, world.peer(3));
 }
 
+/// A game of five whose second host was lost with the relay, while the first is cut off since before: it is back
+/// first, and misses that host, whom the others lived under.
+fn a_former_host_is_back_first() -> World {
+    let mut world = World::with_members(5);
+    world.seats[0].cut = true;
+    world.drop_socket(0);
+    world.settle();
+    world.claim(1, 2);
+    world.kill_relay();
+    world.kill(1);
+    (2..5).for_each(|i| world.seats[i].cut = true);
+    world.seats[0].cut = false;
+    world.start_relay();
+    world.run_for(seconds(2));
+    world.claim_for(0, 3, 0);
+    world
+}
+
+#[test]
+fn who_came_back_by_an_older_term_does_not_decide_who_follows_nor_host_before_the_others() {
+    for back in [2..3, 2..5] {
+        let mut world = a_former_host_is_back_first();
+        back.clone().for_each(|i| world.seats[i].cut = false);
+        world.run_for(millis(2_500));
+        world.miss(0, 0);
+        back.clone().for_each(|i| world.miss(i, 2));
+        world.run_for(millis(10));
+        assert_eq!(world.issued(3).is_empty(), back.len() == 1, "one of two, or three of four");
+        world.run_for(HOST_GRACE);
+        assert_eq!(world.warrant(2).host, world.peer(2));
+    }
+}
+
+#[test]
+fn who_came_back_by_an_older_term_and_is_alone_follows_when_the_grace_is_over() {
+    let mut world = a_former_host_is_back_first();
+    world.miss(0, 0);
+    world.run_for(HOST_GRACE);
+    assert_eq!(world.warrant(0).host, world.peer(0));
+}
+
 #[test]
 fn who_misses_a_host_that_is_awaited_goes_on_saying_so_until_its_grace_is_over() {
     let mut world = World::with_members(3);
@@ -254,6 +295,49 @@ fn who_doubted_the_host_and_is_not_heard_since_counts_as_one_that_misses_it() {
         world.run_for(millis(100));
         assert_eq!(world.issued(2).is_empty(), !doubts, "one alone has to wait");
     }
+}
+
+#[test]
+fn a_doubt_that_the_host_has_answered_does_not_count_as_missing_it() {
+    let mut world = World::with_members(3);
+    world.name_members(0, &[0, 1, 2]);
+    let now = world.now;
+    world.seats[2].client.doubt(now);
+    world.run_for(ALIVE_HOLDS + millis(10));
+    // Its answer to the next question is late.
+    world.seats[0].frozen = true;
+    world.claim_for(1, 2, 1);
+    world.run_for(millis(200));
+    assert!(world.issued(2).is_empty(), "one misses it, who has to wait");
+    world.run_for(millis(400));
+    assert_eq!(world.warrant(1).host, world.peer(1));
+}
+
+#[test]
+fn two_who_miss_a_host_wait_until_others_who_are_far_can_have_answered() {
+    let mut world = World::with_members(3);
+    let far = world.raw_enter(Purpose::Join(code("TEA")));
+    let last = |world: &World| {
+        let heard = world.heard.get(&far).into_iter().flatten();
+        heard
+            .filter_map(|said| if let FromRelay::Probe(nonce) = said { Some(*nonce) } else { None })
+            .next_back()
+    };
+    for _ in 0..4 {
+        world.run_for(millis(100));
+        let nonce = last(&world).expect("it is asked how long its answers take");
+        world.raw_send(far, &ToRelay::Alive(nonce));
+    }
+    world.seats[0].frozen = true;
+    world.claim_for(1, 2, 1);
+    world.claim_for(2, 2, 1);
+    world.run_for(millis(100));
+    assert!(world.issued(2).is_empty(), "who is far has not been able to answer");
+    world.raw_send(far, &ToRelay::Alive(last(&world).expect("all are asked")));
+    world.run_for(millis(300));
+    assert!(world.issued(2).is_empty(), "it lives, and does not miss the host");
+    world.run_for(millis(300));
+    assert_eq!(world.warrant(1).host, world.peer(1));
 }
 
 #[test]
