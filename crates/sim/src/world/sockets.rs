@@ -197,9 +197,10 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// All sockets break with the relay.
+    /// All sockets break with the relay. One that is just being opened finds it gone, or its next life.
     pub(super) fn break_all_sockets(&mut self) {
-        for conn in self.sockets.keys().copied().collect::<Vec<_>>() {
+        let accepted = self.sockets.iter().filter(|(_, socket)| socket.is_accepted);
+        for conn in accepted.map(|(&conn, _)| conn).collect::<Vec<_>>() {
             self.hang_up(conn);
         }
     }
