@@ -8,8 +8,8 @@ use super::{Buffer, ConnectionKey, Peer, QUEUE_MAX, Transmit};
 use crate::path::{Path, PathState};
 
 /// When more direct paths than this are late at once, their ends rather died than the paths, and the WebSocket is needed for
-/// claims: it carries complaints to the host, and no packets behind them. The others, if they live, miss this peer alone, and
-/// complain themselves.
+/// claims: it carries complaints to the host and the relay, and no packets behind them. The others, if they live, miss this peer
+/// alone, and complain themselves, or they hear it by the other ways.
 const SPARED_ABOVE: usize = 6;
 
 /// Which ways a packet goes: on the rung that is the way, and while that is in doubt on the next one, too.
@@ -126,10 +126,9 @@ impl Peer {
         let is_spared = self.paths.values().filter(|path| path.is_late(now)).count() > SPARED_ABOVE;
         let host = self.session.as_ref().map(Session::host);
         let complaint = |(&peer, path): (&PeerId, &mut PathState)| {
-            let mut is_aloud = path.complains_aloud(now);
+            let is_aloud = path.complains_aloud(now);
             if is_spared {
                 path.takes_owed();
-                is_aloud &= host == Some(peer);
             }
             (path.complains(now, by_relay.is_quick) || is_aloud).then_some((peer, is_aloud))
         };
@@ -140,7 +139,7 @@ impl Peer {
         }
         for (peer, is_aloud) in silent {
             let mut ways = by_relay.ways(now, self.paths.get(&peer));
-            ways.socket |= is_aloud;
+            ways.socket |= is_aloud && (!is_spared || host == Some(peer));
             self.send(ways, peer, Mode::Unreliable, &[]);
         }
     }

@@ -79,11 +79,14 @@ impl Session {
                     if let PeerControl::Missing(Missing { missed, .. }) = news
                         && let Some(host) = self.links.get(&self.host())
                     {
-                        // The relay, too, shall know when the host is heard again (PROTOCOL §5.5). One that is only waited
-                        // for longer, since its packets take another path, has not been.
                         let heard = host.link.heard_at();
-                        self.doubt |= !missed && self.doubted != heard;
-                        self.doubted = heard;
+                        if missed {
+                            self.doubted = heard;
+                        } else {
+                            // The relay, too, shall know when the host is heard again (PROTOCOL §5.5). One that is only
+                            // waited for longer, since its packets take another path, has not been.
+                            self.doubt |= self.doubted != heard;
+                        }
                     }
                     self.tell_all(now, &news);
                 }
