@@ -68,9 +68,12 @@ fn shorten(repo: &Repo) -> Result<()> {
         (Some(module), Some(script)) => seam::shorten(module, script)?,
         _ => return Err(Failure::new("dist/ does not hold one module and one script")),
     }
-    for file in [of_kind("css"), of_kind("html")].into_iter().flatten() {
-        let text = fs::read_to_string(file).explain(file.display())?;
-        fs::write(file, seam::compact(&text)).explain(file.display())?;
+    for kind in ["css", "html"] {
+        if let Some(file) = of_kind(kind) {
+            let text = fs::read_to_string(file).explain(file.display())?;
+            let short = if kind == "css" { seam::compact_style(&text) } else { seam::compact(&text) };
+            fs::write(file, short).explain(file.display())?;
+        }
     }
     Ok(())
 }

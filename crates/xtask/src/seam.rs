@@ -148,6 +148,33 @@ pub(crate) fn compact(script: &str) -> String {
     compact
 }
 
+/// A style sheet without the blanks that mean nothing, too.
+pub(crate) fn compact_style(style: &str) -> String {
+    let mut short = String::with_capacity(style.len());
+    for (index, part) in compact(style).split('"').enumerate() {
+        if index > 0 {
+            short.push('"');
+        }
+        if index % 2 == 1 {
+            short.push_str(part);
+            continue;
+        }
+        for letter in part.chars() {
+            if letter.is_whitespace() && short.ends_with(['{', '}', ';', ',', ':']) {
+                continue;
+            }
+            if matches!(letter, '{' | '}' | ';' | ',') {
+                short.truncate(short.trim_end().len());
+            }
+            if letter == '}' && short.ends_with(';') {
+                short.pop();
+            }
+            short.push(letter);
+        }
+    }
+    short
+}
+
 fn take<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
     let (taken, behind) = rest.split_at_checked(length)?;
     *rest = behind;
@@ -243,6 +270,13 @@ mod tests {
     fn texts_over_several_lines_keep_their_indentation() {
         let script = "a = `\n  two\n`;\n";
         assert_eq!(compact(script), script);
+    }
+
+    #[test]
+    fn a_style_sheet_loses_blanks_but_not_those_of_its_texts() {
+        let style = "/* Paper. */\n.a > .b,\n.c:hover {\n  margin: 0 auto;\n  font: \"A, B ;\" , serif;\n}\n\n@media (width: 1px) { i::before { content: \": \"; } }\n";
+        let short = ".a > .b,.c:hover{margin:0 auto;font:\"A, B ;\",serif}@media (width:1px){i::before{content:\": \"}}";
+        assert_eq!(compact_style(style), short);
     }
 
     #[test]

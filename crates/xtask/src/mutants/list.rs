@@ -396,6 +396,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "behind-is-first",
+        file: "crates/directory/src/directory/game.rs",
+        text: "is_some_and(|term| Some(term) < highest)",
+        instead: "is_some_and(|term| Some(term) > highest)",
+        breaks: "who was cut off for long and is first at a restarted relay hosts what it knows",
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "who_came_back_by_an_older_term_does_not_decide_who_follows_nor_host_before_the_others",
+        ]),
+    },
+    Mutant {
         name: "probe-answer-ignored",
         file: "crates/directory/src/directory/succession.rs",
         text: "let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));",
@@ -736,6 +750,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "--test",
             "exhaustive",
             "every_order_ends_in_the_state_that_the_protocol_states",
+        ]),
+    },
+    Mutant {
+        name: "dropped-sender-forgotten",
+        file: "crates/order/src/timestamp/gone.rs",
+        text: "former.insert(id, peer.newest);",
+        instead: "former.insert(id, 0);",
+        breaks: "what was delivered by time of a member that a view dropped is delivered again when it is back",
+        finder: Test(&[
+            "-p",
+            "samovar-order",
+            "--test",
+            "timestamp",
+            "what_was_delivered_of_a_member_is_not_delivered_again_when_a_view_dropped_it_in_between",
         ]),
     },
     Mutant {
