@@ -47,7 +47,7 @@ pub const PROBE_WITHIN: Duration = Duration::from_millis(600);
 /// And at most this.
 pub const PROBE_WITHIN_OF_FAR: Duration = Duration::from_millis(1_500);
 /// The same, at least, when more than one member misses it, and of all who were asked nobody else answers: as long as its
-/// answers took before, or those of another who could answer if they took longer, and of that again the more the fewer others could have answered: all of it when there is nobody,
+/// answers took before, or those of the nearest of the others if they took longer, and of that again the more the fewer others could have answered: all of it when there is nobody,
 /// a half for one, a third for two.
 pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(60);
 /// As many answers to probes are remembered of each member.

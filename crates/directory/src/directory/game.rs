@@ -171,8 +171,9 @@ impl Game {
         }
         // The host is one of them.
         let others = self.members.keys().filter(|&&peer| self.counts(peer) && !missing.contains(&peer));
-        let longest = others.clone().filter_map(trip_of).max().max(Some(trip.unwrap_or(PROBE_WITHIN)));
-        let micros = longest.unwrap_or_default().as_micros();
+        let nearest = others.clone().filter(|&&peer| self.host() != Some(peer)).filter_map(trip_of).min();
+        let longer = nearest.max(Some(trip.unwrap_or(PROBE_WITHIN)));
+        let micros = longer.unwrap_or_default().as_micros();
         let hurried = Duration::from_micros(micros + micros / others.count().max(1) as u64);
         let hurried = probe.since + hurried.clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN);
         Some(hurried.min(probe.first + usual))

@@ -8,8 +8,8 @@ use super::{Buffer, ConnectionKey, Peer, QUEUE_MAX, Transmit};
 use crate::path::{Path, PathState};
 
 /// When more direct paths than this are late at once, their ends rather died than the paths, and the WebSocket is needed for
-/// claims: it carries complaints to the host and the relay, and no packets behind them. The others, if they live, miss this peer
-/// alone, and complain themselves, or they hear it by the other ways.
+/// claims: it carries complaints to the host, and no packets behind them. The others, if they live, miss this peer alone, and
+/// complain themselves, or hear it by the other ways. A host has nobody to claim against.
 const SPARED_ABOVE: usize = 6;
 
 /// Which ways a packet goes: on the rung that is the way, and while that is in doubt on the next one, too.
@@ -123,12 +123,14 @@ impl Peer {
             return;
         }
         let by_relay = self.by_relay(now);
-        let is_spared = self.paths.values().filter(|path| path.is_late(now)).count() > SPARED_ABOVE;
-        let host = self.session.as_ref().map(Session::host);
+        let host = self.session.as_ref().filter(|session| !session.is_host()).map(Session::host);
+        let late = self.paths.values().filter(|path| path.is_late(now)).count();
+        let is_spared = host.is_some() && late > SPARED_ABOVE;
         let complaint = |(&peer, path): (&PeerId, &mut PathState)| {
-            let is_aloud = path.complains_aloud(now);
+            let mut is_aloud = path.complains_aloud(now);
             if is_spared {
                 path.takes_owed();
+                is_aloud &= host == Some(peer);
             }
             (path.complains(now, by_relay.is_quick) || is_aloud).then_some((peer, is_aloud))
         };
@@ -139,7 +141,7 @@ impl Peer {
         }
         for (peer, is_aloud) in silent {
             let mut ways = by_relay.ways(now, self.paths.get(&peer));
-            ways.socket |= is_aloud && (!is_spared || host == Some(peer));
+            ways.socket |= is_aloud;
             self.send(ways, peer, Mode::Unreliable, &[]);
         }
     }
