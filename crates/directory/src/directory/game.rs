@@ -34,6 +34,8 @@ pub(super) struct Game {
     pub(super) relisted: Option<Time>,
     /// That was without its host, which may still be on its way.
     pub(super) awaits_host: bool,
+    /// When the present term was announced.
+    pub(super) began: Time,
     /// The terms that those have shown who came back meanwhile.
     shown: BTreeMap<PeerId, Term>,
     pub(super) claims: Claims,
@@ -63,6 +65,7 @@ impl Game {
             named: Vec::new(),
             relisted: None,
             awaits_host: false,
+            began: Time::ZERO,
             shown: BTreeMap::new(),
             claims: Claims::default(),
             loss: Loss::default(),
@@ -177,6 +180,12 @@ impl Game {
         let hurried = Duration::from_micros(micros + micros / others.count().max(1) as u64);
         let hurried = probe.since + hurried.clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN);
         Some(hurried.min(probe.first + usual))
+    }
+
+    /// Whether a member can have heard of the present term before it said what comes now.
+    pub(super) fn knows_host(&self, now: Time, peer: PeerId) -> bool {
+        let trip = self.trips.get(&peer).and_then(Trip::least).unwrap_or_default();
+        now.since(self.began) >= trip
     }
 
     /// A member was asked something by this number, to learn how long its answers take.

@@ -90,7 +90,8 @@ impl Directory {
     /// A member is about to miss the host: it is asked now, so that the answer is there when it is wanted. Who missed it
     /// and only doubts that it lives hears it again: that claim is withdrawn, before the host's silence is held against it.
     pub(super) fn on_doubt(&mut self, now: Time, session: SessionId, peer: PeerId) {
-        let may_miss = |game: &&mut Game| game.counts(peer) && game.host() != Some(peer);
+        let may_miss =
+            |game: &&mut Game| game.counts(peer) && game.host() != Some(peer) && game.knows_host(now, peer);
         let Some(game) = self.games.get_mut(&session).filter(may_miss) else { return };
         let is_known = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
         let asks = game.pending.is_none() && game.may_ask(now) && !is_known;
@@ -190,6 +191,8 @@ impl Directory {
             && !answered.contains(&peer)
         {
             answered.push(peer);
+            // A claim that is held up would hold up this answer, too.
+            game.claims.remove_doubt(peer);
             self.time_probe(now, session);
         }
     }
@@ -215,6 +218,7 @@ impl Directory {
         game.reserve = None;
         let waiting = game.claims.answer();
         game.claims.forget();
+        game.began = now;
         if former.is_some() {
             game.forget_shown();
         }

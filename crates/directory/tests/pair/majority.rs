@@ -1,6 +1,8 @@
 //! Most of the members miss the host: it goes, if not at once while it answers the relay. Who is a member the host says.
 
+use samovar_directory::ConnId;
 use samovar_directory::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, HOST_GRACE};
+use samovar_wire::Duration;
 use samovar_wire::relay::{Denial, FromRelay, Purpose, ToRelay};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -284,13 +286,12 @@ fn who_doubted_the_host_and_is_not_heard_since_counts_as_one_that_misses_it() {
         for dead in [0, 1, 2, 3, 4, 5] {
             world.seats[dead].frozen = true;
         }
-        let now = world.now;
-        if doubts {
-            world.seats[7].client.doubt(now);
-        }
-        // Its stream stands still now, with its claim.
-        world.settle();
+        // Its stream stands still behind the doubt, with its claim and its answer.
         world.seats[7].frozen = true;
+        if doubts {
+            let conn = world.seats[7].conn.expect("connected");
+            world.raw_send(conn, &ToRelay::Doubt);
+        }
         world.claim_for(6, 2, 6);
         world.run_for(millis(100));
         assert_eq!(world.issued(2).is_empty(), !doubts, "one alone has to wait");
@@ -314,26 +315,66 @@ fn a_doubt_that_the_host_has_answered_does_not_count_as_missing_it() {
 }
 
 #[test]
-fn two_who_miss_a_host_wait_until_others_who_are_far_can_have_answered() {
+fn who_doubted_the_host_and_answers_for_itself_without_a_claim_does_not_count_as_missing_it() {
     let mut world = World::with_members(3);
+    world.name_members(0, &[0, 1, 2]);
+    world.seats[0].frozen = true;
+    let now = world.now;
+    world.seats[2].client.doubt(now);
+    world.settle();
+    world.claim_for(1, 2, 1);
+    world.run_for(millis(300));
+    assert!(world.issued(2).is_empty(), "one misses it, who has to wait");
+    world.run_for(millis(300));
+    assert_eq!(world.warrant(1).host, world.peer(1));
+}
+
+#[test]
+fn a_doubt_of_the_former_host_does_not_count_against_the_next() {
+    let mut world = World::with_members(3);
+    let far = raw_far(&mut world, millis(100));
+    world.kill(0);
+    world.claim_for(1, 2, 1);
+    assert_eq!(world.warrant(2).host, world.peer(1));
+    world.seats[1].frozen = true;
+    world.run_for(millis(50));
+    world.raw_send(far, &ToRelay::Doubt);
+    world.claim_for(2, 3, 2);
+    world.run_for(millis(300));
+    assert!(world.issued(3).is_empty(), "it cannot have heard of that host");
+    world.run_for(millis(300));
+    assert_eq!(world.warrant(2).host, world.peer(2));
+}
+
+/// Somebody joins whose answers take so long; the last question is open.
+fn raw_far(world: &mut World, takes: Duration) -> ConnId {
     let far = world.raw_enter(Purpose::Join(code("TEA")));
-    let last = |world: &World| {
-        let heard = world.heard.get(&far).into_iter().flatten();
-        heard
-            .filter_map(|said| if let FromRelay::Probe(nonce) = said { Some(*nonce) } else { None })
-            .next_back()
-    };
     for _ in 0..4 {
-        world.run_for(millis(100));
-        let nonce = last(&world).expect("it is asked how long its answers take");
+        world.run_for(takes);
+        let nonce = last_probe(world, far);
         world.raw_send(far, &ToRelay::Alive(nonce));
     }
+    far
+}
+
+fn last_probe(world: &World, conn: ConnId) -> u64 {
+    let heard = world.heard.get(&conn).into_iter().flatten();
+    let mut nonces =
+        heard.filter_map(|said| if let FromRelay::Probe(nonce) = said { Some(*nonce) } else { None });
+    nonces.next_back().expect("it was asked")
+}
+
+#[test]
+fn two_who_miss_a_host_wait_until_others_who_are_far_can_have_answered() {
+    let mut world = World::with_members(3);
+    let far = raw_far(&mut world, millis(100));
     world.seats[0].frozen = true;
     world.claim_for(1, 2, 1);
     world.claim_for(2, 2, 1);
     world.run_for(millis(100));
     assert!(world.issued(2).is_empty(), "who is far has not been able to answer");
-    world.raw_send(far, &ToRelay::Alive(last(&world).expect("all are asked")));
+    let nonce = last_probe(&world, far);
+    world.raw_send(far, &ToRelay::Alive(nonce));
     world.run_for(millis(300));
     assert!(world.issued(2).is_empty(), "it lives, and does not miss the host");
     world.run_for(millis(300));
