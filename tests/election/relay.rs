@@ -94,7 +94,11 @@ impl World {
         if let Some(directory) = self.relay.as_mut().map(Arc::make_mut) {
             directory.handle_message(now, conn, bytes);
         }
-        self.drain();
+        let answered = match RelayFrame::decode(bytes) {
+            Ok(RelayFrame::Control(body)) => matches!(ToRelay::decode(body), Ok(ToRelay::Alive(_))),
+            _ => false,
+        };
+        self.drain(answered.then_some(conn));
     }
 
     /// Founds the game or joins it; who the relay says that the peer is.
@@ -109,8 +113,8 @@ impl World {
         entered
     }
 
-    /// Where the outputs go, and what the disk is asked for.
-    fn drain(&mut self) {
+    /// Where the outputs go, and what the disk is asked for. Who has just answered may be asked again, for the time alone.
+    fn drain(&mut self, mut timed: Option<ConnId>) {
         let Some(directory) = self.relay.as_mut().map(Arc::make_mut) else { return };
         let requests: Vec<_> = std::iter::from_fn(|| directory.poll_request()).collect();
         let outputs: Vec<_> = std::iter::from_fn(|| directory.poll_output()).collect();
@@ -120,16 +124,15 @@ impl World {
                 Request::Forget(_) => self.desk_mut().disk = None,
             }
         }
-        let mut entered = None;
         for output in outputs {
             match output {
                 Output::Send { conn, bytes } => {
                     let message = decode(&bytes);
                     match message {
-                        Some(FromRelay::Entered(_)) => entered = Some(conn),
+                        Some(FromRelay::Entered(_)) => timed = Some(conn),
                         // How long who enters takes to answer says nothing here, where time passes in strides; each
                         // question that is open makes all histories some more.
-                        Some(FromRelay::Probe(_)) if entered.take_if(|asked| *asked == conn).is_some() => {
+                        Some(FromRelay::Probe(_)) if timed.take_if(|asked| *asked == conn).is_some() => {
                             continue;
                         }
                         _ => {}
@@ -183,7 +186,7 @@ impl World {
         if let Some(directory) = self.relay.as_mut().map(Arc::make_mut) {
             directory.handle_persisted(now, session, term);
         }
-        self.drain();
+        self.drain(None);
     }
 
     pub(crate) fn crash_relay(&mut self) {
@@ -233,7 +236,7 @@ impl World {
         if let (Some(conn), Some(directory)) = (dead, self.relay.as_mut().map(Arc::make_mut)) {
             directory.handle_closed(now, conn);
         }
-        self.drain();
+        self.drain(None);
     }
 
     fn note_relay(&mut self, slot: usize, is_reached: bool) {
@@ -309,6 +312,6 @@ impl World {
         if let Some(directory) = self.relay.as_mut().map(Arc::make_mut) {
             directory.handle_timeout(now);
         }
-        self.drain();
+        self.drain(None);
     }
 }

@@ -8,8 +8,8 @@ use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, W
 use super::note::Loss;
 use super::{ConnId, TermRecord};
 use crate::limits::{
-    ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, DOUBT_COUNTS_FOR, PEERS_REMEMBERED, PROBE_WITHIN,
-    PROBE_WITHIN_OF_FAR, PROBE_WITHIN_OF_MANY, TRIPS_KEPT,
+    ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR,
+    PROBE_WITHIN_OF_MANY, SILENT_SUFFICE, TRIPS_KEPT,
 };
 
 /// A game with at least one connection.
@@ -34,8 +34,6 @@ pub(super) struct Game {
     pub(super) relisted: Option<Time>,
     /// That was without its host, which may still be on its way.
     pub(super) awaits_host: bool,
-    /// When the present term was announced.
-    pub(super) began: Time,
     /// The terms that those have shown who came back meanwhile.
     shown: BTreeMap<PeerId, Term>,
     pub(super) claims: Claims,
@@ -65,7 +63,6 @@ impl Game {
             named: Vec::new(),
             relisted: None,
             awaits_host: false,
-            began: Time::ZERO,
             shown: BTreeMap::new(),
             claims: Claims::default(),
             loss: Loss::default(),
@@ -157,35 +154,29 @@ impl Game {
         self.claims.probe.as_ref().is_none_or(|probe| is_old(probe) && !self.claims.is_lonely(now))
     }
 
-    /// Until when the host must have answered its probe. It is given less time when more than one member misses it and
-    /// nobody else has answered who could have: where most members died with it there is no majority to wait for.
+    /// Until when the host must have answered its probe. It is given less time when nobody has answered but who misses
+    /// it, and it is not one member's word against the silence of a few: where most members died with it there is no
+    /// majority to wait for.
     pub(super) fn probe_ends(&self, now: Time) -> Option<Time> {
         let probe = self.claims.probe.as_ref()?;
-        // A claim that the stream has lost is on its way behind the doubt that came before it.
-        let missing = self.claims.missing(now);
-        let is_missed = self.claims.waiting(now).next().is_some()
-            && missing.iter().filter(|&&peer| self.counts(peer)).count() > 1;
-        // A stream that loses something stands still for a trip or two, in either direction.
         let trip_of = |peer: &PeerId| self.trips.get(peer)?.least();
         let trip = self.host().and_then(|host| trip_of(&host));
+        // A stream that loses something stands still for a trip or two, in either direction.
         let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
-        if !is_missed || !self.claims.is_lonely(now) {
-            return Some(probe.first + usual);
-        }
+        let missing = self.claims.missing(now);
+        let claimants = missing.iter().filter(|&&peer| self.counts(peer)).count();
         // The host is one of them.
         let others = self.members.keys().filter(|&&peer| self.counts(peer) && !missing.contains(&peer));
-        let nearest = others.clone().filter(|&&peer| self.host() != Some(peer)).filter_map(trip_of).min();
-        let longer = nearest.max(Some(trip.unwrap_or(PROBE_WITHIN)));
-        let micros = longer.unwrap_or_default().as_micros();
-        let hurried = Duration::from_micros(micros + micros / others.count().max(1) as u64);
-        let hurried = probe.since + hurried.clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN);
-        Some(hurried.min(probe.first + usual))
-    }
-
-    /// Whether a member can have heard of the present term before it said what comes now.
-    pub(super) fn knows_host(&self, now: Time, peer: PeerId) -> bool {
-        let trip = self.trips.get(&peer).and_then(Trip::least).unwrap_or_default();
-        now.since(self.began) >= trip
+        let silent = others.clone().count();
+        let is_missed = claimants > 1 || silent >= SILENT_SUFFICE;
+        if !is_missed || self.claims.waiting(now).next().is_none() || !self.claims.is_lonely(now) {
+            return Some(probe.first + usual);
+        }
+        let nearest = others.filter(|&&peer| self.host() != Some(peer)).filter_map(trip_of).min();
+        let longer = nearest.max(Some(trip.unwrap_or(PROBE_WITHIN))).unwrap_or_default().as_micros();
+        let more = if claimants > 1 { longer / silent.max(1) as u64 } else { longer };
+        let hurried = Duration::from_micros(longer + more).clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN);
+        Some((probe.since + hurried).min(probe.first + usual))
     }
 
     /// A member was asked something by this number, to learn how long its answers take.
@@ -250,11 +241,12 @@ impl Game {
         }
     }
 
-    /// The candidate of the first claim that waits, of those whose candidate could host, and is not behind if there is
-    /// another.
+    /// The candidate of the first claim that waits, of those whose candidate could host, is not behind, and has been heard
+    /// of since the host is missed, if there is one.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
         let candidates = self.claims.waiting(now).map(|claim| claim.candidate);
-        candidates.filter(|&candidate| self.is_eligible(candidate)).min_by_key(|&peer| self.is_behind(peer))
+        let eligible = candidates.filter(|&candidate| self.is_eligible(candidate));
+        eligible.min_by_key(|&peer| (self.is_behind(peer), !self.claims.is_heard(now, peer)))
     }
 }
 
@@ -310,8 +302,6 @@ pub(super) struct Probe {
 pub(super) struct Claims {
     /// One of each claimant at most, who began first comes first.
     noted: Vec<Noted>,
-    /// Members that may be about to claim, and since when.
-    doubted: BTreeMap<PeerId, Time>,
     /// What the host has been asked.
     pub(super) probe: Option<Probe>,
     /// When the others were asked last.
@@ -352,33 +342,26 @@ impl Claims {
         self.noted.iter().filter(move |noted| noted.is_fresh(now)).map(|noted| &noted.claim)
     }
 
-    /// Who misses the host, or may since a moment.
+    /// Who misses the host.
     fn missing(&self, now: Time) -> BTreeSet<PeerId> {
-        let doubted = self.doubted.iter().filter(|&(_, &at)| now.since(at) <= DOUBT_COUNTS_FOR);
-        self.fresh(now).map(|claim| claim.peer).chain(doubted.map(|(&peer, _)| peer)).collect()
+        self.fresh(now).map(|claim| claim.peer).collect()
+    }
+
+    /// Whether a member has said something since the host is missed: it claims, or has answered for itself.
+    fn is_heard(&self, now: Time, peer: PeerId) -> bool {
+        self.answered().is_some_and(|all| all.contains(&peer))
+            || self.fresh(now).any(|claim| claim.peer == peer)
+    }
+
+    /// Members that have answered for themselves, when all were asked about the host.
+    fn answered(&self) -> Option<&Vec<PeerId>> {
+        self.probe.as_ref()?.answered.as_ref()
     }
 
     /// Whether all were asked about the host, and only those have answered who miss it.
     fn is_lonely(&self, now: Time) -> bool {
         let missing = self.missing(now);
-        let answered = self.probe.as_ref().and_then(|probe| probe.answered.as_ref());
-        answered.is_some_and(|all| all.iter().all(|peer| missing.contains(peer)))
-    }
-
-    /// The host has answered, and whoever doubted that it lives.
-    pub(super) fn hear_alive(&mut self, now: Time) {
-        (self.probe, self.alive_at) = (None, Some(now));
-        self.doubted.clear();
-    }
-
-    /// What a member doubted was another host.
-    pub(super) fn remove_doubt(&mut self, peer: PeerId) {
-        self.doubted.remove(&peer);
-    }
-
-    /// Notes that a member may be about to claim.
-    pub(super) fn note_doubt(&mut self, now: Time, peer: PeerId) {
-        self.doubted.insert(peer, now);
+        self.answered().is_some_and(|all| all.iter().all(|peer| missing.contains(peer)))
     }
 
     /// Those of them without an answer.
@@ -401,7 +384,6 @@ impl Claims {
     /// What a member missed counts no longer: it is not connected any more, or takes its claim back. The claim, unless it
     /// was answered and has expired.
     pub(super) fn remove(&mut self, now: Time, peer: PeerId) -> Option<Claim> {
-        self.doubted.remove(&peer);
         let place = self.noted.iter().position(|noted| noted.claim.peer == peer)?;
         let noted = self.noted.remove(place);
         (noted.is_fresh(now) || !noted.is_answered).then_some(noted.claim)

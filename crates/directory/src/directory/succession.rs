@@ -28,8 +28,6 @@ impl Directory {
         let (Some(warrant), Some(highest)) = (game.warrant, game.highest()) else { return };
         let is_due = warrant.term < claim.term && claim.term <= highest.next_witnessed();
         if !is_due || !claim.term.is_witnessed() {
-            // So was the doubt that came before it.
-            game.claims.remove_doubt(claim.peer);
             self.tell(session, claim.peer, &FromRelay::Issued(warrant));
             self.deny(session, claim, Denial::Stale);
         } else if game.pending.is_some() {
@@ -90,14 +88,12 @@ impl Directory {
     /// A member is about to miss the host: it is asked now, so that the answer is there when it is wanted. Who missed it
     /// and only doubts that it lives hears it again: that claim is withdrawn, before the host's silence is held against it.
     pub(super) fn on_doubt(&mut self, now: Time, session: SessionId, peer: PeerId) {
-        let may_miss =
-            |game: &&mut Game| game.counts(peer) && game.host() != Some(peer) && game.knows_host(now, peer);
+        let may_miss = |game: &&mut Game| game.counts(peer) && game.host() != Some(peer);
         let Some(game) = self.games.get_mut(&session).filter(may_miss) else { return };
         let is_known = game.claims.alive_at.is_some_and(|at| now.since(at) <= PROBE_HOLDS);
         let asks = game.pending.is_none() && game.may_ask(now) && !is_known;
-        match game.claims.remove(now, peer) {
-            Some(claim) => self.deny(session, claim, Denial::Stale),
-            None => game.claims.note_doubt(now, peer),
+        if let Some(claim) = game.claims.remove(now, peer) {
+            self.deny(session, claim, Denial::Stale);
         }
         if asks {
             self.probe(now, session);
@@ -176,24 +172,21 @@ impl Directory {
         let Some(game) = self.games.get_mut(&session) else { return };
         let is_asked_again = game.end_trip(now, peer, nonce);
         let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));
-        let Some(probe) = game.claims.probe.as_mut().filter(|probe| probe.nonce == nonce) else {
-            if is_asked_again {
-                self.time_trip(now, session, peer);
+        if let Some(probe) = game.claims.probe.as_mut().filter(|probe| probe.nonce == nonce) {
+            if is_host {
+                (game.claims.probe, game.claims.alive_at) = (None, Some(now));
+                self.timers.stop(Timer::Probe(session));
+                self.deny_waiting(session);
+            } else if let Some(answered) = &mut probe.answered
+                && is_member
+                && !answered.contains(&peer)
+            {
+                answered.push(peer);
+                self.time_probe(now, session);
             }
-            return;
-        };
-        if is_host {
-            game.claims.hear_alive(now);
-            self.timers.stop(Timer::Probe(session));
-            self.deny_waiting(session);
-        } else if let Some(answered) = &mut probe.answered
-            && is_member
-            && !answered.contains(&peer)
-        {
-            answered.push(peer);
-            // A claim that is held up would hold up this answer, too.
-            game.claims.remove_doubt(peer);
-            self.time_probe(now, session);
+        }
+        if is_asked_again {
+            self.time_trip(now, session, peer);
         }
     }
 
@@ -202,9 +195,10 @@ impl Directory {
         if game.probe_ends(now).is_some_and(|ends| ends > now) {
             return self.time_probe(now, session);
         }
+        let heir = game.heir(now);
         if game.claims.probe.take().is_some()
             && game.pending.is_none()
-            && let Some(heir) = game.heir(now)
+            && let Some(heir) = heir
         {
             self.grant(session, heir, HostChange::Silent);
         }
@@ -218,7 +212,6 @@ impl Directory {
         game.reserve = None;
         let waiting = game.claims.answer();
         game.claims.forget();
-        game.began = now;
         if former.is_some() {
             game.forget_shown();
         }

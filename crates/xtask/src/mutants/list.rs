@@ -382,10 +382,24 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "one-word-suffices",
+        file: "crates/directory/src/directory/game.rs",
+        text: "claimants > 1 || silent >= SILENT_SUFFICE",
+        instead: "claimants > 0",
+        breaks: "one member deposes a host whose answer is late by a trip where another's is, too",
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "one_who_misses_a_host_suffices_where_five_are_silent",
+        ]),
+    },
+    Mutant {
         name: "withdrawn-claim-counts",
         file: "crates/directory/src/directory/succession.rs",
-        text: "match game.claims.remove(now, peer) {",
-        instead: "match None {",
+        text: "if let Some(claim) = game.claims.remove(now, peer) {",
+        instead: "if let Some(claim) = None {",
         breaks: "who hears the host again goes on claiming for another",
         finder: Test(&[
             "-p",
