@@ -25,6 +25,8 @@ pub(super) struct BulkSender {
     /// The stream from `acked` on.
     queue: VecDeque<u8>,
     progress: Time,
+    /// All that could go went, and nothing was acked since: what goes from now on is no progress.
+    waits: bool,
 }
 
 impl BulkSender {
@@ -77,8 +79,11 @@ impl BulkSender {
         });
         BulkChunk { generations, offset: self.sent, bytes }.encode(out);
         let len = len as u64;
-        self.progress = now;
+        if !self.waits {
+            self.progress = now;
+        }
         self.sent += len;
+        self.waits |= !self.has_work();
         true
     }
 
@@ -91,12 +96,14 @@ impl BulkSender {
             self.acked = offset;
             self.sent = self.sent.max(offset);
             self.progress = now;
+            self.waits = !self.has_work();
         }
         Ok(())
     }
 
     pub(super) fn rewind(&mut self) {
         self.sent = self.acked;
+        self.waits = false;
     }
 
     /// Begins anew behind what is acked if that was too long ago; whether it was.
@@ -169,5 +176,43 @@ impl BulkReceiver {
 
     pub(super) fn take_ack(&mut self) -> Option<u64> {
         core::mem::take(&mut self.ack_wanted).then_some(self.delivered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn messages_that_come_sooner_than_a_stall_is_seen_do_not_hide_it() {
+        let (mut sender, mut receiver) = (BulkSender::default(), BulkReceiver::default());
+        let generations = Generations { sender: None, receiver: None };
+        let mut now = Time::ZERO;
+        let mut heard = Vec::new();
+        for number in 0..4_u8 {
+            sender.push(0, &[number]).expect("there is room");
+            // The next one goes just before a stall would be seen.
+            for _ in 0..7 {
+                now = now + STALL.half().half().half();
+                sender.on_timeout(now);
+                let mut bytes = Vec::new();
+                // The first chunk is lost.
+                if sender.next_chunk(now, generations, 100, &mut bytes) && number > 0 {
+                    receiver
+                        .handle_chunk(&BulkChunk::decode(&bytes).expect("a chunk"))
+                        .expect("within bounds");
+                }
+                while let Some(message) = receiver.next_message(0).expect("well-formed") {
+                    heard.extend(message);
+                }
+                if let Some(offset) = receiver.take_ack() {
+                    sender.on_acked(now, offset).expect("it was sent");
+                }
+            }
+        }
+        assert_eq!(heard, [0, 1, 2, 3]);
     }
 }
