@@ -26,7 +26,7 @@ pub(crate) fn shorten(module: &Path, script: &Path) -> Result<()> {
     let bytes = fs::read(module).explain(module.display())?;
     let text = fs::read_to_string(script).explain(script.display())?;
     let (bytes, names) = renamed(&bytes).ok_or_else(|| not_expected(module))?;
-    let text = compact(&rewritten(&text, &names).ok_or_else(|| not_expected(script))?);
+    let text = unnamed(&compact(&rewritten(&text, &names).ok_or_else(|| not_expected(script))?));
     fs::write(module, bytes).explain(module.display())?;
     fs::write(script, text).explain(script.display())
 }
@@ -146,6 +146,19 @@ pub(crate) fn compact(script: &str) -> String {
         is_comment &= !line.ends_with("*/");
     }
     compact
+}
+
+/// A compact script whose functions return what they named only to return it.
+fn unnamed(script: &str) -> String {
+    let mut parts = script.split("\nconst ret = ");
+    let mut short = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(";\nreturn ret;") {
+            Some((value, rest)) if !value.contains('\n') => short.extend(["\nreturn ", value, ";", rest]),
+            _ => short.extend(["\nconst ret = ", part]),
+        }
+    }
+    short
 }
 
 /// A style sheet without the blanks that mean nothing, too.
@@ -270,6 +283,16 @@ mod tests {
     fn texts_over_several_lines_keep_their_indentation() {
         let script = "a = `\n  two\n`;\n";
         assert_eq!(compact(script), script);
+    }
+
+    #[test]
+    fn what_is_named_only_to_be_returned_is_returned() {
+        let named = "a: function(b) {\nconst ret = b.c();\nreturn ret;\n},\n";
+        assert_eq!(unnamed(named), "a: function(b) {\nreturn b.c();\n},\n");
+        for used in ["{\nconst ret = b();\nc(ret);\nreturn ret;\n}", "{\nconst ret = b();\nreturn c(ret);\n}"]
+        {
+            assert_eq!(unnamed(used), used);
+        }
     }
 
     #[test]
