@@ -196,7 +196,7 @@ mod tests {
             sender.push(0, &[number]).expect("there is room");
             // The next one goes just before a stall would be seen.
             for _ in 0..7 {
-                now = now + STALL.half().half().half();
+                now += STALL.half().half().half();
                 sender.on_timeout(now);
                 let mut bytes = Vec::new();
                 // The first chunk is lost.
