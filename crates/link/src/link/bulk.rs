@@ -96,7 +96,7 @@ impl BulkSender {
             self.acked = offset;
             self.sent = self.sent.max(offset);
             self.progress = now;
-            self.waits = !self.has_work();
+            self.waits = false;
         }
         Ok(())
     }
