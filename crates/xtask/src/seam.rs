@@ -17,6 +17,17 @@ const IMPORTS: u8 = 2;
 const FUNCTION: u8 = 0;
 /// What the script calls the module that it gives to the other one; wasm-bindgen takes the file's name.
 const GIVER: &str = "b";
+/// What wasm-bindgen's script calls in many places, and nobody else knows.
+const HELPERS: [&str; 8] = [
+    "getDataViewMemory0",
+    "passStringToWasm0",
+    "isLikeNone",
+    "getStringFromWasm0",
+    "getArrayU8FromWasm0",
+    "handleError",
+    "WASM_VECTOR_LEN",
+    "debugString",
+];
 
 /// Shortens the names between a module and the script that loads it, in both files.
 ///
@@ -148,7 +159,8 @@ pub(crate) fn compact(script: &str) -> String {
     compact
 }
 
-/// A compact script whose functions return what they named only to return it.
+/// A compact script whose functions return what they named only to return it, are methods where they are fields, and
+/// have short names where they are called often.
 fn unnamed(script: &str) -> String {
     let mut parts = script.split("\nconst ret = ");
     let mut short = parts.next().unwrap_or_default().to_owned();
@@ -158,7 +170,8 @@ fn unnamed(script: &str) -> String {
             _ => short.extend(["\nconst ret = ", part]),
         }
     }
-    short
+    let short = short.replace(": function(", "(");
+    ('a'..).zip(HELPERS).fold(short, |short, (letter, helper)| short.replace(helper, &format!("{letter}1")))
 }
 
 /// A style sheet without the blanks that mean nothing, too.
@@ -288,7 +301,8 @@ mod tests {
     #[test]
     fn what_is_named_only_to_be_returned_is_returned() {
         let named = "a: function(b) {\nconst ret = b.c();\nreturn ret;\n},\n";
-        assert_eq!(unnamed(named), "a: function(b) {\nreturn b.c();\n},\n");
+        assert_eq!(unnamed(named), "a(b) {\nreturn b.c();\n},\n");
+        assert_eq!(unnamed("const ptr0 = passStringToWasm0(a, WASM_VECTOR_LEN);"), "const ptr0 = b1(a, g1);");
         for used in ["{\nconst ret = b();\nc(ret);\nreturn ret;\n}", "{\nconst ret = b();\nreturn c(ret);\n}"]
         {
             assert_eq!(unnamed(used), used);
