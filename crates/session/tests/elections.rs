@@ -227,6 +227,38 @@ fn a_host_that_hands_over_stays_and_nobody_waits() {
 }
 
 #[test]
+fn whom_a_former_host_was_about_to_drop_is_linked_again() {
+    for seed in 0..10 {
+        let (mut world, host, others) = world_of(70 + seed, 0, 5);
+        let backup = world.peers[&host].view().backup().unwrap();
+        let [first, second, other] =
+            others.iter().copied().filter(|&peer| peer != backup).collect::<Vec<_>>()[..]
+        else {
+            panic!("five members")
+        };
+        // The first is dropped at once, the second with the view after that, which never comes.
+        let (now, farewell) = (world.now, samovar_link::close_packet(CloseCode::NotAMember));
+        for peer in [first, second] {
+            world.peer(host).handle_packet(now, peer, Mode::Unreliable, &farewell);
+        }
+        let view = world.peers[&host].view();
+        assert_eq!([first, second].map(|peer| view.has(peer)), [false, true], "seed {seed}");
+        // The next host is gone before it has said anything, and the one after it knows of no change.
+        let term = Term::FIRST.next_witnessed();
+        world.grant(term, other);
+        world.peers.remove(&other);
+        world.grant(term.next_witnessed(), backup);
+        world.run(2_000);
+        for peer in [first, second] {
+            let cup = world.create(peer, TEAPOT, &[b"cup", b"0"]);
+            world.run(1_000);
+            assert!(world.peers[&host].object(cup).is_some(), "seed {seed}: {peer}");
+        }
+        world.assert_converged();
+    }
+}
+
+#[test]
 fn a_host_hands_over_without_the_relay_too() {
     let (mut world, host, others) = world_of(50, 3, 3);
     relay_goes(&mut world);

@@ -161,6 +161,10 @@ impl Session {
             self.knocks.clear();
             self.tickets.clear();
             self.links.values_mut().for_each(|peering| peering.welcomed = false);
+            if former == self.me() {
+                // Whom this peer was about to drop may be a member of its successor's.
+                self.closed.retain(|peer| !self.members.contains_key(peer));
+            }
             self.migration =
                 Some(Migration { term, from: former, to: host, cause, detected, resumed: detected });
         }
