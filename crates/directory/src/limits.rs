@@ -46,10 +46,8 @@ pub const ENTER_WITHIN: Duration = Duration::from_millis(5_000);
 pub const PROBE_WITHIN: Duration = Duration::from_millis(600);
 /// And at most this.
 pub const PROBE_WITHIN_OF_FAR: Duration = Duration::from_millis(1_500);
-/// The same, at least, when more than one member misses it, or [`SILENT_SUFFICE`] are silent, and of all who were asked nobody
-/// else answers: as long as its answers took before, or those of the nearest of the others if they took longer, and of that
-/// again the more the fewer others could have answered: all of it when there is nobody, or only one who misses it, a half
-/// for one, a third for two.
+/// The same, at least, where most members died with it (PROTOCOL §5.5, rule 8): nobody answers but who misses it, and more than
+/// one does, or [`SILENT_SUFFICE`] are silent.
 pub const PROBE_WITHIN_OF_MANY: Duration = Duration::from_millis(60);
 /// So many who do not answer, with the host, make up for a second who misses it: each of them is not heard in time by chance
 /// once in twenty times where one packet in twenty is lost, and who claims without end has them asked six times a second.

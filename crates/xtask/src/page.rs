@@ -160,7 +160,6 @@ impl<'a> State<'a> {
         for input in inputs.into_iter().chain([directory(self.repo)]).filter(|input| input.exists()) {
             if input.is_dir() { files.extend(files::below(&input)?) } else { files.push(input) }
         }
-        files.retain(|file| !file.starts_with(self.repo.root.join("crates/xtask")));
         let mut hasher = DefaultHasher::new();
         taken.hash(&mut hasher);
         for file in files {

@@ -37,7 +37,7 @@ pub(crate) fn shorten(module: &Path, script: &Path) -> Result<()> {
     let bytes = fs::read(module).explain(module.display())?;
     let text = fs::read_to_string(script).explain(script.display())?;
     let (bytes, names) = renamed(&bytes).ok_or_else(|| not_expected(module))?;
-    let text = unnamed(&compact(&rewritten(&text, &names).ok_or_else(|| not_expected(script))?));
+    let text = abridged(&compact(&rewritten(&text, &names).ok_or_else(|| not_expected(script))?));
     fs::write(module, bytes).explain(module.display())?;
     fs::write(script, text).explain(script.display())
 }
@@ -161,7 +161,7 @@ pub(crate) fn compact(script: &str) -> String {
 
 /// A compact script whose functions return what they named only to return it, are methods where they are fields, and
 /// have short names where they are called often.
-fn unnamed(script: &str) -> String {
+fn abridged(script: &str) -> String {
     let mut parts = script.split("\nconst ret = ");
     let mut short = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -301,11 +301,14 @@ mod tests {
     #[test]
     fn what_is_named_only_to_be_returned_is_returned() {
         let named = "a: function(b) {\nconst ret = b.c();\nreturn ret;\n},\n";
-        assert_eq!(unnamed(named), "a(b) {\nreturn b.c();\n},\n");
-        assert_eq!(unnamed("const ptr0 = passStringToWasm0(a, WASM_VECTOR_LEN);"), "const ptr0 = b1(a, g1);");
+        assert_eq!(abridged(named), "a(b) {\nreturn b.c();\n},\n");
+        assert_eq!(
+            abridged("const ptr0 = passStringToWasm0(a, WASM_VECTOR_LEN);"),
+            "const ptr0 = b1(a, g1);"
+        );
         for used in ["{\nconst ret = b();\nc(ret);\nreturn ret;\n}", "{\nconst ret = b();\nreturn c(ret);\n}"]
         {
-            assert_eq!(unnamed(used), used);
+            assert_eq!(abridged(used), used);
         }
     }
 

@@ -349,8 +349,7 @@ impl Claims {
 
     /// Whether a member has said something since the host is missed: it claims, or has answered for itself.
     fn is_heard(&self, now: Time, peer: PeerId) -> bool {
-        self.answered().is_some_and(|all| all.contains(&peer))
-            || self.fresh(now).any(|claim| claim.peer == peer)
+        self.missing(now).contains(&peer) || self.answered().is_some_and(|all| all.contains(&peer))
     }
 
     /// Members that have answered for themselves, when all were asked about the host.

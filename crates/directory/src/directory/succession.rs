@@ -195,6 +195,7 @@ impl Directory {
         if game.probe_ends(now).is_some_and(|ends| ends > now) {
             return self.time_probe(now, session);
         }
+        // Before who has answered is forgotten.
         let heir = game.heir(now);
         if game.claims.probe.take().is_some()
             && game.pending.is_none()
