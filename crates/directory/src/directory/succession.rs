@@ -30,13 +30,13 @@ impl Directory {
         if !is_due || !claim.term.is_witnessed() {
             self.tell(session, claim.peer, &FromRelay::Issued(warrant));
             self.deny(session, claim, Denial::Stale);
+        } else if !game.counts(claim.peer) {
+            self.deny(session, claim, Denial::NotAMember);
         } else if game.pending.is_some() {
             // Whatever it wants, it is answered when that term is on disk.
             game.claims.note(now, claim);
         } else if claim.peer == warrant.host {
             self.on_hosts_claim(session, claim);
-        } else if !game.counts(claim.peer) {
-            self.deny(session, claim, Denial::NotAMember);
         } else if let Some(reserve) = game.reserve {
             // Whoever claims misses the host, or lives under the warrant in reserve and misses its host.
             self.begin_reserve(now, session);

@@ -48,6 +48,21 @@ fn whoever_misses_the_host_makes_the_next_one_host_for_all() {
 }
 
 #[test]
+fn a_strangers_claim_does_not_begin_it_while_it_is_on_its_way_to_disk() {
+    let mut world = named(3);
+    let stranger = world.join("TEA");
+    world.disk_works = false;
+    world.kill(0);
+    assert_eq!(world.writes.len(), 1);
+    world.events(stranger);
+    world.claim(stranger, 2);
+    assert_eq!(world.events(stranger), [denied(2, Denial::NotAMember)]);
+    world.write();
+    assert!(world.issued(2).is_empty(), "the host may be heard by all members");
+    assert_eq!(reserves(&mut world, 1), [(term(2), world.peer(1))]);
+}
+
+#[test]
 fn who_says_what_a_host_says_lives_under_the_warrant() {
     let mut world = named(3);
     world.kill(0);

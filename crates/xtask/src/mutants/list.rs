@@ -396,6 +396,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "strangers-claim-counts",
+        file: "crates/directory/src/directory/succession.rs",
+        text: "} else if !game.counts(claim.peer) {",
+        instead: "} else if !game.counts(claim.peer) && game.pending.is_none() {",
+        breaks: "who is no member deposes a host whose connection has just closed",
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "a_strangers_claim_does_not_begin_it_while_it_is_on_its_way_to_disk",
+        ]),
+    },
+    Mutant {
         name: "withdrawn-claim-counts",
         file: "crates/directory/src/directory/succession.rs",
         text: "if let Some(claim) = game.claims.remove(now, peer) {",
