@@ -39,7 +39,9 @@ pub(super) fn hand_over(seed: u64) -> Plan {
         plan.strike(at, Fault::HandOver);
         at += dice.range(0, 800);
     }
+    plan.is_single = true;
     if dice.chance(0.3) {
+        plan.is_single = false;
         // The relay is gone, or the old host goes before it is done.
         let lasts = seconds(2);
         let fault = if dice.chance(0.5) {

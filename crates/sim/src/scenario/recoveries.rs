@@ -20,7 +20,9 @@ pub(super) fn death_of_16(seed: u64) -> Plan {
 }
 
 pub(super) fn most_of_16(seed: u64) -> Plan {
-    plan(seed, 16, Fault::Death { who: Who::AllBut(2), back: None })
+    let mut plan = plan(seed, 16, Fault::Death { who: Who::AllBut(2), back: None });
+    plan.is_single = false;
+    plan
 }
 
 pub(super) fn hand_over(seed: u64) -> Plan {
@@ -55,5 +57,6 @@ fn plan(seed: u64, players: usize, fault: Fault) -> Plan {
     // At any moment of a frame, and of every timer; when electorates have grown.
     plan.strike(3_000 + seed * 7 % 500, fault);
     plan.lasts = seconds(6);
+    plan.is_single = true;
     plan
 }

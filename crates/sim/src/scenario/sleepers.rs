@@ -13,6 +13,7 @@ pub(super) fn hidden_host(seed: u64) -> Plan {
         plan.strike(1_800, Fault::Hide { who: Who::Host, lasts });
     }
     plan.lasts = lasts + seconds(3);
+    plan.is_single = true;
     plan
 }
 

@@ -115,6 +115,8 @@ pub(super) struct Inputs {
     parts: BTreeMap<ProcessId, Part>,
     /// What members were told to be accepted.
     accepted: BTreeMap<PeerId, BTreeSet<u32>>,
+    /// Members whose tally somebody has swept away.
+    swept: BTreeSet<u32>,
     state: State,
 }
 
@@ -214,23 +216,22 @@ impl Inputs {
         };
         let left: Vec<_> = tallies(turn.session)
             .filter(|(_, owner, tally)| *owner == me && is_left(tally.member))
-            .map(|(id, ..)| id)
+            .map(|(id, _, tally)| (id, tally.member))
             .collect();
-        for id in left {
+        for (id, member) in left {
+            self.swept.insert(member);
             let _ = turn.session.destroy(id);
         }
     }
 
-    /// Looks whether everything accepted has had its effect.
+    /// Looks whether everything accepted has had its effect, also what was submitted by those who are gone.
     pub(super) fn look_settled(&self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
         let Some((_, session)) = members.first().filter(|_| !self.may_lose) else { return Ok(()) };
-        for (_, member) in members {
-            let me = member.me();
-            let Some(accepted) = self.accepted.get(&me) else { continue };
-            let own: Vec<_> = tallies(session).filter(|(_, _, tally)| tally.member == me.0).collect();
+        for (submitter, accepted) in self.accepted.iter().filter(|(peer, _)| !self.swept.contains(&peer.0)) {
+            let own: Vec<_> = tallies(session).filter(|(_, _, tally)| tally.member == submitter.0).collect();
             let is_done = |count: &u32| own.iter().any(|(_, _, tally)| tally.has(*count));
             if let Some(lost) = accepted.iter().find(|count| !is_done(count)) {
-                let what = format!("input {lost} of {me} was accepted and had no effect: {own:?}");
+                let what = format!("input {lost} of {submitter} was accepted and had no effect: {own:?}");
                 return Err(Broken::new(Promise::Accepted, what));
             }
         }

@@ -587,13 +587,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "by_backups.min().unwrap_or(u64::MAX).min(by_host)",
         instead: "by_backups.max().unwrap_or(u64::MAX).max(by_host).min(by_host)",
         breaks: "an input is accepted when the host alone holds it",
-        finder: Test(&[
-            "-p",
-            "samovar-session",
-            "--test",
-            "inputs",
-            "an_input_is_accepted_when_host_and_backup_hold_it_and_not_before",
-        ]),
+        finder: Sim("host-crash"),
     },
     Mutant {
         name: "accepted-under-a-former-host",
