@@ -49,7 +49,11 @@ const STEPS: [Step; 16] = [
     Step { name: "mutants", about: "every planted bug can still be planted", run: mutants },
     Step { name: "deny", about: "licences, sources and advisories of dependencies", run: deny },
     Step { name: "native", about: "all tests without a browser", run: native },
-    Step { name: "soak", about: "300 sessions that nobody has seen yet, in the simulator", run: soak },
+    Step {
+        name: "soak",
+        about: "sessions that nobody has seen yet: 300 of chaos, some of every scenario, in a mesh and a star",
+        run: soak,
+    },
     Step { name: "fuzz", about: "ten seconds of hostile bytes for every target", run: fuzz },
     Step {
         name: "wasm",
@@ -182,16 +186,18 @@ fn deny(context: &Context<'_>) -> Result<Outcome> {
 /// The tests that drive real browsers and processes; they are a step of their own.
 const END_TO_END: [&str; 3] = ["browser", "process", "netns"];
 
-/// Seeds of the step `soak`, each of which is a run of every scenario.
-const FRESH_SEEDS: u64 = 18;
+/// What the step `soak` runs: how many seeds of what.
+const SOAKS: [(u64, &[&str]); 3] = [(300, &["--scenario", "chaos"]), (12, &[]), (4, &["--star"])];
 
 fn soak(context: &Context<'_>) -> Result<Outcome> {
     // New at each start; a seed that fails is printed, and stays what it is.
     let first = RandomState::new().build_hasher().finish() >> 24;
-    let seeds = format!("{first}..{}", first + FRESH_SEEDS);
-    let mut soak = context.repo.cargo("run");
-    soak.args(["--release", "--locked", "--package", "samovar-sim", "--", "soak", "--seeds", &seeds]);
-    process::run(&mut soak)?;
+    for (count, what) in SOAKS {
+        let seeds = format!("{first}..{}", first + count);
+        let mut soak = context.repo.cargo("run");
+        soak.args(["--release", "--locked", "--package", "samovar-sim", "--", "soak", "--seeds", &seeds]);
+        process::run(soak.args(what))?;
+    }
     Ok(Outcome::Done)
 }
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samovar_session::objects::{Coding, Schema, SchemaBuilder, State};
-use samovar_session::{Event, Session, Traits};
-use samovar_wire::{Duration, Kind, ObjectId, PeerId, Time};
+use samovar_session::{Cause, Event, Session, Traits};
+use samovar_wire::{Duration, Kind, ObjectId, PeerId, Term, Time};
 
 use crate::check::{Broken, Promise};
 use crate::game::{ProcessId, Turn};
@@ -115,6 +115,8 @@ pub(super) struct Inputs {
     parts: BTreeMap<ProcessId, Part>,
     /// What members were told to be accepted.
     accepted: BTreeMap<PeerId, BTreeSet<u32>>,
+    /// The terms that began since a host was lost.
+    lost: BTreeSet<Term>,
     /// Members whose tally somebody has swept away.
     swept: BTreeSet<u32>,
     state: State,
@@ -165,6 +167,9 @@ impl Inputs {
                     let me = part.me;
                     self.accepted.entry(me).or_default().insert(count);
                 }
+            }
+            Event::HostChanged(migration) if migration.cause != Cause::HandedOver => {
+                self.lost.insert(migration.term);
             }
             Event::Input { number, bytes, .. } => {
                 let Ok(bytes) = <[u8; 8]>::try_from(&bytes[..]) else { return };
@@ -226,7 +231,9 @@ impl Inputs {
 
     /// Looks whether everything accepted has had its effect, also what was submitted by those who are gone.
     pub(super) fn look_settled(&self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
-        let Some((_, session)) = members.first().filter(|_| !self.may_lose) else { return Ok(()) };
+        // Bad weather alone may lose a host, too, and then another failure is one too many.
+        let may_lose = self.may_lose || self.lost.len() > 1;
+        let Some((_, session)) = members.first().filter(|_| !may_lose) else { return Ok(()) };
         for (submitter, accepted) in self.accepted.iter().filter(|(peer, _)| !self.swept.contains(&peer.0)) {
             let own: Vec<_> = tallies(session).filter(|(_, _, tally)| tally.member == submitter.0).collect();
             let is_done = |count: &u32| own.iter().any(|(_, _, tally)| tally.has(*count));
