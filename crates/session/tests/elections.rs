@@ -176,6 +176,38 @@ fn a_link_that_begins_anew_behind_an_election_says_who_won_it() {
 }
 
 #[test]
+fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
+    for seed in 0..10 {
+        let (mut world, host, others) = world_of(80 + seed, 0, 2 + usize::from(seed % 3));
+        let before = world.create(host, TEAPOT, &[b"before"]);
+        world.run(500);
+        // Nor does the relay reach it, which gives the next term to another.
+        part(&mut world, &[host], &others);
+        let mut alone = Vec::new();
+        for _ in 0..4 {
+            alone.push(world.create(host, TEAPOT, &[b"alone"]));
+            world.run(50);
+        }
+        let warrant = world.sign(Term::FIRST.next_witnessed(), others[0]);
+        let now = world.now;
+        for &peer in &others {
+            world.peer(peer).handle_warrant(now, &warrant);
+        }
+        world.run(50);
+        assert!(world.peers[&host].is_host(), "seed {seed}: it has not noticed");
+        world.cuts.clear();
+        world.run(2_000);
+        let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] =
+            &world.events[&host][..]
+        else {
+            panic!("seed {seed}: {:?}", world.events[&host])
+        };
+        assert!(alone.iter().all(|id| objects.contains(id)), "seed {seed}: {objects:?} of {alone:?}");
+        assert!(!objects.contains(&before), "seed {seed}");
+    }
+}
+
+#[test]
 fn what_the_losing_side_had_accepted_alone_is_reported_to_whoever_submitted_it() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(40 + seed, 5, 5);

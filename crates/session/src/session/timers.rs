@@ -189,17 +189,22 @@ impl Session {
         }
     }
 
-    /// Notes since when others may go on without this peer.
+    /// Notes since when others may go on without this peer. Who hosts may have been replaced by whom it does not hear, and
+    /// learns of it when it hears them again.
     fn note_split(&mut self, now: Time) {
+        // What was sent a round trip before is the last that they had for certain.
+        let shared = |p: &Peering| p.link.heard_at() - p.link.round_trip().unwrap_or_default();
         if self.roster.is_host() {
             if !self.roster.acts_as_host() {
                 self.split_at.get_or_insert(self.clock.time(now - LEASE));
-            } else if self.term().is_witnessed() {
-                self.split_at = None;
+            } else if self.term().is_witnessed()
+                && let Some(at) = self.links.values().filter(|p| p.admitted).map(|p| shared(p)).min()
+            {
+                self.split_at = Some(self.clock.time(at));
             }
         } else if self.roster.missed_since().is_some() {
-            let heard = self.links.get(&self.host()).map_or(now, |host| host.link.heard_at());
-            self.split_at.get_or_insert(self.clock.time(heard));
+            let at = self.links.get(&self.host()).map_or(now, |host| shared(host));
+            self.split_at.get_or_insert(self.clock.time(at));
         }
     }
 
