@@ -113,8 +113,8 @@ pub(super) struct Inputs {
     /// More fails at a time than what acceptance is a promise about.
     pub(super) may_lose: bool,
     parts: BTreeMap<ProcessId, Part>,
-    /// What members were told to be accepted.
-    accepted: BTreeMap<PeerId, BTreeSet<u32>>,
+    /// What members were told to be accepted, by the session's numbers, and not that others may have gone on without it.
+    accepted: BTreeMap<PeerId, BTreeMap<u64, u32>>,
     /// The terms that began since a host was lost.
     lost: BTreeSet<Term>,
     /// Members whose tally somebody has swept away.
@@ -165,8 +165,11 @@ impl Inputs {
                 let part = self.part(turn);
                 if let Some(count) = part.submitted.remove(number) {
                     let me = part.me;
-                    self.accepted.entry(me).or_default().insert(count);
+                    self.accepted.entry(me).or_default().insert(*number, count);
                 }
+            }
+            Event::Diverged { accepted: Some(first), .. } => {
+                self.accepted.entry(turn.session.me()).or_default().split_off(first);
             }
             Event::HostChanged(migration) if migration.cause != Cause::HandedOver => {
                 self.lost.insert(migration.term);
@@ -237,7 +240,7 @@ impl Inputs {
         for (submitter, accepted) in self.accepted.iter().filter(|(peer, _)| !self.swept.contains(&peer.0)) {
             let own: Vec<_> = tallies(session).filter(|(_, _, tally)| tally.member == submitter.0).collect();
             let is_done = |count: &u32| own.iter().any(|(_, _, tally)| tally.has(*count));
-            if let Some(lost) = accepted.iter().find(|count| !is_done(count)) {
+            if let Some(lost) = accepted.values().find(|count| !is_done(count)) {
                 let what = format!("input {lost} of {submitter} was accepted and had no effect: {own:?}");
                 return Err(Broken::new(Promise::Accepted, what));
             }
