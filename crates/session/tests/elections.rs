@@ -6,6 +6,7 @@
 mod world;
 
 use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension, Target};
+use samovar_wire::object::Traits;
 use samovar_wire::{CloseCode, Lane, Mode, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -255,6 +256,29 @@ fn a_host_that_hands_over_stays_and_nobody_waits() {
         for peer in world.peers.keys() {
             assert_eq!(changes(&world, *peer), [Cause::HandedOver], "seed {seed} at {peer}");
         }
+    }
+}
+
+#[test]
+fn what_goes_with_the_host_goes_to_its_successor_however_late_the_former_host_created_it() {
+    for seed in 0..10 {
+        let (mut world, host, others) = world_of(90 + seed, 0, 3);
+        let heir = world.peers[&host].view().backup().unwrap();
+        let now = world.now;
+        assert!(world.peer(host).hand_over(now));
+        let mut crowns = Vec::new();
+        while world.peers[&host].is_host() {
+            crowns.push(world.create(host, Traits { with_host: true, ..TEAPOT }, &[b"crown"]));
+            world.run(5);
+        }
+        world.run(1_000);
+        assert!(others.contains(&heir) && world.peers[&host].is_member(), "seed {seed}");
+        for crown in crowns {
+            let owners: Vec<_> = world.peers.values().map(|s| s.object(crown).unwrap().owner()).collect();
+            assert_eq!(owners, [heir; 3], "seed {seed}: {crown}");
+        }
+        assert!(world.peers[&host].is_succeeded(), "seed {seed}");
+        world.assert_converged();
     }
 }
 
