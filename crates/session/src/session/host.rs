@@ -143,10 +143,15 @@ impl Session {
         }
         self.note_view();
         self.live_by_view(now);
-        let view = &self.view;
-        self.objects.adopt(|peer| !view.has(peer));
+        self.adopt_objects();
         self.after_objects(now);
         self.hand_out_tickets(now);
+    }
+
+    /// The host takes what those have left who are gone, and what goes with the host.
+    pub(super) fn adopt_objects(&mut self) {
+        let view = &self.view;
+        self.objects.adopt(|peer| !view.has(peer));
     }
 
     /// As many backups as the rules want, of those who answer.

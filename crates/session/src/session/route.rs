@@ -291,7 +291,10 @@ impl Session {
             match event {
                 ObjectEvent::Created(id) => {
                     self.push_event(Event::ObjectCreated(id));
-                    self.take_what_goes_with_the_host(id);
+                    // A former host may have created it before it heard that there is another (PROTOCOL §4.2).
+                    if self.objects.get(id).is_some_and(|object| object.traits().with_host) {
+                        self.adopt_objects();
+                    }
                 }
                 ObjectEvent::OwnerChanged { id, from, to } => {
                     self.push_event(Event::OwnerChanged { id, from, to });
@@ -305,14 +308,6 @@ impl Session {
             self.note_for_arbiter(now, &event);
         }
         self.read_session_object(now);
-    }
-
-    /// A former host may have created it before it heard that there is another (PROTOCOL §4.2).
-    fn take_what_goes_with_the_host(&mut self, id: ObjectId) {
-        if self.is_host() && self.objects.get(id).is_some_and(|object| object.traits().with_host) {
-            let view = &self.view;
-            self.objects.adopt(|peer| !view.has(peer));
-        }
     }
 
     /// A peer broke the rules: its link ends with the reason, and nobody else notices.

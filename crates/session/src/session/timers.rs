@@ -194,17 +194,18 @@ impl Session {
     fn note_split(&mut self, now: Time) {
         // What was sent a round trip before is the last that they had for certain.
         let shared = |p: &Peering| p.link.heard_at() - p.link.round_trip().unwrap_or_default();
-        if self.roster.is_host() {
-            if !self.roster.acts_as_host() {
-                self.split_at.get_or_insert(self.clock.time(now - LEASE));
-            } else if self.term().is_witnessed()
-                && let Some(at) = self.links.values().filter(|p| p.admitted).map(|p| shared(p)).min()
-            {
-                self.split_at = Some(self.clock.time(at));
-            }
-        } else if self.roster.missed_since().is_some() {
-            let at = self.links.get(&self.host()).map_or(now, |host| shared(host));
-            self.split_at.get_or_insert(self.clock.time(at));
+        let acts = self.roster.acts_as_host();
+        let since = if acts {
+            self.links.values().map(|p| shared(p)).min().filter(|_| self.term().is_witnessed())
+        } else if self.roster.is_host() {
+            Some(now - LEASE)
+        } else {
+            let host = self.links.get(&self.host());
+            self.roster.missed_since().map(|_| host.map_or(now, |p| shared(p)))
+        };
+        if let Some(since) = since {
+            let since = self.clock.time(since);
+            self.split_at = Some(self.split_at.filter(|_| !acts).unwrap_or(since));
         }
     }
 
