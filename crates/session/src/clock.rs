@@ -67,12 +67,14 @@ impl SessionClock {
         if self.samples.len() > WINDOW {
             self.samples.remove(0);
         }
-        let best = self.samples.iter().min_by_key(|s| s.0).map_or(sample, |s| s.1);
+        let (trip, best) = self.samples.iter().min_by_key(|s| s.0).map_or((round_trip, sample), |s| *s);
         self.base = self.offset(received);
         self.since = received;
         self.target = best;
-        if !self.known || best.saturating_sub(self.base) > STEP {
-            self.base = self.base.max(best);
+        // What waited for a path to be mended took its time one way: of that no more than a step is half in doubt.
+        let certain = best.saturating_sub((trip.as_micros() as i64 - STEP).max(0) / 2);
+        if !self.known || certain.saturating_sub(self.base) > STEP {
+            self.base = self.base.max(certain);
             self.known = true;
         }
     }
@@ -135,5 +137,20 @@ mod tests {
         assert_eq!(clock.time(now), before);
         clock.on_sample(before - Duration::from_micros(200_000), now, Duration::from_micros(10));
         assert!(clock.time(now) >= before);
+    }
+
+    #[test]
+    fn a_sample_that_waited_for_its_path_throws_time_ahead_by_no_more_than_a_step() {
+        let mut clock = SessionClock::unknown(Time::ZERO);
+        clock.begin(Time::ZERO);
+        let now = Time::from_micros(10_000_000);
+        clock.on_host_changed(now);
+        // It arrived at once, and its answer took the three and a half seconds; or the other way round.
+        let trip = Duration::from_micros(3_500_000);
+        clock.on_sample(now, now, trip);
+        assert!(clock.time(now) <= now + Duration::from_micros(STEP as u64));
+        // The first good sample puts right who is behind, at once.
+        clock.on_sample(now + trip, now, Duration::from_micros(60_000));
+        assert!(clock.time(now) >= now + trip);
     }
 }

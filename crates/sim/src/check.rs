@@ -1,6 +1,7 @@
 //! What must hold (DESIGN §5), looked at while the world runs.
 
 mod agreement;
+mod clocks;
 mod memory;
 mod offices;
 mod owners;
@@ -13,6 +14,7 @@ use samovar_wire::Time;
 
 use crate::game::ProcessId;
 pub(crate) use agreement::{disagreement, picture};
+pub(crate) use clocks::{Clocks, out_of_step};
 pub(crate) use memory::footprint;
 pub(crate) use offices::{Offices, SLEPT};
 pub(crate) use owners::Owners;
@@ -43,6 +45,8 @@ pub enum Promise {
     Ordered,
     /// Nothing accepted is lost.
     Accepted,
+    /// Session time never goes backwards, and is the same at all members when all is well.
+    Clock,
     /// Memory is bounded by live members and objects.
     Memory,
     /// Nobody honest is taken for a cheat.
@@ -73,6 +77,7 @@ impl Promise {
             Self::Reliable => "reliable",
             Self::Ordered => "ordered",
             Self::Accepted => "accepted",
+            Self::Clock => "clock",
             Self::Memory => "memory",
             Self::NoBlame => "no-blame",
             Self::Timers => "timers",
@@ -115,6 +120,7 @@ pub struct Violation {
 /// The checkers that look at every process.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
+    pub(crate) clocks: Clocks,
     pub(crate) offices: Offices,
     pub(crate) owners: Owners,
     pub(crate) reigns: Reigns,
@@ -128,6 +134,7 @@ impl Checks {
 
     /// A process is no more.
     pub(crate) fn forget(&mut self, process: ProcessId) {
+        self.clocks.forget(process);
         self.offices.forget(process);
         self.owners.forget(process);
         self.reigns.forget(process);

@@ -59,6 +59,8 @@ pub enum Fault {
     Join,
     /// Players leave for good, with a farewell.
     Leave(Who),
+    /// Players close their pages: they say farewell, and nothing of them is left then.
+    ClosePage(Who),
     /// A host gives its office to another and stays.
     HandOver,
     /// Nothing; what stands still meanwhile is measured as if something had happened.
@@ -115,6 +117,13 @@ pub enum Fault {
     /// The relay's process ends, and starts again from what its disk holds.
     RelayCrash {
         /// After how long.
+        lasts: Duration,
+    },
+    /// The relay says that it is about to stop, stops, and starts again.
+    RelayDrain {
+        /// How long after it said so it stops.
+        within: Duration,
+        /// After how long it starts.
         lasts: Duration,
     },
     /// The relay's disk takes long.
@@ -191,6 +200,7 @@ impl Fault {
         match self {
             Self::Join => "join",
             Self::Leave(_) => "leave",
+            Self::ClosePage(_) => "page-closed",
             Self::HandOver => "hand-over",
             Self::Watch { .. } => "watch",
             Self::Crash { .. } => "crash",
@@ -200,6 +210,7 @@ impl Fault {
             Self::Hide { .. } => "hide",
             Self::ClockJump { .. } => "clock-jump",
             Self::RelayCrash { .. } => "relay-crash",
+            Self::RelayDrain { .. } => "relay-drain",
             Self::SlowDisk { .. } => "slow-disk",
             Self::Cut { direction: Direction::Both, .. } => "partition",
             Self::Cut { .. } => "asymmetric-partition",

@@ -79,6 +79,14 @@ impl Plan {
         }
     }
 
+    /// Whether somebody's clock does not go on steadily: then session time takes long to be the same everywhere.
+    #[must_use]
+    pub fn has_odd_clocks(&self) -> bool {
+        let is_odd =
+            |fault: &Fault| matches!(fault, Fault::ClockJump { .. } | Fault::Sleep { clock_stops: true, .. });
+        self.faults.iter().any(|(_, fault)| is_odd(fault))
+    }
+
     /// Adds a fault, so many milliseconds after all players are members.
     pub fn strike(&mut self, at_ms: u64, fault: Fault) {
         self.faults.push((Time::from_micros(at_ms * 1_000), fault));

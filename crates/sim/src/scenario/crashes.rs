@@ -47,3 +47,19 @@ pub(super) fn all_but_one_crash(seed: u64) -> Plan {
     plan.lasts = seconds(8);
     plan
 }
+
+pub(super) fn no_migration(seed: u64) -> Plan {
+    let players = 2 + seed % 6;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    plan.rules.migrates = false;
+    let back = dice.chance(0.7).then(|| seconds(2));
+    let fault = match dice.below(4) {
+        0 => Fault::Leave(Who::Host),
+        1 => Fault::ClosePage(Who::Host),
+        2 => Fault::Crash { who: Who::Host, back },
+        _ => Fault::Death { who: Who::Host, back },
+    };
+    plan.strike(dice.range(300, 1_500), fault);
+    plan.lasts = seconds(12);
+    plan
+}

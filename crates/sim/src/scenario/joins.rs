@@ -1,5 +1,7 @@
 //! Players that come and go.
 
+use samovar_wire::Duration;
+
 use super::{seconds, some_plan};
 use crate::fault::{Fault, Who};
 use crate::plan::Plan;
@@ -74,5 +76,23 @@ pub(super) fn old_ticket(seed: u64) -> Plan {
     }
     plan.strike(dice.range(3_000, 6_000), Fault::OldTicket { who });
     plan.lasts = seconds(8);
+    plan
+}
+
+pub(super) fn pages_closed(seed: u64) -> Plan {
+    let players = 3 + seed % 7;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    let mut at = dice.range(300, 1_000);
+    for round in 0..dice.range(1, players - 2) {
+        let who = match dice.below(3) {
+            _ if round == 0 => Who::Host,
+            0 => Who::Host,
+            1 => Who::Backup,
+            _ => Who::Player(dice.below(players) as usize),
+        };
+        plan.strike(at, Fault::ClosePage(who));
+        at += dice.range(0, 900);
+    }
+    plan.lasts = Duration::from_millis(at) + seconds(3);
     plan
 }

@@ -111,3 +111,23 @@ pub(super) fn two_claims(seed: u64) -> Plan {
     plan.lasts = seconds(7);
     plan
 }
+
+pub(super) fn sides_fork(seed: u64) -> Plan {
+    let players = 2 + seed % 7;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    plan.rules.forks = true;
+    let lasts = dice.millis(1_000, 9_000);
+    let at = dice.range(300, 1_000);
+    let group = Group { who: Who::HostAnd(dice.below(players) as usize), relay: dice.chance(0.5) };
+    plan.strike(at, Fault::Cut { group, beyond: Beyond::Rest, direction: Direction::Both, lasts });
+    if dice.chance(0.5) {
+        // Nobody says which side was first.
+        plan.has_direct = true;
+        plan.strike(at - dice.below(300), Fault::RelayCrash { lasts: dice.millis(1_000, 12_000) });
+    }
+    if dice.chance(0.3) {
+        plan.strike(at + dice.below(6_000), Fault::Crash { who: Who::Host, back: Some(seconds(1)) });
+    }
+    plan.lasts = lasts + seconds(5);
+    plan
+}

@@ -67,3 +67,17 @@ pub(super) fn stale_host(seed: u64) -> Plan {
     plan.lasts = away + seconds(5);
     plan
 }
+
+pub(super) fn drains(seed: u64) -> Plan {
+    let players = 2 + seed % 7;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    let (within, lasts) = (dice.millis(500, 5_000), dice.millis(200, 6_000));
+    let at = dice.range(300, 1_000);
+    plan.strike(at, Fault::RelayDrain { within, lasts });
+    if dice.chance(0.3) {
+        let back = Some(seconds(1));
+        plan.strike(at + dice.below(5_000), Fault::Crash { who: Who::Host, back });
+    }
+    plan.lasts = within + lasts + seconds(4);
+    plan
+}

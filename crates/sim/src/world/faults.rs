@@ -16,6 +16,8 @@ pub(crate) enum Ending {
     Resume(Vec<ProcessId>),
     /// These tabs are shown again.
     Show(Vec<ProcessId>),
+    /// The relay that was about to stop does, for so long.
+    RelayStops(Duration),
     /// The relay starts again.
     Relay,
     /// The disk is as fast as before.
@@ -53,6 +55,7 @@ impl<G: Game> World<G> {
                 true
             }
             Fault::Leave(who) => self.each(who, Self::leave),
+            Fault::ClosePage(who) => self.each(who, Self::close_page),
             Fault::HandOver => self.each(Who::Host, Self::hand_over),
             Fault::Watch { lasts } => self.each(Who::Host, |world, id| {
                 world.begin_crisis(id);
@@ -75,7 +78,9 @@ impl<G: Game> World<G> {
                 world.turn(id);
             }),
             Fault::OldTicket { who } => self.each(who, Self::replay_ticket),
-            Fault::RelayCrash { .. } | Fault::SlowDisk { .. } => self.apply_to_relay(fault),
+            Fault::RelayCrash { .. } | Fault::RelayDrain { .. } | Fault::SlowDisk { .. } => {
+                self.apply_to_relay(fault)
+            }
             _ => self.apply_to_network(fault),
         }
     }
@@ -85,6 +90,11 @@ impl<G: Game> World<G> {
             Fault::RelayCrash { lasts } if self.relay.is_up() => {
                 self.end_relay();
                 self.queue.push(self.now + lasts, Event::End(Ending::Relay));
+                true
+            }
+            Fault::RelayDrain { within, lasts } if self.relay.is_up() => {
+                self.drain_relay(within);
+                self.queue.push(self.now + within, Event::End(Ending::RelayStops(lasts)));
                 true
             }
             Fault::SlowDisk { delay, lasts } => {
@@ -152,6 +162,11 @@ impl<G: Game> World<G> {
         match ending {
             Ending::Resume(processes) => processes.iter().for_each(|&id| self.resume(id)),
             Ending::Show(processes) => processes.iter().for_each(|&id| self.show(id)),
+            Ending::RelayStops(lasts) if self.relay.is_up() && !self.healing => {
+                self.end_relay();
+                self.queue.push(self.now + *lasts, Event::End(Ending::Relay));
+            }
+            Ending::RelayStops(_) => {}
             Ending::Relay => self.start_relay(),
             Ending::Disk => self.relay.delay = self.plan.disk,
             Ending::Mend(a, b) => {
@@ -231,6 +246,24 @@ impl<G: Game> World<G> {
             peer.leave(now);
         }
         self.turn(id);
+    }
+
+    fn close_page(&mut self, id: ProcessId) {
+        if !self.can_spare(id) {
+            return;
+        }
+        self.begin_crisis(id);
+        self.disturb(id, "closes its page");
+        let player = self.processes[id].player;
+        self.players[player].is_gone = true;
+        let process = &mut self.processes[id];
+        let now = process.clock.local(self.now);
+        if let Some(peer) = &mut process.peer {
+            peer.leave_at_once(now);
+        }
+        self.turn(id);
+        self.close_socket(id);
+        self.end_process(id);
     }
 
     fn hand_over(&mut self, id: ProcessId) {

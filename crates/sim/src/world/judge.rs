@@ -33,7 +33,12 @@ impl<G: Game> World<G> {
             }
             Err(broken) => self.break_promise(broken),
         }
-        let is_alone = session.is_host() && self.is_alone(id, session);
+        let local = self.processes[id].clock.local(self.now);
+        if let Err(broken) = self.checks.clocks.look(local, id, session) {
+            self.break_promise(broken);
+        }
+        // Where sides may fork, a host goes on alone.
+        let is_alone = session.is_host() && !self.plan.rules.forks && self.is_alone(id, session);
         if let Err(broken) = self.checks.offices.look(self.now, id, session, is_alone) {
             self.break_promise(broken);
         }
@@ -110,6 +115,11 @@ impl<G: Game> World<G> {
         if blames(event) {
             let what = format!("process {id} says {event:?}, and everybody is honest");
             self.break_promise(Broken::new(Promise::NoBlame, what));
+        }
+        // Whoever comes when all have been told that it ended begins it anew, and changes no host.
+        if let (Event::HostChanged(host), false) = (event, self.plan.rules.migrates) {
+            let what = format!("{host:?}, says process {id}, and the game forbids that hosts change");
+            self.break_promise(Broken::new(Promise::Office, what));
         }
         if let (Event::Ended(reason), true) = (event, self.plan.keeps_host) {
             let what = format!("process {id} is no member any more, by {reason:?}, and its host lives");

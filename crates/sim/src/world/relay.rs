@@ -59,6 +59,15 @@ impl<G: Game> World<G> {
         self.run_relay();
     }
 
+    /// The relay says that it stops within this time.
+    pub(super) fn drain_relay(&mut self, within: Duration) {
+        if let Some(directory) = &mut self.relay.directory {
+            directory.handle_draining(self.now, within);
+        }
+        self.trace.note(self.now, Place::Relay, || "is about to stop".to_owned());
+        self.run_relay();
+    }
+
     /// The relay's process ends; what is not on disk is lost.
     pub(super) fn end_relay(&mut self) {
         self.relay.directory = None;

@@ -4,7 +4,7 @@ use samovar_session::Session;
 use samovar_wire::{Duration, Time};
 
 use super::{Event, World};
-use crate::check::{Broken, Promise, disagreement, picture};
+use crate::check::{Broken, Promise, disagreement, out_of_step, picture};
 use crate::fault::Fault;
 use crate::game::{Game, ProcessId};
 
@@ -61,7 +61,8 @@ impl<G: Game> World<G> {
 
     /// Nothing goes wrong any more, and all who play are members of one session.
     fn settle(&mut self) {
-        let restarts = |(_, fault): &(_, Fault)| matches!(fault, Fault::RelayCrash { .. });
+        let restarts =
+            |(_, fault): &(_, Fault)| matches!(fault, Fault::RelayCrash { .. } | Fault::RelayDrain { .. });
         let has_started = self.plan.faults.iter().any(restarts);
         let within = if has_started { HEAL_WITHIN_AFTER_START } else { HEAL_WITHIN };
         self.run_until_all(within, "no unity when all was well again");
@@ -151,6 +152,13 @@ impl<G: Game> World<G> {
         let differs = |other: &(ProcessId, _)| disagreement((first.0, &first.1), (other.0, &other.1));
         if let Some(what) = rest.iter().find_map(differs) {
             return Some(Broken::new(Promise::Convergence, what));
+        }
+        let times = members.iter().map(|(id, session)| {
+            let local = self.processes[*id].clock.local(self.now);
+            (*id, session.session_time(local))
+        });
+        if let Some(broken) = out_of_step(times).filter(|_| !self.plan.has_odd_clocks()) {
+            return Some(broken);
         }
         drop(members);
         let running = self.processes.iter().enumerate().filter(|(_, process)| process.is_awake());

@@ -1,0 +1,90 @@
+//! Session time: at no peer it goes backwards, and when all is well it is the same at all.
+
+use std::collections::BTreeMap;
+
+use samovar_session::Session;
+use samovar_wire::{Duration, PeerId, SessionId, Time};
+
+use super::{Broken, Promise};
+use crate::game::ProcessId;
+
+/// How far two members' clocks may be apart: half of what the longest round trip that some weather makes takes one way
+/// more than the other.
+const APART_MAX: Duration = Duration::from_millis(100);
+
+/// What each process's session time was last.
+#[derive(Debug, Default)]
+pub(crate) struct Clocks {
+    last: BTreeMap<ProcessId, (SessionId, PeerId, Time)>,
+}
+
+impl Clocks {
+    /// Looks at the session time of a process, at its local time. Who waits for a host that may never answer has no
+    /// session time yet: it may have to begin the session anew.
+    pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session) -> Result<(), Broken> {
+        if !session.is_member() {
+            self.forget(process);
+            return Ok(());
+        }
+        self.hear(process, (session.warrant().session, session.me(), session.session_time(now)))
+    }
+
+    fn hear(&mut self, process: ProcessId, said: (SessionId, PeerId, Time)) -> Result<(), Broken> {
+        match self.last.insert(process, said) {
+            Some(last) if (last.0, last.1) == (said.0, said.1) && last.2 > said.2 => {
+                let what =
+                    format!("session time went from {:?} back to {:?} at process {process}", last.2, said.2);
+                Err(Broken::new(Promise::Clock, what))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn forget(&mut self, process: ProcessId) {
+        self.last.remove(&process);
+    }
+}
+
+/// Whose session times, all taken at one moment, are too far apart.
+pub(crate) fn out_of_step(times: impl Iterator<Item = (ProcessId, Time)>) -> Option<Broken> {
+    let (mut first, mut last): (Option<(ProcessId, Time)>, Option<(ProcessId, Time)>) = (None, None);
+    for (process, time) in times {
+        first = first.filter(|first| first.1 <= time).or(Some((process, time)));
+        last = last.filter(|last| last.1 >= time).or(Some((process, time)));
+    }
+    let ((slow, first), (fast, last)) = first.zip(last)?;
+    (last.since(first) > APART_MAX).then(|| {
+        let what = format!("session time is {first:?} at process {slow}, and {last:?} at process {fast}");
+        Broken::new(Promise::Clock, what)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    const fn at(ms: u64) -> Time {
+        Time::from_micros(ms * 1_000)
+    }
+
+    #[test]
+    fn time_that_goes_backwards_is_found() {
+        let mut clocks = Clocks::default();
+        let said = |ms| (SessionId(1), PeerId(1), at(ms));
+        assert_eq!(clocks.hear(0, said(20)), Ok(()));
+        assert_eq!(clocks.hear(0, said(20)), Ok(()));
+        assert_eq!(clocks.hear(1, said(19)), Ok(()), "another's clock");
+        assert_eq!(clocks.hear(0, (SessionId(2), PeerId(1), at(3))), Ok(()), "another session");
+        assert_eq!(clocks.hear(0, (SessionId(2), PeerId(1), at(2))).unwrap_err().promise, Promise::Clock);
+    }
+
+    #[test]
+    fn clocks_that_are_apart_are_found() {
+        let times = |ms: [u64; 3]| ms.into_iter().map(at).enumerate();
+        assert_eq!(out_of_step(times([500, 400, 450])), None);
+        assert!(out_of_step(times([500, 399, 450])).unwrap().what.contains("process 1"));
+        assert_eq!(out_of_step(std::iter::empty()), None);
+    }
+}
