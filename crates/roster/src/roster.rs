@@ -320,7 +320,9 @@ impl Roster {
             Denial::HostIsAlive => has_voted || !self.term.is_witnessed(),
             Denial::NotAMember => {
                 let is_lost = self.missed_since.is_some_and(|since| since + REMOVED_AFTER <= now);
-                !self.is_host() && (has_voted || is_lost)
+                // Where both sides went on, the session is the side that the relay knows.
+                let is_other_side = self.forks && !self.term.is_witnessed();
+                is_other_side || !self.is_host() && (has_voted || is_lost)
             }
             Denial::Stale => false,
         };

@@ -124,15 +124,11 @@ pub const SCENARIOS: &[Scenario] = &[
     ),
     scenario("relay-drains", "the relay says that it stops, and does", relays::drains),
     scenario("pages-closed", "pages are closed one after another, the host's first", joins::pages_closed),
-    // A session that is begun anew may have two times (docs/recovery.md).
-    Scenario {
-        is_soaked: false,
-        ..scenario(
-            "no-migration",
-            "the host is lost, and the game forbids that another hosts",
-            crashes::no_migration,
-        )
-    },
+    scenario(
+        "no-migration",
+        "the host is lost, and the game forbids that another hosts",
+        crashes::no_migration,
+    ),
     scenario("old-ticket-replayed", "somebody shows a ticket that was used", joins::old_ticket),
     scenario("path-upgrade", "datagrams get through in mid-game, first to the relay", paths::upgrade),
     scenario("path-downgrade", "paths fail one after another, also in one direction only", paths::downgrade),

@@ -7,6 +7,7 @@ use samovar_wire::{CloseCode, PeerId, Receipt, Time, Warrant};
 
 use super::transmit::HURRY;
 use super::{Cause, EndReason, Event, Migration, Phase, Session};
+use crate::clock::SessionClock;
 
 impl Session {
     /// Takes a warrant from the relay or a member, and lives under it when it opens a newer term.
@@ -137,7 +138,12 @@ impl Session {
         self.objects.set_host(host, term);
         self.set_paces();
         if host != former {
-            self.clock.on_host_changed(now);
+            if self.phase == Phase::Member || self.roster.is_host() {
+                self.clock.on_host_changed(now);
+            } else {
+                // The new host may begin the session anew, whose time is another.
+                self.clock = SessionClock::unknown(now);
+            }
         }
         if self.phase == Phase::Joining {
             if host == self.me() {

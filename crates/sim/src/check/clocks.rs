@@ -46,13 +46,9 @@ impl Clocks {
 }
 
 /// Whose session times, all taken at one moment, are too far apart.
-pub(crate) fn out_of_step(times: impl Iterator<Item = (ProcessId, Time)>) -> Option<Broken> {
-    let (mut first, mut last): (Option<(ProcessId, Time)>, Option<(ProcessId, Time)>) = (None, None);
-    for (process, time) in times {
-        first = first.filter(|first| first.1 <= time).or(Some((process, time)));
-        last = last.filter(|last| last.1 >= time).or(Some((process, time)));
-    }
-    let ((slow, first), (fast, last)) = first.zip(last)?;
+pub(crate) fn out_of_step(times: impl Iterator<Item = (ProcessId, Time)> + Clone) -> Option<Broken> {
+    let (slow, first) = times.clone().min_by_key(|said| said.1)?;
+    let (fast, last) = times.max_by_key(|said| said.1)?;
     (last.since(first) > APART_MAX).then(|| {
         let what = format!("session time is {first:?} at process {slow}, and {last:?} at process {fast}");
         Broken::new(Promise::Clock, what)
