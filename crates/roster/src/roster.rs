@@ -259,8 +259,12 @@ impl Roster {
         if !self.key.verifies_warrant(warrant) {
             return Verdict::Forged;
         }
-        self.warrant = *warrant;
-        self.begin(warrant.term, warrant.host);
+        if self.is_apart() && ![self.host, self.me].contains(&warrant.host) {
+            self.acts.push_back(Act::Yield);
+        } else {
+            self.warrant = *warrant;
+            self.begin(warrant.term, warrant.host);
+        }
         Verdict::Newer
     }
 
@@ -320,9 +324,7 @@ impl Roster {
             Denial::HostIsAlive => has_voted || !self.term.is_witnessed(),
             Denial::NotAMember => {
                 let is_lost = self.missed_since.is_some_and(|since| since + REMOVED_AFTER <= now);
-                // Where both sides went on, the session is the side that the relay knows.
-                let is_other_side = self.forks && !self.term.is_witnessed();
-                is_other_side || !self.is_host() && (has_voted || is_lost)
+                self.is_apart() || !self.is_host() && (has_voted || is_lost)
             }
             Denial::Stale => false,
         };
@@ -354,9 +356,15 @@ impl Roster {
             self.election.on_reign(from, vote);
         }
         let beats = (vote.term, self.host) > (self.term, vote.candidate);
-        if self.forks && self.host != vote.candidate && beats && !self.term.is_witnessed() {
+        if self.is_apart() && self.host != vote.candidate && beats {
             self.acts.push_back(Act::Yield);
         }
+    }
+
+    /// Whether this may be one side of a session that goes on without the relay, and another goes on, too. What both
+    /// did cannot be brought together: the session is the side that the relay knows.
+    const fn is_apart(&self) -> bool {
+        self.forks && !self.term.is_witnessed()
     }
 
     /// The host wants a member to succeed it.
@@ -438,6 +446,10 @@ impl Roster {
     fn count(&mut self, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         let (term, host) = self.election.winner(&self.electorate(view, lives), self.knows_electorate)?;
         if term <= self.term || !view.has(host) {
+            return None;
+        }
+        if self.forks && self.election.is_contested(term, host) {
+            self.acts.push_back(Act::Yield);
             return None;
         }
         self.begin(term, host);

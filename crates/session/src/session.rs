@@ -27,7 +27,7 @@ use samovar_link::{Link, LinkEvent, LinkStats};
 use samovar_objects::{CreateError, Focus, Object, ObjectError, Objects, Schemas, State};
 use samovar_roster::{RelayKey, Role, Roster, Suspension, View};
 use samovar_wire::claim::Denial;
-use samovar_wire::control::{Hello, Standing};
+use samovar_wire::control::{Hello, Standing, Vote};
 use samovar_wire::object::Traits;
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{
@@ -136,8 +136,8 @@ struct Peering {
     is_told: bool,
     /// The link has nothing to send for now; `None` when something has happened since that was found out.
     idle: Option<Idle>,
-    /// The peer speaks under this term already, which this peer has not counted to its end.
-    ahead: Option<Term>,
+    /// The peer speaks under this host already, for whom this peer has not counted to the end.
+    ahead: Option<Vote>,
     /// What it said under it.
     held: VecDeque<LinkEvent>,
 }

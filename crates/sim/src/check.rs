@@ -10,7 +10,7 @@ mod reigns;
 mod standstill;
 
 use samovar_session::Session;
-use samovar_wire::Time;
+use samovar_wire::{PeerId, Time};
 
 use crate::game::ProcessId;
 pub(crate) use agreement::{disagreement, picture};
@@ -120,6 +120,7 @@ pub struct Violation {
 /// The checkers that look at every process.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
+    pub(crate) forks: bool,
     pub(crate) clocks: Clocks,
     pub(crate) offices: Offices,
     pub(crate) owners: Owners,
@@ -129,7 +130,13 @@ pub(crate) struct Checks {
 impl Checks {
     /// Looks at all objects of a process.
     pub(crate) fn look(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
-        self.owners.look(process, session)
+        self.owners.look(process, session, self.side(session))
+    }
+
+    /// On which side of a session a process is that may fork: each side has its host, its voted terms and its owners.
+    /// Where none may there is one.
+    pub(crate) fn side(&self, session: &Session) -> Option<PeerId> {
+        self.forks.then(|| session.host())
     }
 
     /// A process is no more.

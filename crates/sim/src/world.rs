@@ -153,6 +153,7 @@ pub(crate) struct World<G> {
 
 impl<G: Game> World<G> {
     pub(crate) fn new(plan: Plan, mut game: G, full_trace: bool) -> Self {
+        let checks = Checks { forks: plan.rules.forks, ..Checks::default() };
         game.begin(&plan);
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&plan.seed.to_le_bytes());
@@ -182,7 +183,7 @@ impl<G: Game> World<G> {
             relay_disturbed: Time::ZERO,
             network_disturbed: Time::ZERO,
             game,
-            checks: Checks::default(),
+            checks,
             recoveries: Recoveries::default(),
             standstills: None,
             trace: Trace::new(full_trace),

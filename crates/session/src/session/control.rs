@@ -107,10 +107,14 @@ impl Session {
             PeerControl::Reign(vote) => {
                 self.roster.handle_reign(from, vote);
                 self.watch(now);
+                if vote.term == self.term() && vote.candidate != self.host() {
+                    // Of another side, which went on, too.
+                    return Err(CloseCode::NotAMember);
+                }
                 if vote.term > self.term()
                     && let Some(peering) = self.links.get_mut(&from)
                 {
-                    peering.ahead = Some(vote.term);
+                    peering.ahead = Some(vote);
                 }
                 Ok(())
             }

@@ -93,12 +93,17 @@ impl Session {
 
     /// The present term is a newer one: hears those who were waiting under it.
     pub(super) fn release_held(&mut self, now: Time) {
-        let term = self.term();
+        let (term, host, forks) = (self.term(), self.host(), self.config.rules.forks);
         let waiting =
-            self.links.iter().filter(|(_, peering)| peering.ahead.is_none_or(|ahead| ahead <= term));
+            self.links.iter().filter(|(_, peering)| peering.ahead.is_none_or(|ahead| ahead.term <= term));
         for peer in waiting.map(|(&peer, _)| peer).collect::<Vec<_>>() {
             let Some(peering) = self.links.get_mut(&peer) else { continue };
-            peering.ahead = None;
+            let ahead = peering.ahead.take();
+            if forks && ahead.is_some_and(|vote| vote.candidate != host) {
+                // Another side went on, too (PROTOCOL §4.10), and has objects of its own.
+                self.drop_link(peer, CloseCode::NotAMember);
+                continue;
+            }
             for event in core::mem::take(&mut peering.held) {
                 if let Err(code) = self.on_link_event(now, peer, event) {
                     self.on_misbehaviour(now, peer, code);

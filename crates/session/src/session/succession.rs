@@ -20,6 +20,7 @@ impl Session {
         if self.term() != before && self.phase != Phase::Over {
             self.on_new_term(now, former, missed_since.unwrap_or(now), is_handed_over);
         }
+        self.act(now);
         verdict
     }
 

@@ -11,7 +11,7 @@ use crate::game::ProcessId;
 /// Who owned what by which stamp, as any peer ever saw it.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
-    owners: BTreeMap<(SessionId, ObjectId), Vec<(Stamp, PeerId)>>,
+    owners: BTreeMap<(SessionId, Option<PeerId>, ObjectId), Vec<(Stamp, PeerId)>>,
     /// The newest stamp that each process has shown of each object. Destroyed ones stay: they may be brought back only
     /// by newer ones.
     newest: BTreeMap<(ProcessId, SessionId, PeerId, ObjectId), Stamp>,
@@ -24,6 +24,7 @@ pub(crate) struct Owners {
 struct Sight {
     process: ProcessId,
     session: SessionId,
+    side: Option<PeerId>,
     me: PeerId,
     id: ObjectId,
     stamp: Stamp,
@@ -31,14 +32,19 @@ struct Sight {
 }
 
 impl Owners {
-    /// Looks at every object that a process has.
-    pub(crate) fn look(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
+    /// Looks at every object that a process has on its side of the session.
+    pub(crate) fn look(
+        &mut self,
+        process: ProcessId,
+        session: &Session,
+        side: Option<PeerId>,
+    ) -> Result<(), Broken> {
         let (id, me) = (session.warrant().session, session.me());
         let mut last = self.last.remove(&process).unwrap_or_default();
         let mut count = 0;
         for object in session.objects() {
             let (stamp, owner) = (object.stamp(), object.owner());
-            let sight = Sight { process, session: id, me, id: object.id(), stamp, owner };
+            let sight = Sight { process, session: id, side, me, id: object.id(), stamp, owner };
             if last.get(count) != Some(&sight) {
                 self.see(sight)?;
                 last.truncate(count);
@@ -52,8 +58,8 @@ impl Owners {
     }
 
     fn see(&mut self, sight: Sight) -> Result<(), Broken> {
-        let Sight { process, session, me, id, stamp, owner } = sight;
-        let known = self.owners.entry((session, id)).or_default();
+        let Sight { process, session, side, me, id, stamp, owner } = sight;
+        let known = self.owners.entry((session, side, id)).or_default();
         match known.binary_search_by_key(&stamp, |entry| entry.0) {
             Ok(at) if known[at].1 != owner => {
                 let what =
@@ -88,7 +94,7 @@ mod tests {
     fn sight(process: ProcessId, counter: u32, owner: u32) -> Sight {
         let stamp = Stamp { term: Term(256), counter };
         let id = ObjectId { creator: PeerId(1), number: 1 };
-        Sight { process, session: SessionId(1), me: PeerId(9), id, stamp, owner: PeerId(owner) }
+        Sight { process, session: SessionId(1), side: None, me: PeerId(9), id, stamp, owner: PeerId(owner) }
     }
 
     #[test]
@@ -97,6 +103,15 @@ mod tests {
         assert_eq!(owners.see(sight(0, 1, 5)), Ok(()));
         assert_eq!(owners.see(sight(1, 2, 6)), Ok(()));
         assert_eq!(owners.see(sight(2, 1, 6)).unwrap_err().promise, Promise::OneOwner);
+    }
+
+    #[test]
+    fn each_side_has_its_owners() {
+        let mut owners = Owners::default();
+        let on = |side, process, owner| Sight { side: Some(PeerId(side)), ..sight(process, 1, owner) };
+        assert_eq!(owners.see(on(1, 0, 5)), Ok(()));
+        assert_eq!(owners.see(on(2, 1, 6)), Ok(()));
+        assert_eq!(owners.see(on(2, 2, 5)).unwrap_err().promise, Promise::OneOwner);
     }
 
     #[test]

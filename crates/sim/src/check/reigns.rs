@@ -11,7 +11,7 @@ use crate::game::ProcessId;
 /// Who hosts by which term, as any peer ever said.
 #[derive(Debug, Default)]
 pub(crate) struct Reigns {
-    hosts: BTreeMap<(SessionId, Term), PeerId>,
+    hosts: BTreeMap<(SessionId, Term, Option<PeerId>), PeerId>,
     /// What each process said last.
     last: BTreeMap<ProcessId, Saying>,
 }
@@ -31,16 +31,22 @@ pub(crate) enum News {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Saying {
     session: SessionId,
+    side: Option<PeerId>,
     me: PeerId,
     term: Term,
     host: PeerId,
 }
 
 impl Reigns {
-    /// Looks at the term of a process.
-    pub(crate) fn look(&mut self, process: ProcessId, session: &Session) -> Result<News, Broken> {
+    /// Looks at the term of a process, which one side of the session may have for itself.
+    pub(crate) fn look(
+        &mut self,
+        process: ProcessId,
+        session: &Session,
+        side: Option<PeerId>,
+    ) -> Result<News, Broken> {
         let (id, me) = (session.warrant().session, session.me());
-        self.hear(process, Saying { session: id, me, term: session.term(), host: session.host() })
+        self.hear(process, Saying { session: id, side, me, term: session.term(), host: session.host() })
     }
 
     fn hear(&mut self, process: ProcessId, said: Saying) -> Result<News, Broken> {
@@ -48,17 +54,18 @@ impl Reigns {
         if last == Some(said) {
             return Ok(News::None);
         }
-        let Saying { session, me, term, host } = said;
+        let Saying { session, side, me, term, host } = said;
         if let Some(last) = last.filter(|last| (last.session, last.me) == (session, me) && last.term > term) {
             return Err(Broken::new(
                 Promise::OneHost,
                 format!("{me} went from {:?} back to {term:?}", last.term),
             ));
         }
-        let before = self.hosts.range(..(session, term)).next_back().filter(|(key, _)| key.0 == session);
+        let before =
+            self.hosts.range(..(session, term, None)).next_back().filter(|(key, _)| key.0 == session);
         let before = before.map(|(_, &host)| host);
-        let is_new = !self.hosts.contains_key(&(session, term));
-        let known = *self.hosts.entry((session, term)).or_insert(host);
+        let is_new = !self.hosts.contains_key(&(session, term, side));
+        let known = *self.hosts.entry((session, term, side)).or_insert(host);
         if known != host {
             let what = format!("{term:?} is hosted by {known} and, says {me}, by {host}");
             return Err(Broken::new(Promise::OneHost, what));
@@ -78,7 +85,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     fn saying(me: u32, term: u64, host: u32) -> Saying {
-        Saying { session: SessionId(1), me: PeerId(me), term: Term(term), host: PeerId(host) }
+        Saying { session: SessionId(1), side: None, me: PeerId(me), term: Term(term), host: PeerId(host) }
     }
 
     #[test]
@@ -88,6 +95,15 @@ mod tests {
         assert_eq!(reigns.hear(1, saying(2, 256, 1)), Ok(News::Adopted));
         assert_eq!(reigns.hear(1, saying(2, 512, 2)), Ok(News::Begun(Some(PeerId(1)))));
         assert_eq!(reigns.hear(0, saying(1, 512, 1)).unwrap_err().promise, Promise::OneHost);
+    }
+
+    #[test]
+    fn each_side_has_a_host() {
+        let mut reigns = Reigns::default();
+        let on = |side, me, host| Saying { side: Some(PeerId(side)), ..saying(me, 257, host) };
+        assert_eq!(reigns.hear(0, on(1, 1, 1)), Ok(News::Begun(None)));
+        assert_eq!(reigns.hear(1, on(2, 2, 2)), Ok(News::Begun(None)));
+        assert_eq!(reigns.hear(2, on(2, 3, 2)), Ok(News::Adopted));
     }
 
     #[test]

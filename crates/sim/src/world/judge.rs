@@ -25,7 +25,8 @@ impl<G: Game> World<G> {
     /// After each turn of a process.
     pub(super) fn look_at(&mut self, id: ProcessId, peer: &Peer) {
         let Some(session) = peer.session() else { return };
-        match self.checks.reigns.look(id, session) {
+        let side = self.checks.side(session).filter(|_| !session.term().is_witnessed());
+        match self.checks.reigns.look(id, session, side) {
             Ok(News::None | News::Adopted) => {}
             Ok(News::Begun(former)) => {
                 let host = session.host();
