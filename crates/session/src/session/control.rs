@@ -107,7 +107,8 @@ impl Session {
             PeerControl::Reign(vote) => {
                 self.roster.handle_reign(from, vote);
                 self.watch(now);
-                if vote.term == self.term() && vote.candidate != self.host() {
+                let is_other = vote.term <= self.term() && vote.candidate != self.host();
+                if is_other && self.config.rules.forks {
                     // Of another side, which went on, too.
                     return Err(CloseCode::NotAMember);
                 }
