@@ -97,15 +97,7 @@ pub const SCENARIOS: &[Scenario] = &[
         "some do not hear the host, most do, and it stays",
         partitions::few_miss_the_host,
     ),
-    // Not all who went on apart come together again (docs/recovery.md).
-    Scenario {
-        is_soaked: false,
-        ..scenario(
-            "sides-fork",
-            "each side of a partition goes on, until they meet again",
-            partitions::sides_fork,
-        )
-    },
+    scenario("sides-fork", "each side of a partition goes on, until they meet again", partitions::sides_fork),
     scenario("flapping-link", "a player's network comes and goes", partitions::flapping),
     scenario("hidden-host", "the host's tab goes to the background", sleepers::hidden_host),
     scenario("sleeping-host-wakes", "the host's lid is closed and opened", sleepers::sleeping_host_wakes),

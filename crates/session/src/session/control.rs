@@ -107,9 +107,7 @@ impl Session {
             PeerControl::Reign(vote) => {
                 self.roster.handle_reign(from, vote);
                 self.watch(now);
-                let is_other = vote.term <= self.term() && vote.candidate != self.host();
-                if is_other && self.config.rules.forks {
-                    // Of another side, which went on, too.
+                if self.is_of_another_side(from, vote) {
                     return Err(CloseCode::NotAMember);
                 }
                 if vote.term > self.term()

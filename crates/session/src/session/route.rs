@@ -2,6 +2,7 @@
 
 use samovar_link::{Fate, LinkEvent};
 use samovar_objects::ObjectEvent;
+use samovar_wire::control::Vote;
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
 use samovar_wire::{CloseCode, Duration, Lane, Mode, ObjectId, PeerId, Reader, Time};
@@ -93,18 +94,18 @@ impl Session {
 
     /// The present term is a newer one: hears those who were waiting under it.
     pub(super) fn release_held(&mut self, now: Time) {
-        let (term, host, forks) = (self.term(), self.host(), self.config.rules.forks);
+        let term = self.term();
         let waiting =
             self.links.iter().filter(|(_, peering)| peering.ahead.is_none_or(|ahead| ahead.term <= term));
         for peer in waiting.map(|(&peer, _)| peer).collect::<Vec<_>>() {
             let Some(peering) = self.links.get_mut(&peer) else { continue };
             let ahead = peering.ahead.take();
-            if forks && ahead.is_some_and(|vote| vote.candidate != host) {
-                // Another side went on, too (PROTOCOL §4.10), and has objects of its own.
+            let held = core::mem::take(&mut peering.held);
+            if ahead.is_some_and(|vote| self.is_of_another_side(peer, vote)) {
                 self.drop_link(peer, CloseCode::NotAMember);
                 continue;
             }
-            for event in core::mem::take(&mut peering.held) {
+            for event in held {
                 if let Err(code) = self.on_link_event(now, peer, event) {
                     self.on_misbehaviour(now, peer, code);
                     break;
@@ -112,6 +113,14 @@ impl Session {
             }
         }
         self.after_objects(now);
+    }
+
+    /// Whether a member that lives, or lived, under the host of a vote has been on another side of this session. What
+    /// it did there is not for this one. In a voted term it may only be behind.
+    pub(super) fn is_of_another_side(&self, from: PeerId, vote: Vote) -> bool {
+        let term = self.term();
+        let is_past = vote.term == term || vote.term < term && term.is_witnessed();
+        self.config.rules.forks && is_past && ![from, vote.candidate].contains(&self.host())
     }
 
     /// Whether to listen to a peer that there is no link to: a host does, until it has heard a hello, and so does
