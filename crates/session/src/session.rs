@@ -136,7 +136,7 @@ struct Peering {
     is_told: bool,
     /// The link has nothing to send for now; `None` when something has happened since that was found out.
     idle: Option<Idle>,
-    /// The peer speaks under this host already, for whom this peer has not counted to the end.
+    /// The peer speaks under this host, under whom this peer does not live, or not yet.
     ahead: Option<Vote>,
     /// What it said under it.
     held: VecDeque<LinkEvent>,

@@ -84,7 +84,12 @@ impl Session {
             }
             PeerControl::Warrant(warrant) => match self.handle_warrant(now, &warrant) {
                 Verdict::Forged => Err(CloseCode::BadWarrant),
-                Verdict::Newer | Verdict::Known => Ok(()),
+                Verdict::Newer | Verdict::Known => {
+                    if warrant.term == self.term() {
+                        self.listen(now, from, None);
+                    }
+                    Ok(())
+                }
             },
             PeerControl::Standing(standing) => {
                 if self.is_host() {
@@ -107,14 +112,8 @@ impl Session {
             PeerControl::Reign(vote) => {
                 self.roster.handle_reign(from, vote);
                 self.watch(now);
-                if self.is_of_another_side(from, vote) {
-                    return Err(CloseCode::NotAMember);
-                }
-                if vote.term > self.term()
-                    && let Some(peering) = self.links.get_mut(&from)
-                {
-                    peering.ahead = Some(vote);
-                }
+                let waits = vote.term > self.term() || self.is_of_another_side(from, vote);
+                self.listen(now, from, waits.then_some(vote));
                 Ok(())
             }
             PeerControl::Resign(heir) => {

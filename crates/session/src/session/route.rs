@@ -94,18 +94,16 @@ impl Session {
 
     /// The present term is a newer one: hears those who were waiting under it.
     pub(super) fn release_held(&mut self, now: Time) {
-        let term = self.term();
-        let waiting =
-            self.links.iter().filter(|(_, peering)| peering.ahead.is_none_or(|ahead| ahead.term <= term));
-        for peer in waiting.map(|(&peer, _)| peer).collect::<Vec<_>>() {
+        let is_heard =
+            |peer: PeerId, vote: Vote| vote.term <= self.term() && !self.is_of_another_side(peer, vote);
+        let heard = self
+            .links
+            .iter()
+            .filter(|(peer, peering)| peering.ahead.is_none_or(|vote| is_heard(**peer, vote)));
+        for peer in heard.map(|(&peer, _)| peer).collect::<Vec<_>>() {
             let Some(peering) = self.links.get_mut(&peer) else { continue };
-            let ahead = peering.ahead.take();
-            let held = core::mem::take(&mut peering.held);
-            if ahead.is_some_and(|vote| self.is_of_another_side(peer, vote)) {
-                self.drop_link(peer, CloseCode::NotAMember);
-                continue;
-            }
-            for event in held {
+            peering.ahead = None;
+            for event in core::mem::take(&mut peering.held) {
                 if let Err(code) = self.on_link_event(now, peer, event) {
                     self.on_misbehaviour(now, peer, code);
                     break;
@@ -115,8 +113,17 @@ impl Session {
         self.after_objects(now);
     }
 
-    /// Whether a member that lives, or lived, under the host of a vote has been on another side of this session. What
-    /// it did there is not for this one. In a voted term it may only be behind.
+    /// A member speaks under a host under whom this peer does not live, or does as well.
+    pub(super) fn listen(&mut self, now: Time, from: PeerId, ahead: Option<Vote>) {
+        let Some(peering) = self.links.get_mut(&from) else { return };
+        let was = core::mem::replace(&mut peering.ahead, ahead);
+        if was.is_some() && ahead.is_none() {
+            self.release_held(now);
+        }
+    }
+
+    /// Whether a member that lives, or lived, under the host of a vote may be on another side of this session. What
+    /// it does there is not for this one, unless it comes to live under the same host.
     pub(super) fn is_of_another_side(&self, from: PeerId, vote: Vote) -> bool {
         let term = self.term();
         let is_past = vote.term == term || vote.term < term && term.is_witnessed();
