@@ -46,11 +46,6 @@ impl Election {
         self.opinions.get(&peer).is_some_and(|opinion| opinion.relay)
     }
 
-    /// Whether somebody lives under another host of that term, as only another side does.
-    pub(crate) fn is_contested(&self, term: Term, host: PeerId) -> bool {
-        self.reigns.values().any(|vote| vote.term == term && vote.candidate != host)
-    }
-
     /// The highest term that anybody votes in.
     pub(crate) fn highest(&self) -> Option<Term> {
         self.votes.values().map(|vote| vote.term).max()

@@ -448,10 +448,6 @@ impl Roster {
         if term <= self.term || !view.has(host) {
             return None;
         }
-        if self.forks && self.election.is_contested(term, host) {
-            self.acts.push_back(Act::Yield);
-            return None;
-        }
         self.begin(term, host);
         let electorate = view.electorate().number;
         self.acts.push_back(Act::Tell(PeerControl::Reign(Vote { term, candidate: host, electorate })));

@@ -109,8 +109,7 @@ impl Pause {
                  most of the players can be reached: keep this page open."
             }
             Self::CutOff => {
-                "This browser reaches neither the relay nor most of the players. The duel is paused here: check \
-                 your network."
+                "This browser reaches neither the relay nor most of the players. Check your network."
             }
             Self::Slept => "This page was asleep. Asking whether the others went on meanwhile…",
         }

@@ -196,27 +196,21 @@ impl Problem {
         match self {
             Self::VersionMismatch => Words {
                 title: "Different versions",
-                explanation:
-                    "This page and the game you want to join are of different versions and would not \
-                              understand each other."
-                        .to_owned(),
-                advice: "Load the page again to get the newest version. If that does not help, the others have \
-                         to load theirs again.",
+                explanation: "This page and the game you want to join are of different versions.".to_owned(),
+                advice: "Load the page again. If that does not help, the others have to load theirs again.",
                 remedies: vec![Remedy::Reload, Remedy::Lobby],
             },
             Self::NoWebGl2 => Words {
                 title: "This browser cannot draw the table",
                 explanation: "Dueling Teapots is drawn with WebGL 2, which this browser does not offer."
                     .to_owned(),
-                advice: "Switch on hardware acceleration in the browser's settings, update it, or take another \
-                         browser; then load the page again.",
+                advice: "Switch on hardware acceleration in the browser's settings, update it, or take another browser.",
                 remedies: vec![Remedy::Reload, Remedy::Lobby],
             },
             _ => Words {
                 title: "The relay does not answer",
                 explanation:
-                    "Without the relay no game can be found or opened. Duels that are being played over \
-                              direct links go on."
+                    "Without the relay no game can be found or opened. Duels over direct links go on."
                         .to_owned(),
                 advice: "Check your network and try again in a moment.",
                 remedies: vec![Remedy::Reload, Remedy::Lobby],
@@ -244,23 +238,21 @@ impl Problem {
 }
 
 fn words_about_a_pause(pause: Pause) -> Words {
-    let (explanation, advice) = match pause {
-        Pause::HostLost => (
-            "The host is gone. Nobody can take over as long as this browser reaches neither the relay nor most \
-             of the players: they may have gone on already, and there shall not be two different duels.",
-            "Check your network and keep this page open. The duel goes on by itself, and your seat is kept.",
-        ),
-        Pause::CutOff => (
-            "You are the host, but this browser reaches neither the relay nor most of the players. Others may \
-             have taken over, so it waits, lest there be two different duels.",
-            "Check your network. The duel goes on by itself when the others can be reached again.",
-        ),
-        Pause::Slept => (
-            "You were the host when this page was put to sleep. It asks the relay and the players whether \
-             somebody took over, and nobody answers.",
-            "Check your network. The duel goes on by itself when somebody answers.",
-        ),
+    let explanation = match pause {
+        Pause::HostLost => {
+            "The host is gone, and this browser reaches neither the relay nor most of the players. They may have gone \
+             on already, and there shall not be two duels."
+        }
+        Pause::CutOff => {
+            "You are the host, but this browser reaches neither the relay nor most of the players. Others may have \
+             taken over."
+        }
+        Pause::Slept => {
+            "You were the host when this page was put to sleep. It asks whether somebody took over, and nobody answers."
+        }
     };
+    let advice =
+        "Check your network and keep this page open. The duel goes on by itself, and your seat is kept.";
     let remedies = vec![Remedy::Lobby];
     Words { title: "The duel is paused", explanation: explanation.to_owned(), advice, remedies }
 }

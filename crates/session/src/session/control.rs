@@ -112,8 +112,8 @@ impl Session {
             PeerControl::Reign(vote) => {
                 self.roster.handle_reign(from, vote);
                 self.watch(now);
-                let waits = vote.term > self.term() || self.is_of_another_side(from, vote);
-                self.listen(now, from, waits.then_some(vote));
+                let ahead = self.is_elsewhere(from, vote).then_some(vote);
+                self.listen(now, from, ahead);
                 Ok(())
             }
             PeerControl::Resign(heir) => {

@@ -94,12 +94,10 @@ impl Session {
 
     /// The present term is a newer one: hears those who were waiting under it.
     pub(super) fn release_held(&mut self, now: Time) {
-        let is_heard =
-            |peer: PeerId, vote: Vote| vote.term <= self.term() && !self.is_of_another_side(peer, vote);
         let heard = self
             .links
             .iter()
-            .filter(|(peer, peering)| peering.ahead.is_none_or(|vote| is_heard(**peer, vote)));
+            .filter(|(peer, peering)| peering.ahead.is_none_or(|vote| !self.is_elsewhere(**peer, vote)));
         for peer in heard.map(|(&peer, _)| peer).collect::<Vec<_>>() {
             let Some(peering) = self.links.get_mut(&peer) else { continue };
             peering.ahead = None;
@@ -122,12 +120,11 @@ impl Session {
         }
     }
 
-    /// Whether a member that lives, or lived, under the host of a vote may be on another side of this session. What
-    /// it does there is not for this one, unless it comes to live under the same host.
-    pub(super) fn is_of_another_side(&self, from: PeerId, vote: Vote) -> bool {
-        let term = self.term();
-        let is_past = vote.term == term || vote.term < term && term.is_witnessed();
-        self.config.rules.forks && is_past && ![from, vote.candidate].contains(&self.host())
+    /// Whether a member that lives under the host of a vote is ahead of this peer, or on another side of the session.
+    /// What it says there waits until both live under the same host.
+    pub(super) fn is_elsewhere(&self, from: PeerId, vote: Vote) -> bool {
+        let is_other = ![from, vote.candidate].contains(&self.host());
+        vote.term > self.term() || self.config.rules.forks && is_other
     }
 
     /// Whether to listen to a peer that there is no link to: a host does, until it has heard a hello, and so does
