@@ -105,8 +105,7 @@ impl Pause {
     pub fn banner(self) -> &'static str {
         match self {
             Self::HostLost => {
-                "The host is gone, and nobody could take over yet. The duel goes on by itself when the relay or \
-                 most of the players can be reached: keep this page open."
+                "The host is gone, and nobody could take over yet. Keep this page open: the duel goes on by itself."
             }
             Self::CutOff => {
                 "This browser reaches neither the relay nor most of the players. Check your network."

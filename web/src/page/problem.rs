@@ -163,7 +163,7 @@ impl Problem {
                 Words {
                     title: "No such game",
                     explanation: format!(
-                        "There is no game with the code {code}. It may have ended, or the code has a slip in it."
+                        "There is no game {code}. It may have ended, or the code has a slip in it."
                     ),
                     advice: "Check the code, or start a game under it and send the link on.",
                     remedies: vec![create("Start this game", Some(code)), Remedy::Lobby],
@@ -240,8 +240,7 @@ impl Problem {
 fn words_about_a_pause(pause: Pause) -> Words {
     let explanation = match pause {
         Pause::HostLost => {
-            "The host is gone, and this browser reaches neither the relay nor most of the players. They may have gone \
-             on already, and there shall not be two duels."
+            "The host is gone, and this browser reaches neither the relay nor most of the players. They may have gone on."
         }
         Pause::CutOff => {
             "You are the host, but this browser reaches neither the relay nor most of the players. Others may have \
