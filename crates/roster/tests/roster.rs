@@ -433,6 +433,27 @@ fn who_voted_to_no_avail_gives_way_when_the_relay_answers() {
 }
 
 #[test]
+fn where_each_side_goes_on_the_one_that_voted_gives_way_to_the_one_that_the_relay_knows() {
+    let apart = || {
+        let mut roster = roster(2).with_forks(true);
+        roster.set_relay(at(0), false);
+        look(&mut roster, 0, &[1, 3, 4]);
+        while roster.poll_act().is_some() {}
+        assert_eq!((roster.term(), roster.host()), (Term(257), PeerId(2)));
+        roster
+    };
+    let mut yields = apart();
+    assert_eq!(yields.handle_warrant(&warrant(2, 3)), Verdict::Newer);
+    assert_eq!((yields.poll_act(), yields.host()), (Some(Act::Yield), PeerId(2)));
+    let mut unknown = apart();
+    unknown.handle_denial(at(20), Denial::NotAMember);
+    assert_eq!(unknown.poll_act(), Some(Act::Yield));
+    let mut known = apart();
+    assert_eq!(known.handle_warrant(&warrant(2, 2)), Verdict::Newer);
+    assert_eq!((known.poll_act(), known.term()), (None, Term(512)));
+}
+
+#[test]
 fn a_member_that_the_relay_knows_nothing_of_was_removed_when_it_has_missed_its_host_for_long() {
     let mut member = roster(2);
     look(&mut member, 0, &[1]);
