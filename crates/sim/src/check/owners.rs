@@ -8,10 +8,13 @@ use samovar_wire::{ObjectId, PeerId, SessionId, Stamp};
 use super::{Broken, Promise};
 use crate::game::ProcessId;
 
+/// An object on one side of a session, if the session has sides.
+type Thing = (SessionId, Option<PeerId>, ObjectId);
+
 /// Who owned what by which stamp, as any peer ever saw it.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
-    owners: BTreeMap<(SessionId, Option<PeerId>, ObjectId), Vec<(Stamp, PeerId)>>,
+    owners: BTreeMap<Thing, Vec<(Stamp, PeerId)>>,
     /// The newest stamp that each process has shown of each object. Destroyed ones stay: they may be brought back only
     /// by newer ones.
     newest: BTreeMap<(ProcessId, SessionId, PeerId, ObjectId), Stamp>,
