@@ -197,7 +197,7 @@ impl Problem {
             Self::VersionMismatch => Words {
                 title: "Different versions",
                 explanation: "This page and the game you want to join are of different versions.".to_owned(),
-                advice: "Load the page again, or ask the others to load theirs.",
+                advice: "Load the page again. If that does not help, the others have to load theirs again.",
                 remedies: vec![Remedy::Reload, Remedy::Lobby],
             },
             Self::NoWebGl2 => Words {
