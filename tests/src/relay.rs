@@ -151,8 +151,14 @@ impl Drop for Relay {
 }
 
 /// The relay's program.
+///
+/// # Panics
+/// There is none.
 pub(crate) fn program() -> PathBuf {
-    path_from("SAMOVAR_RELAY_BIN", "target/release/samovar-relay")
+    let program = path_from("SAMOVAR_RELAY_BIN", "target/release/samovar-relay");
+    let shown = program.display();
+    assert!(program.exists(), "{shown} is missing: `cargo build --release -p samovar-relay` makes it");
+    program
 }
 
 /// With this data directory, and these further arguments.

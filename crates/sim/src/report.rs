@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use samovar_session::Topology;
 use samovar_wire::Duration;
 
 use crate::check::Violation;
@@ -83,8 +84,18 @@ pub struct Failure {
     pub seed: u64,
     /// The scenario.
     pub scenario: &'static str,
+    /// Who was linked to whom.
+    pub topology: Topology,
     /// What was broken.
     pub violation: Violation,
+}
+
+impl core::fmt::Display for Failure {
+    /// The run, as `replay` and `shrink` take it.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let star = if self.topology == Topology::Star { " --star" } else { "" };
+        write!(f, "{} --scenario {}{star}", self.seed, self.scenario)
+    }
 }
 
 /// What many runs came to.
@@ -120,7 +131,7 @@ pub struct Summary {
 
 impl Summary {
     /// Adds a run.
-    pub fn add(&mut self, scenario: &'static str, seed: u64, outcome: &Outcome) {
+    pub fn add(&mut self, scenario: &'static str, seed: u64, topology: Topology, outcome: &Outcome) {
         self.runs += 1;
         self.simulated_micros += outcome.simulated.as_micros();
         for (kind, count) in &outcome.figures.faults {
@@ -140,7 +151,7 @@ impl Summary {
         }
         self.add_sent(outcome.figures.sent);
         if let Some(violation) = outcome.violation.clone() {
-            self.failures.push(Failure { seed, scenario, violation });
+            self.failures.push(Failure { seed, scenario, topology, violation });
         }
     }
 
@@ -234,9 +245,8 @@ impl core::fmt::Display for Summary {
         writeln!(f, "violations            {:>10}", self.failures.len())?;
         for failure in &self.failures {
             let Violation { promise, at, what } = &failure.violation;
-            let (seed, scenario) = (failure.seed, failure.scenario);
             let at = at.as_micros() as f64 / 1e6;
-            writeln!(f, "  {scenario} seed {seed}: {} at {at:.3} s: {what}", promise.name())?;
+            writeln!(f, "  replay {failure}: {} at {at:.3} s: {what}", promise.name())?;
         }
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! One run of a plan, and what came of it.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use samovar_wire::Duration;
 
 pub use crate::check::Recovery;
-use crate::check::Violation;
+use crate::check::{Broken, Promise, Violation};
 use crate::game::Game;
 use crate::plan::Plan;
 use crate::trace::Trace;
@@ -30,10 +32,15 @@ pub struct Outcome {
 }
 
 /// Runs a plan. `full_trace` records every packet, for a reader; without it the trace is a hash.
+///
+/// A panic is a broken promise like any other, and what happened before it can be read ([`Promise::Panic`]).
 pub fn run<G: Game>(plan: Plan, game: G, full_trace: bool) -> Outcome {
     let mut world = World::new(plan, game, full_trace);
     let start = world.now();
-    world.play();
+    // A world that panicked does not run on: it is only looked at, for what it had noted until then.
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| world.play())) {
+        world.break_promise(Broken::new(Promise::Panic, said_by(panic.as_ref())));
+    }
     Outcome {
         violation: world.violation().cloned(),
         simulated: world.now().since(start),
@@ -42,6 +49,11 @@ pub fn run<G: Game>(plan: Plan, game: G, full_trace: bool) -> Outcome {
         figures: world.figures().clone(),
         trace: world.trace().clone(),
     }
+}
+
+fn said_by(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word")
 }
 
 /// Leaves out the faults of a plan without which the same promise is still broken.

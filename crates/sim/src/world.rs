@@ -274,7 +274,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    fn break_promise(&mut self, broken: Broken) {
+    pub(crate) fn break_promise(&mut self, broken: Broken) {
         if self.violation.is_none() {
             let Broken { promise, what } = broken;
             self.trace.note(self.now, Place::Relay, || format!("BROKEN {}: {what}", promise.name()));

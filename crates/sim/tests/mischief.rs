@@ -18,6 +18,9 @@ enum Mischief {
     Fidgets,
     /// Complains by itself, as a game's own checker does.
     Complains,
+    /// Panics when the host changes.
+    #[cfg(panic = "unwind")]
+    Panics,
 }
 
 struct Naughty {
@@ -60,6 +63,8 @@ impl Game for Naughty {
                 return;
             }
             Mischief::Fidgets => turn.resting = false,
+            #[cfg(panic = "unwind")]
+            Mischief::Panics => assert!(!self.is_lost, "the tea is cold"),
             _ => {}
         }
         self.toy.tick(turn);
@@ -122,6 +127,21 @@ fn a_game_can_check_for_itself_and_shrinking_leaves_what_its_complaint_needs() {
     let shrunk = shrink(&plan, || Naughty::new(Mischief::Complains));
     assert_eq!(shrunk.faults.len(), 1);
     assert_eq!(shrunk.faults[0].1.name(), "crash");
+}
+
+#[cfg(panic = "unwind")]
+#[test]
+fn a_panic_is_a_broken_promise_with_a_trace_that_can_be_shrunk() {
+    let mut plan = Plan::calm(1, 3);
+    plan.strike(100, Fault::Join);
+    plan.strike(900, Fault::Crash { who: Who::Host, back: None });
+    let outcome = run(plan.clone(), Naughty::new(Mischief::Panics), true);
+    assert!(outcome.simulated > Duration::from_millis(900));
+    let violation = outcome.violation.map(|violation| (violation.promise, violation.what));
+    assert_eq!(violation, Some((Promise::Panic, "the tea is cold".to_owned())));
+    let last = outcome.trace.entries().last().map(ToString::to_string);
+    assert!(last.is_some_and(|last| last.contains("BROKEN panic: the tea is cold")));
+    assert_eq!(shrink(&plan, || Naughty::new(Mischief::Panics)).faults.len(), 1);
 }
 
 #[test]

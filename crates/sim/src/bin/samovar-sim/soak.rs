@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use samovar_sim::{Promise, SCENARIOS, Scenario};
+use samovar_sim::{SCENARIOS, Scenario};
 
 use crate::arguments::Soak;
 use crate::clock::{Stopwatch, core_seconds};
@@ -37,10 +37,8 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
         let core_hours = core_seconds(watch) / 3_600.0;
         print!("{summary}");
         println!("simulated hours per core-hour {:.0}", summary.simulated_hours() / core_hours.max(1e-9));
-        for failure in
-            summary.failures.iter().filter(|f| f.violation.promise != Promise::Panic).take(PICTURES_MAX)
-        {
-            println!("\n{} seed {}", failure.scenario, failure.seed);
+        for failure in summary.failures.iter().take(PICTURES_MAX) {
+            println!("\nreplay {failure}");
             if let Some(scenario) = Scenario::named(failure.scenario) {
                 crate::print_failure(&scenario.plan_in(topology, failure.seed));
             }

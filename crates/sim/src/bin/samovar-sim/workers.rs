@@ -1,11 +1,9 @@
 //! Runs on all cores, of which each has worlds of its own.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use samovar_sim::{Figures, Outcome, Plan, Promise, Scenario, Summary, Topology, Toy, Trace, Violation, run};
-use samovar_wire::{Duration, Time};
+use samovar_sim::{Outcome, Plan, Scenario, Summary, Topology, Toy, run};
 
 /// One run to do.
 pub(crate) struct Job {
@@ -37,8 +35,8 @@ pub(crate) fn work(
                     if is_over() {
                         break;
                     }
-                    let outcome = attempt(job.plan());
-                    own.add(job.scenario.name, job.seed, &outcome);
+                    let outcome = run(job.plan(), Toy::new(), false);
+                    own.add(job.scenario.name, job.seed, job.topology, &outcome);
                     done(job, &outcome);
                 }
                 if let Ok(mut total) = total.lock() {
@@ -50,37 +48,9 @@ pub(crate) fn work(
     total.into_inner().unwrap_or_default()
 }
 
-/// Runs a plan; a panic is a broken promise like any other.
-fn attempt(plan: Plan) -> Outcome {
-    caught(|| run(plan, Toy::new(), false))
-}
-
-fn caught(run: impl FnOnce() -> Outcome) -> Outcome {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        let what = text.unwrap_or_default();
-        Outcome {
-            violation: Some(Violation { promise: Promise::Panic, at: Time::ZERO, what }),
-            simulated: Duration::ZERO,
-            recoveries: Vec::new(),
-            standstills: Vec::new(),
-            figures: Figures::default(),
-            trace: Trace::default(),
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_panic_is_a_broken_promise() {
-        let outcome = caught(|| panic!("the tea is cold"));
-        let violation = outcome.violation.unwrap();
-        assert_eq!((violation.promise, violation.what.as_str()), (Promise::Panic, "the tea is cold"));
-    }
 
     #[test]
     fn jobs_are_done_once_each_and_summed_up() {
