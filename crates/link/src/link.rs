@@ -67,6 +67,10 @@ pub struct Link {
     lossless: bool,
     last_now: Time,
     last_sent: Time,
+    /// All that was queued reliably before has arrived, and a packet that was sent since.
+    reached: Time,
+    /// The next such moment, and how far the lanes were queued then.
+    milestone: (Time, [u64; RELIABLE_LANES as usize]),
     ack_due: Option<Time>,
     /// When segments were last sent, or acked; the probe's time counts from here.
     last_segment: Time,
@@ -104,6 +108,8 @@ impl Link {
             lossless: false,
             last_now: now,
             last_sent: Time::ZERO,
+            reached: Time::ZERO,
+            milestone: (now, [0; RELIABLE_LANES as usize]),
             ack_due: None,
             last_segment: now,
             probes: 0,
@@ -273,6 +279,11 @@ impl Link {
         }
         if let Some((number, left)) = newest {
             budget.on_trip(now, number, now.since(left));
+            let (at, ends) = self.milestone;
+            if left >= at && send_lanes.iter().zip(ends).all(|(lane, end)| lane.delivered() >= end) {
+                self.reached = at;
+                self.milestone = (now, core::array::from_fn(|lane| send_lanes[lane].end()));
+            }
         }
         if progress {
             self.probes = 0;
@@ -463,6 +474,13 @@ impl Link {
     /// Takes a buffer back, of an event or a packet, that nobody reads any more; it is used for the next.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.buffers.give(buffer);
+    }
+
+    /// A moment before which nothing was queued in a reliable lane that is not known to have arrived; zero until there
+    /// is one. It follows the present by a round trip or two, while anything arrives.
+    #[must_use]
+    pub const fn reached_at(&self) -> Time {
+        self.reached
     }
 
     /// When the other end was last heard; later when this peer slept since.

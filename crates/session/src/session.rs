@@ -4,6 +4,7 @@ mod arbiter;
 mod associations;
 mod balance;
 mod control;
+mod divergence;
 mod ending;
 mod events;
 mod focus;
@@ -132,6 +133,8 @@ struct Peering {
     /// A ticket is on its way by this link, or was.
     welcomed: bool,
     next_update: Time,
+    /// When what was said last before a silence was sent that has reached it, and until when this counts.
+    gap: (Time, Time),
     /// All that this peer has to tell it is in the link.
     is_told: bool,
     /// The link has nothing to send for now; `None` when something has happened since that was found out.
@@ -174,7 +177,7 @@ pub struct Session {
     last_backup: Option<PeerId>,
     /// Peers that were members, or broke the rules: not linked again, and told so when they speak.
     closed: VecDeque<PeerId>,
-    /// When peers that are linked no longer were last heard.
+    /// Up to when what this peer said had reached peers that are linked no longer.
     parted: SortedMap<PeerId, Time>,
     /// When a stranger was last told that it is no member.
     last_rebuff: Time,
@@ -201,9 +204,11 @@ pub struct Session {
     published_number: u64,
     /// Whom this host told first that it wants it for its successor, and what says that it knows.
     appointment: Option<(PeerId, Receipt)>,
-    /// Session time from which on others may have gone on without this peer: it lost its host, or its majority, or
-    /// lives under a host that was voted for.
+    /// Session time from which on others may have gone on without this peer: it lost its host, or lives under one that was
+    /// voted for.
     split_at: Option<Time>,
+    /// The latest objects that ended or changed owners, and when, in session time.
+    fates: VecDeque<(Time, ObjectId)>,
     /// What the host of which term was told of this peer's fitness.
     told_standing: Option<(Term, Standing)>,
     /// When time last passed here.
@@ -278,6 +283,7 @@ impl Session {
             published_number: 0,
             appointment: None,
             split_at: None,
+            fates: VecDeque::new(),
             told_standing: None,
             last_now: now,
             is_put_off: false,
@@ -523,6 +529,7 @@ impl Session {
     pub fn destroy(&mut self, id: ObjectId) -> Result<(), ObjectError> {
         self.stir();
         self.objects.destroy(id)?;
+        self.note_fate(self.last_now, id);
         self.forget_object(id);
         self.deny_wish(id, Denial::Unknown);
         Ok(())

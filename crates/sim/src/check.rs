@@ -2,6 +2,7 @@
 
 mod agreement;
 mod clocks;
+mod divergence;
 mod memory;
 mod offices;
 mod owners;
@@ -15,6 +16,7 @@ use samovar_wire::{PeerId, Time};
 use crate::game::ProcessId;
 pub(crate) use agreement::{disagreement, picture};
 pub(crate) use clocks::{Clocks, out_of_step};
+pub(crate) use divergence::Divergence;
 pub(crate) use memory::footprint;
 pub(crate) use offices::{Offices, SLEPT};
 pub(crate) use owners::Owners;
@@ -45,6 +47,8 @@ pub enum Promise {
     Ordered,
     /// Nothing accepted is lost.
     Accepted,
+    /// Who was on the side that did not go on is told what it did alone.
+    Divergence,
     /// Session time never goes backwards, and is the same at all members when all is well.
     Clock,
     /// Memory is bounded by live members and objects.
@@ -77,6 +81,7 @@ impl Promise {
             Self::Reliable => "reliable",
             Self::Ordered => "ordered",
             Self::Accepted => "accepted",
+            Self::Divergence => "divergence",
             Self::Clock => "clock",
             Self::Memory => "memory",
             Self::NoBlame => "no-blame",
@@ -122,6 +127,7 @@ pub struct Violation {
 pub(crate) struct Checks {
     pub(crate) forks: bool,
     pub(crate) clocks: Clocks,
+    pub(crate) divergence: Divergence,
     pub(crate) offices: Offices,
     pub(crate) owners: Owners,
     pub(crate) reigns: Reigns,
@@ -142,6 +148,7 @@ impl Checks {
     /// A process is no more.
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.clocks.forget(process);
+        self.divergence.forget(process);
         self.offices.forget(process);
         self.owners.forget(process);
         self.reigns.forget(process);

@@ -30,6 +30,7 @@ impl Session {
                 greeted: false,
                 welcomed: false,
                 next_update: now,
+                gap: self.gap_to(now, peer),
                 is_told: false,
                 idle: None,
                 ahead: None,

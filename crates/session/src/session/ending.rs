@@ -36,7 +36,7 @@ impl Session {
         {
             self.parted.remove(&oldest);
         }
-        self.parted.insert(peer, peering.link.heard_at());
+        self.parted.insert(peer, peering.shared(self.last_now));
         Some(*peering)
     }
 
@@ -58,10 +58,10 @@ impl Session {
         if self.phase == Phase::Over {
             return;
         }
-        self.close_all();
         if reason == EndReason::Removed {
             self.report_divergence();
         }
+        self.close_all();
         self.push_event(Event::Ended(reason));
     }
 

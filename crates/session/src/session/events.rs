@@ -218,7 +218,8 @@ pub enum Event {
     /// since then is not what they have. The session ends behind this event with [`EndReason::Removed`], and what
     /// counts is theirs when the ticket takes the seat back.
     Diverged {
-        /// The objects that changed here since this peer last heard of those who went on, or were created.
+        /// The objects that were created, changed, destroyed or given to another owner here since this peer last heard of
+        /// those who went on; of ends and changes of owner the latest 512.
         objects: Vec<ObjectId>,
         /// The first of this peer's inputs that was accepted here since then, of the last ten seconds: those who went on may
         /// never have heard of it, nor of those behind it.

@@ -27,7 +27,9 @@ impl Session {
         let Some(peering) = self.links.get_mut(&from) else { return };
         peering.idle = None;
         let delivered = peering.link.deliveries();
+        let reached = peering.link.reached_at();
         let result = peering.link.handle(now, mode, bytes);
+        peering.note_gap(now, reached);
         peering.is_told &= peering.link.deliveries() == delivered;
         if let Err(code) = result {
             self.on_misbehaviour(now, from, code);
@@ -315,9 +317,13 @@ impl Session {
                     }
                 }
                 ObjectEvent::OwnerChanged { id, from, to } => {
+                    self.note_fate(now, id);
                     self.push_event(Event::OwnerChanged { id, from, to });
                 }
-                ObjectEvent::Destroyed { id, kind } => self.push_event(Event::ObjectDestroyed { id, kind }),
+                ObjectEvent::Destroyed { id, kind } => {
+                    self.note_fate(now, id);
+                    self.push_event(Event::ObjectDestroyed { id, kind });
+                }
                 ObjectEvent::Entered(id) => self.push_event(Event::ObjectEntered(id)),
                 ObjectEvent::Left(id) => self.push_event(Event::ObjectLeft(id)),
                 _ => {}

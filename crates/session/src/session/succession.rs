@@ -181,7 +181,7 @@ impl Session {
             self.tell_all(now, &PeerControl::Warrant(*self.roster.warrant()));
         } else {
             self.act(now);
-            self.split_at.get_or_insert(detected);
+            self.note_split(missed_since);
         }
         self.turn_to_host(now, former);
         self.begin_inputs(now, former);
@@ -194,7 +194,7 @@ impl Session {
             // This peer had given up its successor for lost while it was asleep or cut off itself: the others went
             // on, and its ticket takes the seat back.
             if let Some(&at) = self.parted.get(&host) {
-                self.split_at.get_or_insert(self.clock.time(at));
+                self.note_split(at);
             }
             self.end(EndReason::Removed);
             return;
@@ -214,6 +214,7 @@ impl Session {
             self.last_backup = Some(self.me());
         }
         if self.term().is_witnessed() {
+            self.split_at = None;
             let (missed, _) = self.lives(now);
             self.view.begin_electorate(|peer| !missed.contains(&peer));
         }
@@ -229,18 +230,6 @@ impl Session {
         if let Some(mut migration) = self.migration.take() {
             migration.resumed = self.clock.time(now);
             self.push_event(Event::HostChanged(migration));
-        }
-    }
-
-    /// Tells the game what changed here since this peer last heard of those who went on.
-    pub(super) fn report_divergence(&mut self) {
-        let Some(since) = self.split_at else { return };
-        let changed = self.objects.iter().filter(|object| object.sampled() >= since);
-        let objects: Vec<_> =
-            changed.map(|object| object.id()).filter(|&id| id != samovar_wire::ObjectId::SESSION).collect();
-        let accepted = self.accepted_since(since);
-        if !objects.is_empty() || accepted.is_some() {
-            self.push_event(Event::Diverged { objects, accepted });
         }
     }
 }

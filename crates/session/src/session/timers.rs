@@ -1,7 +1,7 @@
 //! What time brings: losses, deaths, elections, the host's housework.
 
 use samovar_link::LinkEvent;
-use samovar_roster::{LEASE, Lives};
+use samovar_roster::Lives;
 use samovar_wire::{CloseCode, Duration, PeerId, SortedSet, Time};
 
 use super::{EndReason, Peering, Phase, Session};
@@ -189,26 +189,6 @@ impl Session {
         }
     }
 
-    /// Notes since when others may go on without this peer. Who hosts may have been replaced by whom it does not hear, and
-    /// learns of it when it hears them again.
-    fn note_split(&mut self, now: Time) {
-        // What was sent a round trip before is the last that they had for certain.
-        let shared = |p: &Peering| p.link.heard_at() - p.link.round_trip().unwrap_or_default();
-        let acts = self.roster.acts_as_host();
-        let since = if acts {
-            self.links.values().map(|p| shared(p)).min().filter(|_| self.term().is_witnessed())
-        } else if self.roster.is_host() {
-            Some(now - LEASE)
-        } else {
-            let host = self.links.get(&self.host());
-            self.roster.missed_since().map(|_| host.map_or(now, |p| shared(p)))
-        };
-        if let Some(since) = since {
-            let since = self.clock.time(since);
-            self.split_at = Some(self.split_at.filter(|_| !acts).unwrap_or(since));
-        }
-    }
-
     /// Looks at everybody's life, and does what follows for the host of the session.
     pub(super) fn watch(&mut self, now: Time) {
         for peering in self.links.values_mut() {
@@ -226,7 +206,9 @@ impl Session {
         let (former, missed_since) = (self.host(), self.roster.missed_since());
         let is_handed_over = self.roster.heir().is_some();
         let won = self.roster.watch(now, &self.view, Lives { missed: &missed, doubted: &doubted });
-        self.note_split(now);
+        if self.roster.missed_since().is_some() {
+            self.note_unreached(now);
+        }
         if won.is_some() {
             self.on_new_term(now, former, missed_since.unwrap_or(now), is_handed_over);
         }

@@ -174,7 +174,8 @@ impl Inputs {
             Event::HostChanged(migration) if migration.cause != Cause::HandedOver => {
                 self.lost.insert(migration.term);
             }
-            Event::Input { number, bytes, .. } => {
+            // What is done when the session is over already nobody is told of.
+            Event::Input { number, bytes, .. } if turn.session.is_member() => {
                 let Ok(bytes) = <[u8; 8]>::try_from(&bytes[..]) else { return };
                 let text = u64::from_le_bytes(bytes);
                 let (member, count) = ((text >> 32) as u32, text as u32);

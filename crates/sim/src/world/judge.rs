@@ -128,6 +128,26 @@ impl<G: Game> World<G> {
         }
     }
 
+    /// What a session says of objects, and of what it did alone before it ends.
+    pub(super) fn judge_divergence(&mut self, process: ProcessId, session: &Session, event: &Event) {
+        match event {
+            // Before another one owns it.
+            Event::ObjectCreated(id) | Event::OwnerChanged { id, .. } => {
+                if let Some(object) = session.object(*id) {
+                    self.checks.divergence.see(process, session, object);
+                }
+            }
+            Event::Diverged { objects, .. } => self.checks.divergence.tell(process, objects),
+            Event::Ended(EndReason::Removed) => {
+                let mut divergence = std::mem::take(&mut self.checks.divergence);
+                let judged = divergence.judge(self.now, process, session, &self.members());
+                self.checks.divergence = divergence;
+                judged.unwrap_or_else(|broken| self.break_promise(broken));
+            }
+            _ => {}
+        }
+    }
+
     /// Whoever shows an old ticket must not get the seat.
     pub(super) fn judge_seat(&mut self, id: ProcessId, peer: &Peer) {
         let forbidden = self.processes[id].forbidden_seat;
@@ -151,6 +171,7 @@ impl<G: Game> World<G> {
             if process.state != State::Running || !session.is_member() {
                 continue;
             }
+            self.checks.divergence.look(self.now, id, session);
             let checked = self.checks.look(id, session).and_then(|()| self.game.check(id, session));
             if let Err(broken) = checked {
                 return self.break_promise(broken);

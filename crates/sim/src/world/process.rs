@@ -408,6 +408,7 @@ impl<G: Game> World<G> {
                 self.remember_end(id, event);
                 let now = self.processes[id].clock.local(self.now);
                 if let Some(session) = peer.session_mut() {
+                    self.judge_divergence(id, session, event);
                     let (resting, dice) = (self.resting, &mut self.game_dice);
                     self.game.event(&mut Turn { process: id, now, session, resting, dice }, event);
                     if is_about_objects(event) {

@@ -1,0 +1,148 @@
+//! DESIGN §4 "Partition": who was on the side that did not go on is told what it did alone.
+//!
+//! A process knows only when it heard others last; the world knows what they have seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use samovar_session::{Object, Session};
+use samovar_wire::object::SAMPLE_UNIT;
+use samovar_wire::{Duration, ObjectId, PeerId, SessionId, Time};
+
+use super::{Broken, Promise};
+use crate::game::ProcessId;
+
+/// What a process has had since it became a member.
+#[derive(Debug)]
+struct Life {
+    member: (SessionId, PeerId),
+    /// Whom it lived under last, and whom ever.
+    host: PeerId,
+    hosts: BTreeSet<PeerId>,
+    /// Since when it has had what it has.
+    has: BTreeMap<ObjectId, Time>,
+    /// When what it had went.
+    went: BTreeMap<ObjectId, Time>,
+    /// What it was told that others did not see.
+    told: BTreeSet<ObjectId>,
+}
+
+impl Life {
+    fn look(&mut self, now: Time, session: &Session) {
+        let there: BTreeSet<_> = session.objects().map(|object| object.id()).collect();
+        let went: Vec<_> = self.has.keys().copied().filter(|id| !there.contains(id)).collect();
+        for id in went {
+            self.has.remove(&id);
+            self.went.insert(id, now);
+        }
+        for id in there {
+            self.has.entry(id).or_insert(now);
+            self.went.remove(&id);
+        }
+    }
+}
+
+/// Who has seen what.
+#[derive(Debug, Default)]
+pub(crate) struct Divergence {
+    lives: BTreeMap<ProcessId, Life>,
+    /// When the newest value of each owner was sampled that somebody else has seen. By owner and not by stamp: a host may
+    /// give its own object a newer stamp, and nothing of it changes.
+    seen: BTreeMap<(SessionId, ObjectId, PeerId), BTreeMap<ProcessId, Time>>,
+}
+
+impl Divergence {
+    /// Looks at everything that a member has.
+    pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session) {
+        let (id, me) = (session.warrant().session, session.me());
+        let fresh = || Life {
+            member: (id, me),
+            host: session.host(),
+            hosts: BTreeSet::new(),
+            has: BTreeMap::new(),
+            went: BTreeMap::new(),
+            told: BTreeSet::new(),
+        };
+        let life = self.lives.entry(process).or_insert_with(fresh);
+        if life.member != (id, me) {
+            *life = fresh();
+        }
+        life.host = session.host();
+        life.hosts.insert(life.host);
+        life.look(now, session);
+        session.objects().for_each(|object| self.see(process, session, object));
+    }
+
+    /// Looks at one object of a member.
+    pub(crate) fn see(&mut self, process: ProcessId, session: &Session, object: &Object) {
+        if object.owner() != session.me() {
+            let thing = (session.warrant().session, object.id(), object.owner());
+            self.seen.entry(thing).or_default().insert(process, object.sampled());
+        }
+    }
+
+    /// A process was told what others did not see.
+    pub(crate) fn tell(&mut self, process: ProcessId, objects: &[ObjectId]) {
+        if let Some(life) = self.lives.get_mut(&process) {
+            life.told.extend(objects);
+        }
+    }
+
+    /// A process is no member any more since others went on under another host.
+    pub(crate) fn judge(
+        &mut self,
+        now: Time,
+        process: ProcessId,
+        session: &Session,
+        others: &[(ProcessId, &Session)],
+    ) -> Result<(), Broken> {
+        let Some(mut life) = self.lives.remove(&process) else { return Ok(()) };
+        others.iter().for_each(|(other, session)| self.look(now, *other, session));
+        let (id, me) = life.member;
+        // Who began the session anew goes on with nothing.
+        let has_met = |other: &ProcessId| {
+            self.lives.get(other).is_some_and(|other| !other.hosts.is_disjoint(&life.hosts))
+        };
+        let went_on = |(process, other): &&(ProcessId, &Session)| {
+            let is_host = other.is_host() && other.host() != life.host;
+            other.warrant().session == id && is_host && has_met(process)
+        };
+        let heir = others.iter().filter(went_on).max_by_key(|(_, other)| other.term());
+        let Some(&(heir, theirs)) = heir.filter(|_| (session.warrant().session, session.me()) == (id, me))
+        else {
+            return Ok(());
+        };
+        life.look(now, session);
+        let broken = |id: ObjectId, what: &str| {
+            let what = format!("process {process} was not told that only it had {what} object {id}");
+            Err(Broken::new(Promise::Divergence, what))
+        };
+        // Whoever lives under another host by now, or is gone.
+        let lives = &self.lives;
+        let counts = |other: ProcessId| lives.get(&other).is_none_or(|theirs| theirs.host != life.host);
+        let own = session.objects().filter(|object| object.owner() == me && object.id() != ObjectId::SESSION);
+        for object in own.filter(|object| !life.told.contains(&object.id())) {
+            let Some(seen) = self.seen.get(&(id, object.id(), me)) else {
+                return broken(object.id(), "taken or created");
+            };
+            let unit = Duration::from_micros(SAMPLE_UNIT);
+            let is_seen = |(&other, &at): (&ProcessId, &Time)| counts(other) && at + unit > object.sampled();
+            if !seen.iter().any(is_seen) {
+                let what =
+                    format!("changed at {:?}, seen up to {:?},", object.sampled(), seen.values().max());
+                return broken(object.id(), &what);
+            }
+        }
+        let has = lives.get(&heir).map(|life| &life.has);
+        for (&id, &at) in life.went.iter().filter(|(id, _)| !life.told.contains(id)) {
+            let is_there = theirs.object(id).is_some();
+            if is_there && has.and_then(|has| has.get(&id)).is_some_and(|&since| since <= at) {
+                return broken(id, &format!("ended at {at:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn forget(&mut self, process: ProcessId) {
+        self.lives.remove(&process);
+    }
+}
