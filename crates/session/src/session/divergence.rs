@@ -1,8 +1,9 @@
 //! What this peer did while others, of whom it did not hear, went on under another host (DESIGN §4 "Partition").
 
+use samovar_wire::control::Vote;
 use samovar_wire::{Duration, ObjectId, PeerId, SortedSet, Time};
 
-use super::{Event, Peering, Session};
+use super::{CLOSED_MAX, Event, Peering, Session};
 
 /// Ends and changes of owner that are remembered.
 const FATES_MAX: usize = 512;
@@ -20,11 +21,24 @@ impl Peering {
         }
     }
 
+    /// It says under whom it lives, if that is another host: what reaches it then is of no account.
+    pub(super) fn note_ahead(&mut self, now: Time, ahead: Option<Vote>) {
+        match (self.ahead, ahead) {
+            (None, Some(_)) => self.gap = (self.reached(now), Time::FAR),
+            (Some(_), None) => self.gap.1 = now,
+            _ => {}
+        }
+        self.ahead = ahead;
+    }
+
+    fn reached(&self, now: Time) -> Time {
+        if self.gap.1 > now { self.gap.0 } else { self.link.reached_at().max(self.gap.0) }
+    }
+
     /// What was said before has reached the peer while it lived, for all that is known, under the same host.
     pub(super) fn shared(&self, now: Time) -> Time {
-        let reached = if self.gap.1 > now { self.gap.0 } else { self.link.reached_at().max(self.gap.0) };
         // Of states that were lost shortly before nothing was sent again yet.
-        reached - self.link.round_trip().unwrap_or_default().times(2)
+        self.reached(now) - self.link.round_trip().unwrap_or_default().times(2)
     }
 }
 
@@ -40,6 +54,16 @@ impl Session {
             self.fates.pop_front();
         }
         self.fates.push_back((self.clock.time(now), id));
+    }
+
+    /// A peer is linked no longer, or lost without that: up to when what this peer said had reached it.
+    pub(super) fn note_parted(&mut self, peer: PeerId, reached: Time) {
+        if self.parted.len() == CLOSED_MAX
+            && let Some((&oldest, _)) = self.parted.iter().min_by_key(|(_, at)| **at)
+        {
+            self.parted.remove(&oldest);
+        }
+        self.parted.insert(peer, reached);
     }
 
     /// From a moment on others may have gone on without this peer.
@@ -59,11 +83,10 @@ impl Session {
     pub(super) fn report_divergence(&mut self) {
         self.note_unreached(self.last_now);
         if self.config.rules.forks {
-            // Who was lost long ago may have gone on as well, and with it whoever hosts there.
-            let lost = self.parted.iter().filter(|(peer, _)| !self.links.contains_key(peer));
-            let first = lost.map(|(_, &reached)| reached).min();
-            if let Some(since) = self.parted.get(&self.host()).copied().or(first) {
-                self.note_split(since);
+            // Who was lost long ago may have gone on as well.
+            let lost = self.parted.iter().filter(|(peer, _)| !self.view.has(**peer));
+            if let Some(first) = lost.map(|(_, &reached)| reached).min() {
+                self.note_split(first);
             }
         }
         let Some(since) = self.split_at else { return };

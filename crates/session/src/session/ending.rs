@@ -31,12 +31,7 @@ impl Session {
     /// The state of a link goes.
     pub(super) fn remove_link(&mut self, peer: PeerId) -> Option<Peering> {
         let peering = self.links.remove(&peer)?;
-        if self.parted.len() == CLOSED_MAX
-            && let Some((&oldest, _)) = self.parted.iter().min_by_key(|(_, at)| **at)
-        {
-            self.parted.remove(&oldest);
-        }
-        self.parted.insert(peer, peering.shared(self.last_now));
+        self.note_parted(peer, peering.shared(self.last_now));
         Some(*peering)
     }
 

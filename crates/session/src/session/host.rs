@@ -7,7 +7,7 @@ use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, Sort
 use super::{Event, Peering, Phase, Session};
 
 /// A member that has been silent for so long is removed; its seat waits for it.
-const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
+pub(super) const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
 /// The same when the relay says that its connection closed.
 const REMOVED_AFTER_HINT: Duration = Duration::from_millis(1_000);
 /// A stranger that has not said hello for so long is forgotten.

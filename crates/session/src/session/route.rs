@@ -102,7 +102,7 @@ impl Session {
             .filter(|(peer, peering)| peering.ahead.is_none_or(|vote| !self.is_elsewhere(**peer, vote)));
         for peer in heard.map(|(&peer, _)| peer).collect::<Vec<_>>() {
             let Some(peering) = self.links.get_mut(&peer) else { continue };
-            peering.ahead = None;
+            peering.note_ahead(now, None);
             for event in core::mem::take(&mut peering.held) {
                 if let Err(code) = self.on_link_event(now, peer, event) {
                     self.on_misbehaviour(now, peer, code);
@@ -116,7 +116,8 @@ impl Session {
     /// A member speaks under a host under whom this peer does not live, or does as well.
     pub(super) fn listen(&mut self, now: Time, from: PeerId, ahead: Option<Vote>) {
         let Some(peering) = self.links.get_mut(&from) else { return };
-        let was = core::mem::replace(&mut peering.ahead, ahead);
+        let was = peering.ahead;
+        peering.note_ahead(now, ahead);
         if was.is_some() && ahead.is_none() {
             self.release_held(now);
         }

@@ -2,6 +2,7 @@
 
 use samovar_wire::{CloseCode, ObjectId, PeerId, SortedMap, Time};
 
+use super::host::REMOVED_AFTER;
 use super::{Departure, EndReason, Event, MemberInfo, Phase, Session};
 
 impl Session {
@@ -65,6 +66,10 @@ impl Session {
             let code = if replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
             self.drop_link(member.peer, code);
             self.close_to(member.peer);
+            if !self.parted.contains_key(&member.peer) {
+                // A host of a star heard it last.
+                self.note_parted(member.peer, now - REMOVED_AFTER.times(2));
+            }
             self.freeze_for(member.peer, member.seat);
             let departure = if replaced { Departure::Replaced } else { Departure::Gone };
             self.push_event(Event::MemberLeft { member, departure });
