@@ -22,41 +22,46 @@ pub fn invite(window: &Window, code: &str, mode: Mode) -> String {
 
 /// Puts the game into the address, so that a reload comes back to it; without a code, the lobby.
 pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
-    let mut query = form_urlencoded::Serializer::new(String::new());
+    let mut query = String::new();
+    let mut append = |key: &str, value: &str| {
+        let before = if query.is_empty() { '?' } else { '&' };
+        query.push(before);
+        query.push_str(key);
+        query.push_str(value);
+    };
     if let Some(code) = code {
-        query.append_pair("game", code);
+        append("game=", code);
     }
     // A name in the address is somebody's wish for this tab and outlives a reload; a typed one is remembered anyway.
     if let Some(name) = &params.name {
-        query.append_pair("name", name);
+        append("name=", &String::from(js_sys::encode_uri_component(name)));
     }
     if code.is_some() && params.mode != Mode::Duel {
-        query.append_pair("mode", params.mode.word());
+        append("mode=", params.mode.word());
     }
     if let Some(robots) = params.robots {
-        query.append_pair("robots", &robots.to_string());
+        append("robots=", &robots.to_string());
     }
     let (stakes, usual) = (params.stakes, Stakes::default());
     for (key, value, usual) in [
-        ("points", stakes.points, usual.points),
-        ("minutes", stakes.seconds / 60, usual.seconds / 60),
-        ("bowls", stakes.bowl_seconds, usual.bowl_seconds),
+        ("points=", stakes.points, usual.points),
+        ("minutes=", stakes.seconds / 60, usual.seconds / 60),
+        ("bowls=", stakes.bowl_seconds, usual.bowl_seconds),
     ] {
         if value != usual {
-            query.append_pair(key, &value.to_string());
+            append(key, &value.to_string());
         }
     }
     match params.path {
         PathChoice::Auto => {}
-        PathChoice::Direct => drop(query.append_pair("path", "direct")),
-        PathChoice::Relayed => drop(query.append_pair("path", "relayed")),
+        PathChoice::Direct => append("path=", "direct"),
+        PathChoice::Relayed => append("path=", "relayed"),
     }
-    let mut address = query.finish();
     if params.low {
-        address.push_str(if address.is_empty() { "low" } else { "&low" });
+        append("low", "");
     }
     let path = window.location().pathname().unwrap_or_else(|_| "/".to_owned());
-    let address = if address.is_empty() { path } else { format!("{path}?{address}") };
+    let address = path + &query;
     if let Ok(history) = window.history() {
         // A browser that forbids it costs the convenience of the reload only.
         let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&address));

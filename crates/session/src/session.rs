@@ -208,7 +208,7 @@ pub struct Session {
     /// voted for.
     split_at: Option<Time>,
     /// The latest objects that ended or changed owners, and when, in session time.
-    fates: VecDeque<(Time, ObjectId)>,
+    fates: Vec<(Time, ObjectId)>,
     /// What the host of which term was told of this peer's fitness.
     told_standing: Option<(Term, Standing)>,
     /// When time last passed here.
@@ -283,7 +283,7 @@ impl Session {
             published_number: 0,
             appointment: None,
             split_at: None,
-            fates: VecDeque::new(),
+            fates: Vec::new(),
             told_standing: None,
             last_now: now,
             is_put_off: false,

@@ -51,9 +51,9 @@ impl Session {
     /// An object ended, or has another owner: nothing that is there says when.
     pub(super) fn note_fate(&mut self, now: Time, id: ObjectId) {
         if self.fates.len() == FATES_MAX {
-            self.fates.pop_front();
+            self.fates.remove(0);
         }
-        self.fates.push_back((self.clock.time(now), id));
+        self.fates.push((self.clock.time(now), id));
     }
 
     /// A peer is linked no longer, or lost without that: up to when what this peer said had reached it.
@@ -90,12 +90,13 @@ impl Session {
             }
         }
         let Some(since) = self.split_at else { return };
+        let mut objects = SortedSet::new();
         let changed = self.objects.iter().map(|object| (object.sampled(), object.id()));
-        let objects: SortedSet<_> = changed
-            .chain(self.fates.iter().copied())
-            .filter(|&(at, id)| at >= since && id != ObjectId::SESSION)
-            .map(|(_, id)| id)
-            .collect();
+        for (at, id) in changed.chain(self.fates.iter().copied()) {
+            if at >= since && id != ObjectId::SESSION {
+                objects.insert(id);
+            }
+        }
         let accepted = self.accepted_since(since);
         if !objects.is_empty() || accepted.is_some() {
             self.push_event(Event::Diverged { objects: objects.into_iter().collect(), accepted });
