@@ -133,14 +133,15 @@ struct Peering {
     /// A ticket is on its way by this link, or was.
     welcomed: bool,
     next_update: Time,
-    /// When what was said last before a silence was sent that has reached it, and until when this counts.
-    gap: (Time, Time),
+    /// What this peer said up to then had reached it before this link.
+    before: Time,
     /// All that this peer has to tell it is in the link.
     is_told: bool,
     /// The link has nothing to send for now; `None` when something has happened since that was found out.
     idle: Option<Idle>,
-    /// The peer speaks under this host, under whom this peer does not live, or not yet.
-    ahead: Option<Vote>,
+    /// The peer speaks under this host, under whom this peer does not live, or not yet; and up to when what this peer
+    /// said had reached it before.
+    ahead: Option<(Vote, Time)>,
     /// What it said under it.
     held: VecDeque<LinkEvent>,
 }

@@ -181,10 +181,14 @@ fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
     for seed in 0..10 {
         let (mut world, host, others) = world_of(80 + seed, 0, 2 + usize::from(seed % 3));
         let before = world.create(host, TEAPOT, &[b"before"]);
-        world.run(500);
+        let ended = world.create(host, TEAPOT, &[b"ended alone"]);
+        let taken = world.create(others[0], TEAPOT, &[b"taken alone"]);
+        world.run(1_500);
         // Nor does the relay reach it, which gives the next term to another.
         part(&mut world, &[host], &others);
         let mut alone = Vec::new();
+        world.peer(host).destroy(ended).unwrap();
+        world.peer(host).grant(taken, host).unwrap();
         for _ in 0..4 {
             alone.push(world.create(host, TEAPOT, &[b"alone"]));
             world.run(50);
@@ -203,6 +207,7 @@ fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
         else {
             panic!("seed {seed}: {:?}", world.events[&host])
         };
+        alone.extend([ended, taken]);
         assert!(alone.iter().all(|id| objects.contains(id)), "seed {seed}: {objects:?} of {alone:?}");
         assert!(!objects.contains(&before), "seed {seed}");
     }

@@ -30,7 +30,7 @@ impl Session {
                 greeted: false,
                 welcomed: false,
                 next_update: now,
-                gap: self.gap_to(now, peer),
+                before: self.parted.get(&peer).copied().unwrap_or(now),
                 is_told: false,
                 idle: None,
                 ahead: None,

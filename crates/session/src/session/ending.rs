@@ -31,7 +31,7 @@ impl Session {
     /// The state of a link goes.
     pub(super) fn remove_link(&mut self, peer: PeerId) -> Option<Peering> {
         let peering = self.links.remove(&peer)?;
-        self.note_parted(peer, peering.shared(self.last_now));
+        self.note_parted(peer, peering.shared());
         Some(*peering)
     }
 

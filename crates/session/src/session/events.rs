@@ -214,12 +214,13 @@ pub enum Event {
         /// Why.
         code: CloseCode,
     },
-    /// Others went on under another host while this peer, alone or with some, did not hear of it: what changed here
-    /// since then is not what they have. The session ends behind this event with [`EndReason::Removed`], and what
-    /// counts is theirs when the ticket takes the seat back.
+    /// Others went on without this peer, alone or with some, while it did not hear of it: what changed here since then is
+    /// not what they have. The session ends behind this event with [`EndReason::Removed`], and what counts is theirs
+    /// when the ticket takes the seat back.
     Diverged {
-        /// The objects that were created, changed, destroyed or given to another owner here since this peer last heard of
-        /// those who went on; of ends and changes of owner the latest 512.
+        /// All objects that were created, changed, destroyed or given to another owner here since what this peer said last
+        /// reached those who went on, and some that these know: it cannot tell who they are, or what arrived last. Of ends
+        /// and changes of owner the latest 512.
         objects: Vec<ObjectId>,
         /// The first of this peer's inputs that was accepted here since then, of the last ten seconds: those who went on may
         /// never have heard of it, nor of those behind it.

@@ -27,9 +27,7 @@ impl Session {
         let Some(peering) = self.links.get_mut(&from) else { return };
         peering.idle = None;
         let delivered = peering.link.deliveries();
-        let reached = peering.link.reached_at();
         let result = peering.link.handle(now, mode, bytes);
-        peering.note_gap(now, reached);
         peering.is_told &= peering.link.deliveries() == delivered;
         if let Err(code) = result {
             self.on_misbehaviour(now, from, code);
@@ -99,10 +97,10 @@ impl Session {
         let heard = self
             .links
             .iter()
-            .filter(|(peer, peering)| peering.ahead.is_none_or(|vote| !self.is_elsewhere(**peer, vote)));
+            .filter(|(peer, peering)| peering.ahead.is_none_or(|(vote, _)| !self.is_elsewhere(**peer, vote)));
         for peer in heard.map(|(&peer, _)| peer).collect::<Vec<_>>() {
             let Some(peering) = self.links.get_mut(&peer) else { continue };
-            peering.note_ahead(now, None);
+            peering.note_ahead(None);
             for event in core::mem::take(&mut peering.held) {
                 if let Err(code) = self.on_link_event(now, peer, event) {
                     self.on_misbehaviour(now, peer, code);
@@ -117,7 +115,7 @@ impl Session {
     pub(super) fn listen(&mut self, now: Time, from: PeerId, ahead: Option<Vote>) {
         let Some(peering) = self.links.get_mut(&from) else { return };
         let was = peering.ahead;
-        peering.note_ahead(now, ahead);
+        peering.note_ahead(ahead);
         if was.is_some() && ahead.is_none() {
             self.release_held(now);
         }
