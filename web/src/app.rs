@@ -50,6 +50,8 @@ pub struct App {
     games: GameList,
     automation: Option<Automation>,
     battery: Battery,
+    /// Another member hosts since the battery is low.
+    is_relieved: bool,
     powered_at: f64,
     play: Option<Play>,
     meter: Meter,
@@ -94,6 +96,7 @@ impl App {
             games: GameList::default(),
             automation: None,
             battery,
+            is_relieved: false,
             powered_at: f64::NEG_INFINITY,
             play: None,
             meter: Meter::default(),
@@ -279,11 +282,9 @@ impl App {
             return;
         }
         self.powered_at = time;
-        if self.battery.became_low()
-            && let Some(play) = &self.play
-        {
-            play.hand_over();
-        }
+        // Until somebody takes over; and once, or two that both are low would pass it to and fro.
+        self.is_relieved =
+            self.battery.is_low() && (self.is_relieved || self.play.as_ref().is_some_and(Play::hand_over));
     }
 
     /// Moves the game on, if there is one.

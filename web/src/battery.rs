@@ -16,7 +16,6 @@ const LOW: f64 = 0.05;
 pub struct Battery {
     /// The browser's `BatteryManager`, as soon as there is one.
     manager: Rc<RefCell<Option<JsValue>>>,
-    was_low: bool,
 }
 
 impl Battery {
@@ -33,10 +32,9 @@ impl Battery {
         battery
     }
 
-    /// Whether it has become low since this was asked last.
-    pub fn became_low(&mut self) -> bool {
-        let is_low = self.manager.borrow().as_ref().and_then(is_low).unwrap_or(false);
-        !core::mem::replace(&mut self.was_low, is_low) && is_low
+    /// Whether the device is likely to go out soon.
+    pub fn is_low(&self) -> bool {
+        self.manager.borrow().as_ref().and_then(is_low).unwrap_or(false)
     }
 }
 

@@ -188,13 +188,9 @@ impl Play {
         });
     }
 
-    /// Lets another member host, if this one does and there is another: the page will hardly run soon.
-    pub fn hand_over(&self) {
-        self.peer.with(|peer, now| {
-            if let Some(session) = peer.session_mut() {
-                session.hand_over(now);
-            }
-        });
+    /// Lets another member host: the page will hardly run soon. `false` when this one does not, or is alone.
+    pub fn hand_over(&self) -> bool {
+        self.peer.with(|peer, now| peer.session_mut().is_some_and(|session| session.hand_over(now)))
     }
 
     /// A frame was drawn.

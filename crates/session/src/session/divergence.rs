@@ -17,7 +17,11 @@ impl Peering {
 
     /// What was said before has reached the peer while it lived, for all that is known, under the same host.
     fn reached(&self) -> Time {
-        self.ahead.map_or(self.link.reached_at().max(self.before), |(_, reached)| reached)
+        match self.ahead {
+            Some((_, reached)) => reached,
+            None if self.admitted => self.link.reached_at().max(self.before),
+            None => self.before,
+        }
     }
 
     /// The same of states: those that were lost shortly before were not sent again yet.

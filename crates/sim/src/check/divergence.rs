@@ -15,12 +15,13 @@ use crate::game::ProcessId;
 #[derive(Debug)]
 struct Life {
     member: (SessionId, PeerId),
-    /// Whom it lived under last, and whom ever.
+    /// Whom it lived under last.
     host: PeerId,
-    hosts: BTreeSet<PeerId>,
-    /// Since when it has had what it has.
-    has: BTreeMap<ObjectId, Time>,
-    /// When what it had went.
+    /// Who was a member under the same host as it.
+    met: BTreeSet<ProcessId>,
+    /// Since when it has had what it has, and whether that is its own.
+    has: BTreeMap<ObjectId, (Time, bool)>,
+    /// When what was its own went.
     went: BTreeMap<ObjectId, Time>,
     /// What it was told that others did not see.
     told: BTreeSet<ObjectId>,
@@ -28,14 +29,13 @@ struct Life {
 
 impl Life {
     fn look(&mut self, now: Time, session: &Session) {
-        let there: BTreeSet<_> = session.objects().map(|object| object.id()).collect();
-        let went: Vec<_> = self.has.keys().copied().filter(|id| !there.contains(id)).collect();
-        for id in went {
-            self.has.remove(&id);
-            self.went.insert(id, now);
-        }
-        for id in there {
-            self.has.entry(id).or_insert(now);
+        let there: BTreeMap<_, _> =
+            session.objects().map(|object| (object.id(), object.owner() == session.me())).collect();
+        let went = self.has.extract_if(.., |id, _| !there.contains_key(id));
+        // Whether others have heard how another's object ended its owner knows.
+        self.went.extend(went.filter(|(_, (_, is_own))| *is_own).map(|(id, _)| (id, now)));
+        for (id, is_own) in there {
+            self.has.entry(id).or_insert((now, is_own)).1 = is_own;
             self.went.remove(&id);
         }
     }
@@ -57,17 +57,20 @@ impl Divergence {
         let fresh = || Life {
             member: (id, me),
             host: session.host(),
-            hosts: BTreeSet::new(),
+            met: BTreeSet::new(),
             has: BTreeMap::new(),
             went: BTreeMap::new(),
             told: BTreeSet::new(),
         };
+        let host = session.host();
+        let together = self.lives.iter().filter(|(_, other)| (other.member.0, other.host) == (id, host));
+        let together: Vec<_> = together.map(|(&other, _)| other).collect();
         let life = self.lives.entry(process).or_insert_with(fresh);
         if life.member != (id, me) {
             *life = fresh();
         }
-        life.host = session.host();
-        life.hosts.insert(life.host);
+        life.host = host;
+        life.met.extend(together);
         life.look(now, session);
         session.objects().for_each(|object| self.see(process, session, object));
     }
@@ -99,12 +102,9 @@ impl Divergence {
         others.iter().for_each(|(other, session)| self.look(now, *other, session));
         let (id, me) = life.member;
         // Who began the session anew goes on with nothing.
-        let has_met = |other: &ProcessId| {
-            self.lives.get(other).is_some_and(|other| !other.hosts.is_disjoint(&life.hosts))
-        };
         let went_on = |(process, other): &&(ProcessId, &Session)| {
             let is_host = other.is_host() && other.host() != life.host;
-            other.warrant().session == id && is_host && has_met(process)
+            other.warrant().session == id && is_host && life.met.contains(process)
         };
         let heir = others.iter().filter(went_on).max_by_key(|(_, other)| other.term());
         let Some(&(heir, theirs)) = heir.filter(|_| (session.warrant().session, session.me()) == (id, me))
@@ -135,7 +135,7 @@ impl Divergence {
         let has = lives.get(&heir).map(|life| &life.has);
         for (&id, &at) in life.went.iter().filter(|(id, _)| !life.told.contains(id)) {
             let is_there = theirs.object(id).is_some();
-            if is_there && has.and_then(|has| has.get(&id)).is_some_and(|&since| since <= at) {
+            if is_there && has.and_then(|has| has.get(&id)).is_some_and(|&(since, _)| since <= at) {
                 return broken(id, &format!("ended at {at:?}"));
             }
         }

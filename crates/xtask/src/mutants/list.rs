@@ -304,7 +304,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "heard-is-reached",
         file: "crates/session/src/session/divergence.rs",
-        text: "self.ahead.map_or(self.link.reached_at().max(self.before), |(_, reached)| reached)",
+        text: "self.link.reached_at().max(self.before)",
         instead: "self.link.heard_at()",
         breaks: "who hears others and is not heard takes what it does for known to them",
         finder: Sim("asymmetric-partition"),
