@@ -119,7 +119,7 @@ pub struct Objects {
     replicas: SortedMap<PeerId, Replica>,
     /// Members of a star to whom this one does not speak.
     aside: SortedSet<PeerId>,
-    /// At the host of a star: ends that members reported of what this peer did not know.
+    /// At the host: ends that members reported of what this peer did not know.
     reported: Tombs,
     /// At the host: grants whose receivers have not announced themselves yet.
     granted: SortedMap<ObjectId, Promise>,

@@ -1,6 +1,6 @@
 //! How objects end, whoever says so, and how ends come together at the host (PROTOCOL §4.2, rules 10 to 12).
 
-use samovar_wire::object::{Deaths, Destroy};
+use samovar_wire::object::{Announcement, Deaths, Destroy};
 use samovar_wire::{CloseCode, ObjectId, PeerId, Reader, Stamp};
 
 use super::receive::malformed;
@@ -12,6 +12,8 @@ const BURIED_AHEAD_MAX: u32 = 256;
 const PASSED_ON_MAX: usize = 1_024;
 /// How far above the stamps that were drawn one is believed that a liar may have used.
 const LEAP_MAX: u32 = 1_024;
+/// Ends of what others created than whom this peer knows of are noted up to so many creators.
+const STRANGE_CREATORS_MAX: usize = 256;
 
 impl Objects {
     /// Whether somebody other than its creator can know of the death of an object that this peer has not seen. A death
@@ -135,9 +137,7 @@ impl Objects {
     /// A member says so, after somebody is gone. Of its own and of what the gone had it is believed. What others have
     /// lives: under a new stamp, so that it comes back where it was taken for dead.
     fn weigh(&mut self, from: PeerId, run: &Deaths) {
-        if self.star {
-            self.note_report(from, run);
-        }
+        self.note_report(from, run);
         for (id, owner) in self.doomed(run) {
             if owner == from || (owner != self.me && !self.replicas.contains_key(&owner)) {
                 self.end_by(from, id, run.stamp);
@@ -146,5 +146,51 @@ impl Objects {
                 self.outbid(id, owner, run.stamp);
             }
         }
+    }
+
+    /// A member reports ends. The host may know nothing of the objects, as the former host told others of them and not
+    /// this one: somebody may speak up who owns such an object. In a star all are told of the ends until then.
+    pub(super) fn note_report(&mut self, from: PeerId, run: &Deaths) {
+        // What ended under its own reign it knows, and nobody shall bury what will be created in it.
+        let is_credible = self.is_known(run.creator) || self.tombs.creators() < STRANGE_CREATORS_MAX;
+        if run.stamp.term >= self.term || !is_credible {
+            return;
+        }
+        let living = self.slots.between(run.creator, run.first, run.last);
+        let living: Vec<_> = living.map(|object| Some(object.id.number)).chain([None]).collect();
+        let mut first = Some(run.first);
+        let mut is_news = false;
+        for next in living {
+            let Some(start) = first.filter(|&start| start <= run.last) else { break };
+            let last = next.map_or(Some(run.last), |next| next.checked_sub(1));
+            if let Some(last) = last.filter(|&last| last >= start) {
+                let part = Deaths { first: start, last, ..*run };
+                if !self.tombs.holds(&part) {
+                    self.reported.bury_run(&part);
+                    if self.star {
+                        self.tombs.bury_run(&part);
+                        is_news = true;
+                    }
+                }
+            }
+            first = next.and_then(|next| next.checked_add(1));
+        }
+        if is_news {
+            let others = self.replicas.iter_mut().filter(|(peer, _)| **peer != from);
+            others.for_each(|(_, replica)| replica.deaths_due = true);
+        }
+    }
+
+    /// The end of an object that was reported to the host, and that its owner does not know of.
+    pub(super) fn contested(&self, new: &Announcement<'_>) -> Option<Stamp> {
+        let end = self.reported.stamp(new.id).filter(|&end| end >= new.stamp)?;
+        (self.is_host() && self.replicas.contains_key(&new.owner)).then_some(end)
+    }
+
+    /// It is granted to its owner above that stamp, as if it had been known here when the end was reported
+    /// (PROTOCOL §4.2, rule 12).
+    pub(super) fn defend(&mut self, id: ObjectId, owner: PeerId, end: Stamp) {
+        self.reported.exhume(id);
+        self.outbid(id, owner, end);
     }
 }

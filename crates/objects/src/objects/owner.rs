@@ -6,6 +6,7 @@ use samovar_wire::{ObjectId, PeerId, SortedSet, Stamp, Term};
 
 use super::{ObjectError, ObjectEvent, Objects, Promise};
 use crate::replica::Replica;
+use crate::tombs::Tombs;
 
 /// Peers that are remembered after they left.
 const DEPARTED_MAX: usize = 128;
@@ -83,6 +84,7 @@ impl Objects {
             self.turn_to_host();
         }
         self.settle_anew();
+        self.reported = Tombs::default();
         // What a former host granted is announced by the receivers under the former term, or never.
         self.granted.clear();
         let is_host = self.is_host();

@@ -234,7 +234,8 @@ impl Objects {
 
     fn accept(&mut self, from: PeerId, new: &Announcement<'_>) -> Result<(), CloseCode> {
         let contested = self.contested(new);
-        if contested.is_none() && self.tombs.stamp(new.id).is_some_and(|death| death >= new.stamp) {
+        let is_defended = self.star && contested.is_some();
+        if !is_defended && self.tombs.stamp(new.id).is_some_and(|death| death >= new.stamp) {
             return Ok(());
         }
         let known = self.slots.get(new.id).map(|o| (o.stamp, o.owner));
@@ -278,9 +279,9 @@ impl Objects {
         self.slots.insert(object);
         if self.is_center() {
             self.pass_on(id);
-            if let Some(end) = contested {
-                self.defend(id, new.owner, end);
-            }
+        }
+        if let Some(end) = contested {
+            self.defend(id, new.owner, end);
         }
         self.refresh_claim(id);
         match known {

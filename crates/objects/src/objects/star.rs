@@ -3,16 +3,11 @@
 //! The host tells each member of all objects that it knows but the member's own, under their owners' stamps, in frames
 //! of its own: each way from peer to peer has its own baselines and acks, as in a mesh.
 
-use samovar_wire::object::{Announcement, Deaths};
-use samovar_wire::{ObjectId, PeerId, SortedSet, Stamp};
+use samovar_wire::{ObjectId, PeerId, SortedSet};
 
 use super::Objects;
 use crate::object::Object;
 use crate::schema::Coding;
-use crate::tombs::Tombs;
-
-/// Ends of what others created than whom this peer knows of are noted up to so many creators.
-const STRANGE_CREATORS_MAX: usize = 256;
 
 /// What of an object is another than before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,50 +90,6 @@ impl Objects {
         self.spread(slot, change.fields);
     }
 
-    /// A member reports ends. The host of a star may know nothing of the objects, as the former host told others of
-    /// them and not this one: then all are told of the ends, unless somebody speaks up who owns such an object.
-    pub(super) fn note_report(&mut self, from: PeerId, run: &Deaths) {
-        // What ended under its own reign it knows, and nobody shall bury what will be created in it.
-        let is_credible = self.is_known(run.creator) || self.tombs.creators() < STRANGE_CREATORS_MAX;
-        if run.stamp.term >= self.term || !is_credible {
-            return;
-        }
-        let living = self.slots.between(run.creator, run.first, run.last);
-        let living: Vec<_> = living.map(|object| Some(object.id.number)).chain([None]).collect();
-        let mut first = Some(run.first);
-        let mut is_news = false;
-        for next in living {
-            let Some(start) = first.filter(|&start| start <= run.last) else { break };
-            let last = next.map_or(Some(run.last), |next| next.checked_sub(1));
-            if let Some(last) = last.filter(|&last| last >= start) {
-                let part = Deaths { first: start, last, ..*run };
-                if !self.tombs.holds(&part) {
-                    self.tombs.bury_run(&part);
-                    self.reported.bury_run(&part);
-                    is_news = true;
-                }
-            }
-            first = next.and_then(|next| next.checked_add(1));
-        }
-        if is_news {
-            let others = self.replicas.iter_mut().filter(|(peer, _)| **peer != from);
-            others.for_each(|(_, replica)| replica.deaths_due = true);
-        }
-    }
-
-    /// The end of an object that was reported to the host of a star, and that its owner does not know of.
-    pub(super) fn contested(&self, new: &Announcement<'_>) -> Option<Stamp> {
-        let end = self.reported.stamp(new.id).filter(|&end| end >= new.stamp)?;
-        (self.is_center() && self.replicas.contains_key(&new.owner)).then_some(end)
-    }
-
-    /// It is granted to its owner above that stamp, as if it had been known here when the end was reported
-    /// (PROTOCOL §4.2, rule 12).
-    pub(super) fn defend(&mut self, id: ObjectId, owner: PeerId, end: Stamp) {
-        self.reported.exhume(id);
-        self.outbid(id, owner, end);
-    }
-
     /// Somebody announces again what the host of a star passes on.
     pub(super) fn refresh_passed_on(&mut self, slot: u32, new: Object) {
         let Some(change) = self.slots.at(slot).map(|known| self.change_between(known, &new)) else { return };
@@ -187,7 +138,6 @@ impl Objects {
         let members: SortedSet<PeerId> = self.replicas.keys().chain(self.aside.iter()).copied().collect();
         self.replicas = Default::default();
         self.aside = SortedSet::new();
-        self.reported = Tombs::default();
         let ids: Vec<_> = self.slots.iter().filter(|object| object.owner != self.me).map(|o| o.id).collect();
         for id in ids {
             let slot = self.slots.slot(id);
