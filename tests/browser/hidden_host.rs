@@ -101,6 +101,18 @@ async fn a_host_whose_battery_is_low_hands_over_and_plays_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_host_whose_battery_is_low_hands_over_to_who_comes_later() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    ann.drain_battery().await;
+    let bob = Player::join(&relay, "game=TEA&name=Bob").await;
+    let hosts = |status: &Status| status.is_host();
+    bob.wait("who came is the host", SETTLE_WITHIN, hosts).await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_host_whose_page_is_closed_says_so_and_is_succeeded_at_once() {
     let relay = Relay::start();
     let (ann, bob) = playing(&relay).await;

@@ -403,3 +403,30 @@ fn an_heir_that_ends_what_it_has_not_announced_is_believed() {
     tell((A, &mut a), (HOST, &mut host));
     assert_eq!(host.granted_to(id), None, "nobody can bring it back");
 }
+
+/// A host takes a member for gone and ends its object, tells one member so, and is gone; the next one has never heard of
+/// the object.
+#[test]
+fn what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_lives_everywhere() {
+    const NEXT: PeerId = PeerId(4);
+    let (mut host, mut a, mut x, mut next) = (machine(HOST), machine(A), machine(X), machine(NEXT));
+    [&mut host, &mut a, &mut x].into_iter().for_each(|objects| objects.add_peer(NEXT));
+    let id = a.create(Time::ZERO, Traits { orphan: Orphan::Destroy, ..POT }, &[b"pot"]).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    tell((A, &mut a), (X, &mut x));
+    adopt_from(&mut host, A);
+    tell((HOST, &mut host), (X, &mut x));
+    assert!(x.get(id).is_none());
+    host_is_gone(&[HOST], (NEXT, &mut next), (X, &mut x));
+    a.set_host(NEXT, Term(2));
+    a.remove_peer(HOST);
+    tell((A, &mut a), (X, &mut x));
+    assert!(x.get(id).is_none(), "it knows of the end, and not that its owner lives");
+    tell((A, &mut a), (NEXT, &mut next));
+    tell((NEXT, &mut next), (A, &mut a));
+    tell((A, &mut a), (NEXT, &mut next));
+    tell((A, &mut a), (X, &mut x));
+    for objects in [&next, &a, &x] {
+        assert_eq!(objects.get(id).map(samovar_objects::Object::owner), Some(A));
+    }
+}

@@ -527,6 +527,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "reported-end-forgotten",
+        file: "crates/objects/src/objects/ends.rs",
+        text: "self.reported.bury_run(&part);",
+        instead: "",
+        breaks: "a host forgets the reported end of what it does not know, and takes it from its owner, and others do not",
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "departures",
+            "what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_lives_everywhere",
+        ]),
+    },
+    Mutant {
         name: "ahead-of-the-announcement-counts",
         file: "crates/objects/src/replica.rs",
         text: "                && flight.frame > known.ahead\n",
