@@ -69,8 +69,8 @@ pub struct Link {
     last_sent: Time,
     /// All that was queued reliably before has arrived, and a packet that was sent since.
     reached: Time,
-    /// The next such moment, and how far the lanes were queued then.
-    milestone: (Time, [u64; RELIABLE_LANES as usize]),
+    /// The next such moment, and how far the lanes were queued then, and bulk.
+    milestone: (Time, [u64; RELIABLE_LANES as usize], u64),
     ack_due: Option<Time>,
     /// When segments were last sent, or acked; the probe's time counts from here.
     last_segment: Time,
@@ -109,7 +109,7 @@ impl Link {
             last_now: now,
             last_sent: Time::ZERO,
             reached: Time::ZERO,
-            milestone: (now, [0; RELIABLE_LANES as usize]),
+            milestone: (Time::ZERO, [0; RELIABLE_LANES as usize], 0),
             ack_due: None,
             last_segment: now,
             probes: 0,
@@ -244,7 +244,7 @@ impl Link {
 
     /// Learns the fate of packets, by an ack or by the time that passed since the last one.
     fn settle(&mut self, now: Time, ack: Option<(u64, &Ack)>) {
-        let Self { sent, send_lanes, received, budget, buffers, events, stats, .. } = self;
+        let Self { sent, send_lanes, bulk_out, received, budget, buffers, events, stats, .. } = self;
         let (mut newest, mut progress) = (None, false);
         let mut on_fate =
             |packet: &sent::SentPacket, segments: std::collections::vec_deque::Iter<'_, _>, fate| {
@@ -279,10 +279,12 @@ impl Link {
         }
         if let Some((number, left)) = newest {
             budget.on_trip(now, number, now.since(left));
-            let (at, ends) = self.milestone;
-            if left >= at && send_lanes.iter().zip(ends).all(|(lane, end)| lane.delivered() >= end) {
+            let (at, ends, bulk) = self.milestone;
+            let are_delivered = send_lanes.iter().zip(ends).all(|(lane, end)| lane.delivered() >= end);
+            if left >= at && are_delivered && bulk_out.acked() >= bulk {
                 self.reached = at;
-                self.milestone = (now, core::array::from_fn(|lane| send_lanes[lane].end()));
+                let ends = core::array::from_fn(|lane| send_lanes[lane].end());
+                self.milestone = (now, ends, bulk_out.queued());
             }
         }
         if progress {

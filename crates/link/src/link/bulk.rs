@@ -48,6 +48,11 @@ impl BulkSender {
         self.acked
     }
 
+    /// How far it is queued.
+    pub(super) fn queued(&self) -> u64 {
+        self.acked + self.queue.len() as u64
+    }
+
     /// Whether a chunk may go, as far as the other end is concerned.
     pub(super) fn has_work(&self) -> bool {
         self.sent < self.end()

@@ -30,7 +30,7 @@ impl Session {
                 greeted: false,
                 welcomed: false,
                 next_update: now,
-                before: self.parted.get(&peer).copied().unwrap_or(now),
+                before: self.reached_before(now, peer),
                 is_told: false,
                 idle: None,
                 ahead: None,
@@ -135,7 +135,7 @@ impl Session {
         if !self.may_restart(now, peer) {
             return;
         }
-        let Some(former) = self.links.remove(&peer) else { return };
+        let Some(former) = self.remove_link(peer) else { return };
         if former.admitted {
             self.objects.restart_peer(peer);
             self.link_member(now, peer);

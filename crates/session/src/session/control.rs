@@ -150,8 +150,11 @@ impl Session {
         }
         self.remove_link(peer);
         self.part_from(peer);
-        if code == CloseCode::Left && self.view.has(peer) {
-            self.leavers.insert(peer);
+        if code == CloseCode::Left {
+            self.parted.remove(&peer);
+            if self.view.has(peer) {
+                self.leavers.insert(peer);
+            }
         }
         // A member may have read of this peer in no view yet, and will when its host is further.
         let is_by_view = matches!(code, CloseCode::NotAMember | CloseCode::SeatTaken);

@@ -1,10 +1,14 @@
 //! What this peer did while others, of whom it did not hear, went on under another host (DESIGN §4 "Partition").
 
 use samovar_wire::control::Vote;
-use samovar_wire::{ObjectId, PeerId, SortedSet, Time};
+use samovar_wire::{Duration, ObjectId, PeerId, SortedSet, Time};
 
 use super::{CLOSED_MAX, Event, Peering, Session};
 
+/// A state that changed is sent within this time.
+const UPDATED_WITHIN: Duration = Duration::from_millis(50);
+/// Who lost its host has not been left behind when what it said so long after that has reached everybody.
+const TOGETHER_AFTER: Duration = Duration::from_millis(5_000);
 /// Ends and changes of owner that are remembered.
 const FATES_MAX: usize = 512;
 
@@ -12,7 +16,7 @@ impl Peering {
     /// It says under whom it lives, if that is another host: what reaches it then is of no account.
     pub(super) fn note_ahead(&mut self, ahead: Option<Vote>) {
         let reached = self.reached();
-        self.ahead = ahead.map(|vote| (vote, self.ahead.map_or(reached, |(_, reached)| reached)));
+        self.ahead = ahead.map(|vote| (vote, reached));
     }
 
     /// What was said before has reached the peer while it lived, for all that is known, under the same host.
@@ -24,9 +28,9 @@ impl Peering {
         }
     }
 
-    /// The same of states: those that were lost shortly before were not sent again yet.
+    /// The same of states: those that were lost shortly before were not sent again yet, or wait to be sent.
     pub(super) fn shared(&self) -> Time {
-        self.reached() - self.link.round_trip().unwrap_or_default().times(2)
+        self.reached() - self.link.round_trip().unwrap_or_default().times(2) - UPDATED_WITHIN
     }
 }
 
@@ -55,17 +59,41 @@ impl Session {
         self.split_at = Some(self.split_at.map_or(since, |at| at.min(since)));
     }
 
-    /// Others may have gone on without this peer from when on nothing reached one of them.
-    pub(super) fn note_unreached(&mut self, now: Time) {
-        let since = self.links.values().filter(|peering| !peering.left).map(|peering| peering.shared()).min();
-        self.note_split(since.unwrap_or(now));
+    /// From when on what this peer said has not reached all whom it is linked to.
+    fn unreached_since(&self, now: Time) -> Time {
+        self.links
+            .values()
+            .filter(|peering| !peering.left)
+            .map(|peering| peering.shared())
+            .min()
+            .unwrap_or(now)
+    }
+
+    /// Others may go on without this peer while it misses the host, and may not have while that was the relay's.
+    pub(super) fn review_split(&mut self, now: Time) {
+        if self.roster.missed_since().is_some() {
+            self.note_split(self.unreached_since(now));
+        } else if let Some(since) = self.split_at
+            && self.term().is_witnessed()
+            && self.clock.time(self.unreached_since(now)) > since + TOGETHER_AFTER
+        {
+            self.split_at = None;
+        }
+    }
+
+    /// What this peer said up to then had reached another before there was a link.
+    pub(super) fn reached_before(&self, now: Time, peer: PeerId) -> Time {
+        // In a star a member hears of all that its host knows.
+        let unknown = if self.view.has(peer) { Time::ZERO } else { now };
+        self.parted.get(&peer).copied().unwrap_or(unknown)
     }
 
     /// Tells the game what changed here since this peer last reached those who went on.
     pub(super) fn report_divergence(&mut self) {
-        self.note_unreached(self.last_now);
-        if self.config.rules.forks {
-            // Who was lost long ago may have gone on as well.
+        self.note_split(self.unreached_since(self.last_now));
+        let host = self.host();
+        if self.config.rules.forks || !self.view.has(host) && !self.parted.contains_key(&host) {
+            // Whoever was lost may have gone on, under one whom this peer has not met.
             let lost = self.parted.iter().filter(|(peer, _)| !self.view.has(**peer));
             if let Some(first) = lost.map(|(_, &reached)| reached).min() {
                 self.note_split(first);

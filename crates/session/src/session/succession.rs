@@ -214,7 +214,6 @@ impl Session {
             self.last_backup = Some(self.me());
         }
         if self.term().is_witnessed() {
-            self.split_at = None;
             let (missed, _) = self.lives(now);
             self.view.begin_electorate(|peer| !missed.contains(&peer));
         }

@@ -206,9 +206,7 @@ impl Session {
         let (former, missed_since) = (self.host(), self.roster.missed_since());
         let is_handed_over = self.roster.heir().is_some();
         let won = self.roster.watch(now, &self.view, Lives { missed: &missed, doubted: &doubted });
-        if self.roster.missed_since().is_some() {
-            self.note_unreached(now);
-        }
+        self.review_split(now);
         if won.is_some() {
             self.on_new_term(now, former, missed_since.unwrap_or(now), is_handed_over);
         }

@@ -24,9 +24,6 @@ impl Session {
         }
         self.roster.handle_view();
         self.on_resumed(now);
-        if self.view.has(self.me()) && self.term().is_witnessed() {
-            self.split_at = None;
-        }
         self.live_by_view(now);
         // Not before: until its view is here a new host may not know yet that it is one.
         self.ask_for_ticket(now);

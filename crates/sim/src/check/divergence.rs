@@ -45,6 +45,8 @@ impl Life {
 #[derive(Debug, Default)]
 pub(crate) struct Divergence {
     lives: BTreeMap<ProcessId, Life>,
+    /// Whom those lived under last whose session is over.
+    gone: BTreeMap<ProcessId, PeerId>,
     /// When the newest value of each owner was sampled that somebody else has seen. By owner and not by stamp: a host may
     /// give its own object a newer stamp, and nothing of it changes.
     seen: BTreeMap<(SessionId, ObjectId, PeerId), BTreeMap<ProcessId, Time>>,
@@ -62,7 +64,8 @@ impl Divergence {
             went: BTreeMap::new(),
             told: BTreeSet::new(),
         };
-        let host = session.host();
+        // Whose view it lives by: one that only has a warrant of another host is about to be told that it is out.
+        let host = session.object(ObjectId::SESSION).map_or(session.host(), Object::owner);
         let together = self.lives.iter().filter(|(_, other)| (other.member.0, other.host) == (id, host));
         let together: Vec<_> = together.map(|(&other, _)| other).collect();
         let life = self.lives.entry(process).or_insert_with(fresh);
@@ -111,14 +114,18 @@ impl Divergence {
         else {
             return Ok(());
         };
+        self.gone.insert(process, life.host);
         life.look(now, session);
         let broken = |id: ObjectId, what: &str| {
             let what = format!("process {process} was not told that only it had {what} object {id}");
             Err(Broken::new(Promise::Divergence, what))
         };
-        // Whoever lives under another host by now, or is gone.
-        let lives = &self.lives;
-        let counts = |other: ProcessId| lives.get(&other).is_none_or(|theirs| theirs.host != life.host);
+        // Whoever lives under another host by now, or did so last.
+        let (lives, gone) = (&self.lives, &self.gone);
+        let counts = |other: ProcessId| {
+            let host = lives.get(&other).map(|theirs| theirs.host).or(gone.get(&other).copied());
+            host.is_none_or(|host| host != life.host)
+        };
         let own = session.objects().filter(|object| object.owner() == me && object.id() != ObjectId::SESSION);
         for object in own.filter(|object| !life.told.contains(&object.id())) {
             let Some(seen) = self.seen.get(&(id, object.id(), me)) else {
@@ -143,6 +150,8 @@ impl Divergence {
     }
 
     pub(crate) fn forget(&mut self, process: ProcessId) {
-        self.lives.remove(&process);
+        if let Some(life) = self.lives.remove(&process) {
+            self.gone.insert(process, life.host);
+        }
     }
 }
