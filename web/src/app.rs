@@ -63,7 +63,7 @@ pub struct App {
     trouble: Option<(f64, bool)>,
     left_by_hiding: bool,
     /// What the others went on without, to be told when this tab sits again.
-    unseen: Option<usize>,
+    comes_back: Option<bool>,
     /// It lives as long as the page, so nothing of it is ever taken apart.
     myself: Option<&'static RefCell<Self>>,
 }
@@ -106,7 +106,7 @@ impl App {
             rejoined_at: f64::NEG_INFINITY,
             trouble: None,
             left_by_hiding: false,
-            unseen: None,
+            comes_back: None,
             myself: None,
         })));
         app.borrow_mut().myself = Some(app);

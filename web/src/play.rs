@@ -77,7 +77,7 @@ pub enum Ending {
     /// The others went on without it; the ticket takes the seat back.
     Removed {
         /// How many objects changed here and not there.
-        unseen: usize,
+        has_diverged: bool,
     },
     /// A code that this tab sat at before is unknown: everybody is gone.
     Unknown,
@@ -96,7 +96,7 @@ pub struct Play {
     frames: u64,
     is_visible: bool,
     /// How many objects changed here while the others went on.
-    unseen: usize,
+    has_diverged: bool,
 }
 
 impl Play {
@@ -123,7 +123,15 @@ impl Play {
             rules,
         };
         let peer = WebPeer::start(relay_url, config, on_wake);
-        Self { peer, game, journal: Journal::default(), wish, frames: 0, is_visible: true, unseen: 0 }
+        Self {
+            peer,
+            game,
+            journal: Journal::default(),
+            wish,
+            frames: 0,
+            is_visible: true,
+            has_diverged: false,
+        }
     }
 
     /// What the player wanted.
@@ -151,13 +159,11 @@ impl Play {
 
     /// Plays on: takes what happened and moves the game to now.
     pub fn step(&mut self, controls: Controls) -> Vec<News> {
-        let Self { peer, game, journal, wish, unseen, .. } = self;
+        let Self { peer, game, journal, wish, has_diverged, .. } = self;
         peer.with(|peer, now| {
             let mut news = Vec::new();
             while let Some(event) = peer.poll_event() {
-                if let PeerEvent::Session(Event::Diverged { objects, .. }) = &event {
-                    *unseen = objects.len();
-                }
+                *has_diverged |= matches!(event, PeerEvent::Session(Event::Diverged { .. }));
                 on_peer_event(now, peer, event, (game, journal, wish), &mut news);
             }
             if let Some(session) = peer.session_mut().filter(|session| session.is_member()) {
@@ -165,8 +171,8 @@ impl Play {
             }
             news.extend(std::iter::from_fn(|| game.poll_news()));
             for each in &mut news {
-                if let News::Over(Ending::Removed { unseen: told }) = each {
-                    *told = *unseen;
+                if let News::Over(Ending::Removed { has_diverged: told }) = each {
+                    *told = *has_diverged;
                 }
             }
             news
@@ -315,7 +321,7 @@ fn ended(reason: EndReason, wish: &Wish, peer: &Peer) -> Ending {
     let code = peer.code().or(wish.code.as_ref()).map(|code| code.as_str().to_owned()).unwrap_or_default();
     Ending::Problem(match reason {
         // How much is counted where events come together.
-        EndReason::Removed => return Ending::Removed { unseen: 0 },
+        EndReason::Removed => return Ending::Removed { has_diverged: false },
         EndReason::SeatTaken => Problem::Replaced { code },
         EndReason::Refused(CloseCode::Full) => Problem::FullGame { code },
         EndReason::Refused(CloseCode::Closed) => Problem::ClosedGame { code },

@@ -37,7 +37,8 @@ pub(crate) fn shorten(module: &Path, script: &Path) -> Result<()> {
     let bytes = fs::read(module).explain(module.display())?;
     let text = fs::read_to_string(script).explain(script.display())?;
     let (bytes, names) = renamed(&bytes).ok_or_else(|| not_expected(module))?;
-    let text = abridged(&compact(&rewritten(&text, &names).ok_or_else(|| not_expected(script))?));
+    let text = rewritten(&text, &names).ok_or_else(|| not_expected(script))?;
+    let text = tightened(&with_short_locals(&abridged(&compact(&text))));
     fs::write(module, bytes).explain(module.display())?;
     fs::write(script, text).explain(script.display())
 }
@@ -174,6 +175,51 @@ fn abridged(script: &str) -> String {
     ('a'..).zip(HELPERS).fold(short, |short, (letter, helper)| short.replace(helper, &format!("{letter}1")))
 }
 
+/// A script whose arguments, and what is computed of them, have short names; the letters are none of the helpers'.
+fn with_short_locals(script: &str) -> String {
+    let mut short = String::with_capacity(script.len());
+    let mut rest = script;
+    while let Some(start) = rest.find(is_of_word) {
+        let word = &rest[start..];
+        let word = &word[..word.find(|letter| !is_of_word(letter)).unwrap_or(word.len())];
+        let (name, number) = word.split_at(word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len()));
+        let letter = match name {
+            "arg" => "x",
+            "ptr" => "y",
+            "len" => "z",
+            "ret" => "r",
+            _ => name,
+        };
+        short.extend([
+            &rest[..start],
+            if number.is_empty() && name != "ret" { name } else { letter },
+            number,
+        ]);
+        rest = &rest[start + word.len()..];
+    }
+    short.push_str(rest);
+    short
+}
+
+/// A compact script without the blanks and ends of lines that mean nothing. Lines with texts keep their blanks.
+fn tightened(script: &str) -> String {
+    let mut tight = String::with_capacity(script.len());
+    for line in script.lines() {
+        if line.contains(['"', '\'', '`', '/']) {
+            tight.push_str(line);
+        } else {
+            let signs = ["=", "===", "!==", "?", ":", "=>", "&&", "||", "+"];
+            let line =
+                signs.iter().fold(line.to_owned(), |line, sign| line.replace(&format!(" {sign} "), sign));
+            tight.push_str(&line.replace(", ", ",").replace(") {", "){"));
+        }
+        if line.contains("//") || !line.ends_with([';', '{', ',']) {
+            tight.push('\n');
+        }
+    }
+    tight.replace("\n}", "}").replace(";}", "}")
+}
+
 /// A style sheet without the blanks that mean nothing, too.
 pub(crate) fn compact_style(style: &str) -> String {
     let mut short = String::with_capacity(style.len());
@@ -237,6 +283,13 @@ fn put_number(bytes: &mut Vec<u8>, mut number: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_script_loses_what_means_nothing_and_keeps_its_texts() {
+        let script = "f(arg0, arg1) {\nconst ret = arg0 + arg1;\nif (ret === len0) {\nthrow 'a = b, c';\n}\n}\nlet args = target;\n";
+        let tight = tightened(&with_short_locals(script));
+        assert_eq!(tight, "f(x0,x1){const r=x0+x1;if (r===z0){throw 'a = b, c'}}\nlet args=target;");
+    }
 
     /// A module that imports two functions, with a section of another kind behind, and notes before it was shortened.
     fn module(giver: &str, functions: [&str; 2], kind: u8) -> Vec<u8> {

@@ -32,8 +32,8 @@ impl App {
                 address::show_game(&self.window, &self.params, Some(code.as_str()));
                 self.show_game(code.as_str());
                 self.controls.set_active(true);
-                if let Some(unseen) = self.unseen.take() {
-                    self.page.toast(&welcome_back(unseen));
+                if let Some(has_diverged) = self.comes_back.take() {
+                    self.page.toast(welcome_back(has_diverged));
                 }
             }
             News::HostChanged(migration) => self.on_host_changed(&migration),
@@ -84,7 +84,7 @@ impl App {
         let Some(wish) = self.play.as_ref().map(|play| play.wish().clone()) else { return };
         self.stop_playing();
         match ending {
-            Ending::Removed { unseen } => self.come_back(wish, unseen),
+            Ending::Removed { has_diverged } => self.come_back(wish, has_diverged),
             Ending::Unknown => {
                 // Everybody has left the game that this tab sat at: it is set anew under the same code.
                 if let Some(code) = &wish.code {
@@ -100,7 +100,7 @@ impl App {
     }
 
     /// The others went on without this tab: its ticket takes the seat back, unless that was tried just now.
-    fn come_back(&mut self, wish: Wish, unseen: usize) {
+    fn come_back(&mut self, wish: Wish, has_diverged: bool) {
         let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
         let Some(code) = wish.code.clone() else { return };
         if time - self.rejoined_at < REJOIN_WITHIN {
@@ -108,21 +108,18 @@ impl App {
             return;
         }
         self.rejoined_at = time;
-        self.unseen = Some(unseen);
+        self.comes_back = Some(has_diverged);
         self.page.show_waiting("The others went on. Taking your seat back…");
         let ticket = seat::read(code.as_str());
         self.begin(Wish { create: false, ticket, ..wish });
     }
 }
 
-/// What is said to a player who was away and sits again; `unseen` things changed here alone meanwhile.
-fn welcome_back(unseen: usize) -> String {
-    match unseen {
-        0 => "You have your seat back.".to_owned(),
-        1 => "You have your seat back. One thing changed only here meanwhile: what the others have counts."
-            .to_owned(),
-        _ => format!(
-            "You have your seat back. {unseen} things changed only here meanwhile: what the others have counts."
-        ),
+/// What is said to a player who was away and sits again.
+const fn welcome_back(has_diverged: bool) -> &'static str {
+    if has_diverged {
+        "You have your seat back. What changed only here meanwhile does not count."
+    } else {
+        "You have your seat back."
     }
 }
