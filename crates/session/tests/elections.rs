@@ -214,6 +214,32 @@ fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
 }
 
 #[test]
+fn what_was_done_while_nobody_was_missed_is_not_reported_much_later() {
+    for seed in 0..6 {
+        let (mut world, host, others) = world_of(120 + seed, 0, 3);
+        part(&mut world, &[others[1]], &[host]);
+        world.run(600);
+        world.cuts.clear();
+        let before = world.create(others[1], TEAPOT, &[b"before"]);
+        world.run(7_000);
+        relay_goes(&mut world);
+        part(&mut world, &[others[1]], &[host, others[0]]);
+        world.run(1_000);
+        let alone = world.create(others[1], TEAPOT, &[b"alone"]);
+        world.run(6_000);
+        world.cuts.clear();
+        relay_comes(&mut world);
+        world.run(3_000);
+        let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] =
+            &world.events[&others[1]][..]
+        else {
+            panic!("seed {seed}: {:?}", world.events[&others[1]])
+        };
+        assert!(objects.contains(&alone) && !objects.contains(&before), "seed {seed}: {objects:?}");
+    }
+}
+
+#[test]
 fn what_the_losing_side_had_accepted_alone_is_reported_to_whoever_submitted_it() {
     for seed in 0..6 {
         let (mut world, host, others) = world_of(40 + seed, 5, 5);

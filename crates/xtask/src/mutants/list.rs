@@ -302,6 +302,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         finder: Sim("partition-with-host-in-minority"),
     },
     Mutant {
+        name: "left-behind-for-ever",
+        file: "crates/session/src/session/divergence.rs",
+        text: "&& self.clock.time(self.unreached_since(now)) > since + TOGETHER_AFTER",
+        instead: "&& self.clock.time(self.unreached_since(now)) < since",
+        breaks: "who missed its host once is told of all that it did since then, however long all were together again",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "elections",
+            "what_was_done_while_nobody_was_missed_is_not_reported_much_later",
+        ]),
+    },
+    Mutant {
         name: "heard-is-reached",
         file: "crates/session/src/session/divergence.rs",
         text: "self.link.reached_at().max(self.before)",
