@@ -62,7 +62,7 @@ pub struct App {
     /// Since when the game cannot go on, and whether the page has said so.
     trouble: Option<(f64, bool)>,
     left_by_hiding: bool,
-    /// What the others went on without, to be told when this tab sits again.
+    /// This tab takes its seat back; whether the others went on without something, to be told when it sits again.
     comes_back: Option<bool>,
     /// It lives as long as the page, so nothing of it is ever taken apart.
     myself: Option<&'static RefCell<Self>>,

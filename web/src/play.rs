@@ -76,7 +76,7 @@ pub enum News {
 pub enum Ending {
     /// The others went on without it; the ticket takes the seat back.
     Removed {
-        /// How many objects changed here and not there.
+        /// Whether objects changed here and not there.
         has_diverged: bool,
     },
     /// A code that this tab sat at before is unknown: everybody is gone.
@@ -95,7 +95,7 @@ pub struct Play {
     wish: Wish,
     frames: u64,
     is_visible: bool,
-    /// How many objects changed here while the others went on.
+    /// Objects changed here while the others went on.
     has_diverged: bool,
 }
 
@@ -320,7 +320,7 @@ fn refused(refusal: Refusal, wish: &Wish, what: String) -> Ending {
 fn ended(reason: EndReason, wish: &Wish, peer: &Peer) -> Ending {
     let code = peer.code().or(wish.code.as_ref()).map(|code| code.as_str().to_owned()).unwrap_or_default();
     Ending::Problem(match reason {
-        // How much is counted where events come together.
+        // Whether anything changed here is known where events come together.
         EndReason::Removed => return Ending::Removed { has_diverged: false },
         EndReason::SeatTaken => Problem::Replaced { code },
         EndReason::Refused(CloseCode::Full) => Problem::FullGame { code },

@@ -478,8 +478,8 @@ impl Link {
         self.buffers.give(buffer);
     }
 
-    /// A moment before which nothing was queued in a reliable lane that is not known to have arrived; zero until there
-    /// is one. It follows the present by a round trip or two, while anything arrives.
+    /// A moment before which nothing was queued in a reliable lane, or in bulk, that is not known to have arrived; zero until
+    /// there is one. It follows the present by a round trip or two, or by as much as what is queued takes.
     #[must_use]
     pub const fn reached_at(&self) -> Time {
         self.reached

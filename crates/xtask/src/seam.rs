@@ -120,22 +120,30 @@ fn short_name(number: usize) -> String {
 /// The script with short names: where it says what it gives. What it takes from the module stands behind a point.
 /// `None` when a name of the module is not in it.
 fn rewritten(script: &str, names: &Names) -> Option<String> {
-    let mut rewritten = String::with_capacity(script.len());
     let mut found = 0;
+    let rewritten = with_words(script, |before, word, out| {
+        let short = names.short.get(word).filter(|_| !before.ends_with('.'));
+        found += usize::from(short.is_some());
+        out.push_str(short.map_or(word, String::as_str));
+    });
+    let giver = format!("\"{}\"", names.giver);
+    let is_whole = found == names.short.len() && rewritten.matches(&giver).count() == 1;
+    is_whole.then(|| rewritten.replace(&giver, GIVER))
+}
+
+/// A script with other words: for each, `put` is told what stands before it and the word, and appends another.
+fn with_words(script: &str, mut put: impl FnMut(&str, &str, &mut String)) -> String {
+    let mut out = String::with_capacity(script.len());
     let mut rest = script;
     while let Some(start) = rest.find(is_of_word) {
         let word = &rest[start..];
         let word = &word[..word.find(|letter| !is_of_word(letter)).unwrap_or(word.len())];
-        rewritten.push_str(&rest[..start]);
-        let short = names.short.get(word).filter(|_| !rewritten.ends_with('.'));
-        found += usize::from(short.is_some());
-        rewritten.push_str(short.map_or(word, String::as_str));
+        out.push_str(&rest[..start]);
+        put(&rest[..start], word, &mut out);
         rest = &rest[start + word.len()..];
     }
-    rewritten.push_str(rest);
-    let giver = format!("\"{}\"", names.giver);
-    let is_whole = found == names.short.len() && rewritten.matches(&giver).count() == 1;
-    is_whole.then(|| rewritten.replace(&giver, GIVER))
+    out.push_str(rest);
+    out
 }
 
 fn is_of_word(letter: char) -> bool {
@@ -177,28 +185,17 @@ fn abridged(script: &str) -> String {
 
 /// A script whose arguments, and what is computed of them, have short names; the letters are none of the helpers'.
 fn with_short_locals(script: &str) -> String {
-    let mut short = String::with_capacity(script.len());
-    let mut rest = script;
-    while let Some(start) = rest.find(is_of_word) {
-        let word = &rest[start..];
-        let word = &word[..word.find(|letter| !is_of_word(letter)).unwrap_or(word.len())];
+    with_words(script, |_, word, out| {
         let (name, number) = word.split_at(word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len()));
-        let letter = match name {
-            "arg" => "x",
-            "ptr" => "y",
-            "len" => "z",
-            "ret" => "r",
+        let short = match (name, number.is_empty()) {
+            ("arg", false) => "x",
+            ("ptr", false) => "y",
+            ("len", false) => "z",
+            ("ret", _) => "r",
             _ => name,
         };
-        short.extend([
-            &rest[..start],
-            if number.is_empty() && name != "ret" { name } else { letter },
-            number,
-        ]);
-        rest = &rest[start + word.len()..];
-    }
-    short.push_str(rest);
-    short
+        out.extend([short, number]);
+    })
 }
 
 /// A compact script without the blanks and ends of lines that mean nothing. Lines with texts keep their blanks.

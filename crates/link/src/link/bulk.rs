@@ -41,7 +41,7 @@ impl BulkSender {
         out.varint(message.len() as u64);
         self.queue.extend(header);
         self.queue.extend(message);
-        Some(self.acked + self.queue.len() as u64)
+        Some(self.queued())
     }
 
     pub(super) fn acked(&self) -> u64 {
@@ -93,7 +93,7 @@ impl BulkSender {
     }
 
     pub(super) fn on_acked(&mut self, now: Time, offset: u64) -> Result<(), CloseCode> {
-        if offset > self.acked + self.queue.len() as u64 {
+        if offset > self.queued() {
             return Err(CloseCode::Malformed);
         }
         if offset > self.acked {

@@ -29,6 +29,34 @@ fn messages_arrive_once_and_in_order_whatever_the_path_does() {
 }
 
 #[test]
+fn what_was_queued_before_the_other_end_was_reached_has_arrived() {
+    for seed in 0..10 {
+        let mut pair = Pair::new(seed, u64::from(seed) * 3);
+        let mut sent = Vec::new();
+        for n in 0..300u32 {
+            let lane = if n % 10 == 0 { Lane::Bulk } else { Lane::Reliable((n % 4) as u8) };
+            sent.push((pair.now, pair.ends[0].send(lane, &[n as u8; 900]).unwrap()));
+            pair.run(10);
+            let (link, reached) = (&pair.ends[0], pair.ends[0].reached_at());
+            let mut before = sent.iter().filter(|(at, _)| *at < reached);
+            assert!(before.all(|(_, receipt)| link.is_delivered(*receipt)), "seed {seed}, message {n}");
+        }
+        pair.loss_percent = 5;
+        pair.run(8_000);
+        let reached = pair.ends[0].reached_at();
+        assert!(
+            pair.now.since(reached) < Duration::from_millis(500),
+            "seed {seed}: it follows by {:?}",
+            pair.now.since(reached)
+        );
+        let before = pair.now;
+        pair.cut = [true, false];
+        pair.run(2_000);
+        assert!(pair.ends[0].reached_at() <= before, "seed {seed}: nothing arrives, though it hears");
+    }
+}
+
+#[test]
 fn a_message_that_is_lost_holds_up_its_own_lane_only() {
     let mut pair = Pair::new(2, 0);
     pair.run(500);

@@ -69,7 +69,8 @@ impl Session {
             .unwrap_or(now)
     }
 
-    /// Others may go on without this peer while it misses the host, and may not have while that was the relay's.
+    /// While this peer misses its host others may go on without it. They have not, when under a witnessed term all are
+    /// reached again for a while: whoever lives under a later one says so.
     pub(super) fn review_split(&mut self, now: Time) {
         if self.roster.missed_since().is_some() {
             self.note_split(self.unreached_since(now));
@@ -83,7 +84,7 @@ impl Session {
 
     /// What this peer said up to then had reached another before there was a link.
     pub(super) fn reached_before(&self, now: Time, peer: PeerId) -> Time {
-        // In a star a member hears of all that its host knows.
+        // A member of a star is linked late to those whom its host spoke for: nothing is known of what reached them.
         let unknown = if self.view.has(peer) { Time::ZERO } else { now };
         self.parted.get(&peer).copied().unwrap_or(unknown)
     }

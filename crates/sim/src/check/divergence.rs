@@ -1,6 +1,6 @@
 //! DESIGN §4 "Partition": who was on the side that did not go on is told what it did alone.
 //!
-//! A process knows only when it heard others last; the world knows what they have seen.
+//! A process knows only what others have said that they received; the world knows what they have seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 

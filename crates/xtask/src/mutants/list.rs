@@ -294,6 +294,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "reached-by-any-packet",
+        file: "crates/link/src/link.rs",
+        text: "if left >= at && are_delivered && bulk_out.acked() >= bulk {",
+        instead: "if left >= at && (are_delivered || bulk_out.acked() >= bulk) {",
+        breaks: "the other end counts as reached while what was queued before has not all arrived",
+        finder: Test(&[
+            "-p",
+            "samovar-link",
+            "--test",
+            "pair",
+            "what_was_queued_before_the_other_end_was_reached_has_arrived",
+        ]),
+    },
+    Mutant {
         name: "ends-are-not-reported",
         file: "crates/session/src/session/divergence.rs",
         text: "self.fates.push((self.clock.time(now), id));",
