@@ -72,6 +72,8 @@ pub struct Link {
     /// The next such moment, and how far the lanes were queued then, and bulk.
     milestone: (Time, [u64; RELIABLE_LANES as usize], u64),
     ack_due: Option<Time>,
+    /// When a packet is likely to be sent anyway.
+    expected: Time,
     /// When segments were last sent, or acked; the probe's time counts from here.
     last_segment: Time,
     probes: u32,
@@ -111,6 +113,7 @@ impl Link {
             reached: Time::ZERO,
             milestone: (Time::ZERO, [0; RELIABLE_LANES as usize], 0),
             ack_due: None,
+            expected: Time::ZERO,
             last_segment: now,
             probes: 0,
             turn: 0,
@@ -149,7 +152,7 @@ impl Link {
         }
         self.bulk_in.handle_chunk(&chunk)?;
         self.liveness.on_heard(now);
-        self.ack_soon(now);
+        self.ack_by(now + self.config.ack_delay);
         self.deliver_bulk()
     }
 
@@ -334,10 +337,6 @@ impl Link {
             self.events.push_back(LinkEvent::Message(Lane::Bulk, message));
         }
         Ok(())
-    }
-
-    fn ack_soon(&mut self, now: Time) {
-        self.ack_due.get_or_insert(now + self.config.ack_delay);
     }
 
     /// Queues a message.

@@ -319,7 +319,7 @@ impl PathState {
 
     /// When the current connection will have been silent for so long that it is in doubt; for unusually long, if that is
     /// to be quick.
-    fn doubted_at(&self, is_quick: bool) -> Time {
+    pub(crate) fn doubted_at(&self, is_quick: bool) -> Time {
         let doubt = |current: Open| current.silent_at(current.doubt(is_quick, self.patience.doubt));
         self.current.filter(Open::is_proven).map_or(Time::FAR, doubt)
     }
@@ -402,6 +402,16 @@ impl PathState {
     /// Whether it is so good that no other way is needed. With `is_quick` an unusual silence is enough for doubt.
     pub(crate) fn is_enough(&self, now: Time, is_quick: bool) -> bool {
         self.is_up(now) && !self.is_doubted(now, is_quick)
+    }
+
+    /// Whether it is good enough, and nothing is under way to change that: then what is heard on it changes nothing, but
+    /// for when it will be silent for too long.
+    pub(crate) fn is_steady(&self, now: Time) -> bool {
+        self.next.is_none()
+            && !self.is_renewed
+            && self.is_enough(now, true)
+            && !self.is_called(now)
+            && !self.is_late(now)
     }
 
     /// Whether it will be silent for an unusual time a frame from now. Where the next way needs no sparing packets take

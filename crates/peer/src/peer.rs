@@ -216,6 +216,11 @@ pub struct Peer {
     settled: Option<Time>,
     /// What [`Peer::poll_timeout`] says while nothing has happened since.
     due: Option<Time>,
+    /// The session's [`Session::stirs`] when the relay's client was told of it last.
+    told_client: Option<u64>,
+    /// The session's [`Session::stirs`] when paths were tended, and until when there is nothing to tend unless something
+    /// happens to a path; `None` when something has. Most packets change nothing about the ways that they go.
+    tended: Option<(Option<u64>, Time)>,
     /// The packet that is being given its ways.
     packet: Vec<u8>,
 }
@@ -253,6 +258,8 @@ impl Peer {
             yields_at: Time::FAR,
             settled: None,
             due: None,
+            told_client: None,
+            tended: None,
             packet: Vec::new(),
         };
         peer.drive(now);
@@ -286,6 +293,7 @@ impl Peer {
     /// Whether people can see what this peer shows: a page that is hidden runs slowly. It is a worse host then, and
     /// hands over if it is one.
     pub fn set_visible(&mut self, now: Time, is_visible: bool) {
+        self.tended = None;
         let is_hidden_now = core::mem::replace(&mut self.is_visible, is_visible) && !is_visible;
         if let Some(session) = &mut self.session
             && is_hidden_now
@@ -352,18 +360,23 @@ impl Peer {
 
     fn next_timeout(&self) -> Option<Time> {
         let session = self.session.as_ref().and_then(Session::poll_timeout);
+        let paths = self.tended.map_or_else(|| self.paths_due(), |(_, due)| due);
+        [session, self.client.poll_timeout(), Some(paths.min(self.leaves_at).min(self.yields_at))]
+            .into_iter()
+            .flatten()
+            .min()
+            .filter(|&time| time != Time::FAR)
+    }
+
+    /// When something of a path is due by itself.
+    fn paths_due(&self) -> Time {
         let offers = self.offers_now();
         let complains = self.may_relay().then(|| self.ferry.path.was_up());
         let path = |(&peer, path): (&PeerId, &PathState)| {
             path.timeout(offers.then(|| self.is_offerer(peer)).flatten(), complains)
         };
-        let paths = self.paths.iter().map(path).min();
-        let ferry = Some(self.ferry.timeout(self.offers_to_relay()));
-        [session, self.client.poll_timeout(), paths, ferry, Some(self.leaves_at), Some(self.yields_at)]
-            .into_iter()
-            .flatten()
-            .min()
-            .filter(|&time| time != Time::FAR)
+        let paths = self.paths.iter().map(path).min().unwrap_or(Time::FAR);
+        paths.min(self.ferry.timeout(self.offers_to_relay()))
     }
 
     /// The next bytes to send.
@@ -432,10 +445,10 @@ impl Peer {
     fn drive(&mut self, now: Time) {
         self.drain_client(now);
         self.drain_session(now);
-        if !self.over {
-            self.tend_ferry(now);
-            self.tend_paths(now);
-            self.tell_standing(now);
+        if self.over {
+            self.tended = None;
+        } else {
+            self.tend(now);
         }
         self.route_session(now);
         self.drain_client(now);
@@ -443,6 +456,26 @@ impl Peer {
         if self.settled.is_some() {
             self.due = self.next_timeout();
         }
+    }
+
+    /// Sees to the paths, unless nothing can have become of them since that was done.
+    fn tend(&mut self, now: Time) {
+        let stirs = self.session.as_ref().map(Session::stirs);
+        let rests = self.tended.is_some_and(|(since, due)| since == stirs && due > now);
+        // Where assertions are checked, it is tried all the same.
+        if rests && !cfg!(debug_assertions) {
+            return;
+        }
+        let waiting = |peer: &Self| (peer.transmits.len(), peer.requests.len(), peer.events.len());
+        let before = waiting(self);
+        self.tend_ferry(now);
+        self.tend_paths(now);
+        self.tell_standing(now);
+        self.note_losses(now);
+        debug_assert!(!rests || before == waiting(self), "there was nothing to tend");
+        // Who has just complained of a path has no more to say of it, and still asks the relay for an echo when it is in doubt.
+        let doubted = self.paths.values().map(|path| path.doubted_at(true)).filter(|&at| at > now).min();
+        self.tended = Some((stirs, self.paths_due().min(doubted.unwrap_or(Time::FAR))));
     }
 
     fn tell_standing(&mut self, now: Time) {

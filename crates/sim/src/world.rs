@@ -37,8 +37,8 @@ use sockets::Socket;
 const BEGINNING: Time = Time::from_micros(1_000_000);
 /// How often what needs no event is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How often the memory of all processes is weighed.
-const WEIGH_EVERY: u64 = 50;
+/// After how many looks the memory of the next process is weighed; of all of them at the end.
+const WEIGH_EVERY: u64 = 20;
 /// The code that everybody plays under.
 const CODE: &str = "SIM";
 
@@ -146,6 +146,8 @@ pub(crate) struct World<G> {
     figures: Figures,
     violation: Option<Violation>,
     looks: u64,
+    /// The process that was weighed last.
+    weighed: ProcessId,
     resting: bool,
     /// Nothing goes wrong any more.
     healing: bool,
@@ -190,6 +192,7 @@ impl<G: Game> World<G> {
             figures: Figures::default(),
             violation: None,
             looks: 0,
+            weighed: 0,
             resting: false,
             healing: false,
         };
@@ -270,7 +273,7 @@ impl<G: Game> World<G> {
         self.tend_sockets();
         self.look_at_all();
         if self.looks.is_multiple_of(WEIGH_EVERY) {
-            self.weigh_all();
+            self.weigh_next();
         }
     }
 

@@ -10,7 +10,9 @@ pub struct LinkConfig {
     /// own will. Less finds a dead peer sooner and costs packets; more breaks a promise (PROTOCOL §2.4). Default
     /// 100 ms.
     pub keep_alive: Duration,
-    /// Longest time an ack waits for a packet to ride in. Default 20 ms.
+    /// Longest time an ack waits for a packet to ride in, half as long again for one that is expected then
+    /// ([`Link::expect_packet`](crate::Link::expect_packet)). Less tells the other end of losses sooner and costs packets. Default
+    /// 20 ms.
     pub ack_delay: Duration,
     /// Time between two pings once the round trip is known. Default 500 ms.
     pub ping_interval: Duration,

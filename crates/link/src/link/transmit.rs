@@ -3,7 +3,7 @@
 use samovar_wire::lane::RELIABLE_LANES;
 use samovar_wire::limits::{BULK_CHUNK_MAX, PACKET_MAX};
 use samovar_wire::link_frame::{Frame, PacketHeader};
-use samovar_wire::{Mode, Time, Writer};
+use samovar_wire::{Duration, Mode, Time, Writer};
 
 use super::Link;
 use super::send_lane::Page;
@@ -54,6 +54,8 @@ const LOSSY: f32 = 0.015;
 /// A chunk takes at least so many bytes, and as long as this to send.
 const CHUNK_MIN: usize = 1_024;
 const CHUNK_MICROS: u64 = 20_000;
+/// What is sent when it is expected is sent by then.
+const EXPECTED_SLACK: Duration = Duration::from_millis(1);
 
 impl Link {
     /// Writes the next bytes for the path into `out`, and says how the path shall carry them; `None` when there is
@@ -206,13 +208,30 @@ impl Link {
             return false;
         }
         self.budget.on_bulk();
-        self.bulk_credit = now + samovar_wire::Duration::from_micros(out.len() as u64 * 2_000_000 / rate);
+        self.bulk_credit = now + Duration::from_micros(out.len() as u64 * 2_000_000 / rate);
         true
     }
 
     fn chunk_due(&self) -> Time {
         let goes = self.bulk_out.has_work() && self.association.takes_chunks();
         if goes { self.bulk_credit.max(self.budget.ready_at()) } else { Time::FAR }
+    }
+
+    /// An ack waits somewhat longer for a packet that is likely to come then: one of its own costs as much as an update.
+    pub(super) fn ack_soon(&mut self, now: Time) {
+        let usual = now + self.config.ack_delay;
+        let rides = usual < self.expected && self.expected <= usual + self.config.ack_delay.half();
+        self.ack_by(if rides { self.expected + EXPECTED_SLACK } else { usual });
+    }
+
+    pub(super) fn ack_by(&mut self, due: Time) {
+        self.ack_due = Some(self.ack_due.map_or(due, |known| known.min(due)));
+    }
+
+    /// Says when the next packet is likely to be sent, whatever arrives before: acks ride in it if it is not much later than
+    /// they would have to be sent by themselves (PROTOCOL §2.3).
+    pub fn expect_packet(&mut self, at: Time) {
+        self.expected = at;
     }
 
     /// When something is due if nothing else happens to this link.

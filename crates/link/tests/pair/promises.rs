@@ -260,6 +260,38 @@ fn packet_of(link: &mut Link, now: Time) -> Vec<u8> {
     bytes
 }
 
+/// After how many milliseconds a link acks a packet by itself, if one of its own is expected after so many and does not come.
+fn acks_after(expected: u64) -> u64 {
+    const ARRIVED: u64 = 700;
+    let at = |ms| Time::from_micros(ms * 1_000);
+    let mut sender = Link::new(at(0), LinkConfig::default(), Generation::FIRST);
+    let mut link = Link::new(at(0), LinkConfig::default(), Generation::FIRST);
+    for ms in (10..ARRIVED).step_by(10) {
+        let packet = packet_of(&mut sender, at(ms));
+        link.handle(at(ms), Mode::Unreliable, &packet).unwrap();
+        let packet = packet_of(&mut link, at(ms));
+        sender.handle(at(ms), Mode::Unreliable, &packet).unwrap();
+    }
+    let packet = packet_of(&mut sender, at(ARRIVED));
+    link.expect_packet(at(ARRIVED + expected));
+    link.handle(at(ARRIVED), Mode::Unreliable, &packet).unwrap();
+    let is_sent = |ms: &u64| {
+        let source = Source { wanted: false, compose: &mut |_, _, _| {} };
+        link.poll_transmit(at(ARRIVED + *ms), Time::ZERO, source, &mut Vec::new()).is_some()
+    };
+    (0..).find(is_sent).unwrap()
+}
+
+#[test]
+fn an_ack_waits_for_a_packet_that_is_expected_soon_and_for_no_other() {
+    let usual = LinkConfig::default().ack_delay.as_micros() / 1_000;
+    assert_eq!(acks_after(0), usual);
+    assert_eq!(acks_after(10), usual, "one that does not come when it is expected is not waited for");
+    assert_eq!(acks_after(28), 29);
+    assert_eq!(acks_after(30), 31);
+    assert_eq!(acks_after(31), usual);
+}
+
 #[test]
 fn an_ack_of_what_was_never_sent_is_misbehaviour() {
     let mut liar = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);

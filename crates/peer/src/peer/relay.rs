@@ -33,6 +33,7 @@ impl Peer {
     /// The WebSocket is open.
     pub fn handle_relay_opened(&mut self, now: Time) {
         self.relay_backlog = 0;
+        self.tended = None;
         self.client.handle_opened(now);
         self.drive(now);
     }
@@ -40,6 +41,7 @@ impl Peer {
     /// The WebSocket is closed, or could not be opened.
     pub fn handle_relay_closed(&mut self, now: Time) {
         self.relay_backlog = 0;
+        self.tended = None;
         self.client.handle_closed(now);
         self.drive(now);
     }
@@ -82,6 +84,9 @@ impl Peer {
     }
 
     fn on_client_event(&mut self, now: Time, event: ClientEvent) {
+        if !matches!(event, ClientEvent::Forwarded { .. }) {
+            self.tended = None;
+        }
         match event {
             ClientEvent::Entered(entered) => self.on_entered(now, entered),
             ClientEvent::Refused(Refusal::Parameters)
@@ -158,7 +163,7 @@ impl Peer {
             rules: self.config.rules,
         };
         self.session = Session::new(now, config);
-        self.wanted_since = None;
+        (self.wanted_since, self.told_client, self.tended) = (None, None, None);
         self.code = Some(entered.code.clone());
         self.push_event(PeerEvent::Entered(entered.code));
     }
@@ -186,6 +191,7 @@ impl Peer {
     ) {
         if let Some(path) = self.paths.get_mut(&from) {
             if payload.is_empty() {
+                self.tended = None;
                 path.on_complaint(now, by_socket);
             } else {
                 path.on_present(now);
@@ -210,6 +216,23 @@ impl Peer {
             // The session claims again while it misses the host.
             self.client.claim(now, term, candidate);
         }
+        let stirs = Some(session.stirs());
+        if core::mem::replace(&mut self.told_client, stirs) != stirs {
+            self.tell_client(now);
+        }
+        let mut ended = false;
+        while let Some(event) = self.session.as_mut().and_then(Session::poll_event) {
+            ended |= matches!(event, Event::Ended(_));
+            self.push_event(PeerEvent::Session(event));
+        }
+        if ended {
+            self.close(now);
+        }
+    }
+
+    /// Tells the relay by what warrant this peer lives, and a host who is there.
+    fn tell_client(&mut self, now: Time) {
+        let Some(session) = &self.session else { return };
         if self.shown_warrant.as_ref() != Some(session.warrant()) {
             let warrant = *session.warrant();
             self.shown_warrant = Some(warrant);
@@ -225,14 +248,6 @@ impl Peer {
             self.client.set_listing(now, Listing { players, capacity, open: true, host_name });
             let line = view.succession(session.me());
             self.client.set_members(now, core::iter::once(session.me()).chain(line));
-        }
-        let mut ended = false;
-        while let Some(event) = self.session.as_mut().and_then(Session::poll_event) {
-            ended |= matches!(event, Event::Ended(_));
-            self.push_event(PeerEvent::Session(event));
-        }
-        if ended {
-            self.close(now);
         }
     }
 }

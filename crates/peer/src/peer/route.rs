@@ -66,8 +66,7 @@ impl Peer {
 
     /// Gives each packet of the session its ways.
     pub(super) fn route_session(&mut self, now: Time) {
-        let by_relay = self.by_relay(now);
-        self.note_losses(now, by_relay);
+        let mut by_relay = None;
         let mut packet = core::mem::take(&mut self.packet);
         while self.transmits.len() < QUEUE_MAX {
             let session = self.session.as_mut();
@@ -76,7 +75,9 @@ impl Peer {
                 break;
             };
             let mut ways = match mode {
-                Mode::Unreliable => by_relay.ways(now, self.paths.get(&to)),
+                Mode::Unreliable => {
+                    by_relay.get_or_insert_with(|| self.by_relay(now)).ways(now, self.paths.get(&to))
+                }
                 Mode::Reliable => self.way_of_bulk(now, to),
             };
             ways.socket |=
@@ -147,7 +148,8 @@ impl Peer {
     }
 
     /// Tells the session which paths lose nothing: those that are the relay's WebSocket and no other.
-    fn note_losses(&mut self, now: Time, by_relay: ByRelay) {
+    pub(super) fn note_losses(&mut self, now: Time) {
+        let by_relay = self.by_relay(now);
         let Some(session) = &mut self.session else { return };
         for (&peer, path) in &self.paths {
             let is_lossless = by_relay.ways(now, Some(path)) == Ways { socket: true, ..Ways::default() };

@@ -27,6 +27,7 @@ impl Peer {
             PeerId::RELAY => self.ferry.on_opened(now, attempt),
             _ => self.paths.get_mut(&peer).is_some_and(|path| path.on_opened(now, attempt)),
         };
+        self.tended = None;
         if is_opened {
             self.push_event(PeerEvent::AttemptEnded(ConnectionKey { peer, attempt }, AttemptEnd::Opened));
         }
@@ -35,6 +36,7 @@ impl Peer {
 
     /// A connection is closed or has failed, at any stage.
     pub fn handle_direct_closed(&mut self, now: Time, peer: PeerId, attempt: u32) {
+        self.tended = None;
         if let Some(closed) = self.path_mut(peer).and_then(|path| path.on_closed(now, attempt)) {
             self.tell_end(peer, closed);
             if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
@@ -49,12 +51,16 @@ impl Peer {
     #[expect(clippy::too_many_arguments, reason = "plain values, as the driver has them at hand")]
     pub fn handle_direct_packet(&mut self, now: Time, peer: PeerId, attempt: u32, mode: Mode, bytes: &[u8]) {
         if peer == PeerId::RELAY {
+            self.tended = None;
             self.on_ferry_packet(now, attempt, mode, bytes);
-        } else if let Some(path) = self.paths.get_mut(&peer)
-            && let Some(replaced) = path.on_heard(now, attempt)
-        {
-            replaced.into_iter().for_each(|closed| self.give_up(peer, closed));
-            self.on_received(now, peer, (mode, bytes), false);
+        } else if let Some(path) = self.paths.get_mut(&peer) {
+            if !path.is_steady(now) {
+                self.tended = None;
+            }
+            if let Some(replaced) = path.on_heard(now, attempt) {
+                replaced.into_iter().for_each(|closed| self.give_up(peer, closed));
+                self.on_received(now, peer, (mode, bytes), false);
+            }
         }
         self.drive(now);
     }
@@ -67,6 +73,7 @@ impl Peer {
             return;
         }
         self.moved = Some(now);
+        self.tended = None;
         self.client.reconnect(now);
         let superseded: Vec<_> =
             self.paths.iter_mut().filter_map(|(&peer, path)| Some((peer, path.renew(now)?))).collect();
@@ -148,6 +155,7 @@ impl Peer {
         let ferry = core::iter::from_fn(|| self.ferry.path.expire(now));
         expired.extend(ferry.map(|closed| (PeerId::RELAY, closed)));
         for (peer, closed) in expired {
+            self.tended = None;
             self.give_up(peer, closed);
             if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
                 session.handle_hint(now, peer);

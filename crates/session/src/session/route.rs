@@ -25,10 +25,12 @@ impl Session {
             return;
         }
         let Some(peering) = self.links.get_mut(&from) else { return };
-        peering.idle = None;
+        self.agenda.touch(from);
         let delivered = peering.link.deliveries();
         let result = peering.link.handle(now, mode, bytes);
-        peering.is_told &= peering.link.deliveries() == delivered;
+        if peering.link.deliveries() != delivered {
+            self.agenda.untell(from);
+        }
         if let Err(code) = result {
             self.on_misbehaviour(now, from, code);
             return;

@@ -34,8 +34,11 @@ impl Session {
             return;
         }
         for (&peer, peering) in &mut self.links {
+            if self.agenda.idle(peer).is_some_and(|idle| idle.due > now) && !cfg!(debug_assertions) {
+                continue;
+            }
             if peering.link.handle_timeout(now) {
-                peering.idle = None;
+                self.agenda.touch(peer);
             }
             while let Some(event) = peering.link.poll_event() {
                 if let LinkEvent::Fate(packet, fate) = event {
@@ -64,18 +67,9 @@ impl Session {
         if self.phase == Phase::Over {
             return None;
         }
-        let links = self
-            .links
-            .iter()
-            .map(|(&peer, peering)| peering.idle.unwrap_or_else(|| self.idle_to(peer, peering)).due);
-        Some(
-            links
-                .min()
-                .unwrap_or(Time::FAR)
-                .min(self.watch_at())
-                .min(self.calls.deadline())
-                .min(self.orders_due()),
-        )
+        let unknown =
+            |peer| self.links.get(&peer).map_or(Time::FAR, |peering| self.idle_to(peer, peering).due);
+        Some(self.agenda.due(unknown).min(self.watch_at()).min(self.calls.deadline()).min(self.orders_due()))
     }
 
     /// When to look at everybody's life: now and then, and when the host begins to be missed.

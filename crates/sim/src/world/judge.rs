@@ -227,20 +227,36 @@ impl<G: Game> World<G> {
 
     /// Weighs all peers, and the relay.
     pub(super) fn weigh_all(&mut self) {
-        for (id, process) in self.processes.iter().enumerate() {
-            let Some(peer) = process.peer.as_ref().filter(|_| process.state == State::Running) else {
-                continue;
-            };
-            let Some(session) = peer.session() else { continue };
-            let weight = footprint(peer);
-            self.figures.footprint = self.figures.footprint.max(weight);
-            let (objects, links) = (session.objects().count(), session.view().members().count().max(2));
-            let most = MEMORY_BASE + links * (MEMORY_PER_LINK + objects * MEMORY_PER_OBJECT);
-            if weight > most / 100 * self.plan.memory {
-                let what = format!("process {id} holds {weight} bytes with {objects} objects, {links} links");
-                return self.break_promise(Broken::new(Promise::Memory, what));
-            }
+        (0..self.processes.len()).for_each(|id| self.weigh(id));
+        self.weigh_relay();
+    }
+
+    /// Weighs one of those that run, each in its turn, and the relay.
+    pub(super) fn weigh_next(&mut self) {
+        let running = |id: &usize| self.processes.get(*id).is_some_and(Process::is_awake);
+        let next = (self.weighed + 1..self.processes.len()).chain(0..=self.weighed).find(running);
+        if let Some(id) = next {
+            self.weighed = id;
+            self.weigh(id);
         }
+        self.weigh_relay();
+    }
+
+    fn weigh(&mut self, id: ProcessId) {
+        let process = &self.processes[id];
+        let Some(peer) = process.peer.as_ref().filter(|_| process.state == State::Running) else { return };
+        let Some(session) = peer.session() else { return };
+        let weight = footprint(peer);
+        self.figures.footprint = self.figures.footprint.max(weight);
+        let (objects, links) = (session.objects().count(), session.view().members().count().max(2));
+        let most = MEMORY_BASE + links * (MEMORY_PER_LINK + objects * MEMORY_PER_OBJECT);
+        if weight > most / 100 * self.plan.memory {
+            let what = format!("process {id} holds {weight} bytes with {objects} objects, {links} links");
+            self.break_promise(Broken::new(Promise::Memory, what));
+        }
+    }
+
+    fn weigh_relay(&mut self) {
         let Some(usage) = self.relay.directory.as_ref().map(samovar_directory::Directory::usage) else {
             return;
         };

@@ -46,6 +46,7 @@ impl<G: Game> World<G> {
         if self.plan.climbs {
             self.climb();
         }
+        self.weigh_all();
     }
 
     /// All players join.
