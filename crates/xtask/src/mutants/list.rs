@@ -340,14 +340,41 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "late-sample-throws-time",
         file: "crates/session/src/clock.rs",
-        text: "best.saturating_sub((trip.as_micros() as i64 - STEP).max(0) / 2)",
-        instead: "best",
+        text: "sample.saturating_sub((trip.as_micros() as i64 - STEP).max(0) / 2)",
+        instead: "sample",
         breaks: "a sample of the clock that had waited for its path throws session time ahead",
         finder: Test(&[
             "-p",
             "samovar-session",
             "--lib",
             "a_sample_that_waited_for_its_path_throws_time_ahead_by_no_more_than_a_step",
+        ]),
+    },
+    Mutant {
+        name: "doubtful-host-learns-nothing",
+        file: "crates/session/src/clock.rs",
+        text: "certain.saturating_sub(offset) > STEP",
+        instead: "certain.saturating_sub(offset) > i64::MAX",
+        breaks: "a host that knows session time by an answer that had waited holds all members back",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "sessions",
+            "a_host_whose_answers_had_waited_for_seconds_learns_the_time_from_those_who_know_it",
+        ]),
+    },
+    Mutant {
+        name: "liar-sets-the-time",
+        file: "crates/session/src/clock.rs",
+        text: "certain(sample, round_trip).min(self.latest)",
+        instead: "certain(sample, round_trip)",
+        breaks: "a member sets the host's session time as far ahead as it likes",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--lib",
+            "a_member_that_lies_sets_a_host_in_doubt_no_further_than_its_own_answers_allow",
         ]),
     },
     Mutant {
