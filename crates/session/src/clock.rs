@@ -8,6 +8,8 @@ const WINDOW: usize = 8;
 const SLEW: i64 = 20;
 /// A first estimate, or one as wrong as this, is set at once and forwards only.
 const STEP: i64 = 250_000;
+/// Steps that are remembered.
+const STEPS: usize = 8;
 
 /// Session time minus local time, as an estimate that follows its target slowly.
 #[derive(Clone, Debug)]
@@ -19,13 +21,23 @@ pub(crate) struct SessionClock {
     latest: i64,
     known: bool,
     samples: Vec<(Duration, i64)>,
+    /// When it was set forwards, and what it was before.
+    steps: Vec<(Time, i64)>,
 }
 
 impl SessionClock {
     /// The clock of a peer that has not heard of the host's time yet; it shows zero.
     pub(crate) fn unknown(now: Time) -> Self {
         let offset = -(now.as_micros() as i64);
-        Self { base: offset, since: now, target: offset, latest: offset, known: false, samples: Vec::new() }
+        Self {
+            base: offset,
+            since: now,
+            target: offset,
+            latest: offset,
+            known: false,
+            samples: Vec::new(),
+            steps: Vec::new(),
+        }
     }
 
     /// The session is founded: its time begins now, unless it is known already.
@@ -46,9 +58,10 @@ impl SessionClock {
         }
     }
 
-    /// Session time now.
-    pub(crate) fn time(&self, now: Time) -> Time {
-        now.offset(self.offset(now))
+    /// Session time now, or what it was here at a moment that is past: what was noted before a step is of then.
+    pub(crate) fn time(&self, at: Time) -> Time {
+        let former = self.steps.iter().find(|(when, _)| at < *when);
+        at.offset(former.map_or_else(|| self.offset(at), |(_, offset)| *offset))
     }
 
     pub(crate) fn is_known(&self) -> bool {
@@ -79,8 +92,7 @@ impl SessionClock {
         self.latest = best.saturating_add(half(trip));
         let certain = certain(best, trip);
         if !self.known || certain.saturating_sub(self.base) > STEP {
-            self.base = self.base.max(certain);
-            self.known = true;
+            self.step(received, certain);
         }
     }
 
@@ -95,8 +107,23 @@ impl SessionClock {
         let certain = certain(sample, round_trip).min(self.latest);
         let offset = self.offset(received);
         if certain.saturating_sub(offset) > STEP {
-            (self.base, self.since, self.target) = (certain, received, certain);
+            (self.base, self.since, self.target) = (offset, received, certain);
+            self.step(received, certain);
         }
+    }
+
+    /// Sets it forwards at once.
+    fn step(&mut self, now: Time, offset: i64) {
+        if offset > self.base {
+            if self.steps.len() == STEPS {
+                // Between the two oldest it then was what it was before both: too early rather than too late.
+                let (_, oldest) = self.steps.remove(0);
+                self.steps[0].1 = self.steps[0].1.min(oldest);
+            }
+            self.steps.push((now, self.base));
+            self.base = offset;
+        }
+        self.known = true;
     }
 
     /// The host changed: its samples say nothing about the new one, whose own estimate now is the truth. For the new
@@ -242,5 +269,23 @@ mod tests {
         }
         clock.on_sample(now, now, Duration::from_micros(50_000));
         assert!(clock.time(now) >= now);
+    }
+
+    #[test]
+    fn a_moment_before_a_step_has_the_time_that_it_had() {
+        let mut clock = SessionClock::unknown(Time::ZERO);
+        clock.begin(Time::ZERO);
+        let (noted, trip) = (Time::from_micros(1_000_000), Duration::from_micros(40_000));
+        let mut now = noted;
+        for _ in 0..2 * STEPS {
+            now += Duration::from_micros(500_000);
+            let ahead = clock.time(now) + Duration::from_micros(1_000_000);
+            let before = now - Duration::from_micros(1);
+            let shown = clock.time(before);
+            clock.on_sample(ahead, now, trip);
+            assert!(clock.time(now) >= ahead);
+            assert_eq!(clock.time(before), shown);
+        }
+        assert_eq!(clock.time(noted), noted, "however many steps ago");
     }
 }

@@ -378,6 +378,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "past-by-todays-time",
+        file: "crates/session/src/clock.rs",
+        text: "self.steps.iter().find(|(when, _)| at < *when)",
+        instead: "self.steps.iter().find(|_| false)",
+        breaks: "since when a peer has been alone is reckoned by a session time that was set forwards meanwhile",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "elections",
+            "what_a_host_did_alone_is_reported_also_when_its_session_time_is_set_forwards_meanwhile",
+        ]),
+    },
+    Mutant {
         name: "anybody-gives-tickets",
         file: "crates/session/src/session/control.rs",
         text: "if from == self.host() {\n                    self.take_ticket(",
