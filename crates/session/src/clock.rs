@@ -8,6 +8,8 @@ const WINDOW: usize = 8;
 const SLEW: i64 = 20;
 /// A first estimate, or one as wrong as this, is set at once and forwards only.
 const STEP: i64 = 250_000;
+/// Steps that are remembered.
+const STEPS: usize = 8;
 
 /// Session time minus local time, as an estimate that follows its target slowly.
 #[derive(Clone, Debug)]
@@ -15,15 +17,27 @@ pub(crate) struct SessionClock {
     base: i64,
     since: Time,
     target: i64,
+    /// The most that it can be by the answers: each was on its way for its whole round trip at most.
+    latest: i64,
     known: bool,
     samples: Vec<(Duration, i64)>,
+    /// When it was set forwards, and what it was before.
+    steps: Vec<(Time, i64)>,
 }
 
 impl SessionClock {
     /// The clock of a peer that has not heard of the host's time yet; it shows zero.
     pub(crate) fn unknown(now: Time) -> Self {
         let offset = -(now.as_micros() as i64);
-        Self { base: offset, since: now, target: offset, known: false, samples: Vec::new() }
+        Self {
+            base: offset,
+            since: now,
+            target: offset,
+            latest: offset,
+            known: false,
+            samples: Vec::new(),
+            steps: Vec::new(),
+        }
     }
 
     /// The session is founded: its time begins now, unless it is known already.
@@ -33,17 +47,21 @@ impl SessionClock {
         }
     }
 
-    /// Nobody is there who knows the time: it goes on from the last that was heard of.
+    /// Nobody is there who knows the time: it goes on from the last that was heard of, which was since this peer began to
+    /// ask.
     pub(crate) fn resume(&mut self, now: Time, heard: Time) {
         if !self.known {
+            let asked = now.since(self.since).as_micros() as i64;
             self.on_sample(heard, now, Duration::ZERO);
+            self.latest = self.offset(now).saturating_add(asked);
             self.known = true;
         }
     }
 
-    /// Session time now.
-    pub(crate) fn time(&self, now: Time) -> Time {
-        now.offset(self.offset(now))
+    /// Session time now, or what it was here at a moment that is past: what was noted before a step is of then.
+    pub(crate) fn time(&self, at: Time) -> Time {
+        let former = self.steps.iter().find(|(when, _)| at < *when);
+        at.offset(former.map_or_else(|| self.offset(at), |(_, offset)| *offset))
     }
 
     pub(crate) fn is_known(&self) -> bool {
@@ -58,11 +76,11 @@ impl SessionClock {
 
     /// The host answered a ping: session time at its end, when the answer came, and the round trip.
     pub(crate) fn on_sample(&mut self, session: Time, received: Time, round_trip: Duration) {
-        if session == Time::ZERO {
-            return;
+        let Some(sample) = sample_of(session, received, round_trip) else { return };
+        if sample.saturating_sub(half(round_trip)) > self.latest.saturating_add(STEP) {
+            // The host has learned better since it said what the others tell of.
+            self.samples.clear();
         }
-        let there = session.as_micros().saturating_add(round_trip.as_micros() / 2);
-        let sample = there.min(i64::MAX as u64) as i64 - received.as_micros() as i64;
         self.samples.push((round_trip, sample));
         if self.samples.len() > WINDOW {
             self.samples.remove(0);
@@ -71,12 +89,41 @@ impl SessionClock {
         self.base = self.offset(received);
         self.since = received;
         self.target = best;
-        // What waited for a path to be mended took its time one way: of that no more than a step is half in doubt.
-        let certain = best.saturating_sub((trip.as_micros() as i64 - STEP).max(0) / 2);
+        self.latest = best.saturating_add(half(trip));
+        let certain = certain(best, trip);
         if !self.known || certain.saturating_sub(self.base) > STEP {
-            self.base = self.base.max(certain);
-            self.known = true;
+            self.step(received, certain);
         }
+    }
+
+    /// A member answered this peer, who is the host. Who had no answer of the host before, or one only that may have waited
+    /// for seconds, learns from those who know better, but forwards only, and no further than what it has heard allows:
+    /// a member that lies sets nobody's time who knows it.
+    pub(crate) fn on_word(&mut self, session: Time, received: Time, round_trip: Duration) {
+        if !self.known {
+            return self.on_sample(session, received, round_trip);
+        }
+        let Some(sample) = sample_of(session, received, round_trip) else { return };
+        let certain = certain(sample, round_trip).min(self.latest);
+        let offset = self.offset(received);
+        if certain.saturating_sub(offset) > STEP {
+            (self.base, self.since, self.target) = (offset, received, certain);
+            self.step(received, certain);
+        }
+    }
+
+    /// Sets it forwards at once.
+    fn step(&mut self, now: Time, offset: i64) {
+        if offset > self.base {
+            if self.steps.len() == STEPS {
+                // Between the two oldest it then was what it was before both: too early rather than too late.
+                let (_, oldest) = self.steps.remove(0);
+                self.steps[0].1 = self.steps[0].1.min(oldest);
+            }
+            self.steps.push((now, self.base));
+            self.base = offset;
+        }
+        self.known = true;
     }
 
     /// The host changed: its samples say nothing about the new one, whose own estimate now is the truth. For the new
@@ -87,6 +134,21 @@ impl SessionClock {
         self.target = self.base;
         self.samples.clear();
     }
+}
+
+/// Session time minus local time by one answer, if its sender knew it.
+fn sample_of(session: Time, received: Time, round_trip: Duration) -> Option<i64> {
+    let there = session.as_micros().saturating_add(round_trip.as_micros() / 2);
+    (session != Time::ZERO).then(|| there.min(i64::MAX as u64) as i64 - received.as_micros() as i64)
+}
+
+/// What waited for a path to be mended took its time one way: of that no more than a step is half in doubt.
+fn certain(sample: i64, trip: Duration) -> i64 {
+    sample.saturating_sub((trip.as_micros() as i64 - STEP).max(0) / 2)
+}
+
+fn half(trip: Duration) -> i64 {
+    trip.as_micros() as i64 / 2
 }
 
 #[cfg(test)]
@@ -152,5 +214,78 @@ mod tests {
         // The first good sample puts right who is behind, at once.
         clock.on_sample(now + trip, now, Duration::from_micros(60_000));
         assert!(clock.time(now) >= now + trip);
+    }
+
+    /// A host whose only answer took three seconds: the true time is three seconds ahead of what is certain.
+    fn in_doubt(now: Time) -> SessionClock {
+        let mut clock = SessionClock::unknown(now);
+        clock.on_sample(now - Duration::from_micros(3_000_000), now, Duration::from_micros(3_000_000));
+        clock.on_host_changed(now);
+        clock
+    }
+
+    #[test]
+    fn a_host_in_doubt_learns_from_members_and_one_that_knows_does_not() {
+        let (now, trip) = (Time::from_micros(10_000_000), Duration::from_micros(40_000));
+        let half = Duration::from_micros(20_000);
+        let mut clock = in_doubt(now);
+        assert!(now.since(clock.time(now)).as_micros() > 2_000_000);
+        clock.on_word(now - half - Duration::from_micros(50_000), now, trip);
+        assert_eq!(now.since(clock.time(now)).as_micros(), 50_000);
+        // Another member lags, and a third is as far ahead as two clocks may be apart.
+        let known = clock.time(now);
+        clock.on_word(now - Duration::from_micros(2_000_000), now, trip);
+        clock.on_word(now + Duration::from_micros(50_000), now, trip);
+        assert_eq!(clock.time(now), known);
+        let mut founder = SessionClock::unknown(Time::ZERO);
+        founder.begin(Time::ZERO);
+        founder.on_word(now + Duration::from_micros(3_000_000), now, trip);
+        assert_eq!(founder.time(now), now);
+    }
+
+    #[test]
+    fn a_member_that_lies_sets_a_host_in_doubt_no_further_than_its_own_answers_allow() {
+        let now = Time::from_micros(10_000_000);
+        let mut clock = in_doubt(now);
+        for session in [u64::MAX, 1, i64::MAX as u64] {
+            clock.on_word(Time::from_micros(session), now, Duration::from_micros(1));
+        }
+        assert_eq!(clock.time(now), now);
+        // Nor one that went on from the last that it had heard of: that was said since it asked.
+        let mut clock = SessionClock::unknown(Time::from_micros(6_000_000));
+        clock.resume(now, Time::from_micros(7_000_000));
+        assert_eq!(clock.time(now), Time::from_micros(7_000_000));
+        clock.on_word(Time::from_micros(u64::MAX), now, Duration::from_micros(1));
+        assert_eq!(clock.time(now), Time::from_micros(11_000_000));
+    }
+
+    #[test]
+    fn who_heard_a_host_in_doubt_follows_at_once_when_it_has_learned() {
+        let mut now = Time::from_micros(10_000_000);
+        let mut clock = SessionClock::unknown(now);
+        for trip in [40_000, 60_000] {
+            now += Duration::from_micros(50_000);
+            clock.on_sample(now - Duration::from_micros(3_000_000), now, Duration::from_micros(trip));
+        }
+        clock.on_sample(now, now, Duration::from_micros(50_000));
+        assert!(clock.time(now) >= now);
+    }
+
+    #[test]
+    fn a_moment_before_a_step_has_the_time_that_it_had() {
+        let mut clock = SessionClock::unknown(Time::ZERO);
+        clock.begin(Time::ZERO);
+        let (noted, trip) = (Time::from_micros(1_000_000), Duration::from_micros(40_000));
+        let mut now = noted;
+        for _ in 0..2 * STEPS {
+            now += Duration::from_micros(500_000);
+            let ahead = clock.time(now) + Duration::from_micros(1_000_000);
+            let before = now - Duration::from_micros(1);
+            let shown = clock.time(before);
+            clock.on_sample(ahead, now, trip);
+            assert!(clock.time(now) >= ahead);
+            assert_eq!(clock.time(before), shown);
+        }
+        assert_eq!(clock.time(noted), noted, "however many steps ago");
     }
 }

@@ -7,7 +7,7 @@ mod world;
 
 use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension, Target};
 use samovar_wire::object::Traits;
-use samovar_wire::{CloseCode, Lane, Mode, PeerId, Term};
+use samovar_wire::{CloseCode, Duration, Lane, Mode, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{TEAPOT, World};
@@ -210,6 +210,30 @@ fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
         alone.extend([ended, taken]);
         assert!(alone.iter().all(|id| objects.contains(id)), "seed {seed}: {objects:?} of {alone:?}");
         assert!(!objects.contains(&before), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_a_host_did_alone_is_reported_also_when_its_session_time_is_set_forwards_meanwhile() {
+    for seed in 0..6 {
+        let (mut world, host, others) = world_of(110 + seed, 0, 3);
+        // Answers of the next host are under way when it is one.
+        world.delays.insert((others[0], host), Duration::from_millis(500));
+        world.leaps.extend(others.iter().map(|&peer| (peer, Duration::from_millis(5_000))));
+        let before = world.create(host, TEAPOT, &[b"before"]);
+        world.run(4_000);
+        world.cuts.extend(others.iter().map(|&peer| (host, peer)));
+        let alone = world.create(host, TEAPOT, &[b"alone"]);
+        world.run(50);
+        world.grant(Term::FIRST.next_witnessed(), others[0]);
+        world.cuts.clear();
+        world.run(2_000);
+        let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] =
+            &world.events[&host][..]
+        else {
+            panic!("seed {seed}: {:?}", world.events[&host])
+        };
+        assert!(objects.contains(&alone) && !objects.contains(&before), "seed {seed}: {objects:?}");
     }
 }
 

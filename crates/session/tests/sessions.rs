@@ -9,8 +9,8 @@ use samovar_session::{Delivery, Departure, EndReason, Event, Role, Suspension, T
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::Traits;
 use samovar_wire::{
-    CloseCode, Entropy, Generation, Kind, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term, Ticket, Time,
-    Warrant,
+    CloseCode, Duration, Entropy, Generation, Kind, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term,
+    Ticket, Time, Warrant,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -371,6 +371,34 @@ fn session_time_agrees_and_does_not_jump_with_the_host() {
         }
         assert!(last[0].as_micros().abs_diff(last[1].as_micros()) < 20_000, "{last:?}");
     }
+}
+
+#[test]
+fn a_host_whose_answers_had_waited_for_seconds_learns_the_time_from_those_who_know_it() {
+    let mut world = World::new(11, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let a = world.join(None);
+    world.run(10_000);
+    let late = world.join(None);
+    world.delays.insert((host, late), Duration::from_millis(3_000));
+    let apart = |world: &World| {
+        let [x, y] = [a, late].map(|peer| world.peers[&peer].session_time(world.now).as_micros());
+        x.abs_diff(y)
+    };
+    // Until it has had an answer, and knows no better.
+    while !world.peers[&late].is_member() || apart(&world) > 4_000_000 {
+        world.step();
+    }
+    assert!(apart(&world) > 2_000_000, "its answer told of seconds before");
+    world.grant(Term::FIRST.next_witnessed(), late);
+    let mut last = [Time::ZERO; 2];
+    for _ in 0..500 {
+        world.step();
+        let times = [a, late].map(|peer| world.peers[&peer].session_time(world.now));
+        assert!(times[0] >= last[0] && times[1] >= last[1], "session time went backwards");
+        last = times;
+    }
+    assert!(apart(&world) < 100_000, "{} µs", apart(&world));
 }
 
 #[test]

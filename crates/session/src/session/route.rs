@@ -171,10 +171,11 @@ impl Session {
                 Ok(())
             }
             LinkEvent::Clock { session, received, round_trip } => {
-                // A newcomer that had to take over at once learns from the others what time it is.
-                let is_asking = self.roster.is_host() && !self.clock.is_known() && self.view.has(from);
-                if from == self.host() || is_asking {
+                if from == self.host() {
                     self.clock.on_sample(session, received, round_trip);
+                } else if self.roster.is_host() && self.view.has(from) {
+                    // A newcomer that had to take over at once learns from the others what time it is.
+                    self.clock.on_word(session, received, round_trip);
                 }
                 Ok(())
             }

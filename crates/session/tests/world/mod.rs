@@ -28,6 +28,8 @@ pub(crate) struct World {
     pub(crate) loss_percent: u64,
     /// What a directed pair takes longer than others.
     pub(crate) delays: BTreeMap<(PeerId, PeerId), Duration>,
+    /// How far each peer's clock has leapt ahead.
+    pub(crate) leaps: BTreeMap<PeerId, Duration>,
     /// Directed pairs that nothing passes.
     pub(crate) cuts: Vec<(PeerId, PeerId)>,
     pub(crate) next_peer: u32,
@@ -81,6 +83,7 @@ impl World {
             dice: Entropy::new([seed; 32]),
             loss_percent,
             delays: BTreeMap::new(),
+            leaps: BTreeMap::new(),
             cuts: Vec::new(),
             next_peer: 100,
             claims: BTreeMap::new(),
@@ -122,7 +125,16 @@ impl World {
 
     pub(crate) fn kill(&mut self, peer: PeerId) {
         self.peers.remove(&peer);
-        self.peers.values_mut().for_each(|session| session.handle_hint(self.now, peer));
+        let ids: Vec<_> = self.peers.keys().copied().collect();
+        for id in ids {
+            let now = self.local(id);
+            self.peer(id).handle_hint(now, peer);
+        }
+    }
+
+    /// What a peer's clock shows.
+    fn local(&self, peer: PeerId) -> Time {
+        self.now + self.leaps.get(&peer).copied().unwrap_or_default()
     }
 
     pub(crate) fn step(&mut self) {
@@ -134,6 +146,7 @@ impl World {
         self.wire = later;
         self.strays.clear();
         for (_, from, to, mode, bytes) in due {
+            let now = self.local(to);
             match self.peers.get_mut(&to) {
                 Some(session) => session.handle_packet(now, from, mode, &bytes),
                 None => self.strays.push((from, to, mode, bytes)),
@@ -141,9 +154,10 @@ impl World {
         }
         let ids: Vec<_> = self.peers.keys().copied().collect();
         for id in ids {
+            let local = self.local(id);
             let session = self.peers.get_mut(&id).unwrap();
-            session.handle_timeout(now);
-            while let Some(out) = session.poll_transmit(now) {
+            session.handle_timeout(local);
+            while let Some(out) = session.poll_transmit(local) {
                 let lost = out.mode == Mode::Unreliable && self.dice.number() % 100 < self.loss_percent;
                 if !lost && !self.cuts.contains(&(id, out.to)) {
                     let jitter =
@@ -153,7 +167,7 @@ impl World {
                     self.wire.push((arrival, id, out.to, out.mode, out.bytes));
                 }
             }
-            assert!(session.poll_timeout().is_none_or(|t| t > now), "a drained session has nothing due");
+            assert!(session.poll_timeout().is_none_or(|t| t > local), "a drained session has nothing due");
             let claim = session.poll_claim();
             while let Some(event) = session.poll_event() {
                 self.events.get_mut(&id).unwrap().push(event);
@@ -169,12 +183,12 @@ impl World {
     fn claim(&mut self, by: PeerId, term: Term, candidate: PeerId) {
         let warrant = self.witness.warrant;
         let is_up = self.witness_alive && self.peers.contains_key(&candidate);
-        let now = self.now;
+        let (now, local) = (self.now, self.local(by));
         if !self.witness_alive {
             return;
         }
         if term != warrant.term.next_witnessed() {
-            self.peers.get_mut(&by).unwrap().handle_warrant(now, &warrant);
+            self.peers.get_mut(&by).unwrap().handle_warrant(local, &warrant);
         }
         if !is_up || term != warrant.term.next_witnessed() {
             return;
@@ -184,7 +198,7 @@ impl World {
         let is_gone = !self.peers.contains_key(&warrant.host) || by == warrant.host;
         if !is_gone && self.claims.len() * 2 <= self.peers.len() {
             if is_repeated {
-                self.peers.get_mut(&by).unwrap().handle_denial(now, Denial::HostIsAlive);
+                self.peers.get_mut(&by).unwrap().handle_denial(local, Denial::HostIsAlive);
             }
             return;
         }
@@ -195,8 +209,10 @@ impl World {
     /// The witness makes a peer host, whatever anybody claims.
     pub(crate) fn grant(&mut self, term: Term, host: PeerId) {
         let warrant = self.sign(term, host);
-        for session in self.peers.values_mut() {
-            session.handle_warrant(self.now, &warrant);
+        let ids: Vec<_> = self.peers.keys().copied().collect();
+        for id in ids {
+            let now = self.local(id);
+            self.peer(id).handle_warrant(now, &warrant);
         }
     }
 
@@ -225,7 +241,7 @@ impl World {
     }
 
     pub(crate) fn create(&mut self, owner: PeerId, traits: Traits, fields: &[&[u8]]) -> ObjectId {
-        let now = self.now;
+        let now = self.local(owner);
         self.peer(owner).create(now, traits, fields).unwrap()
     }
 
