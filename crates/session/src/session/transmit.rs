@@ -88,7 +88,9 @@ impl Session {
     pub(super) fn idle_to(&self, peer: PeerId, peering: &Peering) -> Idle {
         let update = peering.update_at(peer, &self.objects, self.update_interval);
         let Dues { wanted, allowed, timeout } = peering.link.dues();
-        Idle { until: wanted.min(update), due: timeout.min(update.max(allowed)) }
+        // The frame in which the game changes something again may be due at the same moment, and what it says is newer.
+        let patience = self.update_interval.half().half().half();
+        Idle { until: wanted.min(update), due: timeout.min((update + patience).max(allowed)) }
     }
 
     fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
