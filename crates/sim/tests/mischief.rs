@@ -2,7 +2,7 @@
 
 use samovar_session::objects::State;
 use samovar_session::{Event, Lane, Schemas, Session, Target};
-use samovar_sim::{Broken, Fault, Game, Plan, ProcessId, Promise, Toy, Turn, Who, run, shrink};
+use samovar_sim::{Broken, Fault, Game, Plan, ProcessId, Promise, Toy, Turn, Weather, Who, run, shrink};
 use samovar_wire::{Duration, Kind};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -103,7 +103,10 @@ fn a_value_that_nobody_wrote_is_found() {
 
 #[test]
 fn members_that_never_agree_are_found() {
-    assert_eq!(promise(Plan::calm(1, 3), Mischief::Fidgets), Some(Promise::Convergence));
+    // Further apart than two frames, or they agree between one and the next.
+    let far = Weather::of(Duration::from_millis(200), Duration::ZERO, 0.0);
+    let plan = Plan { direct: far, ..Plan::calm(1, 3) };
+    assert_eq!(promise(plan, Mischief::Fidgets), Some(Promise::Convergence));
 }
 
 #[test]

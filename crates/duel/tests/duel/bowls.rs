@@ -100,7 +100,7 @@ fn whoever_drove_over_it_first_has_it_on_every_screen() {
         world.all_rest();
         world.run(1_000);
         let feed = bowls_of(&world, host);
-        assert!(feed.len() >= 8, "{} bowls in 45 s", feed.len());
+        assert!(feed.len() >= 6, "{} bowls in 45 s", feed.len());
         for &peer in near.iter().chain([&far]) {
             assert_eq!(bowls_of(&world, peer), feed, "all decide alike");
         }
