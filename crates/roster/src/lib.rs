@@ -11,4 +11,4 @@ mod view;
 
 pub use authority::RelayKey;
 pub use roster::{Act, LEASE, Lives, Role, Roster, Suspension, Verdict};
-pub use view::{Admission, GRACE, Member, VIEW_FIELDS, View};
+pub use view::{Admission, Member, VIEW_FIELDS, View};

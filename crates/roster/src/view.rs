@@ -6,9 +6,6 @@ use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::{Electorate, SeatRecord, ViewHeader};
 use samovar_wire::{CloseCode, DecodeError, Duration, Entropy, PeerId, SeatId, Ticket, Time};
 
-/// How long a seat waits for its member (DESIGN §4 "Seats").
-pub const GRACE: Duration = Duration::from_millis(10 * 60 * 1_000);
-
 /// The fields of the session object that hold a view: a header and one per seat.
 pub const VIEW_FIELDS: usize = 1 + SEATS_MAX;
 
@@ -220,12 +217,12 @@ impl View {
         true
     }
 
-    /// Gives up the seats that have waited for longer than [`GRACE`].
-    pub fn expire(&mut self, now: Time) -> bool {
+    /// Gives up the seats that have waited for their members for this long.
+    pub fn expire(&mut self, now: Time, grace: Duration) -> bool {
         let mut changed = false;
         for place in &mut self.seats {
             let expired = place.as_ref().is_some_and(|record| {
-                record.peer.is_none() && Time::from_micros(record.since) + GRACE <= now
+                record.peer.is_none() && Time::from_micros(record.since) + grace <= now
             });
             if expired {
                 *place = None;
@@ -441,6 +438,9 @@ mod tests {
             view.admit(Time::ZERO, PeerId(100), &back, &mut entropy).unwrap().seat,
             admissions[2].seat
         );
-        assert!(!view.expire(Time::ZERO + GRACE), "nobody is away any more");
+        let grace = Duration::from_millis(60_000);
+        assert!(!view.expire(Time::ZERO + grace, grace), "nobody is away any more");
+        assert!(view.vacate(Time::ZERO, PeerId(99)));
+        assert!(!view.expire(Time::from_micros(59_999_999), grace) && view.expire(Time::ZERO + grace, grace));
     }
 }

@@ -53,6 +53,7 @@ impl SessionClock {
         if !self.known {
             let asked = now.since(self.since).as_micros() as i64;
             self.on_sample(heard, now, Duration::ZERO);
+            self.on_host_changed(now);
             self.latest = self.offset(now).saturating_add(asked);
             self.known = true;
         }
@@ -101,7 +102,8 @@ impl SessionClock {
     /// a member that lies sets nobody's time who knows it.
     pub(crate) fn on_word(&mut self, session: Time, received: Time, round_trip: Duration) {
         if !self.known {
-            return self.on_sample(session, received, round_trip);
+            self.on_sample(session, received, round_trip);
+            return self.on_host_changed(received);
         }
         let Some(sample) = sample_of(session, received, round_trip) else { return };
         let certain = certain(sample, round_trip).min(self.latest);
@@ -257,6 +259,19 @@ mod tests {
         assert_eq!(clock.time(now), Time::from_micros(7_000_000));
         clock.on_word(Time::from_micros(u64::MAX), now, Duration::from_micros(1));
         assert_eq!(clock.time(now), Time::from_micros(11_000_000));
+    }
+
+    #[test]
+    fn a_host_that_shows_a_later_time_than_it_heard_of_does_not_go_back_to_that_while_others_follow_it() {
+        let (now, later) = (Time::from_micros(10_000_000), Time::from_micros(15_000_000));
+        let mut resumed = SessionClock::unknown(Time::ZERO);
+        resumed.resume(now, Time::from_micros(9_000_000));
+        let mut told = SessionClock::unknown(Time::ZERO);
+        told.on_word(Time::from_micros(9_000_000), now, Duration::from_micros(40_000));
+        for clock in [resumed, told] {
+            assert!(clock.is_known());
+            assert_eq!([clock.time(now), clock.time(later)], [now, later]);
+        }
     }
 
     #[test]

@@ -55,6 +55,9 @@ pub use star::Topology;
 /// Events that may wait for the game; the oldest are dropped beyond it. A game that polls loses none.
 const EVENTS_MAX: usize = 4_096;
 
+/// How long a seat waits for its member unless the game says otherwise (DESIGN §4 "Seats").
+const GRACE: Duration = Duration::from_millis(10 * 60 * 1_000);
+
 /// Peers that are remembered as not to be linked again.
 const CLOSED_MAX: usize = 128;
 
@@ -97,14 +100,24 @@ pub struct Rules {
     /// Whether each side of a partition goes on by itself, until they meet again and one is kept: for games where
     /// play counts for more than its outcome. Otherwise the side without the relay and without a majority waits.
     pub forks: bool,
+    /// How long the seat of a member that is lost waits for it, with score and objects; 10 minutes unless set. More keeps
+    /// a place for who comes back late, until a newcomer needs it and no seat has waited longer; less gives its objects up sooner.
+    pub grace: Duration,
     /// Which orders messages may have, besides those of their lanes.
     pub orders: Orders,
 }
 
 impl Default for Rules {
-    /// A host is succeeded, has one backup, in a mesh, and a partition has one side that goes on.
+    /// A host is succeeded, has one backup, in a mesh, a partition has one side that goes on, and seats wait for 10 minutes.
     fn default() -> Self {
-        Self { migrates: true, backups: 1, topology: Topology::Mesh, forks: false, orders: Orders::default() }
+        Self {
+            migrates: true,
+            backups: 1,
+            topology: Topology::Mesh,
+            forks: false,
+            grace: GRACE,
+            orders: Orders::default(),
+        }
     }
 }
 

@@ -6,9 +6,9 @@
 mod world;
 
 use samovar_link::{Link, LinkConfig, Source};
-use samovar_session::{EndReason, Event};
+use samovar_session::{EndReason, Event, Rules};
 use samovar_wire::control::Standing;
-use samovar_wire::{Generation, PeerId, SeatId, Ticket, Time};
+use samovar_wire::{Duration, Generation, PeerId, SeatId, Ticket, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{TEAPOT, World};
@@ -244,4 +244,32 @@ fn whoever_turned_from_a_host_to_the_next_is_linked_to_both() {
     world.create(late, TEAPOT, &[b"pot of the late"]);
     world.run(2_000);
     world.assert_converged();
+}
+
+#[test]
+fn a_seat_waits_for_its_member_for_as_long_as_the_game_says() {
+    for (away, is_kept) in [(2_000, true), (4_000, false)] {
+        let rules = Rules { grace: Duration::from_millis(3_000), ..Rules::default() };
+        let mut world = World::with_rules(31, 0, rules);
+        let host = *world.peers.keys().next().unwrap();
+        let a = world.join(None);
+        world.run(2_000);
+        let (seat, ticket) = (world.peers[&a].seat().unwrap(), world.peers[&a].ticket());
+        assert!(ticket.is_some());
+        world.kill(a);
+        while world.peers[&host].view().has(a) {
+            world.step();
+        }
+        world.run(away);
+        let waits = world.peers[&host].view().seats().any(|record| record.seat == seat);
+        assert_eq!(waits, is_kept, "{away} ms behind its removal");
+        let back = world.join(ticket);
+        world.run(1_000);
+        assert_eq!(
+            world.peers[&back].seat() == Some(seat),
+            is_kept,
+            "it sits on {:?}",
+            world.peers[&back].seat()
+        );
+    }
 }

@@ -162,7 +162,7 @@ fn the_time_until_everything_moves_again_is_measured_once_per_host() {
 #[test]
 fn nobody_deposes_a_healthy_host_in_a_minute_of_bad_weather() {
     let mut plan = Plan::calm(9, 5);
-    plan.direct = samovar_sim::Weather::of(Duration::from_millis(60), Duration::from_millis(50), 0.05);
+    plan.direct = Weather::of(Duration::from_millis(60), Duration::from_millis(50), 0.05);
     plan.relay = plan.direct;
     plan.lasts = Duration::from_millis(60_000);
     let outcome = run(plan, Toy::new(), false);

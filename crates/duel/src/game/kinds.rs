@@ -50,10 +50,10 @@ pub fn rules() -> Rules {
 /// schemas, and its [`rules`], but for the topology, which peers tell each other by themselves.
 pub fn params() -> u64 {
     let schemas = schemas().hash().to_le_bytes();
-    let Rules { migrates, backups, forks, orders, topology: _ } = rules();
+    let Rules { migrates, backups, forks, grace, orders, topology: _ } = rules();
     let TimeOrderConfig { lookahead, patience } = orders.timestamp.unwrap_or_default();
     let flags = [migrates, forks, orders.causal, orders.total, orders.timestamp.is_some()].map(u8::from);
-    let times = [lookahead, patience].map(|time| time.as_micros().to_le_bytes()).concat();
+    let times = [grace, lookahead, patience].map(|time| time.as_micros().to_le_bytes()).concat();
     let hash = digest(&[b"duel", &RULES_VERSION.to_le_bytes(), &schemas, &flags, &[backups], &times]);
     let [a, b, c, d, e, f, g, h, ..] = hash;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])

@@ -4,7 +4,6 @@ use samovar_duel::game::{CUBE, DuelEvent};
 use samovar_duel::plane::distance;
 use samovar_duel::player::PlayerKey;
 use samovar_duel::rng::Rng;
-use samovar_session::Session;
 use samovar_wire::Duration;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -126,7 +125,7 @@ fn whoever_stays_away_loses_row_and_teapot() {
     world.kill(a);
     let host = world.warrant.host;
     world.peer(host).frame = Duration::from_millis(500);
-    world.run(Session::seat_grace().as_micros() / 1_000 - 5_000);
+    world.run(samovar_duel::game::rules().grace.as_micros() / 1_000 - 5_000);
     assert!(world.host().teapot_object(key).is_some());
     assert!(world.host().duel.score(key).is_some());
     world.run(15_000);

@@ -1,6 +1,6 @@
 //! The host's housework: admission, removal, the backup, the session object.
 
-use samovar_roster::{GRACE, VIEW_FIELDS, View};
+use samovar_roster::{VIEW_FIELDS, View};
 use samovar_wire::control::{Hello, PeerControl, Standing};
 use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, SortedSet, Ticket, Time};
 
@@ -221,7 +221,7 @@ impl Session {
         for peer in gone {
             self.view.vacate(time, peer);
         }
-        self.view.expire(time);
+        self.view.expire(time, self.config.rules.grace);
         while let Some((peer, hello)) = self.knocks.pop_front() {
             // Whoever knocked on a former link does so again on the present one.
             if self.links.get(&peer).is_some_and(|peering| peering.greeted)
@@ -237,12 +237,6 @@ impl Session {
         if self.view.number() != self.published_number {
             self.publish_view(now);
         }
-    }
-
-    /// How long a seat waits for its member.
-    #[must_use]
-    pub const fn seat_grace() -> Duration {
-        GRACE
     }
 
     /// The view of a session object that is no longer there cannot be; a broken one is the host's fault.

@@ -365,6 +365,19 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "host-chases-what-it-heard",
+        file: "crates/session/src/clock.rs",
+        text: "            self.on_sample(heard, now, Duration::ZERO);\n            self.on_host_changed(now);\n",
+        instead: "            self.on_sample(heard, now, Duration::ZERO);\n",
+        breaks: "a host that shows a later time than it had heard of goes back to that, and all others behind it",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--lib",
+            "a_host_that_shows_a_later_time_than_it_heard_of_does_not_go_back_to_that_while_others_follow_it",
+        ]),
+    },
+    Mutant {
         name: "liar-sets-the-time",
         file: "crates/session/src/clock.rs",
         text: "certain(sample, round_trip).min(self.latest)",
