@@ -2,7 +2,7 @@
 
 use samovar_wire::{Duration, Time};
 
-/// Samples of which the one with the shortest round trip counts: its path was the most symmetric (NTP's filter).
+/// Answers that count.
 const WINDOW: usize = 8;
 /// The estimate moves by at most a twentieth of the time that passes, so that session time never goes backwards.
 const SLEW: i64 = 20;
@@ -17,10 +17,10 @@ pub(crate) struct SessionClock {
     base: i64,
     since: Time,
     target: i64,
-    /// The most that it can be by the answers: each was on its way for its whole round trip at most.
+    /// The most that it can be by the answers.
     latest: i64,
     known: bool,
-    samples: Vec<(Duration, i64)>,
+    samples: Vec<Span>,
     /// When it was set forwards, and what it was before.
     steps: Vec<(Time, i64)>,
 }
@@ -77,21 +77,22 @@ impl SessionClock {
 
     /// The host answered a ping: session time at its end, when the answer came, and the round trip.
     pub(crate) fn on_sample(&mut self, session: Time, received: Time, round_trip: Duration) {
-        let Some(sample) = sample_of(session, received, round_trip) else { return };
-        if sample.saturating_sub(half(round_trip)) > self.latest.saturating_add(STEP) {
-            // The host has learned better since it said what the others tell of.
-            self.samples.clear();
-        }
-        self.samples.push((round_trip, sample));
+        let Some(sample) = Span::of(session, received, round_trip) else { return };
+        self.samples.push(sample);
         if self.samples.len() > WINDOW {
             self.samples.remove(0);
         }
-        let (trip, best) = self.samples.iter().min_by_key(|s| s.0).map_or((round_trip, sample), |s| *s);
+        // What all say: paths that take longer one way, now this and now the other, tell more than the shortest round trip.
+        // Answers from before the host's time was set, and those before them, say something else.
+        let all = self.samples.iter().rev().try_fold(sample, |all, older| all.with(*older));
+        let span = match all {
+            Ok(span) | Err(span) => span,
+        };
         self.base = self.offset(received);
         self.since = received;
-        self.target = best;
-        self.latest = best.saturating_add(half(trip));
-        let certain = certain(best, trip);
+        self.target = span.middle();
+        self.latest = span.latest;
+        let certain = span.certain();
         if !self.known || certain.saturating_sub(self.base) > STEP {
             self.step(received, certain);
         }
@@ -105,8 +106,8 @@ impl SessionClock {
             self.on_sample(session, received, round_trip);
             return self.on_host_changed(received);
         }
-        let Some(sample) = sample_of(session, received, round_trip) else { return };
-        let certain = certain(sample, round_trip).min(self.latest);
+        let Some(sample) = Span::of(session, received, round_trip) else { return };
+        let certain = sample.certain().min(self.latest);
         let offset = self.offset(received);
         if certain.saturating_sub(offset) > STEP {
             (self.base, self.since, self.target) = (offset, received, certain);
@@ -138,19 +139,37 @@ impl SessionClock {
     }
 }
 
-/// Session time minus local time by one answer, if its sender knew it.
-fn sample_of(session: Time, received: Time, round_trip: Duration) -> Option<i64> {
-    let there = session.as_micros().saturating_add(round_trip.as_micros() / 2);
-    (session != Time::ZERO).then(|| there.min(i64::MAX as u64) as i64 - received.as_micros() as i64)
+/// What session time minus local time is by an answer at least and at most: it was on its way for its whole round trip, or for
+/// nothing of it.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    earliest: i64,
+    latest: i64,
 }
 
-/// What waited for a path to be mended took its time one way: of that no more than a step is half in doubt.
-fn certain(sample: i64, trip: Duration) -> i64 {
-    sample.saturating_sub((trip.as_micros() as i64 - STEP).max(0) / 2)
-}
+impl Span {
+    /// What an answer says, if its sender knew the time.
+    fn of(session: Time, received: Time, round_trip: Duration) -> Option<Self> {
+        let micros = |time: u64| time.min(i64::MAX as u64) as i64;
+        let earliest = micros(session.as_micros()) - micros(received.as_micros());
+        let latest = earliest.saturating_add(micros(round_trip.as_micros()));
+        (session != Time::ZERO).then_some(Self { earliest, latest })
+    }
 
-fn half(trip: Duration) -> i64 {
-    trip.as_micros() as i64 / 2
+    /// What two say together (Marzullo 1984); this one alone when they contradict each other.
+    fn with(self, other: Self) -> Result<Self, Self> {
+        let (earliest, latest) = (self.earliest.max(other.earliest), self.latest.min(other.latest));
+        if earliest <= latest { Ok(Self { earliest, latest }) } else { Err(self) }
+    }
+
+    const fn middle(self) -> i64 {
+        self.earliest.midpoint(self.latest)
+    }
+
+    /// What waited for a path to be mended took its time one way: of that no more than a step is half in doubt.
+    fn certain(self) -> i64 {
+        self.middle().min(self.earliest.saturating_add(STEP / 2))
+    }
 }
 
 #[cfg(test)]
@@ -177,6 +196,21 @@ mod tests {
         }
         let error = last.as_micros() as i64 - now.offset(ahead).as_micros() as i64;
         assert!(error.abs() < 5_000, "{error} µs off");
+    }
+
+    #[test]
+    fn answers_that_went_now_one_way_and_now_the_other_tell_the_time_together() {
+        // There by a quick path and back by a slow one, and the other way round: each alone is 100 ms off.
+        let mut clock = SessionClock::unknown(Time::ZERO);
+        let mut now = Time::from_micros(1_000_000);
+        for (out, back) in
+            [(10_000, 210_000), (215_000, 12_000), (220_000, 230_000)].into_iter().cycle().take(60)
+        {
+            now += Duration::from_micros(500_000);
+            clock.on_sample(now - Duration::from_micros(back), now, Duration::from_micros(out + back));
+        }
+        let error = clock.time(now).as_micros().abs_diff(now.as_micros());
+        assert!(error < 2_000, "{error} µs off");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The session itself: what it is made of, and the game's API.
 
-mod agenda;
 mod arbiter;
 mod associations;
 mod balance;
@@ -38,7 +37,6 @@ use samovar_wire::{
 };
 
 use crate::clock::SessionClock;
-use agenda::Agenda;
 pub use arbiter::{OwnershipPolicy, OwnershipRequest};
 use associations::Associations;
 pub use events::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
@@ -150,11 +148,24 @@ struct Peering {
     next_update: Time,
     /// What this peer said up to then had reached it before this link.
     before: Time,
+    /// All that this peer has to tell it is in the link.
+    is_told: bool,
+    /// The link has nothing to send for now; `None` when something has happened since that was found out.
+    idle: Option<Idle>,
     /// The peer speaks under this host, under whom this peer does not live, or not yet; and up to when what this peer
     /// said had reached it before.
     ahead: Option<(Vote, Time)>,
     /// What it said under it.
     held: VecDeque<LinkEvent>,
+}
+
+/// For how long there is nothing to send to a peer unless something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Idle {
+    /// Until something wants to be sent.
+    until: Time,
+    /// Until it may be sent, or time has to pass for the link.
+    due: Time,
 }
 
 /// One peer's session.
@@ -170,7 +181,6 @@ pub struct Session {
     clock: SessionClock,
     /// Boxed, since they are looked up all the time and large.
     links: SortedMap<PeerId, Box<Peering>>,
-    agenda: Agenda,
     associations: Associations,
     /// The members that the game knows of.
     members: SortedMap<PeerId, MemberInfo>,
@@ -264,7 +274,6 @@ impl Session {
             view_revision: None,
             clock: SessionClock::unknown(now),
             links: SortedMap::new(),
-            agenda: Agenda::default(),
             associations: Associations::new(),
             members: SortedMap::new(),
             seats: SortedSet::new(),

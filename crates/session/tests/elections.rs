@@ -7,44 +7,16 @@ mod world;
 
 use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension, Target};
 use samovar_wire::object::Traits;
-use samovar_wire::{CloseCode, Duration, Lane, Mode, PeerId, Term};
+use samovar_wire::{CloseCode, Lane, Mode, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-use world::{TEAPOT, World};
-
-/// A world of a host and others, in which everybody has settled.
-fn world_of(seed: u8, loss: u64, members: usize) -> (World, PeerId, Vec<PeerId>) {
-    let mut world = World::new(seed, loss);
-    let host = *world.peers.keys().next().unwrap();
-    let others = (1..members).map(|_| world.join(None)).collect();
-    world.run(3_000);
-    (world, host, others)
-}
-
-fn relay_goes(world: &mut World) {
-    world.witness_alive = false;
-    let now = world.now;
-    world.peers.values_mut().for_each(|session| session.set_relay(now, false));
-}
-
-fn relay_comes(world: &mut World) {
-    world.witness_alive = true;
-    let now = world.now;
-    world.peers.values_mut().for_each(|session| session.set_relay(now, true));
-}
+use world::{TEAPOT, World, part, relay_comes, relay_goes, world_of};
 
 fn hosts(world: &World) -> Vec<(Term, PeerId)> {
     let mut hosts: Vec<_> = world.peers.values().map(|s| (s.term(), s.host())).collect();
     hosts.sort_unstable();
     hosts.dedup();
     hosts
-}
-
-/// Cuts the paths between two groups, both ways.
-fn part(world: &mut World, one: &[PeerId], other: &[PeerId]) {
-    for &a in one {
-        world.cuts.extend(other.iter().flat_map(|&b| [(a, b), (b, a)]));
-    }
 }
 
 fn changes(world: &World, peer: PeerId) -> Vec<Cause> {
@@ -173,122 +145,6 @@ fn a_link_that_begins_anew_behind_an_election_says_who_won_it() {
         world.run(2_000);
         assert_eq!((world.peers[late].host(), world.peers[late].is_member()), (heir, true), "seed {seed}");
         world.assert_agreed();
-    }
-}
-
-#[test]
-fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
-    for seed in 0..10 {
-        let (mut world, host, others) = world_of(80 + seed, 0, 2 + usize::from(seed % 3));
-        let before = world.create(host, TEAPOT, &[b"before"]);
-        let ended = world.create(host, TEAPOT, &[b"ended alone"]);
-        let taken = world.create(others[0], TEAPOT, &[b"taken alone"]);
-        world.run(1_500);
-        // Nor does the relay reach it, which gives the next term to another.
-        part(&mut world, &[host], &others);
-        let mut alone = Vec::new();
-        world.peer(host).destroy(ended).unwrap();
-        world.peer(host).grant(taken, host).unwrap();
-        for _ in 0..4 {
-            alone.push(world.create(host, TEAPOT, &[b"alone"]));
-            world.run(50);
-        }
-        let warrant = world.sign(Term::FIRST.next_witnessed(), others[0]);
-        let now = world.now;
-        for &peer in &others {
-            world.peer(peer).handle_warrant(now, &warrant);
-        }
-        world.run(50);
-        assert!(world.peers[&host].is_host(), "seed {seed}: it has not noticed");
-        world.cuts.clear();
-        world.run(2_000);
-        let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] =
-            &world.events[&host][..]
-        else {
-            panic!("seed {seed}: {:?}", world.events[&host])
-        };
-        alone.extend([ended, taken]);
-        assert!(alone.iter().all(|id| objects.contains(id)), "seed {seed}: {objects:?} of {alone:?}");
-        assert!(!objects.contains(&before), "seed {seed}");
-    }
-}
-
-#[test]
-fn what_a_host_did_alone_is_reported_also_when_its_session_time_is_set_forwards_meanwhile() {
-    for seed in 0..6 {
-        let (mut world, host, others) = world_of(110 + seed, 0, 3);
-        // Answers of the next host are under way when it is one.
-        world.delays.insert((others[0], host), Duration::from_millis(500));
-        world.leaps.extend(others.iter().map(|&peer| (peer, Duration::from_millis(5_000))));
-        let before = world.create(host, TEAPOT, &[b"before"]);
-        world.run(4_000);
-        world.cuts.extend(others.iter().map(|&peer| (host, peer)));
-        let alone = world.create(host, TEAPOT, &[b"alone"]);
-        world.run(50);
-        world.grant(Term::FIRST.next_witnessed(), others[0]);
-        world.cuts.clear();
-        world.run(2_000);
-        let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] =
-            &world.events[&host][..]
-        else {
-            panic!("seed {seed}: {:?}", world.events[&host])
-        };
-        assert!(objects.contains(&alone) && !objects.contains(&before), "seed {seed}: {objects:?}");
-    }
-}
-
-#[test]
-fn what_was_done_while_nobody_was_missed_is_not_reported_much_later() {
-    for seed in 0..6 {
-        let (mut world, host, others) = world_of(120 + seed, 0, 3);
-        part(&mut world, &[others[1]], &[host]);
-        world.run(600);
-        world.cuts.clear();
-        let before = world.create(others[1], TEAPOT, &[b"before"]);
-        world.run(7_000);
-        relay_goes(&mut world);
-        part(&mut world, &[others[1]], &[host, others[0]]);
-        world.run(1_000);
-        let alone = world.create(others[1], TEAPOT, &[b"alone"]);
-        world.run(6_000);
-        world.cuts.clear();
-        relay_comes(&mut world);
-        world.run(3_000);
-        let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] =
-            &world.events[&others[1]][..]
-        else {
-            panic!("seed {seed}: {:?}", world.events[&others[1]])
-        };
-        assert!(objects.contains(&alone) && !objects.contains(&before), "seed {seed}: {objects:?}");
-    }
-}
-
-#[test]
-fn what_the_losing_side_had_accepted_alone_is_reported_to_whoever_submitted_it() {
-    for seed in 0..6 {
-        let (mut world, host, others) = world_of(40 + seed, 5, 5);
-        let backup = world.peers[&host].view().backup().unwrap();
-        let before = world.now;
-        let known = world.peer(backup).submit(before, b"known to all").unwrap();
-        world.run(1_000);
-        relay_goes(&mut world);
-        let many: Vec<_> = others.iter().copied().filter(|&peer| peer != backup).collect();
-        part(&mut world, &[host, backup], &many);
-        world.run(200);
-        let now = world.now;
-        let alone = world.peer(backup).submit(now, b"alone").unwrap();
-        world.run(500);
-        let accepted = |events: &[Event], number| events.contains(&Event::Accepted { number });
-        assert!(accepted(&world.events[&backup], known) && accepted(&world.events[&backup], alone));
-        world.run(6_500);
-        world.cuts.clear();
-        relay_comes(&mut world);
-        world.run(1_500);
-        let events = &world.events[&backup];
-        let told =
-            |event: &Event| matches!(event, Event::Diverged { accepted, .. } if *accepted == Some(alone));
-        assert!(events.iter().any(told), "seed {seed}: {events:?}");
-        assert_eq!(events.last(), Some(&Event::Ended(EndReason::Removed)), "seed {seed}");
     }
 }
 

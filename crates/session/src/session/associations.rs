@@ -31,11 +31,12 @@ impl Session {
                 welcomed: false,
                 next_update: now,
                 before: self.reached_before(now, peer),
+                is_told: false,
+                idle: None,
                 ahead: None,
                 held: std::collections::VecDeque::new(),
             };
             self.links.insert(peer, Box::new(peering));
-            self.agenda.open(peer);
             self.stir();
             self.send_again_to(peer);
             self.set_paces();

@@ -131,7 +131,6 @@ impl Session {
         if peer == self.host() && self.phase == Phase::Joining && code == CloseCode::Left {
             // It goes while we knock; its successor will be asked.
             self.links.remove(&peer);
-            self.agenda.close(peer);
             return;
         }
         if peer == self.host() && !self.is_host() {

@@ -1,5 +1,6 @@
 //! What this peer did while others, of whom it did not hear, went on under another host (DESIGN §4 "Partition").
 
+use samovar_objects::Object;
 use samovar_wire::control::Vote;
 use samovar_wire::{Duration, ObjectId, PeerId, SortedSet, Time};
 
@@ -92,8 +93,9 @@ impl Session {
     /// Tells the game what changed here since this peer last reached those who went on.
     pub(super) fn report_divergence(&mut self) {
         self.note_split(self.unreached_since(self.last_now));
-        let host = self.host();
-        if self.config.rules.forks || !self.view.has(host) && !self.parted.contains_key(&host) {
+        let (me, host) = (self.config.me, self.host());
+        let is_stranger = !self.view.has(host) && !self.parted.contains_key(&host);
+        if self.config.rules.forks || is_stranger {
             // Whoever was lost may have gone on, under one whom this peer has not met.
             let lost = self.parted.iter().filter(|(peer, _)| !self.view.has(**peer));
             if let Some(first) = lost.map(|(_, &reached)| reached).min() {
@@ -102,7 +104,11 @@ impl Session {
         }
         let Some(since) = self.split_at else { return };
         let mut objects = SortedSet::new();
-        let changed = self.objects.iter().map(|object| (object.sampled(), object.id()));
+        // What is this peer's own nobody else tells a host that it has not met.
+        let at = |object: &Object| {
+            if is_stranger && object.owner() == me { since } else { object.sampled() }
+        };
+        let changed = self.objects.iter().map(|object| (at(object), object.id()));
         for (at, id) in changed.chain(self.fates.iter().copied()) {
             if at >= since && id != ObjectId::SESSION {
                 objects.insert(id);

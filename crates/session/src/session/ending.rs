@@ -31,7 +31,6 @@ impl Session {
     /// The state of a link goes.
     pub(super) fn remove_link(&mut self, peer: PeerId) -> Option<Peering> {
         let peering = self.links.remove(&peer)?;
-        self.agenda.close(peer);
         if peering.admitted && !peering.left {
             self.note_parted(peer, peering.shared());
         }

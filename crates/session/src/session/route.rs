@@ -25,12 +25,10 @@ impl Session {
             return;
         }
         let Some(peering) = self.links.get_mut(&from) else { return };
-        self.agenda.touch(from);
+        peering.idle = None;
         let delivered = peering.link.deliveries();
         let result = peering.link.handle(now, mode, bytes);
-        if peering.link.deliveries() != delivered {
-            self.agenda.untell(from);
-        }
+        peering.is_told &= peering.link.deliveries() == delivered;
         if let Err(code) = result {
             self.on_misbehaviour(now, from, code);
             return;

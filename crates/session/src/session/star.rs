@@ -239,7 +239,6 @@ impl Session {
             for peer in useless.map(|(&peer, _)| peer).collect::<Vec<_>>() {
                 // Nobody is told: who wants the link after all, by another view, opens it again.
                 self.links.remove(&peer);
-                self.agenda.close(peer);
                 if let Some((_, at)) = self.associations.get_mut(&peer) {
                     *at = now;
                 }

@@ -34,11 +34,12 @@ impl Session {
             return;
         }
         for (&peer, peering) in &mut self.links {
-            if self.agenda.idle(peer).is_some_and(|idle| idle.due > now) && !cfg!(debug_assertions) {
+            // Where assertions are checked, it is tried all the same.
+            if peering.idle.is_some_and(|idle| idle.due > now) && !cfg!(debug_assertions) {
                 continue;
             }
             if peering.link.handle_timeout(now) {
-                self.agenda.touch(peer);
+                peering.idle = None;
             }
             while let Some(event) = peering.link.poll_event() {
                 if let LinkEvent::Fate(packet, fate) = event {
@@ -67,9 +68,18 @@ impl Session {
         if self.phase == Phase::Over {
             return None;
         }
-        let unknown =
-            |peer| self.links.get(&peer).map_or(Time::FAR, |peering| self.idle_to(peer, peering).due);
-        Some(self.agenda.due(unknown).min(self.watch_at()).min(self.calls.deadline()).min(self.orders_due()))
+        let links = self
+            .links
+            .iter()
+            .map(|(&peer, peering)| peering.idle.unwrap_or_else(|| self.idle_to(peer, peering)).due);
+        Some(
+            links
+                .min()
+                .unwrap_or(Time::FAR)
+                .min(self.watch_at())
+                .min(self.calls.deadline())
+                .min(self.orders_due()),
+        )
     }
 
     /// When to look at everybody's life: now and then, and when the host begins to be missed.

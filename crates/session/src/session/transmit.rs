@@ -4,14 +4,18 @@ use samovar_link::{Dues, Source};
 use samovar_objects::{Objects, Place};
 use samovar_wire::{Duration, Lane, Mode, PeerId, Time};
 
-use super::agenda::Idle;
 use super::orders::time_of;
-use super::{Peering, Session, Transmit};
+use super::{Idle, Peering, Session, Transmit};
 
 /// The interval of updates to a peer unless the game sets another: 30 a second.
 pub(super) const UPDATE_INTERVAL: Duration = Duration::from_micros(33_333);
 
 impl Peering {
+    /// Whether the link is known to have nothing to send.
+    fn is_idle(&self, now: Time) -> bool {
+        self.idle.is_some_and(|idle| idle.until > now)
+    }
+
     /// When to send the next update; never to who is no member yet, or no longer, or lacks nothing. What is said again lets
     /// what is new come first: a game whose frames are as long as the interval would else be heard a frame later.
     pub(super) fn update_at(&self, peer: PeerId, objects: &Objects, interval: Duration) -> Time {
@@ -52,9 +56,6 @@ impl Session {
             out.extend_from_slice(&bytes);
             return Some((to, Mode::Unreliable));
         }
-        if self.agenda.rests(now) && !cfg!(debug_assertions) {
-            return None;
-        }
         // Begins with who was served last, who may have more, and ends when nobody has had anything.
         for _ in 0..=self.links.len() {
             if let Some(peer) = self.serving
@@ -74,7 +75,7 @@ impl Session {
     /// Something happened that others may have to be told of.
     pub(super) fn stir(&mut self) {
         self.stirs += 1;
-        self.agenda.stir();
+        self.links.values_mut().for_each(|peering| (peering.is_told, peering.idle) = (false, None));
     }
 
     /// Grows with whatever happens here but the arrival of objects' states and of acks: while it stays, so do the view, the
@@ -95,12 +96,12 @@ impl Session {
 
     fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
         // Where assertions are checked, it is tried all the same.
-        if self.agenda.is_idle(now, to) && !cfg!(debug_assertions) {
+        if self.links.get(&to)?.is_idle(now) && !cfg!(debug_assertions) {
             return None;
         }
         // Ordered messages have times of their own.
         let has_orders = self.orders.is_any();
-        if has_orders || !self.agenda.is_told(to) {
+        if has_orders || !self.links.get(&to)?.is_told {
             self.pump(now, to);
         } else if cfg!(debug_assertions) {
             let waiting = |session: &Self| session.link_stats(to).map(|stats| stats.unacked);
@@ -110,11 +111,13 @@ impl Session {
         }
         let peering = self.links.get(&to)?;
         let idle = self.idle_to(to, peering);
-        debug_assert!(self.agenda.idle(to).is_none_or(|known| known == idle), "{to} was to be sent nothing");
+        debug_assert!(peering.idle.is_none_or(|known| known == idle), "{to} was to be sent nothing");
         let sent =
             if idle.until > now && !cfg!(debug_assertions) { None } else { self.write_to(now, to, out) };
         debug_assert!(idle.until <= now || sent.is_none(), "nothing wanted to be sent to {to}");
-        self.agenda.settle(to, (sent.is_none() && idle.until > now && !has_orders).then_some(idle));
+        let peering = self.links.get_mut(&to)?;
+        peering.is_told = true;
+        peering.idle = (sent.is_none() && idle.until > now && !has_orders).then_some(idle);
         sent
     }
 
@@ -176,7 +179,7 @@ impl Session {
     /// The path to a peer changed: what was under way on the old one may be lost.
     pub fn handle_path_changed(&mut self, now: Time, peer: PeerId) {
         if let Some(peering) = self.links.get_mut(&peer) {
-            self.agenda.touch(peer);
+            peering.idle = None;
             peering.link.handle_path_changed(now);
         }
     }
@@ -186,7 +189,7 @@ impl Session {
         if let Some(peering) =
             self.links.get_mut(&peer).filter(|peering| peering.link.is_lossless() != lossless)
         {
-            self.agenda.touch(peer);
+            peering.idle = None;
             peering.link.set_lossless(now, lossless);
         }
     }
@@ -194,7 +197,7 @@ impl Session {
     /// Bytes that the path to a peer still holds; see [`samovar_link::Link::handle_backlog`].
     pub fn handle_backlog(&mut self, now: Time, peer: PeerId, bytes: u64) {
         if let Some(peering) = self.links.get_mut(&peer) {
-            self.agenda.touch(peer);
+            peering.idle = None;
             peering.link.handle_backlog(now, bytes);
         }
     }

@@ -59,6 +59,34 @@ impl Craft {
     }
 }
 
+/// A world of a host and others, in which everybody has settled.
+pub(crate) fn world_of(seed: u8, loss: u64, members: usize) -> (World, PeerId, Vec<PeerId>) {
+    let mut world = World::new(seed, loss);
+    let host = *world.peers.keys().next().unwrap();
+    let others = (1..members).map(|_| world.join(None)).collect();
+    world.run(3_000);
+    (world, host, others)
+}
+
+/// Cuts the paths between two groups, both ways.
+pub(crate) fn part(world: &mut World, one: &[PeerId], other: &[PeerId]) {
+    for &a in one {
+        world.cuts.extend(other.iter().flat_map(|&b| [(a, b), (b, a)]));
+    }
+}
+
+pub(crate) fn relay_goes(world: &mut World) {
+    world.witness_alive = false;
+    let now = world.now;
+    world.peers.values_mut().for_each(|session| session.set_relay(now, false));
+}
+
+pub(crate) fn relay_comes(world: &mut World) {
+    world.witness_alive = true;
+    let now = world.now;
+    world.peers.values_mut().for_each(|session| session.set_relay(now, true));
+}
+
 /// The topology under test: the tests that are modules of `star.rs` run in a star.
 pub(crate) fn topology() -> Topology {
     if module_path!().starts_with("star::") { Topology::Star } else { Topology::Mesh }

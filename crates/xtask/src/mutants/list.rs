@@ -325,7 +325,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-session",
             "--test",
-            "elections",
+            "divergence",
             "what_was_done_while_nobody_was_missed_is_not_reported_much_later",
         ]),
     },
@@ -340,8 +340,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "late-sample-throws-time",
         file: "crates/session/src/clock.rs",
-        text: "sample.saturating_sub((trip.as_micros() as i64 - STEP).max(0) / 2)",
-        instead: "sample",
+        text: "self.middle().min(self.earliest.saturating_add(STEP / 2))",
+        instead: "self.middle()",
         breaks: "a sample of the clock that had waited for its path throws session time ahead",
         finder: Test(&[
             "-p",
@@ -380,8 +380,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "liar-sets-the-time",
         file: "crates/session/src/clock.rs",
-        text: "certain(sample, round_trip).min(self.latest)",
-        instead: "certain(sample, round_trip)",
+        text: "sample.certain().min(self.latest)",
+        instead: "sample.certain()",
         breaks: "a member sets the host's session time as far ahead as it likes",
         finder: Test(&[
             "-p",
@@ -400,7 +400,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "-p",
             "samovar-session",
             "--test",
-            "elections",
+            "divergence",
             "what_a_host_did_alone_is_reported_also_when_its_session_time_is_set_forwards_meanwhile",
         ]),
     },
