@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use brotli::enc::BrotliEncoderParams;
+use brotli::enc::backward_references::BrotliEncoderMode as Mode;
 
 use crate::process::{Explain, Result};
 
@@ -11,6 +12,8 @@ use crate::process::{Explain, Result};
 const QUALITY: i32 = 11;
 /// Two to this power bytes of window, the largest that every browser accepts.
 const WINDOW: i32 = 24;
+/// The nearest distances, each with a symbol of its own.
+const DIRECT_DISTANCES: u32 = 15;
 
 /// The size of one file of the page as it travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,16 +52,23 @@ pub(crate) fn sizes(file: &Path) -> Result<Sizes> {
     Ok(Sizes { plain, sent })
 }
 
+/// The shorter of two: by contexts that the encoder chooses, which suits text, or by the upper bits of the last byte (RFC 7932
+/// §7.1), which tell one operation of a module from another and spare 1.4 % of it.
 fn brotli(plain: &[u8]) -> io::Result<Vec<u8>> {
-    let parameters = BrotliEncoderParams {
-        quality: QUALITY,
-        lgwin: WINDOW,
-        size_hint: plain.len(),
-        ..BrotliEncoderParams::default()
-    };
-    let mut small = Vec::new();
-    brotli::BrotliCompress(&mut &*plain, &mut small, &parameters)?;
-    Ok(small)
+    let [text, module] = [Mode::BROTLI_MODE_GENERIC, Mode::BROTLI_FORCE_MSB_PRIOR].map(|mode| {
+        let mut parameters = BrotliEncoderParams {
+            mode,
+            quality: QUALITY,
+            lgwin: WINDOW,
+            size_hint: plain.len(),
+            ..BrotliEncoderParams::default()
+        };
+        parameters.dist.num_direct_distance_codes = DIRECT_DISTANCES;
+        let mut small = Vec::new();
+        brotli::BrotliCompress(&mut &*plain, &mut small, &parameters).map(|_| small)
+    });
+    let (text, module) = (text?, module?);
+    Ok(if module.len() < text.len() { module } else { text })
 }
 
 #[cfg(test)]
