@@ -86,6 +86,13 @@ impl Divergence {
         }
     }
 
+    /// An object has another owner at a process: it may end before all is looked at again.
+    pub(crate) fn note_owner(&mut self, process: ProcessId, id: ObjectId, is_own: bool) {
+        if let Some(has) = self.lives.get_mut(&process).and_then(|life| life.has.get_mut(&id)) {
+            has.1 = is_own;
+        }
+    }
+
     /// A process was told what others did not see.
     pub(crate) fn tell(&mut self, process: ProcessId, objects: &[ObjectId]) {
         if let Some(life) = self.lives.get_mut(&process) {

@@ -133,6 +133,9 @@ impl<G: Game> World<G> {
         match event {
             // Before another one owns it.
             Event::ObjectCreated(id) | Event::OwnerChanged { id, .. } => {
+                if let Event::OwnerChanged { id, to, .. } = event {
+                    self.checks.divergence.note_owner(process, *id, *to == session.me());
+                }
                 if let Some(object) = session.object(*id) {
                     self.checks.divergence.see(process, session, object);
                 }
