@@ -475,7 +475,9 @@ impl Peer {
         debug_assert!(!rests || before == waiting(self), "there was nothing to tend");
         // Who has just complained of a path has no more to say of it, and still asks the relay for an echo when it is in doubt.
         let doubted = self.paths.values().map(|path| path.doubted_at(true)).filter(|&at| at > now).min();
-        self.tended = Some((stirs, self.paths_due().min(doubted.unwrap_or(Time::FAR))));
+        if !rests {
+            self.tended = Some((stirs, self.paths_due().min(doubted.unwrap_or(Time::FAR))));
+        }
     }
 
     fn tell_standing(&mut self, now: Time) {

@@ -99,11 +99,16 @@ impl SessionClock {
     }
 
     /// A member answered this peer, who is the host. Who had no answer of the host before, or one only that may have waited
-    /// for seconds, learns from those who know better, but forwards only, and no further than what it has heard allows:
-    /// a member that lies sets nobody's time who knows it.
-    pub(crate) fn on_word(&mut self, session: Time, received: Time, round_trip: Duration) {
+    /// for seconds, learns from those who know better, but forwards only, and no further than what it has heard allows: its
+    /// own answers, or without any the time that it had heard of since it began to ask, if it had. A member that lies sets
+    /// nobody's time who knows it.
+    pub(crate) fn on_word(&mut self, session: Time, received: Time, round_trip: Duration, heard: Time) {
         if !self.known {
-            self.on_sample(session, received, round_trip);
+            let most = if heard == Time::ZERO { Time::FAR } else { heard + received.since(self.since) };
+            self.on_sample(session.min(most), received, round_trip);
+            self.latest = self
+                .latest
+                .min(Span::of(most, received, Duration::ZERO).map_or(i64::MAX, |span| span.latest));
             return self.on_host_changed(received);
         }
         let Some(sample) = Span::of(session, received, round_trip) else { return };
@@ -266,16 +271,16 @@ mod tests {
         let half = Duration::from_micros(20_000);
         let mut clock = in_doubt(now);
         assert!(now.since(clock.time(now)).as_micros() > 2_000_000);
-        clock.on_word(now - half - Duration::from_micros(50_000), now, trip);
+        clock.on_word(now - half - Duration::from_micros(50_000), now, trip, Time::ZERO);
         assert_eq!(now.since(clock.time(now)).as_micros(), 50_000);
         // Another member lags, and a third is as far ahead as two clocks may be apart.
         let known = clock.time(now);
-        clock.on_word(now - Duration::from_micros(2_000_000), now, trip);
-        clock.on_word(now + Duration::from_micros(50_000), now, trip);
+        clock.on_word(now - Duration::from_micros(2_000_000), now, trip, Time::ZERO);
+        clock.on_word(now + Duration::from_micros(50_000), now, trip, Time::ZERO);
         assert_eq!(clock.time(now), known);
         let mut founder = SessionClock::unknown(Time::ZERO);
         founder.begin(Time::ZERO);
-        founder.on_word(now + Duration::from_micros(3_000_000), now, trip);
+        founder.on_word(now + Duration::from_micros(3_000_000), now, trip, Time::ZERO);
         assert_eq!(founder.time(now), now);
     }
 
@@ -284,14 +289,20 @@ mod tests {
         let now = Time::from_micros(10_000_000);
         let mut clock = in_doubt(now);
         for session in [u64::MAX, 1, i64::MAX as u64] {
-            clock.on_word(Time::from_micros(session), now, Duration::from_micros(1));
+            clock.on_word(Time::from_micros(session), now, Duration::from_micros(1), Time::ZERO);
         }
         assert_eq!(clock.time(now), now);
+        // Nor one that has no answer, but has heard of a time since it asked.
+        let mut clock = SessionClock::unknown(Time::from_micros(6_000_000));
+        for _ in 0..2 {
+            clock.on_word(Time::FAR, now, Duration::from_micros(1_000), Time::from_micros(2_000_000));
+            assert!((6_000_000..6_001_000).contains(&clock.time(now).as_micros()), "{:?}", clock.time(now));
+        }
         // Nor one that went on from the last that it had heard of: that was said since it asked.
         let mut clock = SessionClock::unknown(Time::from_micros(6_000_000));
         clock.resume(now, Time::from_micros(7_000_000));
         assert_eq!(clock.time(now), Time::from_micros(7_000_000));
-        clock.on_word(Time::from_micros(u64::MAX), now, Duration::from_micros(1));
+        clock.on_word(Time::from_micros(u64::MAX), now, Duration::from_micros(1), Time::ZERO);
         assert_eq!(clock.time(now), Time::from_micros(11_000_000));
     }
 
@@ -301,7 +312,7 @@ mod tests {
         let mut resumed = SessionClock::unknown(Time::ZERO);
         resumed.resume(now, Time::from_micros(9_000_000));
         let mut told = SessionClock::unknown(Time::ZERO);
-        told.on_word(Time::from_micros(9_000_000), now, Duration::from_micros(40_000));
+        told.on_word(Time::from_micros(9_000_000), now, Duration::from_micros(40_000), Time::ZERO);
         for clock in [resumed, told] {
             assert!(clock.is_known());
             assert_eq!([clock.time(now), clock.time(later)], [now, later]);

@@ -179,6 +179,10 @@ pub struct Session {
     /// The revision of the session object that `view` was read from.
     view_revision: Option<(Stamp, u64)>,
     clock: SessionClock,
+    /// The session time at which the session object was last sampled by its host, as this peer read it.
+    heard: Time,
+    /// When the game changed something last.
+    wrote: Time,
     /// Boxed, since they are looked up all the time and large.
     links: SortedMap<PeerId, Box<Peering>>,
     associations: Associations,
@@ -273,6 +277,8 @@ impl Session {
             view: View::founding(config.capacity),
             view_revision: None,
             clock: SessionClock::unknown(now),
+            heard: Time::ZERO,
+            wrote: Time::ZERO,
             links: SortedMap::new(),
             associations: Associations::new(),
             members: SortedMap::new(),
@@ -503,6 +509,7 @@ impl Session {
     /// See [`ObjectError`].
     pub fn set_state(&mut self, now: Time, id: ObjectId, state: &State) -> Result<(), ObjectError> {
         self.stir();
+        self.wrote = now;
         self.objects.set_state(self.clock.time(now), id, state)
     }
 
@@ -533,6 +540,7 @@ impl Session {
         if id == ObjectId::SESSION {
             return Err(ObjectError::NotOwner);
         }
+        self.wrote = now;
         self.objects.set(self.clock.time(now), id, field, value)
     }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
+#[expect(dead_code, reason = "not every test needs all of the world")]
 pub(crate) mod world;
 
 use samovar_link::{Link, LinkConfig, Source};
@@ -399,6 +400,28 @@ fn a_host_whose_answers_had_waited_for_seconds_learns_the_time_from_those_who_kn
         last = times;
     }
     assert!(apart(&world) < 100_000, "{} µs", apart(&world));
+}
+
+#[test]
+fn a_host_without_an_answer_goes_on_from_the_time_that_it_had_heard_of() {
+    let mut world = World::new(13, 0);
+    let host = *world.peers.keys().next().unwrap();
+    world.run(60_000);
+    let late = world.join(None);
+    // The host's first packet is lost, and the answer in it.
+    world.cuts.push((host, late));
+    while world.peers[&host].link_stats(late).is_none() {
+        world.step();
+    }
+    world.cuts.clear();
+    while !world.peers[&late].is_member() {
+        world.step();
+    }
+    assert!(world.peers[&late].session_time(world.now) < Time::from_micros(30_000_000), "it had an answer");
+    world.kill(host);
+    world.grant(Term::FIRST.next_witnessed(), late);
+    world.run(3_000);
+    assert!(world.peers[&late].session_time(world.now) > Time::from_micros(60_000_000));
 }
 
 #[test]

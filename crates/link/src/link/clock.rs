@@ -132,7 +132,7 @@ impl PingClock {
 
     /// How long an unacked segment at the tail waits: a round trip, its variation, and the other end's ack delay.
     pub(super) fn probe_timeout(&self) -> Duration {
-        let patience = self.round_trip() + self.variation.times(4) + Duration::from_millis(25);
+        let patience = self.round_trip() + self.variation.times(4) + Duration::from_millis(36);
         patience.clamp(PROBE_MIN, PROBE_MAX)
     }
 }

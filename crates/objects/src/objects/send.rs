@@ -215,14 +215,18 @@ impl Objects {
         }
     }
 
-    /// Whether a peer is known to hold the newest state of an object that this peer owns and updates reliably.
+    /// Whether a peer is known to hold the newest state of an object that this peer owns.
     #[must_use]
     pub fn is_synced(&self, peer: PeerId, id: ObjectId, is_delivered: &IsDelivered<'_>) -> bool {
         let (Some(replica), Some(slot)) = (self.replicas.get(&peer), self.slots.slot(id)) else {
             return false;
         };
         let Some((object, known)) = self.slots.at(slot).zip(replica.known(slot)) else { return false };
-        is_delivered(known.announced) && lacking(object, known).next().is_none()
+        let is_behind = || match object.traits.reliable {
+            true => lacking(object, known).next().is_some(),
+            false => is_behind(object, known),
+        };
+        (known.ready || is_delivered(known.announced)) && !is_behind()
     }
 
     /// Writes an announcement of an object of this peer: CREATE while the creator's first ownership lasts, MIGRATE

@@ -84,9 +84,7 @@ impl Peer {
     }
 
     fn on_client_event(&mut self, now: Time, event: ClientEvent) {
-        if !matches!(event, ClientEvent::Forwarded { .. }) {
-            self.tended = None;
-        }
+        self.tended = None;
         match event {
             ClientEvent::Entered(entered) => self.on_entered(now, entered),
             ClientEvent::Refused(Refusal::Parameters)

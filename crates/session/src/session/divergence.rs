@@ -61,7 +61,7 @@ impl Session {
     }
 
     /// From when on what this peer said has not reached all whom it is linked to.
-    fn unreached_since(&self, now: Time) -> Time {
+    pub(super) fn unreached_since(&self, now: Time) -> Time {
         self.links
             .values()
             .filter(|peering| !peering.left)
@@ -104,10 +104,16 @@ impl Session {
         }
         let Some(since) = self.split_at else { return };
         let mut objects = SortedSet::new();
-        // What is this peer's own nobody else tells a host that it has not met.
-        let at = |object: &Object| {
-            if is_stranger && object.owner() == me { since } else { object.sampled() }
+        // What is this peer's own nobody else tells a host that it has not met; and a state may have been lost again and again.
+        let is_lacked = |object: &Object| {
+            let mut others = self.links.iter().filter(|(_, peering)| peering.admitted && !peering.left);
+            let is_synced = |(&peer, peering): (&PeerId, &Box<Peering>)| {
+                let deliveries = peering.link.deliveries();
+                self.objects.is_synced(peer, object.id(), &|receipt| deliveries.cover(receipt))
+            };
+            object.owner() == me && (is_stranger || !others.all(is_synced))
         };
+        let at = |object: &Object| if is_lacked(object) { since } else { object.sampled() };
         let changed = self.objects.iter().map(|object| (at(object), object.id()));
         for (at, id) in changed.chain(self.fates.iter().copied()) {
             if at >= since && id != ObjectId::SESSION {

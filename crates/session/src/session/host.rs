@@ -189,8 +189,7 @@ impl Session {
     /// Removes who is gone, replaces a silent backup, gives up old seats, admits who knocks.
     pub(super) fn do_housework(&mut self, now: Time) {
         if !self.clock.is_known() && self.published + TIME_WITHIN <= now {
-            let heard = self.objects.get(ObjectId::SESSION).map_or(Time::ZERO, |object| object.sampled());
-            self.clock.resume(now, heard);
+            self.clock.resume(now, self.heard);
         }
         if self.is_settled(now) {
             self.next_view(now);

@@ -173,7 +173,7 @@ impl Session {
                     self.clock.on_sample(session, received, round_trip);
                 } else if self.roster.is_host() && self.view.has(from) {
                     // A newcomer that had to take over at once learns from the others what time it is.
-                    self.clock.on_word(session, received, round_trip);
+                    self.clock.on_word(session, received, round_trip, self.heard);
                 }
                 Ok(())
             }

@@ -181,7 +181,8 @@ impl Session {
             self.tell_all(now, &PeerControl::Warrant(*self.roster.warrant()));
         } else {
             self.act(now);
-            self.note_split(missed_since);
+            // The former host may go on yet: from when on it did not hear this peer, who need not have missed it.
+            self.note_split(missed_since.min(self.unreached_since(now)));
         }
         self.turn_to_host(now, former);
         self.begin_inputs(now, former);

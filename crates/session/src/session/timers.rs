@@ -33,9 +33,10 @@ impl Session {
         if self.phase == Phase::Over {
             return;
         }
+        // What a path can take is found out by looking now and then, which is due at no time of its own.
+        let looks = self.watch_at() <= now;
         for (&peer, peering) in &mut self.links {
-            // Where assertions are checked, it is tried all the same.
-            if peering.idle.is_some_and(|idle| idle.due > now) && !cfg!(debug_assertions) {
+            if !looks && peering.idle.is_some_and(|idle| idle.due > now) {
                 continue;
             }
             if peering.link.handle_timeout(now) {

@@ -33,6 +33,11 @@ impl Peering {
 /// long a host that hands over, so that hardly any is lost before.
 pub(super) const HURRY: Duration = Duration::from_millis(120);
 
+/// How long an update waits for the game's next frame.
+const fn patience(interval: Duration) -> Duration {
+    interval.half().half().half()
+}
+
 impl Session {
     /// How often each peer is sent what it lacks of this peer's objects; 33 ms unless set. Shorter intervals follow
     /// motion closer, and cost bytes in proportion. At least a millisecond.
@@ -89,8 +94,11 @@ impl Session {
     pub(super) fn idle_to(&self, peer: PeerId, peering: &Peering) -> Idle {
         let update = peering.update_at(peer, &self.objects, self.update_interval);
         let Dues { wanted, allowed, timeout } = peering.link.dues();
-        // The frame in which the game changes something again may be due at the same moment, and what it says is newer.
-        let patience = self.update_interval.half().half().half();
+        // The frame in which the game changes something again may be due at the same moment, and what it says is newer; what
+        // has just been changed waits for nothing.
+        let patience = patience(self.update_interval);
+        let is_old = peering.next_update.since(self.wrote) > patience;
+        let patience = if is_old { patience } else { Duration::ZERO };
         Idle { until: wanted.min(update), due: timeout.min((update + patience).max(allowed)) }
     }
 
@@ -145,7 +153,7 @@ impl Session {
             let hurries = now < self.hurries_until;
             let interval = if hurries { self.update_interval.half().half() } else { self.update_interval };
             peering.next_update = now + interval;
-            peering.link.expect_packet(peering.next_update);
+            peering.link.expect_packet(peering.next_update + patience(interval));
         }
         if sent == Some(Mode::Unreliable) {
             self.orders.on_sent(time, to, update);

@@ -19,6 +19,7 @@ impl Session {
         value: &T,
     ) -> Result<ObjectId, CreateError> {
         self.stir();
+        self.wrote = now;
         self.objects.create_as(self.clock.time(now), traits, value)
     }
 
@@ -33,6 +34,7 @@ impl Session {
         value: &T,
     ) -> Result<(), ObjectError> {
         self.stir();
+        self.wrote = now;
         self.objects.write(self.clock.time(now), id, value)
     }
 

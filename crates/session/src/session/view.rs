@@ -16,6 +16,7 @@ impl Session {
             return;
         }
         let owner = object.owner();
+        self.heard = object.sampled();
         self.view_revision = Some(revision);
         match self.decode_view() {
             Some(Ok(view)) => self.view = view,

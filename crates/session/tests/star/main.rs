@@ -8,6 +8,8 @@
 mod adversary;
 #[path = "../calls.rs"]
 mod calls;
+#[path = "../divergence.rs"]
+mod divergence;
 #[path = "../elections.rs"]
 mod elections;
 #[path = "../interest.rs"]
@@ -22,5 +24,7 @@ mod ownership;
 mod seats;
 #[path = "../sessions.rs"]
 mod sessions;
+#[path = "../updates.rs"]
+mod updates;
 
 mod ways;

@@ -330,6 +330,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "sent-is-known",
+        file: "crates/session/src/session/divergence.rs",
+        text: "(is_stranger || !others.all(is_synced))",
+        instead: "is_stranger",
+        breaks: "a state that was lost again and again is not named to whom others went on without",
+        finder: Scenario("chaos"),
+    },
+    Mutant {
         name: "heard-is-reached",
         file: "crates/session/src/session/divergence.rs",
         text: "self.link.reached_at().max(self.before)",
