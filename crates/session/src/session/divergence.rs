@@ -104,14 +104,15 @@ impl Session {
         }
         let Some(since) = self.split_at else { return };
         let mut objects = SortedSet::new();
-        // What is this peer's own nobody else tells a host that it has not met; and a state may have been lost again and again.
+        // What is this peer's own nobody else tells a host that it has not met; and a state may have been lost again and
+        // again; in a star others than its owner tell of it.
         let is_lacked = |object: &Object| {
             let mut others = self.links.iter().filter(|(_, peering)| peering.admitted && !peering.left);
             let is_synced = |(&peer, peering): (&PeerId, &Box<Peering>)| {
                 let deliveries = peering.link.deliveries();
                 self.objects.is_synced(peer, object.id(), &|receipt| deliveries.cover(receipt))
             };
-            object.owner() == me && (is_stranger || !others.all(is_synced))
+            object.owner() == me && (is_stranger || !self.is_star() && !others.all(is_synced))
         };
         let at = |object: &Object| if is_lacked(object) { since } else { object.sampled() };
         let changed = self.objects.iter().map(|object| (at(object), object.id()));

@@ -81,9 +81,14 @@ impl Divergence {
     /// Looks at one object of a member.
     pub(crate) fn see(&mut self, process: ProcessId, session: &Session, object: &Object) {
         if object.owner() != session.me() {
-            let thing = (session.warrant().session, object.id(), object.owner());
-            self.seen.entry(thing).or_default().insert(process, object.sampled());
+            self.see_of(object.owner(), process, session, object);
         }
+    }
+
+    /// A member has what an owner said of an object.
+    pub(crate) fn see_of(&mut self, owner: PeerId, process: ProcessId, session: &Session, object: &Object) {
+        let thing = (session.warrant().session, object.id(), owner);
+        self.seen.entry(thing).or_default().insert(process, object.sampled());
     }
 
     /// An object has another owner at a process: it may end before all is looked at again.

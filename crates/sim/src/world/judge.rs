@@ -131,13 +131,16 @@ impl<G: Game> World<G> {
     /// What a session says of objects, and of what it did alone before it ends.
     pub(super) fn judge_divergence(&mut self, process: ProcessId, session: &Session, event: &Event) {
         match event {
-            // Before another one owns it.
-            Event::ObjectCreated(id) | Event::OwnerChanged { id, .. } => {
-                if let Event::OwnerChanged { id, to, .. } = event {
-                    self.checks.divergence.note_owner(process, *id, *to == session.me());
-                }
+            Event::ObjectCreated(id) => {
                 if let Some(object) = session.object(*id) {
                     self.checks.divergence.see(process, session, object);
+                }
+            }
+            Event::OwnerChanged { id, from, to } => {
+                self.checks.divergence.note_owner(process, *id, *to == session.me());
+                // Who has just taken it has what its former owner had said, which came since all was looked at.
+                if let Some(object) = session.object(*id).filter(|_| *to == session.me()) {
+                    self.checks.divergence.see_of(*from, process, session, object);
                 }
             }
             Event::Diverged { objects, .. } => self.checks.divergence.tell(process, objects),
