@@ -5,8 +5,8 @@
 #[expect(dead_code, reason = "not every test needs all of the world")]
 mod world;
 
-use samovar_session::{EndReason, Event, Topology};
-use samovar_wire::{Duration, Term};
+use samovar_session::{EndReason, Event, Target, Topology};
+use samovar_wire::{Duration, Lane, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{TEAPOT, part, relay_comes, relay_goes, world_of};
@@ -155,4 +155,37 @@ fn who_never_met_the_next_host_is_told_of_all_that_is_its_own() {
         panic!("{:?}", world.events[&cut_off])
     };
     assert!(objects.contains(&old), "{objects:?}");
+}
+
+#[test]
+fn a_state_that_was_not_sent_yet_is_reported_though_later_messages_have_arrived() {
+    let (mut world, host, others) = world_of(88, 0, 3);
+    let changed = world.create(host, TEAPOT, &[b"known"]);
+    let still = world.create(host, TEAPOT, &[b"known"]);
+    world.run(1_000);
+    world.peer(host).set_update_interval(Duration::from_millis(60_000));
+    let now = world.now;
+    // The first change goes at once, and the second has to wait.
+    for value in [b"first", b"later"] {
+        world.peer(host).set(now, changed, 0, value).unwrap();
+        world.run(300);
+    }
+    for _ in 0..10 {
+        world.peer(host).send(Target::All, Lane::GAME, b"later").unwrap();
+        world.run(100);
+    }
+    part(&mut world, &[host], &others);
+    let warrant = world.sign(Term::FIRST.next_witnessed(), others[0]);
+    let now = world.now;
+    for &peer in &others {
+        world.peer(peer).handle_warrant(now, &warrant);
+    }
+    world.run(200);
+    world.cuts.clear();
+    world.run(2_000);
+    let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] = &world.events[&host][..]
+    else {
+        panic!("{:?}", world.events[&host])
+    };
+    assert!(objects.contains(&changed) && !objects.contains(&still), "{objects:?}");
 }

@@ -165,6 +165,9 @@ pub const SCENARIOS: &[Scenario] = &[
     recovery("hole-stream-one-way", "without channels to the relay: one way", holes::stream_one_way),
 ];
 
+/// What an update takes of a line, with all that is around it, and its share of acks and messages.
+const BYTES_PER_UPDATE: u64 = 200;
+
 /// A plan of so many players under some weather, rolled from the seed, and the dice for the rest of it.
 fn some_plan(seed: u64, players: u64) -> (Plan, Dice) {
     let mut dice = Dice::new(seed ^ 0x5ce7_a410);
@@ -176,6 +179,11 @@ fn some_plan(seed: u64, players: u64) -> (Plan, Dice) {
     plan.disk = dice.millis(1, 20);
     plan.drift = dice.below(300);
     plan.has_direct = dice.chance(0.9);
+    if !plan.has_direct {
+        // All that others send comes by one line then, and who cannot be sent their updates cannot play.
+        let least = players * rate * BYTES_PER_UPDATE;
+        plan.direct.bandwidth = plan.direct.bandwidth.map(|bandwidth| bandwidth.max(least));
+    }
     plan.has_endpoint = seed.is_multiple_of(2);
     plan.rules.backups = if dice.chance(0.25) { 2 } else { 1 };
     (plan, dice)

@@ -215,18 +215,26 @@ impl Objects {
         }
     }
 
-    /// Whether a peer is known to hold the newest state of an object that this peer owns.
+    /// Whether a peer is known to hold the newest state of an object that this peer owns and updates reliably.
     #[must_use]
     pub fn is_synced(&self, peer: PeerId, id: ObjectId, is_delivered: &IsDelivered<'_>) -> bool {
-        let (Some(replica), Some(slot)) = (self.replicas.get(&peer), self.slots.slot(id)) else {
-            return false;
-        };
-        let Some((object, known)) = self.slots.at(slot).zip(replica.known(slot)) else { return false };
-        let is_behind = || match object.traits.reliable {
-            true => lacking(object, known).next().is_some(),
-            false => is_behind(object, known),
-        };
-        (known.ready || is_delivered(known.announced)) && !is_behind()
+        self.known_at(peer, id).is_some_and(|(object, known)| {
+            is_delivered(known.announced) && lacking(object, known).next().is_none()
+        })
+    }
+
+    /// Whether a peer that knows an object of this peer's may lack its newest state.
+    #[must_use]
+    pub fn may_lag(&self, peer: PeerId, id: ObjectId, is_delivered: &IsDelivered<'_>) -> bool {
+        self.known_at(peer, id).is_some_and(|(object, known)| match object.traits.reliable {
+            true => !is_delivered(known.announced) || lacking(object, known).next().is_some(),
+            false => (known.ready || is_delivered(known.announced)) && is_behind(object, known),
+        })
+    }
+
+    fn known_at(&self, peer: PeerId, id: ObjectId) -> Option<(&Object, &Known)> {
+        let (replica, slot) = self.replicas.get(&peer).zip(self.slots.slot(id))?;
+        self.slots.at(slot).zip(replica.known(slot))
     }
 
     /// Writes an announcement of an object of this peer: CREATE while the creator's first ownership lasts, MIGRATE

@@ -54,6 +54,21 @@ impl Session {
         self.parted.insert(peer, reached);
     }
 
+    /// A peer that is linked no longer may never have had what it is not known to have.
+    pub(super) fn note_lacked(&mut self, peer: PeerId, peering: &Peering) {
+        let lacked = self.objects.iter().filter(|object| self.lacks(peer, peering, object));
+        let lacked: Vec<_> = lacked.map(Object::id).collect();
+        lacked.into_iter().for_each(|id| self.note_fate(self.last_now, id));
+    }
+
+    /// Whether a peer knows an object of this peer's own, and is not known to have its state.
+    fn lacks(&self, peer: PeerId, peering: &Peering, object: &Object) -> bool {
+        let deliveries = peering.link.deliveries();
+        let covers = |receipt| deliveries.cover(receipt);
+        let is_own = object.owner() == self.config.me && object.id() != ObjectId::SESSION;
+        is_own && self.objects.may_lag(peer, object.id(), &covers)
+    }
+
     /// From a moment on others may have gone on without this peer.
     pub(super) fn note_split(&mut self, since: Time) {
         let since = self.clock.time(since);
@@ -104,15 +119,11 @@ impl Session {
         }
         let Some(since) = self.split_at else { return };
         let mut objects = SortedSet::new();
-        // What is this peer's own nobody else tells a host that it has not met; and a state may have been lost again and
-        // again; in a star others than its owner tell of it.
+        // What is this peer's own nobody else tells a host that it has not met; and a state may have been lost again and again.
         let is_lacked = |object: &Object| {
             let mut others = self.links.iter().filter(|(_, peering)| peering.admitted && !peering.left);
-            let is_synced = |(&peer, peering): (&PeerId, &Box<Peering>)| {
-                let deliveries = peering.link.deliveries();
-                self.objects.is_synced(peer, object.id(), &|receipt| deliveries.cover(receipt))
-            };
-            object.owner() == me && (is_stranger || !self.is_star() && !others.all(is_synced))
+            let is_own = object.owner() == me;
+            is_own && (is_stranger || others.any(|(&peer, peering)| self.lacks(peer, peering, object)))
         };
         let at = |object: &Object| if is_lacked(object) { since } else { object.sampled() };
         let changed = self.objects.iter().map(|object| (at(object), object.id()));

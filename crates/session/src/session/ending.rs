@@ -33,6 +33,7 @@ impl Session {
         let peering = self.links.remove(&peer)?;
         if peering.admitted && !peering.left {
             self.note_parted(peer, peering.shared());
+            self.note_lacked(peer, &peering);
         }
         Some(*peering)
     }
