@@ -278,6 +278,7 @@ impl Directory {
             }
         }
         self.admit_entrants(now, session);
+        self.await_host(now, session);
     }
 
     /// Time has passed.

@@ -28,7 +28,8 @@ const HEIR_KNOWS_WITHIN: Duration = Duration::from_millis(250);
 const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
 /// How long a host reigns on that reaches neither the relay nor a majority of the electorate.
 pub const LEASE: Duration = Duration::from_millis(1_000);
-/// A member that misses its host for so long, and is none by the relay's word, was removed.
+/// A member that misses its host for so long, and is none by the relay's word, was removed; so was who knows no way to its
+/// host and reaches no relay for so long.
 const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
 /// How long a host that slept waits for news of what it missed, when the relay is away.
 const WAKING: Duration = Duration::from_millis(1_000);
@@ -53,7 +54,8 @@ pub enum Act {
     Appoint(PeerId),
     /// Claim this term for this peer, from the relay.
     Claim(Term, PeerId),
-    /// The relay's host lives: this side, which voted, has lost. Whoever is on it comes back by its ticket.
+    /// The relay's host lives, and this peer cannot follow it: its side voted for another, or it was removed. It comes
+    /// back by its ticket.
     Yield,
 }
 
@@ -96,6 +98,8 @@ pub struct Roster {
     /// Whom this host has told so first, and until when it waits with telling the others.
     appointed: Option<(PeerId, Time)>,
     missed_since: Option<Time>,
+    /// The host of the present term is nobody that this peer could follow.
+    is_stranded: bool,
     /// Since when this host reaches no majority, and since when neither that nor the relay.
     minority_since: Option<Time>,
     alone_since: Option<Time>,
@@ -132,6 +136,7 @@ impl Roster {
             heir: None,
             appointed: None,
             missed_since: None,
+            is_stranded: false,
             minority_since: None,
             alone_since: None,
             is_lease_over: false,
@@ -302,11 +307,17 @@ impl Roster {
         (self.said, self.ballot, self.claimed) = (None, None, None);
         (self.heir, self.appointed) = (None, None);
         (self.missed_since, self.minority_since, self.alone_since) = (None, None, None);
-        self.is_lease_over = false;
+        (self.is_stranded, self.is_lease_over) = (false, false);
         // A renewed term may help no more than the one before: the pause goes on.
         self.claim_after = if is_renewal { self.claim_after } else { Time::ZERO };
         self.unanswered_since = None;
         self.acts.clear();
+    }
+
+    /// The host of the present term is no member that this peer knows. If it lives this peer was removed; if it does not,
+    /// nobody shall end with it. The relay knows: this peer misses that host, and hears.
+    pub const fn strand(&mut self) {
+        self.is_stranded = true;
     }
 
     /// The session object was read as the host of the present term wrote it.
@@ -315,16 +326,16 @@ impl Roster {
     }
 
     /// The relay gave this peer's claim no effect. For a side that voted while the relay could not be reached it is the
-    /// end when the former host lives after all; so it is for who has voted to no avail, since it cannot go back, and
-    /// for whom its host has removed without its knowing.
+    /// end when the former host lives after all; so it is for who has voted to no avail, since it cannot go back, for
+    /// whom its host has removed without its knowing, and for who knows no way to its host.
     pub fn handle_denial(&mut self, now: Time, denial: Denial) {
         self.hear_relay();
         let has_voted = self.ballot.is_some();
         let is_over = match denial {
-            Denial::HostIsAlive => has_voted || !self.term.is_witnessed(),
+            Denial::HostIsAlive => has_voted || self.is_stranded || !self.term.is_witnessed(),
             Denial::NotAMember => {
                 let is_lost = self.missed_since.is_some_and(|since| since + REMOVED_AFTER <= now);
-                self.is_apart() || !self.is_host() && (has_voted || is_lost)
+                self.is_apart() || !self.is_host() && (has_voted || self.is_stranded || is_lost)
             }
             Denial::Stale => false,
         };
@@ -417,8 +428,15 @@ impl Roster {
             return None;
         }
         if self.note_missed(now, lives) {
-            if let Some(begun) = self.begin_reserve() {
+            // Who cannot have heard the host begins nothing by itself.
+            if !self.is_stranded
+                && let Some(begun) = self.begin_reserve()
+            {
                 return Some(begun);
+            }
+            let is_lost = self.missed_since.is_some_and(|since| since + REMOVED_AFTER <= now);
+            if self.is_stranded && is_lost && !self.relay {
+                self.acts.push_back(Act::Yield);
             }
             self.tell_missing(true);
             self.claim(now, view, lives);

@@ -135,8 +135,11 @@ impl SessionClock {
     }
 
     /// The host changed: its samples say nothing about the new one, whose own estimate now is the truth. For the new
-    /// host itself nothing moves, so time is continuous.
+    /// host itself nothing moves, so time is continuous. Who knew nothing has asked since it began to.
     pub(crate) fn on_host_changed(&mut self, now: Time) {
+        if !self.known {
+            return;
+        }
         self.base = self.offset(now);
         self.since = now;
         self.target = self.base;
@@ -304,6 +307,16 @@ mod tests {
         assert_eq!(clock.time(now), Time::from_micros(7_000_000));
         clock.on_word(Time::from_micros(u64::MAX), now, Duration::from_micros(1), Time::ZERO);
         assert_eq!(clock.time(now), Time::from_micros(11_000_000));
+    }
+
+    #[test]
+    fn who_asked_in_vain_until_its_host_was_lost_learns_all_that_passed_since_it_began_to_ask() {
+        let (asked, now) = (Time::from_micros(6_000_000), Time::from_micros(10_000_000));
+        let heard = Time::from_micros(2_000_000);
+        let mut clock = SessionClock::unknown(asked);
+        clock.on_host_changed(now);
+        clock.on_word(Time::from_micros(5_500_000), now, Duration::from_micros(40_000), heard);
+        assert_eq!(clock.time(now), Time::from_micros(5_520_000));
     }
 
     #[test]

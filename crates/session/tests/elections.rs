@@ -285,6 +285,50 @@ fn what_a_newcomer_that_cannot_count_votes_keeps_of_a_host_is_bounded_and_the_ho
 }
 
 #[test]
+fn whoever_was_made_host_when_it_was_no_member_any_more_takes_nobody_with_it() {
+    for seed in 0..6 {
+        let (mut world, host, others) = world_of(160 + seed, u64::from(seed), 4);
+        let pot = world.create(host, TEAPOT, &[b"score 7"]);
+        world.run(1_000);
+        let gone = others[2];
+        world.peer(gone).leave();
+        world.run(1_000);
+        world.peers.remove(&gone);
+        world.grant(Term(512), gone);
+        assert!(world.peers.values().all(|session| session.host() == gone && session.is_member()));
+        world.run(2_000);
+        let [(Term(768), heir)] = hosts(&world)[..] else { panic!("seed {seed}: {:?}", hosts(&world)) };
+        assert!(world.peers[&heir].is_host(), "seed {seed}");
+        for peer in [host, others[0], others[1]] {
+            assert!(world.peers[&peer].is_member(), "seed {seed}");
+            assert!(world.peers[&peer].object(pot).is_some(), "seed {seed}");
+        }
+        world.assert_converged();
+    }
+}
+
+#[test]
+fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_ends() {
+    let (mut world, _, others) = world_of(166, 0, 3);
+    relay_goes(&mut world);
+    let by_stranger = world.sign(Term(512), PeerId(9_999));
+    let in_reserve = world.sign(Term(768), others[1]);
+    let now = world.now;
+    world.peer(others[0]).handle_warrant(now, &by_stranger);
+    world.peer(others[0]).handle_successor(now, in_reserve);
+    world.run(2_500);
+    assert_eq!(
+        hosts(&world),
+        [(Term(512), PeerId(9_999))],
+        "it told the others, and nobody lives under the reserve"
+    );
+    let role = world.peers[&others[0]].role(world.now);
+    assert_eq!(role, Role::Suspended(Suspension::HostLost));
+    world.run(1_000);
+    assert_eq!(world.events[&others[0]].last(), Some(&Event::Ended(EndReason::Removed)));
+}
+
+#[test]
 fn a_host_that_slept_acts_only_after_it_has_asked() {
     let (mut world, host, others) = world_of(60, 0, 3);
     let sleeper = world.peers.remove(&host).unwrap();

@@ -25,8 +25,8 @@ pub(super) struct Game {
     /// A term on its way to disk. Nobody may hear of it.
     pub(super) pending: Option<Pending>,
     pub(super) members: BTreeMap<PeerId, ConnId>,
-    /// They become members as soon as there is a warrant to send them.
-    pub(super) entrants: BTreeMap<PeerId, ConnId>,
+    /// They become members as soon as there is a warrant to send them, and [`Game::admits`] them.
+    pub(super) entrants: BTreeMap<PeerId, Entrant>,
     pub(super) listing: Option<Listing>,
     /// Who is a member, in the order in which they shall host, as a host said last; nobody before.
     pub(super) named: Vec<PeerId>,
@@ -34,8 +34,6 @@ pub(super) struct Game {
     pub(super) relisted: Option<Time>,
     /// That was without its host, which may still be on its way.
     pub(super) awaits_host: bool,
-    /// The terms that those have shown who came back meanwhile.
-    shown: BTreeMap<PeerId, Term>,
     pub(super) claims: Claims,
     pub(super) loss: Loss,
     /// How long members' answers take.
@@ -63,7 +61,6 @@ impl Game {
             named: Vec::new(),
             relisted: None,
             awaits_host: false,
-            shown: BTreeMap::new(),
             claims: Claims::default(),
             loss: Loss::default(),
             trips: BTreeMap::new(),
@@ -197,32 +194,30 @@ impl Game {
         trip.taken.contains(&None)
     }
 
-    /// Somebody comes back to a game that awaits its host, by this term.
-    pub(super) fn note_shown(&mut self, peer: PeerId, term: Term) {
-        let Self { shown, members, entrants, .. } = self;
-        shown.retain(|peer, _| members.contains_key(peer) || entrants.contains_key(peer));
-        shown.insert(peer, term);
+    /// Whether an entrant becomes a member now. Who comes back by an older term than the present one waits for its host: it
+    /// may know nothing of what the others have done since, and would give up its own for one that may never come
+    /// (PROTOCOL §5.5).
+    pub(super) fn admits(&self, peer: PeerId) -> bool {
+        let (Some(warrant), Some(entrant)) = (self.warrant, self.entrants.get(&peer)) else { return false };
+        let is_behind = entrant.shown.is_some_and(|(term, _)| term < warrant.term);
+        !is_behind || peer == warrant.host || self.host_conn().is_some()
     }
 
-    /// A term has followed the one that the game was listed under: who hears of it is in it.
-    pub(super) fn forget_shown(&mut self) {
-        self.shown.clear();
-    }
-
-    /// Whether a peer came back by an older term than others did: it may have been dropped long ago, and know nothing of
-    /// what the others have done since.
-    fn is_behind(&self, peer: PeerId) -> bool {
-        let here = self.shown.iter().filter(|(other, _)| self.members.contains_key(other));
-        let highest = here.map(|(_, term)| *term).max();
-        self.shown.get(&peer).copied().is_some_and(|term| Some(term) < highest)
+    /// Who goes on when only such came back who live under former terms: the host of the latest of these, or another
+    /// who lives under it.
+    pub(super) fn latest_of_the_behind(&self) -> Option<PeerId> {
+        let shown = |entrant: &Entrant| entrant.shown;
+        let latest = self.entrants.values().filter_map(shown).max()?;
+        let mut under_it = self.entrants.iter().filter(|(_, entrant)| entrant.shown == Some(latest));
+        let first = under_it.next().map(|(&peer, _)| peer);
+        if self.entrants.contains_key(&latest.1) { Some(latest.1) } else { first }
     }
 
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
     /// it is awaited, too.
     pub(super) fn is_host_missed(&self, now: Time) -> bool {
-        let counts = |&peer: &PeerId| self.counts(peer) && !self.is_behind(peer);
-        let reached = self.members.keys().filter(|peer| counts(peer)).count();
-        let missing = self.claims.fresh(now).filter(|claim| counts(&claim.peer)).count();
+        let reached = self.members.keys().filter(|&&peer| self.counts(peer)).count();
+        let missing = self.claims.fresh(now).filter(|claim| self.counts(claim.peer)).count();
         missing * 2 > reached + usize::from(self.awaits_host)
     }
 
@@ -241,13 +236,21 @@ impl Game {
         }
     }
 
-    /// The candidate of the first claim that waits, of those whose candidate could host, is not behind, and has been heard
-    /// of since the host is missed, if there is one.
+    /// The candidate of the first claim that waits, of those whose candidate could host and has been heard of since the
+    /// host is missed, if there is one.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
         let candidates = self.claims.waiting(now).map(|claim| claim.candidate);
         let eligible = candidates.filter(|&candidate| self.is_eligible(candidate));
-        eligible.min_by_key(|&peer| (self.is_behind(peer), !self.claims.is_heard(now, peer)))
+        eligible.min_by_key(|&peer| !self.claims.is_heard(now, peer))
     }
+}
+
+/// Who has said who it is, and is no member yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Entrant {
+    pub(super) conn: ConnId,
+    /// The term that it came back by, and its host; `None` of a newcomer.
+    pub(super) shown: Option<(Term, PeerId)>,
 }
 
 /// A question to a member.

@@ -106,7 +106,7 @@ impl Directory {
 
     fn detach_peer(&mut self, now: Time, session: SessionId, peer: PeerId, conn: ConnId) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        if game.entrants.get(&peer) == Some(&conn) {
+        if game.entrants.get(&peer).is_some_and(|entrant| entrant.conn == conn) {
             game.entrants.remove(&peer);
         }
         if game.members.get(&peer) == Some(&conn) {

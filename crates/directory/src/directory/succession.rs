@@ -213,21 +213,19 @@ impl Directory {
         game.reserve = None;
         let waiting = game.claims.answer();
         game.claims.forget();
-        if former.is_some() {
-            game.forget_shown();
-        }
         self.timers.stop(Timer::Probe(session));
         self.broadcast(session, None, &FromRelay::Issued(warrant));
         self.deny_losers(warrant, &waiting);
         if former.is_some_and(|former| former.host != warrant.host) {
             self.note_host_change(now, session, loss);
         }
+        self.admit_entrants(now, session);
     }
 
     /// A host that is back, or whose game was listed by itself, is awaited no longer: claims are decided.
     pub(super) fn await_host(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        if game.awaits_host && game.host_conn().is_some() {
+        if game.host_conn().is_some() {
             game.awaits_host = false;
             self.timers.stop(Timer::Grace(session));
         }
@@ -240,6 +238,7 @@ impl Directory {
             game.awaits_host = false;
         }
         self.consider_claims(now, session);
+        self.give_up_host(now, session);
     }
 
     fn deny_waiting(&mut self, session: SessionId) {

@@ -97,7 +97,7 @@ impl Session {
                     self.appointment = receipt.map(|receipt| (heir, receipt));
                 }
                 Act::Claim(term, candidate) => self.claim = Some((term, candidate)),
-                Act::Yield => self.end(EndReason::Removed),
+                Act::Yield => self.end_removed(),
             }
         }
     }
@@ -191,16 +191,23 @@ impl Session {
             self.renew_wishes(now);
         } else if self.takes_part(host) {
             self.renew_wishes(now);
+        } else if term.is_witnessed() && self.config.rules.migrates {
+            // This peer, or all whom it is with, had given up its successor for lost, or never met it. If that lives the
+            // others went on; the relay knows (PROTOCOL §4.10).
+            self.roster.strand();
+            self.watch_soon(now);
         } else {
-            // This peer had given up its successor for lost while it was asleep or cut off itself: the others went
-            // on, and its ticket takes the seat back.
-            if let Some(&at) = self.parted.get(&host) {
-                self.note_split(at);
-            }
-            self.end(EndReason::Removed);
-            return;
+            return self.end_removed();
         }
         self.release_held(now);
+    }
+
+    /// Others went on under a host that this peer cannot follow, and its ticket takes the seat back.
+    fn end_removed(&mut self) {
+        if let Some(&at) = self.parted.get(&self.host()).filter(|_| !self.takes_part(self.host())) {
+            self.note_split(at);
+        }
+        self.end(EndReason::Removed);
     }
 
     /// The session object is this peer's now, and with it everything that the former host has left.

@@ -177,6 +177,10 @@ impl Session {
                 doubted.insert(member);
             }
         }
+        // Who was removed, or never met, cannot be followed (PROTOCOL §4.10).
+        if !self.view.has(self.host()) {
+            missed.insert(self.host());
+        }
         (missed, doubted)
     }
 

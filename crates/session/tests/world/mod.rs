@@ -230,7 +230,6 @@ impl World {
             }
             return;
         }
-        self.claims.clear();
         self.grant(term, candidate);
     }
 
@@ -247,6 +246,7 @@ impl World {
     /// The same, and has told nobody yet.
     pub(crate) fn sign(&mut self, term: Term, host: PeerId) -> Warrant {
         let session = self.witness.warrant.session;
+        self.claims.clear();
         self.witness.warrant = self.witness.signatory.warrant(session, term, host);
         self.witness.warrant
     }

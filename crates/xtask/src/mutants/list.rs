@@ -203,8 +203,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "losing-side-stays",
         file: "crates/roster/src/roster.rs",
-        text: "Denial::HostIsAlive => has_voted || !self.term.is_witnessed(),",
-        instead: "Denial::HostIsAlive => has_voted,",
+        text: "Denial::HostIsAlive => has_voted || self.is_stranded || !self.term.is_witnessed(),",
+        instead: "Denial::HostIsAlive => has_voted || self.is_stranded,",
         breaks: "a side that voted for another host stays by it when the relay says that the first one lives",
         finder: Test(&[
             "-p",
@@ -212,6 +212,34 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "--test",
             "roster",
             "who_voted_gives_way_when_the_relay_knows_a_living_host",
+        ]),
+    },
+    Mutant {
+        name: "stranger-takes-all-with-it",
+        file: "crates/session/src/session/succession.rs",
+        text: "self.roster.strand();\n            self.watch_soon(now);",
+        instead: "return self.end_removed();",
+        breaks: "when a term is given to whom all have removed, and it leaves, all end",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "elections",
+            "whoever_was_made_host_when_it_was_no_member_any_more_takes_nobody_with_it",
+        ]),
+    },
+    Mutant {
+        name: "stranded-begins-the-reserve",
+        file: "crates/roster/src/roster.rs",
+        text: "if !self.is_stranded\n                && let Some(begun)",
+        instead: "if let Some(begun)",
+        breaks: "who was removed lives under the warrant in reserve although the host is heard by all others",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "elections",
+            "who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_ends",
         ]),
     },
     Mutant {
@@ -392,6 +420,19 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "asked-since-its-host-was-lost",
+        file: "crates/session/src/clock.rs",
+        text: "if !self.known {\n            return;\n        }",
+        instead: "",
+        breaks: "who hosts without an answer learns no more of the time than has passed since its host was lost",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--lib",
+            "who_asked_in_vain_until_its_host_was_lost_learns_all_that_passed_since_it_began_to_ask",
+        ]),
+    },
+    Mutant {
         name: "liar-sets-the-time",
         file: "crates/session/src/clock.rs",
         text: "sample.certain().min(self.latest)",
@@ -549,17 +590,17 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
-        name: "behind-is-first",
+        name: "behind-is-let-in",
         file: "crates/directory/src/directory/game.rs",
-        text: "is_some_and(|term| Some(term) < highest)",
-        instead: "is_some_and(|term| Some(term) > highest)",
-        breaks: "who was cut off for long and is first at a restarted relay hosts what it knows",
+        text: "!is_behind || peer == warrant.host || self.host_conn().is_some()",
+        instead: "true | is_behind",
+        breaks: "who comes back by an older warrant gives up its own host for one that may never come back",
         finder: Test(&[
             "-p",
             "samovar-directory",
             "--test",
             "pair",
-            "who_came_back_by_an_older_term_does_not_decide_who_follows_nor_host_before_the_others",
+            "those_who_live_go_on_with_their_host_when_nobody_is_back_who_lived_under_its_successor",
         ]),
     },
     Mutant {
