@@ -3,12 +3,12 @@
 //! Everybody watches at once and names at once whom it wants, so many deaths cost one time-out, and there is no turn
 //! to wait for: the relay takes the first word, and without it a majority decides.
 
+mod claims;
 mod role;
 
 use std::collections::VecDeque;
 
 use samovar_wire::control::{Missing, PeerControl, Vote};
-use samovar_wire::relay::Denial;
 use samovar_wire::view::Electorate;
 use samovar_wire::{Duration, PeerId, SessionId, SortedSet, Term, Time, Warrant};
 
@@ -16,10 +16,6 @@ use crate::election::Election;
 use crate::{RelayKey, View};
 pub use role::{Role, Suspension};
 
-/// How often a claim is repeated while the host is missed.
-const CLAIM_AGAIN: Duration = Duration::from_millis(250);
-/// A relay that leaves claims unanswered for so long is taken for away.
-const RELAY_ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
 /// How long a resignation may travel to the members until the relay is asked.
 const RESIGNATION_TRAVELS: Duration = Duration::from_millis(40);
 /// How long the heir may take to hear that it is one, until the others hear it.
@@ -231,26 +227,6 @@ impl Roster {
         greeting
     }
 
-    /// Whether the relay can be reached now.
-    pub fn set_relay(&mut self, now: Time, reached: bool) {
-        self.relay = reached;
-        if reached {
-            self.hear_relay();
-            // A host whose majority is gone lets that come first, if it went on without it.
-            let gives_way = self.is_host() && self.term.is_witnessed() && self.waking_until.is_none();
-            self.claim_after = if gives_way { now + LEASE } else { Time::ZERO };
-        }
-    }
-
-    fn hear_relay(&mut self) {
-        self.unanswered_since = None;
-        self.is_relay_silent = false;
-    }
-
-    fn reaches_relay(&self) -> bool {
-        self.relay && !self.is_relay_silent
-    }
-
     /// Takes a warrant from the relay or from a member, and adopts it when it is newer.
     pub fn handle_warrant(&mut self, warrant: &Warrant) -> Verdict {
         if warrant.session != self.warrant.session || !warrant.term.is_witnessed() {
@@ -323,25 +299,6 @@ impl Roster {
     /// The session object was read as the host of the present term wrote it.
     pub const fn handle_view(&mut self) {
         self.knows_electorate = true;
-    }
-
-    /// The relay gave this peer's claim no effect. For a side that voted while the relay could not be reached it is the
-    /// end when the former host lives after all; so it is for who has voted to no avail, since it cannot go back, for
-    /// whom its host has removed without its knowing, and for who knows no way to its host.
-    pub fn handle_denial(&mut self, now: Time, denial: Denial) {
-        self.hear_relay();
-        let has_voted = self.ballot.is_some();
-        let is_over = match denial {
-            Denial::HostIsAlive => has_voted || self.is_stranded || !self.term.is_witnessed(),
-            Denial::NotAMember => {
-                let is_lost = self.missed_since.is_some_and(|since| since + REMOVED_AFTER <= now);
-                self.is_apart() || !self.is_host() && (has_voted || self.is_stranded || is_lost)
-            }
-            Denial::Stale => false,
-        };
-        if is_over {
-            self.acts.push_back(Act::Yield);
-        }
     }
 
     /// A member says whether it misses the host.
@@ -551,33 +508,6 @@ impl Roster {
             line.iter().copied().find(|&peer| peer == self.me || !silent.contains(&peer))
         };
         first(lives.doubted).or_else(|| first(lives.missed)).unwrap_or(self.me)
-    }
-
-    fn claim(&mut self, now: Time, view: &View, lives: Lives<'_>) {
-        self.note_silence(now);
-        if !self.relay {
-            return;
-        }
-        let candidate = self.candidate(view, lives);
-        // Who died together with the host may have been missed a moment later than it.
-        let is_claimed_dead =
-            self.claimed.is_some_and(|peer| peer != candidate && lives.missed.contains(&peer));
-        if self.claim_after <= now || is_claimed_dead {
-            self.push_claim(now, candidate);
-        }
-    }
-
-    /// A relay that is silent is asked on, but not waited for.
-    fn note_silence(&mut self, now: Time) {
-        self.is_relay_silent |=
-            self.unanswered_since.is_some_and(|since| since + RELAY_ANSWERS_WITHIN <= now);
-    }
-
-    fn push_claim(&mut self, now: Time, candidate: PeerId) {
-        self.claim_after = now + CLAIM_AGAIN;
-        self.claimed = Some(candidate);
-        self.unanswered_since.get_or_insert(now);
-        self.acts.push_back(Act::Claim(self.term.next_witnessed(), candidate));
     }
 
     /// Votes when most of the electorate misses the host and nobody can ask the relay.

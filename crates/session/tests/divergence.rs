@@ -6,10 +6,19 @@
 mod world;
 
 use samovar_session::{EndReason, Event, Target, Topology};
-use samovar_wire::{Duration, Lane, Term};
+use samovar_wire::{Duration, Lane, ObjectId, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-use world::{TEAPOT, part, relay_comes, relay_goes, world_of};
+use world::{TEAPOT, World, part, relay_comes, relay_goes, world_of};
+
+/// What a peer was told that it did alone, before it ended.
+fn diverged(world: &World, peer: PeerId) -> &[ObjectId] {
+    let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] = &world.events[&peer][..]
+    else {
+        panic!("{peer}: {:?}", world.events[&peer])
+    };
+    objects
+}
 
 #[test]
 fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
@@ -37,11 +46,7 @@ fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
         assert!(world.peers[&host].is_host(), "seed {seed}: it has not noticed");
         world.cuts.clear();
         world.run(2_000);
-        let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] =
-            &world.events[&host][..]
-        else {
-            panic!("seed {seed}: {:?}", world.events[&host])
-        };
+        let objects = diverged(&world, host);
         alone.extend([ended, taken]);
         assert!(alone.iter().all(|id| objects.contains(id)), "seed {seed}: {objects:?} of {alone:?}");
         assert!(!objects.contains(&before), "seed {seed}");
@@ -63,11 +68,7 @@ fn what_a_host_did_alone_is_reported_also_when_its_session_time_is_set_forwards_
         world.grant(Term::FIRST.next_witnessed(), others[0]);
         world.cuts.clear();
         world.run(2_000);
-        let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] =
-            &world.events[&host][..]
-        else {
-            panic!("seed {seed}: {:?}", world.events[&host])
-        };
+        let objects = diverged(&world, host);
         assert!(objects.contains(&alone) && !objects.contains(&before), "seed {seed}: {objects:?}");
     }
 }
@@ -89,11 +90,7 @@ fn what_was_done_while_nobody_was_missed_is_not_reported_much_later() {
         world.cuts.clear();
         relay_comes(&mut world);
         world.run(3_000);
-        let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] =
-            &world.events[&others[1]][..]
-        else {
-            panic!("seed {seed}: {:?}", world.events[&others[1]])
-        };
+        let objects = diverged(&world, others[1]);
         assert!(objects.contains(&alone) && !objects.contains(&before), "seed {seed}: {objects:?}");
     }
 }
@@ -150,10 +147,7 @@ fn who_never_met_the_next_host_is_told_of_all_that_is_its_own() {
     world.kill(host);
     world.grant(Term::FIRST.next_witnessed(), newcomer);
     world.run(1_000);
-    let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] = &world.events[&cut_off][..]
-    else {
-        panic!("{:?}", world.events[&cut_off])
-    };
+    let objects = diverged(&world, cut_off);
     assert!(objects.contains(&old), "{objects:?}");
 }
 
@@ -183,9 +177,6 @@ fn a_state_that_was_not_sent_yet_is_reported_though_later_messages_have_arrived(
     world.run(200);
     world.cuts.clear();
     world.run(2_000);
-    let [.., Event::Diverged { objects, .. }, Event::Ended(EndReason::Removed)] = &world.events[&host][..]
-    else {
-        panic!("{:?}", world.events[&host])
-    };
+    let objects = diverged(&world, host);
     assert!(objects.contains(&changed) && !objects.contains(&still), "{objects:?}");
 }

@@ -30,6 +30,7 @@ impl Session {
                 greeted: false,
                 welcomed: false,
                 next_update: now,
+                patience: Duration::ZERO,
                 before: self.reached_before(now, peer),
                 is_told: false,
                 idle: None,

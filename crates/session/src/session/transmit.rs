@@ -33,11 +33,6 @@ impl Peering {
 /// long a host that hands over, so that hardly any is lost before.
 pub(super) const HURRY: Duration = Duration::from_millis(120);
 
-/// How long an update waits for the game's next frame.
-const fn patience(interval: Duration) -> Duration {
-    interval.half().half().half()
-}
-
 impl Session {
     /// How often each peer is sent what it lacks of this peer's objects; 33 ms unless set. Shorter intervals follow
     /// motion closer, and cost bytes in proportion. At least a millisecond.
@@ -96,9 +91,8 @@ impl Session {
         let Dues { wanted, allowed, timeout } = peering.link.dues();
         // The frame in which the game changes something again may be due at the same moment, and what it says is newer; what
         // has just been changed waits for nothing.
-        let patience = patience(self.update_interval);
-        let is_old = peering.next_update.since(self.wrote) > patience;
-        let patience = if is_old { patience } else { Duration::ZERO };
+        let is_old = peering.next_update.since(self.wrote) > peering.patience;
+        let patience = if is_old { peering.patience } else { Duration::ZERO };
         Idle { until: wanted.min(update), due: timeout.min((update + patience).max(allowed)) }
     }
 
@@ -152,8 +146,9 @@ impl Session {
         if due && !more {
             let hurries = now < self.hurries_until;
             let interval = if hurries { self.update_interval.half().half() } else { self.update_interval };
-            peering.next_update = now + interval;
-            peering.link.expect_packet(peering.next_update + patience(interval));
+            // An eighth: what is newer by a frame is worth no more.
+            (peering.next_update, peering.patience) = (now + interval, interval.half().half().half());
+            peering.link.expect_packet(peering.next_update + peering.patience);
         }
         if sent == Some(Mode::Unreliable) {
             self.orders.on_sent(time, to, update);

@@ -202,7 +202,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "losing-side-stays",
-        file: "crates/roster/src/roster.rs",
+        file: "crates/roster/src/roster/claims.rs",
         text: "Denial::HostIsAlive => has_voted || self.is_stranded || !self.term.is_witnessed(),",
         instead: "Denial::HostIsAlive => has_voted || self.is_stranded,",
         breaks: "a side that voted for another host stays by it when the relay says that the first one lives",
@@ -244,7 +244,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "lost-relay-owes-nothing",
-        file: "crates/roster/src/roster.rs",
+        file: "crates/roster/src/roster/claims.rs",
         text: "        if reached {\n            self.hear_relay();\n",
         instead: "        self.hear_relay();\n        if reached {\n",
         breaks: "a host that loses a relay which did not answer acts on for another lease",

@@ -1,0 +1,80 @@
+//! What is asked of the relay, and what it answers (PROTOCOL §4.10, §5.5).
+
+use samovar_wire::relay::Denial;
+use samovar_wire::{Duration, PeerId, Time};
+
+use super::{Act, LEASE, Lives, REMOVED_AFTER, Roster};
+use crate::View;
+
+/// How often a claim is repeated while the host is missed.
+const CLAIM_AGAIN: Duration = Duration::from_millis(250);
+/// A relay that leaves claims unanswered for so long is taken for away.
+const RELAY_ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
+
+impl Roster {
+    /// Whether the relay can be reached now.
+    pub fn set_relay(&mut self, now: Time, reached: bool) {
+        self.relay = reached;
+        if reached {
+            self.hear_relay();
+            // A host whose majority is gone lets that come first, if it went on without it.
+            let gives_way = self.is_host() && self.term.is_witnessed() && self.waking_until.is_none();
+            self.claim_after = if gives_way { now + LEASE } else { Time::ZERO };
+        }
+    }
+
+    fn hear_relay(&mut self) {
+        self.unanswered_since = None;
+        self.is_relay_silent = false;
+    }
+
+    pub(super) fn reaches_relay(&self) -> bool {
+        self.relay && !self.is_relay_silent
+    }
+
+    /// The relay gave this peer's claim no effect. For a side that voted while the relay could not be reached it is the
+    /// end when the former host lives after all; so it is for who has voted to no avail, since it cannot go back, for
+    /// whom its host has removed without its knowing, and for who knows no way to its host.
+    pub fn handle_denial(&mut self, now: Time, denial: Denial) {
+        self.hear_relay();
+        let has_voted = self.ballot.is_some();
+        let is_over = match denial {
+            Denial::HostIsAlive => has_voted || self.is_stranded || !self.term.is_witnessed(),
+            Denial::NotAMember => {
+                let is_lost = self.missed_since.is_some_and(|since| since + REMOVED_AFTER <= now);
+                self.is_apart() || !self.is_host() && (has_voted || self.is_stranded || is_lost)
+            }
+            Denial::Stale => false,
+        };
+        if is_over {
+            self.acts.push_back(Act::Yield);
+        }
+    }
+
+    pub(super) fn claim(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        self.note_silence(now);
+        if !self.relay {
+            return;
+        }
+        let candidate = self.candidate(view, lives);
+        // Who died together with the host may have been missed a moment later than it.
+        let is_claimed_dead =
+            self.claimed.is_some_and(|peer| peer != candidate && lives.missed.contains(&peer));
+        if self.claim_after <= now || is_claimed_dead {
+            self.push_claim(now, candidate);
+        }
+    }
+
+    /// A relay that is silent is asked on, but not waited for.
+    pub(super) fn note_silence(&mut self, now: Time) {
+        self.is_relay_silent |=
+            self.unanswered_since.is_some_and(|since| since + RELAY_ANSWERS_WITHIN <= now);
+    }
+
+    pub(super) fn push_claim(&mut self, now: Time, candidate: PeerId) {
+        self.claim_after = now + CLAIM_AGAIN;
+        self.claimed = Some(candidate);
+        self.unanswered_since.get_or_insert(now);
+        self.acts.push_back(Act::Claim(self.term.next_witnessed(), candidate));
+    }
+}
