@@ -373,6 +373,13 @@ impl Directory {
         let bytes = RelayFrame::control(&FromRelay::Pulse);
         let greeted = self.connections.iter().filter(|(_, connection)| connection.phase != Phase::New);
         self.outputs.extend(greeted.map(|(&conn, _)| Output::Send { conn, bytes: bytes.clone() }));
+        // How long a host's answers took when all entered, and said much to each other, is not how long they take.
+        let hosts = |(&session, game): (&SessionId, &Game)| {
+            Some((session, game.host().filter(|_| game.host_conn().is_some())?))
+        };
+        for (session, host) in self.games.iter().filter_map(hosts).collect::<Vec<_>>() {
+            self.time_trip(now, session, host);
+        }
         if !self.connections.is_empty() {
             self.timers.set(Timer::Pulse, now + PULSE_EVERY);
         }

@@ -151,6 +151,14 @@ impl Game {
         self.claims.probe.as_ref().is_none_or(|probe| is_old(probe) && !self.claims.is_lonely(now))
     }
 
+    /// When all are asked again while a claim waits: who answered before may have died since, or miss the host and be unable to
+    /// say so yet.
+    pub(super) fn asks_again_at(&self, now: Time) -> Option<Time> {
+        let probe = self.claims.probe.as_ref()?;
+        let is_wanted = self.claims.waiting(now).next().is_some() && !self.claims.is_lonely(now);
+        is_wanted.then(|| probe.since + ALL_PROBED_EVERY)
+    }
+
     /// Until when the host must have answered its probe. It is given less time when nobody has answered but who misses
     /// it, and it is not one member's word against the silence of a few: where most members died with it there is no
     /// majority to wait for.

@@ -78,8 +78,12 @@ impl Directory {
 
     /// A probe is waited for as long as the claims that there are now allow.
     fn time_probe(&mut self, now: Time, session: SessionId) {
-        match self.games.get(&session).and_then(|game| game.probe_ends(now)) {
-            Some(ends) if ends > now => self.timers.set(Timer::Probe(session), ends),
+        let Some(game) = self.games.get(&session) else { return };
+        match game.probe_ends(now) {
+            Some(ends) if ends > now => {
+                let next = game.asks_again_at(now).map_or(ends, |again| again.min(ends));
+                self.timers.set(Timer::Probe(session), next);
+            }
             Some(_) => self.on_probe_timeout(now, session),
             None => {}
         }
@@ -193,6 +197,9 @@ impl Directory {
     pub(super) fn on_probe_timeout(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         if game.probe_ends(now).is_some_and(|ends| ends > now) {
+            if game.asks_again_at(now).is_some_and(|again| again <= now) {
+                self.probe(now, session);
+            }
             return self.time_probe(now, session);
         }
         // Before who has answered is forgotten.

@@ -604,6 +604,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "asked-only-once",
+        file: "crates/directory/src/directory/succession.rs",
+        text: "game.asks_again_at(now).map_or(ends, |again| again.min(ends))",
+        instead: "ends",
+        breaks: "who answered for itself and died with the host is waited for as long as a living host is",
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "who_answered_and_is_silent_when_asked_again_is_not_waited_for_though_nobody_claims_again",
+        ]),
+    },
+    Mutant {
         name: "probe-answer-ignored",
         file: "crates/directory/src/directory/succession.rs",
         text: "let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));",
