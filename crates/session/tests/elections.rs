@@ -329,6 +329,34 @@ fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_ends() {
 }
 
 #[test]
+fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
+    let (mut world, host, others) = world_of(167, 0, 3);
+    relay_goes(&mut world);
+    let now = world.now;
+    assert!(world.peer(host).hand_over(now));
+    world.run(100);
+    let heir = world.peers[&host].view().backup().unwrap();
+    part(&mut world, &[host], &others);
+    let warrant = world.sign(Term(512), heir);
+    let now = world.now;
+    for &peer in &others {
+        world.peer(peer).handle_warrant(now, &warrant);
+    }
+    let newcomer = world.join(None);
+    world.run(500);
+    assert!(world.peers[&newcomer].view().has(host), "it handed over, and stays");
+    assert!(world.peers[&host].is_linked(newcomer), "to its next host it looks like one that knocks");
+    world.peers.remove(&heir);
+    let warrant = world.sign(Term(768), newcomer);
+    let now = world.now;
+    for peer in [newcomer, host] {
+        world.peer(peer).handle_warrant(now, &warrant);
+    }
+    world.run(500);
+    assert_eq!(world.events[&host].last(), Some(&Event::Ended(EndReason::Removed)));
+}
+
+#[test]
 fn a_host_that_slept_acts_only_after_it_has_asked() {
     let (mut world, host, others) = world_of(60, 0, 3);
     let sleeper = world.peers.remove(&host).unwrap();

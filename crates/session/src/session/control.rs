@@ -98,7 +98,7 @@ impl Session {
                 Ok(())
             }
             // What a stranger thinks of the host concerns nobody.
-            _ if !self.takes_part(from) => Err(CloseCode::NotAMember),
+            _ if !self.takes_part(from) => self.refuse(from),
             PeerControl::Missing(missing) => {
                 self.roster.handle_missing(from, missing);
                 self.watch_soon(now);

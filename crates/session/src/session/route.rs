@@ -266,8 +266,7 @@ impl Session {
             MessageKind::Control => self.handle_control(now, from, reader.rest()),
             // As with datagrams.
             _ if matches!(lane, Lane::Sequenced(_)) && !self.takes_part(from) => Ok(()),
-            // An honest peer can be here too: one that a former host admitted and did not live to announce.
-            _ if !self.takes_part(from) => Err(CloseCode::NotAMember),
+            _ if !self.takes_part(from) => self.refuse(from),
             MessageKind::App => self.on_app(from, lane, reader.rest()),
             MessageKind::Call | MessageKind::Reply | MessageKind::Cancel => {
                 self.handle_call(from, lane, kind, reader.rest())
@@ -291,6 +290,16 @@ impl Session {
                 Ok(())
             }
         }
+    }
+
+    /// Who takes no part has said what members say. It may be honest: one that a former host admitted and did not live to
+    /// announce; or the host, whom this peer cannot follow, and which is not gone (PROTOCOL §4.10).
+    pub(super) fn refuse(&mut self, from: PeerId) -> Result<(), CloseCode> {
+        if from != self.host() {
+            return Err(CloseCode::NotAMember);
+        }
+        self.end_removed();
+        Ok(())
     }
 
     /// Objects changed: tells the game, and reads the session object when it is a newer one.

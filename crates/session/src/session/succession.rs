@@ -203,7 +203,7 @@ impl Session {
     }
 
     /// Others went on under a host that this peer cannot follow, and its ticket takes the seat back.
-    fn end_removed(&mut self) {
+    pub(super) fn end_removed(&mut self) {
         if let Some(&at) = self.parted.get(&self.host()).filter(|_| !self.takes_part(self.host())) {
             self.note_split(at);
         }
