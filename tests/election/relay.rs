@@ -282,10 +282,10 @@ impl World {
                     roster.keep_in_reserve(warrant);
                 }
             }
-            Some(FromRelay::Denied(_, denial)) => {
+            Some(FromRelay::Denied(term, denial)) => {
                 let now = self.now;
                 if let Some(roster) = self.member_mut(slot).and_then(Member::roster) {
-                    roster.handle_denial(now, denial);
+                    roster.handle_denial(now, term, denial);
                 }
             }
             Some(FromRelay::Probe(nonce)) => self.say_to_relay(slot, &ToRelay::Alive(nonce)),

@@ -278,7 +278,6 @@ impl Directory {
             }
         }
         self.admit_entrants(now, session);
-        self.await_host(now, session);
     }
 
     /// Time has passed.

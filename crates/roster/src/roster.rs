@@ -27,6 +27,8 @@ pub const LEASE: Duration = Duration::from_millis(1_000);
 /// A member that misses its host for so long, and is none by the relay's word, was removed; so was who knows no way to its
 /// host and reaches no relay for so long.
 const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
+/// How long who knows no way to its host waits for the relay's word, which may wait for that host itself (PROTOCOL §5.5).
+const STRANDED_FOR: Duration = Duration::from_millis(10_000);
 /// How long a host that slept waits for news of what it missed, when the relay is away.
 const WAKING: Duration = Duration::from_millis(1_000);
 
@@ -391,8 +393,8 @@ impl Roster {
             {
                 return Some(begun);
             }
-            let is_lost = self.missed_since.is_some_and(|since| since + REMOVED_AFTER <= now);
-            if self.is_stranded && is_lost && !self.relay {
+            let patience = if self.relay { STRANDED_FOR } else { REMOVED_AFTER };
+            if self.is_stranded && self.missed_since.is_some_and(|since| since + patience <= now) {
                 self.acts.push_back(Act::Yield);
             }
             self.tell_missing(true);

@@ -406,7 +406,7 @@ fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
     assert_eq!((voter.term(), voter.host()), (VOTED, PeerId(2)));
     voter.set_relay(at(0), true);
     assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
-    voter.handle_denial(at(0), Denial::HostIsAlive);
+    voter.handle_denial(at(0), Term(512), Denial::HostIsAlive);
     assert_eq!(voter.poll_act(), Some(Act::Yield));
 }
 
@@ -427,7 +427,7 @@ fn who_voted_to_no_avail_gives_way_when_the_relay_answers() {
     for denial in [Denial::HostIsAlive, Denial::NotAMember] {
         let mut voter = voter();
         while voter.poll_act().is_some() {}
-        voter.handle_denial(at(20), denial);
+        voter.handle_denial(at(20), Term(512), denial);
         assert_eq!(voter.poll_act(), Some(Act::Yield));
     }
 }
@@ -446,7 +446,7 @@ fn where_each_side_goes_on_the_one_that_voted_gives_way_to_the_one_that_the_rela
     assert_eq!(yields.handle_warrant(&warrant(2, 3)), Verdict::Newer);
     assert_eq!((yields.poll_act(), yields.host()), (Some(Act::Yield), PeerId(2)));
     let mut unknown = apart();
-    unknown.handle_denial(at(20), Denial::NotAMember);
+    unknown.handle_denial(at(20), Term(512), Denial::NotAMember);
     assert_eq!(unknown.poll_act(), Some(Act::Yield));
     let mut known = apart();
     assert_eq!(known.handle_warrant(&warrant(2, 2)), Verdict::Newer);
@@ -454,13 +454,24 @@ fn where_each_side_goes_on_the_one_that_voted_gives_way_to_the_one_that_the_rela
 }
 
 #[test]
+fn what_the_relay_says_of_a_term_that_has_begun_is_about_a_former_host() {
+    let mut member = roster(2);
+    assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
+    member.strand();
+    member.handle_denial(at(0), Term(512), Denial::HostIsAlive);
+    assert_eq!(member.poll_act(), None);
+    member.handle_denial(at(0), Term(768), Denial::HostIsAlive);
+    assert_eq!(member.poll_act(), Some(Act::Yield));
+}
+
+#[test]
 fn a_member_that_the_relay_knows_nothing_of_was_removed_when_it_has_missed_its_host_for_long() {
     let mut member = roster(2);
     look(&mut member, 0, &[1]);
     while member.poll_act().is_some() {}
-    member.handle_denial(at(1_000), Denial::NotAMember);
+    member.handle_denial(at(1_000), Term(512), Denial::NotAMember);
     assert_eq!(member.poll_act(), None, "the relay may not have heard yet that it was admitted");
-    member.handle_denial(at(3_000), Denial::NotAMember);
+    member.handle_denial(at(3_000), Term(512), Denial::NotAMember);
     assert_eq!(member.poll_act(), Some(Act::Yield));
 }
 

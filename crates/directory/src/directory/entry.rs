@@ -4,7 +4,7 @@ use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, Refusal};
 use samovar_wire::{GameCode, PROTOCOL_VERSION, PeerId, PeerPass, SessionId, Term, Time, Warrant};
 
 use super::connection::Phase;
-use super::game::{Entrant, Game};
+use super::game::Game;
 use super::timers::Timer;
 use super::{CloseReason, ConnId, Directory, HostChange, Note, Output, Request, TermRecord};
 use crate::limits::{HOST_GRACE, RESTORED_WAIT, RETURNS_PER_GAME_MAX};
@@ -59,7 +59,7 @@ impl Directory {
         let host = PeerId((self.entropy.number() >> 32).max(1) as u32);
         let (term, serial) = (Term::FIRST, self.next_serial);
         self.list(TermRecord { session, code, params, term, host, begun: (term, host), serial });
-        self.become_entrant(now, session, host, Entrant { conn, shown: None });
+        self.become_entrant(now, conn, session, host);
         Ok(())
     }
 
@@ -78,7 +78,11 @@ impl Directory {
             return Err(Refusal::Busy);
         }
         let peer = game.draw_peer(&mut self.entropy);
-        self.become_entrant(now, session, peer, Entrant { conn, shown: None });
+        if game.host_conn().is_none() {
+            // Nobody can have admitted it.
+            game.note_shown(peer, Term(0));
+        }
+        self.become_entrant(now, conn, session, peer);
         Ok(())
     }
 
@@ -126,8 +130,10 @@ impl Directory {
         } else {
             self.relist(now, code, params, &warrant)?;
         }
-        let shown = Some((warrant.term, warrant.host));
-        self.become_entrant(now, session, peer, Entrant { conn, shown });
+        if let Some(game) = self.games.get_mut(&session) {
+            game.note_shown(peer, warrant.term);
+        }
+        self.become_entrant(now, conn, session, peer);
         self.await_host(now, session);
         Ok(())
     }
@@ -189,54 +195,34 @@ impl Directory {
         }
     }
 
-    /// Makes a connection that peer: at once, or when the game admits it.
-    fn become_entrant(&mut self, now: Time, session: SessionId, peer: PeerId, entrant: Entrant) {
+    /// Makes a connection that peer: at once, or when the game's first warrant is on disk.
+    fn become_entrant(&mut self, now: Time, conn: ConnId, session: SessionId, peer: PeerId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.remember(peer);
-        let older = game.members.get(&peer).copied();
-        let older = older.or_else(|| game.entrants.get(&peer).map(|entrant| entrant.conn));
-        game.entrants.insert(peer, entrant);
-        self.set_phase(entrant.conn, Phase::Entrant(session, peer));
-        self.admit_entrants(now, session);
+        let older = game.members.get(&peer).or_else(|| game.entrants.get(&peer)).copied();
+        let warrant = game.warrant;
+        game.entrants.insert(peer, conn);
+        self.set_phase(conn, Phase::Entrant(session, peer));
+        if warrant.is_some() {
+            self.admit(now, session, peer);
+        }
         if let Some(older) = older {
-            // If the peer is a member again, its older connection has lost its place, and nobody hears that it is gone.
+            // It has lost its place already, so nobody hears that the peer is gone.
             self.close(now, older, CloseReason::Replaced);
         }
     }
 
-    /// Makes members of all entrants that need not wait for the host. The others do not wait for ever.
     pub(super) fn admit_entrants(&mut self, now: Time, session: SessionId) {
-        let Some(game) = self.games.get(&session) else { return };
-        // The host first: others may have waited for it.
-        let host = game.host().filter(|host| game.entrants.contains_key(host));
-        for peer in host.into_iter().chain(game.entrants.keys().copied().collect::<Vec<_>>()) {
-            if self.games.get(&session).is_some_and(|game| game.admits(peer)) {
-                self.admit(now, session, peer);
-            }
-        }
-        if self.games.get(&session).is_some_and(|game| game.warrant.is_some() && !game.entrants.is_empty()) {
-            self.timers.start(Timer::Grace(session), now + HOST_GRACE);
-        }
-    }
-
-    /// The host that entrants wait for did not come. Whoever lives under its term will miss it; when nobody does, those go
-    /// on who are here (PROTOCOL §5.5).
-    pub(super) fn give_up_host(&mut self, now: Time, session: SessionId) {
-        let Some(game) = self.games.get(&session).filter(|game| game.pending.is_none()) else { return };
-        if game.members.is_empty()
-            && let Some(host) = game.latest_of_the_behind()
-        {
-            return self.grant(session, host, HostChange::Disconnected);
-        }
-        for peer in game.entrants.keys().copied().collect::<Vec<_>>() {
+        let entrants = self.games.get(&session).map(|game| game.entrants.keys().copied().collect::<Vec<_>>());
+        for peer in entrants.unwrap_or_default() {
             self.admit(now, session, peer);
         }
+        self.await_host(now, session);
     }
 
     fn admit(&mut self, now: Time, session: SessionId, peer: PeerId) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        let Some(warrant) = game.warrant else { return };
-        let Some(Entrant { conn, .. }) = game.entrants.remove(&peer) else { return };
+        let (Some(conn), Some(warrant)) = (game.entrants.remove(&peer), game.warrant) else { return };
         game.members.insert(peer, conn);
         if peer == warrant.host {
             // A probe that went to its older connection is void; claims that wait set off another.

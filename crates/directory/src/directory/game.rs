@@ -25,8 +25,8 @@ pub(super) struct Game {
     /// A term on its way to disk. Nobody may hear of it.
     pub(super) pending: Option<Pending>,
     pub(super) members: BTreeMap<PeerId, ConnId>,
-    /// They become members as soon as there is a warrant to send them, and [`Game::admits`] them.
-    pub(super) entrants: BTreeMap<PeerId, Entrant>,
+    /// They become members as soon as there is a warrant to send them.
+    pub(super) entrants: BTreeMap<PeerId, ConnId>,
     pub(super) listing: Option<Listing>,
     /// Who is a member, in the order in which they shall host, as a host said last; nobody before.
     pub(super) named: Vec<PeerId>,
@@ -34,6 +34,8 @@ pub(super) struct Game {
     pub(super) relisted: Option<Time>,
     /// That was without its host, which may still be on its way.
     pub(super) awaits_host: bool,
+    /// By which term those came who may not live under the present one: zero is that of who joined while the host was away.
+    shown: BTreeMap<PeerId, Term>,
     pub(super) claims: Claims,
     pub(super) loss: Loss,
     /// How long members' answers take.
@@ -61,6 +63,7 @@ impl Game {
             named: Vec::new(),
             relisted: None,
             awaits_host: false,
+            shown: BTreeMap::new(),
             claims: Claims::default(),
             loss: Loss::default(),
             trips: BTreeMap::new(),
@@ -132,11 +135,17 @@ impl Game {
     }
 
     /// Whether a peer counts as a member. Until a host has said who does, and when none of those it named is
-    /// connected but itself, everybody who is connected does: a game must not end because its host died early.
+    /// connected but itself, those do who came by the latest term of all that are connected: a game must not end
+    /// because its host died early, nor by the word of who was dropped long ago.
     pub(super) fn counts(&self, peer: PeerId) -> bool {
         let host = self.host();
         let is_reached = |named: &PeerId| Some(*named) != host && self.members.contains_key(named);
-        Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)
+        if Some(peer) == host || self.named.contains(&peer) {
+            return true;
+        }
+        let others = self.members.keys().filter(|&&other| Some(other) != host);
+        let latest = || others.map(|other| self.came_by(*other)).max();
+        !self.named.iter().any(is_reached) && Some(self.came_by(peer)) >= latest()
     }
 
     /// Whether a peer could host: it counts, and hears at once that it does.
@@ -155,7 +164,9 @@ impl Game {
     /// say so yet.
     pub(super) fn asks_again_at(&self, now: Time) -> Option<Time> {
         let probe = self.claims.probe.as_ref()?;
-        let is_wanted = self.claims.waiting(now).next().is_some() && !self.claims.is_lonely(now);
+        let is_wanted = self.host_conn().is_some()
+            && self.claims.waiting(now).next().is_some()
+            && !self.claims.is_lonely(now);
         is_wanted.then(|| probe.since + ALL_PROBED_EVERY)
     }
 
@@ -169,11 +180,11 @@ impl Game {
         // A stream that loses something stands still for a trip or two, in either direction.
         let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
         let missing = self.claims.missing(now);
-        let claimants = missing.iter().filter(|&&peer| self.counts(peer)).count();
+        let claimants = missing.iter().filter(|&&peer| self.counts(peer) && !self.is_behind(peer)).count();
         // The host is one of them.
         let others = self.members.keys().filter(|&&peer| self.counts(peer) && !missing.contains(&peer));
         let silent = others.clone().count();
-        let is_missed = claimants > 1 || silent >= SILENT_SUFFICE;
+        let is_missed = claimants > 1 || claimants == 1 && silent >= SILENT_SUFFICE;
         if !is_missed || self.claims.waiting(now).next().is_none() || !self.claims.is_lonely(now) {
             return Some(probe.first + usual);
         }
@@ -202,30 +213,48 @@ impl Game {
         trip.taken.contains(&None)
     }
 
-    /// Whether an entrant becomes a member now. Who comes back by an older term than the present one waits for its host: it
-    /// may know nothing of what the others have done since, and would give up its own for one that may never come
-    /// (PROTOCOL §5.5).
-    pub(super) fn admits(&self, peer: PeerId) -> bool {
-        let (Some(warrant), Some(entrant)) = (self.warrant, self.entrants.get(&peer)) else { return false };
-        let is_behind = entrant.shown.is_some_and(|(term, _)| term < warrant.term);
-        !is_behind || peer == warrant.host || self.host_conn().is_some()
+    /// Somebody comes by this term, which may not be the present one.
+    pub(super) fn note_shown(&mut self, peer: PeerId, term: Term) {
+        let Self { shown, members, entrants, .. } = self;
+        shown.retain(|peer, _| members.contains_key(peer) || entrants.contains_key(peer));
+        shown.insert(peer, term);
     }
 
-    /// Who goes on when only such came back who live under former terms: the host of the latest of these, or another
-    /// who lives under it.
-    pub(super) fn latest_of_the_behind(&self) -> Option<PeerId> {
-        let shown = |entrant: &Entrant| entrant.shown;
-        let latest = self.entrants.values().filter_map(shown).max()?;
-        let mut under_it = self.entrants.iter().filter(|(_, entrant)| entrant.shown == Some(latest));
-        let first = under_it.next().map(|(&peer, _)| peer);
-        if self.entrants.contains_key(&latest.1) { Some(latest.1) } else { first }
+    /// The host says who is a member: they live under its term.
+    pub(super) fn name(&mut self, members: Vec<PeerId>) {
+        self.shown.retain(|peer, _| !members.contains(peer));
+        self.named = members;
+    }
+
+    /// The present term begins: who lived under the former one hears of it, and so does who came by the same as its host.
+    pub(super) fn begin(&mut self, warrant: Warrant) -> Option<Warrant> {
+        let host_came_by = self.came_by(warrant.host);
+        let former = self.warrant.replace(warrant);
+        if let Some(former) = former {
+            let least = former.term.min(host_came_by);
+            self.shown.retain(|_, term| *term < least);
+        }
+        former
+    }
+
+    /// The term that a peer came by, or the present one if that is earlier or it lived under that.
+    fn came_by(&self, peer: PeerId) -> Term {
+        let present = self.warrant.map_or(Term(0), |warrant| warrant.term);
+        self.shown.get(&peer).map_or(present, |term| present.min(*term))
+    }
+
+    /// Whether a peer came by an older term than the present one: it may have been dropped long ago, and know nothing of
+    /// what the others have done since. That it misses the host says nothing of that.
+    fn is_behind(&self, peer: PeerId) -> bool {
+        self.warrant.is_some_and(|warrant| self.came_by(peer) < warrant.term)
     }
 
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
     /// it is awaited, too.
     pub(super) fn is_host_missed(&self, now: Time) -> bool {
-        let reached = self.members.keys().filter(|&&peer| self.counts(peer)).count();
-        let missing = self.claims.fresh(now).filter(|claim| self.counts(claim.peer)).count();
+        let counts = |&peer: &PeerId| self.counts(peer) && !self.is_behind(peer);
+        let reached = self.members.keys().filter(|peer| counts(peer)).count();
+        let missing = self.claims.fresh(now).filter(|claim| counts(&claim.peer)).count();
         missing * 2 > reached + usize::from(self.awaits_host)
     }
 
@@ -244,21 +273,13 @@ impl Game {
         }
     }
 
-    /// The candidate of the first claim that waits, of those whose candidate could host and has been heard of since the
-    /// host is missed, if there is one.
+    /// The candidate of the first claim that waits, of those whose candidate could host, is not behind, and has been heard
+    /// of since the host is missed, if there is one.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
         let candidates = self.claims.waiting(now).map(|claim| claim.candidate);
         let eligible = candidates.filter(|&candidate| self.is_eligible(candidate));
-        eligible.min_by_key(|&peer| !self.claims.is_heard(now, peer))
+        eligible.min_by_key(|&peer| (self.is_behind(peer), !self.claims.is_heard(now, peer)))
     }
-}
-
-/// Who has said who it is, and is no member yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Entrant {
-    pub(super) conn: ConnId,
-    /// The term that it came back by, and its host; `None` of a newcomer.
-    pub(super) shown: Option<(Term, PeerId)>,
 }
 
 /// A question to a member.

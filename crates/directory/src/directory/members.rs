@@ -51,7 +51,7 @@ impl Directory {
         if let Some(game) = self.games.get_mut(&session)
             && game.host() == Some(peer)
         {
-            game.named = members;
+            game.name(members);
             self.consider_claims(now, session);
         }
     }
@@ -106,12 +106,15 @@ impl Directory {
 
     fn detach_peer(&mut self, now: Time, session: SessionId, peer: PeerId, conn: ConnId) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        if game.entrants.get(&peer).is_some_and(|entrant| entrant.conn == conn) {
+        if game.entrants.get(&peer) == Some(&conn) {
             game.entrants.remove(&peer);
         }
         if game.members.get(&peer) == Some(&conn) {
             if game.host() == Some(peer) {
                 game.note_missed(now);
+                // Nobody is there to answer.
+                game.claims.probe = None;
+                self.timers.stop(Timer::Probe(session));
             }
             game.members.remove(&peer);
             game.claims.remove(now, peer);

@@ -216,7 +216,7 @@ impl Directory {
     /// A term has begun: every member hears of it, and nobody misses its host yet.
     pub(super) fn announce(&mut self, now: Time, session: SessionId, warrant: Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        let (former, loss) = (game.warrant.replace(warrant), core::mem::take(&mut game.loss));
+        let (former, loss) = (game.begin(warrant), core::mem::take(&mut game.loss));
         game.reserve = None;
         let waiting = game.claims.answer();
         game.claims.forget();
@@ -226,13 +226,12 @@ impl Directory {
         if former.is_some_and(|former| former.host != warrant.host) {
             self.note_host_change(now, session, loss);
         }
-        self.admit_entrants(now, session);
     }
 
     /// A host that is back, or whose game was listed by itself, is awaited no longer: claims are decided.
     pub(super) fn await_host(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        if game.host_conn().is_some() {
+        if game.awaits_host && game.host_conn().is_some() {
             game.awaits_host = false;
             self.timers.stop(Timer::Grace(session));
         }
@@ -245,7 +244,6 @@ impl Directory {
             game.awaits_host = false;
         }
         self.consider_claims(now, session);
-        self.give_up_host(now, session);
     }
 
     fn deny_waiting(&mut self, session: SessionId) {

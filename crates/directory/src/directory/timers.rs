@@ -38,13 +38,6 @@ impl Timers {
         self.order.insert((time, timer));
     }
 
-    /// Starts a timer unless it runs.
-    pub(super) fn start(&mut self, timer: Timer, time: Time) {
-        if !self.times.contains_key(&timer) {
-            self.set(timer, time);
-        }
-    }
-
     pub(super) fn stop(&mut self, timer: Timer) {
         if let Some(time) = self.times.remove(&timer) {
             self.order.remove(&(time, timer));

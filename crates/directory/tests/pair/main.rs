@@ -1,6 +1,7 @@
 //! Several clients and one directory joined in virtual time, over sockets that cost no time and a disk that does.
 
 mod abuse;
+mod behind;
 mod client;
 mod draining;
 mod entry;

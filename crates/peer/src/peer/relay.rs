@@ -131,9 +131,9 @@ impl Peer {
             }
             ClientEvent::Reachable => self.on_reachable(now),
             ClientEvent::Draining(within) => self.on_draining(now, within),
-            ClientEvent::Denied(_, denial) => {
+            ClientEvent::Denied(term, denial) => {
                 if let Some(session) = &mut self.session {
-                    session.handle_denial(now, denial);
+                    session.handle_denial(now, term, denial);
                 }
             }
             ClientEvent::Gone(peer) => {

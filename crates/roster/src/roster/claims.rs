@@ -1,7 +1,7 @@
 //! What is asked of the relay, and what it answers (PROTOCOL §4.10, §5.5).
 
 use samovar_wire::relay::Denial;
-use samovar_wire::{Duration, PeerId, Time};
+use samovar_wire::{Duration, PeerId, Term, Time};
 
 use super::{Act, LEASE, Lives, REMOVED_AFTER, Roster};
 use crate::View;
@@ -34,9 +34,13 @@ impl Roster {
 
     /// The relay gave this peer's claim no effect. For a side that voted while the relay could not be reached it is the
     /// end when the former host lives after all; so it is for who has voted to no avail, since it cannot go back, for
-    /// whom its host has removed without its knowing, and for who knows no way to its host.
-    pub fn handle_denial(&mut self, now: Time, denial: Denial) {
+    /// whom its host has removed without its knowing, and for who knows no way to its host. The relay's word of a term that
+    /// has begun meanwhile is about a former host.
+    pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
         self.hear_relay();
+        if term <= self.term {
+            return;
+        }
         let has_voted = self.ballot.is_some();
         let is_over = match denial {
             Denial::HostIsAlive => has_voted || self.is_stranded || !self.term.is_witnessed(),

@@ -3,7 +3,7 @@
 use samovar_roster::{Act, Verdict};
 use samovar_wire::control::{Missing, PeerControl};
 use samovar_wire::relay::Denial;
-use samovar_wire::{CloseCode, PeerId, Receipt, Time, Warrant};
+use samovar_wire::{CloseCode, PeerId, Receipt, Term, Time, Warrant};
 
 use super::transmit::HURRY;
 use super::{Cause, EndReason, Event, Migration, Phase, Session};
@@ -33,10 +33,10 @@ impl Session {
         }
     }
 
-    /// The relay did not grant what was claimed.
-    pub fn handle_denial(&mut self, now: Time, denial: Denial) {
+    /// The relay did not grant the term that was claimed.
+    pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
         self.stir();
-        self.roster.handle_denial(now, denial);
+        self.roster.handle_denial(now, term, denial);
         self.act(now);
     }
 

@@ -226,7 +226,7 @@ impl World {
         let is_gone = !self.peers.contains_key(&warrant.host) || by == warrant.host;
         if !is_gone && self.claims.len() * 2 <= self.peers.len() {
             if is_repeated {
-                self.peers.get_mut(&by).unwrap().handle_denial(local, Denial::HostIsAlive);
+                self.peers.get_mut(&by).unwrap().handle_denial(local, term, Denial::HostIsAlive);
             }
             return;
         }

@@ -550,7 +550,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "one-word-suffices",
         file: "crates/directory/src/directory/game.rs",
-        text: "claimants > 1 || silent >= SILENT_SUFFICE",
+        text: "claimants > 1 || claimants == 1 && silent >= SILENT_SUFFICE",
         instead: "claimants > 0",
         breaks: "one member deposes a host whose answer is late by a trip where another's is, too",
         finder: Test(&[
@@ -590,17 +590,59 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
-        name: "behind-is-let-in",
+        name: "behind-counts",
         file: "crates/directory/src/directory/game.rs",
-        text: "!is_behind || peer == warrant.host || self.host_conn().is_some()",
-        instead: "true | is_behind",
-        breaks: "who comes back by an older warrant gives up its own host for one that may never come back",
+        text: "&& Some(self.came_by(peer)) >= latest()",
+        instead: "&& latest().is_some()",
+        breaks: "who was dropped long ago deposes a host that is not connected, and that all others hear",
         finder: Test(&[
             "-p",
             "samovar-directory",
             "--test",
             "pair",
-            "those_who_live_go_on_with_their_host_when_nobody_is_back_who_lived_under_its_successor",
+            "who_was_dropped_long_ago_deposes_nobody_whom_others_hear",
+        ]),
+    },
+    Mutant {
+        name: "behind-is-a-majority",
+        file: "crates/directory/src/directory/game.rs",
+        text: "self.counts(peer) && !self.is_behind(peer);",
+        instead: "self.counts(peer);",
+        breaks: "those who went on without the relay depose the host that it knows before that can answer",
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "a_majority_of_those_who_are_behind_waits_until_the_host_has_answered",
+        ]),
+    },
+    Mutant {
+        name: "asked-behind-its-close",
+        file: "crates/directory/src/directory/members.rs",
+        text: "game.claims.probe = None;",
+        instead: "",
+        breaks: "a host whose connection closes is waited for as if it could answer",
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "a_host_that_closes_while_it_is_asked_is_asked_no_more",
+        ]),
+    },
+    Mutant {
+        name: "stale-denial-counts",
+        file: "crates/roster/src/roster/claims.rs",
+        text: "if term <= self.term {",
+        instead: "if term < Term(0) {",
+        breaks: "the relay's late word of a former host ends who knows no way to the present one",
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "what_the_relay_says_of_a_term_that_has_begun_is_about_a_former_host",
         ]),
     },
     Mutant {
@@ -710,8 +752,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "strangers-count",
         file: "crates/directory/src/directory/game.rs",
-        text: "Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)",
-        instead: "Some(peer) == host || peer.0 > 0 || !self.named.iter().any(is_reached)",
+        text: "if Some(peer) == host || self.named.contains(&peer) {",
+        instead: "if Some(peer) == host || peer.0 > 0 {",
         breaks: "whoever is connected to the relay counts in the majority that deposes a host",
         finder: Test(&[
             "-p",
@@ -1035,7 +1077,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "denial-is-never-heard",
         file: "crates/peer/src/peer/relay.rs",
-        text: "session.handle_denial(now, denial);",
+        text: "session.handle_denial(now, term, denial);",
         instead: "let _ = (session, denial);",
         breaks: "the relay's answer to a claim does not reach the session, which takes the relay for silent",
         finder: Sim("relay-gone-and-host-hesitates"),
