@@ -98,6 +98,8 @@ pub struct Roster {
     missed_since: Option<Time>,
     /// The host of the present term is nobody that this peer could follow.
     is_stranded: bool,
+    /// Since when such a peer has not been able to ask the relay.
+    unasked_since: Option<Time>,
     /// Since when this host reaches no majority, and since when neither that nor the relay.
     minority_since: Option<Time>,
     alone_since: Option<Time>,
@@ -135,6 +137,7 @@ impl Roster {
             appointed: None,
             missed_since: None,
             is_stranded: false,
+            unasked_since: None,
             minority_since: None,
             alone_since: None,
             is_lease_over: false,
@@ -285,7 +288,7 @@ impl Roster {
         (self.said, self.ballot, self.claimed) = (None, None, None);
         (self.heir, self.appointed) = (None, None);
         (self.missed_since, self.minority_since, self.alone_since) = (None, None, None);
-        (self.is_stranded, self.is_lease_over) = (false, false);
+        (self.is_stranded, self.unasked_since, self.is_lease_over) = (false, None, false);
         // A renewed term may help no more than the one before: the pause goes on.
         self.claim_after = if is_renewal { self.claim_after } else { Time::ZERO };
         self.unanswered_since = None;
@@ -387,15 +390,12 @@ impl Roster {
             return None;
         }
         if self.note_missed(now, lives) {
-            // Who cannot have heard the host begins nothing by itself.
-            if !self.is_stranded
-                && let Some(begun) = self.begin_reserve()
-            {
-                return Some(begun);
+            if self.is_stranded {
+                self.watch_stranded(now, view, lives);
+                return None;
             }
-            let patience = if self.relay { STRANDED_FOR } else { REMOVED_AFTER };
-            if self.is_stranded && self.missed_since.is_some_and(|since| since + patience <= now) {
-                self.acts.push_back(Act::Yield);
+            if let Some(begun) = self.begin_reserve() {
+                return Some(begun);
             }
             self.tell_missing(true);
             self.claim(now, view, lives);
@@ -408,6 +408,28 @@ impl Roster {
             self.push_claim(now, self.host);
         }
         None
+    }
+
+    /// The relay is asked by whom others are with, more than half of those that it hears: who is alone was gone without.
+    fn watch_stranded(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        self.tell_missing(true);
+        let others = view.members().map(|member| member.peer);
+        let heard = others.filter(|peer| *peer != self.me && !lives.missed.contains(peer));
+        let (stranded, heard) = heard.fold((0, 0), |(stranded, heard), peer| {
+            (stranded + usize::from(self.election.misses(peer, self.term)), heard + 1)
+        });
+        let is_agreed = (stranded + 1) * 2 > heard + 1;
+        let asks = is_agreed && self.relay;
+        self.unasked_since = (!asks).then(|| self.unasked_since.unwrap_or(now));
+        let is_over = match self.unasked_since {
+            Some(since) => since + REMOVED_AFTER <= now,
+            None => self.missed_since.is_some_and(|since| since + STRANDED_FOR <= now),
+        };
+        if heard == 0 || is_over {
+            self.acts.push_back(Act::Yield);
+        } else if is_agreed {
+            self.claim(now, view, lives);
+        }
     }
 
     /// Whose votes count: where each side goes on, those of this one.
@@ -483,7 +505,7 @@ impl Roster {
         if missed || self.ballot.is_some() {
             self.missed_since.get_or_insert(now);
         } else {
-            self.missed_since = None;
+            (self.missed_since, self.is_stranded) = (None, false);
         }
         self.missed_since.is_some()
     }

@@ -329,6 +329,33 @@ fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_ends() {
 }
 
 #[test]
+fn who_was_dropped_long_ago_and_is_alone_asks_for_nothing_and_ends() {
+    let (mut world, host, others) = world_of(168, 0, 3);
+    let (member, dropped) = (others[0], others[1]);
+    part(&mut world, &[dropped], &[host, member]);
+    let sleeper = world.peers.remove(&dropped).unwrap();
+    world.run(6_000);
+    let newcomer = world.join(None);
+    world.run(1_000);
+    world.peers.remove(&host);
+    world.grant(Term(512), newcomer);
+    world.run(1_000);
+    let warrant = world.sign(Term(512), newcomer);
+    world.peers.insert(dropped, sleeper);
+    let now = world.now;
+    world.peer(dropped).handle_timeout(now);
+    world.run(4_000);
+    let now = world.now;
+    world.peer(dropped).handle_warrant(now, &warrant);
+    world.run(50);
+    assert_eq!(world.events[&dropped].last(), Some(&Event::Ended(EndReason::Removed)));
+    world.peers.remove(&dropped);
+    world.run(1_000);
+    assert_eq!(hosts(&world), [(Term(512), newcomer)]);
+    world.assert_converged();
+}
+
+#[test]
 fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
     let (mut world, host, others) = world_of(167, 0, 3);
     relay_goes(&mut world);

@@ -78,10 +78,6 @@ impl Directory {
             return Err(Refusal::Busy);
         }
         let peer = game.draw_peer(&mut self.entropy);
-        if game.host_conn().is_none() {
-            // Nobody can have admitted it.
-            game.note_shown(peer, Term(0));
-        }
         self.become_entrant(now, conn, session, peer);
         Ok(())
     }
@@ -130,7 +126,7 @@ impl Directory {
         } else {
             self.relist(now, code, params, &warrant)?;
         }
-        if let Some(game) = self.games.get_mut(&session) {
+        if let Some(game) = self.games.get_mut(&session).filter(|game| game.awaits_host) {
             game.note_shown(peer, warrant.term);
         }
         self.become_entrant(now, conn, session, peer);

@@ -34,7 +34,7 @@ pub(super) struct Game {
     pub(super) relisted: Option<Time>,
     /// That was without its host, which may still be on its way.
     pub(super) awaits_host: bool,
-    /// By which term those came who may not live under the present one: zero is that of who joined while the host was away.
+    /// The terms that those have shown who came back meanwhile.
     shown: BTreeMap<PeerId, Term>,
     pub(super) claims: Claims,
     pub(super) loss: Loss,
@@ -135,17 +135,11 @@ impl Game {
     }
 
     /// Whether a peer counts as a member. Until a host has said who does, and when none of those it named is
-    /// connected but itself, those do who came by the latest term of all that are connected: a game must not end
-    /// because its host died early, nor by the word of who was dropped long ago.
+    /// connected but itself, everybody who is connected does: a game must not end because its host died early.
     pub(super) fn counts(&self, peer: PeerId) -> bool {
         let host = self.host();
         let is_reached = |named: &PeerId| Some(*named) != host && self.members.contains_key(named);
-        if Some(peer) == host || self.named.contains(&peer) {
-            return true;
-        }
-        let others = self.members.keys().filter(|&&other| Some(other) != host);
-        let latest = || others.map(|other| self.came_by(*other)).max();
-        !self.named.iter().any(is_reached) && Some(self.came_by(peer)) >= latest()
+        Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)
     }
 
     /// Whether a peer could host: it counts, and hears at once that it does.
@@ -180,11 +174,11 @@ impl Game {
         // A stream that loses something stands still for a trip or two, in either direction.
         let usual = trip.unwrap_or_default().times(4).clamp(PROBE_WITHIN, PROBE_WITHIN_OF_FAR);
         let missing = self.claims.missing(now);
-        let claimants = missing.iter().filter(|&&peer| self.counts(peer) && !self.is_behind(peer)).count();
+        let claimants = missing.iter().filter(|&&peer| self.counts(peer)).count();
         // The host is one of them.
         let others = self.members.keys().filter(|&&peer| self.counts(peer) && !missing.contains(&peer));
         let silent = others.clone().count();
-        let is_missed = claimants > 1 || claimants == 1 && silent >= SILENT_SUFFICE;
+        let is_missed = claimants > 1 || silent >= SILENT_SUFFICE;
         if !is_missed || self.claims.waiting(now).next().is_none() || !self.claims.is_lonely(now) {
             return Some(probe.first + usual);
         }
@@ -213,40 +207,24 @@ impl Game {
         trip.taken.contains(&None)
     }
 
-    /// Somebody comes by this term, which may not be the present one.
+    /// Somebody comes back to a game that awaits its host, by this term.
     pub(super) fn note_shown(&mut self, peer: PeerId, term: Term) {
         let Self { shown, members, entrants, .. } = self;
         shown.retain(|peer, _| members.contains_key(peer) || entrants.contains_key(peer));
         shown.insert(peer, term);
     }
 
-    /// The host says who is a member: they live under its term.
-    pub(super) fn name(&mut self, members: Vec<PeerId>) {
-        self.shown.retain(|peer, _| !members.contains(peer));
-        self.named = members;
+    /// A term has followed the one that the game was listed under: who hears of it is in it.
+    pub(super) fn forget_shown(&mut self) {
+        self.shown.clear();
     }
 
-    /// The present term begins: who lived under the former one hears of it, and so does who came by the same as its host.
-    pub(super) fn begin(&mut self, warrant: Warrant) -> Option<Warrant> {
-        let host_came_by = self.came_by(warrant.host);
-        let former = self.warrant.replace(warrant);
-        if let Some(former) = former {
-            let least = former.term.min(host_came_by);
-            self.shown.retain(|_, term| *term < least);
-        }
-        former
-    }
-
-    /// The term that a peer came by, or the present one if that is earlier or it lived under that.
-    fn came_by(&self, peer: PeerId) -> Term {
-        let present = self.warrant.map_or(Term(0), |warrant| warrant.term);
-        self.shown.get(&peer).map_or(present, |term| present.min(*term))
-    }
-
-    /// Whether a peer came by an older term than the present one: it may have been dropped long ago, and know nothing of
-    /// what the others have done since. That it misses the host says nothing of that.
+    /// Whether a peer came back by an older term than others did: it may have been dropped long ago, and know nothing of
+    /// what the others have done since. The host is not, whatever it knew.
     fn is_behind(&self, peer: PeerId) -> bool {
-        self.warrant.is_some_and(|warrant| self.came_by(peer) < warrant.term)
+        let here = self.shown.iter().filter(|(other, _)| self.members.contains_key(other));
+        let highest = here.map(|(_, term)| *term).max();
+        Some(peer) != self.host() && self.shown.get(&peer).copied().is_some_and(|term| Some(term) < highest)
     }
 
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when

@@ -51,7 +51,7 @@ impl Directory {
         if let Some(game) = self.games.get_mut(&session)
             && game.host() == Some(peer)
         {
-            game.name(members);
+            game.named = members;
             self.consider_claims(now, session);
         }
     }

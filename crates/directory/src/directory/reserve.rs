@@ -47,7 +47,7 @@ impl Directory {
     /// Somebody lives under a warrant that was in reserve before the one that is.
     pub(super) fn note_begun(&mut self, session: SessionId, warrant: Warrant) {
         if let Some(game) = self.games.get_mut(&session) {
-            game.begin(warrant);
+            game.warrant = Some(warrant);
             self.broadcast(session, None, &FromRelay::Issued(warrant));
         }
     }

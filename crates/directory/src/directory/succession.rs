@@ -216,10 +216,13 @@ impl Directory {
     /// A term has begun: every member hears of it, and nobody misses its host yet.
     pub(super) fn announce(&mut self, now: Time, session: SessionId, warrant: Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
-        let (former, loss) = (game.begin(warrant), core::mem::take(&mut game.loss));
+        let (former, loss) = (game.warrant.replace(warrant), core::mem::take(&mut game.loss));
         game.reserve = None;
         let waiting = game.claims.answer();
         game.claims.forget();
+        if former.is_some() {
+            game.forget_shown();
+        }
         self.timers.stop(Timer::Probe(session));
         self.broadcast(session, None, &FromRelay::Issued(warrant));
         self.deny_losers(warrant, &waiting);

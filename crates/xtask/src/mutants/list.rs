@@ -231,8 +231,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "stranded-begins-the-reserve",
         file: "crates/roster/src/roster.rs",
-        text: "if !self.is_stranded\n                && let Some(begun)",
-        instead: "if let Some(begun)",
+        text: "if self.is_stranded {",
+        instead: "if self.is_stranded && self.reserve.is_none() {",
         breaks: "who was removed lives under the warrant in reserve although the host is heard by all others",
         finder: Test(&[
             "-p",
@@ -550,7 +550,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "one-word-suffices",
         file: "crates/directory/src/directory/game.rs",
-        text: "claimants > 1 || claimants == 1 && silent >= SILENT_SUFFICE",
+        text: "claimants > 1 || silent >= SILENT_SUFFICE",
         instead: "claimants > 0",
         breaks: "one member deposes a host whose answer is late by a trip where another's is, too",
         finder: Test(&[
@@ -590,31 +590,45 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
-        name: "behind-counts",
+        name: "behind-is-first",
         file: "crates/directory/src/directory/game.rs",
-        text: "&& Some(self.came_by(peer)) >= latest()",
-        instead: "&& latest().is_some()",
-        breaks: "who was dropped long ago deposes a host that is not connected, and that all others hear",
+        text: "is_some_and(|term| Some(term) < highest)",
+        instead: "is_some_and(|term| Some(term) > highest)",
+        breaks: "who was cut off for long and is first at a restarted relay hosts what it knows",
         finder: Test(&[
             "-p",
             "samovar-directory",
             "--test",
             "pair",
-            "who_was_dropped_long_ago_deposes_nobody_whom_others_hear",
+            "who_came_back_by_an_older_term_does_not_decide_who_follows_nor_host_before_the_others",
         ]),
     },
     Mutant {
-        name: "behind-is-a-majority",
+        name: "host-is-behind",
         file: "crates/directory/src/directory/game.rs",
-        text: "self.counts(peer) && !self.is_behind(peer);",
-        instead: "self.counts(peer);",
-        breaks: "those who went on without the relay depose the host that it knows before that can answer",
+        text: "Some(peer) != self.host() && self.shown",
+        instead: "self.shown",
+        breaks: "a host that did not hear of the renewal of its term is deposed by one who misses it when it is back",
         finder: Test(&[
             "-p",
             "samovar-directory",
             "--test",
             "pair",
-            "a_majority_of_those_who_are_behind_waits_until_the_host_has_answered",
+            "a_host_that_did_not_hear_of_its_renewal_is_not_deposed_when_it_is_back",
+        ]),
+    },
+    Mutant {
+        name: "alone-asks",
+        file: "crates/roster/src/roster.rs",
+        text: "if heard == 0 || is_over {",
+        instead: "if is_over {",
+        breaks: "who was dropped long ago asks for the office of a host that all others hear",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "elections",
+            "who_was_dropped_long_ago_and_is_alone_asks_for_nothing_and_ends",
         ]),
     },
     Mutant {
@@ -752,8 +766,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "strangers-count",
         file: "crates/directory/src/directory/game.rs",
-        text: "if Some(peer) == host || self.named.contains(&peer) {",
-        instead: "if Some(peer) == host || peer.0 > 0 {",
+        text: "Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)",
+        instead: "Some(peer) == host || peer.0 > 0 || !self.named.iter().any(is_reached)",
         breaks: "whoever is connected to the relay counts in the majority that deposes a host",
         finder: Test(&[
             "-p",
