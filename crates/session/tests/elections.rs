@@ -343,8 +343,10 @@ fn who_was_dropped_long_ago_and_is_alone_asks_for_nothing_and_ends() {
     let warrant = world.sign(Term(512), newcomer);
     world.peers.insert(dropped, sleeper);
     let now = world.now;
+    world.peer(dropped).set_relay(now, false);
     world.peer(dropped).handle_timeout(now);
     world.run(4_000);
+    assert!(world.peers[&dropped].is_member(), "it has heard nothing");
     let now = world.now;
     world.peer(dropped).handle_warrant(now, &warrant);
     world.run(50);

@@ -43,15 +43,14 @@ fn a_majority_of_those_who_are_behind_waits_until_the_host_has_answered() {
 #[test]
 fn a_host_that_did_not_hear_of_its_renewal_is_not_deposed_when_it_is_back() {
     let mut world = World::with_members(2);
-    world.seats[0].frozen = true;
-    let (now, host) = (world.now, world.peer(0));
-    world.seats[0].client.claim(now, term(2), host);
-    let conn = world.seats[0].conn.expect("connected");
-    world.raw_send(conn, &ToRelay::Claim(term(2), host));
-    assert_eq!(world.warrant(1).term, term(2));
-    world.kill_relay();
+    world.disk_works = false;
+    world.claim(0, 2);
     world.seats[0].cut = true;
-    world.seats[0].frozen = false;
+    world.drop_socket(0);
+    world.disk_works = true;
+    world.write();
+    assert_eq!((world.warrant(1).term, world.warrant(0).term), (term(2), term(1)));
+    world.kill_relay();
     world.start_relay();
     world.run_for(seconds(2));
     world.miss(1, 1);

@@ -632,20 +632,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
-        name: "asked-behind-its-close",
-        file: "crates/directory/src/directory/members.rs",
-        text: "game.claims.probe = None;",
-        instead: "",
-        breaks: "a host whose connection closes is waited for as if it could answer",
-        finder: Test(&[
-            "-p",
-            "samovar-directory",
-            "--test",
-            "pair",
-            "a_host_that_closes_while_it_is_asked_is_asked_no_more",
-        ]),
-    },
-    Mutant {
         name: "stale-denial-counts",
         file: "crates/roster/src/roster/claims.rs",
         text: "if term <= self.term {",
