@@ -176,7 +176,8 @@ impl World {
     /// What a host does between two views: the electorate follows the members.
     pub(crate) fn next_view(&mut self, slot: usize) {
         let Some(member) = self.member_mut(slot) else { return };
-        if !member.acts_as_host() || !member.is_settled() {
+        let has_resigned = member.roster().is_some_and(|roster| roster.heir().is_some());
+        if !member.acts_as_host() || !member.is_settled() || has_resigned {
             return;
         }
         let mut view = View::clone(&member.view);

@@ -202,10 +202,10 @@ impl Roster {
     }
 
     /// Whether this peer listens to another: not to a host that it voted against, since what it acknowledges must not
-    /// count on that host's side any more.
+    /// count on that host's side any more. One that resigned changes no electorate, and may have the vote that is missing.
     #[must_use]
     pub fn listens_to(&self, peer: PeerId) -> bool {
-        self.ballot.is_none() || peer != self.host
+        self.ballot.is_none() || peer != self.host || self.heir.is_some()
     }
 
     /// When this peer first missed the host of the present term.

@@ -39,6 +39,8 @@ pub enum Promise {
     OnlyTheOwnerSpeaks,
     /// A term has one host, and at every peer terms only grow.
     OneHost,
+    /// Whoever dies, who is left goes on in the same session.
+    GoesOn,
     /// A host that was replaced stops acting, and one that most hear is not replaced.
     Office,
     /// Reliable messages arrive once and in order.
@@ -77,6 +79,7 @@ impl Promise {
             Self::StampsGrow => "stamps-grow",
             Self::OnlyTheOwnerSpeaks => "only-the-owner-speaks",
             Self::OneHost => "one-host",
+            Self::GoesOn => "goes-on",
             Self::Office => "office",
             Self::Reliable => "reliable",
             Self::Ordered => "ordered",

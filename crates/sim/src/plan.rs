@@ -43,6 +43,8 @@ pub struct Plan {
     pub is_single: bool,
     /// Whether most hear the host all the time, so that nobody may replace it, and nobody's session may end.
     pub keeps_host: bool,
+    /// How long it may take until those who are left go on when a host is gone.
+    pub recovers_within: Option<Duration>,
     /// How the session is kept alive.
     pub rules: Rules,
     /// When everything is healed, from the moment at which all players are members.
@@ -73,6 +75,7 @@ impl Plan {
             memory: 100,
             is_single: false,
             keeps_host: false,
+            recovers_within: None,
             rules: Rules::default(),
             lasts: Duration::from_millis(5_000),
             faults: Vec::new(),

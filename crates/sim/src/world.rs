@@ -151,6 +151,8 @@ pub(crate) struct World<G> {
     resting: bool,
     /// Nothing goes wrong any more.
     healing: bool,
+    /// The session that all players were members of before anything happened.
+    founded: Option<SessionId>,
 }
 
 impl<G: Game> World<G> {
@@ -195,6 +197,7 @@ impl<G: Game> World<G> {
             weighed: 0,
             resting: false,
             healing: false,
+            founded: None,
         };
         world.start_relay();
         world.queue.push(BEGINNING + LOOK_EVERY, Event::Look);

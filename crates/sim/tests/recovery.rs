@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-use samovar_sim::{Recovery, Scenario, Toy, run};
+use samovar_sim::{Fault, Plan, Recovery, Scenario, Toy, Who, run};
 use samovar_wire::Duration;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -55,5 +55,20 @@ fn who_plans_to_go_leaves_a_smaller_gap_than_the_weather_does() {
         assert!(gaps[30] <= usual, "{scenario}: {} ms, and {usual} when nothing happens", gaps[30]);
         // One in sixty may meet three losses in a row, as without a hand-over.
         assert!(gaps[58] <= 50 && gaps[59] <= longest, "{scenario}: {} and {} ms", gaps[58], gaps[59]);
+    }
+}
+
+#[test]
+fn two_who_are_left_without_a_relay_hand_over_and_leave() {
+    for (seed, fault) in (0..12).flat_map(|seed| [(seed, Fault::HandOver), (seed, Fault::Leave(Who::Host))]) {
+        let mut plan = Plan::calm(seed, 2);
+        plan.strike(1_000, Fault::RelayCrash { lasts: Duration::from_millis(9_000) });
+        // While the relay's end travels, or when both know of it.
+        plan.strike(980 + seed * seed * 20, fault);
+        plan.lasts = Duration::from_millis(8_000);
+        plan.recovers_within = Some(Duration::from_millis(2_000));
+        let outcome = run(plan, Toy::new(), false);
+        assert_eq!(outcome.violation, None, "{fault:?}, seed {seed}");
+        assert_eq!(outcome.figures.host_changes, 1, "{fault:?}, seed {seed}");
     }
 }

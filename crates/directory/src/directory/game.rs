@@ -135,11 +135,10 @@ impl Game {
     }
 
     /// Whether a peer counts as a member. Until a host has said who does, and when none of those it named is
-    /// connected but itself, everybody who is connected does: a game must not end because its host died early.
+    /// connected, everybody who is does: a game must not end because its host died early.
     pub(super) fn counts(&self, peer: PeerId) -> bool {
-        let host = self.host();
-        let is_reached = |named: &PeerId| Some(*named) != host && self.members.contains_key(named);
-        Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)
+        let is_reached = |named: &PeerId| self.members.contains_key(named);
+        Some(peer) == self.host() || self.named.contains(&peer) || !self.named.iter().any(is_reached)
     }
 
     /// Whether a peer could host: it counts, and hears at once that it does.

@@ -173,8 +173,11 @@ impl Session {
         }
     }
 
-    /// The electorate follows the members, one at a time.
+    /// The electorate follows the members, one at a time, until this host resigns: who votes listens to it on.
     fn step_electorate(&mut self) -> bool {
+        if self.roster.heir().is_some() {
+            return false;
+        }
         let holding: SortedSet<_> = {
             let voters = self.view.electorate().peers.iter().copied();
             let everybody = voters.chain(self.view.members().map(|m| m.peer));

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use samovar_session::{Object, Session};
-use samovar_wire::{Duration, Kind, PeerId, Time};
+use samovar_wire::{Duration, Kind, PeerId, Term, Time};
 
 use super::standstill::Motion;
 use crate::game::ProcessId;
@@ -35,8 +35,8 @@ impl Survivor {
 pub(crate) struct Crisis {
     /// When the old host was heard of last.
     pub(crate) since: Time,
-    /// The hosts that are gone.
-    lost: Vec<PeerId>,
+    /// The hosts that are gone, and their terms: who handed over may host again.
+    lost: Vec<(PeerId, Term)>,
     survivors: BTreeMap<ProcessId, Survivor>,
     /// Whether the figure is worth keeping: nothing else was wrong.
     pub(crate) is_clean: bool,
@@ -68,7 +68,13 @@ pub(crate) struct Recoveries {
 
 impl Recoveries {
     /// A host is gone. While nobody has succeeded an earlier one this is the same crisis, and counts from here.
-    pub(crate) fn begin(&mut self, now: Time, host: PeerId, survivors: Vec<ProcessId>, is_clean: bool) {
+    pub(crate) fn begin(
+        &mut self,
+        now: Time,
+        host: (PeerId, Term),
+        survivors: Vec<ProcessId>,
+        is_clean: bool,
+    ) {
         let mut lost = vec![host];
         if let Some(former) = self.crisis.take() {
             lost.extend(former.lost);
@@ -97,7 +103,9 @@ impl Recoveries {
     pub(crate) fn look(&mut self, now: Time, process: ProcessId, session: &Session, beacon: Kind) {
         let Some(crisis) = &mut self.crisis else { return };
         let Some(survivor) = crisis.survivors.get_mut(&process) else { return };
-        let is_alive = |object: &Object| !crisis.lost.contains(&object.owner());
+        let hosts_again = |host, term| session.host() == host && session.term() > term;
+        let lost = crisis.lost.iter().filter(|&&(host, term)| !hosts_again(host, term));
+        let is_alive = |object: &Object| !lost.clone().any(|&(host, _)| object.owner() == host);
         let mut beacons = session.objects().filter(|object| object.traits().kind == beacon);
         // There may be two for a moment, when a new host had not heard of the old one's.
         let Some(first) = beacons.next() else { return };

@@ -10,6 +10,7 @@ pub(super) fn host_crash(seed: u64) -> Plan {
     plan.strike(dice.range(200, 1_500), Fault::Crash { who: Who::Host, back: Some(seconds(2)) });
     plan.lasts = seconds(5);
     plan.is_single = true;
+    plan.recovers_within = Some(seconds(3));
     plan
 }
 
@@ -19,6 +20,7 @@ pub(super) fn silent_death(seed: u64) -> Plan {
     plan.strike(dice.range(200, 1_500), Fault::Death { who: Who::Host, back: Some(seconds(4)) });
     plan.lasts = seconds(7);
     plan.is_single = true;
+    plan.recovers_within = Some(seconds(3));
     plan
 }
 
@@ -31,6 +33,7 @@ pub(super) fn host_and_backup_crash(seed: u64) -> Plan {
     let later = if dice.chance(0.5) { 0 } else { dice.below(700) };
     plan.strike(at + later, Fault::Crash { who: Who::Backup, back: Some(seconds(3)) });
     plan.lasts = seconds(6);
+    plan.recovers_within = Some(seconds(3));
     plan
 }
 
@@ -45,6 +48,7 @@ pub(super) fn all_but_one_crash(seed: u64) -> Plan {
     };
     plan.strike(dice.range(200, 1_500), fault);
     plan.lasts = seconds(8);
+    plan.recovers_within = Some(seconds(3));
     plan
 }
 

@@ -54,6 +54,7 @@ pub(super) fn hand_over(seed: u64) -> Plan {
         plan.strike(at.saturating_sub(dice.below(300)), fault);
     }
     plan.lasts = seconds(5);
+    plan.recovers_within = Some(seconds(3));
     plan
 }
 
@@ -63,6 +64,7 @@ pub(super) fn mass_leave(seed: u64) -> Plan {
     let left = dice.range(1, 2) as usize;
     plan.strike(dice.range(200, 1_500), Fault::Leave(Who::AllBut(left)));
     plan.lasts = seconds(4);
+    plan.recovers_within = Some(seconds(3));
     plan
 }
 
@@ -94,5 +96,6 @@ pub(super) fn pages_closed(seed: u64) -> Plan {
         at += dice.range(0, 900);
     }
     plan.lasts = Duration::from_millis(at) + seconds(3);
+    plan.recovers_within = Some(seconds(3));
     plan
 }

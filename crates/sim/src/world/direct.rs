@@ -1,10 +1,9 @@
 //! Direct connections: descriptions that travel by the relay, channels that open or do not, packets that are lost.
 
 use samovar_directory::ConnId;
-use samovar_peer::Peer;
 use samovar_wire::{Duration, Mode, PeerId, Time};
 
-use super::process::Arrival;
+use super::process::{Arrival, Process, State};
 use super::{Event, World};
 use crate::dice::Dice;
 use crate::game::{Game, ProcessId};
@@ -203,8 +202,12 @@ impl<G: Game> World<G> {
 
     /// The process that runs as a peer.
     pub(super) fn process_of(&self, peer: PeerId) -> Option<ProcessId> {
-        let is = |p: &Peer| p.session().is_some_and(|session| session.me() == peer);
-        self.processes.iter().position(|process| process.peer.as_deref().is_some_and(is))
+        let is = |process: &Process| match process.peer.as_deref() {
+            Some(p) => p.session().is_some_and(|session| session.me() == peer),
+            // It is its turn.
+            None => process.state != State::Ended && process.known_as == Some(peer),
+        };
+        self.processes.iter().position(is)
     }
 }
 

@@ -60,6 +60,7 @@ impl<G: Game> World<G> {
             Fault::Watch { lasts } => self.each(Who::Host, |world, id| {
                 world.begin_crisis(id);
                 world.recoveries.only_watch(lasts);
+                true
             }),
             Fault::Crash { who, back } => self.each(who, |world, id| world.kill(id, true, back)),
             Fault::Death { who, back } => self.each(who, |world, id| world.kill(id, false, back)),
@@ -76,6 +77,7 @@ impl<G: Game> World<G> {
                 world.processes[id].clock.jump(now, by);
                 world.disturb(id, "clock jumps");
                 world.turn(id);
+                true
             }),
             Fault::OldTicket { who } => self.each(who, Self::replay_ticket),
             Fault::RelayCrash { .. } | Fault::RelayDrain { .. } | Fault::SlowDisk { .. } => {
@@ -141,7 +143,10 @@ impl<G: Game> World<G> {
                 self.queue.push(self.now + lasts, Event::End(Ending::Udp));
                 true
             }
-            Fault::Move { who, is_told } => self.each(who, |world, id| world.change_network(id, is_told)),
+            Fault::Move { who, is_told } => self.each(who, |world, id| {
+                world.change_network(id, is_told);
+                true
+            }),
             _ => false,
         }
     }
@@ -219,10 +224,9 @@ impl<G: Game> World<G> {
         }
     }
 
-    fn each(&mut self, who: Who, mut strike: impl FnMut(&mut Self, ProcessId)) -> bool {
-        let struck = self.processes_of(who);
-        struck.iter().for_each(|&id| strike(self, id));
-        !struck.is_empty()
+    /// Strikes each of them; whether it struck any.
+    fn each(&mut self, who: Who, mut strike: impl FnMut(&mut Self, ProcessId) -> bool) -> bool {
+        self.processes_of(who).into_iter().fold(false, |any, id| strike(self, id) || any)
     }
 
     fn disturb(&mut self, id: ProcessId, what: &'static str) {
@@ -231,9 +235,9 @@ impl<G: Game> World<G> {
         self.trace.note(self.now, place, || what.to_owned());
     }
 
-    fn leave(&mut self, id: ProcessId) {
+    fn leave(&mut self, id: ProcessId) -> bool {
         if !self.can_spare(id) {
-            return;
+            return false;
         }
         self.begin_crisis(id);
         self.disturb(id, "leaves");
@@ -246,11 +250,12 @@ impl<G: Game> World<G> {
             peer.leave(now);
         }
         self.turn(id);
+        true
     }
 
-    fn close_page(&mut self, id: ProcessId) {
+    fn close_page(&mut self, id: ProcessId) -> bool {
         if !self.can_spare(id) {
-            return;
+            return false;
         }
         self.begin_crisis(id);
         self.disturb(id, "closes its page");
@@ -264,9 +269,10 @@ impl<G: Game> World<G> {
         self.turn(id);
         self.close_socket(id);
         self.end_process(id);
+        true
     }
 
-    fn hand_over(&mut self, id: ProcessId) {
+    fn hand_over(&mut self, id: ProcessId) -> bool {
         self.begin_crisis(id);
         self.disturb(id, "hands over");
         let process = &mut self.processes[id];
@@ -275,6 +281,7 @@ impl<G: Game> World<G> {
             session.hand_over(now);
         }
         self.turn(id);
+        true
     }
 
     /// Whether a member that runs is left when this process goes; without one there is no session to speak of.
@@ -282,9 +289,9 @@ impl<G: Game> World<G> {
         self.members().iter().any(|(other, _)| *other != id && self.processes[*other].leaving.is_none())
     }
 
-    fn kill(&mut self, id: ProcessId, closes: bool, back: Option<Duration>) {
+    fn kill(&mut self, id: ProcessId, closes: bool, back: Option<Duration>) -> bool {
         if !self.can_spare(id) {
-            return;
+            return false;
         }
         self.begin_crisis(id);
         self.disturb(id, if closes { "crashes" } else { "dies silently" });
@@ -296,6 +303,7 @@ impl<G: Game> World<G> {
         if let Some(after) = back {
             self.reload_later(player, after);
         }
+        true
     }
 
     fn stop(&mut self, who: Who, lasts: Duration, state: State) -> bool {
@@ -344,17 +352,18 @@ impl<G: Game> World<G> {
     }
 
     /// Somebody starts with the ticket that a player had before its present one.
-    fn replay_ticket(&mut self, id: ProcessId) {
+    fn replay_ticket(&mut self, id: ProcessId) -> bool {
         let victim = self.processes[id].player;
         let session = self.processes[id].peer.as_ref().and_then(|peer| peer.session());
         let seat = session.and_then(|session| Some((session.seat()?, session.view().number())));
-        let Some((old, seat)) = self.players[victim].old_ticket.zip(seat) else { return };
+        let Some((old, seat)) = self.players[victim].old_ticket.zip(seat) else { return false };
         let player = self.players.len();
         self.players.push(super::Player { ticket: Some(old), ..Default::default() });
         self.on_start(player);
         if let Some(process) = self.players[player].process {
             self.processes[process].forbidden_seat = Some(seat);
         }
+        true
     }
 
     fn cut(&mut self, group: Group, beyond: Beyond, direction: Direction, lasts: Duration) -> bool {

@@ -98,7 +98,7 @@ impl<G: Game> World<G> {
     pub(super) fn begin_crisis(&mut self, id: ProcessId) {
         let process = &self.processes[id];
         let Some(session) = process.peer.as_ref().and_then(|peer| peer.session()) else { return };
-        let host = session.me();
+        let (host, term) = (session.me(), session.term());
         if !session.is_host() || self.host().is_some_and(|(hosting, _)| hosting != id) {
             return;
         }
@@ -108,7 +108,7 @@ impl<G: Game> World<G> {
         let survivors: Vec<_> =
             others.map(|(other, _)| *other).filter(|&other| self.processes[other].hidden == 0).collect();
         let is_clean = self.cuts.is_empty() && self.storm.is_none() && self.clogs.is_empty();
-        self.recoveries.begin(since, host, survivors, is_clean);
+        self.recoveries.begin(since, (host, term), survivors, is_clean);
     }
 
     /// What a session said of itself and others.

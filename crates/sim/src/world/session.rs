@@ -30,6 +30,7 @@ impl<G: Game> World<G> {
         if self.violation.is_some() {
             return;
         }
+        self.founded = self.members().first().map(|(_, session)| session.warrant().session);
         let start = self.now();
         for (index, &(at, _)) in self.plan.faults.iter().enumerate() {
             self.queue.push(start + at.since(Time::ZERO), Event::Fault(index));
@@ -41,8 +42,10 @@ impl<G: Game> World<G> {
         if self.violation.is_some() {
             return;
         }
+        self.judge_recovery();
         self.heal();
         self.settle();
+        self.judge_survival();
         if self.plan.climbs {
             self.climb();
         }
@@ -76,6 +79,27 @@ impl<G: Game> World<G> {
                 Some(broken) if self.now >= deadline => self.break_promise(broken),
                 Some(_) => {}
             }
+        }
+    }
+
+    /// Before everything heals: whether those who are left have gone on.
+    fn judge_recovery(&mut self) {
+        let since = self.recoveries.crisis.as_ref().map(|crisis| crisis.since);
+        if let Some((since, within)) = since.zip(self.plan.recovers_within)
+            && since + within <= self.now
+        {
+            let what = format!("nothing that hosts move has moved at everybody since {since:?}");
+            self.break_promise(Broken::new(Promise::GoesOn, what));
+        }
+    }
+
+    /// DESIGN §5.10: some member runs at all times, so the session that began is the one that is there in the end. Where the
+    /// game forbids that another hosts it ends with its host.
+    fn judge_survival(&mut self) {
+        let session = self.members().first().map(|(_, session)| session.warrant().session);
+        if self.violation.is_none() && self.plan.rules.migrates && session != self.founded {
+            let what = format!("{:?} is over, and everybody plays in {session:?}", self.founded);
+            self.break_promise(Broken::new(Promise::GoesOn, what));
         }
     }
 
