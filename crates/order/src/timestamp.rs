@@ -284,15 +284,18 @@ impl TimeOrder {
         self.out.push_back(Transmit { to, bytes });
     }
 
-    /// A link to a member begins anew: what was under way on it may be lost, and is sent again.
+    /// A link to a member begins anew: what was under way on it may be lost, and is sent again. What was said before it was a
+    /// member, or while it was none, it is not owed, and has been promised not to be told.
     pub fn handle_linked(&mut self, now: Time, peer: PeerId) {
         self.forget(now);
         let Some(linked) = self.peers.get_mut(&peer).filter(|peer| !peer.is_gone()) else { return };
         linked.begin_anew();
+        let begins_behind = linked.begins_behind;
         self.out.retain(|transmit| transmit.to != peer);
         self.begin(peer);
         let kept = core::mem::take(&mut self.kept);
-        kept.iter().for_each(|message| self.send_to(peer, message));
+        let owed = kept.iter().filter(|message| message.number > begins_behind);
+        owed.for_each(|message| self.send_to(peer, message));
         self.kept = kept;
     }
 

@@ -91,6 +91,8 @@ pub struct Roster {
     election: Election,
     said: Option<Missing>,
     ballot: Option<(Vote, Time)>,
+    /// The highest term that this peer has voted in, which may be above the present one.
+    voted: Option<Term>,
     /// Whom the host wants to be its successor.
     heir: Option<PeerId>,
     /// Whom this host has told so first, and until when it waits with telling the others.
@@ -111,6 +113,8 @@ pub struct Roster {
     claimed: Option<PeerId>,
     /// The first claim that the relay has not answered.
     unanswered_since: Option<Time>,
+    /// Since when its answer has been that another host lives than the one that this peer went on with.
+    denied_since: Option<Time>,
     acts: VecDeque<Act>,
 }
 
@@ -133,6 +137,7 @@ impl Roster {
             election: Election::default(),
             said: None,
             ballot: None,
+            voted: None,
             heir: None,
             appointed: None,
             missed_since: None,
@@ -145,6 +150,7 @@ impl Roster {
             claim_after: Time::ZERO,
             claimed: None,
             unanswered_since: None,
+            denied_since: None,
             acts: VecDeque::new(),
         };
         (key.verifies_warrant(&warrant) && warrant.term.is_witnessed()).then_some(roster)
@@ -273,6 +279,8 @@ impl Roster {
 
     fn begin(&mut self, term: Term, host: PeerId) {
         let is_renewal = self.is_host() && host == self.me;
+        // Its vote stands, and may yet be what makes another host: it can acknowledge nothing of this one (PROTOCOL §4.10).
+        let is_pledged = self.ballot.is_some_and(|(vote, _)| vote.term > term && vote.candidate != host);
         if is_renewal && self.claimed == Some(self.me) {
             self.waking_until = None;
         }
@@ -291,8 +299,11 @@ impl Roster {
         (self.is_stranded, self.unasked_since, self.is_lease_over) = (false, None, false);
         // A renewed term may help no more than the one before: the pause goes on.
         self.claim_after = if is_renewal { self.claim_after } else { Time::ZERO };
-        self.unanswered_since = None;
+        (self.unanswered_since, self.denied_since) = (None, None);
         self.acts.clear();
+        if is_pledged {
+            self.acts.push_back(Act::Yield);
+        }
     }
 
     /// The host of the present term is no member that this peer knows. If it lives this peer was removed; if it does not,
@@ -556,9 +567,12 @@ impl Roster {
             Some((_, at)) if at + VOTE_AGAIN > now => None,
             Some((vote, _)) => vote.term.next_voted(),
         };
-        let Some(term) = term else { return };
+        // A former vote may be in a term above the one that won.
+        let is_new = |term: &Term| self.voted < Some(*term);
+        let next = || self.voted.and_then(Term::next_voted);
+        let Some(term) = term.and_then(|term| Some(term).filter(is_new).or_else(next)) else { return };
         let vote = Vote { term, candidate: self.candidate(view, lives), electorate: *number };
-        self.ballot = Some((vote, now));
+        (self.ballot, self.voted) = (Some((vote, now)), Some(term));
         self.election.on_vote(self.me, vote);
         self.acts.push_back(Act::Tell(PeerControl::Vote(vote)));
     }

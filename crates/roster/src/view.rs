@@ -166,8 +166,13 @@ impl View {
             self.note_change();
             return Ok(Admission { seat, ticket, yields: None });
         }
+        // More than the capacity find their seats again, but not more than a view can hold.
+        let is_at_limit = self.members().count() >= MEMBERS_MAX;
         let mut seats = self.seats.iter_mut().flatten();
         if let Some(record) = seats.find(|record| Some(record.ticket) == hash) {
+            if record.peer.is_none() && is_at_limit {
+                return Err(CloseCode::Full);
+            }
             let yields = record.peer.replace(peer);
             record.ticket = ticket.hash();
             record.standing.visible = true;
@@ -244,21 +249,22 @@ impl View {
         true
     }
 
-    /// Names backups until there are as many as wanted: the next eligible members round the list behind the one that
-    /// was named last, as the second seed does (§3.2), so that an unresponsive one is not asked again and again.
+    /// Names another backup: the next eligible member round the list of seats behind the one that was named last, whether
+    /// that still sits there or not, as the second seed does (§3.2), so that an unresponsive one is not asked again and again.
     pub fn name_backup(
         &mut self,
         host: PeerId,
-        after: Option<PeerId>,
+        after: Option<SeatId>,
         is_eligible: impl Fn(PeerId) -> bool,
     ) -> Option<PeerId> {
-        let members: Vec<_> = self.members().map(|m| (m.peer, m.record.standing.visible)).collect();
-        let start = after.and_then(|after| members.iter().position(|m| m.0 > after)).unwrap_or(0);
-        let round = || members[start..].iter().chain(&members[..start]);
+        let mut members: Vec<_> = self.members().map(|m| (m.record.seat, m.peer, m.record)).collect();
+        // Who sits behind the last one comes first.
+        sort_by_key(&mut members, |m| (Some(m.0) <= after, m.0));
         let backups = &self.header.backups;
         let fits = |peer: PeerId| peer != host && !backups.contains(&peer) && is_eligible(peer);
-        let chosen = round().find(|m| m.1 && fits(m.0)).or_else(|| round().find(|m| fits(m.0)));
-        let &(backup, _) = chosen.filter(|_| backups.len() < BACKUPS_MAX)?;
+        let visible = members.iter().find(|m| m.2.standing.visible && fits(m.1));
+        let chosen = visible.or_else(|| members.iter().find(|m| fits(m.1)));
+        let &(_, backup, _) = chosen.filter(|_| backups.len() < BACKUPS_MAX)?;
         self.header.backups.push(backup);
         self.note_roll();
         Some(backup)
@@ -382,18 +388,54 @@ mod tests {
         for expected in [3, 4, 2, 3] {
             let former = view.backup().unwrap();
             assert!(view.dismiss_backup(former));
-            assert!(view.name_backup(PeerId(1), Some(former), |p| p != former).is_some());
+            let seat = view.member(former).unwrap().record.seat;
+            assert!(view.name_backup(PeerId(1), Some(seat), |p| p != former).is_some());
             assert_eq!(view.backup(), Some(PeerId(expected)));
         }
+    }
+
+    #[test]
+    fn backups_go_round_the_list_whatever_ids_they_have_and_whoever_has_gone() {
+        let mut view = View::founding(8);
+        for id in [50, 90, 20, 70] {
+            view.admit(Time::ZERO, PeerId(id), &hello("P", None), &mut Entropy::new([4; 32])).unwrap();
+        }
+        let (mut named, mut last) = (Vec::new(), None);
+        for round in 0..6 {
+            let backup = view.name_backup(PeerId(50), last, |_| true).unwrap();
+            last = view.member(backup).map(|member| member.record.seat);
+            named.push(backup.0);
+            view.dismiss_backup(backup);
+            if round == 3 {
+                view.vacate(Time::ZERO, backup);
+            }
+        }
+        assert_eq!(named, [90, 20, 70, 90, 20, 70]);
+    }
+
+    #[test]
+    fn no_more_come_back_by_tickets_than_a_view_holds() {
+        let (mut view, mut entropy) = (View::founding(MEMBERS_MAX as u8), Entropy::new([4; 32]));
+        let admitted = (1..=MEMBERS_MAX as u32)
+            .map(|id| view.admit(Time::ZERO, PeerId(id), &hello("P", None), &mut entropy).unwrap());
+        let ticket = admitted.last().unwrap().ticket;
+        view.vacate(Time::ZERO, PeerId(MEMBERS_MAX as u32));
+        view.admit(Time::ZERO, PeerId(99), &hello("new", None), &mut entropy).unwrap();
+        let back = hello("back", Some(ticket));
+        assert_eq!(view.admit(Time::ZERO, PeerId(98), &back, &mut entropy).unwrap_err(), CloseCode::Full);
+        view.vacate(Time::ZERO, PeerId(99));
+        assert!(view.admit(Time::ZERO, PeerId(98), &back, &mut entropy).is_ok(), "the ticket was not used");
+        view.begin_electorate(|_| true);
+        assert!(View::from_fields(view.to_fields().iter().map(Vec::as_slice)).is_ok());
     }
 
     #[test]
     fn the_backup_is_first_in_line_then_visible_pages() {
         let (mut view, _) = view(4);
         view.set_standing(PeerId(2), Standing { visible: false, reach: 3 });
-        view.name_backup(PeerId(1), Some(PeerId(3)), |_| true);
+        view.name_backup(PeerId(1), Some(SeatId(3)), |_| true);
         assert_eq!(view.succession(PeerId(1)), [PeerId(4), PeerId(3), PeerId(2)]);
-        view.name_backup(PeerId(1), Some(PeerId(1)), |p| p == PeerId(2));
+        view.name_backup(PeerId(1), Some(SeatId(1)), |p| p == PeerId(2));
         assert_eq!(view.succession(PeerId(1)), [PeerId(4), PeerId(2), PeerId(3)]);
     }
 

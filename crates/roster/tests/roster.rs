@@ -138,17 +138,68 @@ fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
         let missing = Missing { term: Term::FIRST, missed: true, relay: false };
         roster.handle_missing(PeerId(peer), missing);
     }
-    let votes = |acts: Vec<Act>| {
-        let vote = |act: &Act| match act {
-            Act::Tell(PeerControl::Vote(vote)) => Some(vote.term.0),
-            _ => None,
-        };
-        acts.iter().filter_map(vote).collect::<Vec<_>>()
-    };
-    assert_eq!(votes(look(&mut roster, 0, &[1])), [257]);
+    assert_eq!(votes(&look(&mut roster, 0, &[1])), [(257, 2)]);
     assert!(!roster.listens_to(PeerId(1)) && roster.listens_to(PeerId(3)));
-    assert_eq!(votes(look(&mut roster, 500, &[])), [0; 0]);
-    assert_eq!(votes(look(&mut roster, 1_000, &[])), [258]);
+    assert_eq!(votes(&look(&mut roster, 500, &[])), []);
+    assert_eq!(votes(&look(&mut roster, 1_000, &[])), [(258, 2)]);
+}
+
+fn votes(acts: &[Act]) -> Vec<(u64, u32)> {
+    let vote = |act: &Act| match act {
+        Act::Tell(PeerControl::Vote(vote)) => Some((vote.term.0, vote.candidate.0)),
+        _ => None,
+    };
+    acts.iter().filter_map(vote).collect()
+}
+
+/// The voter has voted in 257 and, when nothing came of that, in 258, both times for 2; then 257 is won by `host`.
+fn who_votes_on_while_others_win(host: u32) -> Roster {
+    let mut roster = roster(4);
+    roster.set_relay(at(0), false);
+    for peer in [2, 3] {
+        roster.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+    }
+    assert_eq!(votes(&look(&mut roster, 0, &[1])), [(257, 2)]);
+    assert_eq!(votes(&look(&mut roster, 1_000, &[1])), [(258, 2)]);
+    for peer in [1, 2, 3] {
+        roster.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(host), electorate: 1 });
+    }
+    roster
+}
+
+#[test]
+fn who_voted_in_a_later_term_than_the_one_that_is_won_does_not_vote_in_it_again() {
+    let mut roster = who_votes_on_while_others_win(2);
+    assert!(!look(&mut roster, 1_001, &[1]).contains(&Act::Yield), "it voted for the same host");
+    assert_eq!((roster.term(), roster.host()), (VOTED, PeerId(2)));
+    for peer in [1, 3] {
+        roster.handle_missing(PeerId(peer), Missing { term: VOTED, missed: true, relay: false });
+    }
+    assert_eq!(votes(&look(&mut roster, 1_100, &[2])), [(259, 1)]);
+}
+
+#[test]
+fn whose_later_vote_may_make_another_host_acknowledges_nothing_of_the_one_that_won() {
+    let mut roster = who_votes_on_while_others_win(3);
+    assert!(look(&mut roster, 1_001, &[1]).contains(&Act::Yield));
+}
+
+#[test]
+fn who_voted_listens_to_a_host_that_resigned_and_counts_its_vote() {
+    // Two are left of an electorate of three, and one of them is the host.
+    let mut heir = roster(2);
+    heir.set_relay(at(0), false);
+    for peer in [1, 4] {
+        heir.handle_resignation(PeerId(1), PeerId(2));
+        heir.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+    }
+    assert_eq!(votes(&look(&mut heir, 0, &[3])), [(257, 2)]);
+    assert!(heir.listens_to(PeerId(1)));
+    for peer in [1, 4] {
+        heir.handle_vote(PeerId(peer), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+    }
+    look(&mut heir, 1, &[3]);
+    assert_eq!((heir.term(), heir.host()), (VOTED, PeerId(2)));
 }
 
 #[test]
@@ -406,7 +457,16 @@ fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
     assert_eq!((voter.term(), voter.host()), (VOTED, PeerId(2)));
     voter.set_relay(at(0), true);
     assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
-    voter.handle_denial(at(0), Term(512), Denial::HostIsAlive);
+    // That one may hear the REIGN yet, and hand over.
+    voter.handle_denial(at(10), Term(512), Denial::HostIsAlive);
+    assert_eq!(voter.poll_act(), None);
+    let mut followed = voter.clone();
+    assert_eq!(followed.handle_warrant(&warrant(2, 2)), Verdict::Newer);
+    followed.handle_denial(at(510), Term(768), Denial::HostIsAlive);
+    assert_eq!((followed.poll_act(), followed.term()), (None, Term(512)));
+    voter.handle_denial(at(509), Term(512), Denial::HostIsAlive);
+    assert_eq!(voter.poll_act(), None);
+    voter.handle_denial(at(510), Term(512), Denial::HostIsAlive);
     assert_eq!(voter.poll_act(), Some(Act::Yield));
 }
 
@@ -428,6 +488,7 @@ fn who_voted_to_no_avail_gives_way_when_the_relay_answers() {
         let mut voter = voter();
         while voter.poll_act().is_some() {}
         voter.handle_denial(at(20), Term(512), denial);
+        voter.handle_denial(at(520), Term(512), denial);
         assert_eq!(voter.poll_act(), Some(Act::Yield));
     }
 }
@@ -458,9 +519,13 @@ fn what_the_relay_says_of_a_term_that_has_begun_is_about_a_former_host() {
     let mut member = roster(2);
     assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
     member.strand();
-    member.handle_denial(at(0), Term(512), Denial::HostIsAlive);
+    for ms in [0, 500] {
+        member.handle_denial(at(ms), Term(512), Denial::HostIsAlive);
+        assert_eq!(member.poll_act(), None);
+    }
+    member.handle_denial(at(500), Term(768), Denial::HostIsAlive);
     assert_eq!(member.poll_act(), None);
-    member.handle_denial(at(0), Term(768), Denial::HostIsAlive);
+    member.handle_denial(at(1_000), Term(768), Denial::HostIsAlive);
     assert_eq!(member.poll_act(), Some(Act::Yield));
 }
 

@@ -193,7 +193,7 @@ pub struct Session {
     seats: SortedSet<SeatId>,
     backup: Option<PeerId>,
     /// Where the search for a backup goes on.
-    last_backup: Option<PeerId>,
+    last_backup: Option<SeatId>,
     /// Peers that were members, or broke the rules: not linked again, and told so when they speak.
     closed: VecDeque<PeerId>,
     /// Up to when what this peer said had reached peers that are linked no longer.

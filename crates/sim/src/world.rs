@@ -153,6 +153,8 @@ pub(crate) struct World<G> {
     healing: bool,
     /// The session that all players were members of before anything happened.
     founded: Option<SessionId>,
+    /// Whoever lived under its highest term is gone, at one moment or another.
+    is_orphaned: bool,
 }
 
 impl<G: Game> World<G> {
@@ -198,6 +200,7 @@ impl<G: Game> World<G> {
             resting: false,
             healing: false,
             founded: None,
+            is_orphaned: false,
         };
         world.start_relay();
         world.queue.push(BEGINNING + LOOK_EVERY, Event::Look);

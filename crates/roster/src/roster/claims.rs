@@ -8,6 +8,9 @@ use crate::View;
 
 /// How often a claim is repeated while the host is missed.
 const CLAIM_AGAIN: Duration = Duration::from_millis(250);
+/// For how long the relay must have known of a living host until that ends a session: what it said first may be from before
+/// that host heard that it has been succeeded, which then gives way, too.
+const DENIED_FOR: Duration = Duration::from_millis(500);
 /// A relay that leaves claims unanswered for so long is taken for away.
 const RELAY_ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
 
@@ -32,8 +35,8 @@ impl Roster {
         self.relay && !self.is_relay_silent
     }
 
-    /// The relay gave this peer's claim no effect. For a side that voted while the relay could not be reached it is the
-    /// end when the former host lives after all; so it is for who has voted to no avail, since it cannot go back, for
+    /// The relay gave this peer's claim no effect. When it stays with that, it is the end for some. For a side that voted while the relay could not be reached it is
+    /// when the former host lives after all; so it is for who has voted to no avail, since it cannot go back, for
     /// whom its host has removed without its knowing, and for who knows no way to its host. The relay's word of a term that
     /// has begun meanwhile is about a former host.
     pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
@@ -43,7 +46,10 @@ impl Roster {
         }
         let has_voted = self.ballot.is_some();
         let is_over = match denial {
-            Denial::HostIsAlive => has_voted || self.is_stranded || !self.term.is_witnessed(),
+            Denial::HostIsAlive => {
+                let gives_way = has_voted || self.is_stranded || !self.term.is_witnessed();
+                gives_way && *self.denied_since.get_or_insert(now) + DENIED_FOR <= now
+            }
             Denial::NotAMember => {
                 let is_lost = self.missed_since.is_some_and(|since| since + REMOVED_AFTER <= now);
                 self.is_apart() || !self.is_host() && (has_voted || self.is_stranded || is_lost)

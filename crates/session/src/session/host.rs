@@ -160,16 +160,14 @@ impl Session {
         let silent: Vec<_> =
             self.view.backups().iter().copied().filter(|peer| missed.contains(peer)).collect();
         for backup in silent {
-            if self.view.dismiss_backup(backup) {
-                self.last_backup = Some(backup);
-            }
+            self.view.dismiss_backup(backup);
         }
         while self.view.backups().len() < usize::from(self.config.rules.backups) {
             let answers = |peer: PeerId| !doubted.contains(&peer);
             let Some(backup) = self.view.name_backup(self.config.me, self.last_backup, answers) else {
                 break;
             };
-            self.last_backup = Some(backup);
+            self.last_backup = self.seat_of(backup).map(|record| record.seat);
         }
     }
 

@@ -219,7 +219,7 @@ impl Session {
             self.view.vacate(self.clock.time(now), former);
         }
         if self.view.dismiss_backup(self.me()) {
-            self.last_backup = Some(self.me());
+            self.last_backup = self.seat();
         }
         if self.term().is_witnessed() {
             let (missed, _) = self.lives(now);

@@ -284,9 +284,19 @@ impl<G: Game> World<G> {
         true
     }
 
-    /// Whether a member that runs is left when this process goes; without one there is no session to speak of.
-    fn can_spare(&self, id: ProcessId) -> bool {
-        self.members().iter().any(|(other, _)| *other != id && self.processes[*other].leaving.is_none())
+    /// Whether a member that runs is left when this process goes; without one there is no session to speak of. If none is
+    /// left of the side of a partition that the session is, it may end with that.
+    fn can_spare(&mut self, id: ProcessId) -> bool {
+        let members = self.members();
+        let others = members.iter().filter(|(other, _)| *other != id && self.processes[*other].leaving.is_none());
+        let first = members.iter().max_by_key(|(_, session)| (session.term(), session.is_host()));
+        let is_of_side = |session: &Session| {
+            first.is_some_and(|(_, first)| session.term() == first.term() && first.view().has(session.me()))
+        };
+        let is_orphaned = !others.clone().any(|(_, session)| is_of_side(session));
+        let can_spare = others.count() > 0;
+        self.is_orphaned |= is_orphaned && can_spare;
+        can_spare
     }
 
     fn kill(&mut self, id: ProcessId, closes: bool, back: Option<Duration>) -> bool {

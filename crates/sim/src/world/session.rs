@@ -97,7 +97,8 @@ impl<G: Game> World<G> {
     /// game forbids that another hosts it ends with its host.
     fn judge_survival(&mut self) {
         let session = self.members().first().map(|(_, session)| session.warrant().session);
-        if self.violation.is_none() && self.plan.rules.migrates && session != self.founded {
+        let goes_on = self.plan.rules.migrates && !self.is_orphaned;
+        if self.violation.is_none() && goes_on && session != self.founded {
             let what = format!("{:?} is over, and everybody plays in {session:?}", self.founded);
             self.break_promise(Broken::new(Promise::GoesOn, what));
         }
