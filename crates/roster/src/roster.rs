@@ -9,6 +9,7 @@ mod role;
 use std::collections::VecDeque;
 
 use samovar_wire::control::{Missing, PeerControl, Vote};
+use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::view::Electorate;
 use samovar_wire::{Duration, PeerId, SessionId, SortedSet, Term, Time, Warrant};
 
@@ -100,6 +101,8 @@ pub struct Roster {
     missed_since: Option<Time>,
     /// The host of the present term is nobody that this peer could follow.
     is_stranded: bool,
+    /// Who said farewell, or whose connection to the relay closed, as far as is known since it was reached; the last of many.
+    gone: VecDeque<PeerId>,
     /// Since when such a peer has not been able to ask the relay.
     unasked_since: Option<Time>,
     /// Since when this host reaches no majority, and since when neither that nor the relay.
@@ -142,6 +145,7 @@ impl Roster {
             appointed: None,
             missed_since: None,
             is_stranded: false,
+            gone: VecDeque::new(),
             unasked_since: None,
             minority_since: None,
             alone_since: None,
@@ -312,6 +316,17 @@ impl Roster {
         self.is_stranded = true;
     }
 
+    /// A peer said farewell, or the relay says that its connection has closed.
+    pub fn handle_gone(&mut self, peer: PeerId) {
+        if self.gone.contains(&peer) {
+            return;
+        }
+        if self.gone.len() == MEMBERS_MAX {
+            self.gone.pop_front();
+        }
+        self.gone.push_back(peer);
+    }
+
     /// The session object was read as the host of the present term wrote it.
     pub const fn handle_view(&mut self) {
         self.knows_electorate = true;
@@ -421,7 +436,8 @@ impl Roster {
         None
     }
 
-    /// The relay is asked by whom others are with, more than half of those that it hears: who is alone was gone without.
+    /// The relay is asked by whom others are with, more than half of those that it hears. Who is alone was gone without,
+    /// unless that host is the one who went.
     fn watch_stranded(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         self.tell_missing(true);
         let others = view.members().map(|member| member.peer);
@@ -436,7 +452,8 @@ impl Roster {
             Some(since) => since + REMOVED_AFTER <= now,
             None => self.missed_since.is_some_and(|since| since + STRANDED_FOR <= now),
         };
-        if heard == 0 || is_over {
+        let was_left = heard == 0 && !self.gone.contains(&self.host);
+        if was_left || is_over {
             self.acts.push_back(Act::Yield);
         } else if is_agreed {
             self.claim(now, view, lives);

@@ -530,6 +530,29 @@ fn what_the_relay_says_of_a_term_that_has_begun_is_about_a_former_host() {
 }
 
 #[test]
+fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
+    // 9 was made host just when it left, and so did 1, 3 and 4.
+    let stranded = |is_gone: bool| {
+        let mut member = roster(2);
+        if is_gone {
+            member.handle_gone(PeerId(9));
+        }
+        assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
+        member.strand();
+        look(&mut member, 0, &[1, 3, 4, 9])
+    };
+    assert_eq!(claims(&stranded(true)), [(768, 2)]);
+    assert!(stranded(false).contains(&Act::Yield), "the others may be with it");
+    let mut back = roster(2);
+    back.handle_gone(PeerId(9));
+    back.set_relay(at(0), false);
+    back.set_relay(at(10), true);
+    back.handle_warrant(&warrant(2, 9));
+    back.strand();
+    assert!(look(&mut back, 20, &[1, 3, 4, 9]).contains(&Act::Yield), "it may have come back, too");
+}
+
+#[test]
 fn a_member_that_the_relay_knows_nothing_of_was_removed_when_it_has_missed_its_host_for_long() {
     let mut member = roster(2);
     look(&mut member, 0, &[1]);

@@ -59,6 +59,17 @@ fn who_plans_to_go_leaves_a_smaller_gap_than_the_weather_does() {
 }
 
 #[test]
+fn who_is_left_by_a_host_and_its_heir_at_once_goes_on() {
+    for seed in 0..40 {
+        let mut plan = Plan::calm(seed, 3);
+        plan.strike(1_000, Fault::Leave(Who::Host));
+        plan.strike(1_000 + seed * 5, Fault::ClosePage(Who::Backup));
+        plan.recovers_within = Some(Duration::from_millis(2_000));
+        assert_eq!(run(plan, Toy::new(), false).violation, None, "seed {seed}");
+    }
+}
+
+#[test]
 fn two_who_are_left_without_a_relay_hand_over_and_leave() {
     for (seed, fault) in (0..12).flat_map(|seed| [(seed, Fault::HandOver), (seed, Fault::Leave(Who::Host))]) {
         let mut plan = Plan::calm(seed, 2);

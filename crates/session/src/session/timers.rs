@@ -145,6 +145,7 @@ impl Session {
 
     /// The relay says that a peer's connection to it closed: a hint, not a proof.
     pub fn handle_hint(&mut self, now: Time, peer: PeerId) {
+        self.roster.handle_gone(peer);
         if let Some(peering) = self.links.get_mut(&peer) {
             peering.hint = Some(now);
         }
