@@ -54,6 +54,8 @@ pub struct App {
     is_relieved: bool,
     powered_at: f64,
     play: Option<Play>,
+    /// What this page has left already, until its successor has taken over.
+    leaving: Option<Play>,
     meter: Meter,
     listed_at: f64,
     in_lobby: bool,
@@ -99,6 +101,7 @@ impl App {
             is_relieved: false,
             powered_at: f64::NEG_INFINITY,
             play: None,
+            leaving: None,
             meter: Meter::default(),
             listed_at: f64::NEG_INFINITY,
             in_lobby: false,
@@ -289,6 +292,10 @@ impl App {
 
     /// Moves the game on, if there is one.
     fn play_on(&mut self) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.step(Wheel::default());
+        }
+        self.leaving.take_if(|leaving| leaving.is_over());
         let Some(play) = &mut self.play else { return };
         let hands = self.controls.read();
         let script = self.automation.as_ref().map(Automation::input).unwrap_or_default();
@@ -311,11 +318,12 @@ impl App {
     }
 
     fn leave(&mut self) {
-        if let Some(play) = &self.play {
+        if let Some(play) = self.play.take() {
             play.leave();
             if let Some(code) = &play.wish().code {
                 seat::forget(code.as_str());
             }
+            self.leaving = Some(play);
         }
         self.show_lobby();
     }

@@ -215,9 +215,19 @@ impl Play {
         self.peer.with(|peer, now| peer.set_visible(now, visible));
     }
 
-    /// Leaves the game and says so.
+    /// Leaves the game and says so. A host hands over first: until [`Self::is_over`] the game is to be played on.
     pub fn leave(&self) {
+        self.peer.with(|peer, now| peer.leave(now));
+    }
+
+    /// Leaves when there is no time for that.
+    pub fn leave_at_once(&self) {
         self.peer.with(|peer, now| peer.leave_at_once(now));
+    }
+
+    /// Whether nothing is left to be said to the others.
+    pub fn is_over(&self) -> bool {
+        self.peer.with(|peer, _| peer.is_over())
     }
 
     /// Notes an error for `status().errors`.

@@ -327,6 +327,12 @@ impl Roster {
         self.gone.push_back(peer);
     }
 
+    /// Whether a peer said farewell, or the relay does not reach it, as far as is known.
+    #[must_use]
+    pub fn is_gone(&self, peer: PeerId) -> bool {
+        self.gone.contains(&peer)
+    }
+
     /// The session object was read as the host of the present term wrote it.
     pub const fn handle_view(&mut self) {
         self.knows_electorate = true;
@@ -411,6 +417,7 @@ impl Roster {
             self.handle_heir_knows(now);
         }
         self.watch_lease(now, view, lives);
+        self.watch_heir(now, view, lives);
         if !self.migrates {
             self.note_missed(now, lives);
             return None;
@@ -434,6 +441,18 @@ impl Roster {
             self.push_claim(now, self.host);
         }
         None
+    }
+
+    /// The relay makes nobody host that it does not reach: this host names another, if there is one.
+    fn watch_heir(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        if !self.is_host() || self.heir.is_none_or(|heir| !self.is_gone(heir)) {
+            return;
+        }
+        let mut line = view.succession(self.me).into_iter();
+        let Some(heir) = line.find(|&peer| !self.is_gone(peer) && !lives.doubted.contains(&peer)) else { return };
+        self.heir = Some(heir);
+        self.claim_after = now + RESIGNATION_TRAVELS;
+        self.acts.push_back(Act::Tell(PeerControl::Resign(heir)));
     }
 
     /// The relay is asked by whom others are with, more than half of those that it hears. Who is alone was gone without,

@@ -530,6 +530,20 @@ fn what_the_relay_says_of_a_term_that_has_begun_is_about_a_former_host() {
 }
 
 #[test]
+fn a_host_whose_heir_the_relay_does_not_reach_names_another() {
+    let mut host = roster(1);
+    host.resign(at(0), PeerId(2));
+    host.handle_heir_knows(at(20));
+    assert_eq!(claims(&look(&mut host, 60, &[])), [(512, 2)]);
+    host.handle_denial(at(120), Term(512), Denial::NotAMember);
+    let acts = look(&mut host, 130, &[3]);
+    assert!(acts.contains(&Act::Tell(PeerControl::Resign(PeerId(4)))), "{acts:?}");
+    assert_eq!(claims(&look(&mut host, 170, &[3])), [(512, 4)]);
+    host.handle_denial(at(230), Term(512), Denial::NotAMember);
+    assert_eq!(claims(&look(&mut host, 500, &[3])), [(512, 4)], "there is nobody else, who may come back");
+}
+
+#[test]
 fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
     // 9 was made host just when it left, and so did 1, 3 and 4.
     let stranded = |is_gone: bool| {

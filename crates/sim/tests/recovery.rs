@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-use samovar_sim::{Fault, Plan, Recovery, Scenario, Toy, Who, run};
+use samovar_sim::{
+    Beyond, Direction, Fault, Group, Plan, Recovery, Scenario, Toy, Who, run,
+};
 use samovar_wire::Duration;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -66,6 +68,22 @@ fn who_is_left_by_a_host_and_its_heir_at_once_goes_on() {
         plan.strike(1_000 + seed * 5, Fault::ClosePage(Who::Backup));
         plan.recovers_within = Some(Duration::from_millis(2_000));
         assert_eq!(run(plan, Toy::new(), false).violation, None, "seed {seed}");
+    }
+}
+
+#[test]
+fn who_is_not_connected_to_the_relay_does_not_keep_others_from_succeeding() {
+    for seed in 0..20 {
+        let mut plan = Plan::calm(seed, 4);
+        let group = Group { who: Who::Backup, relay: false };
+        let lasts = Duration::from_millis(15_000);
+        plan.strike(500, Fault::Cut { group, beyond: Beyond::Relay, direction: Direction::Both, lasts });
+        // Before the relay has noticed, and afterwards.
+        plan.strike(5_500 + seed * 200, Fault::HandOver);
+        plan.lasts = Duration::from_millis(13_000);
+        plan.recovers_within = Some(Duration::from_millis(2_000));
+        let outcome = run(plan, Toy::new(), false);
+        assert_eq!((outcome.violation, outcome.figures.host_changes), (None, 1), "seed {seed}");
     }
 }
 

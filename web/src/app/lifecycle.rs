@@ -63,10 +63,11 @@ impl App {
 
     /// The page goes: the others are told, so that nobody waits for silence. The ticket stays for a reload.
     fn on_page_hide(&mut self) {
+        if let Some(leaving) = self.leaving.take() {
+            leaving.leave_at_once();
+        }
         if let Some(play) = self.play.take() {
-            // With the farewell goes the word who is to host, so that all name the same.
-            play.hand_over();
-            play.leave();
+            play.leave_at_once();
             self.left_by_hiding = true;
         }
     }

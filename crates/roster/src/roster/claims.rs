@@ -46,6 +46,9 @@ impl Roster {
         if term <= self.term {
             return;
         }
+        if let Some(heir) = self.heir.filter(|_| self.is_host() && denial == Denial::NotAMember) {
+            self.handle_gone(heir);
+        }
         let has_voted = self.ballot.is_some();
         let is_over = match denial {
             Denial::HostIsAlive => {

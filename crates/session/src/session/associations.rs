@@ -90,14 +90,16 @@ impl Session {
     /// A host gives signs of life as often as it tells of its objects, so that its death is noticed soon; others do so
     /// when they must (PROTOCOL §2.4).
     pub(super) fn set_paces(&mut self) {
-        let usual = LinkConfig::default().keep_alive;
-        let host_pace = self.host_pace();
-        let (host, is_host) = (self.host(), self.roster.is_host());
-        for (&peer, peering) in &mut self.links {
-            let own = if is_host { host_pace } else { usual };
-            let promised = if peer == host { host_pace } else { usual };
+        let own = self.pace_of(self.me());
+        let paces: Vec<_> = self.links.keys().map(|&peer| self.pace_of(peer)).collect();
+        for (peering, promised) in self.links.values_mut().zip(paces) {
             peering.link.set_pace(own, promised);
         }
+    }
+
+    /// Within which time something is heard of a member that lives.
+    pub(super) fn pace_of(&self, peer: PeerId) -> Duration {
+        if peer == self.host() { self.host_pace() } else { LinkConfig::default().keep_alive }
     }
 
     /// Half as long again as the pace of updates, so that a host that plays needs no packet of its own for it.

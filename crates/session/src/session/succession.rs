@@ -57,7 +57,10 @@ impl Session {
         }
         let (_, doubted) = self.lives(now);
         let line = self.view.succession(self.me());
-        let Some(&heir) = line.iter().find(|peer| !doubted.contains(peer)) else { return false };
+        let is_there = |peer: &&PeerId| !doubted.contains(peer);
+        // The relay makes nobody host that it does not reach.
+        let reached = line.iter().find(|peer| is_there(peer) && !self.roster.is_gone(**peer));
+        let Some(&heir) = reached.or_else(|| line.iter().find(is_there)) else { return false };
         self.hurries_until = now + HURRY.times(2);
         self.roster.resign(now, heir);
         self.watch(now);

@@ -88,7 +88,8 @@ impl Session {
         let missed_at = match self.links.get(&self.host()) {
             Some(peering) if self.phase == Phase::Member && self.roster.missed_since().is_none() => {
                 let is_doubted = self.doubted == peering.link.heard_at();
-                self.missed_at(peering).min(if is_doubted { Time::FAR } else { peering.link.quiet_at() })
+                let quiet_at = if is_doubted { Time::FAR } else { peering.link.quiet_at() };
+                self.missed_at(self.host(), peering).min(quiet_at)
             }
             _ => Time::FAR,
         };
@@ -96,7 +97,7 @@ impl Session {
     }
 
     /// When a peer that says nothing more begins to be missed.
-    fn missed_at(&self, peering: &Peering) -> Time {
+    fn missed_at(&self, peer: PeerId, peering: &Peering) -> Time {
         // What a stream loses comes again after a round trip and more, and holds back all behind it. How long that is
         // a new link does not know.
         let again = match peering.link.round_trip() {
@@ -108,7 +109,7 @@ impl Session {
         let silent = silent.min(peering.link.heard_at() + PATIENCE_MAX);
         match peering.hint {
             // The relay lost it, too: a sign of life and a half are enough.
-            Some(_) => silent.min(peering.link.heard_at() + self.host_pace().times(3).half()),
+            Some(_) => silent.min(peering.link.heard_at() + self.pace_of(peer).times(3).half()),
             None => silent,
         }
     }
@@ -170,7 +171,8 @@ impl Session {
                 continue;
             }
             // Who has no link is as good as missed: the rules of the game were broken on one side.
-            let is_missed = peering.is_none_or(|peering| peering.left || self.missed_at(peering) <= now);
+            let is_missed =
+                peering.is_none_or(|peering| peering.left || self.missed_at(member, peering) <= now);
             if is_missed {
                 missed.insert(member);
             }

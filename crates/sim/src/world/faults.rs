@@ -226,7 +226,7 @@ impl<G: Game> World<G> {
 
     /// Strikes each of them; whether it struck any.
     fn each(&mut self, who: Who, mut strike: impl FnMut(&mut Self, ProcessId) -> bool) -> bool {
-        self.processes_of(who).into_iter().fold(false, |any, id| strike(self, id) || any)
+        self.processes_of(who).into_iter().filter(|&id| strike(self, id)).count() > 0
     }
 
     fn disturb(&mut self, id: ProcessId, what: &'static str) {
