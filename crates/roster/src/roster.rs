@@ -28,6 +28,8 @@ pub const LEASE: Duration = Duration::from_millis(1_000);
 /// A member that misses its host for so long, and is none by the relay's word, was removed; so was who knows no way to its
 /// host and reaches no relay for so long.
 const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
+/// How long who knows no way to its host, and reaches the relay, waits for others to be heard.
+const ALONE_FOR: Duration = Duration::from_millis(500);
 /// How long who knows no way to its host waits for the relay's word, which may wait for that host itself (PROTOCOL §5.5).
 const STRANDED_FOR: Duration = Duration::from_millis(10_000);
 /// How long a host that slept waits for news of what it missed, when the relay is away.
@@ -455,8 +457,8 @@ impl Roster {
         self.acts.push_back(Act::Tell(PeerControl::Resign(heir)));
     }
 
-    /// The relay is asked by whom others are with, more than half of those that it hears. Who is alone was gone without,
-    /// unless that host is the one who went.
+    /// The relay is asked by whom others are with, more than half of those that it hears. Who is alone was gone without, if it
+    /// does not hear them again, unless that host is the one who went.
     fn watch_stranded(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         self.tell_missing(true);
         let others = view.members().map(|member| member.peer);
@@ -464,15 +466,16 @@ impl Roster {
         let (stranded, heard) = heard.fold((0, 0), |(stranded, heard), peer| {
             (stranded + usize::from(self.election.misses(peer, self.term)), heard + 1)
         });
-        let is_agreed = (stranded + 1) * 2 > heard + 1;
+        let is_agreed = (stranded + 1) * 2 > heard + 1 && (heard > 0 || self.is_gone(self.host));
         let asks = is_agreed && self.relay;
         self.unasked_since = (!asks).then(|| self.unasked_since.unwrap_or(now));
         let is_over = match self.unasked_since {
+            // With the relay the others come back as soon as this peer does.
+            Some(since) if self.relay && heard == 0 => since + ALONE_FOR <= now,
             Some(since) => since + REMOVED_AFTER <= now,
             None => self.missed_since.is_some_and(|since| since + STRANDED_FOR <= now),
         };
-        let was_left = heard == 0 && !self.gone.contains(&self.host);
-        if was_left || is_over {
+        if is_over {
             self.acts.push_back(Act::Yield);
         } else if is_agreed {
             self.claim(now, view, lives);

@@ -546,24 +546,37 @@ fn a_host_whose_heir_the_relay_does_not_reach_names_another() {
 #[test]
 fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
     // 9 was made host just when it left, and so did 1, 3 and 4.
-    let stranded = |is_gone: bool| {
-        let mut member = roster(2);
-        if is_gone {
-            member.handle_gone(PeerId(9));
-        }
+    let all = [1, 3, 4, 9];
+    let stranded = |mut member: Roster| {
         assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
         member.strand();
-        look(&mut member, 0, &[1, 3, 4, 9])
+        member
     };
-    assert_eq!(claims(&stranded(true)), [(768, 2)]);
-    assert!(stranded(false).contains(&Act::Yield), "the others may be with it");
+    let mut left = roster(2);
+    left.handle_gone(PeerId(9));
+    assert_eq!(claims(&look(&mut stranded(left), 0, &all)), [(768, 2)]);
     let mut back = roster(2);
     back.handle_gone(PeerId(9));
     back.set_relay(at(0), false);
-    back.set_relay(at(10), true);
-    back.handle_warrant(&warrant(2, 9));
-    back.strand();
-    assert!(look(&mut back, 20, &[1, 3, 4, 9]).contains(&Act::Yield), "it may have come back, too");
+    back.set_relay(at(0), true);
+    // The others may be with 9, which may have come back, and heard again.
+    for member in [roster(2), back] {
+        let mut member = stranded(member);
+        for ms in [0, 499] {
+            let acts = look(&mut member, ms, &all);
+            assert!(claims(&acts).is_empty() && !acts.contains(&Act::Yield), "{acts:?}");
+        }
+        let mut joined = member.clone();
+        joined.handle_missing(PeerId(3), Missing { term: Term(512), missed: true, relay: true });
+        assert_eq!(claims(&look(&mut joined, 500, &[1, 4, 9])), [(768, 2)]);
+        let mut cut_off = member.clone();
+        cut_off.set_relay(at(499), false);
+        for ms in [500, 3_499] {
+            assert!(!look(&mut cut_off, ms, &all).contains(&Act::Yield), "all may be cut off with the relay");
+        }
+        assert!(look(&mut cut_off, 3_500, &all).contains(&Act::Yield));
+        assert!(look(&mut member, 500, &all).contains(&Act::Yield));
+    }
 }
 
 #[test]

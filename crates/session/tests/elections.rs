@@ -348,8 +348,9 @@ fn who_was_dropped_long_ago_and_is_alone_asks_for_nothing_and_ends() {
     world.run(4_000);
     assert!(world.peers[&dropped].is_member(), "it has heard nothing");
     let now = world.now;
+    world.peer(dropped).set_relay(now, true);
     world.peer(dropped).handle_warrant(now, &warrant);
-    world.run(50);
+    world.run(550);
     assert_eq!(world.events[&dropped].last(), Some(&Event::Ended(EndReason::Removed)));
     world.peers.remove(&dropped);
     world.run(1_000);
@@ -359,7 +360,7 @@ fn who_was_dropped_long_ago_and_is_alone_asks_for_nothing_and_ends() {
 
 #[test]
 fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
-    let (mut world, host, others) = world_of(167, 0, 3);
+    let (mut world, host, others) = world_of(167, 0, 2);
     relay_goes(&mut world);
     let now = world.now;
     assert!(world.peer(host).hand_over(now));

@@ -20,6 +20,7 @@ impl Roster {
         self.relay = reached;
         // Who came and went meanwhile nobody says.
         self.gone.clear();
+        self.unasked_since = None;
         if reached {
             self.hear_relay();
             // A host whose majority is gone lets that come first, if it went on without it.
