@@ -148,6 +148,7 @@ pub const SCENARIOS: &[Scenario] = &[
         "ten minutes of bad weather: a healthy host is not to be deposed",
         recoveries::weather,
     ),
+    recovery("weather-by-stream", "the same over nothing but streams", recoveries::weather_by_stream),
     recovery("recovery-crash", "the host crashes, its sockets close", recoveries::crash),
     recovery("recovery-death", "the host dies silently", recoveries::death),
     recovery("recovery-death-of-16", "the host of 16 dies silently", recoveries::death_of_16),

@@ -49,6 +49,11 @@ pub(super) fn weather(seed: u64) -> Plan {
     plan
 }
 
+/// The same over nothing but streams, where each loss is a silence of a quarter of a second.
+pub(super) fn weather_by_stream(seed: u64) -> Plan {
+    Plan { has_direct: false, has_endpoint: false, ..weather(seed) }
+}
+
 fn plan(seed: u64, players: usize, fault: Fault) -> Plan {
     let mut plan = Plan::calm(seed, players);
     (plan.frame_rate, plan.update_rate) = (60, 60);

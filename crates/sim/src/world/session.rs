@@ -85,8 +85,9 @@ impl<G: Game> World<G> {
     /// Before everything heals: whether those who are left have gone on.
     fn judge_recovery(&mut self) {
         let since = self.recoveries.crisis.as_ref().map(|crisis| crisis.since);
+        // Without the relay those whom only it linked wait for it.
         if let Some((since, within)) = since.zip(self.plan.recovers_within)
-            && since + within <= self.now
+            && since.max(self.relay_disturbed) + within <= self.now
         {
             let what = format!("nothing that hosts move has moved at everybody since {since:?}");
             self.break_promise(Broken::new(Promise::GoesOn, what));
