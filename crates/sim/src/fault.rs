@@ -119,6 +119,11 @@ pub enum Fault {
         /// After how long.
         lasts: Duration,
     },
+    /// The relay does not run for a while, and what arrives waits: a debugger, a machine that swaps.
+    RelayStall {
+        /// How long.
+        lasts: Duration,
+    },
     /// The relay says that it is about to stop, stops, and starts again.
     RelayDrain {
         /// How long after it said so it stops.
@@ -210,6 +215,7 @@ impl Fault {
             Self::Hide { .. } => "hide",
             Self::ClockJump { .. } => "clock-jump",
             Self::RelayCrash { .. } => "relay-crash",
+            Self::RelayStall { .. } => "relay-stall",
             Self::RelayDrain { .. } => "relay-drain",
             Self::SlowDisk { .. } => "slow-disk",
             Self::Cut { direction: Direction::Both, .. } => "partition",

@@ -114,6 +114,7 @@ pub const SCENARIOS: &[Scenario] = &[
         "a host that was replaced meets the relay's next life",
         relays::stale_host,
     ),
+    scenario("relay-freezes", "the relay does not run for a while, and hosts go meanwhile", relays::freezes),
     scenario("relay-drains", "the relay says that it stops, and does", relays::drains),
     scenario("pages-closed", "pages are closed one after another, the host's first", joins::pages_closed),
     scenario(

@@ -245,6 +245,7 @@ impl<G: Game> World<G> {
     }
 
     fn happen(&mut self, event: Event) {
+        let Some(event) = self.relay.put_off(event) else { return };
         match event {
             Event::Wake(process) => self.on_wake(process),
             Event::Packet { to, attempt, mode, bytes } => self.on_packet(to, attempt, mode, bytes),

@@ -31,6 +31,10 @@ pub(super) fn chaos(seed: u64) -> Plan {
         at += if dice.chance(0.25) { 0 } else { dice.range(10, 1_200) };
     }
     plan.lasts = Duration::from_millis(at) + dice.millis(500, 4_000);
+    let mut more = Dice::new(seed ^ 0x3070_5e00);
+    for _ in 0..more.below(6).saturating_sub(3) {
+        plan.strike(more.below(at), some_rare_fault(&mut more, players));
+    }
     plan.rules.orders = some_orders(&mut dice);
     if !plan.has_direct {
         // Sixty packets a second to each are more than a stream carries that stands still for each loss.
@@ -70,6 +74,19 @@ fn some_fault(dice: &mut Dice, players: usize) -> Fault {
         22 => Fault::NoDirect { lasts },
         23 => Fault::HandOver,
         _ => Fault::OldTicket { who },
+    }
+}
+
+/// With dice of their own, since all that is rolled behind a new kind of fault is another run.
+fn some_rare_fault(dice: &mut Dice, players: usize) -> Fault {
+    let who = someone(dice, players);
+    let lasts = dice.millis(50, 7_000);
+    match dice.below(5) {
+        0 => Fault::RelayStall { lasts },
+        1 => Fault::RelayDrain { within: dice.millis(500, 3_000), lasts },
+        2 => Fault::ClosePage(who),
+        3 => Fault::NoUdp { lasts },
+        _ => Fault::Move { who, is_told: dice.chance(0.5) },
     }
 }
 

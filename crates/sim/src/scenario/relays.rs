@@ -68,6 +68,26 @@ pub(super) fn stale_host(seed: u64) -> Plan {
     plan
 }
 
+pub(super) fn freezes(seed: u64) -> Plan {
+    let players = 2 + seed % 6;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    let mut at = dice.range(300, 1_500);
+    for _ in 0..dice.range(1, 3) {
+        let lasts = if dice.chance(0.5) { dice.millis(100, 2_000) } else { dice.millis(2_000, 9_000) };
+        plan.strike(at, Fault::RelayStall { lasts });
+        let back = Some(seconds(2));
+        match dice.below(4) {
+            0 => plan.strike(at + dice.below(1_500), Fault::Crash { who: Who::Host, back }),
+            1 => plan.strike(at + dice.below(1_500), Fault::Death { who: Who::Host, back }),
+            2 => plan.strike(at + dice.below(1_500), Fault::HandOver),
+            _ => {}
+        }
+        at += lasts.as_micros() / 1_000 + dice.range(200, 3_000);
+    }
+    plan.lasts = Duration::from_millis(at) + seconds(3);
+    plan
+}
+
 pub(super) fn drains(seed: u64) -> Plan {
     let players = 2 + seed % 7;
     let (mut plan, mut dice) = some_plan(seed, players);

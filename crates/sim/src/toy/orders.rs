@@ -212,12 +212,36 @@ impl Orders {
         if let Some((.., what)) = self.quarrels.iter().find(are_there) {
             return Err(Broken::new(Promise::Ordered, what.clone()));
         }
-        for ((order, from), diary) in self.diaries.iter().filter(|((_, from), _)| members.contains(from)) {
+        for ((order, from), diary) in &self.diaries {
+            if !members.contains(from) {
+                // By time nobody is waited for, and what is older than all patience is not told any more.
+                if *order != Order::Timestamp {
+                    self.look_alike(*order, *from, diary, members)?;
+                }
+                continue;
+            }
             for (to, &first) in diary.owes.iter().filter(|(to, _)| members.contains(to)) {
                 let heard = self.diaries.get(&(*order, *to)).and_then(|diary| diary.heard.get(from));
                 let is_heard = |number| heard.is_some_and(|heard| heard.contains(&number));
                 if let Some(number) = (first..=diary.said).find(|&number| !is_heard(number)) {
                     let what = format!("{order:?}: {number} of {from} did not reach {to}, owed from {first}");
+                    return Err(Broken::new(Promise::Ordered, what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// DESIGN §4 "Membership": of one that is gone all who were there were told the same, and who came later of what was said since.
+    fn look_alike(&self, order: Order, from: PeerId, diary: &Diary, members: &[PeerId]) -> Result<(), Broken> {
+        let told: Vec<_> = diary.owes.iter().filter(|(to, _)| members.contains(to)).collect();
+        let heard = |to: PeerId| self.diaries.get(&(order, to)).and_then(|diary| diary.heard.get(&from));
+        let is_heard = |to: PeerId, number| heard(to).is_some_and(|heard| heard.contains(&number));
+        for &(&one, &first) in &told {
+            for number in heard(one).into_iter().flatten().copied().filter(|&number| number >= first) {
+                let lacks = |&(&other, &from): &(&PeerId, &u32)| number >= from && !is_heard(other, number);
+                if let Some((other, _)) = told.iter().copied().find(lacks) {
+                    let what = format!("{order:?}: {number} of {from}, who is gone, reached {one} and not {other}");
                     return Err(Broken::new(Promise::Ordered, what));
                 }
             }

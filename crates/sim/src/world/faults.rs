@@ -18,6 +18,8 @@ pub(crate) enum Ending {
     Show(Vec<ProcessId>),
     /// The relay that was about to stop does, for so long.
     RelayStops(Duration),
+    /// The relay runs on.
+    RelayResumes,
     /// The relay starts again.
     Relay,
     /// The disk is as fast as before.
@@ -80,7 +82,10 @@ impl<G: Game> World<G> {
                 true
             }),
             Fault::OldTicket { who } => self.each(who, Self::replay_ticket),
-            Fault::RelayCrash { .. } | Fault::RelayDrain { .. } | Fault::SlowDisk { .. } => {
+            Fault::RelayCrash { .. }
+            | Fault::RelayStall { .. }
+            | Fault::RelayDrain { .. }
+            | Fault::SlowDisk { .. } => {
                 self.apply_to_relay(fault)
             }
             _ => self.apply_to_network(fault),
@@ -94,7 +99,12 @@ impl<G: Game> World<G> {
                 self.queue.push(self.now + lasts, Event::End(Ending::Relay));
                 true
             }
-            Fault::RelayDrain { within, lasts } if self.relay.is_up() => {
+            Fault::RelayStall { lasts } if self.relay.runs() => {
+                self.stop_relay();
+                self.queue.push(self.now + lasts, Event::End(Ending::RelayResumes));
+                true
+            }
+            Fault::RelayDrain { within, lasts } if self.relay.runs() => {
                 self.drain_relay(within);
                 self.queue.push(self.now + within, Event::End(Ending::RelayStops(lasts)));
                 true
@@ -172,6 +182,7 @@ impl<G: Game> World<G> {
                 self.queue.push(self.now + *lasts, Event::End(Ending::Relay));
             }
             Ending::RelayStops(_) => {}
+            Ending::RelayResumes => self.resume_relay(),
             Ending::Relay => self.start_relay(),
             Ending::Disk => self.relay.delay = self.plan.disk,
             Ending::Mend(a, b) => {
@@ -213,6 +224,7 @@ impl<G: Game> World<G> {
         self.storm = None;
         (self.has_direct, self.has_udp) = (self.plan.has_direct, true);
         self.relay.delay = self.plan.disk;
+        self.resume_relay();
         self.start_relay();
         for id in 0..self.processes.len() {
             self.resume(id);

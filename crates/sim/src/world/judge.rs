@@ -59,7 +59,7 @@ impl<G: Game> World<G> {
     fn is_alone(&self, id: ProcessId, session: &Session) -> bool {
         let process = &self.processes[id];
         let here = Place::Player(process.player);
-        if process.hidden > 0 || self.relay.is_up() && self.cuts.lets(Place::Relay, here) {
+        if process.hidden > 0 || self.relay.runs() && self.cuts.lets(Place::Relay, here) {
             return false;
         }
         let is_heard = |&&peer: &&PeerId| {

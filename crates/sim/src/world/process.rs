@@ -18,7 +18,7 @@ use crate::network::Place;
 /// Rounds of time and draining until nothing is due.
 const ROUNDS_MAX: usize = 4;
 /// What waits for a process that does not run, at most: a kernel's buffer of datagrams.
-const DATAGRAMS_MAX: usize = 256;
+pub(super) const DATAGRAMS_MAX: usize = 256;
 /// A tab in the background has one timer a second.
 const HIDDEN_INTERVAL: Duration = Duration::from_millis(1_000);
 /// How long after the end of its session somebody reloads the page.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use samovar_directory::{ConnId, Directory, DirectoryConfig, Output, Request, TermRecord};
-use samovar_wire::{Duration, Entropy, SessionId, Time};
+use samovar_wire::{Duration, Entropy, Mode, SessionId, Time};
 
+use super::process::DATAGRAMS_MAX;
 use super::{Event, World, Write};
 use crate::game::Game;
 use crate::network::Place;
@@ -21,6 +22,8 @@ pub(super) struct Relay {
     life: u64,
     secret: [u8; 32],
     wake: Time,
+    /// What waits for it while it does not run.
+    pub(super) inbox: Option<Vec<Event>>,
 }
 
 impl Relay {
@@ -33,11 +36,49 @@ impl Relay {
             life: 0,
             secret: entropy.bytes(),
             wake: Time::FAR,
+            inbox: None,
         }
     }
 
+    /// Whether there is a process.
     pub(super) const fn is_up(&self) -> bool {
         self.directory.is_some()
+    }
+
+    /// Whether it runs, too.
+    pub(super) const fn runs(&self) -> bool {
+        self.is_up() && self.inbox.is_none()
+    }
+
+    /// What happens to the relay waits while it does not run, datagrams as far as there is room. Back comes what does not.
+    pub(super) fn put_off(&mut self, event: Event) -> Option<Event> {
+        let Some(inbox) = &mut self.inbox else { return Some(event) };
+        match event {
+            Event::RelayWake => {}
+            Event::ToFerry { mode: Mode::Unreliable, .. } if inbox.len() >= DATAGRAMS_MAX => {}
+            Event::SocketAccepted(_)
+            | Event::ToRelay(..)
+            | Event::HungUp(_)
+            | Event::FerryOpened(..)
+            | Event::ToFerry { .. }
+            | Event::FerryClosed(..)
+            | Event::Written { .. } => inbox.push(event),
+            other => return Some(other),
+        }
+        None
+    }
+}
+
+/// Whose connection something came on; what the disk did comes by itself.
+const fn conn_of(event: &Event) -> Option<ConnId> {
+    match *event {
+        Event::SocketAccepted(conn)
+        | Event::ToRelay(conn, _)
+        | Event::HungUp(conn)
+        | Event::FerryOpened(conn, _)
+        | Event::ToFerry { conn, .. }
+        | Event::FerryClosed(conn, _) => Some(conn),
+        _ => None,
     }
 }
 
@@ -59,6 +100,31 @@ impl<G: Game> World<G> {
         self.run_relay();
     }
 
+    /// The relay's process does not run any more, and is still there.
+    pub(super) fn stop_relay(&mut self) {
+        self.relay.inbox = Some(Vec::new());
+        self.relay_disturbed = self.now;
+        self.trace.note(self.now, Place::Relay, || "stops".to_owned());
+    }
+
+    /// It runs on. What came on one connection it reads in order, and connections in any; its timers may be first.
+    pub(super) fn resume_relay(&mut self) {
+        let Some(mut inbox) = self.relay.inbox.take() else { return };
+        self.relay_disturbed = self.now;
+        self.trace.note(self.now, Place::Relay, || format!("runs on, and {} wait", inbox.len()));
+        let mut places = BTreeMap::new();
+        for conn in inbox.iter().filter_map(conn_of) {
+            places.entry(conn).or_insert_with(|| self.dice.number());
+        }
+        inbox.sort_by_key(|event| conn_of(event).and_then(|conn| places.get(&conn)).copied());
+        self.relay.wake = Time::FAR;
+        if self.dice.chance(0.5) {
+            self.run_relay();
+        }
+        inbox.into_iter().for_each(|event| self.happen(event));
+        self.run_relay();
+    }
+
     /// The relay says that it stops within this time.
     pub(super) fn drain_relay(&mut self, within: Duration) {
         if let Some(directory) = &mut self.relay.directory {
@@ -71,6 +137,8 @@ impl<G: Game> World<G> {
     /// The relay's process ends; what is not on disk is lost.
     pub(super) fn end_relay(&mut self) {
         self.relay.directory = None;
+        // What waited for it finds nobody.
+        self.relay.inbox.take().into_iter().flatten().for_each(|event| self.happen(event));
         self.relay_disturbed = self.now;
         self.trace.note(self.now, Place::Relay, || "is killed".to_owned());
         self.break_all_sockets();

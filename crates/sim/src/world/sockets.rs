@@ -220,7 +220,7 @@ impl<G: Game> World<G> {
             if up && down && is_there {
                 socket.heard = self.now;
             }
-            if socket.heard + SILENCE_MAX <= self.now {
+            if socket.heard + SILENCE_MAX <= self.now && self.relay.inbox.is_none() {
                 dead.push(conn);
             }
             if up && down && (socket.up.is_holding() || socket.down.is_holding() || socket.is_broken) {
