@@ -28,6 +28,8 @@ struct Saying {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offices {
     newest: BTreeMap<SessionId, (Term, PeerId)>,
+    /// The newest of them that the relay gave.
+    given: BTreeMap<SessionId, Term>,
     /// Hosts that act and are alone, since when.
     alone: BTreeMap<ProcessId, Time>,
     /// Who slept, and has not been seen not to act since; and who had the newest terms when it woke up.
@@ -35,8 +37,8 @@ pub(crate) struct Offices {
 }
 
 impl Offices {
-    /// Looks at a process that runs, behind each of its turns. Whether neither the relay nor a majority reaches it counts
-    /// only when it acts as host.
+    /// Looks at a process that runs, behind each of its turns. Whether neither the relay nor a majority reaches it, or the relay
+    /// does and knows a later host, counts only when it acts as host.
     pub(crate) fn look(
         &mut self,
         now: Time,
@@ -53,6 +55,10 @@ impl Offices {
         let Saying { session, term, host, acts } = said;
         let newest = self.newest.entry(session).or_insert((term, host));
         *newest = (*newest).max((term, host));
+        if term.is_witnessed() {
+            let given = self.given.entry(session).or_insert(term);
+            *given = (*given).max(term);
+        }
         let successor = self.sleepers.get(&process).and_then(|newest| newest.get(&session));
         if !acts {
             self.sleepers.remove(&process);
@@ -68,10 +74,15 @@ impl Offices {
         let since = *self.alone.entry(process).or_insert(now);
         if now.since(since) > ACTS_ON_MAX {
             let what =
-                format!("process {process} acts in {term:?}, and neither relay nor majority reaches it");
+                format!("process {process} acts in {term:?}, and has no right to since {since:?}");
             return Err(Broken::new(Promise::Office, what));
         }
         Ok(())
+    }
+
+    /// Whether somebody lives under a later term of the session that the relay gave.
+    pub(crate) fn is_superseded(&self, session: &Session) -> bool {
+        self.given.get(&session.warrant().session).is_some_and(|&given| given > session.term())
     }
 
     /// A process goes on that did not run; whether it can know for how long.

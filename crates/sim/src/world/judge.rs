@@ -39,7 +39,8 @@ impl<G: Game> World<G> {
             self.break_promise(broken);
         }
         // Where sides may fork, a host goes on alone.
-        let is_alone = session.is_host() && !self.plan.rules.forks && self.is_alone(id, session);
+        let is_in_office = session.is_host() && !self.plan.rules.forks;
+        let is_alone = is_in_office && (self.is_alone(id, session) || self.should_know(id, session));
         if let Err(broken) = self.checks.offices.look(self.now, id, session, is_alone) {
             self.break_promise(broken);
         }
@@ -71,6 +72,18 @@ impl<G: Game> World<G> {
         };
         let voters = &session.view().electorate().peers;
         voters.iter().filter(is_heard).count() * 2 <= voters.len()
+    }
+
+    /// Whether the relay reaches a host, and has given its office to another.
+    fn should_know(&self, id: ProcessId, session: &Session) -> bool {
+        let here = Place::Player(self.processes[id].player);
+        let reaches = |from, to| self.cuts.lets(from, to);
+        self.checks.offices.is_superseded(session)
+            && self.processes[id].hidden == 0
+            && self.relay.runs()
+            && self.is_connected(id)
+            && reaches(Place::Relay, here)
+            && reaches(here, Place::Relay)
     }
 
     /// A term began; whether the former host had deserved it.

@@ -61,6 +61,12 @@ impl<G: Game> World<G> {
         }
     }
 
+    /// Whether a process has a connection to the relay, and the relay to it.
+    pub(super) fn is_connected(&self, id: ProcessId) -> bool {
+        let socket = self.processes[id].socket.and_then(|conn| self.sockets.get(&conn));
+        socket.is_some_and(|socket| socket.is_accepted && !socket.is_broken && !socket.is_reset)
+    }
+
     /// Whether a place and the relay reach each other both ways.
     fn passes(&self, place: Place) -> bool {
         self.cuts.lets(place, Place::Relay) && self.cuts.lets(Place::Relay, place)
