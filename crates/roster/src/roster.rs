@@ -451,7 +451,9 @@ impl Roster {
             return;
         }
         let mut line = view.succession(self.me).into_iter();
-        let Some(heir) = line.find(|&peer| !self.is_gone(peer) && !lives.doubted.contains(&peer)) else { return };
+        let Some(heir) = line.find(|&peer| !self.is_gone(peer) && !lives.doubted.contains(&peer)) else {
+            return;
+        };
         self.heir = Some(heir);
         self.claim_after = now + RESIGNATION_TRAVELS;
         self.acts.push_back(Act::Tell(PeerControl::Resign(heir)));

@@ -103,6 +103,11 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("sleeping-host-wakes", "the host's lid is closed and opened", sleepers::sleeping_host_wakes),
     scenario("rolling-joins", "players come while hosts go", joins::rolling_joins),
     scenario("hand-over", "the host gives its office away and stays", joins::hand_over),
+    scenario(
+        "hosts-leave-together",
+        "the host goes, and whom it hands over to goes meanwhile",
+        joins::hosts_leave_together,
+    ),
     scenario("mass-leave", "all but a few leave at once, the host among them", joins::mass_leave),
     scenario(
         "two-claims-at-once",

@@ -3,9 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-use samovar_sim::{
-    Beyond, Direction, Fault, Group, Plan, Recovery, Scenario, Toy, Who, run,
-};
+use samovar_sim::{Beyond, Direction, Fault, Group, Plan, Recovery, Scenario, Toy, Who, run};
 use samovar_wire::Duration;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

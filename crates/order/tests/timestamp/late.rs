@@ -142,6 +142,30 @@ fn what_was_delivered_of_a_member_is_not_delivered_again_when_a_view_dropped_it_
 }
 
 #[test]
+fn what_was_said_while_another_was_no_member_is_not_sent_to_it_behind_a_promise() {
+    let [mut a, mut b] = [A, B].map(|me| TimeOrder::new(me, TimeOrderConfig::default()));
+    a.handle_view(at(0), &[A, B, C]);
+    b.handle_view(at(0), &[A, B, C]);
+    // A's view drops B, which hears nothing of that; the next host's has both.
+    a.handle_view(at(100), &[A, C]);
+    a.send(at(110), at(110), b"to C").unwrap();
+    a.handle_view(at(120), &[A, B, C]);
+    let promise = a.promise(at(130), B).unwrap();
+    b.handle_promise(at(140), A, promise);
+    a.handle_linked(at(150), B);
+    b.handle_linked(at(150), A);
+    a.send(at(160), at(160), b"to both").unwrap();
+    let mut heard = 0;
+    while let Some(transmit) = a.poll_transmit() {
+        if transmit.to == B {
+            b.handle_message(at(170), A, &transmit.bytes).unwrap();
+            heard += 1;
+        }
+    }
+    assert!(heard > 1, "where it begins, and what it is owed");
+}
+
+#[test]
 fn what_cannot_be_sent_says_why() {
     let mut order = TimeOrder::new(A, TimeOrderConfig::default());
     order.handle_view(at(0), &[A, B]);

@@ -73,8 +73,7 @@ impl Offices {
         }
         let since = *self.alone.entry(process).or_insert(now);
         if now.since(since) > ACTS_ON_MAX {
-            let what =
-                format!("process {process} acts in {term:?}, and has no right to since {since:?}");
+            let what = format!("process {process} acts in {term:?}, and has no right to since {since:?}");
             return Err(Broken::new(Promise::Office, what));
         }
         Ok(())

@@ -81,6 +81,8 @@ impl Recoveries {
         }
         let survivors = survivors.into_iter().map(|process| (process, Survivor::default())).collect();
         self.crisis = Some(Crisis { since: now, lost, survivors, is_clean, watched_until: None });
+        // Who is followed by nobody yet is waited for by nobody.
+        self.conclude(now);
     }
 
     /// The host lives and goes on: for so long its objects are watched as if it had gone.

@@ -68,6 +68,21 @@ pub(super) fn mass_leave(seed: u64) -> Plan {
     plan
 }
 
+/// The host goes, and while it hands over so do some of those who would host next.
+pub(super) fn hosts_leave_together(seed: u64) -> Plan {
+    let players = 3 + seed % 4;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    let at = dice.range(500, 1_500);
+    plan.strike(at, if dice.chance(0.5) { Fault::Leave(Who::Host) } else { Fault::HandOver });
+    for _ in 0..dice.range(1, players - 2) {
+        let fault = if dice.chance(0.5) { Fault::ClosePage(Who::Backup) } else { Fault::Leave(Who::Backup) };
+        plan.strike(at + dice.below(250), fault);
+    }
+    plan.lasts = seconds(6);
+    plan.recovers_within = Some(seconds(3));
+    plan
+}
+
 pub(super) fn old_ticket(seed: u64) -> Plan {
     let (mut plan, mut dice) = some_plan(seed, 4);
     let victim = dice.range(1, 3) as usize;

@@ -233,7 +233,13 @@ impl Orders {
     }
 
     /// DESIGN §4 "Membership": of one that is gone all who were there were told the same, and who came later of what was said since.
-    fn look_alike(&self, order: Order, from: PeerId, diary: &Diary, members: &[PeerId]) -> Result<(), Broken> {
+    fn look_alike(
+        &self,
+        order: Order,
+        from: PeerId,
+        diary: &Diary,
+        members: &[PeerId],
+    ) -> Result<(), Broken> {
         let told: Vec<_> = diary.owes.iter().filter(|(to, _)| members.contains(to)).collect();
         let heard = |to: PeerId| self.diaries.get(&(order, to)).and_then(|diary| diary.heard.get(&from));
         let is_heard = |to: PeerId, number| heard(to).is_some_and(|heard| heard.contains(&number));
@@ -241,7 +247,8 @@ impl Orders {
             for number in heard(one).into_iter().flatten().copied().filter(|&number| number >= first) {
                 let lacks = |&(&other, &from): &(&PeerId, &u32)| number >= from && !is_heard(other, number);
                 if let Some((other, _)) = told.iter().copied().find(lacks) {
-                    let what = format!("{order:?}: {number} of {from}, who is gone, reached {one} and not {other}");
+                    let what =
+                        format!("{order:?}: {number} of {from}, who is gone, reached {one} and not {other}");
                     return Err(Broken::new(Promise::Ordered, what));
                 }
             }

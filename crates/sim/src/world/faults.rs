@@ -85,9 +85,7 @@ impl<G: Game> World<G> {
             Fault::RelayCrash { .. }
             | Fault::RelayStall { .. }
             | Fault::RelayDrain { .. }
-            | Fault::SlowDisk { .. } => {
-                self.apply_to_relay(fault)
-            }
+            | Fault::SlowDisk { .. } => self.apply_to_relay(fault),
             _ => self.apply_to_network(fault),
         }
     }
@@ -285,13 +283,15 @@ impl<G: Game> World<G> {
     }
 
     fn hand_over(&mut self, id: ProcessId) -> bool {
-        self.begin_crisis(id);
-        self.disturb(id, "hands over");
         let process = &mut self.processes[id];
         let now = process.clock.local(self.now);
-        if let Some(session) = process.peer.as_mut().and_then(|peer| peer.session_mut()) {
-            session.hand_over(now);
+        let session = process.peer.as_mut().and_then(|peer| peer.session_mut());
+        // It stays where nobody answers just now.
+        if !session.is_some_and(|session| session.hand_over(now)) {
+            return false;
         }
+        self.begin_crisis(id);
+        self.disturb(id, "hands over");
         self.turn(id);
         true
     }
@@ -300,7 +300,8 @@ impl<G: Game> World<G> {
     /// left of the side of a partition that the session is, it may end with that.
     fn can_spare(&mut self, id: ProcessId) -> bool {
         let members = self.members();
-        let others = members.iter().filter(|(other, _)| *other != id && self.processes[*other].leaving.is_none());
+        let others =
+            members.iter().filter(|(other, _)| *other != id && self.processes[*other].leaving.is_none());
         let first = members.iter().max_by_key(|(_, session)| (session.term(), session.is_host()));
         let is_of_side = |session: &Session| {
             first.is_some_and(|(_, first)| session.term() == first.term() && first.view().has(session.me()))
