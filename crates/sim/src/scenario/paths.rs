@@ -12,7 +12,7 @@ use crate::plan::Plan;
 /// complaint and its answer by the relay, 60 ms each, and a frame.
 const HOLE_MAX: Duration = Duration::from_millis(350);
 /// The same just after a path was opened: what is unusual on it is not known yet, and 250 ms are.
-const FRESH_HOLE_MAX: Duration = Duration::from_millis(450);
+const FRESH_HOLE_MAX: Duration = Duration::from_millis(500);
 /// Who is behind another address is heard again after so long (issue 6).
 const MOVED_MAX: Duration = Duration::from_millis(4_000);
 
