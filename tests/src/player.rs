@@ -346,15 +346,17 @@ impl Player {
         assert!(failures.is_empty(), "the page of {:?} failed: {failures:#?}", self.last);
     }
 
-    /// Writes the picture of the page to the directory in `SAMOVAR_SCREENSHOTS`, if there is one.
+    /// Writes the picture of the page to the directory in `SAMOVAR_SCREENSHOTS`, if that is set, and makes it if need be.
     ///
     /// # Panics
     /// When the file cannot be written.
     pub async fn screenshot(&self, name: &str) {
         if let Some(directory) = std::env::var_os("SAMOVAR_SCREENSHOTS") {
             let picture = self.tab.screenshot().await;
-            let file = std::path::PathBuf::from(directory).join(format!("{name}.png"));
-            std::fs::write(&file, picture).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            let directory = std::path::PathBuf::from(directory);
+            let file = directory.join(format!("{name}.png"));
+            let written = std::fs::create_dir_all(&directory).and_then(|()| std::fs::write(&file, picture));
+            written.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         }
     }
 

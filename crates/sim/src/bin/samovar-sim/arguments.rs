@@ -13,9 +13,9 @@ Usage: samovar-sim COMMAND
 
   soak --seeds A..B [--scenario NAME] [--minutes M] [--star] [--json]
                                  run seeds A to B, B excluded, of one scenario or of all, on all cores
-  replay SEED --scenario NAME [--star]
-                                 run one seed and print everything that happens
-  shrink SEED --scenario NAME [--star]
+  replay SEED [--scenario NAME] [--star]
+                                 run one seed, of chaos unless told otherwise, and print everything that happens
+  shrink SEED [--scenario NAME] [--star]
                                  leave out the faults that a violation does not need
   recovery [--runs N] [--star]   measure how long a session stands still when its host goes
   paths [--runs N] [--star]      measure how long what the host moves stands still when paths come and go
@@ -100,17 +100,16 @@ fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, Strin
 }
 
 fn parse_one<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<One, String> {
-    let (mut seed, mut name, mut topology) = (None, None, Topology::Mesh);
+    let (mut seed, mut name, mut topology) = (None, scenario(Some("chaos"))?, Topology::Mesh);
     while let Some(argument) = rest.next() {
         match argument {
-            "--scenario" => name = Some(scenario(rest.next())?),
+            "--scenario" => name = scenario(rest.next())?,
             "--star" => topology = Topology::Star,
             _ if seed.is_none() => seed = Some(number("SEED", Some(argument))?),
             _ => return Err(format!("unexpected argument {argument:?}")),
         }
     }
-    let both = name.zip(seed).ok_or("a seed and --scenario NAME are needed")?;
-    Ok(One { scenario: both.0, seed: both.1, topology })
+    Ok(One { scenario: name, seed: seed.ok_or("a SEED is needed")?, topology })
 }
 
 fn parse_table<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<(u64, Topology), String> {
@@ -165,7 +164,7 @@ mod tests {
             ("soak --seeds 5", "A..B"),
             ("soak --seeds 9..3", "below"),
             ("soak --seeds 1..2 --scenario tea", "tea"),
-            ("replay 5", "--scenario"),
+            ("replay 5 --scenario", "name"),
             ("replay x --scenario chaos", "x"),
             ("brew", "brew"),
         ] {
