@@ -270,7 +270,7 @@ mod tests {
         let is_test = |mutant: &&Mutant| matches!(mutant.finder, Finder::Test(_));
         assert!(
             MUTANTS.iter().filter(|mutant| !is_test(mutant)).count() >= 25,
-            "models and the simulator find most"
+            "models and the simulator find many"
         );
     }
 
