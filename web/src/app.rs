@@ -323,9 +323,17 @@ impl App {
             if let Some(code) = &play.wish().code {
                 seat::forget(code.as_str());
             }
+            self.stop_leaving();
             self.leaving = Some(play);
         }
         self.show_lobby();
+    }
+
+    /// What this page has left waits no longer.
+    fn stop_leaving(&mut self) {
+        if let Some(leaving) = self.leaving.take() {
+            leaving.leave_at_once();
+        }
     }
 
     fn refresh_list(&mut self, time: f64) {

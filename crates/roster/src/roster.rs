@@ -28,6 +28,8 @@ pub const LEASE: Duration = Duration::from_millis(1_000);
 /// A member that misses its host for so long, and is none by the relay's word, was removed; so was who knows no way to its
 /// host and reaches no relay for so long.
 const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
+/// For how long the word counts that a peer has gone.
+const GONE_FOR: Duration = Duration::from_millis(10_000);
 /// How long who knows no way to its host, and reaches the relay, waits for others to be heard.
 const ALONE_FOR: Duration = Duration::from_millis(500);
 /// How long who knows no way to its host waits for the relay's word, which may wait for that host itself (PROTOCOL §5.5).
@@ -94,8 +96,8 @@ pub struct Roster {
     election: Election,
     said: Option<Missing>,
     ballot: Option<(Vote, Time)>,
-    /// The highest term that this peer has voted in, which may be above the present one.
-    voted: Option<Term>,
+    /// What this peer has voted under the present base, also above the present term.
+    cast: Vec<(Term, PeerId)>,
     /// Whom the host wants to be its successor.
     heir: Option<PeerId>,
     /// Whom this host has told so first, and until when it waits with telling the others.
@@ -103,10 +105,12 @@ pub struct Roster {
     missed_since: Option<Time>,
     /// The host of the present term is nobody that this peer could follow.
     is_stranded: bool,
-    /// Who said farewell, or whose connection to the relay closed, as far as is known since it was reached; the last of many.
-    gone: VecDeque<PeerId>,
+    /// Who said farewell, or whose connection to the relay closed, and when; the last of many.
+    gone: VecDeque<(PeerId, Time)>,
     /// Since when such a peer has not been able to ask the relay.
     unasked_since: Option<Time>,
+    /// Since when such a peer has heard nobody.
+    unheard_since: Option<Time>,
     /// Since when this host reaches no majority, and since when neither that nor the relay.
     minority_since: Option<Time>,
     alone_since: Option<Time>,
@@ -118,8 +122,8 @@ pub struct Roster {
     claimed: Option<PeerId>,
     /// The first claim that the relay has not answered.
     unanswered_since: Option<Time>,
-    /// Since when its answer has been that another host lives than the one that this peer went on with.
-    denied_since: Option<Time>,
+    /// When its answer was first that another host lives than the one that this peer went on with, and when last.
+    denied: Option<(Time, Time)>,
     acts: VecDeque<Act>,
 }
 
@@ -142,13 +146,14 @@ impl Roster {
             election: Election::default(),
             said: None,
             ballot: None,
-            voted: None,
+            cast: Vec::new(),
             heir: None,
             appointed: None,
             missed_since: None,
             is_stranded: false,
             gone: VecDeque::new(),
             unasked_since: None,
+            unheard_since: None,
             minority_since: None,
             alone_since: None,
             is_lease_over: false,
@@ -156,7 +161,7 @@ impl Roster {
             claim_after: Time::ZERO,
             claimed: None,
             unanswered_since: None,
-            denied_since: None,
+            denied: None,
             acts: VecDeque::new(),
         };
         (key.verifies_warrant(&warrant) && warrant.term.is_witnessed()).then_some(roster)
@@ -285,8 +290,9 @@ impl Roster {
 
     fn begin(&mut self, term: Term, host: PeerId) {
         let is_renewal = self.is_host() && host == self.me;
-        // Its vote stands, and may yet be what makes another host: it can acknowledge nothing of this one (PROTOCOL §4.10).
-        let is_pledged = self.ballot.is_some_and(|(vote, _)| vote.term > term && vote.candidate != host);
+        // Its votes stand, and may yet be what makes another host: it can acknowledge nothing of this one (PROTOCOL §4.10).
+        self.cast.retain(|&(cast, _)| cast > term);
+        let is_pledged = self.cast.iter().any(|&(_, candidate)| candidate != host);
         if is_renewal && self.claimed == Some(self.me) {
             self.waking_until = None;
         }
@@ -302,10 +308,11 @@ impl Roster {
         (self.said, self.ballot, self.claimed) = (None, None, None);
         (self.heir, self.appointed) = (None, None);
         (self.missed_since, self.minority_since, self.alone_since) = (None, None, None);
-        (self.is_stranded, self.unasked_since, self.is_lease_over) = (false, None, false);
+        (self.is_stranded, self.unasked_since, self.unheard_since) = (false, None, None);
+        self.is_lease_over = false;
         // A renewed term may help no more than the one before: the pause goes on.
         self.claim_after = if is_renewal { self.claim_after } else { Time::ZERO };
-        (self.unanswered_since, self.denied_since) = (None, None);
+        (self.unanswered_since, self.denied) = (None, None);
         self.acts.clear();
         if is_pledged {
             self.acts.push_back(Act::Yield);
@@ -318,21 +325,19 @@ impl Roster {
         self.is_stranded = true;
     }
 
-    /// A peer said farewell, or the relay says that its connection has closed.
-    pub fn handle_gone(&mut self, peer: PeerId) {
-        if self.gone.contains(&peer) {
-            return;
-        }
+    /// A peer said farewell, or the relay says that its connection has closed, or that it can make it no host.
+    pub fn handle_gone(&mut self, now: Time, peer: PeerId) {
+        self.gone.retain(|&(gone, _)| gone != peer);
         if self.gone.len() == MEMBERS_MAX {
             self.gone.pop_front();
         }
-        self.gone.push_back(peer);
+        self.gone.push_back((peer, now));
     }
 
-    /// Whether a peer said farewell, or the relay does not reach it, as far as is known.
+    /// Whether a peer said farewell, or the relay lost it, a moment ago; it may come back, and nobody says so.
     #[must_use]
-    pub fn is_gone(&self, peer: PeerId) -> bool {
-        self.gone.contains(&peer)
+    pub fn is_gone(&self, now: Time, peer: PeerId) -> bool {
+        self.gone.iter().any(|&(gone, at)| gone == peer && now.since(at) <= GONE_FOR)
     }
 
     /// The session object was read as the host of the present term wrote it.
@@ -447,11 +452,11 @@ impl Roster {
 
     /// The relay makes nobody host that it does not reach: this host names another, if there is one.
     fn watch_heir(&mut self, now: Time, view: &View, lives: Lives<'_>) {
-        if !self.is_host() || self.heir.is_none_or(|heir| !self.is_gone(heir)) {
+        if !self.is_host() || self.heir.is_none_or(|heir| !self.is_gone(now, heir)) {
             return;
         }
         let mut line = view.succession(self.me).into_iter();
-        let Some(heir) = line.find(|&peer| !self.is_gone(peer) && !lives.doubted.contains(&peer)) else {
+        let Some(heir) = line.find(|&peer| !self.is_gone(now, peer) && !lives.doubted.contains(&peer)) else {
             return;
         };
         self.heir = Some(heir);
@@ -468,16 +473,18 @@ impl Roster {
         let (stranded, heard) = heard.fold((0, 0), |(stranded, heard), peer| {
             (stranded + usize::from(self.election.misses(peer, self.term)), heard + 1)
         });
-        let is_agreed = (stranded + 1) * 2 > heard + 1 && (heard > 0 || self.is_gone(self.host));
+        let is_agreed = (stranded + 1) * 2 > heard + 1 && (heard > 0 || self.is_gone(now, self.host));
         let asks = is_agreed && self.relay;
         self.unasked_since = (!asks).then(|| self.unasked_since.unwrap_or(now));
+        // Where the relay is reached others are heard soon, if they are there.
+        let is_unheard = !asks && heard == 0 && self.reaches_relay();
+        self.unheard_since = is_unheard.then(|| self.unheard_since.unwrap_or(now));
         let is_over = match self.unasked_since {
-            // With the relay the others come back as soon as this peer does.
-            Some(since) if self.relay && heard == 0 => since + ALONE_FOR <= now,
             Some(since) => since + REMOVED_AFTER <= now,
             None => self.missed_since.is_some_and(|since| since + STRANDED_FOR <= now),
         };
-        if is_over {
+        let is_left = self.unheard_since.is_some_and(|since| since + ALONE_FOR <= now);
+        if is_over || is_left {
             self.acts.push_back(Act::Yield);
         } else if is_agreed {
             self.claim(now, view, lives);
@@ -609,11 +616,13 @@ impl Roster {
             Some((vote, _)) => vote.term.next_voted(),
         };
         // A former vote may be in a term above the one that won.
-        let is_new = |term: &Term| self.voted < Some(*term);
-        let next = || self.voted.and_then(Term::next_voted);
+        let voted = self.cast.last().map(|&(term, _)| term);
+        let is_new = |term: &Term| voted < Some(*term);
+        let next = || voted.and_then(Term::next_voted);
         let Some(term) = term.and_then(|term| Some(term).filter(is_new).or_else(next)) else { return };
         let vote = Vote { term, candidate: self.candidate(view, lives), electorate: *number };
-        (self.ballot, self.voted) = (Some((vote, now)), Some(term));
+        self.ballot = Some((vote, now));
+        self.cast.push((term, vote.candidate));
         self.election.on_vote(self.me, vote);
         self.acts.push_back(Act::Tell(PeerControl::Vote(vote)));
     }

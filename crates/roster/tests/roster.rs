@@ -182,6 +182,20 @@ fn who_voted_in_a_later_term_than_the_one_that_is_won_does_not_vote_in_it_again(
 fn whose_later_vote_may_make_another_host_acknowledges_nothing_of_the_one_that_won() {
     let mut roster = who_votes_on_while_others_win(3);
     assert!(look(&mut roster, 1_001, &[1]).contains(&Act::Yield));
+    // Also when the last vote was for that one.
+    let mut roster = self::roster(4);
+    roster.set_relay(at(0), false);
+    for peer in [2, 3] {
+        roster.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+    }
+    for ms in [0, 1_000] {
+        assert_eq!(votes(&look(&mut roster, ms, &[1]))[0].1, 2);
+    }
+    assert_eq!(votes(&look(&mut roster, 2_000, &[1, 2])), [(259, 3)]);
+    for peer in [1, 2, 3] {
+        roster.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(3), electorate: 1 });
+    }
+    assert!(look(&mut roster, 2_001, &[1]).contains(&Act::Yield));
 }
 
 #[test]
@@ -553,10 +567,10 @@ fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
         member
     };
     let mut left = roster(2);
-    left.handle_gone(PeerId(9));
+    left.handle_gone(at(0), PeerId(9));
     assert_eq!(claims(&look(&mut stranded(left), 0, &all)), [(768, 2)]);
     let mut back = roster(2);
-    back.handle_gone(PeerId(9));
+    back.handle_gone(at(0), PeerId(9));
     back.set_relay(at(0), false);
     back.set_relay(at(0), true);
     // The others may be with 9, which may have come back, and heard again.

@@ -46,6 +46,7 @@ impl App {
 
     /// The browser stops the page in a moment. A hidden host has handed over already, if there was a visible member.
     fn on_freeze(&mut self) {
+        self.stop_leaving();
         if let Some(play) = &self.play {
             play.hand_over();
         }
@@ -63,9 +64,7 @@ impl App {
 
     /// The page goes: the others are told, so that nobody waits for silence. The ticket stays for a reload.
     fn on_page_hide(&mut self) {
-        if let Some(leaving) = self.leaving.take() {
-            leaving.leave_at_once();
-        }
+        self.stop_leaving();
         if let Some(play) = self.play.take() {
             play.leave_at_once();
             self.left_by_hiding = true;

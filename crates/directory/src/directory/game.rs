@@ -135,10 +135,18 @@ impl Game {
     }
 
     /// Whether a peer counts as a member. Until a host has said who does, and when none of those it named is
-    /// connected, everybody who is does: a game must not end because its host died early.
+    /// connected but itself, everybody who is connected does: a game must not end because its host died early.
     pub(super) fn counts(&self, peer: PeerId) -> bool {
-        let is_reached = |named: &PeerId| self.members.contains_key(named);
-        Some(peer) == self.host() || self.named.contains(&peer) || !self.named.iter().any(is_reached)
+        let host = self.host();
+        let is_reached = |named: &PeerId| Some(*named) != host && self.members.contains_key(named);
+        Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)
+    }
+
+    /// Whether what a peer misses weighs in a majority: not if a host that is connected has named others, or nobody, since it may
+    /// have removed that peer, and answers for itself.
+    fn weighs(&self, peer: PeerId) -> bool {
+        let is_by_default = self.named.is_empty() || self.host_conn().is_none();
+        self.counts(peer) && (is_by_default || self.named.contains(&peer) || Some(peer) == self.host())
     }
 
     /// Whether a peer could host: it counts, and hears at once that it does.
@@ -229,7 +237,7 @@ impl Game {
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
     /// it is awaited, too.
     pub(super) fn is_host_missed(&self, now: Time) -> bool {
-        let counts = |&peer: &PeerId| self.counts(peer) && !self.is_behind(peer);
+        let counts = |&peer: &PeerId| self.weighs(peer) && !self.is_behind(peer);
         let reached = self.members.keys().filter(|peer| counts(peer)).count();
         let missing = self.claims.fresh(now).filter(|claim| counts(&claim.peer)).count();
         missing * 2 > reached + usize::from(self.awaits_host)

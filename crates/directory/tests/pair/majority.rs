@@ -137,6 +137,23 @@ fn members_that_are_named_late_make_a_majority_of_claims_that_wait() {
 }
 
 #[test]
+fn whom_a_living_host_has_removed_does_not_outvote_it_but_makes_it_answer() {
+    let mut world = World::with_members(3);
+    world.name_members(0, &[0]);
+    world.claim_for(1, 2, 2);
+    world.claim_for(2, 2, 2);
+    world.run_for(millis(1_000));
+    assert!(world.issued(2).is_empty(), "two of three, who are none of its members");
+    // It is alone, and does not run any more, but the system holds its connection.
+    world.seats[0].frozen = true;
+    for _ in 0..10 {
+        world.claim_for(2, 2, 2);
+        world.run_for(millis(200));
+    }
+    assert_eq!(world.warrant(2).host, world.peer(2));
+}
+
+#[test]
 fn a_strangers_claim_is_denied_and_none_can_be_made_host() {
     let mut world = World::with_members(3);
     let stranger = world.join("TEA");

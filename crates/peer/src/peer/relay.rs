@@ -138,7 +138,7 @@ impl Peer {
             }
             ClientEvent::Gone(peer) => {
                 if let Some(session) = &mut self.session {
-                    session.handle_hint(now, peer);
+                    session.handle_gone(now, peer);
                 }
             }
             _ => {}

@@ -20,7 +20,7 @@ impl Roster {
         self.relay = reached;
         // Who came and went meanwhile nobody says.
         self.gone.clear();
-        self.unasked_since = None;
+        (self.unasked_since, self.denied) = (None, None);
         if reached {
             self.hear_relay();
             // A host whose majority is gone lets that come first, if it went on without it.
@@ -38,23 +38,28 @@ impl Roster {
         self.relay && !self.is_relay_silent
     }
 
-    /// The relay gave this peer's claim no effect. When it stays with that, it is the end for some. For a side that voted while the relay could not be reached it is
-    /// when the former host lives after all; so it is for who has voted to no avail, since it cannot go back, for
-    /// whom its host has removed without its knowing, and for who knows no way to its host. The relay's word of a term that
-    /// has begun meanwhile is about a former host.
+    /// The relay gave this peer's claim no effect. When it stays with that, a side that voted while the relay could not be
+    /// reached is at its end: the former host lives after all. So is who has voted to no avail, since it cannot go back; whom
+    /// its host has removed without its knowing; and who knows no way to its host. The relay's word of a term that has begun
+    /// meanwhile is about a former host. A host that resigned hears that the relay does not reach its heir.
     pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
         self.hear_relay();
         if term <= self.term {
             return;
         }
-        if let Some(heir) = self.heir.filter(|_| self.is_host() && denial == Denial::NotAMember) {
-            self.handle_gone(heir);
+        let is_about_heir = self.warrant.host == self.me && self.claimed == self.heir;
+        if let Some(heir) = self.heir.filter(|_| is_about_heir && denial == Denial::NotAMember) {
+            self.handle_gone(now, heir);
         }
         let has_voted = self.ballot.is_some();
         let is_over = match denial {
             Denial::HostIsAlive => {
                 let gives_way = has_voted || self.is_stranded || !self.term.is_witnessed();
-                gives_way && *self.denied_since.get_or_insert(now) + DENIED_FOR <= now
+                // What was said long ago is no part of it.
+                let first = self.denied.filter(|&(_, last)| now.since(last) <= DENIED_FOR.times(2));
+                let first = first.map_or(now, |(first, _)| first);
+                self.denied = gives_way.then_some((first, now));
+                gives_way && first + DENIED_FOR <= now
             }
             Denial::NotAMember => {
                 let is_lost = self.missed_since.is_some_and(|since| since + REMOVED_AFTER <= now);

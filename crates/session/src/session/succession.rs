@@ -59,7 +59,7 @@ impl Session {
         let line = self.view.succession(self.me());
         let is_there = |peer: &&PeerId| !doubted.contains(peer);
         // The relay makes nobody host that it does not reach.
-        let reached = line.iter().find(|peer| is_there(peer) && !self.roster.is_gone(**peer));
+        let reached = line.iter().find(|peer| is_there(peer) && !self.roster.is_gone(now, **peer));
         let Some(&heir) = reached.or_else(|| line.iter().find(is_there)) else { return false };
         self.hurries_until = now + HURRY.times(2);
         self.roster.resign(now, heir);
@@ -184,6 +184,9 @@ impl Session {
             self.tell_all(now, &PeerControl::Warrant(*self.roster.warrant()));
         } else {
             self.act(now);
+            if self.phase == Phase::Over {
+                return;
+            }
             // The former host may go on yet: from when on it did not hear this peer, who need not have missed it.
             self.note_split(missed_since.min(self.unreached_since(now)));
         }

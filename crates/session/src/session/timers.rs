@@ -144,9 +144,14 @@ impl Session {
         }
     }
 
-    /// The relay says that a peer's connection to it closed: a hint, not a proof.
+    /// The relay says that a peer's connection to it closed: as much as a hint, and that it cannot make that peer host.
+    pub fn handle_gone(&mut self, now: Time, peer: PeerId) {
+        self.roster.handle_gone(now, peer);
+        self.handle_hint(now, peer);
+    }
+
+    /// A connection to a peer closed: a hint, not a proof.
     pub fn handle_hint(&mut self, now: Time, peer: PeerId) {
-        self.roster.handle_gone(peer);
         if let Some(peering) = self.links.get_mut(&peer) {
             peering.hint = Some(now);
         }
