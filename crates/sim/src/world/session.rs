@@ -85,8 +85,9 @@ impl<G: Game> World<G> {
     /// Before everything heals: whether those who are left have gone on.
     fn judge_recovery(&mut self) {
         let since = self.recoveries.crisis.as_ref().map(|crisis| crisis.since);
-        // Without the relay those whom only it linked wait for it.
-        if let Some((since, within)) = since.zip(self.plan.recovers_within)
+        // Without the relay those whom only it linked wait for it, and over nothing but streams a loss may take seconds.
+        let within = self.plan.recovers_within.filter(|_| self.plan.has_direct || self.plan.has_endpoint);
+        if let Some((since, within)) = since.zip(within)
             && since.max(self.relay_disturbed) + within <= self.now
         {
             let what = format!("nothing that hosts move has moved at everybody since {since:?}");
