@@ -141,6 +141,7 @@ fn whom_a_living_host_has_removed_does_not_outvote_it_but_makes_it_answer() {
     let mut world = World::with_members(3);
     world.name_members(0, &[0]);
     world.claim_for(1, 2, 2);
+    world.run_for(ALIVE_HOLDS + millis(1));
     world.claim_for(2, 2, 2);
     world.run_for(millis(1_000));
     assert!(world.issued(2).is_empty(), "two of three, who are none of its members");

@@ -146,6 +146,11 @@ fn what_was_said_while_another_was_no_member_is_not_sent_to_it_behind_a_promise(
     let [mut a, mut b] = [A, B].map(|me| TimeOrder::new(me, TimeOrderConfig::default()));
     a.handle_view(at(0), &[A, B, C]);
     b.handle_view(at(0), &[A, B, C]);
+    while let Some(transmit) = a.poll_transmit() {
+        if transmit.to == B {
+            b.handle_message(at(10), A, &transmit.bytes).unwrap();
+        }
+    }
     // A's view drops B, which hears nothing of that; the next host's has both.
     a.handle_view(at(100), &[A, C]);
     a.send(at(110), at(110), b"to C").unwrap();

@@ -637,7 +637,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "(heard > 0 || self.is_gone(now, self.host))",
         instead: "heard > 0",
         breaks: "the last member ends its session with a host that was made one just when it left",
-        finder: Sim("hosts-leave-together"),
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on",
+        ]),
     },
     Mutant {
         name: "votes-again-below",
@@ -673,7 +679,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "peer != self.host || self.heir.is_some()",
         instead: "peer != self.host",
         breaks: "who voted does not hear the vote of the host that resigned, which it may need",
-        finder: Sim("hand-over"),
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "who_voted_listens_to_a_host_that_resigned_and_counts_its_vote",
+        ]),
     },
     Mutant {
         name: "unreached-heir-stays",
@@ -873,8 +885,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "strangers-count",
         file: "crates/directory/src/directory/game.rs",
-        text: "Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)",
-        instead: "Some(peer) == host || peer.0 > 0 || !self.named.iter().any(is_reached)",
+        text: "self.counts(peer) && (is_by_default",
+        instead: "(self.counts(peer) || peer.0 > 0) && (peer.0 > 0 || is_by_default",
         breaks: "whoever is connected to the relay counts in the majority that deposes a host",
         finder: Test(&[
             "-p",
