@@ -113,6 +113,22 @@ async fn a_host_whose_battery_is_low_hands_over_to_who_comes_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_leaves_hands_over_first_and_is_in_the_lobby_at_once() {
+    let relay = Relay::start();
+    let (ann, bob) = playing(&relay).await;
+    let (former, before) = (ann.peer().await, bob.status().await);
+    let since = sampler::now();
+    ann.leave().await;
+    ann.wait_text("lobby", "Dueling Teapots").await;
+    let after = succeeds(&bob, &former, &before, since).await;
+    assert_eq!(cause(&after), "handover", "{after}");
+    let gone = |status: &Status| status.others().count() == 0;
+    bob.wait("the former host has left", SETTLE_WITHIN, gone).await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_host_whose_page_is_closed_says_so_and_is_succeeded_at_once() {
     let relay = Relay::start();
     let (ann, bob) = playing(&relay).await;

@@ -294,6 +294,7 @@ fn live(seed: u64, backups: u8) {
         let more = life.roll(3);
         life.run(more);
         let host = life.host();
+        let backups: Vec<_> = life.world.peers[&host].view().backups().to_vec();
         away.extend(victims.iter().map(|&victim| (victim, life.world.peers[&victim].ticket())));
         victims.iter().for_each(|&victim| life.kill(victim));
         life.run_up_to(250);
@@ -305,7 +306,8 @@ fn live(seed: u64, backups: u8) {
         }
         life.settle();
         // A host that was cut off while its backups died was replaced, with what it alone held.
-        if life.host() != host && !victims.contains(&host) {
+        let is_cut_off = life.host() != host && !victims.contains(&host);
+        if is_cut_off && backups.iter().all(|backup| victims.contains(backup)) {
             life.excused.extend(life.accepted.values().flatten());
         }
     }

@@ -11,7 +11,8 @@ use crate::plan::Plan;
 /// Whoever runs may be silent for so long: until silence is unusual (60 ms at 60 packets a second, twice that at 20), then a
 /// complaint and its answer by the relay, 60 ms each, and a frame.
 const HOLE_MAX: Duration = Duration::from_millis(350);
-/// The same just after a path was opened: what is unusual on it is not known yet, and 250 ms are.
+/// The same just after a path was opened: what is unusual on it is not known yet. 250 ms are to a member and 300 to the relay,
+/// and where both ways fail at once the complaint of one end waits for the other's.
 const FRESH_HOLE_MAX: Duration = Duration::from_millis(500);
 /// Who is behind another address is heard again after so long (issue 6).
 const MOVED_MAX: Duration = Duration::from_millis(4_000);
