@@ -81,7 +81,11 @@ impl Offices {
 
     /// Whether somebody lives under a later term of the session that the relay gave.
     pub(crate) fn is_superseded(&self, session: &Session) -> bool {
-        self.given.get(&session.warrant().session).is_some_and(|&given| given > session.term())
+        self.is_given_after(session.warrant().session, session.term())
+    }
+
+    fn is_given_after(&self, session: SessionId, term: Term) -> bool {
+        self.given.get(&session).is_some_and(|&given| given > term)
     }
 
     /// A process goes on that did not run; whether it can know for how long.
@@ -141,5 +145,16 @@ mod tests {
             Ok(()),
             "it became host after it slept"
         );
+    }
+
+    #[test]
+    fn a_host_whose_successor_the_relay_made_is_superseded_and_by_a_vote_it_is_not() {
+        let mut offices = Offices::default();
+        let later = |offices: &Offices, term| offices.is_given_after(SessionId(1), term);
+        assert_eq!(offices.hear(at(0), 0, saying(256, 1, true), false), Ok(()));
+        assert_eq!(offices.hear(at(10), 1, saying(257, 2, true), false), Ok(()));
+        assert!(!later(&offices, Term(256)));
+        assert_eq!(offices.hear(at(20), 2, saying(512, 3, true), false), Ok(()));
+        assert!(later(&offices, Term(256)) && later(&offices, Term(257)) && !later(&offices, Term(512)));
     }
 }

@@ -256,3 +256,37 @@ impl Orders {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    /// 1 said two messages and is gone; 2 was told both, 3 the first.
+    fn told(order: Order) -> Orders {
+        let [gone, one, other] = [1, 2, 3].map(PeerId);
+        let mut orders = Orders::default();
+        let diary = orders.diary(order, gone);
+        diary.said = 2;
+        diary.owes.extend([(one, 1), (other, 1)]);
+        for (me, number) in [(one, 1), (one, 2), (other, 1)] {
+            orders.hear(order, me, (gone, number), None).unwrap();
+        }
+        orders
+    }
+
+    #[test]
+    fn who_is_gone_has_told_all_who_were_there_the_same() {
+        let members = [PeerId(2), PeerId(3)];
+        for order in [Order::Causal, Order::Total] {
+            let broken = told(order).look_settled(&members).unwrap_err();
+            assert!(broken.promise == Promise::Ordered && broken.what.contains("who is gone"), "{broken:?}");
+            let mut later = told(order);
+            later.diary(order, PeerId(1)).owes.insert(PeerId(3), 3);
+            assert_eq!(later.look_settled(&members), Ok(()), "it came when both had been said");
+        }
+        assert_eq!(told(Order::Timestamp).look_settled(&members), Ok(()));
+        assert_eq!(told(Order::Total).look_settled(&members[..1]), Ok(()));
+    }
+}

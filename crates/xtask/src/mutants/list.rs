@@ -730,6 +730,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "ends-at-what-the-host-has",
+        file: "crates/order/src/group/flush.rs",
+        text: "if report.counts[at] > *most {",
+        instead: "if report.counts[at] > *most && at > told.members.len() {",
+        breaks: "an epoch ends where its new host has heard of the gone, and others were told more",
+        finder: Sim("sequencer-crash"),
+    },
+    Mutant {
         name: "said-to-others-is-sent",
         file: "crates/order/src/timestamp.rs",
         text: "message.number > begins_behind",
