@@ -115,36 +115,20 @@ impl Life {
             self.run(1);
         }
         for (peer, session) in &self.world.peers {
-            eprintln!(
-                "{peer} {:?} {:?} {:?}",
-                session.role(self.world.now),
-                session.view().backups(),
-                session.view().members().map(|m| m.peer).collect::<Vec<_>>()
-            );
-        }
-        for (peer, session) in &self.world.peers {
-            eprintln!(
-                "{peer} host {} term {} member {}",
-                session.host(),
-                session.term().0,
-                session.is_member()
-            );
-            for n in 100..110 {
-                if let Some(s) = session.silence(self.world.now, PeerId(n)) {
-                    eprintln!("   {} silent {:?}", PeerId(n), s);
-                }
-            }
-            for e in &self.world.events[peer] {
-                if !matches!(
-                    e,
+            let members: Vec<_> = session.view().members().map(|member| member.peer).collect();
+            let (role, backups) = (session.role(self.world.now), session.view().backups());
+            let (host, term) = (session.host(), session.term());
+            eprintln!("{peer} {role:?} under {host} in {term:?}, backups {backups:?}, members {members:?}");
+            let is_told = |event: &&Event| {
+                !matches!(
+                    event,
                     Event::Accepted { .. }
                         | Event::Input { .. }
                         | Event::ObjectCreated(_)
                         | Event::OwnerChanged { .. }
-                ) {
-                    eprintln!("   {e:?}");
-                }
-            }
+                )
+            };
+            self.world.events[peer].iter().filter(is_told).for_each(|event| eprintln!("   {event:?}"));
         }
         panic!("{}: nobody is backed up, {} hosts", self.name, self.host());
     }

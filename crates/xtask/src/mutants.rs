@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
-use list::{Finder, MUTANTS, Mutant};
+use list::{Finder, Mutant, all};
 use tree::Tree;
 
 /// Seeds within which the simulator has to find a bug.
@@ -65,7 +65,7 @@ pub(crate) fn mutants(repo: &Repo, order: &Order) -> Result<()> {
 /// Names those of which that is not so.
 pub(crate) fn check(repo: &Repo) -> Result<()> {
     let mut wrong = Vec::new();
-    for mutant in MUTANTS {
+    for mutant in all() {
         let path = repo.root.join(mutant.file);
         let source = fs::read_to_string(&path).explain(path.display())?;
         let times = source.matches(mutant.text).count();
@@ -74,7 +74,7 @@ pub(crate) fn check(repo: &Repo) -> Result<()> {
         }
     }
     if wrong.is_empty() {
-        println!("All {} planted bugs can be planted.", MUTANTS.len());
+        println!("All {} planted bugs can be planted.", all().count());
         return Ok(());
     }
     Err(Failure::new(format!("\n  {}", wrong.join("\n  "))))
@@ -84,7 +84,7 @@ fn list(repo: &Repo) -> Result<()> {
     let found = read_found(&repo.root)?;
     println!("| planted bug | what is wrong then | looked for by | found |");
     println!("|---|---|---|---|");
-    for mutant in MUTANTS {
+    for mutant in all() {
         let result = found.get(mutant.name).map_or("was not run", String::as_str);
         println!("| `{}` | {} | {} | {result} |", mutant.name, mutant.breaks, shown(mutant.finder));
     }
@@ -105,12 +105,11 @@ fn name_of(arguments: &[&'static str]) -> &'static str {
 }
 
 fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
-    if let Some(unknown) = only.iter().find(|name| MUTANTS.iter().all(|mutant| mutant.name != **name)) {
+    if let Some(unknown) = only.iter().find(|name| all().all(|mutant| mutant.name != **name)) {
         return Err(Failure::new(format!("there is no planted bug {unknown:?}; `--list` names them")));
     }
     check(repo)?;
-    let chosen =
-        MUTANTS.iter().filter(|mutant| only.is_empty() || only.iter().any(|name| name == mutant.name));
+    let chosen = all().filter(|mutant| only.is_empty() || only.iter().any(|name| name == mutant.name));
     let chosen: Vec<_> = chosen.collect();
     let tree = Tree::copy(repo)?;
     let mut sound = Sound { program: tree.directory.join("sound"), keeps: BTreeMap::new() };
@@ -251,7 +250,7 @@ fn read_found(root: &Path) -> Result<BTreeMap<String, String>> {
 fn note_found(root: &Path, mutant: &Mutant, result: &str) -> Result<()> {
     let mut found = read_found(root)?;
     found.insert(mutant.name.to_owned(), result.to_owned());
-    found.retain(|name, _| MUTANTS.iter().any(|mutant| mutant.name == name));
+    found.retain(|name, _| all().any(|mutant| mutant.name == name));
     let lines: String = found.iter().map(|(name, result)| format!("{name}: {result}\n")).collect();
     let path: PathBuf = root.join(FOUND);
     fs::write(&path, lines).explain(path.display())
@@ -263,15 +262,12 @@ mod tests {
 
     #[test]
     fn every_planted_bug_has_its_own_name_and_changes_something() {
-        for (index, mutant) in MUTANTS.iter().enumerate() {
-            assert!(MUTANTS[..index].iter().all(|former| former.name != mutant.name), "{}", mutant.name);
+        for (index, mutant) in all().enumerate() {
+            assert!(all().take(index).all(|former| former.name != mutant.name), "{}", mutant.name);
             assert_ne!(mutant.text, mutant.instead, "{}", mutant.name);
         }
         let is_test = |mutant: &&Mutant| matches!(mutant.finder, Finder::Test(_));
-        assert!(
-            MUTANTS.iter().filter(|mutant| !is_test(mutant)).count() >= 25,
-            "models and the simulator find many"
-        );
+        assert!(all().filter(|mutant| !is_test(mutant)).count() >= 25, "models and the simulator find many");
     }
 
     #[test]

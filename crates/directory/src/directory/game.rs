@@ -142,8 +142,8 @@ impl Game {
         Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)
     }
 
-    /// Whether what a peer misses weighs in a majority: not if a host that is connected has named others, or nobody, since it may
-    /// have removed that peer, and answers for itself.
+    /// Whether what a peer misses weighs in a majority. Who was not named weighs nothing while a host that has said who is a member
+    /// is connected: it may have removed that peer, and answers for itself.
     fn weighs(&self, peer: PeerId) -> bool {
         let is_by_default = self.named.is_empty() || self.host_conn().is_none();
         self.counts(peer) && (is_by_default || self.named.contains(&peer) || Some(peer) == self.host())

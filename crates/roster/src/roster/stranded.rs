@@ -1,0 +1,64 @@
+//! A host that is no member (PROTOCOL §4.10 rule 16), and who is known to have gone.
+
+use samovar_wire::limits::MEMBERS_MAX;
+use samovar_wire::{Duration, PeerId, Time};
+
+use super::{Act, Lives, REMOVED_AFTER, Roster};
+use crate::View;
+
+/// For how long the word counts that a peer has gone.
+const GONE_FOR: Duration = Duration::from_millis(10_000);
+/// How long who knows no way to its host, and reaches the relay, waits for others to be heard.
+const ALONE_FOR: Duration = Duration::from_millis(500);
+/// How long who knows no way to its host waits for the relay's word, which may wait for that host itself (PROTOCOL §5.5).
+const STRANDED_FOR: Duration = Duration::from_millis(10_000);
+
+impl Roster {
+    /// The host of the present term is no member that this peer knows. If it lives this peer was removed; if it does not,
+    /// nobody shall end with it. The relay knows: this peer misses that host, and hears.
+    pub const fn strand(&mut self) {
+        self.is_stranded = true;
+    }
+
+    /// A peer said farewell, or the relay says that its connection has closed, or that it can make it no host.
+    pub fn handle_gone(&mut self, now: Time, peer: PeerId) {
+        self.gone.retain(|&(gone, _)| gone != peer);
+        if self.gone.len() == MEMBERS_MAX {
+            self.gone.pop_front();
+        }
+        self.gone.push_back((peer, now));
+    }
+
+    /// Whether a peer said farewell, or the relay lost it, a moment ago; it may come back, and nobody says so.
+    #[must_use]
+    pub fn is_gone(&self, now: Time, peer: PeerId) -> bool {
+        self.gone.iter().any(|&(gone, at)| gone == peer && now.since(at) <= GONE_FOR)
+    }
+
+    /// The relay is asked by whom others are with, more than half of those that it hears. Who is alone was gone without, if it
+    /// does not hear them again, unless that host is the one who went.
+    pub(super) fn watch_stranded(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        self.tell_missing(true);
+        let others = view.members().map(|member| member.peer);
+        let heard = others.filter(|peer| *peer != self.me && !lives.missed.contains(peer));
+        let (stranded, heard) = heard.fold((0, 0), |(stranded, heard), peer| {
+            (stranded + usize::from(self.election.misses(peer, self.term)), heard + 1)
+        });
+        let is_agreed = (stranded + 1) * 2 > heard + 1 && (heard > 0 || self.is_gone(now, self.host));
+        let asks = is_agreed && self.relay;
+        self.unasked_since = (!asks).then(|| self.unasked_since.unwrap_or(now));
+        // Where the relay is reached others are heard soon, if they are there.
+        let is_unheard = !asks && heard == 0 && self.reaches_relay();
+        self.unheard_since = is_unheard.then(|| self.unheard_since.unwrap_or(now));
+        let is_over = match self.unasked_since {
+            Some(since) => since + REMOVED_AFTER <= now,
+            None => self.missed_since.is_some_and(|since| since + STRANDED_FOR <= now),
+        };
+        let is_left = self.unheard_since.is_some_and(|since| since + ALONE_FOR <= now);
+        if is_over || is_left {
+            self.acts.push_back(Act::Yield);
+        } else if is_agreed {
+            self.claim(now, view, lives);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Hosts without relay or majority, and whoever slept.
+
+use samovar_roster::{Act, Lives, Suspension, Verdict};
+use samovar_wire::control::{Missing, PeerControl};
+use samovar_wire::{PeerId, SortedSet, Term};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::{at, claims, look, roster, view, warrant};
+
+#[test]
+fn a_host_without_relay_and_majority_is_suspended_when_its_lease_ends() {
+    let mut host = roster(1);
+    host.set_relay(at(0), false);
+    look(&mut host, 0, &[2, 3]);
+    assert_eq!(host.suspension(at(999)), None);
+    look(&mut host, 1_000, &[2, 3]);
+    assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
+    look(&mut host, 1_001, &[2]);
+    assert_eq!(host.suspension(at(1_001)), None, "three of four");
+    host.set_relay(at(1_002), true);
+    assert_eq!(claims(&look(&mut host, 2_001, &[2, 3])), [], "those who went on come first");
+    let renewal = claims(&look(&mut host, 2_002, &[2, 3]));
+    assert_eq!(renewal, [(512, 1)], "a fresh term has a fresh electorate");
+    assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
+    assert_eq!(host.suspension(at(2_003)), None);
+}
+
+#[test]
+fn a_host_whose_relay_does_not_answer_is_suspended_as_if_it_had_none() {
+    let mut host = roster(1);
+    for ms in [0, 500, 999] {
+        look(&mut host, ms, &[2, 3]);
+        assert_eq!(host.suspension(at(ms)), None, "{ms}");
+    }
+    look(&mut host, 1_000, &[2, 3]);
+    assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority), "the lease ends with the patience");
+}
+
+/// The connection is as silent as the relay for a while; that it is lost in the end says when it was noticed, not when the
+/// relay went.
+#[test]
+fn a_relay_that_owed_an_answer_when_it_was_lost_has_been_away_since_it_was_asked() {
+    let mut host = roster(1);
+    look(&mut host, 0, &[2, 3]);
+    host.set_relay(at(900), false);
+    look(&mut host, 999, &[2, 3]);
+    assert_eq!(host.suspension(at(999)), None);
+    look(&mut host, 1_000, &[2, 3]);
+    assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
+}
+
+/// Or its members vote the next time, beside a relay that is there.
+#[test]
+fn a_relay_that_answered_late_is_not_taken_for_silent_the_next_time() {
+    let mut member = roster(3);
+    let missing = |term, relay| Act::Tell(PeerControl::Missing(Missing { term, missed: true, relay }));
+    look(&mut member, 0, &[1]);
+    look(&mut member, 1_000, &[1]);
+    assert!(look(&mut member, 1_001, &[1]).contains(&missing(Term::FIRST, false)));
+    assert_eq!(member.handle_warrant(&warrant(2, 2)), Verdict::Newer);
+    assert!(look(&mut member, 5_000, &[2]).contains(&missing(Term(512), true)));
+}
+
+#[test]
+fn a_suspended_host_that_reaches_the_relay_again_waits_for_its_word() {
+    let mut host = roster(1);
+    host.set_relay(at(0), false);
+    for ms in [0, 1_000] {
+        look(&mut host, ms, &[2, 3]);
+    }
+    host.set_relay(at(1_000), true);
+    assert_eq!(claims(&look(&mut host, 2_000, &[2, 3])), [(512, 1)]);
+    assert_eq!(host.suspension(at(2_000)), Some(Suspension::NoMajority));
+    assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
+    assert_eq!(host.suspension(at(2_010)), None);
+}
+
+#[test]
+fn who_was_removed_for_its_silence_is_not_with_the_host() {
+    let mut host = roster(1);
+    host.set_relay(at(0), false);
+    let mut view = view();
+    for n in [2, 3] {
+        view.vacate(at(0), PeerId(n));
+    }
+    let nobody = SortedSet::new();
+    for ms in [0, 1_000] {
+        host.watch(at(ms), &view, Lives { missed: &nobody, doubted: &nobody });
+    }
+    assert_eq!(host.suspension(at(1_000)), Some(Suspension::NoMajority));
+}
+
+#[test]
+fn who_hears_that_its_host_is_suspended_is_so_itself() {
+    let mut member = roster(4);
+    let missing = |missed| Missing { term: Term::FIRST, missed, relay: false };
+    member.handle_missing(PeerId(1), missing(true));
+    assert_eq!(member.suspension(at(0)), Some(Suspension::NoMajority));
+    member.handle_missing(PeerId(1), missing(false));
+    assert_eq!(member.suspension(at(1)), None);
+}
+
+#[test]
+fn a_host_without_its_majority_renews_its_term_once_a_second_and_not_at_each_answer() {
+    let mut host = roster(1);
+    let mut given = 1;
+    for ms in 0..3_000 {
+        for (term, peer) in claims(&look(&mut host, ms, &[2, 3])) {
+            given += 1;
+            assert_eq!((term, peer), (given << 8, 1));
+            assert_eq!(host.handle_warrant(&warrant(given, 1)), Verdict::Newer);
+        }
+    }
+    assert_eq!(given, 4);
+}
+
+#[test]
+fn a_host_that_slept_asks_before_it_acts() {
+    let mut host = roster(1);
+    host.handle_wake(at(0));
+    assert_eq!(host.suspension(at(0)), Some(Suspension::Slept));
+    assert_eq!(claims(&look(&mut host, 0, &[])), [(512, 1)]);
+    assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
+    assert_eq!(host.suspension(at(10)), None);
+    host.set_relay(at(0), false);
+    host.handle_wake(at(100));
+    look(&mut host, 200, &[]);
+    assert_eq!(host.suspension(at(200)), Some(Suspension::Slept));
+    look(&mut host, 1_100, &[]);
+    assert_eq!(host.suspension(at(1_100)), None, "most of the others have been heard since");
+}
+
+#[test]
+fn a_host_that_slept_does_not_take_what_was_granted_before_for_the_answer() {
+    let mut host = roster(1);
+    assert_eq!(claims(&look(&mut host, 0, &[2, 3])), [(512, 1)]);
+    host.handle_wake(at(5_000));
+    assert_eq!(host.handle_warrant(&warrant(2, 1)), Verdict::Newer);
+    assert_eq!(host.suspension(at(5_000)), Some(Suspension::Slept), "it had waited for this peer to wake");
+    assert_eq!(claims(&look(&mut host, 5_000, &[])), [(768, 1)]);
+    assert_eq!(host.handle_warrant(&warrant(3, 1)), Verdict::Newer);
+    assert_eq!(host.suspension(at(5_060)), None);
+}
+
+#[test]
+fn a_member_that_slept_asks_before_it_acts_on_what_made_it_host_meanwhile() {
+    let mut heir = roster(2);
+    heir.handle_wake(at(0));
+    assert_eq!(heir.suspension(at(0)), None, "a member decides nothing");
+    assert_eq!(heir.handle_warrant(&warrant(2, 2)), Verdict::Newer);
+    assert_eq!(heir.suspension(at(0)), Some(Suspension::Slept));
+    assert_eq!(claims(&look(&mut heir, 0, &[])), [(768, 2)]);
+    let mut replaced = heir.clone();
+    assert_eq!(heir.handle_warrant(&warrant(3, 2)), Verdict::Newer);
+    assert_eq!(heir.suspension(at(60)), None, "the relay's answer");
+    assert_eq!(replaced.handle_warrant(&warrant(3, 4)), Verdict::Newer);
+    assert_eq!(replaced.suspension(at(60)), None);
+    look(&mut replaced, 1_000, &[]);
+    assert_eq!(replaced.handle_warrant(&warrant(4, 2)), Verdict::Newer);
+    assert_eq!(replaced.suspension(at(1_000)), None, "it has been awake for a second");
+}
+
+#[test]
+fn where_each_side_goes_on_so_does_who_slept_and_is_alone() {
+    let mut roster = roster(2).with_forks(true);
+    roster.set_relay(at(0), false);
+    roster.handle_wake(at(0));
+    look(&mut roster, 400, &[1, 3, 4]);
+    assert_eq!((roster.host(), roster.suspension(at(400))), (PeerId(2), Some(Suspension::Slept)));
+    look(&mut roster, 1_000, &[1, 3, 4]);
+    assert_eq!(roster.suspension(at(1_000)), None);
+}
+
+#[test]
+fn a_host_that_slept_has_to_hear_most_of_the_others_and_not_only_not_to_miss_them() {
+    let mut host = roster(1);
+    host.set_relay(at(0), false);
+    host.handle_wake(at(0));
+    let (nobody, silent) = (SortedSet::new(), [2, 3, 4].map(PeerId).into_iter().collect());
+    for ms in [500, 1_500] {
+        host.watch(at(ms), &view(), Lives { missed: &nobody, doubted: &silent });
+        assert_eq!(host.suspension(at(ms)), Some(Suspension::Slept));
+    }
+    look(&mut host, 1_600, &[2]);
+    assert_eq!(host.suspension(at(1_600)), None);
+}

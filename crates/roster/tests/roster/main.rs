@@ -1,0 +1,76 @@
+//! One roster, or a few that hear each other: claims, votes, leases, sleep, hand-over.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+mod leases;
+mod succession;
+mod votes;
+
+use samovar_roster::authority::Signatory;
+use samovar_roster::{Act, Lives, Roster, View};
+use samovar_wire::control::{Hello, PeerControl};
+use samovar_wire::{Entropy, PeerId, SessionId, SortedSet, Term, Time, Warrant};
+
+const RELAY: [u8; 32] = [5; 32];
+const VOTED: Term = Term(257);
+
+fn warrant(term: u64, host: u32) -> Warrant {
+    Signatory::new(&RELAY).warrant(SessionId(1), Term(term << 8), PeerId(host))
+}
+
+fn roster(me: u32) -> Roster {
+    Roster::new(PeerId(me), Signatory::new(&RELAY).key(), warrant(1, 1)).unwrap()
+}
+
+/// Members 1 to 4; 1 hosts, 2 is its backup.
+fn view() -> View {
+    let mut view = View::founding(8);
+    let mut entropy = Entropy::new([1; 32]);
+    for n in 1..=4 {
+        let hello = Hello { version: 1, params: 0, name: String::new(), attributes: 0, resume: None };
+        view.admit(Time::ZERO, PeerId(n), &hello, &mut entropy).unwrap();
+    }
+    view.name_backup(PeerId(1), None, |_| true);
+    view.begin_electorate(|_| true);
+    view
+}
+
+fn at(ms: u64) -> Time {
+    Time::from_micros(ms * 1_000)
+}
+
+/// Lets a peer look around at a time, with these peers gone; what it wants done.
+fn look(roster: &mut Roster, ms: u64, gone: &[u32]) -> Vec<Act> {
+    let missed: SortedSet<_> = gone.iter().copied().map(PeerId).collect();
+    roster.watch(at(ms), &view(), Lives { missed: &missed, doubted: &missed });
+    core::iter::from_fn(|| roster.poll_act()).collect()
+}
+
+fn claims(acts: &[Act]) -> Vec<(u64, u32)> {
+    let claim = |act: &Act| match act {
+        Act::Claim(term, peer) => Some((term.0, peer.0)),
+        _ => None,
+    };
+    acts.iter().filter_map(claim).collect()
+}
+
+/// Those of 1 to 4 that live miss the host and tell each other what they want, until nobody has news.
+fn elect(living: &[u32], gone: &[u32]) -> Vec<(u64, u32)> {
+    let mut rosters: Vec<_> = living.iter().map(|&n| roster(n)).collect();
+    rosters.iter_mut().for_each(|roster| roster.set_relay(at(0), false));
+    for ms in 0..20 {
+        let all: Vec<_> = rosters.iter_mut().map(|roster| look(roster, ms, gone)).collect();
+        for (n, act) in living.iter().zip(all).flat_map(|(&n, acts)| acts.into_iter().map(move |a| (n, a))) {
+            let Act::Tell(news) = act else { continue };
+            for (_, roster) in living.iter().zip(&mut rosters).filter(|(m, _)| **m != n) {
+                match news.clone() {
+                    PeerControl::Missing(missing) => roster.handle_missing(PeerId(n), missing),
+                    PeerControl::Vote(vote) => roster.handle_vote(PeerId(n), vote),
+                    PeerControl::Reign(vote) => roster.handle_reign(PeerId(n), vote),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+    rosters.iter().map(|roster| (roster.term().0, roster.host().0)).collect()
+}

@@ -1,0 +1,199 @@
+//! Claims, hand-over, warrants in reserve, and hosts that are no members.
+
+use samovar_roster::{Act, Roster, Verdict};
+use samovar_wire::control::{Missing, PeerControl};
+use samovar_wire::relay::Denial;
+use samovar_wire::{PeerId, SessionId, Term, Warrant};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::{at, claims, look, roster, warrant};
+
+#[test]
+fn all_claim_at_once_and_for_the_same() {
+    for me in 2..=4 {
+        assert_eq!(claims(&look(&mut roster(me), 0, &[1])), [(512, 2)]);
+        assert_eq!(claims(&look(&mut roster(me), 0, &[])), []);
+    }
+    assert_eq!(claims(&look(&mut roster(4), 0, &[1, 2])), [(512, 3)], "many deaths cost one time-out");
+}
+
+#[test]
+fn who_claimed_for_somebody_who_turns_out_to_be_dead_does_not_wait_to_claim_for_the_next() {
+    let mut roster = roster(4);
+    let gone: [&[u32]; 5] = [&[1], &[1, 2], &[1, 2], &[1, 2, 3], &[1, 2]];
+    let claimed = (0..).zip(gone).flat_map(|(n, gone)| claims(&look(&mut roster, n * 10, gone)));
+    assert_eq!(claimed.collect::<Vec<_>>(), [(512, 2), (512, 3), (512, 4)]);
+}
+
+#[test]
+fn claims_are_repeated_while_the_host_is_missed() {
+    let mut roster = roster(3);
+    let at = [0, 100, 249, 250, 499, 500];
+    let claimed = at.map(|ms| claims(&look(&mut roster, ms, &[1])).len());
+    assert_eq!(claimed, [1, 0, 0, 1, 0, 1]);
+    assert_eq!(look(&mut roster, 501, &[]).len(), 1, "the others hear that it is back");
+}
+
+#[test]
+fn a_host_that_goes_names_its_heir() {
+    let mut host = roster(1);
+    host.resign(at(0), PeerId(3));
+    assert_eq!(look(&mut host, 0, &[]), [Act::Appoint(PeerId(3))]);
+    assert_eq!(look(&mut host, 60, &[]), [], "nobody else knows before the heir does");
+    assert_eq!(host.heir(), Some(PeerId(3)));
+    let mut patient = host.clone();
+    host.handle_heir_knows(at(60));
+    for (host, ms) in [(&mut host, 60), (&mut patient, 250)] {
+        let acts = look(host, ms, &[]);
+        assert_eq!(acts[0], Act::Tell(PeerControl::Resign(PeerId(3))));
+        assert_eq!(claims(&acts), []);
+        assert_eq!(claims(&look(host, ms + 39, &[])), []);
+        assert_eq!(claims(&look(host, ms + 40, &[])), [(512, 3)]);
+    }
+    let goes = Missing { term: Term::FIRST, missed: true, relay: true };
+    let mut other = roster(4);
+    other.handle_resignation(PeerId(1), PeerId(3));
+    assert_eq!(claims(&look(&mut other, 0, &[])), [], "it names its heir before it goes");
+    other.handle_missing(PeerId(1), goes);
+    assert_eq!(claims(&look(&mut other, 0, &[])), [(512, 3)]);
+    let mut other = roster(4);
+    other.handle_resignation(PeerId(2), PeerId(3));
+    other.handle_missing(PeerId(1), goes);
+    assert_eq!(claims(&look(&mut other, 0, &[])), [], "only the host resigns");
+}
+
+#[test]
+fn only_the_relays_word_makes_a_host() {
+    let mut roster = roster(2);
+    assert_eq!(roster.handle_warrant(&Warrant { host: PeerId(3), ..warrant(2, 2) }), Verdict::Forged);
+    assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Newer);
+    assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Known);
+    assert_eq!(roster.handle_warrant(&warrant(1, 1)), Verdict::Known);
+    let foreign = Warrant { session: SessionId(2), ..warrant(3, 2) };
+    assert_eq!(roster.handle_warrant(&foreign), Verdict::Forged);
+    assert_eq!(roster.host(), PeerId(3));
+}
+
+#[test]
+fn what_the_relay_says_of_a_term_that_has_begun_is_about_a_former_host() {
+    let mut member = roster(2);
+    assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
+    member.strand();
+    for ms in [0, 500] {
+        member.handle_denial(at(ms), Term(512), Denial::HostIsAlive);
+        assert_eq!(member.poll_act(), None);
+    }
+    member.handle_denial(at(500), Term(768), Denial::HostIsAlive);
+    assert_eq!(member.poll_act(), None);
+    member.handle_denial(at(1_000), Term(768), Denial::HostIsAlive);
+    assert_eq!(member.poll_act(), Some(Act::Yield));
+}
+
+#[test]
+fn a_host_whose_heir_the_relay_does_not_reach_names_another() {
+    let mut host = roster(1);
+    host.resign(at(0), PeerId(2));
+    host.handle_heir_knows(at(20));
+    assert_eq!(claims(&look(&mut host, 60, &[])), [(512, 2)]);
+    host.handle_denial(at(120), Term(512), Denial::NotAMember);
+    let acts = look(&mut host, 130, &[3]);
+    assert!(acts.contains(&Act::Tell(PeerControl::Resign(PeerId(4)))), "{acts:?}");
+    assert_eq!(claims(&look(&mut host, 170, &[3])), [(512, 4)]);
+    host.handle_denial(at(230), Term(512), Denial::NotAMember);
+    assert_eq!(claims(&look(&mut host, 500, &[3])), [(512, 4)], "there is nobody else, who may come back");
+}
+
+#[test]
+fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
+    // 9 was made host just when it left, and so did 1, 3 and 4.
+    let all = [1, 3, 4, 9];
+    let stranded = |mut member: Roster| {
+        assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
+        member.strand();
+        member
+    };
+    let mut left = roster(2);
+    left.handle_gone(at(0), PeerId(9));
+    assert_eq!(claims(&look(&mut stranded(left), 0, &all)), [(768, 2)]);
+    let mut back = roster(2);
+    back.handle_gone(at(0), PeerId(9));
+    back.set_relay(at(0), false);
+    back.set_relay(at(0), true);
+    // The others may be with 9, which may have come back, and heard again.
+    for member in [roster(2), back] {
+        let mut member = stranded(member);
+        for ms in [0, 499] {
+            let acts = look(&mut member, ms, &all);
+            assert!(claims(&acts).is_empty() && !acts.contains(&Act::Yield), "{acts:?}");
+        }
+        let mut joined = member.clone();
+        joined.handle_missing(PeerId(3), Missing { term: Term(512), missed: true, relay: true });
+        assert_eq!(claims(&look(&mut joined, 500, &[1, 4, 9])), [(768, 2)]);
+        let mut cut_off = member.clone();
+        cut_off.set_relay(at(499), false);
+        for ms in [500, 3_499] {
+            assert!(!look(&mut cut_off, ms, &all).contains(&Act::Yield), "all may be cut off with the relay");
+        }
+        assert!(look(&mut cut_off, 3_500, &all).contains(&Act::Yield));
+        assert!(look(&mut member, 500, &all).contains(&Act::Yield));
+    }
+}
+
+#[test]
+fn a_member_that_the_relay_knows_nothing_of_was_removed_when_it_has_missed_its_host_for_long() {
+    let mut member = roster(2);
+    look(&mut member, 0, &[1]);
+    while member.poll_act().is_some() {}
+    member.handle_denial(at(1_000), Term(512), Denial::NotAMember);
+    assert_eq!(member.poll_act(), None, "the relay may not have heard yet that it was admitted");
+    member.handle_denial(at(3_000), Term(512), Denial::NotAMember);
+    assert_eq!(member.poll_act(), Some(Act::Yield));
+}
+
+#[test]
+fn an_heir_that_is_gone_is_passed_over() {
+    let mut member = roster(3);
+    member.handle_resignation(PeerId(1), PeerId(2));
+    assert_eq!(claims(&look(&mut member, 0, &[1])), [(512, 2)]);
+    assert_eq!(claims(&look(&mut member, 10, &[1, 2])), [(512, 3)]);
+}
+
+#[test]
+fn a_warrant_in_reserve_counts_from_when_the_host_is_missed_and_nobody_is_asked() {
+    let mut roster = roster(2);
+    roster.keep_in_reserve(warrant(2, 3));
+    assert!(look(&mut roster, 0, &[]).is_empty());
+    assert_eq!(roster.host(), PeerId(1), "the host is heard");
+    assert!(claims(&look(&mut roster, 100, &[1])).is_empty());
+    assert_eq!((roster.term(), roster.host()), (Term(2 << 8), PeerId(3)));
+    assert_eq!(roster.warrant(), &warrant(2, 3));
+    // Its host is missed, too: it was the last that was given.
+    assert_eq!(claims(&look(&mut roster, 200, &[1, 3])), [(3 << 8, 2)]);
+}
+
+#[test]
+fn of_warrants_in_reserve_the_highest_counts_and_none_that_is_over() {
+    let mut roster = roster(2);
+    roster.keep_in_reserve(warrant(3, 4));
+    roster.keep_in_reserve(warrant(2, 3));
+    assert_eq!(roster.handle_warrant(&warrant(2, 3)), Verdict::Newer);
+    look(&mut roster, 0, &[1, 3]);
+    assert_eq!(roster.host(), PeerId(4));
+    roster.keep_in_reserve(warrant(2, 2));
+    look(&mut roster, 100, &[1, 3, 4]);
+    assert_eq!(roster.host(), PeerId(4));
+    // The relay gave the host a later term than the one in reserve.
+    roster.keep_in_reserve(warrant(4, 1));
+    assert_eq!(roster.handle_warrant(&warrant(5, 4)), Verdict::Newer);
+    assert_eq!(claims(&look(&mut roster, 200, &[1, 3, 4])), [(6 << 8, 2)]);
+}
+
+#[test]
+fn only_the_relays_word_is_kept_in_reserve() {
+    let mut roster = roster(2);
+    roster.keep_in_reserve(Warrant { host: PeerId(3), ..warrant(2, 2) });
+    roster.keep_in_reserve(Warrant { session: SessionId(2), ..warrant(2, 3) });
+    look(&mut roster, 0, &[1]);
+    assert_eq!(roster.term(), Term(1 << 8));
+}

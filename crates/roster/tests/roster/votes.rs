@@ -1,0 +1,220 @@
+//! Elections without the relay, and what the relay says of them afterwards.
+
+use samovar_roster::{Act, Roster, Verdict};
+use samovar_wire::control::{Missing, PeerControl, Vote};
+use samovar_wire::relay::Denial;
+use samovar_wire::{PeerId, Term};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::{VOTED, at, claims, elect, look, roster, warrant};
+
+#[test]
+fn a_majority_elects_without_the_relay_and_a_minority_does_not() {
+    assert_eq!(elect(&[2, 3, 4], &[1]), [(VOTED.0, 2); 3]);
+    assert_eq!(elect(&[3, 4], &[1, 2]), [(256, 1); 2], "two of four");
+}
+
+#[test]
+fn nobody_votes_while_a_member_that_lives_reaches_the_relay() {
+    let mut roster = roster(2);
+    roster.set_relay(at(0), false);
+    for (peer, relay) in [(3, false), (4, true)] {
+        let missing = Missing { term: Term::FIRST, missed: true, relay };
+        roster.handle_missing(PeerId(peer), missing);
+    }
+    assert!(look(&mut roster, 0, &[1]).iter().all(|act| !matches!(act, Act::Tell(PeerControl::Vote(_)))));
+    let alone = look(&mut roster, 1, &[1, 4]);
+    assert!(alone.iter().any(|act| matches!(act, Act::Tell(PeerControl::Vote(_)))), "it is gone, too");
+}
+
+#[test]
+fn who_misses_the_host_without_a_majority_does_not_vote() {
+    let mut roster = roster(2);
+    roster.set_relay(at(0), false);
+    let missing = Missing { term: Term::FIRST, missed: true, relay: false };
+    roster.handle_missing(PeerId(3), missing);
+    let acts = look(&mut roster, 0, &[1]);
+    assert!(acts.iter().all(|act| !matches!(act, Act::Tell(PeerControl::Vote(_)))), "two of four: {acts:?}");
+    assert!(roster.listens_to(PeerId(1)));
+}
+
+#[test]
+fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
+    let mut roster = roster(2);
+    roster.set_relay(at(0), false);
+    for peer in [3, 4] {
+        let missing = Missing { term: Term::FIRST, missed: true, relay: false };
+        roster.handle_missing(PeerId(peer), missing);
+    }
+    assert_eq!(votes(&look(&mut roster, 0, &[1])), [(257, 2)]);
+    assert!(!roster.listens_to(PeerId(1)) && roster.listens_to(PeerId(3)));
+    assert_eq!(votes(&look(&mut roster, 500, &[])), []);
+    assert_eq!(votes(&look(&mut roster, 1_000, &[])), [(258, 2)]);
+}
+
+fn votes(acts: &[Act]) -> Vec<(u64, u32)> {
+    let vote = |act: &Act| match act {
+        Act::Tell(PeerControl::Vote(vote)) => Some((vote.term.0, vote.candidate.0)),
+        _ => None,
+    };
+    acts.iter().filter_map(vote).collect()
+}
+
+/// The voter has voted in 257 and, when nothing came of that, in 258, both times for 2; then 257 is won by `host`.
+fn who_votes_on_while_others_win(host: u32) -> Roster {
+    let mut roster = roster(4);
+    roster.set_relay(at(0), false);
+    for peer in [2, 3] {
+        roster.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+    }
+    assert_eq!(votes(&look(&mut roster, 0, &[1])), [(257, 2)]);
+    assert_eq!(votes(&look(&mut roster, 1_000, &[1])), [(258, 2)]);
+    for peer in [1, 2, 3] {
+        roster.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(host), electorate: 1 });
+    }
+    roster
+}
+
+#[test]
+fn who_voted_in_a_later_term_than_the_one_that_is_won_does_not_vote_in_it_again() {
+    let mut roster = who_votes_on_while_others_win(2);
+    assert!(!look(&mut roster, 1_001, &[1]).contains(&Act::Yield), "it voted for the same host");
+    assert_eq!((roster.term(), roster.host()), (VOTED, PeerId(2)));
+    for peer in [1, 3] {
+        roster.handle_missing(PeerId(peer), Missing { term: VOTED, missed: true, relay: false });
+    }
+    assert_eq!(votes(&look(&mut roster, 1_100, &[2])), [(259, 1)]);
+}
+
+#[test]
+fn whose_later_vote_may_make_another_host_acknowledges_nothing_of_the_one_that_won() {
+    let mut roster = who_votes_on_while_others_win(3);
+    assert!(look(&mut roster, 1_001, &[1]).contains(&Act::Yield));
+    // Also when the last vote was for that one.
+    let mut roster = self::roster(4);
+    roster.set_relay(at(0), false);
+    for peer in [2, 3] {
+        roster.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+    }
+    for ms in [0, 1_000] {
+        assert_eq!(votes(&look(&mut roster, ms, &[1]))[0].1, 2);
+    }
+    assert_eq!(votes(&look(&mut roster, 2_000, &[1, 2])), [(259, 3)]);
+    for peer in [1, 2, 3] {
+        roster.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(3), electorate: 1 });
+    }
+    assert!(look(&mut roster, 2_001, &[1]).contains(&Act::Yield));
+}
+
+#[test]
+fn who_voted_listens_to_a_host_that_resigned_and_counts_its_vote() {
+    // Two are left of an electorate of three, and one of them is the host.
+    let mut heir = roster(2);
+    heir.set_relay(at(0), false);
+    for peer in [1, 4] {
+        heir.handle_resignation(PeerId(1), PeerId(2));
+        heir.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+    }
+    assert_eq!(votes(&look(&mut heir, 0, &[3])), [(257, 2)]);
+    assert!(heir.listens_to(PeerId(1)));
+    for peer in [1, 4] {
+        heir.handle_vote(PeerId(peer), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+    }
+    look(&mut heir, 1, &[3]);
+    assert_eq!((heir.term(), heir.host()), (VOTED, PeerId(2)));
+}
+
+#[test]
+fn who_has_not_read_the_electorate_of_a_witnessed_term_neither_votes_nor_counts_votes() {
+    let mut voter = roster(4);
+    assert_eq!(voter.handle_warrant(&warrant(2, 2)), Verdict::Newer);
+    voter.set_relay(at(0), false);
+    let term = Term(513);
+    let vote = Vote { term, candidate: PeerId(1), electorate: 1 };
+    for peer in [1, 3] {
+        voter.handle_missing(PeerId(peer), Missing { term: Term(512), missed: true, relay: false });
+        voter.handle_vote(PeerId(peer), vote);
+    }
+    let votes = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Tell(PeerControl::Vote(_))));
+    assert!(!votes(&look(&mut voter, 0, &[2])), "the host may have another electorate behind it");
+    let mut reader = voter.clone();
+    reader.handle_view();
+    look(&mut reader, 1, &[2]);
+    assert_eq!((reader.term(), reader.host()), (term, PeerId(1)));
+    assert_eq!(voter.term(), Term(512));
+    for peer in [1, 2, 3] {
+        voter.handle_reign(PeerId(peer), vote);
+    }
+    look(&mut voter, 2, &[2]);
+    assert_eq!((voter.term(), voter.host()), (term, PeerId(1)), "those who counted know");
+}
+
+#[test]
+fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
+    let mut voter = roster(2);
+    voter.set_relay(at(0), false);
+    for peer in [3, 4] {
+        voter.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+    }
+    voter.handle_vote(PeerId(2), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+    look(&mut voter, 0, &[]);
+    assert_eq!((voter.term(), voter.host()), (VOTED, PeerId(2)));
+    voter.set_relay(at(0), true);
+    assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
+    // That one may hear the REIGN yet, and hand over.
+    voter.handle_denial(at(10), Term(512), Denial::HostIsAlive);
+    assert_eq!(voter.poll_act(), None);
+    let mut followed = voter.clone();
+    assert_eq!(followed.handle_warrant(&warrant(2, 2)), Verdict::Newer);
+    followed.handle_denial(at(510), Term(768), Denial::HostIsAlive);
+    assert_eq!((followed.poll_act(), followed.term()), (None, Term(512)));
+    voter.handle_denial(at(509), Term(512), Denial::HostIsAlive);
+    assert_eq!(voter.poll_act(), None);
+    voter.handle_denial(at(510), Term(512), Denial::HostIsAlive);
+    assert_eq!(voter.poll_act(), Some(Act::Yield));
+}
+
+#[test]
+fn who_voted_to_no_avail_gives_way_when_the_relay_answers() {
+    let voter = || {
+        let mut voter = roster(2);
+        voter.set_relay(at(0), false);
+        for peer in [3, 4] {
+            voter.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+        }
+        look(&mut voter, 0, &[1]);
+        voter.set_relay(at(10), true);
+        look(&mut voter, 10, &[1]);
+        assert!(!voter.listens_to(PeerId(1)), "it has voted, and cannot go back");
+        voter
+    };
+    for denial in [Denial::HostIsAlive, Denial::NotAMember] {
+        let mut voter = voter();
+        while voter.poll_act().is_some() {}
+        voter.handle_denial(at(20), Term(512), denial);
+        voter.handle_denial(at(520), Term(512), denial);
+        assert_eq!(voter.poll_act(), Some(Act::Yield));
+    }
+}
+
+#[test]
+fn where_each_side_goes_on_the_one_that_voted_gives_way_to_the_one_that_the_relay_knows() {
+    let apart = || {
+        let mut roster = roster(2).with_forks(true);
+        roster.set_relay(at(0), false);
+        look(&mut roster, 0, &[1, 3, 4]);
+        while roster.poll_act().is_some() {}
+        assert_eq!((roster.term(), roster.host()), (Term(257), PeerId(2)));
+        roster
+    };
+    let mut yields = apart();
+    assert_eq!(yields.handle_warrant(&warrant(2, 3)), Verdict::Newer);
+    assert_eq!((yields.poll_act(), yields.host()), (Some(Act::Yield), PeerId(2)));
+    let mut unknown = apart();
+    unknown.handle_denial(at(20), Term(512), Denial::NotAMember);
+    assert_eq!(unknown.poll_act(), Some(Act::Yield));
+    let mut known = apart();
+    assert_eq!(known.handle_warrant(&warrant(2, 2)), Verdict::Newer);
+    assert_eq!((known.poll_act(), known.term()), (None, Term(512)));
+}

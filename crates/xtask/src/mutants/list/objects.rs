@@ -1,0 +1,117 @@
+//! Objects: owners, stamps, ends; what wire and objects share.
+
+use super::Finder::{Model, Sim, Test};
+use super::Mutant;
+
+pub(super) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "reported-end-forgotten",
+        file: "crates/objects/src/objects/ends.rs",
+        text: "self.reported.bury_run(&part);",
+        instead: "",
+        breaks: "a host forgets the reported end of what it does not know, and takes it from its owner, and others do not",
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "departures",
+            "what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_lives_everywhere",
+        ]),
+    },
+    Mutant {
+        name: "host-keeps-deaths-to-itself",
+        file: "crates/objects/src/objects/ends.rs",
+        text: "if self.is_host() && is_news {",
+        instead: "if self.is_host() && is_news && self.star {",
+        breaks: "an end that its owner could not tell everybody before it went is not passed on",
+        finder: Test(&["-p", "samovar-objects", "--test", "departures", "an_end_"]),
+    },
+    Mutant {
+        name: "ahead-of-the-announcement-counts",
+        file: "crates/objects/src/replica.rs",
+        text: "                && flight.frame > known.ahead\n",
+        instead: "                && flight.frame > known.since\n",
+        breaks: "a state that was sent ahead of its announcement counts as known although its receiver may have ignored it",
+        finder: Sim("rolling-joins"),
+    },
+    Mutant {
+        name: "older-stamp-counts",
+        file: "crates/objects/src/objects/receive.rs",
+        text: "Some((stamp, _)) if stamp >= new.stamp => return Ok(()),",
+        instead: "Some((stamp, _)) if stamp == new.stamp => return Ok(()),",
+        breaks: "the announcement of a former owner takes an object back",
+        finder: Sim("chaos"),
+    },
+    Mutant {
+        name: "anybody-speaks",
+        file: "crates/objects/src/objects/receive.rs",
+        text: "if (object.voice, object.stamp) != (from, coded.stamp) {",
+        instead: "if object.stamp != coded.stamp {",
+        breaks: "the state of an object is taken from whoever knows its stamp, and not from its owner only",
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "orders",
+            "a_state_is_the_owners_word_and_nobody_elses_under_the_same_stamp",
+        ]),
+    },
+    Mutant {
+        name: "stranger-outbids-a-member",
+        file: "crates/objects/src/objects/receive.rs",
+        text: "(lives && !was_here && !self.star)",
+        instead: "(lives && was_here && !self.star)",
+        breaks: "a new host ends or takes what a member owns when it hears that somebody whom it never met had it later",
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "review",
+            "what_the_host_knows_as_a_members_stays_where_it_was_owned_by_somebody_whom_the_host_never_met",
+        ]),
+    },
+    Mutant {
+        name: "grant-outlives-its-host",
+        file: "crates/objects/src/objects/receive.rs",
+        text: "if grant.stamp.term < self.term {",
+        instead: "if grant.stamp.term > self.term {",
+        breaks: "a grant of a deposed host is acted on",
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "orders",
+            "a_grant_counts_under_the_term_of_its_host_and_not_when_that_is_over",
+        ]),
+    },
+    Mutant {
+        name: "forgotten-grant-is-not-told",
+        file: "crates/objects/src/objects.rs",
+        text: "                self.pass_on_end(id, stamp, None);\n",
+        instead: "",
+        breaks: "the host alone knows an end by the stamp of a grant in vain, and others believe what was granted before",
+        finder: Test(&["-p", "samovar-objects", "--test", "departures", "what_the_host_remembers_of_an_end"]),
+    },
+    Mutant {
+        name: "death-not-remembered",
+        file: "crates/objects/src/tombs.rs",
+        text: "        self.exhume(id);\n        self.dig(id.creator, (id.number, id.number), stamp);",
+        instead: "        self.exhume(id);",
+        breaks: "a late announcement brings a destroyed object back",
+        finder: Sim("chaos"),
+    },
+    Mutant {
+        name: "counter-before-term",
+        file: "crates/wire/src/stamp.rs",
+        text: "    /// The reign in which this ownership began.\n    pub term: Term,\n    /// Grows at each ownership change; the host counts.\n    pub counter: u32,",
+        instead: "    /// Grows at each ownership change; the host counts.\n    pub counter: u32,\n    /// The reign in which this ownership began.\n    pub term: Term,",
+        breaks: "stamps are compared by their counters, and by their terms only between equals",
+        finder: Model(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "exhaustive",
+            "every_order_ends_in_the_state_that_the_protocol_states",
+        ]),
+    },
+];
