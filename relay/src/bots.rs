@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io::Write as _;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::time::Duration;
 
 use samovar_duel::game;
@@ -74,18 +75,23 @@ impl fmt::Display for BotsError {
 
 impl std::error::Error for BotsError {}
 
-/// Lets robots play, and prints their statuses until the time is over.
+/// Lets robots play, and prints their statuses until the time is over or `stop` is done; then they leave, and hand over
+/// before.
 ///
 /// # Errors
 /// See [`BotsError`].
-pub async fn run(config: BotsConfig) -> Result<(), BotsError> {
+pub async fn run(config: BotsConfig, stop: impl Future<Output = ()>) -> Result<(), BotsError> {
+    let mut stop = pin!(stop);
     let url = web_socket_url(&config.relay).ok_or_else(|| BotsError::Address(config.relay.clone()))?;
     let mut seats = Vec::new();
     let mut code = config.game.clone();
     for number in 0..config.count {
         let seat = take_seat(&url, &config, code.clone(), number);
         if code.is_none() {
-            let founded = founded_code(&seat).await?;
+            let founded = tokio::select! {
+                founded = founded_code(&seat) => founded?,
+                () = &mut stop => return Ok(()),
+            };
             eprintln!("playing in {founded}");
             code = Some(founded);
         }
@@ -98,7 +104,10 @@ pub async fn run(config: BotsConfig) -> Result<(), BotsError> {
     let mut next_line = Instant::now() + LINE_EVERY;
     let mut refusal = None;
     while refusal.is_none() {
-        let now = looks.tick().await;
+        let now = tokio::select! {
+            now = looks.tick() => now,
+            () = &mut stop => break,
+        };
         if now >= end {
             break;
         }

@@ -27,7 +27,8 @@ struct Cli {
 enum Command {
     /// Serves the page, the list of games and the peers' WebSocket until Ctrl-C or SIGTERM.
     Serve(Box<ServeArgs>),
-    /// Lets native robots play; each prints its status as one line of JSON a second.
+    /// Lets native robots play until their time is over, Ctrl-C or SIGTERM; each prints its status as one line of JSON a
+    /// second.
     Bots(BotsArgs),
 }
 
@@ -129,9 +130,11 @@ fn play(args: BotsArgs) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime =
         runtime.map_err(|source| RelayError::System { what: "start its threads", source }.to_string())?;
-    runtime
-        .block_on(bots::run(BotsConfig { relay, game, count, seconds, paths, bind }))
-        .map_err(|error| error.to_string())
+    runtime.block_on(async {
+        let stop = signals::stop().map_err(|error| error.to_string())?;
+        let config = BotsConfig { relay, game, count, seconds, paths, bind };
+        bots::run(config, stop).await.map_err(|error| error.to_string())
+    })
 }
 
 fn check(args: &ServeArgs) -> Result<(), SettingsError> {

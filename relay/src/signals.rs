@@ -1,7 +1,7 @@
-//! What the system's signals tell a relay to do.
+//! What the system's signals tell a relay and robots to do.
 //!
-//! `SIGTERM` drains, and a second one stops; `SIGHUP` reads the file of settings again and takes over its limits;
-//! Ctrl-C stops.
+//! `SIGTERM` drains a relay, and a second one stops it; `SIGHUP` reads the file of settings again and takes over its limits;
+//! Ctrl-C stops it. Robots stop at either of the first two.
 
 use std::io;
 
@@ -24,6 +24,35 @@ pub(crate) fn orders(
     let (orders, receiver) = channel(WAITING);
     listen(orders, settings).map_err(|source| RelayError::System { what: "listen to signals", source })?;
     Ok(receiver)
+}
+
+/// Done when robots are to stop. To be called within a tokio runtime.
+///
+/// # Errors
+/// When the system does not let signals be listened to.
+pub(crate) fn stop() -> Result<impl Future<Output = ()>, RelayError> {
+    stopped().map_err(|source| RelayError::System { what: "listen to signals", source })
+}
+
+#[cfg(unix)]
+fn stopped() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn stopped() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    })
 }
 
 #[cfg(unix)]

@@ -2,6 +2,8 @@
 //!
 //! Where no such name spaces may be made, each test says so in its output and ends.
 
+mod chaos;
+mod comings;
 mod crashes;
 mod partitions;
 mod relay;

@@ -68,3 +68,31 @@ async fn one_bad_link_deposes_nobody_and_its_packets_go_by_the_relay() {
     assert_eq!((after[0].term, table.number_of(&after[0].host)), (term, host), "{}", after[0]);
     table.plays(&all).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_player_whose_network_comes_and_goes_disturbs_nobody() {
+    let Some(mut table) = Table::set(4).await else { return };
+    let (host, term) = (table.host, table.term);
+    let player = table.all_but(&[host, table.backup])[0];
+    let others = [&table.all_but(&[player])[..], &[RELAY]].concat();
+    for length in [200, 700, 1_500, 400, 2_500, 1_000] {
+        table.network.sever(&[player], &others);
+        tokio::time::sleep(Duration::from_millis(length)).await;
+        table.network.heal();
+        tokio::time::sleep(Duration::from_millis(1_700 - length / 2)).await;
+    }
+    table.all_back("flapping-link").await;
+    assert_eq!((table.host, table.term), (host, term));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_those_who_do_not_reach_each_other_succeeds_the_host() {
+    let Some(mut table) = Table::set(5).await else { return };
+    let rest = table.all_but(&[table.host]);
+    let since = Instant::now();
+    table.network.sever(&rest, &rest);
+    table.kill(&[table.host]);
+    table.succeeded("two-claims-at-once", &rest, since).await;
+    table.plays(&rest).await;
+    table.heal("two-claims-at-once").await;
+}

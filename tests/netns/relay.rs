@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::table::{HEALED_WITHIN, Table, agree};
+use crate::table::{HEALED_WITHIN, RELAY, Table, agree};
 
 /// Long enough for all to know that the relay is gone.
 const KNOWN_WITHIN: Duration = Duration::from_secs(2);
@@ -68,4 +68,30 @@ async fn a_relay_that_restarts_changes_nothing_and_witnesses_the_next_election()
     let rest = table.all();
     table.succeeded("relay-restart-then-host-crash", &rest, since).await;
     table.plays(&rest).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_relay_that_restarts_knows_better_than_a_host_that_was_replaced() {
+    let Some(mut table) = Table::set(4).await else { return };
+    let stale = table.host;
+    let rest = table.all_but(&[stale]);
+    let since = Instant::now();
+    table.network.sever(&[stale], &[&rest[..], &[RELAY]].concat());
+    table.succeeded("relay-restarts-with-stale-host", &rest, since).await;
+    let term = table.term;
+    table.relay.kill();
+    table.network.heal();
+    // It meets the relay before any of the others.
+    table.network.sever(&[stale], &rest);
+    table.network.sever(&[RELAY], &rest);
+    table.relay.restart();
+    let since = Instant::now();
+    table
+        .wait("it hears from the relay that it is no host", &[stale], since, HEALED_WITHIN, |all| {
+            let is_idle = all[0].role == "Suspended" || all[0].peer.is_none();
+            if all[0].relay == "connected" && is_idle { Ok(()) } else { Err("it does not".to_owned()) }
+        })
+        .await;
+    table.heal("relay-restarts-with-stale-host").await;
+    assert!(table.host != stale && table.term >= term);
 }

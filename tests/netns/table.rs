@@ -1,6 +1,6 @@
 //! One game: a relay and some robots, each at a place of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use samovar_tests::bots::Bots;
@@ -25,21 +25,32 @@ pub(crate) const RELAY: usize = 0;
 pub(crate) struct Table {
     pub(crate) network: Network,
     pub(crate) relay: Relay,
-    /// `None` once it is killed.
+    code: String,
+    /// `None` before somebody sits there, and after it has ended.
     players: Vec<Option<Bots>>,
     pub(crate) host: usize,
     pub(crate) backup: usize,
     /// The term that was seen last.
     pub(crate) term: u64,
+    start: Instant,
+    /// The first place where nobody sat yet.
+    seated: usize,
     /// The points of each player, once seated.
     points: Vec<i64>,
+    /// Who reported to host, in each term.
+    hosts: BTreeMap<u64, BTreeSet<Id>>,
 }
 
 impl Table {
     /// A game of so many players that are all linked directly; `None`, with a line that says why, where no network may
     /// be made.
     pub(crate) async fn set(players: u8) -> Option<Self> {
-        let network = match Network::open(players + 1) {
+        Self::set_with(players, 0).await
+    }
+
+    /// The same with so many places more for players that come later.
+    pub(crate) async fn set_with(players: u8, later: u8) -> Option<Self> {
+        let network = match Network::open(players + later + 1) {
             Ok(network) => network,
             Err(why) => {
                 println!("SKIPPED, no network for the test: {why}");
@@ -52,8 +63,20 @@ impl Table {
         for number in 2..=usize::from(players) {
             robots.push(Some(Bots::join_at(network.place(number), &relay, &code, "auto")));
         }
-        let mut table =
-            Self { network, relay, players: robots, host: 0, backup: 0, term: 0, points: Vec::new() };
+        robots.extend((0..later).map(|_| None));
+        let mut table = Self {
+            network,
+            relay,
+            code,
+            players: robots,
+            host: 0,
+            backup: 0,
+            term: 0,
+            start: Instant::now(),
+            seated: usize::from(players) + 1,
+            points: Vec::new(),
+            hosts: BTreeMap::new(),
+        };
         let all: Vec<usize> = (1..=usize::from(players)).collect();
         let start = Instant::now();
         let seated = table.wait("all sit and are linked", &all, start, SEATED_WITHIN, |all| {
@@ -76,7 +99,7 @@ impl Table {
         Some(table)
     }
 
-    /// All players that were not killed.
+    /// All players that live.
     pub(crate) fn all(&self) -> Vec<usize> {
         let alive = self.players.iter().enumerate().filter(|(_, robot)| robot.is_some());
         alive.map(|(number, _)| number).collect()
@@ -103,8 +126,48 @@ impl Table {
 
     /// `SIGKILL` to these, at once.
     pub(crate) fn kill(&mut self, numbers: &[usize]) {
-        let mut dead: Vec<Bots> = numbers.iter().filter_map(|&number| self.players[number].take()).collect();
-        dead.iter_mut().for_each(Bots::kill);
+        self.note_hosts();
+        self.take(numbers).iter_mut().for_each(Bots::kill);
+    }
+
+    /// Lets these leave, at once, and waits until their processes have ended.
+    pub(crate) async fn leave(&mut self, numbers: &[usize]) {
+        self.note_hosts();
+        let mut leaving = self.take(numbers);
+        leaving.iter_mut().for_each(Bots::leave);
+        for robot in &mut leaving {
+            robot.has_ended().await;
+        }
+    }
+
+    fn take(&mut self, numbers: &[usize]) -> Vec<Bots> {
+        numbers.iter().filter_map(|&number| self.players[number].take()).collect()
+    }
+
+    /// Starts a player at the first place where nobody sat yet; its number.
+    pub(crate) fn come(&mut self) -> usize {
+        let number = self.seated;
+        self.seated += 1;
+        self.players[number] =
+            Some(Bots::join_at(self.network.place(number), &self.relay, &self.code, "auto"));
+        number
+    }
+
+    /// Whether there is such a place.
+    pub(crate) fn has_room(&self) -> bool {
+        self.seated < self.players.len()
+    }
+
+    /// Notes who reported to host in which term, and fails when two did in one.
+    fn note_hosts(&mut self) {
+        let robots = self.players.iter().flatten();
+        for (_, status) in
+            robots.flat_map(|robot| robot.since(self.start)).filter(|(_, status)| status.is_host())
+        {
+            self.hosts.entry(status.term).or_default().extend(status.host);
+        }
+        let two = self.hosts.iter().find(|(_, hosts)| hosts.len() > 1);
+        assert_eq!(two, None, "two hosts in one term");
     }
 
     /// Waits until what these reported last, and after `since`, is as wanted, and returns it.
@@ -146,6 +209,7 @@ impl Table {
             format!("{:.0}", time.expect("alive"))
         });
         println!("{scenario}: resumed after {} ms", times.collect::<Vec<_>>().join(", "));
+        self.note_hosts();
         (self.term, self.host) = (statuses[0].term, self.number_of(&statuses[0].host));
         statuses
     }
@@ -184,6 +248,7 @@ impl Table {
                 self.points[number]
             );
         }
+        self.note_hosts();
         (self.term, self.host) = (statuses[0].term, self.number_of(&statuses[0].host));
         self.plays(&all).await;
     }

@@ -20,6 +20,9 @@ const SECONDS: &str = "600";
 /// How long a robot may take to found a game.
 const FOUND_WITHIN: Duration = Duration::from_secs(15);
 
+/// How long robots may take to leave; a host hands over first.
+const LEFT_WITHIN: Duration = Duration::from_secs(10);
+
 /// Robots of one process. Dropping them kills it.
 #[derive(Debug)]
 pub struct Bots {
@@ -97,6 +100,26 @@ impl Bots {
     /// `SIGKILL` to the process, and so to all of its robots.
     pub fn kill(&mut self) {
         self.process.kill();
+    }
+
+    /// `SIGTERM` to the process: its robots are to leave the game, and it ends.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn leave(&mut self) {
+        self.process.terminate();
+    }
+
+    /// Waits until the process has ended by itself, as it does when its robots have left.
+    ///
+    /// # Panics
+    /// When it does not in time, or reports a failure.
+    pub async fn has_ended(&mut self) {
+        let status = wait::until("the robots have left", LEFT_WITHIN, async || {
+            self.process.ended().ok_or_else(|| self.said())
+        });
+        let status = status.await;
+        assert!(status.success(), "{status}: {}", self.said());
     }
 
     /// `SIGSTOP` to the process: its robots stand still and say nothing, with all sockets open.

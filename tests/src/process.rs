@@ -2,7 +2,7 @@
 
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -37,8 +37,7 @@ impl Process {
     /// # Panics
     /// Then, with its exit status.
     pub fn assert_running(&mut self) {
-        if let Ok(Some(status)) = self.child.try_wait() {
-            self.ended = true;
+        if let Some(status) = self.ended() {
             panic!("{} ended by itself: {status}", self.name);
         }
     }
@@ -57,6 +56,24 @@ impl Process {
     /// When the signal reaches nobody.
     pub fn resume(&mut self) {
         self.signal(Signal::SIGCONT);
+    }
+
+    /// `SIGTERM` to the whole group: it is to end by itself.
+    ///
+    /// # Panics
+    /// When the signal reaches nobody.
+    pub fn terminate(&mut self) {
+        self.signal(Signal::SIGTERM);
+    }
+
+    /// How the program ended by itself; nothing while it runs.
+    ///
+    /// # Panics
+    /// When the system does not say.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        let status = self.child.try_wait().expect("a child of this process");
+        self.ended |= status.is_some();
+        status
     }
 
     fn signal(&mut self, signal: Signal) {

@@ -49,6 +49,7 @@ fn a_replay_is_the_same_each_time_and_chaos_unless_told_otherwise() {
 fn a_sound_seed_has_nothing_to_shrink() {
     let (code, printed, _) = run("shrink 3 --scenario host-crash");
     assert!(code == 0 && printed.contains("no promise is broken"), "{printed}");
+    assert_eq!(run("replay 3 --scenario host-crash --shrunk").1, run("replay 3 --scenario host-crash").1);
 }
 
 #[test]

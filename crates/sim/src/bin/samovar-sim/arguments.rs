@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use samovar_sim::{Plan, SCENARIOS, Scenario, Topology};
+use samovar_sim::{Plan, SCENARIOS, Scenario, Topology, Toy, shrink};
 
 /// Runs of each row of a table unless told otherwise.
 const RUNS: u64 = 300;
@@ -13,10 +13,11 @@ Usage: samovar-sim COMMAND
 
   soak --seeds A..B [--scenario NAME] [--minutes M] [--star] [--json]
                                  run seeds A to B, B excluded, of one scenario or of all, on all cores
-  replay SEED [--scenario NAME] [--star]
+  replay SEED [--scenario NAME] [--star] [--shrunk]
                                  run one seed, of chaos unless told otherwise, and print everything that happens
   shrink SEED [--scenario NAME] [--star]
                                  leave out the faults that a violation does not need
+                                 (`replay --shrunk` tells all that happens then)
   recovery [--runs N] [--star]   measure how long a session stands still when its host goes
   paths [--runs N] [--star]      measure how long what the host moves stands still when paths come and go
 
@@ -43,11 +44,14 @@ pub(crate) struct One {
     pub(crate) scenario: &'static Scenario,
     pub(crate) seed: u64,
     pub(crate) topology: Topology,
+    /// Whether the faults that a violation does not need are left out.
+    pub(crate) is_shrunk: bool,
 }
 
 impl One {
     pub(crate) fn plan(&self) -> Plan {
-        self.scenario.plan_in(self.topology, self.seed)
+        let plan = self.scenario.plan_in(self.topology, self.seed);
+        if self.is_shrunk { shrink(&plan, Toy::new) } else { plan }
     }
 }
 
@@ -76,8 +80,8 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Command, String> {
     match rest.next() {
         None | Some("help" | "--help" | "-h") => Ok(Command::Help),
         Some("soak") => parse_soak(rest).map(Command::Soak),
-        Some("replay") => parse_one(rest).map(Command::Replay),
-        Some("shrink") => parse_one(rest).map(Command::Shrink),
+        Some("replay") => parse_one(rest, false).map(Command::Replay),
+        Some("shrink") => parse_one(rest, true).map(Command::Shrink),
         Some("recovery") => parse_table(rest).map(|(runs, topology)| Command::Recovery { runs, topology }),
         Some("paths") => parse_table(rest).map(|(runs, topology)| Command::Paths { runs, topology }),
         Some(other) => Err(format!("there is no command {other:?}")),
@@ -99,17 +103,18 @@ fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, Strin
     if soak.seeds.is_empty() { Err("soak needs --seeds A..B, with A below B".to_owned()) } else { Ok(soak) }
 }
 
-fn parse_one<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<One, String> {
+fn parse_one<'a>(mut rest: impl Iterator<Item = &'a str>, mut is_shrunk: bool) -> Result<One, String> {
     let (mut seed, mut name, mut topology) = (None, scenario(Some("chaos"))?, Topology::Mesh);
     while let Some(argument) = rest.next() {
         match argument {
             "--scenario" => name = scenario(rest.next())?,
             "--star" => topology = Topology::Star,
+            "--shrunk" => is_shrunk = true,
             _ if seed.is_none() => seed = Some(number("SEED", Some(argument))?),
             _ => return Err(format!("unexpected argument {argument:?}")),
         }
     }
-    Ok(One { scenario: name, seed: seed.ok_or("a SEED is needed")?, topology })
+    Ok(One { scenario: name, seed: seed.ok_or("a SEED is needed")?, topology, is_shrunk })
 }
 
 fn parse_table<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<(u64, Topology), String> {

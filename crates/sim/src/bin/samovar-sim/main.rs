@@ -10,7 +10,7 @@ mod workers;
 use std::process::ExitCode;
 
 use arguments::Command;
-use samovar_sim::{Plan, Toy, chart, run, shrink};
+use samovar_sim::{Plan, Toy, chart, run};
 use samovar_wire::Duration;
 
 /// What a picture shows of the time before a violation.
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         }
         Ok(Command::Soak(order)) => soak::soak(&order),
         Ok(Command::Replay(one)) => replay(one.plan()),
-        Ok(Command::Shrink(one)) => shrink_plan(&one.plan()),
+        Ok(Command::Shrink(one)) => show_shrunk(&one.plan()),
         Ok(Command::Recovery { runs, topology }) => recovery::measure(runs, topology),
         Ok(Command::Paths { runs, topology }) => paths::measure(runs, topology),
         Err(what) => {
@@ -48,10 +48,9 @@ fn replay(plan: Plan) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Leaves out what is not needed to break the same promise, and shows what is left.
-fn shrink_plan(plan: &Plan) -> ExitCode {
-    let plan = shrink(plan, Toy::new);
-    let is_broken = print_failure(&plan);
+/// Shows what is left of a plan when all is left out that is not needed to break the same promise.
+fn show_shrunk(plan: &Plan) -> ExitCode {
+    let is_broken = print_failure(plan);
     println!("faults that are needed: {}", plan.faults.len());
     for (at, fault) in &plan.faults {
         println!("  {:9.3} s  {fault:?}", at.as_micros() as f64 / 1e6);

@@ -1,0 +1,181 @@
+//! Faults of all kinds, one upon the other, drawn from a seed.
+
+use std::time::Duration;
+
+use samovar_duel::rng::Rng;
+
+use crate::table::{RELAY, Table};
+
+const PLAYERS: u8 = 6;
+/// Places for those who come later.
+const LATER: u8 = 2;
+/// Faults in a run.
+const FAULTS: u32 = 12;
+/// Nobody is killed, and nobody leaves, when no more are left.
+const PLAYERS_MIN: usize = 3;
+/// Other plans than that of the tests: `SAMOVAR_CHAOS=7 cargo test -p samovar-tests --test netns chaos -- --nocapture`.
+const SEED: &str = "SAMOVAR_CHAOS";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_who_live_are_in_one_game_after_chaos() {
+    let seed = std::env::var(SEED).map_or(1, |seed| seed.parse().expect("a number"));
+    let Some(mut table) = Table::set_with(PLAYERS, LATER).await else { return };
+    println!("chaos: seed {seed}");
+    let mut chaos = Chaos { rng: Rng::new(seed), asleep: Vec::new(), is_cut: false, relay: RelayState::Runs };
+    for number in 1..=FAULTS {
+        let said = chaos.strike(&mut table).await;
+        println!("chaos: {number} {said}");
+        let pause = chaos.rng.below(2_500);
+        tokio::time::sleep(Duration::from_millis(pause.into())).await;
+    }
+    chaos.end(&mut table);
+    table.all_back("chaos").await;
+}
+
+/// What is drawn, and what is broken at present.
+struct Chaos {
+    rng: Rng,
+    asleep: Vec<usize>,
+    is_cut: bool,
+    relay: RelayState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RelayState {
+    Runs,
+    Frozen,
+    Dead,
+}
+
+#[derive(Clone, Copy)]
+enum Fault {
+    Kill,
+    Leave,
+    Come,
+    Sleep,
+    Wake,
+    Cut,
+    CutOneWay,
+    Heal,
+    KillRelay,
+    FreezeRelay,
+    MendRelay,
+}
+
+impl Chaos {
+    /// Does one of what can be done now, and says what.
+    async fn strike(&mut self, table: &mut Table) -> String {
+        let faults = self.possible(table);
+        let fault = self.draw(&faults);
+        let awake = table.all_but(&self.asleep);
+        match fault {
+            Fault::Kill => {
+                let player = self.draw(&table.all());
+                table.kill(&[player]);
+                self.asleep.retain(|sleeper| *sleeper != player);
+                format!("{player} is killed")
+            }
+            Fault::Leave => {
+                let player = self.draw(&awake);
+                table.leave(&[player]).await;
+                format!("{player} leaves")
+            }
+            Fault::Come => format!("{} comes", table.come()),
+            Fault::Sleep => {
+                let player = self.draw(&awake);
+                table.robot(player).pause();
+                self.asleep.push(player);
+                format!("{player} falls asleep")
+            }
+            Fault::Wake => format!("{:?} wake up", self.wake(table)),
+            Fault::Cut | Fault::CutOneWay => {
+                let (some, others) = self.sides(table);
+                self.is_cut = true;
+                if matches!(fault, Fault::Cut) {
+                    table.network.sever(&some, &others);
+                    return format!("{some:?} and {others:?} do not reach each other");
+                }
+                table.network.cut(&some, &others);
+                format!("{some:?} do not reach {others:?}")
+            }
+            Fault::Heal => {
+                self.is_cut = false;
+                table.network.heal();
+                "the network is whole".to_owned()
+            }
+            Fault::KillRelay => {
+                self.relay = RelayState::Dead;
+                table.relay.kill();
+                "the relay is killed".to_owned()
+            }
+            Fault::FreezeRelay => {
+                self.relay = RelayState::Frozen;
+                table.relay.pause();
+                "the relay freezes".to_owned()
+            }
+            Fault::MendRelay => {
+                self.mend_relay(table);
+                "the relay runs".to_owned()
+            }
+        }
+    }
+
+    /// Two sides of the network, neither of which is empty.
+    fn sides(&mut self, table: &Table) -> (Vec<usize>, Vec<usize>) {
+        let mut others = table.all();
+        others.push(RELAY);
+        let mut some = vec![self.draw(&others)];
+        while some.len() + 1 < others.len() && self.rng.below(2) == 0 {
+            let next = self.draw(&others);
+            some.extend((!some.contains(&next)).then_some(next));
+        }
+        others.retain(|place| !some.contains(place));
+        (some, others)
+    }
+
+    /// What can be done now. Nobody comes while anything is broken: who is not let in the first time has no seat to come back to.
+    fn possible(&self, table: &Table) -> Vec<Fault> {
+        let is_whole = !self.is_cut && self.asleep.is_empty() && self.relay == RelayState::Runs;
+        let mut faults = vec![Fault::Cut, Fault::CutOneWay];
+        if table.all().len() > PLAYERS_MIN {
+            faults.push(Fault::Kill);
+            faults.extend((!table.all_but(&self.asleep).is_empty()).then_some(Fault::Leave));
+        }
+        faults.extend((is_whole && table.has_room()).then_some(Fault::Come));
+        faults.extend((table.all_but(&self.asleep).len() > 1).then_some(Fault::Sleep));
+        faults.extend((!self.asleep.is_empty()).then_some(Fault::Wake));
+        faults.extend(self.is_cut.then_some(Fault::Heal));
+        match self.relay {
+            RelayState::Runs => faults.extend([Fault::KillRelay, Fault::FreezeRelay]),
+            RelayState::Frozen | RelayState::Dead => faults.push(Fault::MendRelay),
+        }
+        faults
+    }
+
+    /// Mends all that is broken.
+    fn end(&mut self, table: &mut Table) {
+        self.mend_relay(table);
+        table.network.heal();
+        self.wake(table);
+    }
+
+    fn mend_relay(&mut self, table: &mut Table) {
+        match self.relay {
+            RelayState::Runs => {}
+            RelayState::Frozen => table.relay.resume(),
+            RelayState::Dead => table.relay.restart(),
+        }
+        self.relay = RelayState::Runs;
+    }
+
+    fn wake(&mut self, table: &mut Table) -> Vec<usize> {
+        let asleep = std::mem::take(&mut self.asleep);
+        asleep.iter().for_each(|&player| table.robot(player).resume());
+        asleep
+    }
+
+    fn draw<T: Copy>(&mut self, some: &[T]) -> T {
+        let count = u32::try_from(some.len()).expect("a few");
+        some[self.rng.below(count) as usize]
+    }
+}

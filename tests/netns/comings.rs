@@ -1,0 +1,45 @@
+//! Players that come and go while hosts do.
+
+use std::time::{Duration, Instant};
+
+use crate::table::Table;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_comes_while_hosts_crash_gets_in() {
+    let Some(mut table) = Table::set_with(3, 3).await else { return };
+    for round in 1..=3 {
+        let newcomer = table.come();
+        // Now and then before it has reached the host, and now and then while it is let in.
+        tokio::time::sleep(Duration::from_millis(150 * round)).await;
+        table.kill(&[table.host]);
+        table.all_back(&format!("rolling-joins, round {round}")).await;
+        assert!(table.all().contains(&newcomer));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_go_on_when_all_others_leave_at_once() {
+    let Some(mut table) = Table::set(6).await else { return };
+    let mut rest = table.all_but(&[table.host, table.backup]);
+    rest.truncate(2);
+    let since = Instant::now();
+    table.leave(&table.all_but(&rest)).await;
+    table.succeeded("mass-leave", &rest, since).await;
+    table.plays(&rest).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_leaves_hands_over_to_its_backup() {
+    let Some(mut table) = Table::set(4).await else { return };
+    let (host, backup) = (table.host, table.backup);
+    let since = Instant::now();
+    table.leave(&[host]).await;
+    let rest = table.all();
+    let statuses = table.succeeded("hand-over", &rest, since).await;
+    assert_eq!(table.host, backup);
+    for status in statuses {
+        let last = status.migrations.last().expect("noted");
+        assert_eq!(last.cause, "handover", "{status}");
+    }
+    table.plays(&rest).await;
+}
