@@ -101,9 +101,11 @@ pub struct Roster {
     is_stranded: bool,
     /// Since when such a peer has not been able to ask the relay.
     unasked_since: Option<Time>,
+    /// Since when such a peer has waited for the relay's word, which it could have had.
+    asked_since: Option<Time>,
     /// Since when such a peer has heard nobody.
     unheard_since: Option<Time>,
-    /// Who said farewell, or whose connection to the relay closed, and when; the last of many.
+    /// Who said farewell, or whose connection to the relay closed, and until when that counts; the last of many.
     gone: VecDeque<(PeerId, Time)>,
     /// Since when this host reaches no majority, and since when neither that nor the relay.
     minority_since: Option<Time>,
@@ -147,6 +149,7 @@ impl Roster {
             is_stranded: false,
             gone: VecDeque::new(),
             unasked_since: None,
+            asked_since: None,
             unheard_since: None,
             minority_since: None,
             alone_since: None,
@@ -302,7 +305,8 @@ impl Roster {
         (self.said, self.ballot, self.claimed) = (None, None, None);
         (self.heir, self.appointed) = (None, None);
         (self.missed_since, self.minority_since, self.alone_since) = (None, None, None);
-        (self.is_stranded, self.unasked_since, self.unheard_since) = (false, None, None);
+        (self.is_stranded, self.unasked_since, self.asked_since, self.unheard_since) =
+            (false, None, None, None);
         self.is_lease_over = false;
         // A renewed term may help no more than the one before: the pause goes on.
         self.claim_after = if is_renewal { self.claim_after } else { Time::ZERO };

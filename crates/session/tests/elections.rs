@@ -308,7 +308,7 @@ fn whoever_was_made_host_when_it_was_no_member_any_more_takes_nobody_with_it() {
 }
 
 #[test]
-fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_ends() {
+fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_asks_when_it_is_back() {
     let (mut world, _, others) = world_of(166, 0, 3);
     relay_goes(&mut world);
     let by_stranger = world.sign(Term(512), PeerId(9_999));
@@ -324,8 +324,13 @@ fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_ends() {
     );
     let role = world.peers[&others[0]].role(world.now);
     assert_eq!(role, Role::Suspended(Suspension::HostLost));
-    world.run(1_000);
-    assert_eq!(world.events[&others[0]].last(), Some(&Event::Ended(EndReason::Removed)));
+    world.run(30_000);
+    assert!(world.peers.values().all(|session| session.is_member()), "no ticket is of use without the relay");
+    relay_comes(&mut world);
+    world.run(2_000);
+    let [(Term(768), heir)] = hosts(&world)[..] else { panic!("{:?}", hosts(&world)) };
+    assert!(world.peers[&heir].is_host());
+    world.assert_converged();
 }
 
 #[test]

@@ -18,9 +18,8 @@ impl Roster {
     /// Whether the relay can be reached now.
     pub fn set_relay(&mut self, now: Time, reached: bool) {
         self.relay = reached;
-        // Who came and went meanwhile nobody says.
-        self.gone.clear();
-        (self.unasked_since, self.denied) = (None, None);
+        self.forget_gone();
+        (self.unasked_since, self.asked_since, self.denied) = (None, None, None);
         if reached {
             self.hear_relay();
             // A host whose majority is gone lets that come first, if it went on without it.

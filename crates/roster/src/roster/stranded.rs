@@ -20,19 +20,33 @@ impl Roster {
         self.is_stranded = true;
     }
 
-    /// A peer said farewell, or the relay says that its connection has closed, or that it can make it no host.
+    /// The relay says that a peer's connection has closed, or that it can make it no host. It may come back, and nobody says so.
     pub fn handle_gone(&mut self, now: Time, peer: PeerId) {
-        self.gone.retain(|&(gone, _)| gone != peer);
-        if self.gone.len() == MEMBERS_MAX {
-            self.gone.pop_front();
-        }
-        self.gone.push_back((peer, now));
+        self.note_gone(peer, now + GONE_FOR);
     }
 
-    /// Whether a peer said farewell, or the relay lost it, a moment ago; it may come back, and nobody says so.
+    /// A peer said farewell: that peer never comes back.
+    pub fn handle_farewell(&mut self, peer: PeerId) {
+        self.note_gone(peer, Time::FAR);
+    }
+
+    fn note_gone(&mut self, peer: PeerId, until: Time) {
+        let known = self.gone.iter().position(|&(gone, _)| gone == peer).and_then(|at| self.gone.remove(at));
+        if known.is_none() && self.gone.len() == MEMBERS_MAX {
+            self.gone.pop_front();
+        }
+        self.gone.push_back((peer, known.map_or(until, |(_, known)| until.max(known))));
+    }
+
+    /// While the relay could not be reached nobody said who came back.
+    pub(super) fn forget_gone(&mut self) {
+        self.gone.retain(|&(_, until)| until == Time::FAR);
+    }
+
+    /// Whether a peer said farewell, or the relay lost it a moment ago.
     #[must_use]
     pub fn is_gone(&self, now: Time, peer: PeerId) -> bool {
-        self.gone.iter().any(|&(gone, at)| gone == peer && now.since(at) <= GONE_FOR)
+        self.gone.iter().any(|&(gone, until)| gone == peer && now <= until)
     }
 
     /// The relay is asked by whom others are with, more than half of those that it hears. Who is alone was gone without, if it
@@ -44,15 +58,19 @@ impl Roster {
         let (stranded, heard) = heard.fold((0, 0), |(stranded, heard), peer| {
             (stranded + usize::from(self.election.misses(peer, self.term)), heard + 1)
         });
-        let is_agreed = (stranded + 1) * 2 > heard + 1 && (heard > 0 || self.is_gone(now, self.host));
+        let is_counted = (stranded + 1) * 2 > heard + 1;
+        let is_agreed = is_counted && (heard > 0 || self.is_gone(now, self.host));
         let asks = is_agreed && self.relay;
-        self.unasked_since = (!asks).then(|| self.unasked_since.unwrap_or(now));
+        // Without the relay nobody knows who was removed, and no ticket is of use.
+        let is_waiting = is_counted && !self.relay;
+        self.unasked_since = (!asks && !is_waiting).then(|| self.unasked_since.unwrap_or(now));
+        self.asked_since = (!is_waiting).then(|| self.asked_since.unwrap_or(now));
         // Where the relay is reached others are heard soon, if they are there.
         let is_unheard = !asks && heard == 0 && self.reaches_relay();
         self.unheard_since = is_unheard.then(|| self.unheard_since.unwrap_or(now));
         let is_over = match self.unasked_since {
             Some(since) => since + REMOVED_AFTER <= now,
-            None => self.missed_since.is_some_and(|since| since + STRANDED_FOR <= now),
+            None => self.asked_since.is_some_and(|since| since + STRANDED_FOR <= now),
         };
         let is_left = self.unheard_since.is_some_and(|since| since + ALONE_FOR <= now);
         if is_over || is_left {

@@ -116,6 +116,14 @@ fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
     let mut left = roster(2);
     left.handle_gone(at(0), PeerId(9));
     assert_eq!(claims(&look(&mut stranded(left), 0, &all)), [(768, 2)]);
+    // What said farewell does not come back, whoever could say so.
+    let mut farewell = roster(2);
+    farewell.handle_farewell(PeerId(9));
+    farewell.set_relay(at(0), false);
+    farewell.handle_gone(at(0), PeerId(9));
+    farewell.set_relay(at(60_000), true);
+    assert!(farewell.is_gone(at(60_000), PeerId(9)));
+    assert_eq!(claims(&look(&mut stranded(farewell), 60_000, &all)), [(768, 2)]);
     let mut back = roster(2);
     back.handle_gone(at(0), PeerId(9));
     back.set_relay(at(0), false);
@@ -132,12 +140,41 @@ fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
         assert_eq!(claims(&look(&mut joined, 500, &[1, 4, 9])), [(768, 2)]);
         let mut cut_off = member.clone();
         cut_off.set_relay(at(499), false);
-        for ms in [500, 3_499] {
-            assert!(!look(&mut cut_off, ms, &all).contains(&Act::Yield), "all may be cut off with the relay");
+        for ms in [500, 3_500, 60_000] {
+            let acts = look(&mut cut_off, ms, &all);
+            assert!(!acts.contains(&Act::Yield), "without the relay its ticket is of no use");
         }
-        assert!(look(&mut cut_off, 3_500, &all).contains(&Act::Yield));
+        cut_off.set_relay(at(60_000), true);
+        assert!(!look(&mut cut_off, 60_000, &all).contains(&Act::Yield), "others may come back, too");
+        assert!(look(&mut cut_off, 60_500, &all).contains(&Act::Yield));
         assert!(look(&mut member, 500, &all).contains(&Act::Yield));
     }
+}
+
+#[test]
+fn those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then() {
+    let mut member = roster(2);
+    assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
+    member.strand();
+    member.set_relay(at(0), false);
+    member.handle_missing(PeerId(3), Missing { term: Term(512), missed: true, relay: false });
+    for ms in [0, 3_000, 30_000] {
+        let acts = look(&mut member, ms, &[1, 4, 9]);
+        assert!(claims(&acts).is_empty() && !acts.contains(&Act::Yield), "{acts:?}");
+    }
+    // The others have heard of another host.
+    let mut removed = member.clone();
+    for other in [1, 4] {
+        removed.handle_missing(PeerId(other), Missing { term: Term(512), missed: false, relay: false });
+    }
+    assert!(!look(&mut removed, 30_050, &[9]).contains(&Act::Yield));
+    assert!(look(&mut removed, 33_050, &[9]).contains(&Act::Yield));
+    member.set_relay(at(30_100), true);
+    for ms in [30_100, 40_099] {
+        let acts = look(&mut member, ms, &[1, 4, 9]);
+        assert!(claims(&acts) == [(768, 2)] && !acts.contains(&Act::Yield), "{acts:?}");
+    }
+    assert!(look(&mut member, 40_100, &[1, 4, 9]).contains(&Act::Yield));
 }
 
 #[test]

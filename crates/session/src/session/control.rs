@@ -129,7 +129,7 @@ impl Session {
     /// The other end closed the link.
     pub(super) fn on_closed(&mut self, now: Time, peer: PeerId, code: CloseCode) {
         if code == CloseCode::Left {
-            self.roster.handle_gone(now, peer);
+            self.roster.handle_farewell(peer);
         }
         if peer == self.host() && self.phase == Phase::Joining && code == CloseCode::Left {
             // It goes while we knock; its successor will be asked.

@@ -170,7 +170,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-session",
             "--test",
             "elections",
-            "who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_ends",
+            "who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_asks_when_it_is_back",
         ]),
     },
     Mutant {
