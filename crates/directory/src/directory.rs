@@ -25,7 +25,7 @@ mod reserve;
 mod succession;
 mod timers;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samovar_roster::RelayKey;
 use samovar_roster::authority::Signatory;
@@ -156,8 +156,8 @@ pub struct Directory {
     /// Codes of games and, for a while, of dormant sessions.
     codes: BTreeMap<GameCode, SessionId>,
     archive: Archive,
-    /// Newcomers to a dormant session whose code is reserved, and the parameters of their games.
-    awaiting: BTreeMap<SessionId, BTreeMap<ConnId, u64>>,
+    /// Newcomers to a dormant session whose code is reserved.
+    awaiting: BTreeMap<SessionId, BTreeSet<ConnId>>,
     timers: Timers,
     next_serial: u64,
     quota: Quota,
@@ -355,14 +355,14 @@ impl Directory {
             members: self.games.values().map(|game| game.members.len()).sum(),
             dormant: self.archive.len(),
             codes: self.codes.len(),
-            awaiting: self.awaiting.values().map(BTreeMap::len).sum(),
+            awaiting: self.awaiting.values().map(BTreeSet::len).sum(),
             timers: self.timers.len(),
         }
     }
 
     fn on_connection_timeout(&mut self, now: Time, conn: ConnId) {
         match self.connections.get(&conn).map(|connection| connection.phase) {
-            Some(Phase::Awaiting(session)) => self.give_up(now, conn, session),
+            Some(Phase::Awaiting(_)) => self.refuse(now, conn, Refusal::UnknownGame),
             Some(_) => self.close(now, conn, CloseReason::Silent),
             None => {}
         }

@@ -74,8 +74,6 @@ pub const CODE_RESERVED_FOR: Duration = Duration::from_millis(60_000);
 pub const CODE_KEPT_FOR: Duration = Duration::from_millis(15_000);
 /// How long a newcomer waits for the first member of a game without connections to come back.
 pub const RESTORED_WAIT: Duration = Duration::from_millis(10_000);
-/// How long the others wait when somebody has waited for so long in vain, and may found the game anew.
-pub const GIVEN_UP_WAIT: Duration = Duration::from_millis(2_000);
 /// How long the term of a session without a connection is remembered.
 pub const DORMANT_FOR: Duration = Duration::from_millis(24 * 60 * 60 * 1_000);
 /// How often every connection hears from the relay at least.

@@ -15,8 +15,6 @@ pub(super) struct Archive {
     records: BTreeMap<SessionId, TermRecord>,
     /// By serial, the oldest game first: what is forgotten when there are too many.
     serials: BTreeSet<(u64, SessionId)>,
-    /// Those whose codes others may have: somebody has waited in vain for a member to come back.
-    given_up: BTreeSet<SessionId>,
 }
 
 impl Archive {
@@ -31,19 +29,9 @@ impl Archive {
     }
 
     pub(super) fn remove(&mut self, session: SessionId) -> Option<TermRecord> {
-        self.given_up.remove(&session);
         let record = self.records.remove(&session)?;
         self.serials.remove(&(record.serial, session));
         Some(record)
-    }
-
-    /// Lets others have the code of a dormant session; whether they might not before.
-    pub(super) fn give_up(&mut self, session: SessionId) -> bool {
-        self.records.contains_key(&session) && self.given_up.insert(session)
-    }
-
-    pub(super) fn is_given_up(&self, session: SessionId) -> bool {
-        self.given_up.contains(&session)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -78,11 +66,6 @@ impl Directory {
         }
     }
 
-    /// Whether a code is another session's.
-    fn is_taken(&self, code: &GameCode, by: SessionId) -> bool {
-        self.codes.get(code).is_some_and(|&holder| holder != by && !self.archive.is_given_up(holder))
-    }
-
     /// Nobody came back for this code.
     pub(super) fn free_code(&mut self, session: SessionId) {
         self.timers.stop(Timer::Reservation(session));
@@ -113,7 +96,7 @@ impl Directory {
         match record {
             Some(record) if record.code != *code => Err(Refusal::BadPass),
             Some(record) if record.params != params => Err(Refusal::Parameters),
-            _ if self.is_taken(code, session) => Err(Refusal::CodeTaken),
+            _ if self.codes.get(code).is_some_and(|&holder| holder != session) => Err(Refusal::CodeTaken),
             _ => Ok(record),
         }
     }

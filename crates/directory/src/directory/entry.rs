@@ -7,7 +7,7 @@ use super::connection::Phase;
 use super::game::Game;
 use super::timers::Timer;
 use super::{CloseReason, ConnId, Directory, HostChange, Note, Output, Request, TermRecord};
-use crate::limits::{GIVEN_UP_WAIT, HOST_GRACE, RESTORED_WAIT, RETURNS_PER_GAME_MAX};
+use crate::limits::{HOST_GRACE, RESTORED_WAIT, RETURNS_PER_GAME_MAX};
 
 /// Letters of a drawn code: no vowels, so that it spells nothing, and none that looks like another letter or digit.
 const CODE_LETTERS: &[u8] = b"BCDFGHJKMNPRSTWXZ";
@@ -50,30 +50,16 @@ impl Directory {
         if self.games.len() >= self.quota.games {
             return Err(Refusal::Busy);
         }
-        let former = code.as_ref().and_then(|code| self.codes.get(code)).copied();
-        if former.is_some_and(|former| !self.archive.is_given_up(former)) {
-            return Err(Refusal::CodeTaken);
-        }
-        let code = code.unwrap_or_else(|| self.draw_code());
+        let code = match code {
+            Some(code) if self.codes.contains_key(&code) => return Err(Refusal::CodeTaken),
+            Some(code) => code,
+            None => self.draw_code(),
+        };
         let session = self.draw_session();
         let host = PeerId((self.entropy.number() >> 32).max(1) as u32);
         let (term, serial) = (Term::FIRST, self.next_serial);
-        if let Some(former) = former {
-            self.free_code(former);
-        }
-        self.list(TermRecord {
-            session,
-            code: code.clone(),
-            params,
-            term,
-            host,
-            begun: (term, host),
-            serial,
-        });
+        self.list(TermRecord { session, code, params, term, host, begun: (term, host), serial });
         self.become_entrant(now, conn, session, host);
-        if let Some(former) = former {
-            self.let_awaiting_in(now, former, &code);
-        }
         Ok(())
     }
 
@@ -104,8 +90,7 @@ impl Directory {
         session: SessionId,
         params: u64,
     ) -> Result<(), Refusal> {
-        let record = self.archive.get(session).filter(|_| !self.archive.is_given_up(session));
-        let record = record.ok_or(Refusal::UnknownGame)?;
+        let record = self.archive.get(session).ok_or(Refusal::UnknownGame)?;
         if record.params != params {
             return Err(Refusal::Parameters);
         }
@@ -113,7 +98,7 @@ impl Directory {
         if awaiting.len() >= self.quota.connections_per_game {
             return Err(Refusal::Busy);
         }
-        awaiting.insert(conn, params);
+        awaiting.insert(conn);
         self.set_phase(conn, Phase::Awaiting(session));
         self.timers.set(Timer::Connection(conn), now + RESTORED_WAIT);
         Ok(())
@@ -178,20 +163,12 @@ impl Directory {
         self.archive.remove(session);
         self.timers.stop(Timer::Dormant(session));
         self.timers.stop(Timer::Reservation(session));
-        self.list(TermRecord {
-            session,
-            code: code.clone(),
-            params,
-            term,
-            host,
-            begun,
-            serial: self.next_serial,
-        });
+        self.list(TermRecord { session, code, params, term, host, begun, serial: self.next_serial });
         if let Some(game) = self.games.get_mut(&session) {
             (game.relisted, game.awaits_host) = (Some(now), true);
         }
         self.timers.set(Timer::Grace(session), now + HOST_GRACE);
-        self.let_awaiting_in(now, session, &code);
+        self.let_awaiting_in(now, session);
         Ok(())
     }
 
@@ -202,23 +179,14 @@ impl Directory {
         self.requests.push_back(Request::Persist(record));
     }
 
-    /// Lets those in who wait for a dormant session: the game with this code is there, whosever it is.
-    fn let_awaiting_in(&mut self, now: Time, former: SessionId, code: &GameCode) {
-        for (conn, params) in self.awaiting.remove(&former).unwrap_or_default() {
+    fn let_awaiting_in(&mut self, now: Time, session: SessionId) {
+        let Some(code) = self.games.get(&session).map(|game| game.code.clone()) else { return };
+        for conn in self.awaiting.remove(&session).unwrap_or_default() {
             self.timers.stop(Timer::Connection(conn));
-            if let Err(refusal) = self.join(now, conn, code, params) {
+            // Their parameters were compared when they began to wait.
+            let params = self.games.get(&session).map_or(0, |game| game.params);
+            if let Err(refusal) = self.join(now, conn, &code, params) {
                 self.refuse(now, conn, refusal);
-            }
-        }
-    }
-
-    /// Somebody has waited in vain for a dormant session. Whoever asks next may found a game under its code; the others wait
-    /// for that a moment longer, so that they do not all try.
-    pub(super) fn give_up(&mut self, now: Time, conn: ConnId, session: SessionId) {
-        self.refuse(now, conn, Refusal::UnknownGame);
-        if self.archive.give_up(session) {
-            for (&waiting, _) in self.awaiting.get(&session).into_iter().flatten() {
-                self.timers.set(Timer::Connection(waiting), now + GIVEN_UP_WAIT);
             }
         }
     }

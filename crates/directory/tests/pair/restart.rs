@@ -6,7 +6,7 @@ use samovar_directory::limits::{
 use samovar_directory::{ClientEvent, TermRecord};
 use samovar_roster::authority::Signatory;
 use samovar_wire::relay::{Denial, FromRelay, Purpose, Refusal};
-use samovar_wire::{PROTOCOL_VERSION, PeerId, SessionId, Term};
+use samovar_wire::{PeerId, SessionId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -64,49 +64,6 @@ fn a_newcomer_to_a_restored_game_that_stays_away_is_told_after_a_while() {
     world.run_for(millis(1));
     assert_eq!(world.events(newcomer), [ClientEvent::Refused(Refusal::UnknownGame)]);
     assert_eq!(world.directory.usage().awaiting, 0);
-}
-
-/// Before, the code stayed taken for a minute, and all who had been told that there is no such game waited for it in turn.
-#[test]
-fn who_has_waited_in_vain_founds_the_game_anew_and_the_others_get_in() {
-    let mut world = World::with_members(1);
-    world.kill_relay();
-    world.seats[0].cut = true;
-    world.start_relay();
-    let first = world.join("TEA");
-    world.run_for(millis(500));
-    let second = world.join("TEA");
-    let stranger = world.add(PROTOCOL_VERSION, PARAMS + 1, Purpose::Join(code("TEA")));
-    assert_eq!(world.events(stranger), [ClientEvent::Refused(Refusal::Parameters)]);
-    world.run_for(RESTORED_WAIT);
-    assert_eq!(world.events(first), [ClientEvent::Refused(Refusal::UnknownGame)]);
-    assert!(world.events(second).is_empty(), "it is told later, so that not all try at once");
-    let late = world.join("TEA");
-    assert_eq!(world.events(late), [ClientEvent::Refused(Refusal::UnknownGame)]);
-    let founder = world.create("TEA");
-    for (i, host) in [(founder, founder), (second, founder)] {
-        assert!(matches!(world.events(i)[..], [ClientEvent::Entered(_)]), "{i}");
-        assert_eq!(world.warrant(i).host, world.peer(host));
-    }
-    assert_eq!(world.directory.usage().awaiting, 0);
-    let refused = world.create("TEA");
-    assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)]);
-}
-
-#[test]
-fn who_comes_back_too_late_gets_the_code_as_long_as_nobody_has_taken_it() {
-    let mut world = World::with_members(1);
-    world.kill_relay();
-    world.seats[0].cut = true;
-    world.start_relay();
-    let newcomer = world.join("TEA");
-    world.run_for(RESTORED_WAIT);
-    assert_eq!(world.events(newcomer), [ClientEvent::Refused(Refusal::UnknownGame)]);
-    world.seats[0].cut = false;
-    world.run_for(seconds(10));
-    assert!(world.events(0).ends_with(&[ClientEvent::Restored]));
-    let refused = world.create("TEA");
-    assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)]);
 }
 
 #[test]

@@ -401,4 +401,32 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on",
         ]),
     },
+    Mutant {
+        name: "farewell-forgotten",
+        file: "crates/roster/src/roster/stranded.rs",
+        text: "self.gone.retain(|&(_, until)| until == Time::FAR);",
+        instead: "self.gone.clear();",
+        breaks: "the last member forgets who said farewell when its relay was away, and leaves for a host that is gone",
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on",
+        ]),
+    },
+    Mutant {
+        name: "stranded-without-the-relay-end",
+        file: "crates/roster/src/roster/stranded.rs",
+        text: "let is_waiting = is_counted && !self.relay;",
+        instead: "let is_waiting = false;",
+        breaks: "who gave way to a host that they cannot reach end when the relay goes, though no ticket is of use without it",
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then",
+        ]),
+    },
 ];
