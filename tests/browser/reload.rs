@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN};
+use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
+use samovar_tests::wait;
 
 /// Long enough for a hunter to hit a teapot that stands.
 const HIT_WITHIN: Duration = Duration::from_secs(120);
@@ -60,4 +61,49 @@ async fn a_host_that_reloads_comes_back_to_its_seat_under_another_host() {
     assert_eq!(after.host, bob.status().await.peer);
     ann.finish().await;
     bob.finish().await;
+}
+
+/// The ticket that a tab keeps.
+async fn ticket(player: &Player) -> String {
+    let ticket = player.tab().evaluate("sessionStorage['samovar.seat.TEA'] ?? ''").await;
+    ticket.as_str().expect("text").to_owned()
+}
+
+/// Somebody with the ticket of another, as in a tab that was copied.
+async fn visit_with(relay: &Relay, ticket: &str, name: &str) -> Player {
+    let script = format!("sessionStorage['samovar.seat.TEA'] ??= '{ticket}'");
+    Visit::new(relay, &format!("game=TEA&name={name}")).with_script(&script).open().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ticket_opens_its_seat_once_and_a_used_one_none() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let bob = Player::join(&relay, "game=TEA&name=Bob").await;
+    let used = ticket(&bob).await;
+    bob.reload().await;
+    let renewed = wait::until("the tab has another ticket", JOIN_WITHIN, async || {
+        let ticket = ticket(&bob).await;
+        if ticket != used && !ticket.is_empty() { Ok(ticket) } else { Err(ticket) }
+    });
+    let renewed = renewed.await;
+    let peer = bob.joined().await.peer;
+    let eve = visit_with(&relay, &used, "Eve").await;
+    let names = |status: &Status| status.scores().into_keys().collect::<Vec<_>>();
+    let beside = |status: &Status| names(status) == ["Ann", "Bob", "Eve"];
+    for player in [&ann, &bob, &eve] {
+        player.wait("who shows a used ticket sits beside the others", JOIN_WITHIN, beside).await;
+    }
+    assert_eq!(bob.peer().await, peer.expect("in a game"), "Bob keeps his seat");
+    // With the other one the same visit would have taken it.
+    let twin = visit_with(&relay, &renewed, "Twin").await;
+    bob.wait_text("curtain-title", "You play in another tab").await;
+    let twins = twin.joined().await.peer;
+    let taken = |status: &Status| {
+        beside(status) && status.member("Bob").is_ok_and(|member| Some(&member.peer) == twins.as_ref())
+    };
+    ann.wait("the twin has Bob's seat", JOIN_WITHIN, taken).await;
+    for player in [ann, bob, eve, twin] {
+        player.finish().await;
+    }
 }

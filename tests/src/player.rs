@@ -26,7 +26,7 @@ pub struct Visit<'a> {
     place: Place,
     patience: Patience,
     flags: Vec<&'static str>,
-    script: Option<&'static str>,
+    script: Option<String>,
     watch_requests: bool,
 }
 
@@ -83,8 +83,8 @@ impl<'a> Visit<'a> {
 
     /// With a script that runs before any of the page's own.
     #[must_use]
-    pub const fn with_script(mut self, script: &'static str) -> Self {
-        self.script = Some(script);
+    pub fn with_script(mut self, script: &str) -> Self {
+        self.script = Some(script.to_owned());
         self
     }
 
