@@ -96,6 +96,11 @@ impl Offices {
         }
     }
 
+    /// A process hears what was said before it was alone.
+    pub(crate) fn hear_late(&mut self, process: ProcessId) {
+        self.alone.remove(&process);
+    }
+
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.alone.remove(&process);
         self.sleepers.remove(&process);
@@ -127,6 +132,9 @@ mod tests {
         assert_eq!(broken.promise, Promise::Office);
         assert_eq!(offices.hear(at(4_521), 0, saying(256, 1, false), true), Ok(()));
         assert_eq!(offices.hear(at(9_000), 0, acts, true), Ok(()), "it began anew");
+        offices.hear_late(0);
+        assert_eq!(offices.hear(at(13_501), 0, acts, true), Ok(()), "it has heard of others since");
+        assert!(offices.hear(at(18_002), 0, acts, true).is_err());
     }
 
     #[test]

@@ -185,12 +185,12 @@ impl<G: Game> World<G> {
             Ending::Disk => self.relay.delay = self.plan.disk,
             Ending::Mend(a, b) => {
                 self.trace.note(self.now, Place::Relay, || "a cut is mended".to_owned());
-                self.cuts.mend(*a, *b);
+                self.mend(*a, *b);
             }
             Ending::Flap { side, rest, is_cut, left, period } => {
                 if *is_cut {
-                    self.cuts.mend(*side, *rest);
-                    self.cuts.mend(*rest, *side);
+                    self.mend(*side, *rest);
+                    self.mend(*rest, *side);
                 }
                 if *left > 0 && !self.healing {
                     let cuts = !is_cut;
@@ -280,6 +280,17 @@ impl<G: Game> World<G> {
         self.close_socket(id);
         self.end_process(id);
         true
+    }
+
+    /// Ends a cut in one direction. What streams have held back arrives then, and nobody can tell when it was said: who was alone hears
+    /// of others once more.
+    fn mend(&mut self, from: Side, to: Side) {
+        self.cuts.mend(from, to);
+        for (id, process) in self.processes.iter().enumerate() {
+            if to.has(Place::Player(process.player)) {
+                self.checks.offices.hear_late(id);
+            }
+        }
     }
 
     fn hand_over(&mut self, id: ProcessId) -> bool {
