@@ -9,11 +9,12 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use samovar_duel::game;
 use samovar_duel::player::Glaze;
 use samovar_peer::{PathPolicy, Peer};
 use samovar_peer_native::entropy;
-use samovar_session::Topology;
+use samovar_session::{Session, Topology};
 use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
@@ -90,7 +91,10 @@ pub async fn run(config: BotsConfig, stop: impl Future<Output = ()>) -> Result<(
         if code.is_none() {
             let founded = tokio::select! {
                 founded = founded_code(&seat) => founded?,
-                () = &mut stop => return Ok(()),
+                () = &mut stop => {
+                    seat.stop().await;
+                    return Ok(());
+                }
             };
             eprintln!("playing in {founded}");
             code = Some(founded);
@@ -129,10 +133,20 @@ pub async fn run(config: BotsConfig, stop: impl Future<Output = ()>) -> Result<(
             }
         }
     }
-    for seat in seats {
-        seat.stop().await;
-    }
+    leave(seats).await;
     refusal.map_or(Ok(()), |why| Err(BotsError::NotIn(why)))
+}
+
+/// All robots leave; one that hosts does last, so that none of the others is its heir.
+async fn leave(seats: Vec<Seat>) {
+    let (mut hosts, mut others) = (Vec::new(), Vec::new());
+    for seat in seats {
+        let is_host = |_, peer: &mut Peer, _: &mut Player| peer.session().is_some_and(Session::is_host);
+        let side = if seat.with(is_host).await == Some(true) { &mut hosts } else { &mut others };
+        side.push(seat);
+    }
+    join_all(others.into_iter().map(Seat::stop)).await;
+    join_all(hosts.into_iter().map(Seat::stop)).await;
 }
 
 /// One robot's place in the game.

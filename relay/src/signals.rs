@@ -1,7 +1,7 @@
 //! What the system's signals tell a relay and robots to do.
 //!
 //! `SIGTERM` drains a relay, and a second one stops it; `SIGHUP` reads the file of settings again and takes over its limits;
-//! Ctrl-C stops it. Robots stop at either of the first two.
+//! Ctrl-C stops it. Robots leave at Ctrl-C and `SIGTERM`, and stop at a second one.
 
 use std::io;
 
@@ -11,6 +11,10 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Orders that wait; whoever sends signals faster than they are obeyed waits, too.
 const WAITING: usize = 4;
+
+/// What a shell reports of a program that Ctrl-C has ended.
+#[cfg(unix)]
+const STOPPED_TWICE: i32 = 130;
 
 type Settings = Result<(ServeConfig, LogConfig), SettingsError>;
 
@@ -38,11 +42,19 @@ pub(crate) fn stop() -> Result<impl Future<Output = ()>, RelayError> {
 fn stopped() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    Ok(async move {
+    let mut next = async move || {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
+    };
+    Ok(async move {
+        next().await;
+        tokio::spawn(async move {
+            next().await;
+            // Whoever asks twice does not want to wait until everything is said.
+            std::process::exit(STOPPED_TWICE);
+        });
     })
 }
 

@@ -63,10 +63,14 @@ async fn a_host_that_reloads_comes_back_to_its_seat_under_another_host() {
     bob.finish().await;
 }
 
-/// The ticket that a tab keeps.
-async fn ticket(player: &Player) -> String {
-    let ticket = player.tab().evaluate("sessionStorage['samovar.seat.TEA'] ?? ''").await;
-    ticket.as_str().expect("text").to_owned()
+/// The ticket that a tab keeps, as soon as there is one other than this.
+async fn ticket_after(player: &Player, former: &str) -> String {
+    wait::until("the tab has another ticket", JOIN_WITHIN, async || {
+        let ticket = player.tab().try_evaluate("sessionStorage['samovar.seat.TEA'] ?? ''").await?;
+        let ticket = ticket.as_str().unwrap_or_default();
+        if ticket.is_empty() || ticket == former { Err(ticket.to_owned()) } else { Ok(ticket.to_owned()) }
+    })
+    .await
 }
 
 /// Somebody with the ticket of another, as in a tab that was copied.
@@ -80,13 +84,9 @@ async fn a_ticket_opens_its_seat_once_and_a_used_one_none() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;
-    let used = ticket(&bob).await;
+    let used = ticket_after(&bob, "").await;
     bob.reload().await;
-    let renewed = wait::until("the tab has another ticket", JOIN_WITHIN, async || {
-        let ticket = ticket(&bob).await;
-        if ticket != used && !ticket.is_empty() { Ok(ticket) } else { Err(ticket) }
-    });
-    let renewed = renewed.await;
+    let renewed = ticket_after(&bob, &used).await;
     let peer = bob.joined().await.peer;
     let eve = visit_with(&relay, &used, "Eve").await;
     let names = |status: &Status| status.scores().into_keys().collect::<Vec<_>>();

@@ -1,5 +1,6 @@
 //! Faults of all kinds, one upon the other, drawn from a seed.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use samovar_duel::rng::Rng;
@@ -10,26 +11,34 @@ const PLAYERS: u8 = 6;
 /// Places for those who come later.
 const LATER: u8 = 2;
 /// Faults in a run.
-const FAULTS: u32 = 12;
+const FAULTS: u32 = 16;
 /// Nobody is killed, and nobody leaves, when no more are left.
 const PLAYERS_MIN: usize = 3;
+/// Kinds of faults.
+const KINDS: usize = 11;
+/// A seed whose plan has each of them.
+const SEED_OF_ALL: u64 = 12;
 /// Other plans than that of the tests: `SAMOVAR_CHAOS=7 cargo test -p samovar-tests --test netns chaos -- --nocapture`.
 const SEED: &str = "SAMOVAR_CHAOS";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_who_live_are_in_one_game_after_chaos() {
-    let seed = std::env::var(SEED).map_or(1, |seed| seed.parse().expect("a number"));
+    let seed = std::env::var(SEED).map_or(SEED_OF_ALL, |seed| seed.parse().expect("a number"));
     let Some(mut table) = Table::set_with(PLAYERS, LATER).await else { return };
     println!("chaos: seed {seed}");
     let mut chaos = Chaos { rng: Rng::new(seed), asleep: Vec::new(), is_cut: false, relay: RelayState::Runs };
+    let mut struck = BTreeSet::new();
     for number in 1..=FAULTS {
-        let said = chaos.strike(&mut table).await;
+        let (fault, said) = chaos.strike(&mut table).await;
         println!("chaos: {number} {said}");
+        struck.insert(fault);
         let pause = chaos.rng.below(2_500);
         tokio::time::sleep(Duration::from_millis(pause.into())).await;
     }
     chaos.end(&mut table);
     table.all_back("chaos").await;
+    println!("chaos: struck by {struck:?}");
+    assert!(seed != SEED_OF_ALL || struck.len() == KINDS, "the plan of this seed has every kind of fault");
 }
 
 /// What is drawn, and what is broken at present.
@@ -47,7 +56,7 @@ enum RelayState {
     Dead,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fault {
     Kill,
     Leave,
@@ -64,11 +73,11 @@ enum Fault {
 
 impl Chaos {
     /// Does one of what can be done now, and says what.
-    async fn strike(&mut self, table: &mut Table) -> String {
+    async fn strike(&mut self, table: &mut Table) -> (Fault, String) {
         let faults = self.possible(table);
         let fault = self.draw(&faults);
         let awake = table.all_but(&self.asleep);
-        match fault {
+        let said = match fault {
             Fault::Kill => {
                 let player = self.draw(&table.all());
                 table.kill(&[player]);
@@ -80,7 +89,11 @@ impl Chaos {
                 table.leave(&[player]).await;
                 format!("{player} leaves")
             }
-            Fault::Come => format!("{} comes", table.come()),
+            Fault::Come => {
+                let player = table.come();
+                table.sits(player).await;
+                format!("{player} comes")
+            }
             Fault::Sleep => {
                 let player = self.draw(&awake);
                 table.robot(player).pause();
@@ -91,12 +104,13 @@ impl Chaos {
             Fault::Cut | Fault::CutOneWay => {
                 let (some, others) = self.sides(table);
                 self.is_cut = true;
-                if matches!(fault, Fault::Cut) {
-                    table.network.sever(&some, &others);
-                    return format!("{some:?} and {others:?} do not reach each other");
-                }
                 table.network.cut(&some, &others);
-                format!("{some:?} do not reach {others:?}")
+                if fault == Fault::Cut {
+                    table.network.cut(&others, &some);
+                    format!("{some:?} and {others:?} do not reach each other")
+                } else {
+                    format!("{some:?} do not reach {others:?}")
+                }
             }
             Fault::Heal => {
                 self.is_cut = false;
@@ -117,7 +131,8 @@ impl Chaos {
                 self.mend_relay(table);
                 "the relay runs".to_owned()
             }
-        }
+        };
+        (fault, said)
     }
 
     /// Two sides of the network, neither of which is empty.
@@ -133,7 +148,8 @@ impl Chaos {
         (some, others)
     }
 
-    /// What can be done now. Nobody comes while anything is broken: who is not let in the first time has no seat to come back to.
+    /// What can be done now. Nobody comes while anything is broken: who is not let in the first time has no seat to come back to, and
+    /// its process ends.
     fn possible(&self, table: &Table) -> Vec<Fault> {
         let is_whole = !self.is_cut && self.asleep.is_empty() && self.relay == RelayState::Runs;
         let mut faults = vec![Fault::Cut, Fault::CutOneWay];

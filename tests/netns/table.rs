@@ -153,6 +153,15 @@ impl Table {
         number
     }
 
+    /// Waits until a player sits.
+    pub(crate) async fn sits(&mut self, number: usize) {
+        let is_in = |all: &[Status]| {
+            let sits = all[0].host.is_some() && all[0].members.iter().any(|member| member.is_self);
+            if sits { Ok(()) } else { Err("it does not".to_owned()) }
+        };
+        self.wait("the newcomer sits", &[number], self.start, SEATED_WITHIN, is_in).await;
+    }
+
     /// Whether there is such a place.
     pub(crate) fn has_room(&self) -> bool {
         self.seated < self.players.len()

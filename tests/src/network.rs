@@ -158,7 +158,7 @@ impl Network {
     /// # Panics
     /// When the switch does not do it.
     pub fn cut(&self, from: &[usize], to: &[usize]) {
-        self.add_to("severed", from, to);
+        self.change("add", "severed", from, to);
     }
 
     /// The same in both directions.
@@ -170,12 +170,21 @@ impl Network {
         self.cut(other, one);
     }
 
+    /// Drops nothing any more that goes between one of the first and one of the second.
+    ///
+    /// # Panics
+    /// When the switch does not do it, or both directions were not cut.
+    pub fn join(&self, one: &[usize], other: &[usize]) {
+        self.change("delete", "severed", one, other);
+        self.change("delete", "severed", other, one);
+    }
+
     /// Drops all UDP between any two of these from now on.
     ///
     /// # Panics
     /// When the switch does not do it.
     pub fn block_udp(&self, among: &[usize]) {
-        self.add_to("without_udp", among, among);
+        self.change("add", "without_udp", among, among);
     }
 
     /// Drops nothing any more.
@@ -198,14 +207,14 @@ impl Network {
         conntrack::flush(router).unwrap_or_else(|error| panic!("conntrack: {error}"));
     }
 
-    fn add_to(&self, set: &str, from: &[usize], to: &[usize]) {
+    fn change(&self, how: &str, set: &str, from: &[usize], to: &[usize]) {
         let pairs = from.iter().flat_map(|&one| to.iter().map(move |&other| (one, other)));
         let address = |number: usize| outer(u8::try_from(number + 1).expect("up to 100"));
         let pairs = pairs.filter(|(one, other)| one != other);
         let pairs: Vec<_> =
             pairs.map(|(one, other)| format!("{} . {}", address(one), address(other))).collect();
         if !pairs.is_empty() {
-            self.command(&format!("add element bridge samovar {set} {{ {} }}", pairs.join(", ")));
+            self.command(&format!("{how} element bridge samovar {set} {{ {} }}", pairs.join(", ")));
         }
     }
 

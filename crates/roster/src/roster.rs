@@ -26,7 +26,7 @@ const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
 /// How long a host reigns on that reaches neither the relay nor a majority of the electorate.
 pub const LEASE: Duration = Duration::from_millis(1_000);
 /// A member that misses its host for so long, and is none by the relay's word, was removed; so was who knows no way to its
-/// host and reaches no relay for so long.
+/// host for so long, when most of the others do.
 const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
 /// How long a host that slept waits for news of what it missed, when the relay is away.
 const WAKING: Duration = Duration::from_millis(1_000);
@@ -99,9 +99,9 @@ pub struct Roster {
     missed_since: Option<Time>,
     /// The host of the present term is nobody that this peer could follow.
     is_stranded: bool,
-    /// Since when such a peer has not been able to ask the relay.
+    /// Since when such a peer may not ask the relay, which it could reach, or most of the others hear the host.
     unasked_since: Option<Time>,
-    /// Since when such a peer has waited for the relay's word, which it could have had.
+    /// Since when such a peer has not waited for the relay to be back.
     asked_since: Option<Time>,
     /// Since when such a peer has heard nobody.
     unheard_since: Option<Time>,
@@ -385,6 +385,7 @@ impl Roster {
     /// This peer slept until now, and does not know what it missed. What makes it host may have waited for it to wake.
     pub fn handle_wake(&mut self, now: Time) {
         (self.missed_since, self.minority_since, self.alone_since) = (None, None, None);
+        (self.unasked_since, self.asked_since, self.unheard_since) = (None, None, None);
         self.waking_until = Some(now + WAKING);
         if self.is_host() {
             (self.claim_after, self.claimed) = (Time::ZERO, None);

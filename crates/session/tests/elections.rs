@@ -327,7 +327,7 @@ fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_asks_whe
     world.run(30_000);
     assert!(world.peers.values().all(|session| session.is_member()), "no ticket is of use without the relay");
     relay_comes(&mut world);
-    world.run(2_000);
+    world.run(8_000);
     let [(Term(768), heir)] = hosts(&world)[..] else { panic!("{:?}", hosts(&world)) };
     assert!(world.peers[&heir].is_host());
     world.assert_converged();

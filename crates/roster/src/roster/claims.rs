@@ -3,6 +3,7 @@
 use samovar_wire::relay::Denial;
 use samovar_wire::{Duration, PeerId, Term, Time};
 
+use super::stranded::HOST_RETURNS_WITHIN;
 use super::{Act, LEASE, Lives, REMOVED_AFTER, Roster};
 use crate::View;
 
@@ -24,7 +25,11 @@ impl Roster {
             self.hear_relay();
             // A host whose majority is gone lets that come first, if it went on without it.
             let gives_way = self.is_host() && self.term.is_witnessed() && self.waking_until.is_none();
-            self.claim_after = if gives_way { now + LEASE } else { Time::ZERO };
+            self.claim_after = match (gives_way, self.is_stranded) {
+                (true, _) => now + LEASE,
+                (_, true) => now + HOST_RETURNS_WITHIN,
+                _ => Time::ZERO,
+            };
         }
     }
 

@@ -12,6 +12,10 @@ const GONE_FOR: Duration = Duration::from_millis(10_000);
 const ALONE_FOR: Duration = Duration::from_millis(500);
 /// How long who knows no way to its host waits for the relay's word, which may wait for that host itself (PROTOCOL §5.5).
 const STRANDED_FOR: Duration = Duration::from_millis(10_000);
+/// How long it waits for that word and for the relay itself, which keeps a game's code for as long (PROTOCOL §5.2).
+const STRANDED_FOR_MOST: Duration = Duration::from_millis(60_000);
+/// When the relay is back that host shall be, too, before it is asked for another: those whom it removed may be the first.
+pub(super) const HOST_RETURNS_WITHIN: Duration = Duration::from_millis(6_000);
 
 impl Roster {
     /// The host of the present term is no member that this peer knows. If it lives this peer was removed; if it does not,
@@ -33,7 +37,8 @@ impl Roster {
     fn note_gone(&mut self, peer: PeerId, until: Time) {
         let known = self.gone.iter().position(|&(gone, _)| gone == peer).and_then(|at| self.gone.remove(at));
         if known.is_none() && self.gone.len() == MEMBERS_MAX {
-            self.gone.pop_front();
+            let passing = self.gone.iter().position(|&(_, until)| until != Time::FAR);
+            self.gone.remove(passing.unwrap_or_default());
         }
         self.gone.push_back((peer, known.map_or(until, |(_, known)| until.max(known))));
     }
@@ -72,6 +77,7 @@ impl Roster {
             Some(since) => since + REMOVED_AFTER <= now,
             None => self.asked_since.is_some_and(|since| since + STRANDED_FOR <= now),
         };
+        let is_over = is_over || self.missed_since.is_some_and(|since| since + STRANDED_FOR_MOST <= now);
         let is_left = self.unheard_since.is_some_and(|since| since + ALONE_FOR <= now);
         if is_over || is_left {
             self.acts.push_back(Act::Yield);

@@ -116,14 +116,20 @@ fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
     let mut left = roster(2);
     left.handle_gone(at(0), PeerId(9));
     assert_eq!(claims(&look(&mut stranded(left), 0, &all)), [(768, 2)]);
-    // What said farewell does not come back, whoever could say so.
-    let mut farewell = roster(2);
-    farewell.handle_farewell(PeerId(9));
-    farewell.set_relay(at(0), false);
-    farewell.handle_gone(at(0), PeerId(9));
-    farewell.set_relay(at(60_000), true);
-    assert!(farewell.is_gone(at(60_000), PeerId(9)));
-    assert_eq!(claims(&look(&mut stranded(farewell), 60_000, &all)), [(768, 2)]);
+    // What said farewell does not come back, whatever the relay says of it, and before or after what.
+    for is_first in [false, true] {
+        let mut farewell = roster(2);
+        if is_first {
+            farewell.handle_gone(at(0), PeerId(9));
+        }
+        farewell.handle_farewell(PeerId(9));
+        farewell.set_relay(at(0), false);
+        (20..60).for_each(|other| farewell.handle_gone(at(0), PeerId(other)));
+        farewell.handle_gone(at(0), PeerId(9));
+        farewell.set_relay(at(60_000), true);
+        assert!(farewell.is_gone(at(60_000), PeerId(9)));
+        assert_eq!(claims(&look(&mut stranded(farewell), 60_000, &all)), [(768, 2)]);
+    }
     let mut back = roster(2);
     back.handle_gone(at(0), PeerId(9));
     back.set_relay(at(0), false);
@@ -140,13 +146,13 @@ fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
         assert_eq!(claims(&look(&mut joined, 500, &[1, 4, 9])), [(768, 2)]);
         let mut cut_off = member.clone();
         cut_off.set_relay(at(499), false);
-        for ms in [500, 3_500, 60_000] {
+        for ms in [500, 3_500, 50_000] {
             let acts = look(&mut cut_off, ms, &all);
             assert!(!acts.contains(&Act::Yield), "without the relay its ticket is of no use");
         }
-        cut_off.set_relay(at(60_000), true);
-        assert!(!look(&mut cut_off, 60_000, &all).contains(&Act::Yield), "others may come back, too");
-        assert!(look(&mut cut_off, 60_500, &all).contains(&Act::Yield));
+        cut_off.set_relay(at(50_000), true);
+        assert!(!look(&mut cut_off, 50_000, &all).contains(&Act::Yield), "others may come back, too");
+        assert!(look(&mut cut_off, 50_500, &all).contains(&Act::Yield));
         assert!(look(&mut member, 500, &all).contains(&Act::Yield));
     }
 }
@@ -169,12 +175,25 @@ fn those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then() {
     }
     assert!(!look(&mut removed, 30_050, &[9]).contains(&Act::Yield));
     assert!(look(&mut removed, 33_050, &[9]).contains(&Act::Yield));
-    member.set_relay(at(30_100), true);
-    for ms in [30_100, 40_099] {
-        let acts = look(&mut member, ms, &[1, 4, 9]);
-        assert!(claims(&acts) == [(768, 2)] && !acts.contains(&Act::Yield), "{acts:?}");
+    // Whom they were removed by may be on its way to the relay, as they were.
+    let mut back = member.clone();
+    back.set_relay(at(30_100), true);
+    for (ms, asks) in [(30_100, false), (36_099, false), (36_100, true), (40_099, true)] {
+        let acts = look(&mut back, ms, &[1, 4, 9]);
+        assert_eq!(claims(&acts), if asks { vec![(768, 2)] } else { Vec::new() }, "{ms}");
+        assert!(!acts.contains(&Act::Yield));
     }
-    assert!(look(&mut member, 40_100, &[1, 4, 9]).contains(&Act::Yield));
+    assert!(look(&mut back, 40_100, &[1, 4, 9]).contains(&Act::Yield));
+    // Who slept begins to wait when it wakes.
+    let mut sleeper = member.clone();
+    sleeper.set_relay(at(30_100), true);
+    look(&mut sleeper, 33_000, &[1, 4, 9]);
+    sleeper.handle_wake(at(42_000));
+    assert!(!look(&mut sleeper, 42_000, &[1, 4, 9]).contains(&Act::Yield));
+    assert!(look(&mut sleeper, 52_000, &[1, 4, 9]).contains(&Act::Yield));
+    // A relay that is away for ever, or lets nobody in who was a member.
+    assert!(!look(&mut member, 59_999, &[1, 4, 9]).contains(&Act::Yield));
+    assert!(look(&mut member, 60_000, &[1, 4, 9]).contains(&Act::Yield));
 }
 
 #[test]

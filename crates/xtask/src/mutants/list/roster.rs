@@ -429,4 +429,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then",
         ]),
     },
+    Mutant {
+        name: "stranded-depose-who-is-on-its-way",
+        file: "crates/roster/src/roster/claims.rs",
+        text: "(_, true) => now + HOST_RETURNS_WITHIN,",
+        instead: "(_, true) => Time::ZERO,",
+        breaks: "members that were removed, and are the first at a relay that is back, take the office from a host that is on its way",
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then",
+        ]),
+    },
 ];
