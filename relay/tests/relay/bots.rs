@@ -1,7 +1,7 @@
 //! Native robots at a relay: what they make it forward is counted, and they play on when it has drained.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::process::{RelayProcess, Scratch, program};
@@ -95,4 +95,17 @@ async fn robots_that_may_not_link_directly_meet_at_the_udp_port() {
     let sent = "samovar_packets_total{path=\"webrtc\",direction=\"out\",kind=\"packet\"}";
     let before = relay.metric(sent).await;
     relay.metric_becomes(sent, |now| now > before + 20.0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn robots_leave_at_sigterm() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start(data.path());
+    let mut bots = Bots::start(&relay, "auto");
+    tokio::task::block_in_place(|| bots.until(|status| has_link(status, "direct")));
+    let sent = Command::new("kill").args(["-TERM", &bots.child.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+    let ended = tokio::task::block_in_place(|| bots.child.wait().expect("it ended"));
+    assert_eq!(ended.code(), Some(0), "it is not the signal that ended them");
+    relay.metric_becomes("samovar_games", |games| games == 0.0).await;
 }
