@@ -28,16 +28,19 @@ struct Life {
 }
 
 impl Life {
-    fn look(&mut self, now: Time, session: &Session) {
+    /// Looks at everything that is there; which of what was its own went.
+    fn look(&mut self, now: Time, session: &Session) -> Vec<ObjectId> {
         let there: BTreeMap<_, _> =
             session.objects().map(|object| (object.id(), object.owner() == session.me())).collect();
         let went = self.has.extract_if(.., |id, _| !there.contains_key(id));
         // Whether others have heard how another's object ended its owner knows.
-        self.went.extend(went.filter(|(_, (_, is_own))| *is_own).map(|(id, _)| (id, now)));
+        let went: Vec<_> = went.filter(|(_, (_, is_own))| *is_own).map(|(id, _)| id).collect();
+        self.went.extend(went.iter().map(|&id| (id, now)));
         for (id, is_own) in there {
             self.has.entry(id).or_insert((now, is_own)).1 = is_own;
             self.went.remove(&id);
         }
+        went
     }
 }
 
@@ -50,6 +53,8 @@ pub(crate) struct Divergence {
     /// When the newest value of each owner was sampled that somebody else has seen. By owner and not by stamp: a host may
     /// give its own object a newer stamp, and nothing of it changes.
     seen: BTreeMap<(SessionId, ObjectId, PeerId), BTreeMap<ProcessId, Time>>,
+    /// Whose own an object was when it went. Who gave it away, and heard of its end before it heard that it had, did not end it.
+    ended: BTreeMap<(SessionId, ObjectId), BTreeSet<ProcessId>>,
 }
 
 impl Divergence {
@@ -74,8 +79,15 @@ impl Divergence {
         }
         life.host = host;
         life.met.extend(together);
-        life.look(now, session);
+        let went = life.look(now, session);
+        self.note_ends(id, process, &went);
         session.objects().for_each(|object| self.see(process, session, object));
+    }
+
+    fn note_ends(&mut self, session: SessionId, process: ProcessId, went: &[ObjectId]) {
+        for &id in went {
+            self.ended.entry((session, id)).or_default().insert(process);
+        }
     }
 
     /// Looks at one object of a member.
@@ -127,7 +139,8 @@ impl Divergence {
             return Ok(());
         };
         self.gone.insert(process, life.host);
-        life.look(now, session);
+        let went = life.look(now, session);
+        self.note_ends(id, process, &went);
         let broken = |id: ObjectId, what: &str| {
             let what = format!("process {process} was not told that only it had {what} object {id}");
             Err(Broken::new(Promise::Divergence, what))
@@ -152,9 +165,13 @@ impl Divergence {
             }
         }
         let has = lives.get(&heir).map(|life| &life.has);
+        let is_anothers = |object| {
+            let enders = self.ended.get(&(id, object));
+            enders.is_some_and(|enders| enders.iter().any(|&ender| ender != process))
+        };
         for (&id, &at) in life.went.iter().filter(|(id, _)| !life.told.contains(id)) {
-            let is_there = theirs.object(id).is_some();
-            if is_there && has.and_then(|has| has.get(&id)).is_some_and(|&(since, _)| since <= at) {
+            let was_there = has.and_then(|has| has.get(&id)).is_some_and(|&(since, _)| since <= at);
+            if theirs.object(id).is_some() && was_there && !is_anothers(id) {
                 return broken(id, &format!("ended at {at:?}"));
             }
         }
