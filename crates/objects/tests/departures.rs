@@ -430,3 +430,32 @@ fn what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_liv
         assert_eq!(objects.get(id).map(samovar_objects::Object::owner), Some(A));
     }
 }
+
+/// X takes what A has created and ends it; B is not linked to X, and the next host has heard of nothing.
+#[test]
+fn what_its_creator_reports_as_ended_ends_with_those_who_know_it_as_the_creators_still() {
+    const NEXT: PeerId = PeerId(4);
+    const B: PeerId = PeerId(5);
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let (mut next, mut b) = (machine(NEXT), machine(B));
+    for objects in [&mut host, &mut a, &mut x] {
+        objects.add_peer(NEXT);
+    }
+    [&mut a, &mut next].into_iter().for_each(|objects| objects.add_peer(B));
+    let id = a.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    for (peer, objects) in [(HOST, &mut host), (X, &mut x), (B, &mut b)] {
+        tell((A, &mut a), (peer, objects));
+    }
+    host.grant(id, X).unwrap();
+    tell((HOST, &mut host), (X, &mut x));
+    tell((X, &mut x), (A, &mut a));
+    x.destroy(id).unwrap();
+    tell((X, &mut x), (A, &mut a));
+    assert!(a.get(id).is_none() && b.get(id).map(samovar_objects::Object::owner) == Some(A));
+    host_is_gone(&[HOST, X], (NEXT, &mut next), (A, &mut a));
+    b.set_host(NEXT, Term(2));
+    [HOST, X].into_iter().for_each(|gone| b.remove_peer(gone));
+    tell((A, &mut a), (NEXT, &mut next));
+    tell((NEXT, &mut next), (B, &mut b));
+    assert!(b.get(id).is_none(), "nobody else could tell");
+}

@@ -566,3 +566,25 @@ fn a_host_that_falls_silent_is_doubted_once_before_it_is_missed() {
     assert_eq!(doubts, 1);
     drop(fallen_silent);
 }
+
+/// Its farewell crosses the votes for it.
+#[test]
+fn an_heir_that_leaves_while_it_is_voted_for_takes_nobody_with_it() {
+    for delay in (0..600).step_by(10) {
+        let (mut world, host, others) = world_of(180, 5, 4);
+        relay_goes(&mut world);
+        world.run(1_500);
+        let heir = world.peers[&host].view().backups()[0];
+        let now = world.now;
+        assert!(world.peer(host).hand_over(now));
+        world.run(delay);
+        world.peer(heir).leave();
+        world.run(1_000);
+        world.peers.remove(&heir);
+        world.run(6_000);
+        let [(_, next)] = hosts(&world)[..] else { panic!("{delay} ms: {:?}", hosts(&world)) };
+        assert!(next != heir && world.peers[&next].is_host(), "{delay} ms");
+        assert_eq!(world.peers.len(), others.len());
+        world.assert_agreed();
+    }
+}

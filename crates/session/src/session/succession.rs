@@ -202,6 +202,9 @@ impl Session {
             // others went on; the relay knows (PROTOCOL §4.10).
             self.roster.strand();
             self.watch_soon(now);
+        } else if self.view.has(host) && self.roster.is_gone(now, host) {
+            // It said farewell while it was voted for: as a host that leaves it is missed at once.
+            self.watch_soon(now);
         } else {
             return self.end_removed();
         }

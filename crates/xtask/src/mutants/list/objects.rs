@@ -114,4 +114,32 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "every_order_ends_in_the_state_that_the_protocol_states",
         ]),
     },
+    Mutant {
+        name: "creators-report-stays-with-the-host",
+        file: "crates/objects/src/objects/ends.rs",
+        text: "if self.star || from == run.creator {",
+        instead: "if self.star {",
+        breaks: "in a mesh an object that ended stays with who took its creator for its owner, and was not linked to its last one",
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "departures",
+            "what_its_creator_reports_as_ended_ends_with_those_who_know_it_as_the_creators_still",
+        ]),
+    },
+    Mutant {
+        name: "anybodys-report-ends-in-a-mesh",
+        file: "crates/objects/src/objects/ends.rs",
+        text: "if self.star || from == run.creator {",
+        instead: "if self.star || from != self.me {",
+        breaks: "in a mesh an end that a former host was mistaken about ends what its owner, who is here, knows to live",
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "departures",
+            "what_a_former_host_ended_and_neither_its_owner_nor_the_next_host_knows_of_lives_everywhere",
+        ]),
+    },
 ];

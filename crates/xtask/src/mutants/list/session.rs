@@ -382,4 +382,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "what_a_newcomer_that_cannot_count_votes_keeps_of_a_host_is_bounded",
         ]),
     },
+    Mutant {
+        name: "elected-farewell-ends-all",
+        file: "crates/session/src/session/succession.rs",
+        text: "} else if self.view.has(host) && self.roster.is_gone(now, host) {",
+        instead: "} else if false {",
+        breaks: "an heir leaves while it is voted for, and all who have elected it end",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "elections",
+            "an_heir_that_leaves_while_it_is_voted_for_takes_nobody_with_it",
+        ]),
+    },
 ];
