@@ -1,5 +1,6 @@
 //! The copy of the tree that bugs are planted in.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,13 +23,16 @@ impl Tree {
         let root = directory.join("tree");
         let mut files = Command::new("git");
         files.args(["ls-files", "-z"]).current_dir(&repo.root);
+        let mut copied = BTreeSet::new();
         for file in process::read(&mut files)?.split('\0').filter(|file| !file.is_empty()) {
             let (from, to) = (repo.root.join(file), root.join(file));
             // One that was removed and not committed yet is still tracked.
             if from.is_file() {
                 copy_changed(&from, &to)?;
+                copied.insert(to);
             }
         }
+        remove_others(&root, &copied)?;
         let target = directory.join("build");
         Ok(Self { directory, copy: Repo { root, target, packages: Vec::new() } })
     }
@@ -62,6 +66,19 @@ impl Tree {
     }
 }
 
+/// Removes files that a former tree had: Cargo would take them for tests, and more.
+fn remove_others(directory: &Path, kept: &BTreeSet<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(directory).explain(directory.display())? {
+        let path = entry.explain(directory.display())?.path();
+        if path.is_dir() {
+            remove_others(&path, kept)?;
+        } else if !kept.contains(&path) {
+            fs::remove_file(&path).explain(path.display())?;
+        }
+    }
+    Ok(())
+}
+
 /// Copies a file unless the copy is there and the same: Cargo goes by the time of the last change.
 fn copy_changed(from: &Path, to: &Path) -> Result<()> {
     let bytes = fs::read(from).explain(from.display())?;
@@ -89,6 +106,8 @@ mod tests {
         copy_changed(&from, &to).unwrap();
         assert_eq!(fs::metadata(&to).unwrap().modified().unwrap(), written);
         assert_eq!(fs::read_to_string(&to).unwrap(), "tea");
+        remove_others(&directory, &BTreeSet::from([to.clone()])).unwrap();
+        assert!(!from.exists() && to.exists());
         fs::remove_dir_all(&directory).unwrap();
     }
 }
