@@ -288,7 +288,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "_ => peering.ahead.is_some(),",
         instead: "_ => peering.ahead.is_some() && peering.left,",
         breaks: "what is said under a term that this peer has not counted to its end is heard before its time",
-        finder: Sim("relay-crash-then-host-crash"),
+        finder: Sim("partition-with-host-in-minority"),
     },
     Mutant {
         name: "accepted-on-the-hosts-word",
