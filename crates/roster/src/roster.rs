@@ -99,9 +99,9 @@ pub struct Roster {
     missed_since: Option<Time>,
     /// The host of the present term is nobody that this peer could follow.
     is_stranded: bool,
-    /// Since when such a peer may not ask the relay, which it could reach, or most of the others hear the host.
+    /// Since when such a peer may not ask: most of those that it hears are with the host, or it hears nobody at all.
     unasked_since: Option<Time>,
-    /// Since when such a peer has not waited for the relay to be back.
+    /// Since when such a peer has not had to wait for the relay to be back.
     asked_since: Option<Time>,
     /// Since when such a peer has heard nobody.
     unheard_since: Option<Time>,
