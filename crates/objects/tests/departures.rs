@@ -459,3 +459,31 @@ fn what_its_creator_reports_as_ended_ends_with_those_who_know_it_as_the_creators
     tell((NEXT, &mut next), (B, &mut b));
     assert!(b.get(id).is_none(), "nobody else could tell");
 }
+
+/// The host gives its object to A, again, and to X, and ends it before it hears of that. X tells A and is gone, unheard by
+/// the host. A sees what X had before it hears of its own second grant, which is below.
+#[test]
+fn a_promise_that_its_heir_has_seen_outbid_is_not_waited_for() {
+    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+    let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
+    tell((HOST, &mut host), (A, &mut a));
+    tell((HOST, &mut host), (X, &mut x));
+    let [first, second, third] = [A, A, X].map(|heir| {
+        host.grant(id, heir).unwrap();
+        let mut bytes = Vec::new();
+        let pending = host.poll_message(Time::ZERO, heir, &mut bytes).unwrap();
+        host.on_sent(heir, pending, Receipt::Lane(0));
+        bytes
+    });
+    host.destroy(id).unwrap();
+    x.handle_message(HOST, MessageKind::Grant, &third[1..]).unwrap();
+    adopt_from(&mut host, X);
+    a.handle_message(HOST, MessageKind::Grant, &first[1..]).unwrap();
+    tell((A, &mut a), (HOST, &mut host));
+    tell((X, &mut x), (A, &mut a));
+    a.handle_message(HOST, MessageKind::Grant, &second[1..]).unwrap();
+    member_is_gone(X, (HOST, &mut host), (A, &mut a));
+    tell((A, &mut a), (HOST, &mut host));
+    let owners = [&host, &a].map(|objects| objects.get(id).map(samovar_objects::Object::owner));
+    assert_eq!(owners, [Some(A); 2], "as the host and A see it");
+}

@@ -120,11 +120,14 @@ impl Objects {
         stamp.counter <= highest.saturating_add(LEAP_MAX)
     }
 
-    /// Its owner, who is here, shall have an object under a stamp above this one, which somebody believes in.
+    /// Its owner, who is here, shall have an object under a stamp above this one, which somebody believes in. So may the
+    /// heir whom it is promised: it does not announce itself below.
     pub(super) fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
-        if self.granted_to(id).is_some() {
+        let promised = self.promised(id);
+        if promised.is_some_and(|(promised, _)| promised > stamp) {
             return;
         }
+        let owner = promised.map_or(owner, |(_, heir)| heir);
         self.tombs.bury(id, stamp);
         let granted = self.grant(id, owner);
         debug_assert!(

@@ -140,6 +140,15 @@ impl Objects {
         self.granted.get(&id)?.heir
     }
 
+    /// The heir of an object, and the highest stamp that it has been told of or will be.
+    pub(super) fn promised(&self, id: ObjectId) -> Option<(Stamp, PeerId)> {
+        let promise = self.granted.get(&id)?;
+        let heir = promise.heir?;
+        let told = promise.told.iter().filter(|&&(_, peer)| peer == heir).map(|&(stamp, _)| stamp).max();
+        let waiting = self.replicas.get(&heir).and_then(|replica| replica.grants.get(&id)).copied();
+        Some((told.max(waiting)?, heir))
+    }
+
     /// The host takes over, or ends, everything that belongs to peers for which `is_gone` says so, and takes over what
     /// goes with the host whoever owns it.
     pub fn adopt(&mut self, is_gone: impl Fn(PeerId) -> bool) {
