@@ -47,7 +47,7 @@
 //!
 //! | queue | bound | beyond |
 //! |---|---|---|
-//! | messages of [`Lane::SESSION`](samovar_wire::Lane) that are not acked | 1,024 segments of at most 1,000 bytes | `WouldBlock` |
+//! | messages of [`Lane::SESSION`](samovar_wire::Lane) that are not acked | 768 segments of at most 1,000 bytes, and for control messages 256 more | `WouldBlock` |
 //! | those of each of the game's reliable lanes | 256 segments | `WouldBlock` |
 //! | unreliable messages that wait | 64 of at most 1,100 bytes | the oldest is dropped and counted |
 //! | sequenced messages that wait | 1 per channel | the older one is dropped and counted |

@@ -25,6 +25,7 @@ use samovar_wire::{
 };
 
 use association::{Association, Verdict};
+use bounds::{EVENTS, OPEN_PACKETS, SESSION_SEGMENTS, queue_of};
 use budget::Budget;
 use buffers::Buffers;
 use bulk::{BulkReceiver, BulkSender};
@@ -71,6 +72,8 @@ pub struct Link {
     reached: Time,
     /// The next such moment, and how far the lanes were queued then, and bulk.
     milestone: (Time, [u64; RELIABLE_LANES as usize], u64),
+    /// There is more to queue than the lanes take.
+    is_behind: bool,
     ack_due: Option<Time>,
     /// When a packet is likely to be sent anyway.
     expected: Time,
@@ -111,7 +114,8 @@ impl Link {
             last_now: now,
             last_sent: Time::ZERO,
             reached: Time::ZERO,
-            milestone: (Time::ZERO, [0; RELIABLE_LANES as usize], 0),
+            milestone: <_>::default(),
+            is_behind: false,
             ack_due: None,
             expected: Time::ZERO,
             last_segment: now,
@@ -168,7 +172,7 @@ impl Link {
                     }
                 }
             }
-            Verdict::Restarted if self.events.len() < bounds::EVENTS => {
+            Verdict::Restarted if self.events.len() < EVENTS => {
                 self.events.push_back(LinkEvent::Restarted);
             }
             Verdict::Restarted | Verdict::Former | Verdict::Unlinked => {}
@@ -223,7 +227,7 @@ impl Link {
             return Ok(());
         }
         self.liveness.on_heard(now);
-        if self.events.len() >= bounds::EVENTS {
+        if self.events.len() >= EVENTS {
             return Ok(());
         }
         let Some(number) = self.received.insert(header.number) else { return Ok(()) };
@@ -286,8 +290,10 @@ impl Link {
             let are_delivered = send_lanes.iter().zip(ends).all(|(lane, end)| lane.delivered() >= end);
             if left >= at && are_delivered && bulk_out.acked() >= bulk {
                 self.reached = at;
-                let ends = core::array::from_fn(|lane| send_lanes[lane].end());
-                self.milestone = (now, ends, bulk_out.queued());
+                if !self.is_behind {
+                    let ends = core::array::from_fn(|lane| send_lanes[lane].end());
+                    self.milestone = (now, ends, bulk_out.queued());
+                }
             }
         }
         if progress {
@@ -357,7 +363,7 @@ impl Link {
         let buffers = &mut self.buffers;
         let receipt = match lane {
             Lane::Reliable(lane) => {
-                let end = self.send_lanes[usize::from(lane)].push(message, buffers);
+                let end = self.send_lanes[usize::from(lane)].push(message, queue_of(lane), buffers);
                 end.map(|end| if lane == 0 { Receipt::Lane(end) } else { Receipt::Game(lane, end) })
             }
             Lane::Bulk => self.bulk_out.push(self.send_lanes[0].end(), message).map(Receipt::Bulk),
@@ -372,6 +378,20 @@ impl Link {
         };
         self.stats.reliable_out += u64::from(lane.is_reliable() && receipt.is_some());
         receipt.ok_or(SendError::WouldBlock)
+    }
+
+    /// Queues a message of the session's lane that must not wait for room, whatever else is queued.
+    ///
+    /// # Errors
+    /// `TooLarge`; `WouldBlock` when the other end has not taken even such messages for long.
+    pub fn send_control(&mut self, message: &[u8]) -> Result<Receipt, SendError> {
+        if message.len() > MESSAGE_MAX {
+            return Err(SendError::TooLarge);
+        }
+        let end = self.send_lanes[0].push(message, SESSION_SEGMENTS, &mut self.buffers);
+        let end = end.ok_or(SendError::WouldBlock)?;
+        self.stats.reliable_out += 1;
+        Ok(Receipt::Lane(end))
     }
 
     /// How far the other end is known to have got.
@@ -440,7 +460,7 @@ impl Link {
             is_news = true;
         }
         is_news |= self.bulk_out.on_timeout(now);
-        if self.sent.loss_due() <= now || self.sent.len() > bounds::OPEN_PACKETS {
+        if self.sent.loss_due() <= now || self.sent.len() > OPEN_PACKETS {
             self.settle(now, None);
             is_news = true;
         }
@@ -477,8 +497,18 @@ impl Link {
         self.buffers.give(buffer);
     }
 
-    /// A moment before which nothing was queued in a reliable lane, or in bulk, that is not known to have arrived; zero until
-    /// there is one. It follows the present by a round trip or two, or by as much as what is queued takes.
+    /// Whether there is more to queue than the lanes take: what was there to be said has not reached the other end then.
+    pub const fn set_behind(&mut self, is_behind: bool) {
+        self.is_behind = is_behind;
+    }
+
+    /// All that is to be said is queued anew: of what arrived before nothing is known.
+    pub fn forget_reached(&mut self) {
+        (self.reached, self.milestone, self.is_behind) = (Time::ZERO, <_>::default(), true);
+    }
+
+    /// A moment before which nothing was queued in a reliable lane, or in bulk, or waited to be, that is not known to have
+    /// arrived; zero until there is one. It follows the present by a round trip or two, or by as much as what is queued takes.
     #[must_use]
     pub const fn reached_at(&self) -> Time {
         self.reached

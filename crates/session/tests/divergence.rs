@@ -180,3 +180,52 @@ fn a_state_that_was_not_sent_yet_is_reported_though_later_messages_have_arrived(
     let objects = diverged(&world, host);
     assert!(objects.contains(&changed) && !objects.contains(&still), "{objects:?}");
 }
+
+#[test]
+fn what_had_no_room_yet_is_reported_though_what_came_before_has_arrived() {
+    let (mut world, host, others) = world_of(89, 0, 3);
+    let member = others[1];
+    world.run(1_000);
+    let large = [[7; 250].as_slice(); 32];
+    let created: Vec<_> = (0..400).map(|_| world.create(member, TEAPOT, &large)).collect();
+    // By then all that the lane took at first has arrived, and the last are not in it yet.
+    while world.peers[&host].object(created[300]).is_none() {
+        world.run(100);
+    }
+    part(&mut world, &[member], &[host, others[0]]);
+    world.grant(Term::FIRST.next_witnessed(), others[0]);
+    world.run(8_000);
+    world.cuts.clear();
+    world.run(3_000);
+    let heir = &world.peers[&others[0]];
+    let objects = diverged(&world, member);
+    let lacked: Vec<_> = created.iter().filter(|&&id| heir.object(id).is_none()).collect();
+    assert!(lacked.len() > 100 && lacked.iter().all(|id| objects.contains(id)), "{lacked:?}");
+}
+
+/// A state is lost on the way to a host, again and again, until there is another one, which is told everything anew.
+#[test]
+fn what_a_former_host_lacked_is_reported_by_who_does_not_reach_the_next() {
+    let (mut world, host, others) = world_of(90, 0, 3);
+    let member = others[1];
+    let [changed, still] = [b"a", b"b"].map(|text| world.create(member, TEAPOT, &[text]));
+    world.run(1_000);
+    world.peer(member).set_update_interval(Duration::from_millis(60_000));
+    // The first change goes at once, and the second has to wait.
+    for value in [b"first", b"later"] {
+        let now = world.now;
+        world.peer(member).set(now, changed, 0, value).unwrap();
+        world.run(300);
+    }
+    for _ in 0..10 {
+        world.peer(member).send(Target::All, Lane::GAME, b"later").unwrap();
+        world.run(100);
+    }
+    part(&mut world, &[member], &[host, others[0]]);
+    world.grant(Term::FIRST.next_witnessed(), others[0]);
+    world.run(8_000);
+    world.cuts.clear();
+    world.run(3_000);
+    let objects = diverged(&world, member);
+    assert!(objects.contains(&changed) && !objects.contains(&still), "{objects:?}");
+}

@@ -3,7 +3,9 @@
 use samovar_wire::limits::{GAME_SEGMENT_WINDOW, SEGMENT_WINDOW};
 
 /// Segments of the session's lane that may wait or be under way.
-const SESSION_SEGMENTS: usize = 1_024;
+pub(super) const SESSION_SEGMENTS: usize = 1_024;
+/// Those of them that are kept for control messages: however much is said of objects, there is room for a vote.
+const CONTROL_SEGMENTS: usize = 256;
 /// Segments of each of the game's lanes that may wait or be under way: three of the largest messages.
 const GAME_SEGMENTS: usize = 256;
 /// Unreliable messages that may wait.
@@ -20,7 +22,7 @@ pub(super) const SPARE_BYTES: usize = 4 * 1_024;
 
 /// Segments that a sender may queue in a lane.
 pub(super) const fn queue_of(lane: u8) -> usize {
-    if lane == 0 { SESSION_SEGMENTS } else { GAME_SEGMENTS }
+    if lane == 0 { SESSION_SEGMENTS - CONTROL_SEGMENTS } else { GAME_SEGMENTS }
 }
 
 /// Segments of a lane in flight; also what a receiver holds of it at most (PROTOCOL §8).

@@ -12,7 +12,7 @@ use samovar_wire::limits::SEGMENT_MAX;
 use samovar_wire::link_frame::{Frame, SEGMENT_HEAD_MAX, SEGMENTS_PER_PACKET};
 use samovar_wire::{Duration, Time, Writer};
 
-use super::bounds::{queue_of, window_of};
+use super::bounds::window_of;
 use super::buffers::Buffers;
 use super::sent::SegmentRef;
 
@@ -98,10 +98,10 @@ impl SendLane {
         }
     }
 
-    /// Queues a message; the number of its last segment, or `None` when the queue is full.
-    pub(super) fn push(&mut self, message: &[u8], buffers: &mut Buffers) -> Option<u64> {
+    /// Queues a message; the number of its last segment, or `None` when there would be more than `most` segments.
+    pub(super) fn push(&mut self, message: &[u8], most: usize, buffers: &mut Buffers) -> Option<u64> {
         let pieces = message.len().div_ceil(SEGMENT_MAX).max(1);
-        if self.segments.len() + pieces > queue_of(self.lane) {
+        if self.segments.len() + pieces > most {
             return None;
         }
         for piece in 0..pieces {

@@ -193,10 +193,12 @@ fn no_lane_starves_when_all_have_more_than_fits() {
 #[test]
 fn a_sender_that_overruns_is_told_to_wait_and_memory_does_not_grow() {
     let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
-    for (lane, most) in [(Lane::SESSION, 1_024), (Lane::GAME, 256), (Lane::Reliable(3), 256)] {
+    for (lane, most) in [(Lane::SESSION, 768), (Lane::GAME, 256), (Lane::Reliable(3), 256)] {
         let taken = (0..100_000).take_while(|_| link.send(lane, &[0; 500]).is_ok()).count();
         assert_eq!(taken, most);
     }
+    let taken = (0..100_000).take_while(|_| link.send_control(&[0; 500]).is_ok()).count();
+    assert_eq!(taken, 256, "room that is kept for control messages");
     let taken = (0..100_000).take_while(|_| link.send(Lane::Bulk, &[0; 60_000]).is_ok()).count();
     assert!(taken <= 9);
     for _ in 0..10_000 {

@@ -57,6 +57,29 @@ fn what_was_queued_before_the_other_end_was_reached_has_arrived() {
 }
 
 #[test]
+fn while_there_is_more_to_queue_the_other_end_is_not_reached() {
+    let mut pair = Pair::new(3, 0);
+    let follows = |pair: &Pair| pair.now.since(pair.ends[0].reached_at()) < Duration::from_millis(1_000);
+    pair.run(2_000);
+    assert!(follows(&pair));
+    pair.ends[0].set_behind(true);
+    let begun = pair.now;
+    pair.ends[0].send(Lane::GAME, b"only some of it").unwrap();
+    pair.run(2_000);
+    assert!(pair.ends[0].reached_at() <= begun);
+    pair.ends[0].set_behind(false);
+    pair.run(2_000);
+    assert!(follows(&pair));
+    // What is said anew has to be queued first.
+    pair.ends[0].forget_reached();
+    pair.run(2_000);
+    assert_eq!(pair.ends[0].reached_at(), Time::ZERO);
+    pair.ends[0].set_behind(false);
+    pair.run(2_000);
+    assert!(follows(&pair));
+}
+
+#[test]
 fn a_message_that_is_lost_holds_up_its_own_lane_only() {
     let mut pair = Pair::new(2, 0);
     pair.run(500);

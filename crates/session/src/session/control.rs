@@ -4,7 +4,7 @@ use samovar_roster::Verdict;
 use samovar_wire::control::{Hello, PeerControl, Standing, encode};
 use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::object::MessageKind;
-use samovar_wire::{Blame, CloseCode, Duration, Lane, PROTOCOL_VERSION, PeerId, Receipt, Ticket, Time};
+use samovar_wire::{Blame, CloseCode, Duration, PROTOCOL_VERSION, PeerId, Receipt, Ticket, Time};
 
 use super::{EndReason, Event, Phase, Session};
 
@@ -18,7 +18,7 @@ impl Session {
     pub(super) fn send_control(&mut self, now: Time, to: PeerId, message: &PeerControl) -> Option<Receipt> {
         let mut bytes = vec![MessageKind::Control as u8];
         encode(message, &mut bytes);
-        let sent = self.links.get_mut(&to)?.link.send(Lane::SESSION, &bytes);
+        let sent = self.links.get_mut(&to)?.link.send_control(&bytes);
         if sent.is_err() {
             self.on_misbehaviour(now, to, CloseCode::LimitExceeded);
         }

@@ -20,6 +20,11 @@ impl Peering {
         self.ahead = ahead.map(|vote| (vote, reached));
     }
 
+    /// What is said to it is of account: it is a member, and stays.
+    pub(super) const fn is_lasting(&self) -> bool {
+        self.admitted && !self.left
+    }
+
     /// What was said before has reached the peer while it lived, for all that is known, under the same host.
     fn reached(&self) -> Time {
         match self.ahead {
@@ -56,17 +61,31 @@ impl Session {
 
     /// A peer that is linked no longer may never have had what it is not known to have.
     pub(super) fn note_lacked(&mut self, peer: PeerId, peering: &Peering) {
-        let lacked = self.objects.iter().filter(|object| self.lacks(peer, peering, object));
-        let lacked: Vec<_> = lacked.map(Object::id).collect();
-        lacked.into_iter().for_each(|id| self.note_fate(self.last_now, id));
+        self.lacked_by(peer, peering).into_iter().for_each(|id| self.note_fate(self.last_now, id));
     }
 
-    /// Whether a peer knows an object of this peer's own, and is not known to have its state.
-    fn lacks(&self, peer: PeerId, peering: &Peering, object: &Object) -> bool {
+    /// A star begins anew under another term. What somebody lacked under the former one the next host may lack for ever, and
+    /// what has reached that one says nothing of objects: it was told of none.
+    pub(super) fn forget_reached(&mut self, now: Time) {
+        if !self.is_star() {
+            return;
+        }
+        let lasting = self.links.iter().filter(|(_, peering)| peering.is_lasting());
+        let lacked: Vec<_> = lasting.flat_map(|(&peer, peering)| self.lacked_by(peer, peering)).collect();
+        lacked.into_iter().for_each(|id| self.note_fate(now, id));
+        let reached = self.unreached_since(now);
+        for peering in self.links.values_mut() {
+            peering.before = reached;
+            peering.link.forget_reached();
+        }
+    }
+
+    /// What a peer knows of this peer's own objects and is not known to have the state of.
+    fn lacked_by(&self, peer: PeerId, peering: &Peering) -> Vec<ObjectId> {
         let deliveries = peering.link.deliveries();
         let covers = |receipt| deliveries.cover(receipt);
-        let is_own = object.owner() == self.config.me && object.id() != ObjectId::SESSION;
-        is_own && self.objects.may_lag(peer, object.id(), &covers)
+        let own = self.objects.iter().filter(|object| object.owner() == self.config.me).map(Object::id);
+        own.filter(|&id| id != ObjectId::SESSION && self.objects.may_lag(peer, id, &covers)).collect()
     }
 
     /// From a moment on others may have gone on without this peer.
@@ -83,6 +102,16 @@ impl Session {
             .map(|peering| peering.shared())
             .min()
             .unwrap_or(now)
+    }
+
+    /// The same of one whom it was linked to. A member of a star tells of objects nobody but its host.
+    pub(super) fn shared_with(&self, peering: &Peering) -> Time {
+        let shared = peering.shared();
+        if self.is_star() && !self.roster.is_host() {
+            shared.min(self.unreached_since(shared))
+        } else {
+            shared
+        }
     }
 
     /// While this peer misses its host others may go on without it. They have not, when under a witnessed term all are
@@ -118,20 +147,15 @@ impl Session {
             }
         }
         let Some(since) = self.split_at else { return };
-        let mut objects = SortedSet::new();
-        // What is this peer's own nobody else tells a host that it has not met; and a state may have been lost again and again.
-        let is_lacked = |object: &Object| {
-            let mut others = self.links.iter().filter(|(_, peering)| peering.admitted && !peering.left);
-            let is_own = object.owner() == me;
-            is_own && (is_stranger || others.any(|(&peer, peering)| self.lacks(peer, peering, object)))
-        };
-        let at = |object: &Object| if is_lacked(object) { since } else { object.sampled() };
-        let changed = self.objects.iter().map(|object| (at(object), object.id()));
-        for (at, id) in changed.chain(self.fates.iter().copied()) {
-            if at >= since && id != ObjectId::SESSION {
-                objects.insert(id);
-            }
-        }
+        // A state may have been lost again and again.
+        let lasting = self.links.iter().filter(|(_, peering)| peering.is_lasting());
+        let mut objects: SortedSet<_> =
+            lasting.flat_map(|(&peer, peering)| self.lacked_by(peer, peering)).collect();
+        // What is this peer's own nobody else tells a host that it has not met.
+        let is_new = |object: &&Object| object.sampled() >= since || is_stranger && object.owner() == me;
+        objects.extend(self.objects.iter().filter(is_new).map(Object::id));
+        objects.extend(self.fates.iter().filter(|(at, _)| *at >= since).map(|&(_, id)| id));
+        objects.remove(&ObjectId::SESSION);
         let accepted = self.accepted_since(since);
         if !objects.is_empty() || accepted.is_some() {
             self.push_event(Event::Diverged { objects: objects.into_iter().collect(), accepted });

@@ -31,8 +31,8 @@ impl Session {
     /// The state of a link goes.
     pub(super) fn remove_link(&mut self, peer: PeerId) -> Option<Peering> {
         let peering = self.links.remove(&peer)?;
-        if peering.admitted && !peering.left {
-            self.note_parted(peer, peering.shared());
+        if peering.is_lasting() {
+            self.note_parted(peer, self.shared_with(&peering));
             self.note_lacked(peer, &peering);
         }
         Some(*peering)

@@ -175,6 +175,7 @@ impl Session {
             let Ok(receipt) = peering.link.send(Lane::SESSION, &self.scratch) else { break false };
             self.objects.on_sent(to, pending, receipt);
         };
+        peering.link.set_behind(!is_all_said);
         let is_all_said = self.pump_orders(now, to, is_all_said);
         self.carry(to, is_all_said);
     }

@@ -64,9 +64,11 @@ impl Session {
             let code = if replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
             self.drop_link(member.peer, code);
             self.close_to(member.peer);
-            if !self.parted.contains_key(&member.peer) {
-                // A host of a star heard it last.
-                self.note_parted(member.peer, now - REMOVED_AFTER.times(2));
+            // The host of a star has not heard it for that long, whoever else has, and so has passed on nothing to it.
+            let unheard = now - REMOVED_AFTER.times(2);
+            let known = self.parted.get(&member.peer).copied();
+            if known.is_none_or(|known| self.is_star() && !self.roster.is_host() && known > unheard) {
+                self.note_parted(member.peer, unheard);
             }
             self.freeze_for(member.peer, member.seat);
             let departure = if replaced { Departure::Replaced } else { Departure::Gone };

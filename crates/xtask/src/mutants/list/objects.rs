@@ -57,6 +57,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "promised-waits-below",
+        file: "crates/objects/src/objects/ends.rs",
+        text: "promised.is_some_and(|(promised, _)| promised > stamp)",
+        instead: "promised.is_some()",
+        breaks: "a host waits for ever for an heir that has seen an owner above its promise",
+        finder: Test(&[
+            "-p",
+            "samovar-objects",
+            "--test",
+            "departures",
+            "a_promise_that_its_heir_has_seen_outbid_is_not_waited_for",
+        ]),
+    },
+    Mutant {
         name: "stranger-outbids-a-member",
         file: "crates/objects/src/objects/receive.rs",
         text: "(lives && !was_here && !self.star)",
