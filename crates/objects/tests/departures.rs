@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
 use samovar_objects::{ObjectError, Objects, Schemas};
-use samovar_wire::object::{MessageKind, Orphan, Traits};
-use samovar_wire::{Kind, PeerId, Reader, Receipt, Term, Time};
+use samovar_wire::object::{Announcement, MessageKind, Orphan, Traits, encode_announcement};
+use samovar_wire::{Kind, PeerId, Reader, Receipt, Stamp, Term, Time, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -460,15 +460,17 @@ fn what_its_creator_reports_as_ended_ends_with_those_who_know_it_as_the_creators
     assert!(b.get(id).is_none(), "nobody else could tell");
 }
 
-/// The host gives its object to A, again, and to X, and ends it before it hears of that. X tells A and is gone, unheard by
-/// the host. A sees what X had before it hears of its own second grant, which is below.
-#[test]
-fn a_promise_that_its_heir_has_seen_outbid_is_not_waited_for() {
-    let (mut host, mut a, mut x) = (machine(HOST), machine(A), machine(X));
+/// The host gives its object to B, to A, and to X, and ends it before it hears of that. X tells A and is gone, unheard by
+/// the host. A sees what X had before it hears of its own grant, which is below; the host sees what B had.
+fn heir_that_has_seen_another() -> [Objects; 3] {
+    const B: PeerId = PeerId(4);
+    let (mut host, mut a, mut x, mut b) = (machine(HOST), machine(A), machine(X), machine(B));
+    [&mut host, &mut a, &mut x].into_iter().for_each(|objects| objects.add_peer(B));
     let id = host.create(Time::ZERO, POT, &[b"pot"]).unwrap();
-    tell((HOST, &mut host), (A, &mut a));
-    tell((HOST, &mut host), (X, &mut x));
-    let [first, second, third] = [A, A, X].map(|heir| {
+    for (peer, objects) in [(A, &mut a), (X, &mut x), (B, &mut b)] {
+        tell((HOST, &mut host), (peer, objects));
+    }
+    let [first, second, third] = [B, A, X].map(|heir| {
         host.grant(id, heir).unwrap();
         let mut bytes = Vec::new();
         let pending = host.poll_message(Time::ZERO, heir, &mut bytes).unwrap();
@@ -478,12 +480,39 @@ fn a_promise_that_its_heir_has_seen_outbid_is_not_waited_for() {
     host.destroy(id).unwrap();
     x.handle_message(HOST, MessageKind::Grant, &third[1..]).unwrap();
     adopt_from(&mut host, X);
-    a.handle_message(HOST, MessageKind::Grant, &first[1..]).unwrap();
-    tell((A, &mut a), (HOST, &mut host));
+    b.handle_message(HOST, MessageKind::Grant, &first[1..]).unwrap();
+    tell((B, &mut b), (HOST, &mut host));
     tell((X, &mut x), (A, &mut a));
     a.handle_message(HOST, MessageKind::Grant, &second[1..]).unwrap();
+    assert_eq!((host.get(id).unwrap().owner(), host.granted_to(id)), (B, Some(A)));
+    assert_eq!(a.get(id).unwrap().owner(), X);
+    [host, a, b]
+}
+
+#[test]
+fn a_promise_that_its_heir_has_seen_outbid_is_not_waited_for() {
+    let [mut host, mut a, _] = heir_that_has_seen_another();
     member_is_gone(X, (HOST, &mut host), (A, &mut a));
     tell((A, &mut a), (HOST, &mut host));
-    let owners = [&host, &a].map(|objects| objects.get(id).map(samovar_objects::Object::owner));
+    let owners = [&host, &a].map(|objects| objects.iter().map(samovar_objects::Object::owner).next());
     assert_eq!(owners, [Some(A); 2], "as the host and A see it");
+}
+
+#[test]
+fn who_makes_up_stamps_above_a_promise_draws_no_further_ones() {
+    let [mut host, mut a, _] = heir_that_has_seen_another();
+    let object = a.iter().next().unwrap();
+    let (id, drawn) = (object.id(), object.stamp());
+    let owner = PeerId(0xdead);
+    let mut bytes = Vec::new();
+    for n in 0..100_000 {
+        let stamp = Stamp { counter: drawn.counter + n, ..drawn };
+        bytes.clear();
+        let head = Announcement::head(id, owner, stamp, POT, Time::ZERO);
+        encode_announcement(&head, [b"pot".as_slice()].into_iter(), &mut Writer::new(&mut bytes));
+        host.handle_message(A, MessageKind::Orphan, &bytes).unwrap();
+    }
+    tell((HOST, &mut host), (A, &mut a));
+    let owned = a.get(id).unwrap();
+    assert_eq!((owned.owner(), owned.stamp().counter), (A, drawn.counter + 1));
 }

@@ -228,6 +228,8 @@ pub struct Session {
     split_at: Option<Time>,
     /// The latest objects that ended or changed owners, and when, in session time.
     fates: Vec<(Time, ObjectId)>,
+    /// This peer's own objects of which somebody lacked something when it was parted from, or a star began anew, and when.
+    lacked: Vec<(Time, ObjectId)>,
     /// What the host of which term was told of this peer's fitness.
     told_standing: Option<(Term, Standing)>,
     /// When time last passed here.
@@ -305,6 +307,7 @@ impl Session {
             appointment: None,
             split_at: None,
             fates: Vec::new(),
+            lacked: Vec::new(),
             told_standing: None,
             last_now: now,
             is_put_off: false,

@@ -120,14 +120,13 @@ impl Objects {
         stamp.counter <= highest.saturating_add(LEAP_MAX)
     }
 
-    /// Its owner, who is here, shall have an object under a stamp above this one, which somebody believes in. So may the
-    /// heir whom it is promised: it does not announce itself below.
+    /// Its owner, who is here, or the heir whom it is promised, shall have an object under a stamp above this one, which
+    /// somebody believes in.
     pub(super) fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
-        let promised = self.promised(id);
-        if promised.is_some_and(|(promised, _)| promised > stamp) {
+        if self.granted_to(id).is_some() && !self.is_passed_over(id, stamp) {
             return;
         }
-        let owner = promised.map_or(owner, |(_, heir)| heir);
+        let owner = self.granted_to(id).unwrap_or(owner);
         self.tombs.bury(id, stamp);
         let granted = self.grant(id, owner);
         debug_assert!(

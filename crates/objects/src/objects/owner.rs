@@ -140,13 +140,17 @@ impl Objects {
         self.granted.get(&id)?.heir
     }
 
-    /// The heir of an object, and the highest stamp that it has been told of or will be.
-    pub(super) fn promised(&self, id: ObjectId) -> Option<(Stamp, PeerId)> {
-        let promise = self.granted.get(&id)?;
-        let heir = promise.heir?;
-        let told = promise.told.iter().filter(|&&(_, peer)| peer == heir).map(|&(stamp, _)| stamp).max();
-        let waiting = self.replicas.get(&heir).and_then(|replica| replica.grants.get(&id)).copied();
-        Some((told.max(waiting)?, heir))
+    /// Whether the heir of an object does not announce itself, since it may have seen this stamp, which was drawn after the
+    /// one that it is told of.
+    pub(super) fn is_passed_over(&self, id: ObjectId, stamp: Stamp) -> bool {
+        let Some(promise) = self.granted.get(&id).filter(|promise| stamp <= promise.stamp) else {
+            return false;
+        };
+        let told = promise.told.iter().filter(|&&(_, peer)| Some(peer) == promise.heir);
+        let told = told.map(|&(stamp, _)| stamp).max();
+        let heir = promise.heir.and_then(|heir| self.replicas.get(&heir));
+        let waits = heir.and_then(|replica| replica.grants.get(&id)).copied();
+        heir.is_some() && told.max(waits) < Some(stamp)
     }
 
     /// The host takes over, or ends, everything that belongs to peers for which `is_gone` says so, and takes over what

@@ -59,29 +59,35 @@ impl Session {
         self.parted.insert(peer, reached);
     }
 
-    /// A peer that is linked no longer may never have had what it is not known to have.
-    pub(super) fn note_lacked(&mut self, peer: PeerId, peering: &Peering) {
-        self.lacked_by(peer, peering).into_iter().for_each(|id| self.note_fate(self.last_now, id));
+    /// Somebody may never have what it is not known to have by now.
+    pub(super) fn note_lacked(&mut self, ids: &SortedSet<ObjectId>) {
+        let now = self.clock.time(self.last_now);
+        self.lacked.retain(|&(_, id)| self.objects.get(id).is_some() && !ids.contains(&id));
+        self.lacked.extend(ids.iter().map(|&id| (now, id)));
     }
 
     /// A star begins anew under another term. What somebody lacked under the former one the next host may lack for ever, and
     /// what has reached that one says nothing of objects: it was told of none.
-    pub(super) fn forget_reached(&mut self, now: Time) {
+    pub(super) fn forget_reached(&mut self, now: Time, former: PeerId) {
         if !self.is_star() {
             return;
         }
-        let lasting = self.links.iter().filter(|(_, peering)| peering.is_lasting());
-        let lacked: Vec<_> = lasting.flat_map(|(&peer, peering)| self.lacked_by(peer, peering)).collect();
-        lacked.into_iter().for_each(|id| self.note_fate(now, id));
-        let reached = self.unreached_since(now);
+        self.note_lacked(&self.lacked_by_any());
+        let of_host = self.links.get(&former).map(|peering| peering.shared());
+        let reached = of_host.unwrap_or_else(|| self.unreached_since(now));
         for peering in self.links.values_mut() {
-            peering.before = reached;
+            peering.before = peering.shared().min(reached);
             peering.link.forget_reached();
         }
     }
 
+    fn lacked_by_any(&self) -> SortedSet<ObjectId> {
+        let lasting = self.links.iter().filter(|(_, peering)| peering.is_lasting());
+        lasting.flat_map(|(&peer, peering)| self.lacked_by(peer, peering)).collect()
+    }
+
     /// What a peer knows of this peer's own objects and is not known to have the state of.
-    fn lacked_by(&self, peer: PeerId, peering: &Peering) -> Vec<ObjectId> {
+    pub(super) fn lacked_by(&self, peer: PeerId, peering: &Peering) -> SortedSet<ObjectId> {
         let deliveries = peering.link.deliveries();
         let covers = |receipt| deliveries.cover(receipt);
         let own = self.objects.iter().filter(|object| object.owner() == self.config.me).map(Object::id);
@@ -148,13 +154,12 @@ impl Session {
         }
         let Some(since) = self.split_at else { return };
         // A state may have been lost again and again.
-        let lasting = self.links.iter().filter(|(_, peering)| peering.is_lasting());
-        let mut objects: SortedSet<_> =
-            lasting.flat_map(|(&peer, peering)| self.lacked_by(peer, peering)).collect();
+        let mut objects = self.lacked_by_any();
         // What is this peer's own nobody else tells a host that it has not met.
         let is_new = |object: &&Object| object.sampled() >= since || is_stranger && object.owner() == me;
         objects.extend(self.objects.iter().filter(is_new).map(Object::id));
-        objects.extend(self.fates.iter().filter(|(at, _)| *at >= since).map(|&(_, id)| id));
+        let noted = self.fates.iter().chain(&self.lacked).filter(|(at, _)| *at >= since);
+        objects.extend(noted.map(|&(_, id)| id));
         objects.remove(&ObjectId::SESSION);
         let accepted = self.accepted_since(since);
         if !objects.is_empty() || accepted.is_some() {

@@ -33,7 +33,7 @@ impl Session {
         let peering = self.links.remove(&peer)?;
         if peering.is_lasting() {
             self.note_parted(peer, self.shared_with(&peering));
-            self.note_lacked(peer, &peering);
+            self.note_lacked(&self.lacked_by(peer, &peering));
         }
         Some(*peering)
     }

@@ -474,8 +474,8 @@ impl Session {
         let has_link_to_sender = |peer: PeerId| peer == host || view.backups().contains(&peer);
         for (&peer, peering) in self.links.iter_mut().filter(|(_, peering)| peering.admitted) {
             if peer != from && !has_link_to_sender(peer) {
-                // Who has no room hears it again when the vote is repeated.
-                let _ = peering.link.send(Lane::SESSION, &bytes);
+                // Who has no room even for that hears it again when the vote is repeated.
+                let _ = peering.link.send_control(&bytes);
             }
         }
     }

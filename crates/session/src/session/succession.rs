@@ -139,7 +139,7 @@ impl Session {
             (false, false) => Cause::Lost,
         };
         (self.claim, self.appointment) = (None, None);
-        self.forget_reached(now);
+        self.forget_reached(now, former);
         self.objects.set_host(host, term);
         self.set_paces();
         if host != former {

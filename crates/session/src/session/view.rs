@@ -64,7 +64,8 @@ impl Session {
             let code = if replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
             self.drop_link(member.peer, code);
             self.close_to(member.peer);
-            // The host of a star has not heard it for that long, whoever else has, and so has passed on nothing to it.
+            // The host of a star removes whom it does not hear, and may have passed on nothing to it for about that long,
+            // whoever else reached it.
             let unheard = now - REMOVED_AFTER.times(2);
             let known = self.parted.get(&member.peer).copied();
             if known.is_none_or(|known| self.is_star() && !self.roster.is_host() && known > unheard) {

@@ -3,7 +3,7 @@
 use samovar_session::Session;
 use samovar_wire::{Duration, PeerId};
 
-use super::process::State;
+use super::process::{ForbiddenSeat, State};
 use super::{Event, World};
 use crate::fault::{Beyond, Direction, Fault, Group, Who};
 use crate::game::{Game, ProcessId};
@@ -175,9 +175,10 @@ impl<G: Game> World<G> {
         match ending {
             Ending::Resume(processes) => processes.iter().for_each(|&id| self.resume(id)),
             Ending::Show(processes) => processes.iter().for_each(|&id| self.show(id)),
-            Ending::RelayStops(lasts) if self.relay.is_up() && !self.healing => {
+            Ending::RelayStops(lasts) if self.relay.is_up() => {
                 self.end_relay();
-                self.queue.push(self.now + *lasts, Event::End(Ending::Relay));
+                let lasts = if self.healing { Duration::ZERO } else { *lasts };
+                self.queue.push(self.now + lasts, Event::End(Ending::Relay));
             }
             Ending::RelayStops(_) => {}
             Ending::RelayResumes => self.resume_relay(),
@@ -389,7 +390,15 @@ impl<G: Game> World<G> {
     fn replay_ticket(&mut self, id: ProcessId) -> bool {
         let victim = self.processes[id].player;
         let session = self.processes[id].peer.as_ref().and_then(|peer| peer.session());
-        let seat = session.and_then(|session| Some((session.seat()?, session.view().number())));
+        let seat = session.and_then(|session| {
+            let members = self.members().into_iter();
+            let knowing = members.filter(|(_, other)| other.view().has(session.me())).map(|(id, _)| id);
+            Some(ForbiddenSeat {
+                seat: session.seat()?,
+                view: session.view().number(),
+                knowing: knowing.collect(),
+            })
+        });
         let Some((old, seat)) = self.players[victim].old_ticket.zip(seat) else { return false };
         let player = self.players.len();
         self.players.push(super::Player { ticket: Some(old), ..Default::default() });

@@ -169,17 +169,16 @@ impl<G: Game> World<G> {
 
     /// Whoever shows an old ticket must not get the seat.
     pub(super) fn judge_seat(&mut self, id: ProcessId, peer: &Peer) {
-        let forbidden = self.processes[id].forbidden_seat;
-        let seat = peer.session().filter(|session| session.is_member()).and_then(Session::seat);
-        if let (Some(forbidden), Some(seat)) = (forbidden, seat) {
-            let (forbidden, view) = forbidden;
-            // Who found no member left began the session anew, its views and its seats.
-            let is_anew = peer.session().is_some_and(|session| session.view().number() < view);
-            if seat == forbidden && !is_anew {
-                let what = format!("process {id} took {seat:?} with a ticket that was used");
-                self.break_promise(Broken::new(Promise::Tickets, what));
-            }
-            self.processes[id].forbidden_seat = None;
+        let Some(session) = peer.session().filter(|session| session.is_member()) else { return };
+        let Some(seat) = session.seat() else { return };
+        let Some(forbidden) = self.processes[id].forbidden_seat.take() else { return };
+        // Who found no member left began the session anew, its views and its seats.
+        let is_anew = session.view().number() < forbidden.view;
+        // A use that the host and its backups take with them nobody can know of.
+        let is_known = forbidden.knowing.iter().any(|&knowing| self.processes[knowing].is_awake());
+        if seat == forbidden.seat && !is_anew && is_known {
+            let what = format!("process {id} took {seat:?} with a ticket that was used");
+            self.break_promise(Broken::new(Promise::Tickets, what));
         }
     }
 

@@ -75,8 +75,16 @@ pub(super) struct Process {
     is_tuned: bool,
     /// The peer that it is, or was last.
     pub(super) known_as: Option<PeerId>,
-    /// The seat that its ticket must not open, and how often the view had changed when that was so.
-    pub(super) forbidden_seat: Option<(SeatId, u64)>,
+    pub(super) forbidden_seat: Option<ForbiddenSeat>,
+}
+
+/// The seat that a ticket must not open.
+pub(super) struct ForbiddenSeat {
+    pub(super) seat: SeatId,
+    /// How often the view had changed when that was so.
+    pub(super) view: u64,
+    /// Who knew that the ticket was used.
+    pub(super) knowing: Vec<ProcessId>,
 }
 
 impl Process {

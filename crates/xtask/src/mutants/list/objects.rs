@@ -59,8 +59,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "promised-waits-below",
         file: "crates/objects/src/objects/ends.rs",
-        text: "promised.is_some_and(|(promised, _)| promised > stamp)",
-        instead: "promised.is_some()",
+        text: "self.granted_to(id).is_some() && !self.is_passed_over(id, stamp)",
+        instead: "self.granted_to(id).is_some()",
         breaks: "a host waits for ever for an heir that has seen an owner above its promise",
         finder: Test(&[
             "-p",
