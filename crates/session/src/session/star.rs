@@ -37,6 +37,8 @@ pub enum Topology {
 const PRUNED_AFTER: Duration = Duration::from_millis(3_000);
 /// How long what a former host passed on counts.
 const FORMER_COUNTS_FOR: Duration = Duration::from_millis(2_000);
+/// And at most, as long as it may not know that there is another: it takes acks for a sign that what it passed on counts.
+const UNTOLD_COUNTS_FOR: Duration = Duration::from_millis(60_000);
 /// Messages of members whose names are not here yet that may wait for them; the oldest are dropped beyond it.
 const UNNAMED_MAX: usize = 256;
 /// Senders that are remembered after they left; of who left before, what it says counts as new.
@@ -55,7 +57,7 @@ pub(super) struct Star {
     unseen: VecDeque<PeerId>,
     /// From senders who are not in the view that this peer has, with their numbers.
     unnamed: VecDeque<(PeerId, Lane, u64, Vec<u8>)>,
-    /// Who hosted before, and until when what they passed on may still arrive: hosts may follow each other fast.
+    /// Who hosted before, and until when: hosts may follow each other fast, and what they passed on may still arrive.
     former: SortedMap<PeerId, Time>,
     /// The host and all backups are missed: whoever is left looks for the others.
     is_adrift: bool,
@@ -185,8 +187,8 @@ impl Session {
         }
         self.star.passages = Passages::default();
         if host != former {
-            self.star.former.retain(|_, until| now <= *until);
-            self.star.former.insert(former, now + FORMER_COUNTS_FOR);
+            self.star.former.retain(|_, until| now <= *until + UNTOLD_COUNTS_FOR);
+            self.star.former.insert(former, now);
         }
         self.focus_untold.clear();
         if self.roster.is_host() {
@@ -505,7 +507,11 @@ impl Session {
 
     /// Whether a peer is the host, or was a moment ago.
     fn passes_on(&self, now: Time, peer: PeerId) -> bool {
-        peer == self.host() || self.star.former.get(&peer).is_some_and(|until| now <= *until)
+        let counts = |&until: &Time| {
+            let is_told = self.links.get(&peer).is_some_and(|peering| peering.link.reached_at() > until);
+            now <= until + if is_told { FORMER_COUNTS_FOR } else { UNTOLD_COUNTS_FOR }
+        };
+        peer == self.host() || self.star.former.get(&peer).is_some_and(counts)
     }
 
     /// The host passes on what a member says.
