@@ -141,16 +141,14 @@ impl Objects {
     }
 
     /// Whether the heir of an object does not announce itself, since it may have seen this stamp, which was drawn after the
-    /// one that it is told of.
+    /// one that it was told of.
     pub(super) fn is_passed_over(&self, id: ObjectId, stamp: Stamp) -> bool {
-        let Some(promise) = self.granted.get(&id).filter(|promise| stamp <= promise.stamp) else {
-            return false;
-        };
-        let told = promise.told.iter().filter(|&&(_, peer)| Some(peer) == promise.heir);
-        let told = told.map(|&(stamp, _)| stamp).max();
-        let heir = promise.heir.and_then(|heir| self.replicas.get(&heir));
-        let waits = heir.and_then(|replica| replica.grants.get(&id)).copied();
-        heir.is_some() && told.max(waits) < Some(stamp)
+        self.granted.get(&id).is_some_and(|promise| {
+            let heir = promise.heir.and_then(|heir| self.replicas.get(&heir));
+            let is_told = heir.is_some_and(|replica| !replica.grants.contains_key(&id));
+            // Above what was drawn nobody honest has seen anything.
+            is_told && stamp <= promise.stamp && promise.told.iter().all(|&(told, _)| told < stamp)
+        })
     }
 
     /// The host takes over, or ends, everything that belongs to peers for which `is_gone` says so, and takes over what

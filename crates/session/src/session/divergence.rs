@@ -74,7 +74,7 @@ impl Session {
         }
         self.note_lacked(&self.lacked_by_any());
         let of_host = self.links.get(&former).map(|peering| peering.shared());
-        let reached = of_host.unwrap_or_else(|| self.unreached_since(now));
+        let reached = of_host.or(self.parted.get(&former).copied()).unwrap_or(now);
         for peering in self.links.values_mut() {
             peering.before = peering.shared().min(reached);
             peering.link.forget_reached();
