@@ -51,9 +51,12 @@ impl Roster {
         if term <= self.term {
             return;
         }
-        let is_about_heir = self.warrant.host == self.me && self.claimed == self.heir;
-        if let Some(heir) = self.heir.filter(|_| is_about_heir && denial == Denial::NotAMember) {
-            self.handle_gone(now, heir);
+        // The relay knows a host for a member: it is whom that one claimed for who cannot host.
+        if denial == Denial::NotAMember && self.warrant.host == self.me {
+            if let Some(heir) = self.heir.filter(|_| self.claimed == self.heir) {
+                self.handle_gone(now, heir);
+            }
+            return;
         }
         let has_voted = self.ballot.is_some();
         let is_over = match denial {

@@ -199,6 +199,26 @@ fn who_voted_to_no_avail_gives_way_when_the_relay_answers() {
 }
 
 #[test]
+fn a_former_host_does_not_take_for_its_removal_that_its_successor_cannot_host() {
+    for (me, is_removed) in [(1, false), (3, true)] {
+        let mut roster = roster(me);
+        roster.set_relay(at(0), false);
+        for peer in [2, 3, 4] {
+            roster.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+        }
+        look(&mut roster, 0, &[]);
+        assert_eq!((roster.term(), roster.host()), (VOTED, PeerId(2)));
+        roster.set_relay(at(0), true);
+        for ms in [0, 4_000] {
+            look(&mut roster, ms, &[2]);
+        }
+        while roster.poll_act().is_some() {}
+        roster.handle_denial(at(4_000), Term(512), Denial::NotAMember);
+        assert_eq!(roster.poll_act() == Some(Act::Yield), is_removed, "{me}");
+    }
+}
+
+#[test]
 fn where_each_side_goes_on_the_one_that_voted_gives_way_to_the_one_that_the_relay_knows() {
     let apart = || {
         let mut roster = roster(2).with_forks(true);
