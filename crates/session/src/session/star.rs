@@ -506,12 +506,17 @@ impl Session {
     }
 
     /// Whether a peer is the host, or was a moment ago.
-    fn passes_on(&self, now: Time, peer: PeerId) -> bool {
-        let counts = |&until: &Time| {
+    fn passes_on(&mut self, now: Time, peer: PeerId) -> bool {
+        let counts = |until: Time| {
             let is_told = self.links.get(&peer).is_some_and(|peering| peering.link.reached_at() > until);
             now <= until + if is_told { FORMER_COUNTS_FOR } else { UNTOLD_COUNTS_FOR }
         };
-        peer == self.host() || self.star.former.get(&peer).is_some_and(counts)
+        if peer == self.host() || self.star.former.get(&peer).is_some_and(|&until| counts(until)) {
+            return true;
+        }
+        // What is ignored once is a gap: nothing behind it counts.
+        self.star.former.remove(&peer);
+        false
     }
 
     /// The host passes on what a member says.
