@@ -507,8 +507,9 @@ impl Link {
         (self.reached, self.milestone, self.is_behind) = (Time::ZERO, <_>::default(), true);
     }
 
-    /// A moment before which nothing was queued in a reliable lane, or in bulk, or waited to be by [`Link::set_behind`], that
-    /// is not known to have arrived; zero until there is one. It follows the present by a round trip or two, or by as much as what is queued takes.
+    /// A moment before which nothing was queued in a reliable lane, or in bulk, or waited to be by [`Link::set_behind`],
+    /// that is not known to have arrived; zero until there is one. It follows the present by a round trip or two, or by
+    /// as much as what is queued takes.
     #[must_use]
     pub const fn reached_at(&self) -> Time {
         self.reached

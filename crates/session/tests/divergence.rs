@@ -20,6 +20,30 @@ fn diverged(world: &World, peer: PeerId) -> &[ObjectId] {
     objects
 }
 
+/// A state of an object waits to be sent, and messages that its owner sent later have arrived.
+fn change_unsent(world: &mut World, owner: PeerId, changed: ObjectId) {
+    world.peer(owner).set_update_interval(Duration::from_millis(60_000));
+    // The first change goes at once, and the second has to wait.
+    for value in [b"first", b"later"] {
+        let now = world.now;
+        world.peer(owner).set(now, changed, 0, value).unwrap();
+        world.run(300);
+    }
+    for _ in 0..10 {
+        world.peer(owner).send(Target::All, Lane::GAME, b"later").unwrap();
+        world.run(100);
+    }
+}
+
+/// A member is cut off from both, all hear that another is host, and that one has removed it when the paths are mended.
+fn leave_behind(world: &mut World, member: PeerId, host: PeerId, heir: PeerId) {
+    part(world, &[member], &[host, heir]);
+    world.grant(Term::FIRST.next_witnessed(), heir);
+    world.run(8_000);
+    world.cuts.clear();
+    world.run(3_000);
+}
+
 #[test]
 fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
     for seed in 0..10 {
@@ -179,17 +203,7 @@ fn a_state_that_was_not_sent_yet_is_reported_though_later_messages_have_arrived(
     let changed = world.create(host, TEAPOT, &[b"known"]);
     let still = world.create(host, TEAPOT, &[b"known"]);
     world.run(1_000);
-    world.peer(host).set_update_interval(Duration::from_millis(60_000));
-    let now = world.now;
-    // The first change goes at once, and the second has to wait.
-    for value in [b"first", b"later"] {
-        world.peer(host).set(now, changed, 0, value).unwrap();
-        world.run(300);
-    }
-    for _ in 0..10 {
-        world.peer(host).send(Target::All, Lane::GAME, b"later").unwrap();
-        world.run(100);
-    }
+    change_unsent(&mut world, host, changed);
     part(&mut world, &[host], &others);
     let warrant = world.sign(Term::FIRST.next_witnessed(), others[0]);
     let now = world.now;
@@ -214,11 +228,7 @@ fn what_had_no_room_yet_is_reported_though_what_came_before_has_arrived() {
     while world.peers[&host].object(created[300]).is_none() {
         world.run(100);
     }
-    part(&mut world, &[member], &[host, others[0]]);
-    world.grant(Term::FIRST.next_witnessed(), others[0]);
-    world.run(8_000);
-    world.cuts.clear();
-    world.run(3_000);
+    leave_behind(&mut world, member, host, others[0]);
     let heir = &world.peers[&others[0]];
     let objects = diverged(&world, member);
     let lacked: Vec<_> = created.iter().filter(|&&id| heir.object(id).is_none()).collect();
@@ -232,22 +242,8 @@ fn what_a_former_host_lacked_is_reported_by_who_does_not_reach_the_next() {
     let member = others[1];
     let [changed, still] = [b"a", b"b"].map(|text| world.create(member, TEAPOT, &[text]));
     world.run(1_000);
-    world.peer(member).set_update_interval(Duration::from_millis(60_000));
-    // The first change goes at once, and the second has to wait.
-    for value in [b"first", b"later"] {
-        let now = world.now;
-        world.peer(member).set(now, changed, 0, value).unwrap();
-        world.run(300);
-    }
-    for _ in 0..10 {
-        world.peer(member).send(Target::All, Lane::GAME, b"later").unwrap();
-        world.run(100);
-    }
-    part(&mut world, &[member], &[host, others[0]]);
-    world.grant(Term::FIRST.next_witnessed(), others[0]);
-    world.run(8_000);
-    world.cuts.clear();
-    world.run(3_000);
+    change_unsent(&mut world, member, changed);
+    leave_behind(&mut world, member, host, others[0]);
     let objects = diverged(&world, member);
     assert!(objects.contains(&changed) && !objects.contains(&still), "{objects:?}");
 }
