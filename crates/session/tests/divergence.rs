@@ -6,6 +6,7 @@
 mod world;
 
 use samovar_session::{EndReason, Event, Target, Topology};
+use samovar_wire::relay::Denial;
 use samovar_wire::{Duration, Lane, ObjectId, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -246,4 +247,31 @@ fn what_a_former_host_lacked_is_reported_by_who_does_not_reach_the_next() {
     leave_behind(&mut world, member, host, others[0]);
     let objects = diverged(&world, member);
     assert!(objects.contains(&changed) && !objects.contains(&still), "{objects:?}");
+}
+
+/// The host has lost a member that another still reaches, and removes it; then that one hosts, as the relay says.
+#[test]
+fn what_a_host_could_not_pass_on_is_reported_although_its_sender_reached_the_next() {
+    let (mut world, host, others) = world_of(91, 0, 4);
+    let heir = world.peers[&host].view().backup().unwrap();
+    let member = others.into_iter().find(|&peer| peer != heir).unwrap();
+    let before = world.create(member, TEAPOT, &[b"before"]);
+    world.run(8_000);
+    part(&mut world, &[host], &[heir]);
+    world.run(1_500);
+    let alone = world.create(member, TEAPOT, &[b"alone"]);
+    while world.peers[&member].view().has(heir) {
+        world.run(100);
+    }
+    let is_star = world::topology() == Topology::Star;
+    assert_eq!(world.peers[&heir].object(alone).is_none(), is_star, "in a mesh its owner has told of it");
+    if !is_star {
+        return;
+    }
+    world.grant(Term::FIRST.next_witnessed(), heir);
+    let now = world.now;
+    world.peer(member).handle_denial(now, Term::FIRST.next_witnessed().next_witnessed(), Denial::NotAMember);
+    world.run(100);
+    let objects = diverged(&world, member);
+    assert!(objects.contains(&alone) && !objects.contains(&before), "{objects:?}");
 }

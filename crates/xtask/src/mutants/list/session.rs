@@ -171,6 +171,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "reached-by-me-is-reached-by-the-host",
+        file: "crates/session/src/session/view.rs",
+        text: "self.is_star() && !self.roster.is_host() && known > unheard",
+        instead: "false && known > unheard",
+        breaks: "a member of a star takes for known to another what its host could not pass on, since it reaches that one itself",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "star",
+            "what_a_host_could_not_pass_on_is_reported_although_its_sender_reached_the_next",
+        ]),
+    },
+    Mutant {
         name: "queued-is-all",
         file: "crates/session/src/session/transmit.rs",
         text: "peering.link.set_behind(!is_all_said);",
