@@ -50,6 +50,7 @@ fn stopped() -> io::Result<impl Future<Output = ()>> {
     };
     Ok(async move {
         next().await;
+        eprintln!("leaving; a second signal stops at once");
         tokio::spawn(async move {
             next().await;
             // Whoever asks twice does not want to wait until everything is said.

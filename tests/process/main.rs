@@ -5,4 +5,5 @@ mod lost_host;
 mod lost_relay;
 mod referee;
 mod sleeping_robot;
+mod stopped_twice;
 mod strangers;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -115,11 +115,19 @@ impl Bots {
     /// # Panics
     /// When it does not in time, or reports a failure.
     pub async fn has_ended(&mut self) {
-        let status = wait::until("the robots have left", LEFT_WITHIN, async || {
+        let status = self.end().await;
+        assert!(status.success(), "{status}: {}", self.said());
+    }
+
+    /// How the process ended by itself.
+    ///
+    /// # Panics
+    /// When it does not in time.
+    pub async fn end(&mut self) -> ExitStatus {
+        let ended = wait::until("the robots have ended", LEFT_WITHIN, async || {
             self.process.ended().ok_or_else(|| self.said())
         });
-        let status = status.await;
-        assert!(status.success(), "{status}: {}", self.said());
+        ended.await
     }
 
     /// `SIGSTOP` to the process: its robots stand still and say nothing, with all sockets open.

@@ -83,6 +83,8 @@ pub struct Roster {
     forks: bool,
     /// Whether there is a connection to the relay.
     relay: bool,
+    /// Since when, if that is another than the first.
+    relay_since: Option<Time>,
     /// The relay leaves claims unanswered.
     is_relay_silent: bool,
     /// Whether the view was read under the base of the present term: each witnessed term has an electorate of its own.
@@ -137,6 +139,7 @@ impl Roster {
             migrates: true,
             forks: false,
             relay: true,
+            relay_since: None,
             is_relay_silent: false,
             knows_electorate: true,
             election: Election::default(),

@@ -364,6 +364,32 @@ fn who_was_dropped_long_ago_and_is_alone_asks_for_nothing_and_ends() {
 }
 
 #[test]
+fn a_host_that_is_not_back_yet_when_its_member_is_has_as_long_to_speak_as_any() {
+    let missed_after = |told_at: Option<u64>| {
+        let (mut world, host, others) = world_of(171, 0, 3);
+        let member = others[0];
+        for reached in [false, true] {
+            let now = world.now;
+            world.peer(member).set_relay(now, reached);
+            world.run(100);
+        }
+        world.run(told_at.unwrap_or_default());
+        if told_at.is_some() {
+            let now = world.now;
+            world.peer(member).handle_gone(now, host);
+        }
+        part(&mut world, &[member], &[host]);
+        let since = world.now;
+        while world.peers[&member].role(world.now) != Role::Suspended(Suspension::HostLost) {
+            world.run(5);
+        }
+        world.now.since(since)
+    };
+    assert_eq!(missed_after(Some(0)), missed_after(None), "the relay says how it is, not what happened now");
+    assert!(missed_after(Some(1_000)) < missed_after(None), "its connection has just closed");
+}
+
+#[test]
 fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
     let (mut world, host, others) = world_of(167, 0, 2);
     relay_goes(&mut world);

@@ -126,7 +126,7 @@ impl Directory {
         } else {
             self.relist(now, code, params, &warrant)?;
         }
-        if let Some(game) = self.games.get_mut(&session).filter(|game| game.awaits_host) {
+        if let Some(game) = self.games.get_mut(&session).filter(|game| game.lacks_word) {
             game.note_shown(peer, warrant.term);
         }
         self.become_entrant(now, conn, session, peer);
@@ -165,7 +165,7 @@ impl Directory {
         self.timers.stop(Timer::Reservation(session));
         self.list(TermRecord { session, code, params, term, host, begun, serial: self.next_serial });
         if let Some(game) = self.games.get_mut(&session) {
-            (game.relisted, game.awaits_host) = (Some(now), true);
+            (game.relisted, game.awaits_host, game.lacks_word) = (Some(now), true, true);
         }
         self.timers.set(Timer::Grace(session), now + HOST_GRACE);
         self.let_awaiting_in(now, session);
@@ -236,9 +236,12 @@ impl Directory {
         };
         self.set_phase(conn, Phase::Entered(session, peer));
         self.send(conn, &FromRelay::Entered(entered));
-        let game = self.games.get(&session).filter(|game| game.host_conn().is_none());
-        if let Some(reserve) = game.and_then(|game| game.reserve) {
-            self.send(conn, &FromRelay::Successor(reserve));
+        if let Some(game) = self.games.get(&session).filter(|game| game.host_conn().is_none()) {
+            let reserve = game.reserve;
+            self.send(conn, &FromRelay::Gone(warrant.host));
+            if let Some(reserve) = reserve {
+                self.send(conn, &FromRelay::Successor(reserve));
+            }
         }
         if self.is_reachable {
             self.send(conn, &FromRelay::Reachable);

@@ -34,6 +34,8 @@ pub(super) struct Game {
     pub(super) relisted: Option<Time>,
     /// That was without its host, which may still be on its way.
     pub(super) awaits_host: bool,
+    /// Since then neither has that host said who is a member, nor has another followed it.
+    pub(super) lacks_word: bool,
     /// The terms that those have shown who came back meanwhile.
     shown: BTreeMap<PeerId, Term>,
     pub(super) claims: Claims,
@@ -63,6 +65,7 @@ impl Game {
             named: Vec::new(),
             relisted: None,
             awaits_host: false,
+            lacks_word: false,
             shown: BTreeMap::new(),
             claims: Claims::default(),
             loss: Loss::default(),
@@ -145,8 +148,16 @@ impl Game {
     /// Whether what a peer misses weighs in a majority. Who was not named weighs nothing while a host that has said who is a member
     /// is connected: it may have removed that peer, and answers for itself.
     fn weighs(&self, peer: PeerId) -> bool {
+        if self.is_by_those_back() {
+            return self.shown.contains_key(&peer);
+        }
         let is_by_default = self.named.is_empty() || self.host_conn().is_none();
         self.counts(peer) && (is_by_default || self.named.contains(&peer) || Some(peer) == self.host())
+    }
+
+    /// Whether those who came back decide: nobody has said who is a member. Some of them may have been removed by a host that lives.
+    pub(super) fn is_by_those_back(&self) -> bool {
+        self.lacks_word && self.members.keys().any(|peer| self.shown.contains_key(peer))
     }
 
     /// Whether a peer could host: it counts, and hears at once that it does.
@@ -214,15 +225,16 @@ impl Game {
         trip.taken.contains(&None)
     }
 
-    /// Somebody comes back to a game that awaits its host, by this term.
+    /// Somebody comes back, by this term, to a game of which nobody says who is a member.
     pub(super) fn note_shown(&mut self, peer: PeerId, term: Term) {
         let Self { shown, members, entrants, .. } = self;
         shown.retain(|peer, _| members.contains_key(peer) || entrants.contains_key(peer));
         shown.insert(peer, term);
     }
 
-    /// A term has followed the one that the game was listed under: who hears of it is in it.
-    pub(super) fn forget_shown(&mut self) {
+    /// A host says who is a member, or a term has followed the one that the game was listed under: who hears of it is in it.
+    pub(super) fn end_return(&mut self) {
+        self.lacks_word = false;
         self.shown.clear();
     }
 

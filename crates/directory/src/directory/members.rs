@@ -52,6 +52,7 @@ impl Directory {
             && game.host() == Some(peer)
         {
             game.named = members;
+            game.end_return();
             self.consider_claims(now, session);
         }
     }

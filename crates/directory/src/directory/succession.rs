@@ -111,7 +111,7 @@ impl Directory {
             return Verdict::Wait;
         }
         let has_host = game.host_conn().is_some();
-        if game.is_host_missed(now) || !has_host && !game.awaits_host {
+        if game.is_host_missed(now) || !has_host && !game.awaits_host && !game.is_by_those_back() {
             let cause = if has_host { HostChange::Missed } else { HostChange::Disconnected };
             return game.heir(now).map_or(Verdict::Wait, |heir| Verdict::Grant(heir, cause));
         }
@@ -221,7 +221,7 @@ impl Directory {
         let waiting = game.claims.answer();
         game.claims.forget();
         if former.is_some() {
-            game.forget_shown();
+            game.end_return();
         }
         self.timers.stop(Timer::Probe(session));
         self.broadcast(session, None, &FromRelay::Issued(warrant));

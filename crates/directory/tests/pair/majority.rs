@@ -264,6 +264,36 @@ fn who_came_back_by_an_older_term_and_is_alone_follows_when_the_grace_is_over() 
 }
 
 #[test]
+fn who_comes_back_while_nobody_says_who_is_a_member_deposes_no_host_that_most_of_them_hear() {
+    let mut world = World::with_members(5);
+    world.kill_relay();
+    world.seats[0].cut = true;
+    world.start_relay();
+    world.run_for(seconds(1));
+    let newcomer = world.join("TEA");
+    // The host had removed 1, which cannot know it, and is heard by the others.
+    world.miss(1, 1);
+    world.run_for(HOST_GRACE.times(2));
+    assert!(world.issued(2).is_empty());
+    world.seats[0].cut = false;
+    world.run_for(seconds(10));
+    assert_eq!(world.warrant(0).term, term(1));
+    // When it is away for good, most of those miss it who are back.
+    world.hear_host(1);
+    world.kill_relay();
+    world.kill(0);
+    world.start_relay();
+    world.run_for(HOST_GRACE.times(2));
+    for i in [2, 3] {
+        world.miss(i, 2);
+        world.run_for(seconds(1));
+        assert!(world.issued(2).is_empty(), "of four, and who was new before");
+    }
+    world.miss(newcomer, 2);
+    assert_eq!(world.warrant(1).host, world.peer(2));
+}
+
+#[test]
 fn who_misses_a_host_that_is_awaited_goes_on_saying_so_until_its_grace_is_over() {
     let mut world = World::with_members(3);
     world.kill_relay();
@@ -271,6 +301,9 @@ fn who_misses_a_host_that_is_awaited_goes_on_saying_so_until_its_grace_is_over()
     world.kill(2);
     world.start_relay();
     world.run_for(seconds(1));
+    // Who is new waits for a host like the others, and is not asked.
+    world.join("TEA");
+    world.join("TEA");
     world.miss(1, 1);
     world.run_for(seconds(4));
     assert!(world.issued(2).is_empty());

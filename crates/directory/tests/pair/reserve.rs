@@ -111,6 +111,25 @@ fn a_relay_that_restarted_knows_what_was_in_reserve_and_who_goes_on() {
 }
 
 #[test]
+fn who_comes_back_is_told_that_the_hosts_connection_closed_meanwhile() {
+    let mut world = World::with_members(3);
+    let host = world.peer(0);
+    world.drop_socket(1);
+    world.kill(0);
+    world.events(1);
+    world.run_for(seconds(5));
+    assert_eq!(world.events(1), [ClientEvent::Restored, ClientEvent::Gone(host)]);
+    let newcomer = world.join("TEA");
+    assert_eq!(world.events(newcomer).last(), Some(&ClientEvent::Gone(host)));
+    world.drop_socket(2);
+    world.claim(1, 2);
+    world.events(2);
+    world.run_for(seconds(5));
+    let warrant = world.warrant(2);
+    assert_eq!(world.events(2), [ClientEvent::Restored, ClientEvent::Issued(warrant)], "its host is here");
+}
+
+#[test]
 fn who_comes_back_under_the_warrant_in_reserve_shows_that_it_began() {
     let mut world = named(3);
     world.kill(0);

@@ -23,6 +23,7 @@ impl Roster {
         (self.unasked_since, self.asked_since, self.denied) = (None, None, None);
         if reached {
             self.hear_relay();
+            self.relay_since = Some(now);
             // A host whose majority is gone lets that come first, if it went on without it.
             let gives_way = self.is_host() && self.term.is_witnessed() && self.waking_until.is_none();
             self.claim_after = match (gives_way, self.is_stranded) {

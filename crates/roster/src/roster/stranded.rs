@@ -8,6 +8,8 @@ use crate::View;
 
 /// For how long the word counts that a peer has gone.
 const GONE_FOR: Duration = Duration::from_millis(10_000);
+/// Within this time after its connection to the relay is back a peer is told whether the host has one.
+const TOLD_WITHIN: Duration = Duration::from_millis(500);
 /// How long who knows no way to its host, and reaches the relay, waits for others to be heard.
 const ALONE_FOR: Duration = Duration::from_millis(500);
 /// How long who knows no way to its host waits for the relay's word, which may wait for that host itself (PROTOCOL §5.5).
@@ -25,8 +27,11 @@ impl Roster {
     }
 
     /// The relay says that a peer's connection has closed, or that it can make it no host. It may come back, and nobody says so.
-    pub fn handle_gone(&mut self, now: Time, peer: PeerId) {
+    ///
+    /// Whether it closed just now, and not before this peer came back to the relay, which then says how it is with the host.
+    pub fn handle_gone(&mut self, now: Time, peer: PeerId) -> bool {
         self.note_gone(peer, now + GONE_FOR);
+        self.relay_since.is_none_or(|since| now > since + TOLD_WITHIN)
     }
 
     /// A peer said farewell: that peer never comes back.

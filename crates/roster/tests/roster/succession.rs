@@ -114,7 +114,7 @@ fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
         member
     };
     let mut left = roster(2);
-    left.handle_gone(at(0), PeerId(9));
+    assert!(left.handle_gone(at(0), PeerId(9)));
     assert_eq!(claims(&look(&mut stranded(left), 0, &all)), [(768, 2)]);
     // What said farewell does not come back, whatever the relay says of it, and before or after what.
     for is_first in [false, true] {
@@ -124,7 +124,7 @@ fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
         }
         farewell.handle_farewell(PeerId(9));
         farewell.set_relay(at(0), false);
-        (20..60).for_each(|other| farewell.handle_gone(at(0), PeerId(other)));
+        (20..60).for_each(|other| _ = farewell.handle_gone(at(0), PeerId(other)));
         farewell.handle_gone(at(0), PeerId(9));
         farewell.set_relay(at(60_000), true);
         assert!(farewell.is_gone(at(60_000), PeerId(9)));
@@ -134,6 +134,11 @@ fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
     back.handle_gone(at(0), PeerId(9));
     back.set_relay(at(0), false);
     back.set_relay(at(0), true);
+    // It was told again, when it was back itself: that is no sign that 9 has gone only now.
+    let mut told = back.clone();
+    assert!(!told.handle_gone(at(500), PeerId(9)));
+    assert_eq!(claims(&look(&mut stranded(told.clone()), 500, &all)), [(768, 2)]);
+    assert!(told.handle_gone(at(501), PeerId(9)));
     // The others may be with 9, which may have come back, and heard again.
     for member in [roster(2), back] {
         let mut member = stranded(member);

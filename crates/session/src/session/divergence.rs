@@ -4,12 +4,15 @@ use samovar_objects::Object;
 use samovar_wire::control::Vote;
 use samovar_wire::{Duration, ObjectId, PeerId, SortedSet, Time};
 
+use super::host::REMOVED_AFTER;
 use super::{CLOSED_MAX, Event, Peering, Session};
 
 /// A state that changed is sent within this time.
 const UPDATED_WITHIN: Duration = Duration::from_millis(50);
 /// Who lost its host has not been left behind when what it said so long after that has reached everybody.
 const TOGETHER_AFTER: Duration = Duration::from_millis(5_000);
+/// A host has removed whom it does not hear for so long.
+pub(super) const UNHEARD_FOR: Duration = REMOVED_AFTER.times(2);
 /// Ends and changes of owner that are remembered.
 const FATES_MAX: usize = 512;
 
@@ -73,8 +76,11 @@ impl Session {
             return;
         }
         self.note_lacked(&self.lacked_by_any());
-        let of_host = self.links.get(&former).map(|peering| peering.shared());
-        let reached = of_host.or(self.parted.get(&former).copied()).unwrap_or(now);
+        // That one may have passed on nothing of it for as long as it takes to remove whom it does not reach.
+        let reached = match self.links.get(&former) {
+            Some(host) => (host.shared() - UNHEARD_FOR).max(host.before),
+            None => self.parted.get(&former).map_or(now, |&parted| parted - UNHEARD_FOR),
+        };
         for peering in self.links.values_mut() {
             peering.before = peering.shared().min(reached);
             peering.link.forget_reached();

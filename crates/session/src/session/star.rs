@@ -1,6 +1,7 @@
 //! The star: members have links to the host, and to its backups so that these can take over; what members say to each
 //! other goes through the host (PROTOCOL §4.11).
 
+mod former;
 mod passing;
 
 use std::collections::VecDeque;
@@ -19,6 +20,7 @@ use samovar_wire::{
 };
 
 use super::{Phase, Session, SessionConfig, Target};
+use former::Former;
 use passing::{Acceptance, Outbox, Passages, Passing, Posted};
 
 /// Who has a link to whom. Whether a link is direct or relayed is another matter.
@@ -35,10 +37,6 @@ pub enum Topology {
 
 /// A link that has no purpose any more is given up when it is this old: views reach members one after another.
 const PRUNED_AFTER: Duration = Duration::from_millis(3_000);
-/// How long what a former host passed on counts.
-const FORMER_COUNTS_FOR: Duration = Duration::from_millis(2_000);
-/// And at most, as long as it may not know that there is another: it takes acks for a sign that what it passed on counts.
-const UNTOLD_COUNTS_FOR: Duration = Duration::from_millis(60_000);
 /// Messages of members whose names are not here yet that may wait for them; the oldest are dropped beyond it.
 const UNNAMED_MAX: usize = 256;
 /// Senders that are remembered after they left; of who left before, what it says counts as new.
@@ -57,8 +55,7 @@ pub(super) struct Star {
     unseen: VecDeque<PeerId>,
     /// From senders who are not in the view that this peer has, with their numbers.
     unnamed: VecDeque<(PeerId, Lane, u64, Vec<u8>)>,
-    /// Who hosted before, and until when: hosts may follow each other fast, and what they passed on may still arrive.
-    former: SortedMap<PeerId, Time>,
+    former: Former,
     /// The host and all backups are missed: whoever is left looks for the others.
     is_adrift: bool,
 }
@@ -187,8 +184,7 @@ impl Session {
         }
         self.star.passages = Passages::default();
         if host != former {
-            self.star.former.retain(|_, until| now <= *until + UNTOLD_COUNTS_FOR);
-            self.star.former.insert(former, now);
+            self.star.former.note(now, former);
         }
         self.focus_untold.clear();
         if self.roster.is_host() {
@@ -507,16 +503,8 @@ impl Session {
 
     /// Whether a peer is the host, or was a moment ago.
     fn passes_on(&mut self, now: Time, peer: PeerId) -> bool {
-        let counts = |until: Time| {
-            let is_told = self.links.get(&peer).is_some_and(|peering| peering.link.reached_at() > until);
-            now <= until + if is_told { FORMER_COUNTS_FOR } else { UNTOLD_COUNTS_FOR }
-        };
-        if peer == self.host() || self.star.former.get(&peer).is_some_and(|&until| counts(until)) {
-            return true;
-        }
-        // What is ignored once is a gap: nothing behind it counts.
-        self.star.former.remove(&peer);
-        false
+        let reached = self.links.get(&peer).map(|peering| peering.link.reached_at());
+        peer == self.host() || self.star.former.count(now, peer, reached)
     }
 
     /// The host passes on what a member says.

@@ -146,8 +146,10 @@ impl Session {
 
     /// The relay says that a peer's connection to it closed: as much as a hint, and that it cannot make that peer host.
     pub fn handle_gone(&mut self, now: Time, peer: PeerId) {
-        self.roster.handle_gone(now, peer);
-        self.handle_hint(now, peer);
+        // Right behind a connection that is back it says that the other's is not, which was closed with it perhaps.
+        if self.roster.handle_gone(now, peer) {
+            self.handle_hint(now, peer);
+        }
     }
 
     /// A connection to a peer closed: a hint, not a proof.

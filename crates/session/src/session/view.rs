@@ -2,7 +2,7 @@
 
 use samovar_wire::{CloseCode, ObjectId, PeerId, SortedMap, Time};
 
-use super::host::REMOVED_AFTER;
+use super::divergence::UNHEARD_FOR;
 use super::{Departure, EndReason, Event, MemberInfo, Phase, Session};
 
 impl Session {
@@ -66,7 +66,7 @@ impl Session {
             self.close_to(member.peer);
             // The host of a star removes whom it does not hear, and may have passed on nothing to it for about that long,
             // whoever else reached it.
-            let unheard = now - REMOVED_AFTER.times(2);
+            let unheard = now - UNHEARD_FOR;
             let known = self.parted.get(&member.peer).copied();
             if known.is_none_or(|known| self.is_star() && !self.roster.is_host() && known > unheard) {
                 self.note_parted(member.peer, unheard);

@@ -416,6 +416,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "away-is-just-gone",
+        file: "crates/roster/src/roster/stranded.rs",
+        text: "self.relay_since.is_none_or(|since| now > since + TOLD_WITHIN)",
+        instead: "true",
+        breaks: "after a restart of the relay a host that is not back yet is missed sooner than usual",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "elections",
+            "a_host_that_is_not_back_yet_when_its_member_is_has_as_long_to_speak_as_any",
+        ]),
+    },
+    Mutant {
         name: "stranded-without-the-relay-end",
         file: "crates/roster/src/roster/stranded.rs",
         text: "let is_waiting = is_counted && !self.relay;",

@@ -1,0 +1,26 @@
+//! Robots that are told to leave, and cannot, and are told again.
+
+use std::time::Duration;
+
+use samovar_tests::bots::Bots;
+use samovar_tests::relay::Relay;
+use samovar_tests::wait;
+
+const WITHIN: Duration = Duration::from_secs(10);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn robots_that_are_told_to_leave_twice_stop_at_once() {
+    let mut relay = Relay::start();
+    let (mut robots, _) = Bots::found(&relay, 2, "relayed").await;
+    // What they say to each other does not arrive, and the relay hears no farewell.
+    relay.pause();
+    robots.leave();
+    let heard = wait::until("they leave", WITHIN, async || {
+        let said = robots.said();
+        if said.contains("leaving; a second signal stops at once") { Ok(()) } else { Err(said) }
+    });
+    heard.await;
+    robots.leave();
+    let status = robots.end().await;
+    assert_eq!(status.code(), Some(130), "{}", robots.said());
+}
