@@ -59,6 +59,17 @@ impl SessionClock {
         }
     }
 
+    /// From now on it is shown, so that it never goes backwards any more. What it was before nobody has seen: a peer may have waited for
+    /// longer than the session is old.
+    pub(crate) fn show(&mut self, now: Time) {
+        let latest = if self.known { self.target } else { -(now.as_micros() as i64) };
+        self.base = self.offset(now).min(latest);
+        self.target = self.target.min(latest);
+        if self.known {
+            self.since = now;
+        }
+    }
+
     /// Session time now, or what it was here at a moment that is past: what was noted before a step is of then.
     pub(crate) fn time(&self, at: Time) -> Time {
         let former = self.steps.iter().find(|(when, _)| at < *when);
@@ -204,6 +215,27 @@ mod tests {
         }
         let error = last.as_micros() as i64 - now.offset(ahead).as_micros() as i64;
         assert!(error.abs() < 5_000, "{error} µs off");
+    }
+
+    #[test]
+    fn who_waited_for_longer_than_the_session_is_old_shows_its_time() {
+        let now = Time::from_micros(3_000_000);
+        let mut clock = SessionClock::unknown(Time::from_micros(100_000));
+        clock.on_sample(Time::from_micros(200_000), now, Duration::from_micros(40_000));
+        assert_eq!(
+            clock.time(now),
+            Time::from_micros(2_900_000),
+            "forwards only, when somebody may have looked"
+        );
+        clock.show(now);
+        assert_eq!(clock.time(now), Time::from_micros(220_000));
+        let mut early = SessionClock::unknown(Time::from_micros(100_000));
+        early.show(now);
+        assert_eq!(early.time(now), Time::ZERO);
+        early.on_sample(Time::from_micros(200_000), now, Duration::from_micros(40_000));
+        assert_eq!(early.time(now), Time::from_micros(220_000));
+        early.show(now + Duration::from_micros(10));
+        assert_eq!(early.time(now + Duration::from_micros(10)), Time::from_micros(220_010));
     }
 
     #[test]

@@ -42,6 +42,7 @@ impl Session {
         if self.view.has(me) {
             if self.phase == Phase::Joining {
                 self.phase = Phase::Member;
+                self.clock.show(now);
                 self.push_event(Event::Joined);
                 if let Some(ticket) = self.ticket {
                     self.push_event(Event::Ticket(ticket));
