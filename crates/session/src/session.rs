@@ -436,7 +436,8 @@ impl Session {
             })
     }
 
-    /// Session time: the host's clock, the same at every member but for the error of its estimate; never backwards.
+    /// Session time: the host's clock, the same at every member but for the error of its estimate; at a member it never goes backwards.
+    /// Before this peer is one it says nothing.
     #[must_use]
     pub fn session_time(&self, now: Time) -> Time {
         self.clock.time(now)

@@ -390,6 +390,26 @@ fn a_host_that_is_not_back_yet_when_its_member_is_has_as_long_to_speak_as_any() 
 }
 
 #[test]
+fn a_member_that_dies_when_its_host_has_just_come_back_to_the_relay_is_removed_as_soon_as_any() {
+    let removed_after = |is_back: bool| {
+        let (mut world, host, others) = world_of(172, 0, 3);
+        for reached in [false, true].into_iter().filter(|_| is_back) {
+            let now = world.now;
+            world.peer(host).set_relay(now, reached);
+        }
+        world.run(300);
+        world.peers.remove(&others[0]);
+        let since = world.now;
+        world.peer(host).handle_gone(since, others[0]);
+        while world.peers[&host].view().has(others[0]) {
+            world.run(5);
+        }
+        world.now.since(since)
+    };
+    assert_eq!(removed_after(true), removed_after(false));
+}
+
+#[test]
 fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
     let (mut world, host, others) = world_of(167, 0, 2);
     relay_goes(&mut world);

@@ -377,3 +377,30 @@ fn for_a_member_that_takes_nothing_not_everything_is_kept() {
     }
     panic!("everything is kept");
 }
+
+/// A newcomer that has waited for longer than the session is old hears what is said before it is a member, and says something
+/// as soon as it is.
+#[test]
+fn who_has_waited_for_long_is_not_late_when_it_joins() {
+    for waits in [1, 3_000, 8_000] {
+        let mut world = World::with_rules(3, 20, rules());
+        world.peers.clear();
+        let joiner = world.join(None);
+        world.run(waits);
+        let config = world.config(None);
+        let host = world.join_as(samovar_session::SessionConfig { me: PeerId(100), ..config });
+        while !world.peers[&joiner].is_member() {
+            world.step();
+            let _ = world.peer(host).send(Target::All, Delivery::Causal, b"early");
+        }
+        world.run(200);
+        let now = world.now;
+        let time = world.peers[&joiner].session_time(now);
+        assert!(time < Time::ZERO + Duration::from_millis(2_000), "{time:?}");
+        assert_eq!(
+            world.peer(joiner).send(Target::All, Delivery::Timestamp(time), b"late"),
+            Ok(()),
+            "{waits}"
+        );
+    }
+}

@@ -237,8 +237,10 @@ impl Directory {
         self.set_phase(conn, Phase::Entered(session, peer));
         self.send(conn, &FromRelay::Entered(entered));
         if let Some(game) = self.games.get(&session).filter(|game| game.host_conn().is_none()) {
-            let reserve = game.reserve;
-            self.send(conn, &FromRelay::Gone(warrant.host));
+            let (reserve, enters) = (game.reserve, game.entrants.contains_key(&warrant.host));
+            if !enters {
+                self.send(conn, &FromRelay::Gone(warrant.host));
+            }
             if let Some(reserve) = reserve {
                 self.send(conn, &FromRelay::Successor(reserve));
             }

@@ -8,7 +8,7 @@ use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, W
 use super::note::Loss;
 use super::{ConnId, TermRecord};
 use crate::limits::{
-    ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR,
+    ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, CODE_KEPT_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR,
     PROBE_WITHIN_OF_MANY, SILENT_SUFFICE, TRIPS_KEPT,
 };
 
@@ -34,9 +34,9 @@ pub(super) struct Game {
     pub(super) relisted: Option<Time>,
     /// That was without its host, which may still be on its way.
     pub(super) awaits_host: bool,
-    /// Since then neither has that host said who is a member, nor has another followed it.
+    /// Since then no host has said who is a member.
     pub(super) lacks_word: bool,
-    /// The terms that those have shown who came back meanwhile.
+    /// Who has come back meanwhile, and the newest term that each knows.
     shown: BTreeMap<PeerId, Term>,
     pub(super) claims: Claims,
     pub(super) loss: Loss,
@@ -147,17 +147,19 @@ impl Game {
 
     /// Whether what a peer misses weighs in a majority. Who was not named weighs nothing while a host that has said who is a member
     /// is connected: it may have removed that peer, and answers for itself.
-    fn weighs(&self, peer: PeerId) -> bool {
-        if self.is_by_those_back() {
+    fn weighs(&self, now: Time, peer: PeerId) -> bool {
+        if self.is_by_those_back(now) {
             return self.shown.contains_key(&peer);
         }
         let is_by_default = self.named.is_empty() || self.host_conn().is_none();
         self.counts(peer) && (is_by_default || self.named.contains(&peer) || Some(peer) == self.host())
     }
 
-    /// Whether those who came back decide: nobody has said who is a member. Some of them may have been removed by a host that lives.
-    pub(super) fn is_by_those_back(&self) -> bool {
-        self.lacks_word && self.members.keys().any(|peer| self.shown.contains_key(peer))
+    /// Whether those who came back decide: nobody has said who is a member. Some of them may have been removed by a host that lives. It may be
+    /// on its way for as long as a code waits for members.
+    pub(super) fn is_by_those_back(&self, now: Time) -> bool {
+        let is_due = self.relisted.is_some_and(|since| now < since + CODE_KEPT_FOR);
+        self.lacks_word && is_due && self.members.keys().any(|peer| self.shown.contains_key(peer))
     }
 
     /// Whether a peer could host: it counts, and hears at once that it does.
@@ -232,8 +234,14 @@ impl Game {
         shown.insert(peer, term);
     }
 
-    /// A host says who is a member, or a term has followed the one that the game was listed under: who hears of it is in it.
-    pub(super) fn end_return(&mut self) {
+    /// A term begins, which everybody who is here hears of.
+    pub(super) fn level_shown(&mut self, term: Term) {
+        self.shown.values_mut().for_each(|shown| *shown = term);
+    }
+
+    /// A host says who is a member.
+    pub(super) fn name(&mut self, members: Vec<PeerId>) {
+        self.named = members;
         self.lacks_word = false;
         self.shown.clear();
     }
@@ -249,7 +257,7 @@ impl Game {
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
     /// it is awaited, too.
     pub(super) fn is_host_missed(&self, now: Time) -> bool {
-        let counts = |&peer: &PeerId| self.weighs(peer) && !self.is_behind(peer);
+        let counts = |&peer: &PeerId| self.weighs(now, peer) && !self.is_behind(peer);
         let reached = self.members.keys().filter(|peer| counts(peer)).count();
         let missing = self.claims.fresh(now).filter(|claim| counts(&claim.peer)).count();
         missing * 2 > reached + usize::from(self.awaits_host)

@@ -51,8 +51,7 @@ impl Directory {
         if let Some(game) = self.games.get_mut(&session)
             && game.host() == Some(peer)
         {
-            game.named = members;
-            game.end_return();
+            game.name(members);
             self.consider_claims(now, session);
         }
     }

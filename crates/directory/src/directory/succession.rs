@@ -37,7 +37,7 @@ impl Directory {
             game.claims.note(now, claim);
         } else if claim.peer == warrant.host {
             self.on_hosts_claim(session, claim);
-        } else if let Some(reserve) = game.reserve {
+        } else if let Some(reserve) = game.reserve.filter(|_| !game.is_by_those_back(now)) {
             // Whoever claims misses the host, or lives under the warrant in reserve and misses its host.
             self.begin_reserve(now, session);
             if claim.term > reserve.term {
@@ -111,7 +111,7 @@ impl Directory {
             return Verdict::Wait;
         }
         let has_host = game.host_conn().is_some();
-        if game.is_host_missed(now) || !has_host && !game.awaits_host && !game.is_by_those_back() {
+        if game.is_host_missed(now) || !has_host && !game.awaits_host && !game.is_by_those_back(now) {
             let cause = if has_host { HostChange::Missed } else { HostChange::Disconnected };
             return game.heir(now).map_or(Verdict::Wait, |heir| Verdict::Grant(heir, cause));
         }
@@ -221,7 +221,7 @@ impl Directory {
         let waiting = game.claims.answer();
         game.claims.forget();
         if former.is_some() {
-            game.end_return();
+            game.level_shown(warrant.term);
         }
         self.timers.stop(Timer::Probe(session));
         self.broadcast(session, None, &FromRelay::Issued(warrant));

@@ -1,7 +1,9 @@
 //! Most of the members miss the host: it goes, if not at once while it answers the relay. Who is a member the host says.
 
-use samovar_directory::ConnId;
-use samovar_directory::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, HOST_GRACE, PULSE_EVERY};
+use samovar_directory::limits::{
+    ALIVE_HOLDS, ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, CODE_KEPT_FOR, HOST_GRACE, PULSE_EVERY,
+};
+use samovar_directory::{ClientEvent, ConnId};
 use samovar_wire::Duration;
 use samovar_wire::relay::{Denial, FromRelay, Purpose, ToRelay};
 #[cfg(target_arch = "wasm32")]
@@ -291,6 +293,88 @@ fn who_comes_back_while_nobody_says_who_is_a_member_deposes_no_host_that_most_of
     }
     world.miss(newcomer, 2);
     assert_eq!(world.warrant(1).host, world.peer(2));
+}
+
+/// The relay lost the host, and gave somebody the next term in reserve, before it restarted.
+#[test]
+fn who_was_removed_does_not_begin_what_was_in_reserve_before_a_restart() {
+    let mut world = World::with_members(5);
+    world.name_members(0, &[0, 2, 3, 4]);
+    world.seats[0].cut = true;
+    world.drop_socket(0);
+    world.kill_relay();
+    world.start_relay();
+    world.run_for(seconds(5));
+    world.miss(1, 1);
+    world.run_for(seconds(1));
+    assert!(world.issued(2).is_empty());
+    for i in [2, 3] {
+        world.miss(i, 2);
+    }
+    world.run_for(seconds(1));
+    assert_eq!(world.warrant(4).host, world.peer(1), "with most of those who are back the first who asked");
+}
+
+/// That term had begun without the relay's knowing: those who live under it show it, and its host is away.
+#[test]
+fn who_was_removed_does_not_depose_a_host_whose_term_was_only_shown() {
+    let mut world = World::with_members(5);
+    world.name_members(0, &[0, 2, 3, 4]);
+    world.kill(0);
+    let events = world.events(3);
+    let Some(&ClientEvent::Successor(warrant)) = events.last() else { panic!("{events:?}") };
+    assert_eq!(warrant.host, world.peer(2));
+    world.kill_relay();
+    let now = world.now;
+    for i in [2, 3, 4] {
+        world.seats[i].cut = true;
+        assert!(world.seats[i].client.set_warrant(now, warrant));
+    }
+    world.start_relay();
+    world.run_for(seconds(2));
+    (3..5).for_each(|i| world.seats[i].cut = false);
+    world.run_for(HOST_GRACE + seconds(2));
+    assert_eq!(world.warrant(1).host, world.peer(2));
+    world.miss(1, 1);
+    world.run_for(seconds(1));
+    assert!(world.issued(3).is_empty(), "one of three");
+    world.hear_host(1);
+    world.seats[2].cut = false;
+    world.run_for(seconds(10));
+    assert_eq!(world.warrant(1).host, world.peer(2));
+    world.name_members(2, &[2, 3, 4]);
+    world.claim(1, 3);
+    assert_eq!(world.events(1).last(), Some(&denied(3, Denial::NotAMember)), "now it is known who is one");
+}
+
+#[test]
+fn after_a_restart_one_claim_suffices_as_soon_as_the_host_has_said_who_is_a_member() {
+    let mut world = World::with_members(4);
+    world.kill_relay();
+    world.start_relay();
+    world.run_for(seconds(3));
+    world.name_members(0, &[0, 1, 2, 3]);
+    world.kill(0);
+    world.claim(1, 2);
+    assert_eq!(world.warrant(2).host, world.peer(1));
+}
+
+/// A stranger counts as one who came back when its connection broke, and says nothing.
+#[test]
+fn who_is_back_is_waited_for_no_longer_than_members_are() {
+    let mut world = World::with_members(2);
+    world.kill_relay();
+    world.kill(0);
+    world.start_relay();
+    world.run_for(seconds(5));
+    let stranger = world.join("TEA");
+    world.drop_socket(stranger);
+    world.run_for(seconds(5));
+    world.miss(1, 1);
+    world.run_for(seconds(1));
+    assert!(world.issued(2).is_empty());
+    world.run_for(CODE_KEPT_FOR);
+    assert_eq!(world.warrant(1).host, world.peer(1));
 }
 
 #[test]

@@ -130,6 +130,23 @@ fn who_comes_back_is_told_that_the_hosts_connection_closed_meanwhile() {
 }
 
 #[test]
+fn nobody_is_told_that_a_host_is_gone_which_enters_at_the_same_time() {
+    let mut world = World::with_members(4);
+    let host = world.peer(0);
+    world.kill_relay();
+    world.disk_works = false;
+    world.start_relay();
+    world.run_for(seconds(8));
+    assert!(world.seats.iter().all(|seat| seat.conn.is_some() && !seat.client.is_entered()));
+    world.disk_works = true;
+    world.write();
+    for i in 1..4 {
+        assert!(world.seats[i].client.is_entered());
+        assert!(!world.events(i).contains(&ClientEvent::Gone(host)));
+    }
+}
+
+#[test]
 fn who_comes_back_under_the_warrant_in_reserve_shows_that_it_began() {
     let mut world = named(3);
     world.kill(0);

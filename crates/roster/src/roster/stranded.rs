@@ -31,7 +31,7 @@ impl Roster {
     /// Whether it closed just now, and not before this peer came back to the relay, which then says how it is with the host.
     pub fn handle_gone(&mut self, now: Time, peer: PeerId) -> bool {
         self.note_gone(peer, now + GONE_FOR);
-        self.relay_since.is_none_or(|since| now > since + TOLD_WITHIN)
+        peer != self.host || self.relay_since.is_none_or(|since| now > since + TOLD_WITHIN)
     }
 
     /// A peer said farewell: that peer never comes back.

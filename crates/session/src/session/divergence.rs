@@ -77,10 +77,10 @@ impl Session {
         }
         self.note_lacked(&self.lacked_by_any());
         // That one may have passed on nothing of it for as long as it takes to remove whom it does not reach.
-        let reached = match self.links.get(&former) {
-            Some(host) => (host.shared() - UNHEARD_FOR).max(host.before),
-            None => self.parted.get(&former).map_or(now, |&parted| parted - UNHEARD_FOR),
-        };
+        let host = self.links.get(&former);
+        let said = host.map(|host| host.shared()).or(self.parted.get(&former).copied());
+        let reached = said.map_or(now, |said| said - UNHEARD_FOR);
+        let reached = reached.max(host.map_or(Time::ZERO, |host| host.before));
         for peering in self.links.values_mut() {
             peering.before = peering.shared().min(reached);
             peering.link.forget_reached();

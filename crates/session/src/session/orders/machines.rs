@@ -362,6 +362,10 @@ impl Machines {
                 Event::View(_) => {}
             }
         }
+        // What is shown by a time that a newcomer does not live by yet would be above the one that it begins with.
+        if !self.knows_time() {
+            return None;
+        }
         let event = match self.timed.as_mut()? {
             Timed::Mesh(timed) => timed.poll_event(time)?,
             Timed::Star(timed) => match timed.poll_event()? {

@@ -51,7 +51,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "one-of-those-back-decides",
         file: "crates/directory/src/directory/succession.rs",
-        text: "&& !game.awaits_host && !game.is_by_those_back()",
+        text: "&& !game.awaits_host && !game.is_by_those_back(now)",
         instead: "&& !game.awaits_host",
         breaks: "when the relay restarted, and the host is away for longer than its members, one whom it had removed deposes it",
         finder: Test(&[
@@ -63,9 +63,37 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "one-of-those-back-begins-the-reserve",
+        file: "crates/directory/src/directory/succession.rs",
+        text: "game.reserve.filter(|_| !game.is_by_those_back(now))",
+        instead: "game.reserve",
+        breaks: "the same, where there was a term in reserve when the relay restarted",
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "who_was_removed_does_not_begin_what_was_in_reserve_before_a_restart",
+        ]),
+    },
+    Mutant {
+        name: "word-is-not-taken",
+        file: "crates/directory/src/directory/game.rs",
+        text: "        self.lacks_word = false;\n        self.shown.clear();\n",
+        instead: "",
+        breaks: "after a restart of the relay a dead host is not succeeded before most of those miss it who came back, although it has said who is a member",
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "after_a_restart_one_claim_suffices_as_soon_as_the_host_has_said_who_is_a_member",
+        ]),
+    },
+    Mutant {
         name: "who-is-back-is-not-told",
         file: "crates/directory/src/directory/entry.rs",
-        text: "            self.send(conn, &FromRelay::Gone(warrant.host));\n",
+        text: "                self.send(conn, &FromRelay::Gone(warrant.host));\n",
         instead: "",
         breaks: "who comes back to the relay does not hear that the host's connection has closed, and leaves for a host that is gone",
         finder: Test(&[

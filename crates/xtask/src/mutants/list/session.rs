@@ -173,8 +173,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "passed-on-at-once",
         file: "crates/session/src/session/divergence.rs",
-        text: "(host.shared() - UNHEARD_FOR).max(host.before)",
-        instead: "host.shared()",
+        text: "said - UNHEARD_FOR",
+        instead: "said",
         breaks: "in a star what reached the former host is taken for passed on, also when it was cut off from the next one",
         finder: Test(&[
             "-p",
@@ -352,6 +352,34 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "--test",
             "divergence",
             "what_a_host_did_alone_is_reported_also_when_its_session_time_is_set_forwards_meanwhile",
+        ]),
+    },
+    Mutant {
+        name: "newcomer-is-ahead",
+        file: "crates/session/src/session/view.rs",
+        text: "                self.clock.show(now);\n",
+        instead: "",
+        breaks: "who waited for longer than the session is old is ahead of all others by that",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "orders",
+            "who_has_waited_for_long_is_not_late_when_it_joins",
+        ]),
+    },
+    Mutant {
+        name: "newcomer-delivers-by-no-time",
+        file: "crates/session/src/session/orders/machines.rs",
+        text: "        if !self.knows_time() {\n            return None;\n        }\n        let event = match self.timed",
+        instead: "        let event = match self.timed",
+        breaks: "what a newcomer says by session time is too old when it has waited for longer than the session is old",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "orders",
+            "who_has_waited_for_long_is_not_late_when_it_joins",
         ]),
     },
     Mutant {
