@@ -149,7 +149,7 @@ struct Peering {
     patience: Duration,
     /// What this peer said up to then had reached it before this link.
     before: Time,
-    /// All that this peer has to tell it is in the link.
+    /// All that this peer has to tell it now is in the link, or waits for room there.
     is_told: bool,
     /// The link has nothing to send for now; `None` when something has happened since that was found out.
     idle: Option<Idle>,
@@ -158,6 +158,8 @@ struct Peering {
     ahead: Option<(Vote, Time)>,
     /// What it said under it.
     held: VecDeque<LinkEvent>,
+    /// The latest term of what it passed on, in a star, and this peer ignored.
+    ignored: Option<Term>,
 }
 
 /// For how long there is nothing to send to a peer unless something happens.

@@ -36,6 +36,7 @@ impl Session {
                 idle: None,
                 ahead: None,
                 held: std::collections::VecDeque::new(),
+                ignored: None,
             };
             self.links.insert(peer, Box::new(peering));
             self.stir();

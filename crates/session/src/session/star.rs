@@ -444,7 +444,7 @@ impl Session {
             return Err(CloseCode::Malformed);
         }
         match via.way {
-            Way::From(sender) if sender != self.config.me && self.passes_on(now, from) => {
+            Way::From(sender) if sender != self.config.me && self.passes_on(now, from, via.term) => {
                 self.receive(sender, via.lane, via.number, via.message);
                 Ok(())
             }
@@ -501,10 +501,16 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a peer is the host, or was a moment ago.
-    fn passes_on(&mut self, now: Time, peer: PeerId) -> bool {
-        let reached = self.links.get(&peer).map(|peering| peering.link.reached_at());
-        peer == self.host() || self.star.former.count(now, peer, reached)
+    /// Whether a peer is the host, or was a moment ago, and nothing was ignored that it passed on under a term: then there is a gap.
+    fn passes_on(&mut self, now: Time, peer: PeerId, term: Term) -> bool {
+        let is_host = peer == self.host();
+        let Some(peering) = self.links.get_mut(&peer) else { return false };
+        let counts = is_host || self.star.former.counts(now, peer, peering.link.reached_at());
+        let counts = counts && peering.ignored.is_none_or(|ignored| term > ignored);
+        if !counts {
+            peering.ignored = peering.ignored.max(Some(term));
+        }
+        counts
     }
 
     /// The host passes on what a member says.

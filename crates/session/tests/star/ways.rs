@@ -336,6 +336,35 @@ fn a_message_that_overtakes_the_word_of_its_term_waits_for_it() {
 }
 
 #[test]
+fn what_was_ignored_under_a_term_is_a_gap_behind_which_nothing_of_that_term_counts() {
+    let (mut world, host, members) = star(12, 0, 2);
+    let mut mallory = Mallory::joins(&mut world, host);
+    let backup = world.peers[&host].view().backup().unwrap();
+    let sender = members.into_iter().find(|&member| member != backup).unwrap();
+    mallory.link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
+    let mut passes_on = |world: &mut World, term: Term, number: u64| {
+        let text = app(&(number as u32).to_le_bytes());
+        mallory.says(
+            world,
+            backup,
+            Lane::GAME,
+            &via_under(term, Way::From(sender), Lane::GAME, number, &text),
+        );
+    };
+    // It is not the host.
+    passes_on(&mut world, Term::FIRST, 1);
+    let later = Term::FIRST.next_witnessed();
+    world.grant(later, MALLORY);
+    passes_on(&mut world, Term::FIRST, 2);
+    assert!(heard(&world, backup, sender, Lane::GAME).is_empty());
+    for number in [1, 2] {
+        passes_on(&mut world, later, number);
+    }
+    world.run(20);
+    assert_eq!(heard(&world, backup, sender, Lane::GAME), [1, 2]);
+}
+
+#[test]
 fn nobody_speaks_in_anothers_name() {
     let (mut world, host, members) = star(9, 0, 2);
     let mut mallory = Mallory::joins(&mut world, host);

@@ -20,15 +20,11 @@ impl Former {
 
     /// Whether what a peer passes on counts, as of a host of before, which was reached up to a moment: it has all that was said to it
     /// before that.
-    pub(super) fn count(&mut self, now: Time, peer: PeerId, reached: Option<Time>) -> bool {
-        let Some(&since) = self.0.get(&peer) else { return false };
-        let is_told = reached.is_some_and(|reached| reached > since);
-        let counts = now <= since + if is_told { COUNTS_FOR } else { UNTOLD_COUNTS_FOR };
-        if !counts {
-            // What is ignored once is a gap: nothing behind it counts.
-            self.0.remove(&peer);
-        }
-        counts
+    pub(super) fn counts(&self, now: Time, peer: PeerId, reached: Time) -> bool {
+        self.0.get(&peer).is_some_and(|&since| {
+            let is_told = reached > since;
+            now <= since + if is_told { COUNTS_FOR } else { UNTOLD_COUNTS_FOR }
+        })
     }
 }
 
@@ -52,35 +48,25 @@ mod tests {
 
     #[test]
     fn who_knows_that_it_was_succeeded_counts_for_two_seconds_and_who_may_not_for_a_minute() {
-        let mut former = succeeded();
-        assert!(!former.count(at(10_000), PeerId(2), None), "that one never hosted");
+        let former = succeeded();
+        assert!(!former.counts(at(10_000), PeerId(2), at(0)), "that one never hosted");
         for (ms, reached, counts) in [
-            (12_000, Some(10_001), true),
-            (12_001, Some(10_000), true),
-            (70_000, None, true),
-            (12_001, Some(10_001), false),
+            (12_000, 10_001, true),
+            (12_001, 10_001, false),
+            (12_001, 10_000, true),
+            (70_000, 0, true),
+            (70_001, 0, false),
         ] {
-            assert_eq!(former.count(at(ms), HOST, reached.map(at)), counts, "{ms} {reached:?}");
+            assert_eq!(former.counts(at(ms), HOST, at(reached)), counts, "{ms} {reached}");
         }
-        assert!(!succeeded().count(at(70_001), HOST, None));
-    }
-
-    #[test]
-    fn nothing_counts_behind_what_was_ignored_until_it_has_hosted_again() {
-        let mut former = succeeded();
-        assert!(!former.count(at(12_001), HOST, Some(at(10_001))));
-        // A link that began anew since.
-        assert!(!former.count(at(12_002), HOST, None));
-        former.note(at(13_000), HOST);
-        assert!(former.count(at(13_001), HOST, None));
     }
 
     #[test]
     fn of_many_hosts_each_counts_for_its_own_time() {
         let mut former = succeeded();
         former.note(at(69_000), PeerId(2));
-        assert!(former.count(at(70_000), HOST, None));
-        assert!(former.count(at(129_000), PeerId(2), None));
+        assert!(former.counts(at(70_000), HOST, at(0)));
+        assert!(former.counts(at(129_000), PeerId(2), at(0)));
         former.note(at(130_000), PeerId(3));
         assert_eq!(former.0.len(), 1, "who counts no more is forgotten");
     }

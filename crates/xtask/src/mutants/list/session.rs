@@ -213,15 +213,16 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "gap-is-passed-over",
-        file: "crates/session/src/session/star/former.rs",
-        text: "            self.0.remove(&peer);\n",
-        instead: "",
-        breaks: "in a star what a former host passes on counts again behind what was ignored",
+        file: "crates/session/src/session/star.rs",
+        text: "counts && peering.ignored.is_none_or(|ignored| term > ignored)",
+        instead: "counts",
+        breaks: "in a star what a peer passes on counts again behind what was ignored under the same term, when it hosts",
         finder: Test(&[
             "-p",
             "samovar-session",
-            "--lib",
-            "nothing_counts_behind_what_was_ignored_until_it_has_hosted_again",
+            "--test",
+            "star",
+            "what_was_ignored_under_a_term_is_a_gap_behind_which_nothing_of_that_term_counts",
         ]),
     },
     Mutant {
