@@ -94,13 +94,15 @@ impl Session {
 
     /// The present term is a newer one: hears those who were waiting under it.
     pub(super) fn release_held(&mut self, now: Time) {
-        let heard = self
-            .links
-            .iter()
-            .filter(|(peer, peering)| peering.ahead.is_none_or(|(vote, _)| !self.is_elsewhere(**peer, vote)));
-        for peer in heard.map(|(&peer, _)| peer).collect::<Vec<_>>() {
+        for peer in self.links.keys().copied().collect::<Vec<_>>() {
+            let ahead = self.links.get(&peer).and_then(|peering| peering.ahead);
+            let is_heard = ahead.is_none_or(|(vote, _)| !self.is_elsewhere(peer, vote));
             let Some(peering) = self.links.get_mut(&peer) else { continue };
-            peering.note_ahead(None);
+            if is_heard {
+                peering.note_ahead(None);
+            }
+            // What has to wait on does so, in its order. What it passed on under this term has not, also when it speaks under a later one
+            // by now: what follows in its lane comes behind.
             for event in core::mem::take(&mut peering.held) {
                 if let Err(code) = self.on_link_event(now, peer, event) {
                     self.on_misbehaviour(now, peer, code);

@@ -19,9 +19,9 @@ use samovar_wire::{
     CloseCode, DecodeError, Duration, Lane, PeerId, Reader, SortedMap, Term, Time, Warrant, Writer,
 };
 
-use super::{Phase, Session, SessionConfig, Target};
+use super::{EndReason, Phase, Session, SessionConfig, Target};
 use former::Former;
-use passing::{Acceptance, Outbox, Passages, Passing, Posted};
+use passing::{Acceptance, Full, Outbox, Passages, Passing, Posted};
 
 /// Who has a link to whom. Whether a link is direct or relayed is another matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,8 +37,8 @@ pub enum Topology {
 
 /// A link that has no purpose any more is given up when it is this old: views reach members one after another.
 const PRUNED_AFTER: Duration = Duration::from_millis(3_000);
-/// Messages of members whose names are not here yet that may wait for them; the oldest are dropped beyond it.
-const UNNAMED_MAX: usize = 256;
+/// Messages of members whose names are not here yet that may wait for them.
+const UNNAMED_MAX: usize = 1_024;
 /// Senders that are remembered after they left; of who left before, what it says counts as new.
 const UNSEEN_MAX: usize = 64;
 
@@ -275,12 +275,14 @@ impl Session {
     fn confirm_passed(&mut self) {
         let (links, view, me, term) = (&self.links, &self.view, self.config.me, self.term());
         let under = &self.star.under;
+        // Whoever hosts next knows then that those are gone who are.
+        let is_held = view.backups().iter().all(|&backup| self.holds_view(backup));
         let news = self.star.passages.settle(|peer, receipt| {
             let link = links.get(&peer).map(|peering| &peering.link);
             let is_delivered = link.zip(receipt).is_some_and(|(link, receipt)| link.is_delivered(receipt));
             // Who lives under an earlier term has it, and waits: it may never come to hear it. Who lives under a later one may
             // have ignored it: its sender says it again under that.
-            !view.has(peer) || (is_delivered && under.get(&peer) == Some(&term))
+            if view.has(peer) { is_delivered && under.get(&peer) == Some(&term) } else { is_held }
         });
         for (from, lane, number) in news {
             if from == me {
@@ -444,7 +446,7 @@ impl Session {
             return Err(CloseCode::Malformed);
         }
         match via.way {
-            Way::From(sender) if sender != self.config.me && self.passes_on(now, from, via.term) => {
+            Way::From(sender) if sender != self.config.me && self.passes_on(now, from, &via) => {
                 self.receive(sender, via.lane, via.number, via.message);
                 Ok(())
             }
@@ -502,13 +504,14 @@ impl Session {
     }
 
     /// Whether a peer is the host, or was a moment ago, and nothing was ignored that it passed on under a term: then there is a gap.
-    fn passes_on(&mut self, now: Time, peer: PeerId, term: Term) -> bool {
+    fn passes_on(&mut self, now: Time, peer: PeerId, via: &Via<'_>) -> bool {
         let is_host = peer == self.host();
         let Some(peering) = self.links.get_mut(&peer) else { return false };
         let counts = is_host || self.star.former.counts(now, peer, peering.link.reached_at());
-        let counts = counts && peering.ignored.is_none_or(|ignored| term > ignored);
-        if !counts {
-            peering.ignored = peering.ignored.max(Some(term));
+        let counts = counts && peering.ignored.is_none_or(|ignored| via.term > ignored);
+        // What may be lost may also overtake the word that there is such a term.
+        if !counts && is_reliable(via.lane) {
+            peering.ignored = peering.ignored.max(Some(via.term));
         }
         counts
     }
@@ -540,6 +543,11 @@ impl Session {
         if !self.view.has(from) || self.phase != Phase::Member {
             if is_reliable(lane) {
                 if self.star.unnamed.len() == UNNAMED_MAX {
+                    if self.phase == Phase::Member {
+                        // Its host is as honest as this peer, and so are all whom it has not heard of yet: the ticket leads to them.
+                        return self.end(EndReason::Removed);
+                    }
+                    // What was said before it is a member it need not hear.
                     self.star.unnamed.pop_front();
                 }
                 self.star.unnamed.push_back((from, lane, number, message.to_vec()));
@@ -572,28 +580,5 @@ impl Session {
             self.star.outbox.confirm(passed.lane, passed.number);
         }
         Ok(())
-    }
-}
-
-/// The lanes of a link that take nothing more now.
-struct Full(Vec<Lane>);
-
-impl Full {
-    fn new(said: bool) -> Self {
-        Self(if said { Vec::new() } else { vec![Lane::SESSION] })
-    }
-
-    fn is_open(&self, lane: Lane) -> bool {
-        !self.0.contains(&lane)
-    }
-
-    fn close(&mut self, lane: Lane) {
-        if self.is_open(lane) {
-            self.0.push(lane);
-        }
-    }
-
-    fn is_any_closed(&self) -> bool {
-        !self.0.is_empty()
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{Call, CallOutcome, Delivery, Event, Lane, Reply, SendError, Target};
 use samovar_wire::call::Call as CallBody;
-use samovar_wire::control::{Hello, PeerControl, encode};
+use samovar_wire::control::{Hello, PeerControl, Vote, encode};
 use samovar_wire::object::MessageKind;
 use samovar_wire::via::{Via, Way};
 use samovar_wire::{CloseCode, Duration, Generation, PROTOCOL_VERSION, PeerId, Term, Time, Writer};
@@ -362,6 +362,135 @@ fn what_was_ignored_under_a_term_is_a_gap_behind_which_nothing_of_that_term_coun
     }
     world.run(20);
     assert_eq!(heard(&world, backup, sender, Lane::GAME), [1, 2]);
+}
+
+#[test]
+fn a_loose_message_that_overtakes_the_word_of_its_term_makes_no_gap() {
+    let (mut world, host, members) = star(13, 0, 2);
+    let mut mallory = Mallory::joins(&mut world, host);
+    let backup = world.peers[&host].view().backup().unwrap();
+    let sender = members.into_iter().find(|&member| member != backup).unwrap();
+    mallory.link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
+    let later = Term::FIRST.next_witnessed();
+    let text = app(&1u32.to_le_bytes());
+    let loose = via_under(later, Way::From(sender), Lane::Unreliable, 0, &text);
+    mallory.says(&mut world, backup, Lane::Unreliable, &loose);
+    world.grant(later, MALLORY);
+    mallory.says(&mut world, backup, Lane::GAME, &via_under(later, Way::From(sender), Lane::GAME, 1, &text));
+    world.run(20);
+    assert_eq!(heard(&world, backup, sender, Lane::GAME), [1]);
+}
+
+#[test]
+fn what_members_say_arrives_once_and_in_order_though_much_else_is_said_while_the_host_dies() {
+    for (seed, is_voted) in [(0, false), (1, true), (2, false), (3, true)] {
+        let (mut world, host, _) = star(seed, 10, 3);
+        for number in 0..120u32 {
+            if number == 40 {
+                let backup = world.peers[&host].view().backup().unwrap();
+                world.kill(host);
+                if is_voted {
+                    super::sessions::world::relay_goes(&mut world);
+                } else {
+                    // Nobody but the next host has the relay's word at first.
+                    let warrant = world.sign(Term::FIRST.next_witnessed(), backup);
+                    let now = world.now;
+                    world.peer(backup).handle_warrant(now, &warrant);
+                }
+            }
+            for speaker in world.peers.keys().copied().collect::<Vec<_>>() {
+                for lane in [Lane::Sequenced(1), Lane::Unreliable, Lane::GAME] {
+                    let sent = world.peer(speaker).send(Target::All, lane, &number.to_le_bytes());
+                    assert!(lane != Lane::GAME || sent.is_ok(), "{sent:?}");
+                }
+            }
+            world.run(15);
+        }
+        world.run(6_000);
+        for &at in world.peers.keys() {
+            for &by in world.peers.keys().filter(|by| **by != at) {
+                let numbers = heard(&world, at, by, Lane::GAME);
+                assert!(numbers.iter().copied().eq(0..120), "{seed}: {by} at {at}: {numbers:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_waits_for_its_term_is_heard_before_what_comes_by_the_same_lane() {
+    let (mut world, host, members) = star(14, 0, 2);
+    let mut mallory = Mallory::joins(&mut world, host);
+    let backup = world.peers[&host].view().backup().unwrap();
+    let sender = members.into_iter().find(|&member| member != backup).unwrap();
+    mallory.link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
+    let later = Term::FIRST.next_witnessed();
+    let passed_on =
+        |n: u32| via_under(later, Way::From(sender), Lane::GAME, u64::from(n), &app(&n.to_le_bytes()));
+    mallory.says(&mut world, backup, Lane::GAME, &passed_on(1));
+    // It lives under a later one by now, which this peer knows nothing of.
+    let term = later.next_voted().unwrap();
+    let mut reign = vec![MessageKind::Control as u8];
+    encode(&PeerControl::Reign(Vote { term, candidate: host, electorate: 1 }), &mut reign);
+    mallory.says(&mut world, backup, Lane::SESSION, &reign);
+    world.grant(later, MALLORY);
+    mallory.says(&mut world, backup, Lane::GAME, &passed_on(2));
+    world.run(20);
+    assert_eq!(heard(&world, backup, sender, Lane::GAME), [1, 2]);
+}
+
+/// The host removes a member, and dies before anybody who could follow has heard of that.
+#[test]
+fn nothing_is_lost_by_a_removal_that_is_lost_with_its_host() {
+    let (mut world, host, members) = star(15, 0, 3);
+    let backup = world.peers[&host].view().backup().unwrap();
+    let others: Vec<_> = members.into_iter().filter(|&peer| peer != backup).collect();
+    let (sender, removed) = (others[0], others[1]);
+    let say = |world: &mut World, numbers: core::ops::Range<u32>| {
+        for number in numbers {
+            world.peer(sender).send(Target::All, Lane::GAME, &number.to_le_bytes()).unwrap();
+        }
+    };
+    say(&mut world, 0..3);
+    world.run(500);
+    world.cuts = vec![(host, removed), (removed, host)];
+    let now = world.now;
+    world.peer(host).handle_hint(now, removed);
+    say(&mut world, 3..6);
+    world.run(900);
+    world.cuts.push((host, backup));
+    while world.peers[&host].view().has(removed) {
+        world.run(1);
+    }
+    world.run(60);
+    world.kill(host);
+    world.run(200);
+    say(&mut world, 6..9);
+    world.run(9_000);
+    assert!(world.peers[&removed].is_member(), "the next host knows nothing of its removal");
+    assert_eq!(heard(&world, removed, sender, Lane::GAME), (0..9).collect::<Vec<_>>());
+}
+
+#[test]
+fn who_hears_of_a_newcomer_too_late_to_keep_what_it_says_comes_back_by_its_ticket() {
+    let (mut world, host, members) = star(16, 0, 2);
+    let backup = world.peers[&host].view().backup().unwrap();
+    let late = members.into_iter().find(|&member| member != backup).unwrap();
+    let newcomer = PeerId(world.next_peer);
+    world.join(None);
+    let (mut said, mut filled) = (0u32, 0);
+    while world.peers.contains_key(&late) && world.peers[&late].is_member() && said < 3_000 {
+        world.step();
+        // What the host says of the newcomer waits behind that.
+        while filled < 600 && world.peer(host).send(Target::Peer(late), Lane::SESSION, &[0; 1_000]).is_ok() {
+            filled += 1;
+        }
+        let is_member = world.peers[&newcomer].is_member();
+        while is_member && world.peer(newcomer).send(Target::All, Lane::GAME, &said.to_le_bytes()).is_ok() {
+            said += 1;
+        }
+    }
+    let numbers = heard(&world, late, newcomer, Lane::GAME);
+    assert!(numbers.iter().copied().eq(0..numbers.len() as u32), "{numbers:?}");
 }
 
 #[test]

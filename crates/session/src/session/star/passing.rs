@@ -175,6 +175,29 @@ impl Passages {
     }
 }
 
+/// The lanes of a link that take nothing more now.
+pub(super) struct Full(Vec<Lane>);
+
+impl Full {
+    pub(super) fn new(said: bool) -> Self {
+        Self(if said { Vec::new() } else { vec![Lane::SESSION] })
+    }
+
+    pub(super) fn is_open(&self, lane: Lane) -> bool {
+        !self.0.contains(&lane)
+    }
+
+    pub(super) fn close(&mut self, lane: Lane) {
+        if self.is_open(lane) {
+            self.0.push(lane);
+        }
+    }
+
+    pub(super) fn is_any_closed(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
