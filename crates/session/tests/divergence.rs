@@ -248,8 +248,9 @@ fn what_a_former_host_lacked_is_reported_by_who_does_not_reach_the_next() {
     let (mut world, host, others) = world_of(90, 0, 3);
     let member = others[1];
     let [changed, still] = [b"a", b"b"].map(|text| world.create(member, TEAPOT, &[text]));
-    world.run(passed_on());
+    world.run(1_000);
     change_unsent(&mut world, member, changed);
+    world.run(passed_on());
     leave_behind(&mut world, member, host, others[0]);
     let objects = diverged(&world, member);
     assert!(objects.contains(&changed) && !objects.contains(&still), "{objects:?}");

@@ -39,7 +39,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "self.ballot = Some((vote, now));\n        self.cast.push((term, vote.candidate));",
         instead: "self.ballot = None;",
         breaks: "a member forgets that it voted: it votes again in the same term, and hears the old host on",
-        finder: ELECTIONS,
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--test",
+            "roster",
+            "who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term",
+        ]),
     },
     Mutant {
         name: "voter-hears-the-old-host",
