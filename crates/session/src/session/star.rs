@@ -21,7 +21,7 @@ use samovar_wire::{
 
 use super::{EndReason, Phase, Session, SessionConfig, Target};
 use former::Former;
-use passing::{Acceptance, Full, Outbox, Passages, Passing, Posted};
+use passing::{Acceptance, Full, Outbox, Passages, Passing, Posted, is_too_much};
 
 /// Who has a link to whom. Whether a link is direct or relayed is another matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ pub enum Topology {
 
 /// A link that has no purpose any more is given up when it is this old: views reach members one after another.
 const PRUNED_AFTER: Duration = Duration::from_millis(3_000);
-/// Messages of members whose names are not here yet that may wait for them.
+/// Messages of members whose names are not here yet that may wait for them, or were left by who has gone; the oldest are dropped.
 const UNNAMED_MAX: usize = 1_024;
 /// Senders that are remembered after they left; of who left before, what it says counts as new.
 const UNSEEN_MAX: usize = 64;
@@ -542,12 +542,13 @@ impl Session {
     fn receive(&mut self, from: PeerId, lane: Lane, number: u64, message: &[u8]) {
         if !self.view.has(from) || self.phase != Phase::Member {
             if is_reliable(lane) {
+                let own = self.star.unnamed.iter().filter(|unnamed| unnamed.0 == from);
+                let (count, bytes) = own.fold((1, message.len()), |(n, sum), own| (n + 1, sum + own.3.len()));
+                if self.phase == Phase::Member && is_too_much(count, bytes) {
+                    // Who has gone leaves less behind: this peer does not hear of somebody new. The ticket leads to where it does.
+                    return self.end(EndReason::Removed);
+                }
                 if self.star.unnamed.len() == UNNAMED_MAX {
-                    if self.phase == Phase::Member {
-                        // Its host is as honest as this peer, and so are all whom it has not heard of yet: the ticket leads to them.
-                        return self.end(EndReason::Removed);
-                    }
-                    // What was said before it is a member it need not hear.
                     self.star.unnamed.pop_front();
                 }
                 self.star.unnamed.push_back((from, lane, number, message.to_vec()));

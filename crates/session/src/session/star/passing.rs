@@ -12,7 +12,7 @@ const UNDER_WAY_MAX: usize = 512;
 const BYTES_UNDER_WAY_MAX: usize = 256 * 1_024;
 
 /// Whether so many messages of one member with so many bytes are more than may be under way.
-const fn is_too_much(messages: usize, bytes: usize) -> bool {
+pub(super) const fn is_too_much(messages: usize, bytes: usize) -> bool {
     messages > UNDER_WAY_MAX || bytes > BYTES_UNDER_WAY_MAX
 }
 

@@ -270,8 +270,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "unnamed-are-forgotten",
         file: "crates/session/src/session/star.rs",
-        text: "                        return self.end(EndReason::Removed);\n",
-        instead: "",
+        text: "self.phase == Phase::Member && is_too_much(count, bytes)",
+        instead: "self.phase == Phase::Over && is_too_much(count, bytes)",
         breaks: "in a star a member that hears of a newcomer late misses what that one said first, and is not told",
         finder: Test(&[
             "-p",
