@@ -38,6 +38,7 @@ async fn a_killed_relay_keeps_key_terms_and_codes() {
     let (mut host, back) = Peer::enter(&relay, resume).await;
     assert_eq!((back.pass, back.key, back.warrant), (first.pass, first.key, warrant));
     assert!(RelayKey::from_bytes(&back.key).is_some_and(|key| key.verifies_warrant(&warrant)));
+    assert_eq!(host.hear().await, Heard::Control(FromRelay::Gone(second.pass.peer)), "that one is not back");
     host.tell(&ToRelay::Claim(SECOND, first.pass.peer)).await;
     assert_eq!(host.hear().await, Heard::Control(FromRelay::Issued(warrant)));
     assert_eq!(host.hear().await, Heard::Control(FromRelay::Denied(SECOND, Denial::Stale)));
