@@ -383,7 +383,7 @@ fn a_loose_message_that_overtakes_the_word_of_its_term_makes_no_gap() {
 
 #[test]
 fn what_members_say_arrives_once_and_in_order_though_much_else_is_said_while_the_host_dies() {
-    for (seed, is_voted) in [(0, false), (1, true), (2, false), (3, true)] {
+    for (seed, is_voted) in [(0, false), (1, true)] {
         let (mut world, host, _) = star(seed, 10, 3);
         for number in 0..120u32 {
             if number == 40 {
@@ -406,7 +406,7 @@ fn what_members_say_arrives_once_and_in_order_though_much_else_is_said_while_the
             }
             world.run(15);
         }
-        world.run(6_000);
+        world.run(3_000);
         for &at in world.peers.keys() {
             for &by in world.peers.keys().filter(|by| **by != at) {
                 let numbers = heard(&world, at, by, Lane::GAME);
@@ -465,7 +465,7 @@ fn nothing_is_lost_by_a_removal_that_is_lost_with_its_host() {
     world.kill(host);
     world.run(200);
     say(&mut world, 6..9);
-    world.run(9_000);
+    world.run(3_000);
     assert!(world.peers[&removed].is_member(), "the next host knows nothing of its removal");
     assert_eq!(heard(&world, removed, sender, Lane::GAME), (0..9).collect::<Vec<_>>());
 }
