@@ -335,13 +335,19 @@ fn a_message_that_overtakes_the_word_of_its_term_waits_for_it() {
     }
 }
 
-#[test]
-fn what_was_ignored_under_a_term_is_a_gap_behind_which_nothing_of_that_term_counts() {
-    let (mut world, host, members) = star(12, 0, 2);
+/// A stranger that has a link of its own to the backup; and another member.
+fn beside_the_backup(seed: u8) -> (World, Mallory, PeerId, PeerId) {
+    let (mut world, host, members) = star(seed, 0, 2);
     let mut mallory = Mallory::joins(&mut world, host);
     let backup = world.peers[&host].view().backup().unwrap();
     let sender = members.into_iter().find(|&member| member != backup).unwrap();
     mallory.link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
+    (world, mallory, backup, sender)
+}
+
+#[test]
+fn what_was_ignored_under_a_term_is_a_gap_behind_which_nothing_of_that_term_counts() {
+    let (mut world, mut mallory, backup, sender) = beside_the_backup(12);
     let mut passes_on = |world: &mut World, term: Term, number: u64| {
         let text = app(&(number as u32).to_le_bytes());
         mallory.says(
@@ -366,11 +372,7 @@ fn what_was_ignored_under_a_term_is_a_gap_behind_which_nothing_of_that_term_coun
 
 #[test]
 fn a_loose_message_that_overtakes_the_word_of_its_term_makes_no_gap() {
-    let (mut world, host, members) = star(13, 0, 2);
-    let mut mallory = Mallory::joins(&mut world, host);
-    let backup = world.peers[&host].view().backup().unwrap();
-    let sender = members.into_iter().find(|&member| member != backup).unwrap();
-    mallory.link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
+    let (mut world, mut mallory, backup, sender) = beside_the_backup(13);
     let later = Term::FIRST.next_witnessed();
     let text = app(&1u32.to_le_bytes());
     let loose = via_under(later, Way::From(sender), Lane::Unreliable, 0, &text);
@@ -418,11 +420,7 @@ fn what_members_say_arrives_once_and_in_order_though_much_else_is_said_while_the
 
 #[test]
 fn what_waits_for_its_term_is_heard_before_what_comes_by_the_same_lane() {
-    let (mut world, host, members) = star(14, 0, 2);
-    let mut mallory = Mallory::joins(&mut world, host);
-    let backup = world.peers[&host].view().backup().unwrap();
-    let sender = members.into_iter().find(|&member| member != backup).unwrap();
-    mallory.link = Link::new(world.now, LinkConfig::default(), Generation::FIRST);
+    let (mut world, mut mallory, backup, sender) = beside_the_backup(14);
     let later = Term::FIRST.next_witnessed();
     let passed_on =
         |n: u32| via_under(later, Way::From(sender), Lane::GAME, u64::from(n), &app(&n.to_le_bytes()));
@@ -430,7 +428,7 @@ fn what_waits_for_its_term_is_heard_before_what_comes_by_the_same_lane() {
     // It lives under a later one by now, which this peer knows nothing of.
     let term = later.next_voted().unwrap();
     let mut reign = vec![MessageKind::Control as u8];
-    encode(&PeerControl::Reign(Vote { term, candidate: host, electorate: 1 }), &mut reign);
+    encode(&PeerControl::Reign(Vote { term, candidate: sender, electorate: 1 }), &mut reign);
     mallory.says(&mut world, backup, Lane::SESSION, &reign);
     world.grant(later, MALLORY);
     mallory.says(&mut world, backup, Lane::GAME, &passed_on(2));
