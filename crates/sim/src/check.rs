@@ -45,6 +45,8 @@ pub enum Promise {
     Office,
     /// Reliable messages arrive once and in order.
     Reliable,
+    /// Unreliable and sequenced messages arrive at most once, sequenced ones in order, and some do when all is well.
+    Loose,
     /// Causal, total and time-stamp deliveries keep their order, and games in lockstep have the same states.
     Ordered,
     /// Nothing accepted is lost.
@@ -82,6 +84,7 @@ impl Promise {
             Self::GoesOn => "goes-on",
             Self::Office => "office",
             Self::Reliable => "reliable",
+            Self::Loose => "loose",
             Self::Ordered => "ordered",
             Self::Accepted => "accepted",
             Self::Divergence => "divergence",

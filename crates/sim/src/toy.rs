@@ -1,8 +1,8 @@
 //! A small, cheap game that touches everything a session does, and whose every value says who wrote it.
 //!
 //! Each member moves an object of its own; the host moves a *beacon*, which whoever hosts next goes on with. Members
-//! create crates, destroy them, ask for those of others and give them away, tell each other numbers in order, and submit
-//! inputs that the host counts.
+//! create crates, destroy them, ask for those of others and give them away, tell each other numbers in order, make remarks
+//! that may be lost, and submit inputs that the host counts.
 //!
 //! A value is a function of its writer and a count: `[writer, count, x, y, vx, vy]`. So a checker needs no record of what
 //! was written to see that a value is whole, that it is its owner's, and that none comes back that was replaced.
@@ -10,6 +10,7 @@
 mod inputs;
 mod ledger;
 mod orders;
+mod remarks;
 mod steps;
 mod values;
 
@@ -23,6 +24,7 @@ use crate::plan::Plan;
 use inputs::Inputs;
 use ledger::Ledger;
 use orders::Orders;
+use remarks::Remarks;
 use steps::Steps;
 use values::{schema, write_value};
 
@@ -61,6 +63,7 @@ pub struct Toy {
     ledger: Ledger,
     inputs: Inputs,
     orders: Orders,
+    remarks: Remarks,
     steps: Steps,
     state: State,
 }
@@ -229,6 +232,7 @@ impl Game for Toy {
         if turn.session.rules().orders.total {
             self.orders.tick(turn);
         }
+        self.remarks.tick(turn);
         if turn.resting {
             return;
         }
@@ -249,8 +253,11 @@ impl Game for Toy {
     fn event(&mut self, turn: &mut Turn<'_>, event: &Event) {
         let me = turn.session.me();
         match event {
-            Event::Message { from, bytes, delivery: Delivery::Lane(_) } => {
+            Event::Message { from, bytes, delivery: Delivery::Lane(lane) } if lane.is_reliable() => {
                 self.ledger.note_heard(*from, me, bytes);
+            }
+            Event::Message { from, bytes, delivery: Delivery::Lane(lane) } => {
+                self.remarks.event(*from, me, *lane, bytes);
             }
             Event::Message { .. } | Event::Late { .. } | Event::Behind(_) => self.orders.event(turn, event),
             Event::MemberJoined { member, .. } => {
@@ -264,15 +271,18 @@ impl Game for Toy {
     fn check(&mut self, process: ProcessId, session: &Session) -> Result<(), Broken> {
         self.ledger.take_complaint()?;
         self.orders.take_complaint()?;
+        self.remarks.take_complaint()?;
         self.ledger.look(process, session)
     }
 
     fn check_settled(&mut self, members: &[(ProcessId, &Session)]) -> Result<(), Broken> {
         self.ledger.take_complaint()?;
         self.orders.take_complaint()?;
+        self.remarks.take_complaint()?;
         let ids: Vec<_> = members.iter().map(|(_, session)| session.me()).collect();
         self.ledger.look_settled(&ids)?;
         self.orders.look_settled(&ids)?;
+        self.remarks.look_settled(members)?;
         self.steps.look_settled(members)?;
         self.inputs.look_settled(members)
     }
