@@ -1,5 +1,6 @@
 //! What the directory keeps of a live game.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samovar_wire::relay::Listing;
@@ -254,12 +255,16 @@ impl Game {
         Some(peer) != self.host() && self.shown.get(&peer).copied().is_some_and(|term| Some(term) < highest)
     }
 
+    /// Whether a peer has a say in a majority: it weighs, and is not behind.
+    fn has_say(&self, now: Time, peer: PeerId) -> bool {
+        self.weighs(now, peer) && !self.is_behind(peer)
+    }
+
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
     /// it is awaited, too.
     pub(super) fn is_host_missed(&self, now: Time) -> bool {
-        let counts = |&peer: &PeerId| self.weighs(now, peer) && !self.is_behind(peer);
-        let reached = self.members.keys().filter(|peer| counts(peer)).count();
-        let missing = self.claims.fresh(now).filter(|claim| counts(&claim.peer)).count();
+        let reached = self.members.keys().filter(|&&peer| self.has_say(now, peer)).count();
+        let missing = self.claims.fresh(now).filter(|claim| self.has_say(now, claim.peer)).count();
         missing * 2 > reached + usize::from(self.awaits_host)
     }
 
@@ -278,12 +283,18 @@ impl Game {
         }
     }
 
-    /// The candidate of the first claim that waits, of those whose candidate could host, is not behind, and has been heard
-    /// of since the host is missed, if there is one.
+    /// The candidate that most claims want that wait, of those that could host, are not behind, and have been heard of since
+    /// the host is missed, if there is one; of several the one that was claimed for first. Who has come back just now has been
+    /// heard of, and who misses a host that others hear may have been removed.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
         let candidates = self.claims.waiting(now).map(|claim| claim.candidate);
         let eligible = candidates.filter(|&candidate| self.is_eligible(candidate));
-        eligible.min_by_key(|&peer| (self.is_behind(peer), !self.claims.is_heard(now, peer)))
+        eligible.min_by_key(|&peer| {
+            let for_it = self.claims.waiting(now).filter(|claim| claim.candidate == peer);
+            let wanted = for_it.filter(|claim| self.has_say(now, claim.peer)).count();
+            let is_heard = self.is_by_those_back(now) || self.claims.is_heard(now, peer);
+            (self.is_behind(peer), !is_heard, Reverse(wanted))
+        })
     }
 }
 

@@ -12,4 +12,5 @@ mod reserve;
 mod restart;
 mod soak;
 mod succession;
+mod without_word;
 mod world;

@@ -1,0 +1,200 @@
+//! The relay has restarted, and no host has said yet who is a member: most of those who are back decide.
+
+use samovar_directory::ClientEvent;
+use samovar_directory::limits::{CODE_KEPT_FOR, HOST_GRACE};
+use samovar_wire::relay::Denial;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{World, denied, millis, seconds, term};
+
+#[test]
+fn a_majority_need_not_wait_for_a_host_that_is_not_back_after_a_restart() {
+    let mut world = World::with_members(4);
+    world.kill_relay();
+    world.seats[0].cut = true;
+    world.start_relay();
+    world.run_for(seconds(1));
+    (1..4).for_each(|i| assert!(world.seats[i].client.is_entered()));
+    world.claim_for(1, 2, 3);
+    assert!(world.issued(2).is_empty(), "one of four: the host counts although it is away");
+    world.claim_for(2, 2, 3);
+    assert!(world.issued(2).is_empty(), "two of four");
+    world.claim_for(3, 2, 3);
+    assert_eq!(world.warrant(1).host, world.peer(3));
+}
+
+/// A game of five whose second host was lost with the relay, while the first is cut off since before: it is back
+/// first, and misses that host, whom the others lived under.
+fn a_former_host_is_back_first() -> World {
+    let mut world = World::with_members(5);
+    world.seats[0].cut = true;
+    world.drop_socket(0);
+    world.settle();
+    world.claim(1, 2);
+    world.kill_relay();
+    world.kill(1);
+    (2..5).for_each(|i| world.seats[i].cut = true);
+    world.seats[0].cut = false;
+    world.start_relay();
+    world.run_for(seconds(2));
+    world.claim_for(0, 3, 0);
+    world
+}
+
+#[test]
+fn who_came_back_by_an_older_term_does_not_decide_who_follows_nor_host_before_the_others() {
+    for back in [2..3, 2..5] {
+        let mut world = a_former_host_is_back_first();
+        back.clone().for_each(|i| world.seats[i].cut = false);
+        world.run_for(millis(2_500));
+        world.miss(0, 0);
+        back.clone().for_each(|i| world.miss(i, 2));
+        world.run_for(millis(10));
+        assert_eq!(world.issued(3).is_empty(), back.len() == 1, "one of two, or three of four");
+        world.run_for(HOST_GRACE);
+        assert_eq!(world.warrant(2).host, world.peer(2));
+    }
+}
+
+#[test]
+fn who_came_back_by_an_older_term_and_is_alone_follows_when_the_grace_is_over() {
+    let mut world = a_former_host_is_back_first();
+    world.miss(0, 0);
+    world.run_for(HOST_GRACE);
+    assert_eq!(world.warrant(0).host, world.peer(0));
+}
+
+#[test]
+fn who_comes_back_while_nobody_says_who_is_a_member_deposes_no_host_that_most_of_them_hear() {
+    let mut world = World::with_members(5);
+    world.kill_relay();
+    world.seats[0].cut = true;
+    world.start_relay();
+    world.run_for(seconds(1));
+    let newcomer = world.join("TEA");
+    // The host had removed 1, which cannot know it, and is heard by the others.
+    world.miss(1, 1);
+    world.run_for(HOST_GRACE.times(2));
+    assert!(world.issued(2).is_empty());
+    world.seats[0].cut = false;
+    world.run_for(seconds(10));
+    assert_eq!(world.warrant(0).term, term(1));
+    // When it is away for good, most of those miss it who are back.
+    world.hear_host(1);
+    world.kill_relay();
+    world.kill(0);
+    world.start_relay();
+    world.run_for(HOST_GRACE.times(2));
+    for i in [2, 3] {
+        world.miss(i, 2);
+        world.run_for(seconds(1));
+        assert!(world.issued(2).is_empty(), "of four, and who was new before");
+    }
+    world.miss(newcomer, 2);
+    assert_eq!(world.warrant(1).host, world.peer(2));
+}
+
+/// The relay lost the host, and gave somebody the next term in reserve, before it restarted.
+#[test]
+fn who_was_removed_does_not_begin_what_was_in_reserve_before_a_restart() {
+    let mut world = World::with_members(5);
+    world.name_members(0, &[0, 2, 3, 4]);
+    world.seats[0].cut = true;
+    world.drop_socket(0);
+    world.kill_relay();
+    world.start_relay();
+    world.run_for(seconds(5));
+    world.miss(1, 1);
+    world.run_for(seconds(1));
+    assert!(world.issued(2).is_empty());
+    for i in [2, 3] {
+        world.miss(i, 4);
+    }
+    world.run_for(seconds(1));
+    assert_eq!(
+        world.warrant(4).host,
+        world.peer(4),
+        "whom most of them want, though it has not asked itself"
+    );
+}
+
+/// That term had begun without the relay's knowing: those who live under it show it, and its host is away.
+#[test]
+fn who_was_removed_does_not_depose_a_host_whose_term_was_only_shown() {
+    let mut world = World::with_members(5);
+    world.name_members(0, &[0, 2, 3, 4]);
+    world.kill(0);
+    let events = world.events(3);
+    let Some(&ClientEvent::Successor(warrant)) = events.last() else { panic!("{events:?}") };
+    assert_eq!(warrant.host, world.peer(2));
+    world.kill_relay();
+    let now = world.now;
+    for i in [2, 3, 4] {
+        world.seats[i].cut = true;
+        assert!(world.seats[i].client.set_warrant(now, warrant));
+    }
+    world.start_relay();
+    world.run_for(seconds(2));
+    (3..5).for_each(|i| world.seats[i].cut = false);
+    world.run_for(HOST_GRACE + seconds(2));
+    assert_eq!(world.warrant(1).host, world.peer(2));
+    world.miss(1, 1);
+    world.run_for(seconds(1));
+    assert!(world.issued(3).is_empty(), "one of three");
+    world.hear_host(1);
+    world.seats[2].cut = false;
+    world.run_for(seconds(10));
+    assert_eq!(world.warrant(1).host, world.peer(2));
+    world.name_members(2, &[2, 3, 4]);
+    world.claim(1, 3);
+    assert_eq!(world.events(1).last(), Some(&denied(3, Denial::NotAMember)), "now it is known who is one");
+}
+
+#[test]
+fn after_a_restart_one_claim_suffices_as_soon_as_the_host_has_said_who_is_a_member() {
+    let mut world = World::with_members(4);
+    world.kill_relay();
+    world.start_relay();
+    world.run_for(seconds(3));
+    world.name_members(0, &[0, 1, 2, 3]);
+    world.kill(0);
+    world.claim(1, 2);
+    assert_eq!(world.warrant(2).host, world.peer(1));
+}
+
+/// A stranger counts as one who came back when its connection broke, and says nothing.
+#[test]
+fn who_is_back_is_waited_for_no_longer_than_members_are() {
+    let mut world = World::with_members(2);
+    world.kill_relay();
+    world.kill(0);
+    world.start_relay();
+    world.run_for(seconds(5));
+    let stranger = world.join("TEA");
+    world.drop_socket(stranger);
+    world.run_for(seconds(5));
+    world.miss(1, 1);
+    world.run_for(seconds(1));
+    assert!(world.issued(2).is_empty());
+    world.run_for(CODE_KEPT_FOR);
+    assert_eq!(world.warrant(1).host, world.peer(1));
+}
+
+#[test]
+fn who_misses_a_host_that_is_awaited_goes_on_saying_so_until_its_grace_is_over() {
+    let mut world = World::with_members(3);
+    world.kill_relay();
+    world.kill(0);
+    world.kill(2);
+    world.start_relay();
+    world.run_for(seconds(1));
+    // Who is new waits for a host like the others, and is not asked.
+    world.join("TEA");
+    world.join("TEA");
+    world.miss(1, 1);
+    world.run_for(seconds(4));
+    assert!(world.issued(2).is_empty());
+    world.run_for(HOST_GRACE);
+    assert_eq!((world.warrant(1).term, world.warrant(1).host), (term(2), world.peer(1)));
+}
