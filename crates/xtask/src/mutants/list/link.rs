@@ -83,4 +83,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         breaks: "who comes back to the relay shows the warrant it entered with and not the highest it knows",
         finder: Sim("host-crash"),
     },
+    Mutant {
+        name: "sequenced-and-late",
+        file: "crates/link/src/link/loose.rs",
+        text: "newest.is_some_and(|newest| number <= newest)",
+        instead: "newest.is_some_and(|newest| number == newest)",
+        breaks: "a sequenced message that comes behind a newer one is heard",
+        finder: Sim("host-crash"),
+    },
 ];

@@ -240,6 +240,22 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "loose-words-have-one-number",
+        file: "crates/session/src/session/star.rs",
+        text: "let number = if is_counted(lane) { self.star.outbox.next(lane) } else { 0 };",
+        instead: "let number = u64::from(is_counted(lane));",
+        breaks: "in a star only the first sequenced message of each channel is heard",
+        finder: Star("host-crash"),
+    },
+    Mutant {
+        name: "sequenced-behind-a-newer-one",
+        file: "crates/session/src/session/star.rs",
+        text: "if is_counted(lane) {\n            let heard",
+        instead: "if is_reliable(lane) {\n            let heard",
+        breaks: "in a star a sequenced message that comes behind a newer one is heard",
+        finder: Star("host-crash"),
+    },
+    Mutant {
         name: "what-waits-is-overtaken",
         file: "crates/session/src/session/route.rs",
         text: "                peering.note_ahead(None);\n            }\n            // What has to wait",
