@@ -2,6 +2,7 @@
 //! other goes through the host (PROTOCOL §4.11).
 
 mod former;
+mod nameless;
 mod passing;
 
 use std::collections::VecDeque;
@@ -21,7 +22,8 @@ use samovar_wire::{
 
 use super::{EndReason, Phase, Session, SessionConfig, Target};
 use former::Former;
-use passing::{Acceptance, Full, Outbox, Passages, Passing, Posted, is_too_much};
+use nameless::Nameless;
+use passing::{Acceptance, Full, Outbox, Passages, Passing, Posted};
 
 /// Who has a link to whom. Whether a link is direct or relayed is another matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,8 +39,6 @@ pub enum Topology {
 
 /// A link that has no purpose any more is given up when it is this old: views reach members one after another.
 const PRUNED_AFTER: Duration = Duration::from_millis(3_000);
-/// Messages of members whose names are not here yet that may wait for them, or were left by who has gone; the oldest are dropped.
-const UNNAMED_MAX: usize = 1_024;
 /// Senders that are remembered after they left; of who left before, what it says counts as new.
 const UNSEEN_MAX: usize = 64;
 
@@ -53,8 +53,7 @@ pub(super) struct Star {
     heard: SortedMap<(PeerId, Lane), u64>,
     /// Senders of those who are no members, as far as this peer knows, who left longest ago first.
     unseen: VecDeque<PeerId>,
-    /// From senders who are not in the view that this peer has, with their numbers.
-    unnamed: VecDeque<(PeerId, Lane, u64, Vec<u8>)>,
+    nameless: Nameless,
     former: Former,
     /// The host and all backups are missed: whoever is left looks for the others.
     is_adrift: bool,
@@ -208,7 +207,7 @@ impl Session {
         self.star.forget_unseen(view);
         // Whoever comes back under the same name begins anew.
         self.star.outbox.forget(|posted| matches!(posted.way, Way::To(to) if !view.has(to)));
-        for (from, lane, number, message) in core::mem::take(&mut self.star.unnamed) {
+        for (from, lane, number, message) in self.star.nameless.take() {
             self.receive(from, lane, number, &message);
         }
     }
@@ -541,17 +540,12 @@ impl Session {
     /// A message of a member is for this peer. One of who is in no view that this peer has waits for that view.
     fn receive(&mut self, from: PeerId, lane: Lane, number: u64, message: &[u8]) {
         if !self.view.has(from) || self.phase != Phase::Member {
-            if is_reliable(lane) {
-                let own = self.star.unnamed.iter().filter(|unnamed| unnamed.0 == from);
-                let (count, bytes) = own.fold((1, message.len()), |(n, sum), own| (n + 1, sum + own.3.len()));
-                if self.phase == Phase::Member && is_too_much(count, bytes) {
-                    // Who has gone leaves less behind: this peer does not hear of somebody new. The ticket leads to where it does.
-                    return self.end(EndReason::Removed);
-                }
-                if self.star.unnamed.len() == UNNAMED_MAX {
-                    self.star.unnamed.pop_front();
-                }
-                self.star.unnamed.push_back((from, lane, number, message.to_vec()));
+            if is_reliable(lane)
+                && !self.star.nameless.keep((from, lane, number, message.to_vec()))
+                && self.phase == Phase::Member
+            {
+                // The ticket leads to where this peer hears of everybody.
+                self.end(EndReason::Removed);
             }
             return;
         }

@@ -278,10 +278,23 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "all-nameless-are-one",
+        file: "crates/session/src/session/star/nameless.rs",
+        text: "self.0.iter().filter(|kept| kept.0 == from)",
+        instead: "self.0.iter().filter(|kept| kept.0 == from || true)",
+        breaks: "in a star what those have left behind who have gone ends the session of a member when somebody else comes",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--lib",
+            "what_those_left_who_have_gone_is_not_held_against_who_comes",
+        ]),
+    },
+    Mutant {
         name: "unnamed-are-forgotten",
         file: "crates/session/src/session/star.rs",
-        text: "self.phase == Phase::Member && is_too_much(count, bytes)",
-        instead: "self.phase == Phase::Over && is_too_much(count, bytes)",
+        text: "                && self.phase == Phase::Member\n            {\n                // The ticket",
+        instead: "                && self.phase == Phase::Over\n            {\n                // The ticket",
         breaks: "in a star a member that hears of a newcomer late misses what that one said first, and is not told",
         finder: Test(&[
             "-p",
