@@ -122,22 +122,32 @@ impl Directory {
             if !again && game.connections() >= self.quota.connections_per_game + RETURNS_PER_GAME_MAX {
                 return Err(Refusal::Busy);
             }
+            self.note_shown(session, peer, warrant.term);
             self.learn(now, session, &warrant);
         } else {
             self.relist(now, code, params, &warrant)?;
-        }
-        if let Some(game) = self.games.get_mut(&session).filter(|game| game.lacks_word) {
-            game.note_shown(peer, warrant.term);
+            self.note_shown(session, peer, warrant.term);
         }
         self.become_entrant(now, conn, session, peer);
         self.await_host(now, session);
         Ok(())
     }
 
-    /// A live game's member shows a warrant that is newer than what the relay remembers: its disk was lost.
+    fn note_shown(&mut self, session: SessionId, peer: PeerId, term: Term) {
+        if let Some(game) = self.games.get_mut(&session).filter(|game| game.lacks_word) {
+            game.note_shown(peer, term);
+        }
+    }
+
+    /// A live game's member shows a warrant that is newer than what the relay remembers: it was in reserve, or the relay's
+    /// disk was lost.
     fn learn(&mut self, now: Time, session: SessionId, warrant: &Warrant) {
-        let Some(game) = self.games.get(&session) else { return };
+        let Some(game) = self.games.get_mut(&session) else { return };
         let is_new = game.warrant.is_some_and(|known| warrant.term > known.term);
+        if game.note_begun_of_pending(warrant) {
+            self.keep_record(session);
+        }
+        let Some(game) = self.games.get(&session) else { return };
         if game.reserve.is_some_and(|reserve| reserve.term == warrant.term) {
             self.begin_reserve(now, session);
         } else if game.highest().is_some_and(|highest| warrant.term > highest) {
@@ -237,7 +247,8 @@ impl Directory {
         self.set_phase(conn, Phase::Entered(session, peer));
         self.send(conn, &FromRelay::Entered(entered));
         if let Some(game) = self.games.get(&session).filter(|game| game.host_conn().is_none()) {
-            let (reserve, enters) = (game.reserve, game.entrants.contains_key(&warrant.host));
+            let reserve = game.reserve.filter(|_| game.counts(peer));
+            let enters = game.entrants.contains_key(&warrant.host);
             if !enters {
                 self.send(conn, &FromRelay::Gone(warrant.host));
             }

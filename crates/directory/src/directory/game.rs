@@ -81,12 +81,24 @@ impl Game {
         let highest = self.reserve.or(self.warrant).map(of);
         let (term, host) = self.pending.map(|pending| (pending.term, pending.host)).or(highest)?;
         let begun = match self.pending {
-            Some(pending) => pending.in_reserve_of,
+            Some(Pending { in_reserve_of, .. }) => in_reserve_of.map(|begun| self.warrant.map_or(begun, of)),
             None => self.warrant.map(of),
         };
         let begun = begun.unwrap_or((term, host));
         let Self { code, params, serial, .. } = self;
         Some(TermRecord { session, code: code.clone(), params: *params, term, host, begun, serial: *serial })
+    }
+
+    /// Somebody lives under a warrant. Whether that says something new of the term that the game comes back to, which waits until
+    /// one in reserve is on disk.
+    pub(super) fn note_begun_of_pending(&mut self, shown: &Warrant) -> bool {
+        let Some(pending) = self.pending.as_mut().filter(|_| self.warrant.is_none()) else { return false };
+        let is_new = pending.in_reserve_of.is_some_and(|begun| begun.0 < shown.term);
+        if is_new {
+            let begun = Some((shown.term, shown.host));
+            pending.in_reserve_of = begun.filter(|_| shown.term < pending.term);
+        }
+        is_new
     }
 
     /// The highest term given to anybody, whether anybody has heard of it or not.
@@ -138,12 +150,13 @@ impl Game {
         self.recent.push_back(peer);
     }
 
-    /// Whether a peer counts as a member. Until a host has said who does, and when none of those it named is
-    /// connected but itself, everybody who is connected does: a game must not end because its host died early.
+    /// Whether a peer counts as a member: the host has named it, or, when the relay has restarted since, it came back. When none
+    /// of those is connected but the host, everybody does who is: a game must not end because its host died early.
     pub(super) fn counts(&self, peer: PeerId) -> bool {
         let host = self.host();
         let is_reached = |named: &PeerId| Some(*named) != host && self.members.contains_key(named);
-        Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)
+        let is_known = self.named.contains(&peer) || self.shown.contains_key(&peer);
+        Some(peer) == host || is_known || !self.named.iter().chain(self.shown.keys()).any(is_reached)
     }
 
     /// Whether what a peer misses weighs in a majority. Who was not named weighs nothing while a host that has said who is a member
@@ -173,6 +186,13 @@ impl Game {
     pub(super) fn may_ask(&self, now: Time) -> bool {
         let is_old = |probe: &Probe| now.since(probe.since) >= ALL_PROBED_EVERY;
         self.claims.probe.as_ref().is_none_or(|probe| is_old(probe) && !self.claims.is_lonely(now))
+    }
+
+    /// The warrant in reserve, if a claim begins it: its sender lives under it, or misses the host, and its host is here.
+    pub(super) fn begins_reserve(&self, now: Time, claim: Claim) -> Option<Warrant> {
+        let reserve = self.reserve.filter(|_| !self.is_by_those_back(now))?;
+        let is_due = claim.term > reserve.term || self.members.contains_key(&reserve.host);
+        is_due.then_some(reserve)
     }
 
     /// When all are asked again while a claim waits: who answered before may have died since, or miss the host and be unable to
@@ -235,9 +255,11 @@ impl Game {
         shown.insert(peer, term);
     }
 
-    /// A term begins, which everybody who is here hears of.
+    /// A term begins, which everybody who is here hears of. Under one that somebody showed the game has gone on.
     pub(super) fn level_shown(&mut self, term: Term) {
-        self.shown.values_mut().for_each(|shown| *shown = term);
+        if self.shown.values().all(|shown| *shown < term) {
+            self.shown.values_mut().for_each(|shown| *shown = term);
+        }
     }
 
     /// A host says who is a member.
@@ -283,18 +305,23 @@ impl Game {
         }
     }
 
-    /// The candidate that most claims want that wait, of those that could host, are not behind, and have been heard of since
-    /// the host is missed, if there is one; of several the one that was claimed for first. Who has come back just now has been
-    /// heard of, and who misses a host that others hear may have been removed.
+    /// The candidate that most claims want, of those that could host, are not behind, and have been heard of since the host is
+    /// missed, if there is one; of several the one that was claimed for first. In a game without word nobody, while as many
+    /// want somebody who may be on the way.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
-        let candidates = self.claims.waiting(now).map(|claim| claim.candidate);
-        let eligible = candidates.filter(|&candidate| self.is_eligible(candidate));
-        eligible.min_by_key(|&peer| {
-            let for_it = self.claims.waiting(now).filter(|claim| claim.candidate == peer);
-            let wanted = for_it.filter(|claim| self.has_say(now, claim.peer)).count();
-            let is_heard = self.is_by_those_back(now) || self.claims.is_heard(now, peer);
-            (self.is_behind(peer), !is_heard, Reverse(wanted))
-        })
+        self.claims.waiting(now).next()?;
+        let (is_by_those_back, asked) = (self.is_by_those_back(now), self.claims.answered().is_some());
+        let is_heard = |peer| is_by_those_back && !asked || self.claims.is_heard(now, peer);
+        let wanted = |peer| {
+            let for_it = self.claims.fresh(now).filter(|claim| claim.candidate == peer);
+            for_it.filter(|claim| self.has_say(now, claim.peer)).count()
+        };
+        let candidates = self.claims.fresh(now).map(|claim| claim.candidate);
+        let (here, away): (Vec<_>, Vec<_>) = candidates.partition(|&candidate| self.is_eligible(candidate));
+        let place = |&peer: &PeerId| (self.is_behind(peer), !is_heard(peer), Reverse(wanted(peer)));
+        let heir = here.into_iter().min_by_key(place)?;
+        let waits = |peer| wanted(peer) > 0 && wanted(peer) >= wanted(heir);
+        (!is_by_those_back || !away.into_iter().any(waits)).then_some(heir)
     }
 }
 

@@ -8,7 +8,7 @@ use samovar_wire::relay::FromRelay;
 use samovar_wire::{PeerId, SessionId, Time, Warrant};
 
 use super::game::Pending;
-use super::{Directory, HostChange};
+use super::{Directory, HostChange, Request};
 
 impl Directory {
     /// Sees to it that there is a warrant in reserve while the host has no connection, for somebody who has one.
@@ -26,14 +26,19 @@ impl Directory {
         }
     }
 
-    /// A warrant in reserve is on disk. Whoever has claimed meanwhile misses the host.
+    /// A warrant in reserve is on disk. Whoever has claimed meanwhile misses the host, unless that is back: then it goes on.
     pub(super) fn hold_in_reserve(&mut self, now: Time, session: SessionId, warrant: Warrant) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.reserve = Some(warrant);
+        if game.host_conn().is_some() {
+            return;
+        }
         if game.claims.waiting(now).next().is_some() {
-            self.begin_reserve(now, session);
-        } else if game.host_conn().is_none() {
-            self.broadcast(session, None, &FromRelay::Successor(warrant));
+            return self.begin_reserve(now, session);
+        }
+        let members = game.members.keys().copied().filter(|&peer| game.counts(peer));
+        for peer in members.collect::<Vec<_>>() {
+            self.tell(session, peer, &FromRelay::Successor(warrant));
         }
     }
 
@@ -41,6 +46,7 @@ impl Directory {
     pub(super) fn begin_reserve(&mut self, now: Time, session: SessionId) {
         if let Some(warrant) = self.games.get_mut(&session).and_then(|game| game.reserve.take()) {
             self.announce(now, session, warrant);
+            self.keep_record(session);
         }
     }
 
@@ -49,6 +55,14 @@ impl Directory {
         if let Some(game) = self.games.get_mut(&session) {
             game.warrant = Some(warrant);
             self.broadcast(session, None, &FromRelay::Issued(warrant));
+            self.keep_record(session);
+        }
+    }
+
+    /// What is in reserve has begun. Nobody waits for that to be on disk, and who comes back first after a restart need not know it.
+    pub(super) fn keep_record(&mut self, session: SessionId) {
+        if let Some(record) = self.games.get(&session).and_then(|game| game.record(session)) {
+            self.requests.push_back(Request::Persist(record));
         }
     }
 

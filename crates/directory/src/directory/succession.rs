@@ -9,7 +9,7 @@ use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
 
 use super::game::{Claim, Game, Pending, Probe};
 use super::timers::Timer;
-use super::{Directory, HostChange, Request};
+use super::{Directory, HostChange};
 use crate::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, PROBE_HOLDS, PROBE_WITHIN};
 
 /// What the claims come to.
@@ -37,7 +37,7 @@ impl Directory {
             game.claims.note(now, claim);
         } else if claim.peer == warrant.host {
             self.on_hosts_claim(session, claim);
-        } else if let Some(reserve) = game.reserve.filter(|_| !game.is_by_those_back(now)) {
+        } else if let Some(reserve) = game.begins_reserve(now, claim) {
             // Whoever claims misses the host, or lives under the warrant in reserve and misses its host.
             self.begin_reserve(now, session);
             if claim.term > reserve.term {
@@ -135,9 +135,7 @@ impl Directory {
         game.claims.probe = None;
         game.loss.cause = cause;
         self.timers.stop(Timer::Probe(session));
-        if let Some(record) = game.record(session) {
-            self.requests.push_back(Request::Persist(record));
-        }
+        self.keep_record(session);
     }
 
     fn probe(&mut self, now: Time, session: SessionId) {
@@ -223,6 +221,10 @@ impl Directory {
         if former.is_some() {
             game.level_shown(warrant.term);
         }
+        if game.host_conn().is_some() {
+            game.awaits_host = false;
+            self.timers.stop(Timer::Grace(session));
+        }
         self.timers.stop(Timer::Probe(session));
         self.broadcast(session, None, &FromRelay::Issued(warrant));
         self.deny_losers(warrant, &waiting);
@@ -270,7 +272,7 @@ impl Directory {
         self.tell(session, claim.peer, &FromRelay::Denied(claim.term, denial));
     }
 
-    fn tell(&mut self, session: SessionId, peer: PeerId, message: &FromRelay) {
+    pub(super) fn tell(&mut self, session: SessionId, peer: PeerId, message: &FromRelay) {
         if let Some(&conn) = self.games.get(&session).and_then(|game| game.members.get(&peer)) {
             self.send(conn, message);
         }

@@ -7,7 +7,7 @@ use samovar_wire::relay::{Denial, FromRelay, Purpose, ToRelay};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{World, almost, code, denied, millis, seconds};
+use crate::world::{World, almost, code, denied, millis, seconds, term};
 
 #[test]
 fn a_majority_deposes_a_host_that_still_answers_the_relay() {
@@ -178,9 +178,22 @@ fn where_no_member_is_left_a_newcomer_may_go_on() {
     world.kill(0);
     world.kill(1);
     world.claim(newcomer, 2);
-    assert_eq!(world.warrant(newcomer).host, world.peer(1), "it was to host when the first had gone");
-    world.claim(newcomer, 3);
-    assert_eq!(world.warrant(newcomer).host, world.peer(newcomer));
+    let warrant = world.warrant(newcomer);
+    assert_eq!(
+        (warrant.term, warrant.host),
+        (term(3), world.peer(newcomer)),
+        "who was to host 2 has gone, too"
+    );
+}
+
+#[test]
+fn whom_most_claim_for_follows_though_their_claims_were_answered_just_now() {
+    let mut world = World::with_members(5);
+    world.name_members(0, &[0, 1, 2, 3, 4]);
+    [1, 3, 2].into_iter().for_each(|i| world.miss(i, 2));
+    world.run_for(ALIVE_HOLDS + millis(10));
+    world.claim_for(4, 2, 4);
+    assert_eq!(world.warrant(0).host, world.peer(2), "three of four who miss the host want that one");
 }
 
 #[test]

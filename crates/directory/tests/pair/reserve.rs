@@ -6,7 +6,7 @@ use samovar_wire::{PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{World, denied, seconds, term};
+use crate::world::{World, denied, millis, seconds, term};
 
 /// The terms that a member was given in reserve, with their hosts, by seat.
 fn reserves(world: &mut World, i: usize) -> Vec<(Term, PeerId)> {
@@ -157,4 +157,134 @@ fn who_comes_back_under_the_warrant_in_reserve_shows_that_it_began() {
     assert!(world.seats[1].client.set_warrant(now, *warrant));
     world.run_for(seconds(5));
     assert_eq!(world.warrant(2).host, world.peer(1));
+}
+
+/// The host's connection breaks and is back before the disk has what is to be in reserve.
+fn back_before_the_disk() -> World {
+    let mut world = named(5);
+    world.disk_works = false;
+    world.drop_socket(0);
+    world.settle();
+    assert_eq!(world.writes.len(), 1, "the reserve");
+    world.run_for(millis(400));
+    assert!(world.seats[0].conn.is_some());
+    world
+}
+
+#[test]
+fn one_claim_does_not_depose_a_host_that_is_back_before_the_reserve_is_on_disk() {
+    // A member's, and the host's own, which renews its reign.
+    for i in [4, 0] {
+        let mut world = back_before_the_disk();
+        world.claim_for(i, 2, i);
+        world.disk_works = true;
+        world.write();
+        world.run_for(millis(100));
+        assert_eq!(world.warrant(2).host, world.peer(0), "claimed by {i}");
+    }
+}
+
+#[test]
+fn a_former_host_that_is_back_first_does_not_undo_a_reserve_that_began_before_the_restart() {
+    let mut world = named(4);
+    world.seats[0].cut = true;
+    world.drop_socket(0);
+    world.settle();
+    world.name_members(1, &[1, 2, 3]);
+    world.claim_for(2, 2, 1);
+    assert_eq!((world.warrant(3).term, world.warrant(3).host), (term(2), world.peer(1)));
+    world.run_for(seconds(3_600));
+    world.kill_relay();
+    world.start_relay();
+    (1..4).for_each(|i| world.seats[i].cut = true);
+    world.seats[0].cut = false;
+    while world.seats[0].conn.is_none() {
+        world.run_for(millis(10));
+    }
+    (1..4).for_each(|i| world.seats[i].cut = false);
+    world.run_for(seconds(10));
+    assert_eq!(world.warrant(2).host, world.peer(1), "whom the relay had announced");
+}
+
+/// One of four is to host, and those who are left live under its term when the relay has restarted.
+fn begun_unheard() -> World {
+    let mut world = named(4);
+    world.seats[0].cut = true;
+    world.drop_socket(0);
+    world.settle();
+    let events = world.events(2);
+    let Some(&ClientEvent::Successor(warrant)) = events.last() else { panic!("{events:?}") };
+    assert_eq!(warrant.host, world.peer(1));
+    world.kill_relay();
+    let now = world.now;
+    for i in 1..4 {
+        assert!(world.seats[i].client.set_warrant(now, warrant));
+        world.seats[i].cut = true;
+    }
+    world.seats[0].cut = false;
+    world
+}
+
+#[test]
+fn that_a_reserve_began_is_learnt_while_the_game_is_on_its_way_to_disk() {
+    let mut world = begun_unheard();
+    world.disk_works = false;
+    world.start_relay();
+    while world.seats[0].conn.is_none() {
+        world.run_for(millis(50));
+    }
+    (1..4).for_each(|i| world.seats[i].cut = false);
+    while (1..4).any(|i| world.seats[i].conn.is_none()) {
+        world.run_for(millis(50));
+    }
+    world.disk_works = true;
+    world.write();
+    world.run_for(seconds(1));
+    assert_eq!(world.warrant(2).host, world.peer(1), "all three live under its term, and showed it");
+}
+
+#[test]
+fn a_new_host_that_is_here_is_not_awaited() {
+    let mut world = named(4);
+    world.kill(0);
+    world.kill_relay();
+    world.start_relay();
+    while (1..4).any(|i| world.seats[i].conn.is_none()) {
+        world.run_for(millis(50));
+    }
+    let line = [1, 2, 3].map(|i| world.peer(i));
+    let conn = world.seats[1].conn.expect("connected");
+    world.raw_send(conn, &ToRelay::Members(line.to_vec()));
+    assert_eq!(world.warrant(2).host, world.peer(1));
+    world.kill(1);
+    world.claim_for(3, 3, 2);
+    world.run_for(millis(500));
+    assert_eq!(world.warrant(3).host, world.peer(2));
+}
+
+#[test]
+fn who_was_removed_hears_of_no_reserve_and_cannot_begin_it_by_coming_back() {
+    let mut world = named(5);
+    world.name_members(0, &[0, 1, 2, 3]);
+    world.seats[0].cut = true;
+    world.drop_socket(0);
+    world.settle();
+    assert_eq!(reserves(&mut world, 4), []);
+    assert_eq!(reserves(&mut world, 3), [(term(2), world.peer(1))]);
+    world.drop_socket(4);
+    world.run_for(seconds(1));
+    assert!(world.seats[4].conn.is_some());
+    assert_eq!(reserves(&mut world, 4), []);
+}
+
+#[test]
+fn a_reserve_is_begun_for_nobody_who_is_not_back() {
+    let mut world = named(4);
+    world.kill(0);
+    world.kill_relay();
+    world.kill(1);
+    world.start_relay();
+    world.run_for(seconds(20));
+    world.claim_for(2, 2, 2);
+    assert_eq!(world.warrant(3).host, world.peer(2));
 }

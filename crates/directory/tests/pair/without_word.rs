@@ -198,3 +198,111 @@ fn who_misses_a_host_that_is_awaited_goes_on_saying_so_until_its_grace_is_over()
     world.run_for(HOST_GRACE);
     assert_eq!((world.warrant(1).term, world.warrant(1).host), (term(2), world.peer(1)));
 }
+
+#[test]
+fn nobody_else_follows_while_those_who_are_back_want_one_who_is_on_the_way() {
+    // One that joined since then, and one that the host had removed.
+    for is_new in [true, false] {
+        let mut world = World::with_members(5);
+        world.kill_relay();
+        world.kill(0);
+        world.seats[1].cut = true;
+        world.start_relay();
+        world.run_for(seconds(7));
+        let other = if is_new { world.join("TEA") } else { 4 };
+        world.run_for(seconds(2));
+        world.miss(other, other);
+        (2..if is_new { 5 } else { 4 }).for_each(|i| world.miss(i, 1));
+        world.run_for(millis(500));
+        assert!(world.issued(2).is_empty(), "new: {is_new}");
+        world.seats[1].cut = false;
+        while world.seats[1].conn.is_none() {
+            world.run_for(millis(50));
+        }
+        world.run_for(millis(500));
+        assert_eq!(world.warrant(2).host, world.peer(1), "new: {is_new}");
+    }
+}
+
+#[test]
+fn a_newcomer_takes_no_game_whose_members_miss_nobody() {
+    let mut world = World::with_members(5);
+    world.name_members(0, &[0, 1, 2, 3, 4]);
+    world.kill_relay();
+    world.seats[0].cut = true;
+    world.start_relay();
+    world.run_for(seconds(5));
+    let newcomer = world.join("TEA");
+    world.run_for(CODE_KEPT_FOR);
+    world.miss(newcomer, newcomer);
+    world.run_for(seconds(1));
+    assert!(world.issued(2).is_empty(), "four are back");
+}
+
+#[test]
+fn a_newcomer_is_no_better_than_who_is_behind() {
+    let mut world = World::with_members(4);
+    world.seats[2].cut = true;
+    world.drop_socket(2);
+    world.settle();
+    world.claim(0, 2);
+    world.kill_relay();
+    world.kill(0);
+    world.seats[2].cut = false;
+    world.start_relay();
+    world.run_for(seconds(7));
+    let newcomer = world.join("TEA");
+    world.claim_for(newcomer, 3, newcomer);
+    world.claim_for(1, 3, 2);
+    world.claim_for(3, 3, 2);
+    assert_eq!(world.warrant(1).host, world.peer(2), "two of two want it, who is behind");
+}
+
+/// Of the two who are back one has been away for long, and the other shows a term that has begun unheard by the relay.
+#[test]
+fn who_shows_the_newer_term_follows_whoever_is_back_first() {
+    for order in [[2, 3], [3, 2]] {
+        let mut world = World::with_members(4);
+        world.name_members(0, &[0, 1, 2, 3]);
+        world.seats[3].cut = true;
+        world.drop_socket(3);
+        world.settle();
+        world.name_members(0, &[0, 1, 2]);
+        world.kill(0);
+        let events = world.events(2);
+        let Some(&ClientEvent::Successor(warrant)) = events.last() else { panic!("{events:?}") };
+        assert_eq!(warrant.host, world.peer(1));
+        world.kill_relay();
+        let now = world.now;
+        assert!(world.seats[2].client.set_warrant(now, warrant));
+        world.kill(1);
+        world.seats[2].cut = true;
+        world.start_relay();
+        for i in order {
+            world.seats[i].cut = false;
+            while world.seats[i].conn.is_none() {
+                world.run_for(millis(50));
+            }
+        }
+        world.run_for(HOST_GRACE + seconds(1));
+        world.miss(3, 3);
+        world.miss(2, 2);
+        world.run_for(seconds(1));
+        assert_eq!(world.warrant(2).host, world.peer(2), "{order:?}");
+    }
+}
+
+#[test]
+fn who_does_not_answer_when_all_are_asked_hosts_after_who_does() {
+    let mut world = World::with_members(6);
+    world.kill_relay();
+    world.start_relay();
+    world.run_for(seconds(6));
+    world.seats[0].frozen = true;
+    world.seats[1].frozen = true;
+    world.claim_for(2, 2, 1);
+    world.claim_for(3, 2, 1);
+    world.claim_for(4, 2, 4);
+    world.run_for(millis(700));
+    assert_eq!(world.warrant(2).host, world.peer(4));
+}
