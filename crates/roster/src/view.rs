@@ -176,7 +176,7 @@ impl View {
             let yields = record.peer.replace(peer);
             record.ticket = ticket.hash();
             record.standing.visible = true;
-            record.since = now.as_micros();
+            record.since = now.as_micros().max(record.since);
             let seat = record.seat;
             self.note_roll();
             self.header.backups.retain(|&backup| Some(backup) != yields);
@@ -216,7 +216,7 @@ impl View {
             return false;
         };
         record.peer = None;
-        record.since = now.as_micros();
+        record.since = now.as_micros().max(record.since);
         self.note_roll();
         self.header.backups.retain(|&backup| backup != peer);
         true

@@ -31,8 +31,8 @@ use samovar_roster::{RelayKey, Role, Roster, Suspension, View};
 use samovar_wire::control::{Hello, Standing, Vote};
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{
-    Duration, Entropy, Mode, ObjectId, PeerId, Receipt, SeatId, SortedMap, SortedSet, Stamp, Term, Ticket,
-    Time, Warrant,
+    CloseCode, Duration, Entropy, Mode, ObjectId, PeerId, Receipt, SeatId, SortedMap, SortedSet, Stamp, Term,
+    Ticket, Time, Warrant,
 };
 
 use crate::clock::SessionClock;
@@ -191,13 +191,13 @@ pub struct Session {
     associations: Associations,
     /// The members that the game knows of.
     members: SortedMap<PeerId, MemberInfo>,
-    /// Seats that somebody has sat on, to tell who comes back from who is new.
+    /// Seats of the view before, with somebody or without, to tell who comes back from who is new.
     seats: SortedSet<SeatId>,
     backup: Option<PeerId>,
     /// Where the search for a backup goes on.
     last_backup: Option<SeatId>,
-    /// Peers that were members, or broke the rules: not linked again, and told so when they speak.
-    closed: VecDeque<PeerId>,
+    /// Peers that were members, or broke the rules: not linked again, and told why when they speak.
+    closed: VecDeque<(PeerId, CloseCode)>,
     /// Up to when what this peer said had reached peers that are linked no longer.
     parted: SortedMap<PeerId, Time>,
     /// When a stranger was last told that it is no member.
@@ -243,6 +243,8 @@ pub struct Session {
     migration: Option<Migration>,
     next_watch: Time,
     no_watch_before: Time,
+    /// This peer was away, and takes nobody's silence for a sign before that.
+    judges_from: Time,
     update_interval: Duration,
     /// Until then this new host tells of its objects more often.
     hurries_until: Time,
@@ -317,6 +319,7 @@ impl Session {
             migration: None,
             next_watch: now,
             no_watch_before: now,
+            judges_from: now,
             update_interval: transmit::UPDATE_INTERVAL,
             hurries_until: now,
             stirs: 0,

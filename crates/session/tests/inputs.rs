@@ -11,7 +11,7 @@ use samovar_session::{Event, Role, Rules, Session, SubmitError, Suspension};
 use samovar_wire::{Duration, Entropy, ObjectId, PeerId, SeatId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-use world::{TEAPOT, World};
+use world::{TEAPOT, World, part, relay_goes};
 
 /// A game whose host keeps a list of each seat's inputs, and a player on each seat.
 struct Life {
@@ -584,4 +584,37 @@ fn who_takes_a_seat_back_goes_on_with_its_numbers() {
     world.run(300);
     assert_eq!(accepted(&world, back), [next]);
     assert_eq!(given(&world, peers[0]).last(), Some(&(seat, b"y".to_vec())));
+}
+
+#[test]
+fn what_was_submitted_to_a_host_that_was_suspended_for_long_is_given_to_its_game() {
+    for away in [5_000, 12_000] {
+        let mut world = World::new(91, 0);
+        let host = *world.peers.keys().next().unwrap();
+        let others: Vec<_> = (0..3).map(|_| world.join(None)).collect();
+        world.run(3_000);
+        relay_goes(&mut world);
+        let backup = world.peers[&host].view().backup().unwrap();
+        let far: Vec<_> = others.iter().copied().filter(|peer| *peer != backup).collect();
+        part(&mut world, &[host, backup], &far);
+        world.run(4_500);
+        assert!(world.peers[&host].suspension(world.now).is_some());
+        let now = world.now;
+        let numbers = [host, backup].map(|peer| (peer, world.peer(peer).submit(now, b"shoot").unwrap()));
+        world.run(away);
+        let term = world.peers[&host].term();
+        let is_accepted =
+            |world: &World, (peer, number)| world.events[&peer].contains(&Event::Accepted { number });
+        assert!(!numbers.iter().any(|&own| is_accepted(&world, own)));
+        world.cuts.clear();
+        world.run(3_000);
+        assert_eq!((world.peers[&host].host(), world.peers[&host].term()), (host, term));
+        for own in numbers {
+            let is_given = |event: &Event| matches!(event, Event::Input { number, .. } if *number == own.1);
+            assert!(
+                is_accepted(&world, own) && world.events[&host].iter().any(is_given),
+                "{away} ms: {own:?}"
+            );
+        }
+    }
 }

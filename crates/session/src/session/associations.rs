@@ -113,7 +113,7 @@ impl Session {
     pub(super) fn link_all_members(&mut self, now: Time) {
         let is_unlinked = |peer: &PeerId| {
             *peer != self.config.me
-                && !self.closed.contains(peer)
+                && self.closed_to(*peer).is_none()
                 && self.wants_link(*peer)
                 && !self.links.get(peer).is_some_and(|peering| peering.admitted)
         };
@@ -130,7 +130,7 @@ impl Session {
     pub(super) fn is_member_come_back(&self, now: Time, peer: PeerId) -> bool {
         self.phase == Phase::Member
             && self.view.has(peer)
-            && !self.closed.contains(&peer)
+            && self.closed_to(peer).is_none()
             && self.may_restart(now, peer)
     }
 

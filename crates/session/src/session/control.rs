@@ -162,7 +162,7 @@ impl Session {
         // A member may have read of this peer in no view yet, and will when its host is further.
         let is_by_view = matches!(code, CloseCode::NotAMember | CloseCode::SeatTaken);
         if !is_by_view || self.is_host() || !self.view.has(peer) {
-            self.close_to(peer);
+            self.close_to(peer, CloseCode::NotAMember);
         }
         if code.blame() == Blame::Misbehaviour {
             self.push_event(Event::LinkClosed { peer, code });

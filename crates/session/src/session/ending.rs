@@ -17,15 +17,20 @@ impl Session {
         self.part_from(peer);
     }
 
-    /// Not to be linked again. Who fell off the end of the list is told nothing, which costs it a time-out.
-    pub(super) fn close_to(&mut self, peer: PeerId) {
-        if self.closed.contains(&peer) {
+    /// Not to be linked again, and why. Who fell off the end of the list is told nothing, which costs it a time-out.
+    pub(super) fn close_to(&mut self, peer: PeerId, code: CloseCode) {
+        if self.closed_to(peer).is_some() {
             return;
         }
         if self.closed.len() == CLOSED_MAX {
             self.closed.pop_front();
         }
-        self.closed.push_back(peer);
+        self.closed.push_back((peer, code));
+    }
+
+    /// Why a peer is not to be linked again.
+    pub(super) fn closed_to(&self, peer: PeerId) -> Option<CloseCode> {
+        self.closed.iter().find(|closed| closed.0 == peer).map(|closed| closed.1)
     }
 
     /// The state of a link goes.

@@ -80,10 +80,10 @@ impl Session {
     }
 
     pub(super) fn admit(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
-        let admission = self.view.admit(self.clock.time(now), from, hello, &mut self.entropy)?;
+        let admission = self.view.admit(self.known_time(now), from, hello, &mut self.entropy)?;
         if let Some(yields) = admission.yields {
             self.drop_link(yields, CloseCode::SeatTaken);
-            self.close_to(yields);
+            self.close_to(yields, CloseCode::SeatTaken);
         }
         self.greet(now, from);
         if let Some(peering) = self.links.get_mut(&from) {
@@ -92,6 +92,11 @@ impl Session {
         self.tickets.retain(|&(peer, _)| peer != from);
         self.tickets.push((from, admission.ticket));
         Ok(())
+    }
+
+    /// Session time, as far as this peer knows it: a host that has had no answer knows it from the last view.
+    pub(super) fn known_time(&self, now: Time) -> Time {
+        self.clock.time(now).max(self.heard)
     }
 
     /// Gives those tickets away that all backups know of: what opens a seat, and what no longer does, is the same
@@ -127,7 +132,7 @@ impl Session {
     /// A member is gone: its seat waits, its objects are the host's.
     pub(super) fn remove_member(&mut self, now: Time, peer: PeerId) {
         // Otherwise the next view will be without it, since it has no link.
-        if self.is_settled(now) && self.view.vacate(self.clock.time(now), peer) {
+        if self.is_settled(now) && self.view.vacate(self.known_time(now), peer) {
             self.publish_view(now);
         }
     }
@@ -206,8 +211,22 @@ impl Session {
         strangers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Silent));
     }
 
+    /// Whether somebody wants this host's own seat. It yields that to nobody: the view that says so would end with it, before
+    /// anybody has it. Another one hosts first, who seats the newcomer.
+    fn is_own_seat(&self, hello: &Hello) -> bool {
+        let own = self.view.member(self.config.me).map(|own| own.record.ticket);
+        own.is_some() && own == hello.resume.map(|ticket| ticket.hash())
+    }
+
     /// Changes the view by all that happened since the last.
     fn next_view(&mut self, now: Time) {
+        if self.roster.heir().is_none()
+            && self.knocks.iter().any(|(_, hello)| self.is_own_seat(hello))
+            && self.hand_over(now)
+            && !self.is_host()
+        {
+            return;
+        }
         let is_gone = |p: &Peering| {
             let patience = if p.hint.is_some() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };
             p.admitted && (p.left || p.link.silence(now) >= patience)
@@ -217,18 +236,26 @@ impl Session {
         let unlinked = self.view.members().map(|m| m.peer).filter(|peer| !self.links.contains_key(peer));
         gone.extend(unlinked.filter(|&peer| peer != self.config.me));
         gone.extend(self.stalling(now));
-        let time = self.clock.time(now);
+        let time = self.known_time(now);
         for peer in gone {
             self.view.vacate(time, peer);
         }
         self.view.expire(time, self.config.rules.grace);
-        while let Some((peer, hello)) = self.knocks.pop_front() {
+        for (peer, mut hello) in core::mem::take(&mut self.knocks) {
+            if self.is_own_seat(&hello) {
+                if self.roster.heir().is_some() {
+                    self.knocks.push_back((peer, hello));
+                    continue;
+                }
+                // Nobody is there who could host instead.
+                hello.resume = None;
+            }
             // Whoever knocked on a former link does so again on the present one.
             if self.links.get(&peer).is_some_and(|peering| peering.greeted)
                 && let Err(code) = self.admit(now, peer, &hello)
             {
                 self.drop_link(peer, code);
-                self.close_to(peer);
+                self.close_to(peer, code);
                 self.push_event(Event::LinkClosed { peer, code });
             }
         }

@@ -327,8 +327,8 @@ impl Session {
     /// Drops what is held for long enough.
     pub(super) fn review_inputs(&mut self, now: Time) {
         self.inputs.own.expire(now);
-        let view = &self.view;
-        self.inputs.store.expire(now, |seat| view.seats().any(|record| record.seat == seat));
+        let (view, is_host) = (&self.view, self.roster.is_host());
+        self.inputs.store.expire(now, is_host, |seat| view.seats().any(|record| record.seat == seat));
         self.settle_inputs(now);
     }
 }

@@ -133,10 +133,10 @@ impl Session {
     /// Whether to listen to a peer that there is no link to: a host does, until it has heard a hello, and so does
     /// everybody to a member.
     fn admit_stranger(&mut self, now: Time, from: PeerId) -> bool {
-        if self.closed.contains(&from) {
+        if let Some(code) = self.closed_to(from) {
             if self.last_rebuff + REBUFF_INTERVAL <= now {
                 self.last_rebuff = now;
-                self.bid_farewell(from, samovar_link::close_packet(CloseCode::NotAMember));
+                self.bid_farewell(from, samovar_link::close_packet(code));
             }
             return false;
         }
@@ -350,7 +350,7 @@ impl Session {
         self.stir();
         let was_admitted = self.links.get(&peer).is_some_and(|peering| peering.admitted);
         self.drop_link(peer, code);
-        self.close_to(peer);
+        self.close_to(peer, code);
         self.push_event(Event::LinkClosed { peer, code });
         if peer == self.host() {
             self.end(super::EndReason::Misbehaviour(code));

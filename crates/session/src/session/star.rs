@@ -188,7 +188,7 @@ impl Session {
         self.focus_untold.clear();
         if self.roster.is_host() {
             self.link_all_members(now);
-        } else if self.view.has(host) && !self.closed.contains(&host) && !self.links.contains_key(&host) {
+        } else if self.view.has(host) && self.closed_to(host).is_none() && !self.links.contains_key(&host) {
             self.link_member(now, host);
         } else {
             self.tell_focus_to(host);

@@ -12,6 +12,7 @@ use crate::clock::SessionClock;
 impl Session {
     /// Takes a warrant from the relay or a member, and lives under it when it opens a newer term.
     pub fn handle_warrant(&mut self, now: Time, warrant: &Warrant) -> Verdict {
+        self.note_time(now);
         self.stir();
         let (former, missed_since) = (self.host(), self.roster.missed_since());
         let is_handed_over = self.roster.heir().is_some();
@@ -26,6 +27,7 @@ impl Session {
 
     /// The relay has lost the host, and says by which warrant to go on should this peer miss it, too.
     pub fn handle_successor(&mut self, now: Time, warrant: Warrant) {
+        self.note_time(now);
         self.stir();
         self.roster.keep_in_reserve(warrant);
         if self.roster.missed_since().is_some() {
@@ -35,6 +37,7 @@ impl Session {
 
     /// The relay did not grant the term that was claimed.
     pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
+        self.note_time(now);
         self.stir();
         self.roster.handle_denial(now, term, denial);
         self.act(now);
@@ -42,6 +45,7 @@ impl Session {
 
     /// Whether the relay can be reached. What it grants beats what members vote for, so it is asked while it can be.
     pub fn set_relay(&mut self, now: Time, is_reached: bool) {
+        self.note_time(now);
         self.stir();
         self.roster.set_relay(now, is_reached);
         self.watch(now);
@@ -51,6 +55,7 @@ impl Session {
     /// or else whoever is next; this peer is host until then, and a member afterwards. `false` when it is not the
     /// host, or nobody is there to go on.
     pub fn hand_over(&mut self, now: Time) -> bool {
+        self.note_time(now);
         self.stir();
         if !self.is_host() || !self.config.rules.migrates {
             return false;
@@ -63,7 +68,8 @@ impl Session {
         let Some(&heir) = reached.or_else(|| line.iter().find(is_there)) else { return false };
         self.hurries_until = now + HURRY.times(2);
         self.roster.resign(now, heir);
-        self.watch(now);
+        // The page may be closed in the next moment.
+        self.look(now);
         true
     }
 
@@ -174,7 +180,7 @@ impl Session {
             self.links.values_mut().for_each(|peering| peering.welcomed = false);
             if former == self.me() {
                 // Whom this peer was about to drop may be a member of its successor's.
-                self.closed.retain(|peer| !self.members.contains_key(peer));
+                self.closed.retain(|(peer, _)| !self.members.contains_key(peer));
             }
             self.migration =
                 Some(Migration { term, from: former, to: host, cause, detected, resumed: detected });
@@ -226,7 +232,7 @@ impl Session {
         self.hurries_until = now + HURRY;
         // One that lives after all finds out at once, and its ticket takes the seat back.
         if former != self.me() && cause != Cause::HandedOver {
-            self.view.vacate(self.clock.time(now), former);
+            self.view.vacate(self.known_time(now), former);
         }
         if self.view.dismiss_backup(self.me()) {
             self.last_backup = self.seat();

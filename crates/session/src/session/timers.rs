@@ -124,7 +124,8 @@ impl Session {
         }
         if gap >= AWAY && !self.is_put_off {
             self.is_put_off = true;
-            self.no_watch_before = now + WATCH_INTERVAL.half();
+            self.judges_from = now + WATCH_INTERVAL.half();
+            self.no_watch_before = self.judges_from;
         } else {
             self.is_put_off = false;
         }
@@ -146,6 +147,7 @@ impl Session {
 
     /// The relay says that a peer's connection to it closed: as much as a hint, and that it cannot make that peer host.
     pub fn handle_gone(&mut self, now: Time, peer: PeerId) {
+        self.note_time(now);
         // Right behind a connection that is back it says that the other's is not, which was closed with it perhaps.
         if self.roster.handle_gone(now, peer) {
             self.handle_hint(now, peer);
@@ -167,8 +169,10 @@ impl Session {
         }
     }
 
-    /// The members that are missed, and those that are silent enough not to be a successor of choice.
+    /// The members that are missed, and those that are silent enough not to be a successor of choice. Right after it was away
+    /// this peer knows of silence nothing.
     pub(super) fn lives(&self, now: Time) -> (SortedSet<PeerId>, SortedSet<PeerId>) {
+        let judges = self.judges_from <= now;
         let (mut missed, mut doubted) = (SortedSet::new(), SortedSet::new());
         for member in self.view.members().map(|member| member.peer).filter(|&peer| peer != self.config.me) {
             let peering = self.links.get(&member);
@@ -178,12 +182,12 @@ impl Session {
                 continue;
             }
             // Who has no link is as good as missed: the rules of the game were broken on one side.
-            let is_missed =
-                peering.is_none_or(|peering| peering.left || self.missed_at(member, peering) <= now);
+            let is_missed = peering
+                .is_none_or(|peering| peering.left || judges && self.missed_at(member, peering) <= now);
             if is_missed {
                 missed.insert(member);
             }
-            if is_missed || peering.is_none_or(|peering| peering.link.is_quiet(now)) {
+            if is_missed || peering.is_none_or(|peering| judges && peering.link.is_quiet(now)) {
                 doubted.insert(member);
             }
         }
@@ -208,8 +212,18 @@ impl Session {
         }
     }
 
-    /// Looks at everybody's life, and does what follows for the host of the session.
+    /// Looks at everybody's life, as soon as silence says anything.
     pub(super) fn watch(&mut self, now: Time) {
+        if self.judges_from <= now {
+            self.look(now);
+        } else {
+            self.watch_soon(now);
+            self.act(now);
+        }
+    }
+
+    /// Looks at everybody's life, and does what follows for the host of the session.
+    pub(super) fn look(&mut self, now: Time) {
         for peering in self.links.values_mut() {
             let silence = peering.link.silence(now);
             peering.hint.take_if(|since| *since + HINT_FADES <= now && silence < Duration::from_millis(500));

@@ -49,7 +49,9 @@ impl Session {
                 }
             }
         } else if self.phase == Phase::Member {
-            return self.end(EndReason::Removed);
+            let own = self.members.get(&me).map(|own| own.seat);
+            let is_taken = self.view.members().any(|member| Some(member.record.seat) == own);
+            return self.end(if is_taken { EndReason::SeatTaken } else { EndReason::Removed });
         }
         if self.phase != Phase::Member {
             return;
@@ -64,7 +66,7 @@ impl Session {
             let replaced = members.values().any(|m| m.seat == member.seat);
             let code = if replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
             self.drop_link(member.peer, code);
-            self.close_to(member.peer);
+            self.close_to(member.peer, code);
             // The host of a star removes whom it does not hear, and may have passed on nothing to it for about that long,
             // whoever else reached it.
             let unheard = now - UNHEARD_FOR;
@@ -77,10 +79,10 @@ impl Session {
             self.push_event(Event::MemberLeft { member, departure });
         }
         // They may have been closed to under a former host, whose admission of them the new one did not know of.
-        self.closed.retain(|&peer| !came.iter().any(|member| member.peer == peer));
+        self.closed.retain(|&(peer, _)| !came.iter().any(|member| member.peer == peer));
         self.link_all_members(now);
         for member in came {
-            let resumed = !self.seats.insert(member.seat);
+            let resumed = self.seats.contains(&member.seat);
             if member.peer == me {
                 continue;
             }
@@ -92,7 +94,7 @@ impl Session {
         while let Some(event) = self.early.pop_front() {
             self.push_event(event);
         }
-        self.seats.retain(|seat| self.view.seats().any(|record| record.seat == *seat));
+        self.seats = self.view.seats().map(|record| record.seat).collect();
         self.members = members;
         self.meet_members();
         let view = &self.view;

@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 #![expect(clippy::duplicate_mod, reason = "each file of tests brings its own world")]
 
+#[path = "../absences.rs"]
+mod absences;
 #[path = "../adversary.rs"]
 mod adversary;
 #[path = "../calls.rs"]
@@ -24,6 +26,8 @@ mod ownership;
 mod seats;
 #[path = "../sessions.rs"]
 mod sessions;
+#[path = "../tickets.rs"]
+mod tickets;
 #[path = "../updates.rs"]
 mod updates;
 

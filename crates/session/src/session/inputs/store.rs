@@ -103,12 +103,14 @@ impl Store {
         Some((seat, number, kept.bytes.clone()))
     }
 
-    /// Drops what was kept for long enough, and what is of no seat any more.
-    pub(super) fn expire(&mut self, now: Time, is_seat: impl Fn(SeatId) -> bool) {
+    /// Drops what was kept for long enough, and what is of no seat any more. A host keeps what its game has still to see: while it is
+    /// suspended it gives it nothing.
+    pub(super) fn expire(&mut self, now: Time, is_host: bool, is_seat: impl Fn(SeatId) -> bool) {
         self.shelves.retain(|&seat, shelf| {
             let bytes = &mut shelf.bytes;
-            shelf.inputs.retain(|_, kept| {
-                let stays = kept.is_due || kept.until > now;
+            let given = if is_host { shelf.given } else { u64::MAX };
+            shelf.inputs.retain(|&number, kept| {
+                let stays = kept.is_due || number > given || kept.until > now;
                 if !stays {
                     *bytes -= kept.bytes.len();
                 }
@@ -154,10 +156,11 @@ mod tests {
     fn what_the_game_has_not_seen_is_not_dropped() {
         let mut store = Store::default();
         store.keep((SEAT, 1), b"x", SOON).unwrap();
+        store.expire(SOON + Duration::from_millis(1), true, |_| false);
         store.give();
-        store.expire(SOON + Duration::from_millis(1), |_| false);
+        store.expire(SOON + Duration::from_millis(1), false, |_| false);
         assert_eq!(drain(&mut store), [1]);
-        store.expire(SOON, |_| true);
+        store.expire(SOON, false, |_| true);
         assert!(store.get((SEAT, 1)).is_none());
         store.keep((SEAT, 1), b"x", SOON).unwrap();
         store.give();
@@ -177,7 +180,7 @@ mod tests {
             store.keep((other, number), &[0; 1_024], SOON).unwrap();
         }
         assert_eq!(store.keep((other, 65), b"x", SOON), Err(Full));
-        store.expire(SOON, |_| true);
+        store.expire(SOON, false, |_| true);
         store.keep((other, 65), b"x", SOON).unwrap();
     }
 }
