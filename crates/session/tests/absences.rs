@@ -10,7 +10,7 @@ use samovar_session::{EndReason, Event, Rules};
 use samovar_wire::{Duration, PeerId, SeatId, Term, Ticket};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-use world::{World, world_of};
+use world::{World, part, world_of};
 
 #[test]
 fn who_slept_and_hears_first_that_the_relay_is_gone_does_not_fork() {
@@ -32,6 +32,19 @@ fn who_slept_and_hears_first_that_the_relay_is_gone_does_not_fork() {
         assert_eq!(world.peers[&sleeper].host(), host, "forks {forks}: {:?}", world.peers[&sleeper].term());
         world.assert_agreed();
     }
+}
+
+#[test]
+fn who_misses_the_host_and_is_away_for_a_moment_has_not_heard_it() {
+    let (mut world, host, others) = world_of(97, 0, 4);
+    let member = others[1];
+    part(&mut world, &[host], &[member]);
+    world.run(600);
+    while world.peer(member).poll_doubt() {}
+    world.leaps.insert(member, Duration::from_millis(150));
+    let now = world.now + Duration::from_millis(150);
+    world.peer(member).set_relay(now, true);
+    assert!(!world.peer(member).poll_doubt(), "it would take back what it claimed");
 }
 
 #[test]

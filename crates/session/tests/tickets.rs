@@ -5,7 +5,7 @@
 #[expect(dead_code, reason = "not every test needs all of the world")]
 mod world;
 
-use samovar_session::{EndReason, Event, Rules};
+use samovar_session::{Cause, EndReason, Event, Rules};
 use samovar_wire::{Duration, PeerId, Term, Ticket};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -34,13 +34,18 @@ fn a_host_whose_seat_is_asked_for_hands_over_and_knows_why_it_ends() {
         world.run(500);
         let (seat, ticket) = (world.peers[&host].seat(), world.peers[&host].ticket());
         let again = world.join(ticket);
-        for peer in others {
+        for &peer in &others {
             world.delays.insert((again, peer), Duration::from_millis(slow));
         }
         assert_eq!(play_on(&mut world, host, 6_000), None, "{members}, {slow} ms");
         assert_eq!(world.peers[&again].seat(), seat, "{members}, {slow} ms");
         assert!(world.peers[&again].object(pot).is_some());
         assert_eq!(world.events[&host].last(), Some(&Event::Ended(EndReason::SeatTaken)));
+        let changed = world.events[&others[0]].iter().find_map(|event| match event {
+            Event::HostChanged(migration) => Some(migration.cause),
+            _ => None,
+        });
+        assert_eq!(changed, Some(Cause::HandedOver), "nothing stands still");
     }
 }
 
