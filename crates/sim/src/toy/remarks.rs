@@ -10,10 +10,10 @@ use crate::check::{Broken, Promise};
 use crate::game::{ProcessId, Turn};
 
 /// How often a member says something.
-const SAY_EVERY: Duration = Duration::from_millis(150);
+const SAY_EVERY: Duration = Duration::from_millis(250);
 const LANES: [Lane; 3] = [Lane::Unreliable, Lane::Sequenced(0), Lane::Sequenced(3)];
 /// So long is the longest, behind its count and whom it is for.
-const PADDING_MAX: u64 = 300;
+const PADDING_MAX: u64 = 40;
 /// For all, instead of one.
 const ALL: PeerId = PeerId(0);
 
