@@ -192,7 +192,7 @@ pub struct Session {
     /// The members that the game knows of.
     members: SortedMap<PeerId, MemberInfo>,
     /// Seats of the view before, with somebody or without, to tell who comes back from who is new.
-    seats: SortedSet<SeatId>,
+    seats: Vec<SeatId>,
     backup: Option<PeerId>,
     /// Where the search for a backup goes on.
     last_backup: Option<SeatId>,
@@ -289,7 +289,7 @@ impl Session {
             links: SortedMap::new(),
             associations: Associations::new(),
             members: SortedMap::new(),
-            seats: SortedSet::new(),
+            seats: Vec::new(),
             backup: None,
             last_backup: None,
             closed: VecDeque::new(),

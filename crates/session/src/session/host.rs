@@ -14,6 +14,8 @@ const REMOVED_AFTER_HINT: Duration = Duration::from_millis(1_000);
 const HELLO_WITHIN: Duration = Duration::from_millis(5_000);
 /// How long a host that does not know session time waits for a member that does.
 const TIME_WITHIN: Duration = Duration::from_millis(1_000);
+/// Why writing a view cannot fail.
+const FITS: &str = "the host owns the session object, and a view is within its limits";
 /// How long a view waits at most until everybody who answers has it.
 const SETTLES_WITHIN: Duration = Duration::from_millis(250);
 /// And at most until a backup has it that somebody's ticket waits for.
@@ -31,7 +33,7 @@ impl Session {
         let fields: Vec<_> = fields.iter().map(|f| &f[..]).collect();
         debug_assert_eq!(fields.len(), VIEW_FIELDS);
         let created = self.objects.create_session(self.clock.time(now), &fields);
-        created.expect("a view of one member is within the limits of an object");
+        created.expect(FITS);
         self.phase = Phase::Member;
         self.note_view();
         self.push_event(Event::Joined);
@@ -144,7 +146,7 @@ impl Session {
         let time = self.clock.time(now);
         for (index, field) in self.view.to_fields().iter().enumerate() {
             let written = self.objects.set(time, ObjectId::SESSION, index, field);
-            written.expect("the host owns the session object, and a view is within its limits");
+            written.expect(FITS);
         }
         self.note_view();
         self.live_by_view(now);
@@ -214,19 +216,12 @@ impl Session {
     /// Whether somebody wants this host's own seat. It yields that to nobody: the view that says so would end with it, before
     /// anybody has it. Another one hosts first, who seats the newcomer.
     fn is_own_seat(&self, hello: &Hello) -> bool {
-        let own = self.view.member(self.config.me).map(|own| own.record.ticket);
-        own.is_some() && own == hello.resume.map(|ticket| ticket.hash())
+        let hash = hello.resume.map(|ticket| ticket.hash());
+        self.view.member(self.config.me).is_some_and(|own| Some(own.record.ticket) == hash)
     }
 
     /// Changes the view by all that happened since the last.
     fn next_view(&mut self, now: Time) {
-        if self.roster.heir().is_none()
-            && self.knocks.iter().any(|(_, hello)| self.is_own_seat(hello))
-            && self.hand_over(now)
-            && !self.is_host()
-        {
-            return;
-        }
         let is_gone = |p: &Peering| {
             let patience = if p.hint.is_some() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };
             p.admitted && (p.left || p.link.silence(now) >= patience)
@@ -241,9 +236,10 @@ impl Session {
             self.view.vacate(time, peer);
         }
         self.view.expire(time, self.config.rules.grace);
-        for (peer, mut hello) in core::mem::take(&mut self.knocks) {
+        for _ in 0..self.knocks.len() {
+            let Some((peer, mut hello)) = self.knocks.pop_front() else { break };
             if self.is_own_seat(&hello) {
-                if self.roster.heir().is_some() {
+                if self.roster.heir().is_some() || self.hand_over(now) {
                     self.knocks.push_back((peer, hello));
                     continue;
                 }
@@ -258,6 +254,9 @@ impl Session {
                 self.close_to(peer, code);
                 self.push_event(Event::LinkClosed { peer, code });
             }
+        }
+        if !self.is_host() {
+            return;
         }
         self.step_electorate();
         self.name_backups(now);

@@ -37,7 +37,6 @@ impl Session {
 
     /// The relay did not grant the term that was claimed.
     pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
-        self.note_time(now);
         self.stir();
         self.roster.handle_denial(now, term, denial);
         self.act(now);

@@ -115,6 +115,7 @@ impl Session {
     }
 
     /// Notes how much time passed since this peer last looked: it may have slept.
+    #[inline(never)]
     pub(super) fn note_time(&mut self, now: Time) {
         let gap = now.since(self.last_now);
         self.last_now = self.last_now.max(now);
@@ -147,7 +148,6 @@ impl Session {
 
     /// The relay says that a peer's connection to it closed: as much as a hint, and that it cannot make that peer host.
     pub fn handle_gone(&mut self, now: Time, peer: PeerId) {
-        self.note_time(now);
         // Right behind a connection that is back it says that the other's is not, which was closed with it perhaps.
         if self.roster.handle_gone(now, peer) {
             self.handle_hint(now, peer);

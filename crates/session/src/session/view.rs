@@ -49,9 +49,7 @@ impl Session {
                 }
             }
         } else if self.phase == Phase::Member {
-            let own = self.members.get(&me).map(|own| own.seat);
-            let is_taken = self.view.members().any(|member| Some(member.record.seat) == own);
-            return self.end(if is_taken { EndReason::SeatTaken } else { EndReason::Removed });
+            return self.end(EndReason::Removed);
         }
         if self.phase != Phase::Member {
             return;

@@ -67,11 +67,15 @@ impl Remarks {
         let me = turn.session.me();
         let others: Vec<_> =
             turn.session.view().members().map(|member| member.peer).filter(|&peer| peer != me).collect();
-        let (target, to) = match turn.dice.pick(&others) {
-            Some(&peer) if turn.dice.chance(0.5) => (Target::Peer(peer), peer),
-            _ => (Target::All, ALL),
-        };
-        let lane = LANES[turn.dice.below(LANES.len() as u64) as usize];
+        let (mut target, mut to) = (Target::All, ALL);
+        let mut lane = LANES[turn.dice.below(LANES.len() as u64) as usize];
+        if turn.resting {
+            // By each lane in its turn and to all: that somebody hears nothing of it is no accident then.
+            let made: u64 = LANES.iter().filter_map(|&lane| self.made.get(&(me, lane))).sum();
+            lane = LANES[made as usize % LANES.len()];
+        } else if let Some(&peer) = turn.dice.pick(&others).filter(|_| turn.dice.chance(0.5)) {
+            (target, to) = (Target::Peer(peer), peer);
+        }
         let made = self.made.entry((me, lane)).or_default();
         *made += 1;
         let mut message = made.to_le_bytes().to_vec();

@@ -631,8 +631,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "host-yields-its-seat",
         file: "crates/session/src/session/host.rs",
-        text: "own.is_some() && own == hello.resume",
-        instead: "false && own == hello.resume",
+        text: "is_some_and(|own| Some(own.record.ticket) == hash)",
+        instead: "is_some_and(|own| Some(own.record.ticket) == hash && false)",
         breaks: "a host gives its own seat away in a view of its own, and ends with it",
         finder: Test(&[
             "-p",
