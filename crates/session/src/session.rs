@@ -236,8 +236,6 @@ pub struct Session {
     told_standing: Option<(Term, Standing)>,
     /// When time last passed here.
     last_now: Time,
-    /// The last look at others was put off since this peer had been away.
-    is_put_off: bool,
     /// Packets that close links whose state is gone.
     farewells: VecDeque<(PeerId, Vec<u8>)>,
     migration: Option<Migration>,
@@ -314,7 +312,6 @@ impl Session {
             lacked: Vec::new(),
             told_standing: None,
             last_now: now,
-            is_put_off: false,
             farewells: VecDeque::new(),
             migration: None,
             next_watch: now,

@@ -118,17 +118,16 @@ impl Session {
     #[inline(never)]
     pub(super) fn note_time(&mut self, now: Time) {
         let gap = now.since(self.last_now);
+        let is_put_off = self.judges_from > self.last_now;
         self.last_now = self.last_now.max(now);
         if gap >= SLEPT && self.phase == Phase::Member {
             self.stir();
             self.roster.handle_wake(now);
         }
-        if gap >= AWAY && !self.is_put_off {
-            self.is_put_off = true;
+        // Who is away again and again, in a hidden tab, judges every other time.
+        if gap >= AWAY && !is_put_off {
             self.judges_from = now + WATCH_INTERVAL.half();
             self.no_watch_before = self.judges_from;
-        } else {
-            self.is_put_off = false;
         }
     }
 
