@@ -577,3 +577,21 @@ impl Session {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn what_was_heard_of_those_who_left_is_remembered_of_the_last_ones() {
+        let (mut star, nobody) = (Star::default(), View::founding(8));
+        for peer in 1..=100 {
+            star.heard.insert((PeerId(peer), Lane::GAME), 7);
+            star.forget_unseen(&nobody);
+        }
+        let known = star.heard.keys().map(|&(peer, _)| peer.0);
+        assert_eq!(known.collect::<Vec<_>>(), (101 - UNSEEN_MAX as u32..=100).collect::<Vec<_>>());
+    }
+}

@@ -476,7 +476,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         text: "while self.unseen.len() > UNSEEN_MAX {",
         instead: "while !self.unseen.is_empty() {",
         breaks: "in a star what a member said before it left is delivered again when it is back",
-        finder: Star("chaos"),
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--lib",
+            "what_was_heard_of_those_who_left_is_remembered_of_the_last_ones",
+        ]),
     },
     Mutant {
         name: "warrant-not-first",
