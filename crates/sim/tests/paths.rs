@@ -37,7 +37,7 @@ fn a_path_that_dies_leaves_a_hole_of_a_doubt_and_a_trip_by_the_relay() {
     let [median, worst] = holes("hole-one-way", 30);
     assert!(median <= 170.0 && worst <= 230.0, "{median} and {worst} ms");
     let [median, _] = holes("hole-stream-down", 200);
-    assert!(median <= 155.0, "{median} ms");
+    assert!(median <= 165.0, "{median} ms");
 }
 
 #[test]
