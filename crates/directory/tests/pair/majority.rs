@@ -460,3 +460,31 @@ fn where_others_answer_two_who_miss_a_host_wait_for_it() {
     world.run_for(millis(400));
     assert_eq!(world.warrant(7).host, world.peer(6), "but the host does not answer");
 }
+
+#[test]
+fn a_host_that_has_just_answered_and_is_gone_is_not_said_to_live() {
+    let mut world = World::with_members(3);
+    world.claim(1, 2);
+    assert_eq!(world.events(1).last(), Some(&denied(2, Denial::HostIsAlive)));
+    world.kill(0);
+    world.claim(1, 2);
+    assert_eq!(world.warrant(2).host, world.peer(1));
+}
+
+#[test]
+fn what_a_stranger_doubts_asks_nobody() {
+    for (is_member, is_asked) in [(true, true), (false, false)] {
+        let mut world = World::with_members(3);
+        let stranger = world.join("TEA");
+        let mut line = vec![0, 1, 2];
+        line.extend(is_member.then_some(stranger));
+        world.name_members(0, &line);
+        let witness = world.raw_enter(Purpose::Join(code("TEA")));
+        world.run_for(seconds(5));
+        let before = last_probe(&world, witness);
+        let now = world.now;
+        world.seats[stranger].client.doubt(now);
+        world.settle();
+        assert_eq!(last_probe(&world, witness) != before, is_asked, "member: {is_member}");
+    }
+}

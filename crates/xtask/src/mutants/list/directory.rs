@@ -351,6 +351,28 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "gone-and-alive",
+        file: "crates/directory/src/directory/succession.rs",
+        text: "if answered && game.host_conn().is_some() {",
+        instead: "if answered {",
+        breaks: "a host that answered a moment ago and is gone since is said to live",
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "a_host_that_has_just_answered_and_is_gone_is_not_said_to_live",
+        ]),
+    },
+    Mutant {
+        name: "stranger-doubts",
+        file: "crates/directory/src/directory/succession.rs",
+        text: "game.counts(peer) && game.host() != Some(peer)",
+        instead: "game.host() != Some(peer)",
+        breaks: "a stranger makes the relay ask all members whether the host lives",
+        finder: Test(&["-p", "samovar-directory", "--test", "pair", "what_a_stranger_doubts_asks_nobody"]),
+    },
+    Mutant {
         name: "host-is-behind",
         file: "crates/directory/src/directory/game.rs",
         text: "Some(peer) != self.host() && self.shown",
