@@ -407,16 +407,7 @@ fn a_host_without_an_answer_goes_on_from_the_time_that_it_had_heard_of() {
     let mut world = World::new(13, 0);
     let host = *world.peers.keys().next().unwrap();
     world.run(60_000);
-    let late = world.join(None);
-    // The host's first packet is lost, and the answer in it.
-    world.cuts.push((host, late));
-    while world.peers[&host].link_stats(late).is_none() {
-        world.step();
-    }
-    world.cuts.clear();
-    while !world.peers[&late].is_member() {
-        world.step();
-    }
+    let late = world.join_without_time(host);
     assert!(world.peers[&late].session_time(world.now) < Time::from_micros(30_000_000), "it had an answer");
     world.kill(host);
     world.grant(Term::FIRST.next_witnessed(), late);

@@ -73,16 +73,7 @@ fn host_without_time(rules: Rules) -> (World, PeerId, PeerId, Option<Ticket>, Pe
     let guest = world.join(None);
     world.run(30_000);
     let ticket = world.peers[&guest].ticket();
-    let late = world.join(None);
-    // The host's first packet is lost, and the answer in it.
-    world.cuts.push((host, late));
-    while world.peers[&host].link_stats(late).is_none() {
-        world.step();
-    }
-    world.cuts.clear();
-    while !world.peers[&late].is_member() {
-        world.step();
-    }
+    let late = world.join_without_time(host);
     (world, host, late, ticket, guest)
 }
 

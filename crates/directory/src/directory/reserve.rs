@@ -8,7 +8,7 @@ use samovar_wire::relay::FromRelay;
 use samovar_wire::{PeerId, SessionId, Time, Warrant};
 
 use super::game::Pending;
-use super::{Directory, HostChange, Request};
+use super::{Directory, HostChange};
 
 impl Directory {
     /// Sees to it that there is a warrant in reserve while the host has no connection, for somebody who has one.
@@ -56,13 +56,6 @@ impl Directory {
             game.warrant = Some(warrant);
             self.broadcast(session, None, &FromRelay::Issued(warrant));
             self.keep_record(session);
-        }
-    }
-
-    /// What is in reserve has begun. Nobody waits for that to be on disk, and who comes back first after a restart need not know it.
-    pub(super) fn keep_record(&mut self, session: SessionId) {
-        if let Some(record) = self.games.get(&session).and_then(|game| game.record(session)) {
-            self.requests.push_back(Request::Persist(record));
         }
     }
 

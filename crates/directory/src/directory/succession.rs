@@ -9,7 +9,7 @@ use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
 
 use super::game::{Claim, Game, Pending, Probe};
 use super::timers::Timer;
-use super::{Directory, HostChange};
+use super::{Directory, HostChange, Request};
 use crate::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, PROBE_HOLDS, PROBE_WITHIN};
 
 /// What the claims come to.
@@ -136,6 +136,14 @@ impl Directory {
         game.loss.cause = cause;
         self.timers.stop(Timer::Probe(session));
         self.keep_record(session);
+    }
+
+    /// Sends to disk what must not be forgotten of a game. A new term waits for that; that one in reserve has begun does not: whoever comes
+    /// back first after a restart need not know it.
+    pub(super) fn keep_record(&mut self, session: SessionId) {
+        if let Some(record) = self.games.get(&session).and_then(|game| game.record(session)) {
+            self.requests.push_back(Request::Persist(record));
+        }
     }
 
     fn probe(&mut self, now: Time, session: SessionId) {

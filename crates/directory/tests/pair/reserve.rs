@@ -207,7 +207,8 @@ fn a_former_host_that_is_back_first_does_not_undo_a_reserve_that_began_before_th
 }
 
 /// One of four is to host, and those who are left live under its term when the relay has restarted.
-fn begun_unheard() -> World {
+#[test]
+fn that_a_reserve_began_is_learnt_while_the_game_is_on_its_way_to_disk() {
     let mut world = named(4);
     world.seats[0].cut = true;
     world.drop_socket(0);
@@ -222,12 +223,6 @@ fn begun_unheard() -> World {
         world.seats[i].cut = true;
     }
     world.seats[0].cut = false;
-    world
-}
-
-#[test]
-fn that_a_reserve_began_is_learnt_while_the_game_is_on_its_way_to_disk() {
-    let mut world = begun_unheard();
     world.disk_works = false;
     world.start_relay();
     while world.seats[0].conn.is_none() {
