@@ -1,7 +1,7 @@
 //! Most of the members miss the host: it goes, if not at once while it answers the relay. Who is a member the host says.
 
 use samovar_directory::ConnId;
-use samovar_directory::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, PULSE_EVERY};
+use samovar_directory::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, PROBE_WITHIN, PULSE_EVERY};
 use samovar_wire::Duration;
 use samovar_wire::relay::{Denial, FromRelay, Purpose, ToRelay};
 #[cfg(target_arch = "wasm32")]
@@ -486,5 +486,24 @@ fn what_a_stranger_doubts_asks_nobody() {
         world.seats[stranger].client.doubt(now);
         world.settle();
         assert_eq!(last_probe(&world, witness) != before, is_asked, "member: {is_member}");
+    }
+}
+
+#[test]
+fn what_a_stranger_answers_keeps_nobody_waiting() {
+    for (is_member, within) in [(false, millis(60)), (true, PROBE_WITHIN)] {
+        let mut world = World::with_members(8);
+        let mut line: Vec<_> = (0..8).collect();
+        let lives = world.join("TEA");
+        line.extend(is_member.then_some(lives));
+        world.name_members(0, &line);
+        (0..6).for_each(|dead| world.seats[dead].frozen = true);
+        world.run_for(seconds(1));
+        world.claim_for(6, 2, 6);
+        world.claim_for(7, 2, 6);
+        world.run_for(almost(within));
+        assert!(world.issued(2).is_empty());
+        world.run_for(millis(1));
+        assert_eq!(world.warrant(7).host, world.peer(6), "member: {is_member}");
     }
 }

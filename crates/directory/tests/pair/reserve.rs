@@ -1,6 +1,7 @@
 //! A warrant in reserve: given when the host's connection closes, lived under by who misses the host.
 
 use samovar_directory::ClientEvent;
+use samovar_directory::limits::PROBE_WITHIN;
 use samovar_wire::relay::{Denial, ToRelay};
 use samovar_wire::{PeerId, Term};
 #[cfg(target_arch = "wasm32")]
@@ -282,4 +283,45 @@ fn a_reserve_is_begun_for_nobody_who_is_not_back() {
     world.run_for(seconds(20));
     world.claim_for(2, 2, 2);
     assert_eq!(world.warrant(3).host, world.peer(2));
+}
+
+#[test]
+fn who_misses_the_host_in_reserve_as_well_begins_that_term_and_claims_the_next() {
+    let mut world = named(3);
+    world.kill(0);
+    world.seats[1].frozen = true;
+    world.claim_for(2, 3, 2);
+    assert_eq!(world.warrant(2).host, world.peer(1));
+    world.run_for(PROBE_WITHIN);
+    assert_eq!((world.warrant(2).term, world.warrant(2).host), (term(3), world.peer(2)));
+}
+
+#[test]
+fn who_begins_the_reserve_and_wanted_another_is_told() {
+    let mut world = named(3);
+    world.kill(0);
+    world.events(2);
+    world.claim_for(2, 2, 2);
+    let warrant = world.warrant(2);
+    assert_eq!((warrant.term, warrant.host), (term(2), world.peer(1)));
+    assert_eq!(world.events(2), [ClientEvent::Issued(warrant), denied(2, Denial::Stale)]);
+}
+
+/// Two were in reserve one after the other, and the first has begun, unheard by the relay.
+#[test]
+fn a_relay_that_restarted_learns_that_a_reserve_before_the_last_began() {
+    let mut world = named(4);
+    world.kill(0);
+    let events = world.events(3);
+    let Some(&ClientEvent::Successor(first)) = events.last() else { panic!("{events:?}") };
+    world.kill(1);
+    assert_eq!(reserves(&mut world, 3), [(term(3), world.peer(2))]);
+    let now = world.now;
+    world.kill_relay();
+    world.kill(2);
+    assert!(world.seats[3].client.set_warrant(now, first));
+    world.said.clear();
+    world.start_relay();
+    world.run_for(seconds(1));
+    assert_eq!(world.issued(2), [first], "not the term before it, which the disk has");
 }

@@ -290,3 +290,48 @@ fn a_host_far_away_is_given_the_time_that_its_answers_take() {
         assert_eq!(!is_replaced, is_kept, "{trip:?}");
     }
 }
+
+#[test]
+fn whoever_claimed_another_term_than_its_candidate_got_is_told() {
+    let mut world = World::with_members(4);
+    world.kill(0);
+    world.disk_works = false;
+    world.claim_for(1, 2, 1);
+    (2..4).for_each(|i| drop(world.events(i)));
+    world.claim_for(2, 3, 1);
+    world.claim_for(3, 2, 1);
+    world.write();
+    let warrant = world.warrant(2);
+    assert_eq!((warrant.term, warrant.host), (term(2), world.peer(1)));
+    assert_eq!(world.events(2), [ClientEvent::Issued(warrant), denied(3, Denial::Stale)]);
+    assert_eq!(world.events(3), [ClientEvent::Issued(warrant)]);
+}
+
+#[test]
+fn of_equal_candidates_that_one_follows_whose_claim_has_not_expired_since_it_began() {
+    let mut world = World::with_members(5);
+    world.claim_for(1, 2, 3);
+    world.run_for(CLAIM_COUNTS_FOR + millis(1));
+    world.seats[0].frozen = true;
+    world.claim_for(2, 2, 2);
+    world.claim_for(1, 2, 3);
+    world.run_for(PROBE_WITHIN);
+    assert_eq!(world.warrant(1).host, world.peer(2));
+}
+
+#[test]
+fn a_host_that_comes_back_is_asked_again_where_it_is() {
+    let mut world = World::with_members(4);
+    // Who would answer sets off another question.
+    (2..4).for_each(|i| world.seats[i].frozen = true);
+    world.seats[0].frozen = true;
+    world.claim_for(1, 2, 1);
+    // What it was asked went to a connection that only the relay takes for open.
+    let now = world.now;
+    world.seats[0].conn = None;
+    world.seats[0].frozen = false;
+    world.seats[0].client.handle_closed(now);
+    world.run_for(PROBE_WITHIN.times(2));
+    assert!(world.seats[0].client.is_entered());
+    assert!(world.issued(2).is_empty(), "it lives, and would have answered");
+}

@@ -306,3 +306,23 @@ fn who_does_not_answer_when_all_are_asked_hosts_after_who_does() {
     world.run_for(millis(700));
     assert_eq!(world.warrant(2).host, world.peer(4));
 }
+
+#[test]
+fn who_was_back_by_the_newest_term_and_has_left_again_leaves_nobody_behind() {
+    let mut world = World::with_members(4);
+    (1..3).for_each(|i| world.seats[i].cut = true);
+    (1..3).for_each(|i| world.drop_socket(i));
+    world.kill(0);
+    world.claim(3, 2);
+    assert_eq!(world.warrant(3).host, world.peer(3));
+    world.kill_relay();
+    (1..3).for_each(|i| world.seats[i].cut = false);
+    world.start_relay();
+    world.run_for(seconds(5));
+    assert_eq!(world.warrant(1).host, world.peer(3));
+    world.kill(3);
+    world.claim_for(1, 3, 1);
+    world.claim_for(2, 3, 1);
+    world.run_for(millis(10));
+    assert_eq!(world.warrant(2).host, world.peer(1));
+}
