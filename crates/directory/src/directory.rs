@@ -15,6 +15,7 @@
 //! connection after its [`Output::Close`].
 
 mod archive;
+mod claims;
 mod connection;
 mod drain;
 mod entry;

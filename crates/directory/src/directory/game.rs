@@ -1,15 +1,16 @@
 //! What the directory keeps of a live game.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use samovar_wire::relay::Listing;
 use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, Warrant};
 
+use super::claims::{Claim, Claims, Probe};
 use super::note::Loss;
 use super::{ConnId, TermRecord};
 use crate::limits::{
-    ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, CODE_KEPT_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR,
+    ALL_PROBED_EVERY, CODE_KEPT_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR,
     PROBE_WITHIN_OF_MANY, SILENT_SUFFICE, TRIPS_KEPT,
 };
 
@@ -351,126 +352,10 @@ pub(super) struct Pending {
     pub(super) in_reserve_of: Option<(Term, PeerId)>,
 }
 
-/// A member misses the host and wants another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Claim {
-    pub(super) peer: PeerId,
-    pub(super) term: Term,
-    pub(super) candidate: PeerId,
-}
-
-/// Whether the host lives was asked: it, and the other members, who answer for themselves.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Probe {
-    /// The number to answer with.
-    pub(super) nonce: u64,
-    /// Since when the host has been asked, and has not answered.
-    pub(super) first: Time,
-    /// When it was asked last, and the others with it.
-    pub(super) since: Time,
-    /// Members that answered, without the host; `None` when only the host was asked.
-    pub(super) answered: Option<Vec<PeerId>>,
-}
-
-/// Who misses the host, and what is being done about it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Claims {
-    /// One of each claimant at most, who began first comes first.
-    noted: Vec<Noted>,
-    /// What the host has been asked.
-    pub(super) probe: Option<Probe>,
-    /// When the others were asked last.
-    pub(super) asked_all: Option<Time>,
-    /// When the host last answered one.
-    pub(super) alive_at: Option<Time>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Noted {
-    claim: Claim,
-    at: Time,
-    is_answered: bool,
-}
-
-impl Noted {
-    /// Whoever does not repeat a claim has heard the host again.
-    fn is_fresh(&self, now: Time) -> bool {
-        now.since(self.at) <= CLAIM_COUNTS_FOR
-    }
-}
-
-impl Claims {
-    /// Notes a claim, or that a claimant still misses the host.
-    pub(super) fn note(&mut self, now: Time, claim: Claim) {
-        let noted = Noted { claim, at: now, is_answered: false };
-        match self.noted.iter().position(|before| before.claim.peer == claim.peer) {
-            Some(place) if self.noted[place].is_fresh(now) => self.noted[place] = noted,
-            place => {
-                place.map(|place| self.noted.remove(place));
-                self.noted.push(noted);
-            }
-        }
-    }
-
-    /// The claims that count now.
-    fn fresh(&self, now: Time) -> impl Iterator<Item = &Claim> {
-        self.noted.iter().filter(move |noted| noted.is_fresh(now)).map(|noted| &noted.claim)
-    }
-
-    /// Who misses the host.
-    fn missing(&self, now: Time) -> BTreeSet<PeerId> {
-        self.fresh(now).map(|claim| claim.peer).collect()
-    }
-
-    /// Whether a member has said something since the host is missed: it claims, or has answered for itself.
-    fn is_heard(&self, now: Time, peer: PeerId) -> bool {
-        self.missing(now).contains(&peer) || self.answered().is_some_and(|all| all.contains(&peer))
-    }
-
-    /// Members that have answered for themselves, when all were asked about the host.
-    fn answered(&self) -> Option<&Vec<PeerId>> {
-        self.probe.as_ref()?.answered.as_ref()
-    }
-
-    /// Whether all were asked about the host, and only those have answered who miss it.
-    fn is_lonely(&self, now: Time) -> bool {
-        let missing = self.missing(now);
-        self.answered().is_some_and(|all| all.iter().all(|peer| missing.contains(peer)))
-    }
-
-    /// Those of them without an answer.
-    pub(super) fn waiting(&self, now: Time) -> impl Iterator<Item = &Claim> {
-        let waits = move |noted: &&Noted| noted.is_fresh(now) && !noted.is_answered;
-        self.noted.iter().filter(waits).map(|noted| &noted.claim)
-    }
-
-    /// All claims without an answer, however long ago: they are answered now.
-    pub(super) fn answer(&mut self) -> Vec<Claim> {
-        let waiting = self.noted.iter_mut().filter(|noted| !noted.is_answered);
-        waiting
-            .map(|noted| {
-                noted.is_answered = true;
-                noted.claim
-            })
-            .collect()
-    }
-
-    /// What a member missed counts no longer: it is not connected any more, or takes its claim back. The claim, unless it
-    /// was answered and has expired.
-    pub(super) fn remove(&mut self, now: Time, peer: PeerId) -> Option<Claim> {
-        let place = self.noted.iter().position(|noted| noted.claim.peer == peer)?;
-        let noted = self.noted.remove(place);
-        (noted.is_fresh(now) || !noted.is_answered).then_some(noted.claim)
-    }
-
-    /// A new term: nobody misses its host yet.
-    pub(super) fn forget(&mut self) {
-        *self = Self::default();
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;

@@ -3,8 +3,8 @@
 use samovar_wire::relay::{FromRelay, Refusal, RelayFrame, Signal, ToRelay};
 use samovar_wire::{PeerId, SessionId, Time};
 
+use super::claims::Claim;
 use super::connection::Phase;
-use super::game::Claim;
 use super::timers::Timer;
 use super::{ConnId, Directory, Output, RelayOffer};
 use crate::limits::CODE_KEPT_FOR;

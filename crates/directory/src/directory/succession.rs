@@ -7,7 +7,8 @@
 use samovar_wire::relay::{Denial, FromRelay};
 use samovar_wire::{PeerId, SessionId, Term, Time, Warrant};
 
-use super::game::{Claim, Game, Pending, Probe};
+use super::claims::{Claim, Probe};
+use super::game::{Game, Pending};
 use super::timers::Timer;
 use super::{Directory, HostChange, Request};
 use crate::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, PROBE_HOLDS, PROBE_WITHIN};
