@@ -128,9 +128,9 @@ impl Divergence {
         let Some(mut life) = self.lives.remove(&process) else { return Ok(()) };
         others.iter().for_each(|(other, session)| self.look(now, *other, session));
         let (id, me) = life.member;
-        // Who began the session anew goes on with nothing.
+        // Who began the session anew goes on with nothing, and who has not heard of this one's term has been left behind itself.
         let went_on = |(process, other): &&(ProcessId, &Session)| {
-            let is_host = other.is_host() && other.host() != life.host;
+            let is_host = other.is_host() && other.host() != life.host && other.term() >= session.term();
             other.warrant().session == id && is_host && life.met.contains(process)
         };
         let heir = others.iter().filter(went_on).max_by_key(|(_, other)| other.term());
