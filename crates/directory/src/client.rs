@@ -101,7 +101,8 @@ impl Client {
             return;
         }
         self.phase = Phase::Entering;
-        self.deadline = now + ANSWER_WITHIN;
+        // Who comes back waits for nobody else.
+        self.deadline = now + if self.identity.is_some() { SILENCE_MAX } else { ANSWER_WITHIN };
         let purpose = match (&self.identity, self.warrant) {
             (Some(Identity { entered, .. }), Some(warrant)) => {
                 Purpose::Resume(entered.code.clone(), entered.pass, warrant)
@@ -416,10 +417,7 @@ impl Client {
         self.outbox.clear();
         // A socket that was never opened needs no opening any more.
         self.requests.retain(|request| *request != ClientRequest::Open);
-        if !self.lost {
-            self.lost = true;
-            self.events.push_back(ClientEvent::Lost);
-        }
+        self.note_lost();
     }
 
     fn become_over(&mut self, event: ClientEvent) {
@@ -428,7 +426,16 @@ impl Client {
         self.outbox.clear();
         self.requests.clear();
         self.requests.push_back(ClientRequest::Close);
+        if self.identity.is_some() {
+            self.note_lost();
+        }
         self.events.push_back(event);
+    }
+
+    fn note_lost(&mut self) {
+        if !core::mem::replace(&mut self.lost, true) {
+            self.events.push_back(ClientEvent::Lost);
+        }
     }
 
     /// Queues what may be sent by now.

@@ -97,8 +97,9 @@ pub const RETRY_MAX: Duration = Duration::from_millis(4_000);
 pub const OPEN_WITHIN: Duration = Duration::from_millis(10_000);
 /// How long a client waits for the answer to its `Enter`: longer than [`RESTORED_WAIT`].
 pub const ANSWER_WITHIN: Duration = Duration::from_millis(15_000);
-/// How long a relay may be silent before the client takes the connection for broken.
-pub const SILENCE_MAX: Duration = Duration::from_millis(8_000);
+/// How long a relay may be silent before the client takes the connection for broken: two pulses. It has to be back before
+/// its host removes it, which hears nothing of it meanwhile.
+pub const SILENCE_MAX: Duration = Duration::from_millis(4_000);
 /// Between two listings of one client.
 pub const LISTING_INTERVAL: Duration = Duration::from_millis(500);
 /// Between two claims of a client, on average.

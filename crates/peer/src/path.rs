@@ -51,6 +51,9 @@ pub const PROVE_WITHIN: Duration = Duration::from_millis(3_000);
 const LATE_BEFORE: Duration = Duration::from_millis(15);
 /// Offers from one peer that come sooner after one another are ignored.
 const OFFER_INTERVAL: Duration = Duration::from_millis(300);
+/// An offer that is no older may cross another, and stands. Who has it answers within as long: it may have been lost with what
+/// the other end was reached by before.
+const CROSSING: Duration = Duration::from_millis(1_000);
 /// How much longer than the lower id the higher one waits before it offers another connection beside one that is silent.
 const PRECEDENCE: Duration = Duration::from_millis(1_000);
 
@@ -197,6 +200,13 @@ impl PathState {
         self.retry_at = self.retry_at.min(now);
     }
 
+    /// The relay was away, and an offer that waits for an answer may be lost, or that is: it is made again.
+    pub(crate) fn offer_again(&mut self, now: Time) -> Option<Closed> {
+        self.next.filter(|next| next.awaits_answer)?;
+        self.retry_at = now;
+        self.supersede()
+    }
+
     /// The network changed: whatever was opened on the former one is to be replaced, at once.
     pub(crate) fn renew(&mut self, now: Time) -> Option<Closed> {
         (self.retry_at, self.failures, self.is_renewed) = (now, 0, true);
@@ -207,14 +217,20 @@ impl PathState {
     pub(crate) fn on_opening(&mut self, now: Time, number: u32, answers: Option<u32>) {
         self.is_renewed = false;
         let awaits_answer = answers.is_none();
-        self.next = Some(Attempt { number, since: now, answers, awaits_answer, open: None });
+        self.next =
+            Some(Attempt { number, since: now, answers, awaits_answer, is_crossed: false, open: None });
     }
 
-    /// Whether to answer an offer: not when ours is under way and has precedence, and not too often.
+    /// Whether to answer an offer: not when ours crosses it and has precedence, and not too often.
     pub(crate) fn accepts_offer(&mut self, now: Time, ours_has_precedence: bool) -> bool {
-        let is_offering = self.next.is_some_and(|next| next.answers.is_none() && next.open.is_none());
+        let crosses = |next: &&mut Attempt| next.crosses(now);
+        let crossed = self.next.as_mut().filter(|_| ours_has_precedence).filter(crosses);
+        let is_crossed = crossed.is_some();
+        if let Some(ours) = crossed {
+            (ours.since, ours.is_crossed) = (now, true);
+        }
         let too_soon = self.last_offer.is_some_and(|last| last + OFFER_INTERVAL > now);
-        if (is_offering && ours_has_precedence) || too_soon {
+        if is_crossed || too_soon {
             return false;
         }
         self.last_offer = Some(now);
@@ -321,12 +337,17 @@ impl PathState {
     /// to be quick.
     pub(crate) fn doubted_at(&self, is_quick: bool) -> Time {
         let doubt = |current: Open| current.silent_at(current.doubt(is_quick, self.patience.doubt));
-        self.current.filter(Open::is_proven).map_or(Time::FAR, doubt)
+        self.current.map_or(Time::FAR, doubt)
     }
 
-    /// Whether the current connection was heard on and is in doubt now.
+    /// Whether the current connection is in doubt now.
     pub(crate) fn is_doubted(&self, now: Time, is_quick: bool) -> bool {
-        self.complaints.are_heard(now) || self.doubted_at(is_quick) <= now
+        self.is_complained_of(now) || self.doubted_at(is_quick) <= now
+    }
+
+    /// Whether the other end said lately that it hears nothing on it.
+    pub(crate) fn is_complained_of(&self, now: Time) -> bool {
+        self.complaints.are_heard(now)
     }
 
     /// A connection is over, says the driver. `None` when it was no longer ours.
@@ -356,11 +377,12 @@ impl PathState {
         self.retry_at = now + wait;
     }
 
-    /// The next connection to give up by now; to be asked until there is none.
-    pub(crate) fn expire(&mut self, now: Time) -> Option<Closed> {
+    /// The next connection to give up by now; to be asked until there is none. One that was heard on stays while no offer can
+    /// be made in its place: its other end may sleep, or the network be away.
+    pub(crate) fn expire(&mut self, now: Time, may_offer: bool) -> Option<Closed> {
         if let Some(current) = self.current {
             self.trust.tend(now, current.silence(now), self.patience);
-            if self.current_ends_at() <= now {
+            if self.current_ends_at(may_offer) <= now {
                 let mut closed = self.close_current(now, current.attempt);
                 closed.end = (!current.is_proven()).then_some(AttemptEnd::Silent);
                 if current.is_proven() && self.current.is_none() {
@@ -371,16 +393,17 @@ impl PathState {
         }
         let next = self.next.take_if(|next| next.ends().0 <= now)?;
         self.pause(now);
+        if next.is_crossed {
+            self.retry_at = now;
+        }
         Some(Closed { attempt: next.number, end: Some(next.ends().1), was_last: false })
     }
 
-    fn current_ends_at(&self) -> Time {
-        self.current.map_or(Time::FAR, |current| {
-            if current.is_proven() {
-                current.silent_at(self.patience.abandon)
-            } else {
-                current.opened + PROVE_WITHIN
-            }
+    fn current_ends_at(&self, may_offer: bool) -> Time {
+        self.current.map_or(Time::FAR, |current| match current.proven {
+            None => current.opened + PROVE_WITHIN,
+            Some(_) if may_offer => current.silent_at(self.patience.abandon),
+            Some(_) => Time::FAR,
         })
     }
 
@@ -465,7 +488,10 @@ impl PathState {
         let complaint = complaints
             .map_or(Time::FAR, |is_quick| self.complaint_at(is_quick).min(self.presence.complaint_at()));
         let offer = offers.map_or(Time::FAR, |is_lower| self.offer_at(is_lower));
-        [self.current_ends_at(), next, falls, complaint, offer].into_iter().min().unwrap_or(Time::FAR)
+        [self.current_ends_at(offers.is_some()), next, falls, complaint, offer]
+            .into_iter()
+            .min()
+            .unwrap_or(Time::FAR)
     }
 }
 

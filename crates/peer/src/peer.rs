@@ -206,6 +206,8 @@ pub struct Peer {
     over: bool,
     /// When the network changed last, as the driver says.
     moved: Option<Time>,
+    /// When what was opened since is opened again: the network has changed once more.
+    moves_at: Time,
     /// When a host that is to leave does so although nobody has succeeded it.
     leaves_at: Time,
     /// When a host whose relay is about to stop looks whether another is linked better.
@@ -254,6 +256,7 @@ impl Peer {
             events: VecDeque::new(),
             over: false,
             moved: None,
+            moves_at: Time::FAR,
             leaves_at: Time::FAR,
             yields_at: Time::FAR,
             settled: None,
@@ -348,6 +351,9 @@ impl Peer {
             self.leave_at_once(now);
         }
         self.yield_to_better_linked(now);
+        if self.moves_at <= now {
+            self.handle_network_changed(now);
+        }
         self.expire_paths(now);
         self.drive(now);
     }
@@ -361,11 +367,15 @@ impl Peer {
     fn next_timeout(&self) -> Option<Time> {
         let session = self.session.as_ref().and_then(Session::poll_timeout);
         let paths = self.tended.map_or_else(|| self.paths_due(), |(_, due)| due);
-        [session, self.client.poll_timeout(), Some(paths.min(self.leaves_at).min(self.yields_at))]
-            .into_iter()
-            .flatten()
-            .min()
-            .filter(|&time| time != Time::FAR)
+        [
+            session,
+            self.client.poll_timeout(),
+            Some(paths.min(self.leaves_at).min(self.yields_at).min(self.moves_at)),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .filter(|&time| time != Time::FAR)
     }
 
     /// When something of a path is due by itself.

@@ -158,9 +158,11 @@ fn a_forged_warrant_or_a_broken_message_ends_the_relay_not_the_process() {
     let forged = Signatory::new(&[2; 32]).warrant(SESSION, term(2), ME);
     let mut unexpected = in_game(&signatory, ME);
     hear(&mut unexpected, Time::ZERO, &FromRelay::Entered(entered(&signatory, ME, 1, ME)));
+    assert_eq!(unexpected.poll_event(), Some(ClientEvent::Lost), "who is in a game goes on without the relay");
     assert_eq!(unexpected.poll_event(), Some(ClientEvent::Failed(Fault::Unexpected)));
     let mut deceived = in_game(&signatory, PeerId(2));
     hear(&mut deceived, Time::ZERO, &FromRelay::Issued(forged));
+    assert_eq!(deceived.poll_event(), Some(ClientEvent::Lost));
     assert_eq!(deceived.poll_event(), Some(ClientEvent::Failed(Fault::BadSignature)));
     let pass = Signatory::new(&[2; 32]).pass(SESSION, ME);
     let mut newcomer = client(1);
@@ -188,8 +190,8 @@ fn refusals_end_it_unless_they_pass_by_themselves() {
     ] {
         let mut client = in_game(&signatory, ME);
         hear(&mut client, Time::ZERO, &FromRelay::Refused(refusal));
-        let event = if ends { ClientEvent::Refused(refusal) } else { ClientEvent::Lost };
-        assert_eq!(client.poll_event(), Some(event));
+        assert_eq!(client.poll_event(), Some(ClientEvent::Lost));
+        assert_eq!(client.poll_event(), ends.then_some(ClientEvent::Refused(refusal)));
         assert_eq!(client.poll_timeout().is_none(), ends);
     }
     let mut newcomer = client(1);

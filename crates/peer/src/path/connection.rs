@@ -3,7 +3,7 @@
 use samovar_wire::{Duration, Time};
 
 use super::rhythm::Rhythm;
-use super::{ANSWER_WITHIN, OPEN_WITHIN, PROVE_WITHIN};
+use super::{ANSWER_WITHIN, CROSSING, OPEN_WITHIN, PROVE_WITHIN};
 
 /// How an attempt at a connection ended. Every attempt ends once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +33,8 @@ pub(super) struct Attempt {
     /// What the other end calls the attempt when we answer.
     pub(super) answers: Option<u32>,
     pub(super) awaits_answer: bool,
+    /// The other end has offered since, and would have answered if it had this offer.
+    pub(super) is_crossed: bool,
     pub(super) open: Option<Time>,
 }
 
@@ -41,9 +43,15 @@ impl Attempt {
     pub(super) fn ends(&self) -> (Time, AttemptEnd) {
         match self.open {
             Some(open) => (open + PROVE_WITHIN, AttemptEnd::Silent),
+            None if self.is_crossed && self.awaits_answer => (self.since + CROSSING, AttemptEnd::Unanswered),
             None if self.awaits_answer => (self.since + ANSWER_WITHIN, AttemptEnd::Unanswered),
             None => (self.since + OPEN_WITHIN, AttemptEnd::Late),
         }
+    }
+
+    /// Whether an offer of the other end that comes now can have been made before that had this one.
+    pub(super) fn crosses(&self, now: Time) -> bool {
+        self.awaits_answer && !self.is_crossed && self.since + CROSSING > now
     }
 }
 

@@ -22,7 +22,7 @@ fn proven(ms: u64) -> PathState {
 /// Is heard every 50 ms from one moment to another.
 fn hear(path: &mut PathState, from: u64, to: u64) {
     for ms in (from..=to).step_by(50) {
-        assert_eq!(path.expire(at(ms)), None);
+        assert_eq!(path.expire(at(ms), true), None);
         assert!(path.on_heard(at(ms), path.current().unwrap()).is_some());
     }
 }
@@ -42,9 +42,12 @@ fn a_connection_takes_over_when_proven_is_doubted_soon_and_falls_later() {
     assert!(path.is_up(at(270)) && !path.is_enough(at(270), false));
     assert!(path.is_up(at(619)) && !path.is_up(at(620)));
     assert_eq!(path.timeout(None, None), at(620));
-    assert_eq!(path.expire(at(620)), None);
-    assert_eq!(path.timeout(None, None), at(10_020));
-    assert_eq!(path.expire(at(10_020)), closed(1, None, true));
+    assert_eq!(path.expire(at(620), true), None);
+    assert_eq!(path.timeout(Some(true), None), at(3_020));
+    path.on_opening(at(3_020), 2, None);
+    assert_eq!(path.expire(at(9_020), true), closed(2, Some(AttemptEnd::Unanswered), false));
+    assert_eq!(path.timeout(Some(false), None), at(10_020));
+    assert_eq!(path.expire(at(10_020), true), closed(1, None, true));
 }
 
 #[test]
@@ -55,6 +58,72 @@ fn what_is_late_is_not_doubted_yet() {
     assert!(!path.is_late(at(last + 44)) && path.is_late(at(last + 45)));
     assert!(path.is_enough(at(last + 59), true) && !path.is_enough(at(last + 60), true));
     assert!(!path.complains(at(last + 59), true) && path.complains(at(last + 60), true));
+}
+
+#[test]
+fn one_that_was_heard_on_stays_while_no_other_can_be_offered() {
+    let mut path = proven(20);
+    assert_eq!(path.expire(at(60_000), false), None);
+    assert_eq!(path.timeout(None, None), Time::FAR);
+    assert!(path.on_heard(at(60_000), 1).is_some());
+    hear(&mut path, 60_000, 61_000);
+    assert!(path.is_up(at(61_000)));
+}
+
+#[test]
+fn of_offers_that_cross_one_stands_and_one_that_may_be_lost_gives_way() {
+    let mut path = pair();
+    path.on_opening(at(0), 1, None);
+    assert!(path.accepts_offer(at(100), false), "that of the lower id stands");
+    let mut path = pair();
+    path.on_opening(at(0), 1, None);
+    assert!(!path.accepts_offer(at(100), true));
+    assert_eq!(path.timeout(None, None), at(1_100), "who has ours answers it at once");
+    assert!(path.accepts_offer(at(500), true), "who offers once more has not");
+    path.on_opening(at(1_000), 2, None);
+    assert!(!path.accepts_offer(at(1_100), true));
+    assert_eq!(path.expire(at(2_100), true), closed(2, Some(AttemptEnd::Unanswered), false));
+    assert!(path.wants_offer(at(2_100), true), "there is no reason for a pause");
+    let mut path = pair();
+    path.on_opening(at(0), 1, None);
+    assert!(path.accepts_offer(at(1_000), true), "it is too old to cross another");
+    let mut path = pair();
+    path.on_opening(at(0), 1, None);
+    assert!(path.takes_answer(1) && path.accepts_offer(at(100), true), "who has answered wants another");
+}
+
+#[test]
+fn offers_that_follow_each_other_too_closely_are_ignored() {
+    let mut path = pair();
+    assert!(path.accepts_offer(at(0), false) && !path.accepts_offer(at(299), false));
+    assert!(path.accepts_offer(at(300), false));
+}
+
+#[test]
+fn an_offer_that_waits_for_an_answer_is_made_again_when_the_relay_is_back() {
+    let mut path = pair();
+    assert_eq!(path.offer_again(at(0)), None);
+    path.on_opening(at(0), 1, None);
+    assert_eq!(path.offer_again(at(500)), closed(1, Some(AttemptEnd::Superseded), false));
+    assert!(path.wants_offer(at(500), true));
+    path.on_opening(at(500), 2, None);
+    assert!(path.takes_answer(2));
+    assert_eq!(path.offer_again(at(600)), None, "it needs the relay no more");
+    path.on_opening(at(700), 3, Some(9));
+    assert_eq!(path.offer_again(at(800)), None, "the other end offers again");
+}
+
+#[test]
+fn a_new_network_begins_with_a_short_pause_again() {
+    let mut path = pair();
+    for n in 0..4 {
+        path.on_opening(at(n * 100_000), 1, None);
+        assert!(path.on_closed(at(n * 100_000), 1).is_some());
+    }
+    assert_eq!(path.renew(at(500_000)), None);
+    path.on_opening(at(500_000), 2, None);
+    assert!(path.on_closed(at(500_000), 2).is_some());
+    assert!(!path.wants_offer(at(501_999), true) && path.wants_offer(at(502_000), true));
 }
 
 #[test]
@@ -72,7 +141,7 @@ fn one_packet_follows_each_complaint_by_the_websocket() {
 #[test]
 fn one_that_fell_is_heard_for_a_while_before_it_is_the_way_again() {
     let mut path = proven(0);
-    assert_eq!(path.expire(at(700)), None);
+    assert_eq!(path.expire(at(700), true), None);
     hear(&mut path, 1_000, 1_950);
     assert!(!path.is_up(at(1_950)) && path.is_alive(at(1_950)));
     hear(&mut path, 2_000, 2_000);
@@ -85,7 +154,7 @@ fn a_path_that_flaps_is_trusted_less_and_less_often_and_forgiven_after_a_minute(
     let (mut now, mut waits) = (0, Vec::new());
     for _ in 0..6 {
         now += 700;
-        assert_eq!(path.expire(at(now)), None);
+        assert_eq!(path.expire(at(now), true), None);
         let begun = now;
         while !path.is_up(at(now)) {
             hear(&mut path, now, now);
@@ -98,7 +167,7 @@ fn a_path_that_flaps_is_trusted_less_and_less_often_and_forgiven_after_a_minute(
     assert!(changes >= 4, "a path that flaps all the time changes the way twice in 17 seconds at most");
     hear(&mut path, now, now + 60_000);
     now += 60_700;
-    assert_eq!(path.expire(at(now)), None);
+    assert_eq!(path.expire(at(now), true), None);
     hear(&mut path, now, now + 1_000);
     assert!(path.is_up(at(now + 1_000)));
 }
@@ -106,7 +175,7 @@ fn a_path_that_flaps_is_trusted_less_and_less_often_and_forgiven_after_a_minute(
 #[test]
 fn gaps_while_a_path_regains_trust_begin_its_probation_anew() {
     let mut path = proven(0);
-    assert_eq!(path.expire(at(700)), None);
+    assert_eq!(path.expire(at(700), true), None);
     hear(&mut path, 1_000, 1_900);
     hear(&mut path, 2_200, 3_150);
     assert!(!path.is_up(at(3_150)));
@@ -119,7 +188,7 @@ fn after_three_seconds_of_silence_another_connection_is_opened_beside_and_replac
     let mut path = proven(0);
     assert!(!path.wants_offer(at(2_999), true) && path.wants_offer(at(3_000), true));
     assert!(!path.wants_offer(at(3_999), false) && path.wants_offer(at(4_000), false));
-    assert_eq!(path.expire(at(3_000)), None);
+    assert_eq!(path.expire(at(3_000), true), None);
     path.on_opening(at(3_000), 2, None);
     assert!(!path.wants_offer(at(3_001), true) && path.current() == Some(1));
     assert!(path.on_opened(at(3_100), 2));
@@ -151,15 +220,15 @@ fn the_new_connection_carries_when_the_old_one_closes_first() {
 fn attempts_end_with_a_reason() {
     let mut path = pair();
     path.on_opening(at(0), 1, None);
-    assert_eq!(path.expire(at(6_000)), closed(1, Some(AttemptEnd::Unanswered), false));
+    assert_eq!(path.expire(at(6_000), true), closed(1, Some(AttemptEnd::Unanswered), false));
     path.on_opening(at(10_000), 2, None);
     assert!(path.takes_answer(2) && !path.takes_answer(2));
-    assert_eq!(path.expire(at(20_000)), closed(2, Some(AttemptEnd::Late), false));
+    assert_eq!(path.expire(at(20_000), true), closed(2, Some(AttemptEnd::Late), false));
     path.on_opening(at(30_000), 3, Some(1));
     assert_eq!(path.supersede(), closed(3, Some(AttemptEnd::Superseded), false));
     path.on_opening(at(40_000), 4, Some(2));
     assert!(path.on_opened(at(40_100), 4) && !path.on_opened(at(40_100), 4));
-    assert_eq!(path.expire(at(43_100)), closed(4, Some(AttemptEnd::Silent), true));
+    assert_eq!(path.expire(at(43_100), true), closed(4, Some(AttemptEnd::Silent), true));
     path.on_opening(at(50_000), 5, None);
     assert!(path.end(AttemptEnd::Gone).map(Some).eq([closed(5, Some(AttemptEnd::Gone), false)]));
 }
@@ -242,7 +311,7 @@ fn where_answers_are_waited_for_silence_counts_from_the_first_question_without_o
     path.on_asked(at(60_200));
     assert!(path.is_enough(at(60_449), false) && !path.is_enough(at(60_450), false));
     assert!(path.is_up(at(60_999)) && path.has_fallen(at(61_000)));
-    assert_eq!(path.expire(at(63_000)), closed(1, None, true));
+    assert_eq!(path.expire(at(63_000), true), closed(1, None, true));
     assert!(path.wants_offer(at(63_000), true));
 }
 

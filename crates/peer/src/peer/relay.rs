@@ -113,6 +113,7 @@ impl Peer {
                 if let Some(session) = &mut self.session {
                     session.set_relay(now, true);
                 }
+                self.replace_attempts(|path| path.offer_again(now));
                 self.push_event(PeerEvent::RelayRestored);
             }
             ClientEvent::Forwarded { from, mode, payload } => {

@@ -54,13 +54,16 @@ impl Peer {
         ByRelay { is_quick: self.ferry.path.is_up(now), ways: Some(ways) }
     }
 
-    /// Bulk is no good twice: it goes by the way that is shown.
+    /// Bulk is no good twice: it goes by the way that is shown, and not by one on which the other end says that it hears
+    /// nothing, if there is another.
     fn way_of_bulk(&self, now: Time, to: PeerId) -> Ways {
+        let is_deaf = self.paths.get(&to).is_some_and(|path| path.is_complained_of(now));
+        let ferry = self.ferry.way(now);
         match self.path(now, to) {
-            Path::Direct => Ways { direct: true, ..Ways::default() },
-            Path::RelayedUdp => Ways { ferry: self.ferry.way(now), ..Ways::default() },
-            Path::Relayed => Ways { socket: true, ..Ways::default() },
             Path::None => Ways { direct: true, ..Ways::default() },
+            Path::Direct if !is_deaf || !self.may_relay() => Ways { direct: true, ..Ways::default() },
+            Path::Relayed => Ways { socket: true, ..Ways::default() },
+            _ => Ways { ferry, socket: ferry.is_none(), ..Ways::default() },
         }
     }
 

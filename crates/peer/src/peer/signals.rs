@@ -66,19 +66,26 @@ impl Peer {
     }
 
     /// The machine has another network: its addresses changed, or it was offline. Everything that was opened on the
-    /// former one is opened again at once, what still carries meanwhile beside it. Once every half a second: machines say
-    /// it several times.
+    /// former one is opened again at once, what still carries meanwhile beside it. Once every half a second, the last time
+    /// included: machines say it several times.
     pub fn handle_network_changed(&mut self, now: Time) {
-        if self.moved.is_some_and(|last| last + MOVES_LAST > now) {
+        let rests_until = self.moved.map_or(now, |last| last + MOVES_LAST);
+        if rests_until > now {
+            self.moves_at = rests_until;
             return;
         }
-        self.moved = Some(now);
+        (self.moved, self.moves_at) = (Some(now), Time::FAR);
         self.tended = None;
         self.client.reconnect(now);
-        let superseded: Vec<_> =
-            self.paths.iter_mut().filter_map(|(&peer, path)| Some((peer, path.renew(now)?))).collect();
-        superseded.into_iter().for_each(|(peer, closed)| self.give_up(peer, closed));
+        self.replace_attempts(|path| path.renew(now));
         self.drive(now);
+    }
+
+    /// Attempts under way give place to others.
+    pub(super) fn replace_attempts(&mut self, replace: impl Fn(&mut PathState) -> Option<Closed>) {
+        let replaced: Vec<_> =
+            self.paths.iter_mut().filter_map(|(&peer, path)| Some((peer, replace(path)?))).collect();
+        replaced.into_iter().for_each(|(peer, closed)| self.give_up(peer, closed));
     }
 
     pub(super) fn on_signal(&mut self, now: Time, from: PeerId, signal: Signal) {
@@ -149,10 +156,11 @@ impl Peer {
     /// Gives up what has been silent, or on its way, for too long.
     pub(super) fn expire_paths(&mut self, now: Time) {
         let mut expired = Vec::new();
+        let may_offer = self.offers_now();
         for (&peer, path) in &mut self.paths {
-            expired.extend(core::iter::from_fn(|| path.expire(now)).map(|closed| (peer, closed)));
+            expired.extend(core::iter::from_fn(|| path.expire(now, may_offer)).map(|closed| (peer, closed)));
         }
-        let ferry = core::iter::from_fn(|| self.ferry.path.expire(now));
+        let ferry = core::iter::from_fn(|| self.ferry.path.expire(now, true));
         expired.extend(ferry.map(|closed| (PeerId::RELAY, closed)));
         for (peer, closed) in expired {
             self.tended = None;

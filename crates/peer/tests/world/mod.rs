@@ -24,6 +24,7 @@ enum Parcel {
     ToRelay(Process, ConnId, Vec<u8>),
     FromRelay(Process, ConnId, Vec<u8>),
     Closed(Process, ConnId),
+    Opened(Process, ConnId),
     ToEndpoint(ConnId, u32, Mode, Vec<u8>),
     FromEndpoint(Process, u32, Mode, Vec<u8>),
     Direct { from: Process, to: Process, their_attempt: u32, mode: Mode, bytes: Vec<u8> },
@@ -65,6 +66,10 @@ pub(crate) struct World {
     pub(crate) attempts: BTreeMap<(Process, ConnectionKey), Time>,
     pub(crate) direct_packets: u64,
     pub(crate) relayed_packets: u64,
+    /// Sockets that nothing gets through any more, unknown to both ends.
+    pub(crate) dead_conns: BTreeSet<ConnId>,
+    /// How long the handshakes of a socket take.
+    pub(crate) open_delay: u64,
 }
 
 /// No test takes so long.
@@ -92,6 +97,8 @@ impl World {
             attempts: BTreeMap::new(),
             direct_packets: 0,
             relayed_packets: 0,
+            dead_conns: BTreeSet::new(),
+            open_delay: 0,
         };
         world.start_relay();
         world
@@ -155,6 +162,16 @@ impl World {
         self.start(Purpose::Join(GameCode::parse(code).unwrap()), PathPolicy::Auto, None)
     }
 
+    /// The NAT forgets the socket of a process.
+    pub(crate) fn cut_socket(&mut self, process: Process) {
+        self.dead_conns.extend(self.sockets[&process].conn);
+    }
+
+    /// What was opened on a former network carries nothing any more, and nobody says so.
+    pub(crate) fn cut_channels(&mut self) {
+        self.channels.clear();
+    }
+
     /// Ends a process: its sockets close, its data channels fall silent.
     pub(crate) fn kill(&mut self, process: Process) {
         self.peers.remove(&process);
@@ -205,6 +222,8 @@ impl World {
     fn deliver(&mut self, parcel: Parcel) {
         let now = self.now;
         match parcel {
+            Parcel::ToRelay(_, conn, _) | Parcel::FromRelay(_, conn, _) | Parcel::Closed(_, conn)
+                if self.dead_conns.contains(&conn) => {}
             Parcel::ToRelay(process, conn, bytes) => {
                 let alive = self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn));
                 let Some(directory) = self.directory.as_mut().filter(|_| alive) else { return };
@@ -212,6 +231,14 @@ impl World {
                     u64::from(matches!(RelayFrame::decode(&bytes), Ok(RelayFrame::Forward { .. })));
                 directory.handle_message(now, conn, &bytes);
                 self.answer_offers();
+            }
+            Parcel::Opened(process, conn) => {
+                if self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn))
+                    && let (Some(directory), Some(peer)) = (&mut self.directory, self.peers.get_mut(&process))
+                {
+                    directory.handle_opened(now, conn);
+                    peer.handle_relay_opened(now);
+                }
             }
             Parcel::ToEndpoint(conn, attempt, mode, bytes) => self.on_endpoint(conn, attempt, mode, bytes),
             Parcel::FromEndpoint(process, attempt, mode, bytes) => {
@@ -340,6 +367,11 @@ impl World {
                 let open = self.directory.is_some();
                 let socket = Socket { conn: open.then_some(conn) };
                 self.sockets.insert(process, socket);
+                if open && self.open_delay > 0 {
+                    let at = now + Duration::from_millis(self.open_delay);
+                    self.wire.push((at, Parcel::Opened(process, conn)));
+                    return;
+                }
                 let peer = self.peers.get_mut(&process).unwrap();
                 if let Some(directory) = &mut self.directory {
                     directory.handle_opened(now, conn);
@@ -350,6 +382,7 @@ impl World {
             }
             Request::CloseRelay => {
                 let conn = self.sockets.insert(process, Socket::default()).and_then(|s| s.conn);
+                let conn = conn.filter(|conn| !self.dead_conns.contains(conn));
                 if let (Some(directory), Some(conn)) = (&mut self.directory, conn) {
                     directory.handle_closed(now, conn);
                 }
