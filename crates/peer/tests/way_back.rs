@@ -1,0 +1,232 @@
+//! The way back: sockets, networks and the relay go, and everybody is reached again before anybody is removed.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+#[expect(dead_code, reason = "not every test needs all of the world")]
+mod world;
+
+use samovar_peer::{Path, PathPolicy, PeerEvent};
+use samovar_session::{Event, Lane, Target};
+use samovar_wire::relay::{FromRelay, Purpose, Refusal, RelayFrame};
+use samovar_wire::{Duration, GameCode};
+use world::{Process, World};
+
+/// So many members, linked directly.
+fn game(mut world: World, members: usize) -> (World, Vec<Process>) {
+    let mut processes = vec![world.create("TEA")];
+    world.run(300);
+    for _ in 1..members {
+        processes.push(world.join("TEA"));
+        world.run(700);
+    }
+    world.run(1_000);
+    (world, processes)
+}
+
+/// A host and a guest, by those paths.
+fn pair(seed: u8, paths: PathPolicy) -> (World, [Process; 2]) {
+    let mut world = World::new(seed);
+    let code = GameCode::parse("TEA").unwrap();
+    let host = world.start(Purpose::Create(Some(code.clone())), paths, None);
+    world.run(300);
+    let guest = world.start(Purpose::Join(code), paths, None);
+    world.run(3_000);
+    assert!(world.session(guest).is_member());
+    (world, [host, guest])
+}
+
+/// After how many milliseconds something is so.
+fn takes(world: &mut World, within: u64, is_so: impl Fn(&World) -> bool) -> u64 {
+    for ms in 0..within {
+        if is_so(world) {
+            return ms;
+        }
+        world.step();
+    }
+    panic!("not within {within} ms");
+}
+
+fn is_restored(world: &World, process: Process) -> bool {
+    world.events[&process].contains(&PeerEvent::RelayRestored)
+}
+
+fn is_ended(world: &World, process: Process) -> bool {
+    world.events[&process].iter().any(|event| matches!(event, PeerEvent::Session(Event::Ended(_))))
+}
+
+fn change_network(world: &mut World, process: Process) {
+    let now = world.now;
+    world.peers.get_mut(&process).unwrap().handle_network_changed(now);
+}
+
+/// Whether two reach each other directly.
+fn is_direct(world: &World, [one, other]: [Process; 2]) -> bool {
+    let is_so = |from: Process, to: Process| {
+        world.peers[&from].path(world.now, world.session(to).me()) == Path::Direct
+    };
+    is_so(one, other) && is_so(other, one)
+}
+
+#[test]
+fn who_is_reached_by_its_socket_alone_which_dies_unheard_is_back_before_it_is_removed() {
+    let (mut world, [_, guest]) = pair(5, PathPolicy::Relayed);
+    world.cut_socket(guest);
+    takes(&mut world, 4_500, |world| is_restored(world, guest));
+    world.run(3_000);
+    assert!(!is_ended(&world, guest));
+}
+
+#[test]
+fn who_has_another_network_and_is_not_told_is_back_before_it_is_removed() {
+    let (mut world, all) = game(World::new(50), 3);
+    let moved = all[1];
+    world.cut_socket(moved);
+    world.cut_channels();
+    takes(&mut world, 4_500, |world| is_restored(world, moved));
+    world.run(10_000);
+    assert!(!is_ended(&world, moved));
+}
+
+#[test]
+fn the_last_of_several_changes_of_network_counts() {
+    for apart in [100, 400, 600] {
+        let (mut world, [_, guest]) = pair(31, PathPolicy::Relayed);
+        world.cut_socket(guest);
+        change_network(&mut world, guest);
+        world.step();
+        // What was opened by the first is as dead.
+        world.cut_socket(guest);
+        world.run(apart);
+        change_network(&mut world, guest);
+        takes(&mut world, 600, |world| is_restored(world, guest));
+        world.run(3_000);
+        assert!(!is_ended(&world, guest), "{apart} ms apart");
+    }
+}
+
+#[test]
+fn a_socket_on_which_nobody_lets_a_member_in_again_is_given_up_before_it_is_removed() {
+    let (mut world, [_, guest]) = pair(32, PathPolicy::Relayed);
+    change_network(&mut world, guest);
+    world.cut_socket(guest);
+    takes(&mut world, 4_500, |world| is_restored(world, guest));
+    world.run(3_000);
+    assert!(!is_ended(&world, guest));
+}
+
+#[test]
+fn a_direct_pair_without_a_relay_goes_on_after_one_has_slept_or_the_network_was_away() {
+    for ms in [9_000, 12_000, 20_000] {
+        let (mut world, all) = game(World::new(6), 2);
+        world.kill_relay();
+        world.run(3_000);
+        let asleep = world.peers.remove(&all[0]).unwrap();
+        world.run(ms);
+        world.peers.insert(all[0], asleep);
+        takes(&mut world, 5_000, |world| is_direct(world, [all[0], all[1]]));
+
+        let (mut world, all) = game(World::new(16), 2);
+        world.kill_relay();
+        world.run(3_000);
+        world.udp = false;
+        world.run(ms);
+        world.udp = true;
+        takes(&mut world, 5_000, |world| is_direct(world, [all[0], all[1]]));
+        world.run(2_000);
+        let suspended = all.iter().filter(|&&process| world.session(process).suspension(world.now).is_some());
+        assert_eq!(suspended.count(), 0, "away for {ms} ms");
+    }
+}
+
+/// The lower id's offer is lost with a socket of the other, which has another network and offers as well.
+#[test]
+fn an_offer_that_was_lost_does_not_keep_its_sender_from_answering_for_long() {
+    let mut tried = 0;
+    for seed in 60..70 {
+        let (mut world, [low, high]) = pair(seed, PathPolicy::Auto);
+        let ids = [low, high].map(|process| world.session(process).me());
+        // A host that is away for so long is succeeded.
+        if ids[0] > ids[1] {
+            continue;
+        }
+        tried += 1;
+        assert!(is_direct(&world, [low, high]));
+        world.udp = false;
+        world.cut_socket(high);
+        let known = world.attempts.len();
+        takes(&mut world, 9_000, |world| world.attempts.len() > known);
+        world.run(500);
+        world.udp = true;
+        world.cut_channels();
+        change_network(&mut world, high);
+        // For a second of that it has to be heard before it is the way again.
+        takes(&mut world, 2_500, |world| is_direct(world, [low, high]));
+        assert!(!is_ended(&world, high), "seed {seed}");
+    }
+    assert!(tried >= 4);
+}
+
+#[test]
+fn a_relay_that_restarts_while_an_offer_is_under_way_delays_the_path_by_no_more_than_that() {
+    let mut world = World::new(30);
+    let host = world.create("TEA");
+    world.run(300);
+    let guest = world.join("TEA");
+    takes(&mut world, 1_000, |world| !world.attempts.is_empty());
+    world.kill_relay();
+    world.run(500);
+    world.start_relay();
+    takes(&mut world, 2_000, |world| is_restored(world, guest) && is_restored(world, host));
+    takes(&mut world, 1_000, |world| is_direct(world, [host, guest]));
+}
+
+#[test]
+fn bulk_goes_by_the_relay_where_a_direct_path_is_cut_one_way() {
+    for way in [[0, 1], [1, 0]] {
+        let (mut world, all) = game(World::with_endpoint(4), 2);
+        let [from, to] = way.map(|at| all[at]);
+        world.deaf.insert((from, to));
+        world.run(700);
+        world.session_mut(from).send(Target::All, Lane::Bulk, &vec![7; 16_000]).unwrap();
+        let is_snapshot = |event: &PeerEvent| matches!(event, PeerEvent::Session(Event::Message { bytes, .. }) if bytes.len() == 16_000);
+        takes(&mut world, 1_500, |world| world.events[&to].iter().any(is_snapshot));
+    }
+}
+
+#[test]
+fn where_channels_open_and_carry_one_way_nobody_is_silent_again_and_again() {
+    for way in [[0, 1], [1, 0]] {
+        let mut world = World::new(8);
+        world.udp = false;
+        let host = world.create("TEA");
+        world.run(300);
+        let guest = world.join("TEA");
+        world.run(2_000);
+        let [from, to] = way.map(|at| [host, guest][at]);
+        world.deaf.insert((from, to));
+        world.udp = true;
+        let (mut gaps, mut before) = (0, Duration::ZERO);
+        for _ in 0..30_000 {
+            world.step();
+            let other = world.session(from).me();
+            let silence = world.session(to).silence(world.now, other).unwrap();
+            gaps += u32::from(silence < before && before > Duration::from_millis(130));
+            before = silence;
+        }
+        assert!(gaps <= 8, "{gaps} gaps");
+    }
+}
+
+#[test]
+fn a_relay_that_has_refused_its_members_is_not_waited_for_when_their_host_dies() {
+    let (mut world, all) = game(World::new(3), 4);
+    let now = world.now;
+    for &process in &all {
+        let bytes = RelayFrame::control(&FromRelay::Refused(Refusal::Misbehaved));
+        world.peers.get_mut(&process).unwrap().handle_relay_message(now, &bytes);
+    }
+    world.run(1_000);
+    world.kill(all[0]);
+    let term = world.session(all[1]).term();
+    takes(&mut world, 500, |world| world.peers.values().all(|peer| peer.session().unwrap().term() > term));
+}
