@@ -108,7 +108,7 @@ pub struct Roster {
     /// Since when such a peer has heard nobody.
     unheard_since: Option<Time>,
     /// Who said farewell, or whose connection to the relay closed, and until when that counts; the last of many.
-    gone: VecDeque<(PeerId, Time)>,
+    gone: Vec<(PeerId, Time)>,
     /// Since when this host reaches no majority, and since when neither that nor the relay.
     minority_since: Option<Time>,
     alone_since: Option<Time>,
@@ -150,7 +150,7 @@ impl Roster {
             appointed: None,
             missed_since: None,
             is_stranded: false,
-            gone: VecDeque::new(),
+            gone: Vec::new(),
             unasked_since: None,
             asked_since: None,
             unheard_since: None,

@@ -197,7 +197,7 @@ pub struct Session {
     /// Where the search for a backup goes on.
     last_backup: Option<SeatId>,
     /// Peers that were members, or broke the rules: not linked again, and told why when they speak.
-    closed: VecDeque<(PeerId, CloseCode)>,
+    closed: Vec<(PeerId, CloseCode)>,
     /// Up to when what this peer said had reached peers that are linked no longer.
     parted: SortedMap<PeerId, Time>,
     /// When a stranger was last told that it is no member.
@@ -237,7 +237,7 @@ pub struct Session {
     /// When time last passed here.
     last_now: Time,
     /// Packets that close links whose state is gone.
-    farewells: VecDeque<(PeerId, Vec<u8>)>,
+    farewells: Vec<(PeerId, Vec<u8>)>,
     migration: Option<Migration>,
     next_watch: Time,
     no_watch_before: Time,
@@ -290,7 +290,7 @@ impl Session {
             seats: Vec::new(),
             backup: None,
             last_backup: None,
-            closed: VecDeque::new(),
+            closed: Vec::new(),
             parted: SortedMap::new(),
             last_rebuff: Time::ZERO,
             entropy: Entropy::new(config.entropy),
@@ -312,7 +312,7 @@ impl Session {
             lacked: Vec::new(),
             told_standing: None,
             last_now: now,
-            farewells: VecDeque::new(),
+            farewells: Vec::new(),
             migration: None,
             next_watch: now,
             no_watch_before: now,

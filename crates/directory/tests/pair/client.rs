@@ -158,7 +158,11 @@ fn a_forged_warrant_or_a_broken_message_ends_the_relay_not_the_process() {
     let forged = Signatory::new(&[2; 32]).warrant(SESSION, term(2), ME);
     let mut unexpected = in_game(&signatory, ME);
     hear(&mut unexpected, Time::ZERO, &FromRelay::Entered(entered(&signatory, ME, 1, ME)));
-    assert_eq!(unexpected.poll_event(), Some(ClientEvent::Lost), "who is in a game goes on without the relay");
+    assert_eq!(
+        unexpected.poll_event(),
+        Some(ClientEvent::Lost),
+        "who is in a game goes on without the relay"
+    );
     assert_eq!(unexpected.poll_event(), Some(ClientEvent::Failed(Fault::Unexpected)));
     let mut deceived = in_game(&signatory, PeerId(2));
     hear(&mut deceived, Time::ZERO, &FromRelay::Issued(forged));

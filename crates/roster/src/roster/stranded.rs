@@ -40,12 +40,12 @@ impl Roster {
     }
 
     fn note_gone(&mut self, peer: PeerId, until: Time) {
-        let known = self.gone.iter().position(|&(gone, _)| gone == peer).and_then(|at| self.gone.remove(at));
+        let known = self.gone.iter().position(|&(gone, _)| gone == peer).map(|at| self.gone.remove(at));
         if known.is_none() && self.gone.len() == MEMBERS_MAX {
             let passing = self.gone.iter().position(|&(_, until)| until != Time::FAR);
             self.gone.remove(passing.unwrap_or_default());
         }
-        self.gone.push_back((peer, known.map_or(until, |(_, known)| until.max(known))));
+        self.gone.push((peer, known.map_or(until, |(_, known)| until.max(known))));
     }
 
     /// While the relay could not be reached nobody said who came back.

@@ -23,9 +23,9 @@ impl Session {
             return;
         }
         if self.closed.len() == CLOSED_MAX {
-            self.closed.pop_front();
+            self.closed.remove(0);
         }
-        self.closed.push_back((peer, code));
+        self.closed.push((peer, code));
     }
 
     /// Why a peer is not to be linked again.
@@ -46,9 +46,9 @@ impl Session {
     pub(super) fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
         // The latest matter most; whoever misses one learns of its end by silence.
         if self.farewells.len() >= 64 {
-            self.farewells.pop_front();
+            self.farewells.remove(0);
         }
-        self.farewells.push_back((peer, packet));
+        self.farewells.push((peer, packet));
     }
 
     /// Leaves for good: everybody is told, and a host's successor need not wait for silence.

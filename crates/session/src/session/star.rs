@@ -5,7 +5,6 @@ mod former;
 mod nameless;
 mod passing;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use samovar_link::SendError;
@@ -52,7 +51,7 @@ pub(super) struct Star {
     /// The newest message that was delivered here, by sender and lane.
     heard: SortedMap<(PeerId, Lane), u64>,
     /// Senders of those who are no members, as far as this peer knows, who left longest ago first.
-    unseen: VecDeque<PeerId>,
+    unseen: Vec<PeerId>,
     nameless: Nameless,
     former: Former,
     /// The host and all backups are missed: whoever is left looks for the others.
@@ -66,12 +65,12 @@ impl Star {
         self.unseen.retain(|&peer| !view.has(peer));
         for &(from, _) in self.heard.keys() {
             if !view.has(from) && !self.unseen.contains(&from) {
-                self.unseen.push_back(from);
+                self.unseen.push(from);
             }
         }
         while self.unseen.len() > UNSEEN_MAX {
-            let oldest = self.unseen.pop_front();
-            self.heard.retain(|&(from, _), _| Some(from) != oldest);
+            let oldest = self.unseen.remove(0);
+            self.heard.retain(|&(from, _), _| from != oldest);
         }
     }
 }

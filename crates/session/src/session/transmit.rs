@@ -52,7 +52,8 @@ impl Session {
     /// As [`Session::poll_transmit`], into a buffer that is used again and again; what it held before is gone.
     pub fn poll_transmit_into(&mut self, now: Time, out: &mut Vec<u8>) -> Option<(PeerId, Mode)> {
         out.clear();
-        if let Some((to, bytes)) = self.farewells.pop_front() {
+        if !self.farewells.is_empty() {
+            let (to, bytes) = self.farewells.remove(0);
             out.extend_from_slice(&bytes);
             return Some((to, Mode::Unreliable));
         }
