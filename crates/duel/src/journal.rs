@@ -1,7 +1,5 @@
 //! What a peer remembers of its session for whoever asks: migrations and errors, both bounded.
 
-use std::collections::VecDeque;
-
 use samovar_session::{Cause, Event, Migration};
 
 /// Migrations and errors remembered; the oldest are dropped beyond it.
@@ -10,8 +8,8 @@ const REMEMBERED: usize = 50;
 /// A peer's notes.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
-    migrations: VecDeque<Migration>,
-    errors: VecDeque<String>,
+    migrations: Vec<Migration>,
+    errors: Vec<String>,
 }
 
 impl Journal {
@@ -53,9 +51,9 @@ pub(crate) const fn cause_word(cause: Cause) -> &'static str {
     }
 }
 
-fn push<T>(queue: &mut VecDeque<T>, item: T) {
-    if queue.len() == REMEMBERED {
-        queue.pop_front();
+fn push<T>(notes: &mut Vec<T>, item: T) {
+    if notes.len() == REMEMBERED {
+        notes.remove(0);
     }
-    queue.push_back(item);
+    notes.push(item);
 }

@@ -124,7 +124,7 @@ pub struct Objects {
     /// At the host: grants whose receivers have not announced themselves yet.
     granted: SortedMap<ObjectId, Promise>,
     /// Peers that were linked and are no longer: theirs are the orphans.
-    departed: VecDeque<PeerId>,
+    departed: Vec<PeerId>,
     /// Somebody is gone, or the host is another: it is to be told of all ends that this peer knows.
     unsettled: bool,
     last_number: u32,
@@ -192,7 +192,7 @@ impl Objects {
             aside: SortedSet::new(),
             reported: Tombs::default(),
             granted: SortedMap::new(),
-            departed: VecDeque::new(),
+            departed: Vec::new(),
             unsettled: false,
             last_number: 0,
             version: 0,

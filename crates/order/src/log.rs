@@ -59,7 +59,7 @@ pub(crate) struct Log {
     /// The epoch that what follows is about.
     epoch: u64,
     next: u64,
-    pending: VecDeque<Pending>,
+    pending: Vec<Pending>,
     pending_bytes: usize,
     /// The number of the last message that was submitted in this epoch.
     submitted: u64,
@@ -78,7 +78,7 @@ impl Log {
             group: Group::new(me, Reading::new(me, purpose)),
             epoch: 0,
             next: 1,
-            pending: VecDeque::new(),
+            pending: Vec::new(),
             pending_bytes: 0,
             submitted: 0,
             arrivals: VecDeque::new(),
@@ -122,7 +122,7 @@ impl Log {
         }
         self.pending_bytes += payload.len();
         let flags = if is_stable { STABLE } else { 0 };
-        self.pending.push_back(Pending { number: self.next, flags, payload: payload.to_vec() });
+        self.pending.push(Pending { number: self.next, flags, payload: payload.to_vec() });
         self.next += 1;
         self.go_on();
         Ok(())
@@ -162,7 +162,7 @@ impl Log {
 
     /// The number of the last message that this peer has not seen in the log, 0 if there is none.
     pub(crate) fn last_pending(&self) -> u64 {
-        self.pending.back().map_or(0, |pending| pending.number)
+        self.pending.last().map_or(0, |pending| pending.number)
     }
 
     /// By time: a member promises to say nothing older.
@@ -227,17 +227,14 @@ impl Log {
     }
 
     fn forget_one(&mut self, number: u64) {
-        if let Ok(at) = self.pending.binary_search_by_key(&number, |pending| pending.number)
-            && let Some(pending) = self.pending.remove(at)
-        {
-            self.pending_bytes -= pending.payload.len();
+        if let Ok(at) = self.pending.binary_search_by_key(&number, |pending| pending.number) {
+            self.pending_bytes -= self.pending.remove(at).payload.len();
         }
     }
 
     fn forget_pending(&mut self, last: u64) {
-        while let Some(pending) = self.pending.pop_front_if(|pending| pending.number <= last) {
-            self.pending_bytes -= pending.payload.len();
-        }
+        let known = self.pending.partition_point(|pending| pending.number <= last);
+        self.pending_bytes -= self.pending.drain(..known).map(|pending| pending.payload.len()).sum::<usize>();
     }
 
     /// The host gives places to what has arrived, its own messages included; whether there was any.

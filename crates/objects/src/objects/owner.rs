@@ -47,7 +47,7 @@ impl Objects {
     /// A peer is no longer linked: nothing is sent to it.
     pub fn remove_peer(&mut self, peer: PeerId) {
         if self.replicas.remove(&peer).is_some() | self.aside.remove(&peer) {
-            self.departed.push_back(peer);
+            self.departed.push(peer);
         }
         self.interest.forget(peer);
         self.settle_anew();
@@ -62,11 +62,11 @@ impl Objects {
         }
         hopeless.into_iter().for_each(|id| self.forget_promise(id));
         // Of who left longest ago nothing is under way any more: what it created and destroyed needs no memory.
-        if self.departed.len() > DEPARTED_MAX
-            && let Some(creator) = self.departed.pop_front()
-            && self.slots.of_creator(creator).next().is_none()
-        {
-            self.tombs.forget(creator);
+        if self.departed.len() > DEPARTED_MAX {
+            let creator = self.departed.remove(0);
+            if self.slots.of_creator(creator).next().is_none() {
+                self.tombs.forget(creator);
+            }
         }
     }
 

@@ -1,7 +1,5 @@
 //! How this peer's promises travel to one member: mostly by its updates, whose time says as much (PROTOCOL §4.14).
 
-use std::collections::VecDeque;
-
 use samovar_wire::{Duration, Time};
 
 /// A promise is stated in full so often at least: who could not hear the last one hears the next.
@@ -17,7 +15,7 @@ pub(super) struct Promising {
     /// One of them has arrived.
     is_known: bool,
     /// Packets with one of them and an update.
-    awaited: VecDeque<u64>,
+    awaited: Vec<u64>,
     stated_at: Time,
     /// A packet went without a promise and without an update.
     is_owed: bool,
@@ -45,7 +43,7 @@ impl Promising {
         }
         (self.stated_at, self.is_owed) = (now, false);
         if let Some(packet) = update.filter(|_| !self.is_known && self.awaited.len() < AWAITED_MAX) {
-            self.awaited.push_back(packet);
+            self.awaited.push(packet);
         }
     }
 
