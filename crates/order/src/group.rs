@@ -159,6 +159,8 @@ pub(crate) struct Group<R: ?Sized> {
     /// How the epoch ends, once this is certain.
     ending: Option<Install>,
     early: Early,
+    /// Who was told on its link of the present epoch, and whether it had heard of the newest view then.
+    brought: SortedSet<(PeerId, bool)>,
     /// The epoch of what each peer says on its link, as it said last.
     lanes: SortedMap<PeerId, u64>,
     /// What was sent while no epoch is open.
@@ -192,6 +194,7 @@ impl<R> Group<R> {
             admission: Admission::default(),
             ending: None,
             early: Early::default(),
+            brought: SortedSet::new(),
             lanes: SortedMap::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -230,6 +233,9 @@ impl Group<dyn Rule> {
         if let Some(former) = self.told.replace(view.clone()) {
             self.known.extend(former.members);
         }
+        let known = &self.known;
+        self.early.retain(|peer| !known.contains(&peer) || view.members.binary_search(&peer).is_ok());
+        self.brought.clear();
         self.flush = Flush::default();
         self.admission = Admission::default();
         self.begin_flush();
@@ -245,6 +251,9 @@ impl Group<dyn Rule> {
             (mate.is_paused, mate.is_opened) = (true, false);
         }
         self.lanes.remove(&peer);
+        self.brought.retain(|&(brought, _)| brought != peer);
+        // It says again what may be lost.
+        self.early.retain(|from| from != peer);
         // Also when this peer knows of no view yet: the other one may, and waits to hear what is lacking.
         if peer != self.me {
             self.send_report(peer, true);

@@ -90,8 +90,23 @@ use pace::Pace;
 
 pub use hosting::COLLECTS_FOR;
 
+/// Events that are kept for a game that ignores them.
+const EVENTS_MAX: usize = 256;
 /// A member that hears nothing of its host's frames says again what it has.
 const TOLD_AGAIN: Duration = Duration::from_millis(500);
+
+/// What happened and was not asked for yet.
+#[derive(Clone, Debug, Default)]
+struct Events(VecDeque<Event>);
+
+impl Events {
+    fn push(&mut self, event: Event) {
+        if self.0.len() == EVENTS_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(event);
+    }
+}
 
 /// What this peer does besides stepping.
 #[derive(Clone, Debug)]
@@ -128,7 +143,7 @@ pub struct Lockstep {
     /// A host without a state asked this peer for one.
     is_wanted: bool,
     requests: VecDeque<Request>,
-    events: VecDeque<Event>,
+    events: Events,
     out: VecDeque<Transmit>,
     stats: Stats,
 }
@@ -160,7 +175,7 @@ impl Lockstep {
             compared: None,
             is_wanted: false,
             requests: VecDeque::new(),
-            events: VecDeque::new(),
+            events: Events::default(),
             out: VecDeque::new(),
             stats: Stats::default(),
             config,
@@ -191,15 +206,15 @@ impl Lockstep {
         self.out.retain(|transmit| self.members.contains_key(&transmit.to));
         if view.term > self.term || view.host != self.host {
             self.term = view.term;
-            self.host = view.host;
-            self.begin_term(now);
+            let former = core::mem::replace(&mut self.host, view.host);
+            self.begin_term(now, former);
         } else if let Role::Host(hosting) = &mut self.role {
             hosting.set_members(self.me, &self.members);
         }
         self.act(now);
     }
 
-    fn begin_term(&mut self, now: Time) {
+    fn begin_term(&mut self, now: Time, former: PeerId) {
         // What was said under the former term is for nobody any more, and no state is wanted but by the next host.
         self.out.clear();
         self.requests.retain(|request| matches!(request, Request::Load { .. }));
@@ -208,7 +223,7 @@ impl Lockstep {
         self.ahead.clear();
         self.pace.begin_anew(self.log.last());
         if self.host == self.me {
-            let mut hosting = Hosting::new(now);
+            let mut hosting = Hosting::new(now, former);
             hosting.set_members(self.me, &self.members);
             hosting.await_members();
             self.role = Role::Host(hosting);
@@ -309,9 +324,9 @@ impl Lockstep {
         }
     }
 
-    /// The next thing that happened, which a game may ignore.
+    /// The next thing that happened, which a game may ignore: the last 256 are kept.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.0.pop_front()
     }
 
     /// The next bytes for another member.

@@ -63,6 +63,8 @@ pub(crate) struct Log {
     pending_bytes: usize,
     /// The number of the last message that was submitted in this epoch.
     submitted: u64,
+    /// The same, in any epoch.
+    ever_submitted: u64,
     arrivals: VecDeque<Arrival>,
     /// By time: where arrivals wait instead.
     timeline: Option<Timeline>,
@@ -81,6 +83,7 @@ impl Log {
             pending: Vec::new(),
             pending_bytes: 0,
             submitted: 0,
+            ever_submitted: 0,
             arrivals: VecDeque::new(),
             timeline: None,
             submissions: SortedMap::new(),
@@ -123,6 +126,7 @@ impl Log {
         self.pending_bytes += payload.len();
         let flags = if is_stable { STABLE } else { 0 };
         self.pending.push(Pending { number: self.next, flags, payload: payload.to_vec() });
+        self.group.rule.said = self.next;
         self.next += 1;
         self.go_on();
         Ok(())
@@ -195,7 +199,7 @@ impl Log {
             while let Some(event) = self.group.poll_event() {
                 if event == Event::Behind {
                     // Whether these got a place is not to be known here any more; twice would be worse than not at all.
-                    self.forget_pending(self.submitted);
+                    self.forget_pending(self.ever_submitted);
                 }
                 self.events.push_back(event);
             }
@@ -245,6 +249,7 @@ impl Log {
             let _ = self.arrive(Arrival { origin: self.me, number, flags, payload });
         }
         self.submitted = self.next - 1;
+        self.ever_submitted = self.submitted;
         let mut is_any = false;
         while self.group.has_room() {
             let next = match &mut self.timeline {
@@ -292,6 +297,7 @@ impl Log {
             }
             let Some(first) = first else { return };
             self.submitted = last;
+            self.ever_submitted = self.ever_submitted.max(last);
             let run = Run { epoch: self.epoch, first, encoded: &encoded };
             let count = self.group.say_count();
             self.group.tell(host, &Frame::Submit(count, run));

@@ -143,3 +143,53 @@ fn lockstep_goes_on_behind_a_host_that_dies_and_takes_late_joiners() {
         assert!(steps.check() > after + 200, "seed {seed}");
     }
 }
+
+/// Review: hand-overs and short partitions; at the end all step the same.
+#[test]
+fn review_lockstep_goes_on_behind_hand_overs_and_short_partitions() {
+    let from = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0u64);
+    let seeds = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(12u64);
+    for seed in from..from + seeds {
+        let mut steps = Steps::new(seed as u8, seed % 8, 5);
+        let all: Vec<_> = steps.world.peers.keys().copied().collect();
+        for _ in 0..6 {
+            steps.run(300);
+            let mut roll = |sides: u64| steps.dice.number() % sides;
+            let (kind, a, b, ms) = (roll(4), roll(5) as usize, roll(5) as usize, 200 + roll(2_000));
+            let now = steps.world.now;
+            match kind {
+                0 => {
+                    let host = steps.world.peers.iter().find(|(_, s)| s.is_host()).map(|(&peer, _)| peer);
+                    if let Some(host) = host {
+                        steps.world.peer(host).hand_over(now);
+                    }
+                }
+                1 if a != b => steps.world.cuts.extend([(all[a], all[b]), (all[b], all[a])]),
+                2 => {
+                    let rest: Vec<_> = all.iter().copied().filter(|peer| *peer != all[a]).collect();
+                    world::part(&mut steps.world, &[all[a]], &rest);
+                }
+                _ => steps.world.cuts.push((all[a], all[b])),
+            }
+            steps.run(ms);
+            steps.world.cuts.clear();
+            steps.run(1_000);
+        }
+        steps.run(8_000);
+        steps.world.peers.retain(|_, session| session.is_member());
+        let before: BTreeMap<_, _> =
+            steps.world.peers.keys().map(|peer| (*peer, steps.games[peer].frame)).collect();
+        steps.games.values_mut().for_each(|game| game.past.clear());
+        steps.run(3_000);
+        for (peer, frame) in &before {
+            let game = &steps.games[peer];
+            assert!(
+                game.frame > frame + 150,
+                "seed {seed}: {peer} is at {} after {frame}: {before:?}",
+                game.frame
+            );
+        }
+        steps.check();
+        println!("seed {seed}: {before:?}");
+    }
+}

@@ -48,6 +48,7 @@ struct Talk {
     sent: BTreeMap<(PeerId, Order), u16>,
     seen: BTreeMap<PeerId, usize>,
     late: usize,
+    lates: BTreeSet<(PeerId, Said)>,
 }
 
 fn rules() -> Rules {
@@ -65,7 +66,8 @@ impl Talk {
         });
         let name = format!("seed {seed}, {members} members, {loss} % loss");
         let (diaries, before, sent, seen) = Default::default();
-        let mut talk = Self { world, dice, name, diaries, before, sent, seen, late: 0 };
+        let mut talk =
+            Self { world, dice, name, diaries, before, sent, seen, late: 0, lates: BTreeSet::new() };
         talk.run(3_000, 0);
         talk
     }
@@ -137,7 +139,15 @@ impl Talk {
                             diary.times.push((*time, *from));
                         }
                     }
-                    Event::Late { .. } => self.late += 1,
+                    Event::Late { from, bytes, .. } => {
+                        self.late += 1;
+                        let said = (*from, u16::from_le_bytes([bytes[1], bytes[2]]));
+                        assert!(
+                            self.lates.insert((peer, said)),
+                            "{}: {said:?} late twice at {peer}",
+                            self.name
+                        );
+                    }
                     Event::LinkClosed { peer: of, code } => {
                         panic!("{}: {of} broke {code:?} at {peer}", self.name)
                     }
@@ -402,5 +412,67 @@ fn who_has_waited_for_long_is_not_late_when_it_joins() {
             Ok(()),
             "{waits}"
         );
+    }
+}
+
+/// Review: hand-overs, one-way silences, and partitions that are shorter than what removes anybody.
+#[test]
+fn review_orders_hold_through_hand_overs_and_short_partitions() {
+    let from = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
+    let seeds = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(12);
+    for seed in from..from + seeds {
+        let mut talk = Talk::new(1_000 + seed, 5);
+        let all = talk.members();
+        for _ in 0..6 {
+            talk.run(300, 30);
+            match talk.roll(4) {
+                0 => {
+                    let hosts: Vec<_> =
+                        talk.members().into_iter().filter(|peer| talk.world.peers[peer].is_host()).collect();
+                    let now = talk.world.now;
+                    if let Some(&host) = hosts.first() {
+                        talk.world.peer(host).hand_over(now);
+                    }
+                }
+                1 => {
+                    let (a, b) = (talk.roll(5) as usize, talk.roll(5) as usize);
+                    if a != b {
+                        talk.world.cuts.extend([(all[a], all[b]), (all[b], all[a])]);
+                    }
+                }
+                2 => {
+                    let a = talk.roll(5) as usize;
+                    let one = [all[a]];
+                    let rest: Vec<_> = all.iter().copied().filter(|peer| *peer != all[a]).collect();
+                    world::part(&mut talk.world, &one, &rest);
+                }
+                _ => {
+                    let (a, b) = (talk.roll(5) as usize, talk.roll(5) as usize);
+                    if a != b {
+                        talk.world.cuts.push((all[a], all[b]));
+                    }
+                }
+            }
+            let ms = 200 + talk.roll(2_000);
+            talk.run(ms, 30);
+            talk.world.cuts.clear();
+            talk.run(1_000, 30);
+        }
+        talk.run(9_000, 0);
+        talk.check();
+        let stayed: Vec<_> = all.into_iter().filter(|peer| talk.members().contains(peer)).collect();
+        println!("{}: stayed {stayed:?}, late {}", talk.name, talk.late);
+        talk.check_complete(&stayed);
+        for (&peer, &by) in stayed.iter().flat_map(|peer| stayed.iter().map(move |by| (peer, by))) {
+            for number in 1..=talk.sent.get(&(by, Order::Timestamp)).copied().unwrap_or(0) {
+                let (said, diary) = ((by, number), talk.diary(peer, Order::Timestamp));
+                let (is_there, is_late) = (diary.contains(&said), talk.lates.contains(&(peer, said)));
+                assert!(is_there != is_late, "{}: {said:?} at {peer}: {is_there} {is_late}", talk.name);
+            }
+        }
+        for (&peer, events) in &talk.world.events {
+            let behind = events.iter().filter(|event| matches!(event, Event::Behind(_))).count();
+            assert_eq!(behind, 0, "{}: {peer}", talk.name);
+        }
     }
 }

@@ -155,7 +155,7 @@ const COUNT_END: u64 = 1 << 56;
 /// Of the number of an item, in a frame of its own.
 pub const NUMBER_BITS: u32 = 7;
 
-fn decode_count(reader: &mut Reader<'_>) -> Result<u64, DecodeError> {
+pub(crate) fn decode_count(reader: &mut Reader<'_>) -> Result<u64, DecodeError> {
     let count = reader.varint()?;
     if count < COUNT_END { Ok(count) } else { Err(DecodeError::Invalid) }
 }

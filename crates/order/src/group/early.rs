@@ -43,6 +43,11 @@ impl Early {
         due
     }
 
+    /// Keeps the frames of some senders only.
+    pub(super) fn retain(&mut self, keeps: impl Fn(PeerId) -> bool) {
+        self.0.retain(|&from, _| keeps(from));
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.0.values().flatten().map(|(_, frame)| frame.len()).sum()
     }

@@ -28,9 +28,23 @@ impl Flush {
         self.reports.insert(from, report);
     }
 
-    /// Whether this peer asked another for what it does not have.
+    /// Whether this peer asked another for an epoch.
     pub(super) fn asked(&self, peer: PeerId) -> bool {
-        self.asked_up == Some(peer) || self.wanted.iter().any(|&(_, holder)| holder == peer)
+        self.asked_up == Some(peer)
+    }
+
+    /// Whether this peer asked another for items of a stream.
+    pub(super) fn wants(&self, at: usize, peer: PeerId) -> bool {
+        self.asked(peer) || self.wanted.contains(&(at, peer))
+    }
+
+    /// Who was asked for items has given what it has of them.
+    pub(super) fn has_no_more(&mut self, at: usize, peer: PeerId, received: u64) {
+        if self.wanted.remove(&(at, peer))
+            && let Some(count) = self.reports.get_mut(&peer).and_then(|report| report.counts.get_mut(at))
+        {
+            *count = (*count).min(received);
+        }
     }
 
     /// A link is new: answers may be lost.
@@ -146,9 +160,14 @@ impl Group<dyn Rule> {
         for (at, most) in cut.iter_mut().enumerate() {
             let received = *most;
             let mut holder = None;
-            for (peer, report) in
-                here.iter().filter_map(|peer| self.flush.reports.get(peer).map(|r| (*peer, r)))
-            {
+            let owner = self.epoch.owners[at];
+            // Of its own stream nobody knows more than who is here.
+            let is_asked = |peer: &&PeerId| match here.contains(&owner) {
+                true => **peer == owner,
+                false => owner != self.me,
+            };
+            let asked = here.iter().filter(is_asked);
+            for (peer, report) in asked.filter_map(|peer| self.flush.reports.get(peer).map(|r| (*peer, r))) {
                 if report.counts[at] > *most {
                     (*most, holder) = (report.counts[at], Some(peer));
                 }
@@ -218,6 +237,15 @@ impl Group<dyn Rule> {
     fn can_bring(&self, peer: PeerId, epoch: u64) -> bool {
         let is_kept = self.past.as_ref().is_some_and(|past| past.number == epoch);
         is_kept && (self.has_member(peer) || self.is_told_host(peer))
+    }
+
+    /// As [`Group::bring`], once on each link, and once more to who has heard of the newest view since: it may not have believed
+    /// the first answer. What it says again is answered already.
+    pub(super) fn bring_once(&mut self, peer: PeerId, report: &Report) {
+        let is_of_now = self.told.as_ref().is_some_and(|told| told.id == report.view);
+        if self.brought.insert((peer, is_of_now)) {
+            self.bring(peer, report);
+        }
     }
 
     /// Brings who is behind to this epoch: with all that it lacks of the former one, or without.
@@ -302,6 +330,7 @@ impl Group<dyn Rule> {
         self.is_report_due = false;
         self.flush.asked_up = None;
         self.flush.wanted = SortedSet::new();
+        self.brought.clear();
         self.events.extend(is_behind.then_some(Event::Behind));
         self.events.extend((!is_shell).then_some(Event::View(view)));
         for (from, frame) in self.early.take(epoch) {

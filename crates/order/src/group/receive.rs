@@ -1,7 +1,7 @@
 //! What others say.
 
 use samovar_wire::limits::MEMBERS_MAX;
-use samovar_wire::order::{Frame, Install, NUMBER_BITS, Report, Run, Want};
+use samovar_wire::order::{Frame, Install, NUMBER_BITS, Report, Run, ViewId, Want};
 use samovar_wire::{CloseCode, DecodeError, PeerId};
 
 use super::stream::Arrival;
@@ -95,12 +95,16 @@ impl Group<dyn Rule> {
 
     /// Items of somebody's stream: the host's word counts, and that of whom this peer asked.
     fn on_fill(&mut self, from: PeerId, owner: PeerId, run: &Run<'_>) -> Result<(), CloseCode> {
-        let is_trusted = self.is_told_host(from) || from == owner || self.flush.asked(from);
-        let Some(at) = self.owner(owner).filter(|_| is_trusted && run.epoch == self.epoch.number) else {
+        let Some(at) = self.owner(owner).filter(|_| run.epoch == self.epoch.number) else { return Ok(()) };
+        if !(self.is_told_host(from) || from == owner || self.flush.wants(at, from)) {
             return Ok(());
-        };
+        }
         for (number, item) in run.items() {
             self.accept(at, number, item)?;
+        }
+        if run.items().next().is_none() {
+            let received = self.epoch.streams[at].received();
+            self.flush.has_no_more(at, from, received);
         }
         self.evaluate();
         Ok(())
@@ -150,16 +154,29 @@ impl Group<dyn Rule> {
             if !is_told {
                 return Ok(());
             }
+            let is_of_now = self.told.as_ref().is_some_and(|told| told.id == report.view);
+            if is_of_now && report.epoch > self.last_possible_epoch() {
+                return Err(CloseCode::LimitExceeded);
+            }
             if self.is_frozen() {
                 self.flush.hear(from, report);
                 self.evaluate();
             } else if report.epoch < self.epoch.number {
-                self.bring(from, &report);
+                self.bring_once(from, &report);
             }
         } else if self.is_told_host(from) && report.epoch < self.epoch.number {
-            self.bring(from, &report);
+            self.bring_once(from, &report);
         }
         Ok(())
+    }
+
+    /// The number of the last epoch that anybody can be in: as long as this peer hosts no other ends one, and each has a view of
+    /// its own, with another term or number.
+    fn last_possible_epoch(&self) -> u64 {
+        let Some(told) = &self.told else { return 0 };
+        let ViewId { term, number } = told.id;
+        let is_reign = self.epoch.host == Some(self.me) && self.epoch.view.term == term;
+        if is_reign && told.host == self.me { self.epoch.number } else { number.saturating_add(term.0) }
     }
 
     /// Whether somebody can have what it says it has.
@@ -191,7 +208,12 @@ impl Group<dyn Rule> {
     /// The host of the newest view needs what its former members held.
     fn on_want(&mut self, from: PeerId, want: Want) -> Result<(), CloseCode> {
         if self.is_told_host(from) {
-            self.fill(from, want.epoch, want.owner, (want.first, want.last));
+            let Want { owner, epoch, first, last } = want;
+            let is_there = self.fill(from, epoch, owner, (first, last));
+            if !is_there {
+                // Its owner may have said that all have it, and the host shall not wait for it here.
+                self.push(from, &Frame::Fill(owner, Run { epoch, first, encoded: &[] }));
+            }
         }
         Ok(())
     }
@@ -202,6 +224,9 @@ impl Group<dyn Rule> {
         let is_member = install.members.binary_search(&self.me).is_ok();
         if !is_trusted || !is_new || self.ending.is_some() {
             return Ok(());
+        }
+        if install.epoch > self.last_possible_epoch() {
+            return Err(CloseCode::LimitExceeded);
         }
         let Some(cut) = &install.cut else {
             let is_wanted = self.told.as_ref().is_some_and(|told| told.id == install.view);

@@ -157,15 +157,15 @@ impl Group<dyn Rule> {
         }
     }
 
-    /// Sends items of the present or the former epoch to who lacks them.
-    pub(super) fn fill(&mut self, to: PeerId, epoch: u64, owner: PeerId, numbers: (u64, u64)) {
+    /// Sends items of the present or the former epoch to who lacks them; whether there were any.
+    pub(super) fn fill(&mut self, to: PeerId, epoch: u64, owner: PeerId, numbers: (u64, u64)) -> bool {
         let find = |owners: &[PeerId]| owners.binary_search(&owner).ok();
         let (streams, at) = match &self.past {
             _ if epoch == self.epoch.number => (&self.epoch.streams, find(&self.epoch.owners)),
             Some(Past { number, owners, streams, .. }) if epoch == *number => (streams, find(owners)),
-            _ => return,
+            _ => return false,
         };
-        let Some(at) = at else { return };
+        let Some(at) = at else { return false };
         let (mut first, last) = (numbers.0, numbers.1.min(streams[at].received()));
         let mut frames = Vec::new();
         while first <= last {
@@ -177,6 +177,8 @@ impl Group<dyn Rule> {
             frames.push(Frame::Fill(owner, Run { epoch, first, encoded: &encoded }).to_bytes());
             first = end + 1;
         }
+        let is_any = !frames.is_empty();
         self.outbox.extend(frames.into_iter().map(|bytes| Transmit { to, bytes }));
+        is_any
     }
 }

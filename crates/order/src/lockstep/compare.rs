@@ -102,12 +102,12 @@ impl Lockstep {
         }
         for (peer, field) in differing {
             self.say(peer, Lane::SESSION, &LockstepMessage::Differs(self.term, frame, field.clone()));
-            self.events.push_back(Event::Desync { peer, frame, field });
+            self.events.push(Event::Desync { peer, frame, field });
         }
     }
 
     /// The host says what differed here.
     pub(super) fn on_differs(&mut self, frame: u64, field: Option<String>) {
-        self.events.push_back(Event::Desync { peer: self.me, frame, field });
+        self.events.push(Event::Desync { peer: self.me, frame, field });
     }
 }

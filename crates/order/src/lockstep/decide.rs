@@ -54,7 +54,7 @@ impl Lockstep {
                 follower.is_late = true;
                 follower.is_holding = false;
                 follower.credit = minus(follower.credit, now.since(since));
-                self.events.push_back(Event::Late { seat: follower.seat, frame: next });
+                self.events.push(Event::Late { seat: follower.seat, frame: next });
             }
         }
         if is_held {
@@ -86,7 +86,7 @@ impl Lockstep {
                 follower.credit = regained.min(self.config.patience());
             }
             if is_here && core::mem::take(&mut follower.is_late) {
-                self.events.push_back(Event::OnTime { seat: follower.seat, frame: next });
+                self.events.push(Event::OnTime { seat: follower.seat, frame: next });
             }
         }
         hosting.due += tick;

@@ -1,5 +1,6 @@
 //! When an entry of the log has its turn: in the order in which it stands there.
 
+use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::{DecodeError, PeerId, SortedSet};
 
 use super::entry::{Entry, Key, LATE, MARK, PEER_LATE, PEER_ON_TIME, Purpose, STABLE};
@@ -11,6 +12,8 @@ use crate::order::Delivery;
 pub(super) struct Reading {
     me: PeerId,
     purpose: Purpose,
+    /// The number of the last message that this peer has said.
+    pub(super) said: u64,
     /// The number of this peer's last message that it has seen in a log; not by time.
     pub(super) seen: u64,
     /// By time: own messages that were seen since this was last asked for.
@@ -23,13 +26,13 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) const fn new(me: PeerId, purpose: Purpose) -> Self {
-        Self { me, purpose, seen: 0, taken: Vec::new(), last: None, late: SortedSet::new() }
+        Self { me, purpose, said: 0, seen: 0, taken: Vec::new(), last: None, late: SortedSet::new() }
     }
 
     /// The whole entry is given on: its reader tells what of it is for the game.
     fn take_timed(&mut self, entry: Entry<'_>) -> Option<Delivery> {
         let is_news = match entry.flags {
-            PEER_LATE => self.late.insert(entry.origin),
+            PEER_LATE => self.late.len() < MEMBERS_MAX && self.late.insert(entry.origin),
             PEER_ON_TIME => self.late.remove(&entry.origin),
             _ => true,
         };
@@ -59,7 +62,8 @@ impl Rule for Reading {
     fn begin(&mut self, _owners: &[PeerId], _me: Option<usize>) {}
 
     fn check(&self, _owner: usize, item: &[u8]) -> Result<(), DecodeError> {
-        Entry::decode(item, self.purpose).map(|_| ())
+        let entry = Entry::decode(item, self.purpose)?;
+        if entry.origin == self.me && entry.number > self.said { Err(DecodeError::Invalid) } else { Ok(()) }
     }
 
     fn is_due(&self, _owner: usize, item: &[u8], turn: Turn) -> bool {

@@ -185,3 +185,112 @@ fn a_member_that_claims_frames_nobody_decided_loads_a_state() {
     assert_eq!(host.handle_message(at(1_000), peer(2), &bytes), Ok(()));
     assert_eq!(host.last(), before);
 }
+
+#[test]
+fn numbers_at_the_end_of_their_range_make_nobody_panic() {
+    use samovar_wire::lockstep::Compare;
+    let (_, mut member) = in_step();
+    let compare = Compare { term: Term::FIRST, first: u64::MAX, checksums: vec![1, 2] };
+    let _ = member.handle_message(at(1_000), peer(1), &message(&LockstepMessage::Compare(compare)));
+    serve(&mut member, at(1_000));
+}
+
+#[test]
+fn a_state_behind_the_last_frame_of_all_makes_nobody_panic() {
+    let (_, mut member) = in_step();
+    let loading = Loading {
+        term: Term::FIRST,
+        frame: u64::MAX,
+        digest: 0,
+        chain: 0,
+        players: Vec::new(),
+        state: Vec::new(),
+    };
+    let _ = member.handle_message(at(1_000), peer(1), &message(&LockstepMessage::Loading(loading)));
+    for step in 0..10 {
+        let now = at(1_000 + 20 * step);
+        serve(&mut member, now);
+        member.handle_timeout(now);
+        while member.poll_transmit().is_some() {}
+    }
+}
+
+/// FNV-1a behind a frame (PROTOCOL §4.15).
+fn digest_behind(before: u64, changes: &[SeatChange]) -> u64 {
+    let mut run = Run::new();
+    assert!(run.push(changes, 1_000));
+    let step = |digest: u64, byte: u64| (digest ^ byte).wrapping_mul(0x0100_0000_01b3);
+    let digest = run.bytes().iter().fold(before, |digest, &byte| step(digest, u64::from(byte)));
+    step(digest, run.bytes().len() as u64)
+}
+
+/// The host hands over and is there all the time; a third member tells frames that nobody decided.
+#[test]
+fn nobody_invents_frames_with_the_inputs_of_others_when_the_host_hands_over() {
+    let (_, member) = in_step();
+    let (mut spy, mut heir) = (member.clone(), member);
+    let next = Term(512);
+    let members = [player(peer(1)), player(peer(2)), player(peer(3))];
+    // What the heir has, as it would tell it.
+    while spy.poll_transmit().is_some() {}
+    spy.handle_view(at(1_000), LockstepView { term: next, host: peer(1), members: &members });
+    let told = core::iter::from_fn(|| spy.poll_transmit()).find_map(|out| {
+        let read = LockstepMessage::decode(&mut samovar_wire::Reader::new(&out.bytes), 1);
+        if let Ok(LockstepMessage::Told(told)) = read { Some(told) } else { None }
+    });
+    let Told { last, digest, .. } = told.unwrap();
+    heir.handle_view(at(1_000), LockstepView { term: next, host: peer(2), members: &members });
+    let lie = vec![SeatChange { seat: SeatId(1), change: Change::Input(vec![77]) }];
+    let forged = Told {
+        term: next,
+        has_state: true,
+        last: last + 1,
+        digest: digest_behind(digest, &lie),
+        frames: vec![lie],
+    };
+    assert_eq!(heir.handle_message(at(1_001), peer(3), &message(&LockstepMessage::Told(forged))), Ok(()));
+    // The former host has decided no more than the heir knows.
+    let honest = Told { term: next, has_state: true, last, digest, frames: Vec::new() };
+    assert_eq!(heir.handle_message(at(1_002), peer(1), &message(&LockstepMessage::Told(honest))), Ok(()));
+    while let Some(request) = heir.poll_request() {
+        if let Request::Step(frame) = request {
+            assert_ne!(frame.inputs.get(&SeatId(1)), Some(&vec![77]), "frame {}", frame.number);
+            heir.stepped(frame.number, frame.number);
+        }
+    }
+}
+
+/// A game may ignore events.
+#[test]
+fn what_a_game_ignores_is_not_kept_for_ever() {
+    let (mut host, mut member) = in_step();
+    let mut count = |from: u64, steps: u64| {
+        for step in from..from + steps {
+            let now = at(1_000 + 10 * step);
+            serve(&mut host, now);
+            host.handle_timeout(now);
+            serve(&mut host, now);
+            // The member stutters: for two seconds its inputs do not arrive.
+            let is_away = step % 400 < 200;
+            while let Some(out) = host.poll_transmit() {
+                let _ = match out.lane {
+                    Lane::Unreliable => member.handle_datagram(now, peer(1), &out.bytes),
+                    _ => member.handle_message(now, peer(1), &out.bytes),
+                };
+            }
+            serve(&mut member, now);
+            member.handle_timeout(now);
+            while let Some(out) = member.poll_transmit() {
+                let _ = match out.lane {
+                    Lane::Unreliable if is_away => Ok(()),
+                    Lane::Unreliable => host.handle_datagram(now, peer(2), &out.bytes),
+                    _ => host.handle_message(now, peer(2), &out.bytes),
+                };
+            }
+        }
+        let mut copy = host.clone();
+        core::iter::from_fn(|| copy.poll_event()).count()
+    };
+    let (early, late) = (count(0, 50_000), count(50_000, 50_000));
+    assert!(early > 200 && late <= 256, "{early} events are kept after 500 s, {late} after 1,000 s");
+}

@@ -8,6 +8,8 @@ mod dice;
 mod exhaustive;
 mod history;
 mod hostile;
+mod liars;
 mod random;
+
 mod succession;
 mod world;

@@ -360,3 +360,43 @@ fn a_message_older_than_its_sender_has_promised_ends_the_link() {
     let Parcel::Frame(bytes) = parcel else { panic!("{parcel:?}") };
     assert_eq!(host.order.handle_frame(liar, &bytes), Err(CloseCode::Unexpected));
 }
+
+/// A host that names everybody late whom it can think of.
+#[test]
+fn a_host_that_calls_millions_late_is_not_remembered_with_all_of_them() {
+    use samovar_order::timestamp::StarTimeOrder;
+    use samovar_order::{View, ViewId};
+    use samovar_wire::order::{Frame, Run};
+    use samovar_wire::{Term, Writer};
+    let (host, me) = (PeerId(1), PeerId(2));
+    let id = ViewId { term: Term::FIRST, number: 1 };
+    let view = View { id, host, backups: vec![], members: vec![host, me] };
+    let config = TimeOrderConfig::default();
+    let (mut at_host, mut order) = (StarTimeOrder::new(host, config), StarTimeOrder::new(me, config));
+    at_host.handle_view(&view);
+    order.handle_view(&view);
+    for _ in 0..5 {
+        while let Some(out) = order.poll_transmit() {
+            at_host.handle_frame(me, &out.bytes).unwrap();
+        }
+        while let Some(out) = at_host.poll_transmit() {
+            order.handle_frame(host, &out.bytes).unwrap();
+        }
+    }
+    let mut size = Vec::new();
+    for number in 1..=40_000_u64 {
+        let mut entry = vec![4]; // the sender is late
+        Writer::new(&mut entry).u32(1_000_000 + number as u32);
+        entry.push(0);
+        let mut encoded = Vec::new();
+        Writer::new(&mut encoded).prefixed(&entry);
+        let run = Run { epoch: 1, first: number, encoded: &encoded };
+        order.handle_frame(host, &Frame::Items { safe: 0, stable: number, run }.to_bytes()).unwrap();
+        while order.poll_event().is_some() {}
+        while order.poll_transmit().is_some() {}
+        if number % 10_000 == 0 {
+            size.push(format!("{order:?}").len());
+        }
+    }
+    assert!(size[3] < 2 * size[0], "{size:?}");
+}

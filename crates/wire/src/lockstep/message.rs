@@ -6,6 +6,7 @@ use crate::limits::{
     LOCKSTEP_FIELD_NAME_MAX, LOCKSTEP_FIELDS_MAX, LOCKSTEP_INPUT_MAX, LOCKSTEP_STATE_MAX, LOCKSTEP_TOLD_MAX,
     SEATS_MAX,
 };
+use crate::order::decode_count;
 use crate::{DecodeError, Reader, SeatId, Term, Writer};
 
 const TOLD: u8 = 0;
@@ -144,7 +145,7 @@ impl LockstepMessage {
             WANT => Self::Want(term),
             LOADING => Self::Loading(Loading::decode(term, reader, input_size)?),
             COMPARE => {
-                let first = reader.varint()?;
+                let first = decode_count(reader)?;
                 let mut checksums = Vec::new();
                 while !reader.is_empty() && checksums.len() < LOCKSTEP_TOLD_MAX {
                     checksums.push(reader.u64()?);
@@ -152,7 +153,7 @@ impl LockstepMessage {
                 Self::Compare(Compare { term, first, checksums })
             }
             FIELDS => {
-                let frame = reader.varint()?;
+                let frame = decode_count(reader)?;
                 let mut fields = Vec::new();
                 while !reader.is_empty() && fields.len() < LOCKSTEP_FIELDS_MAX {
                     fields.push(FieldHash { name: name(reader)?, hash: reader.u64()? });
@@ -160,7 +161,7 @@ impl LockstepMessage {
                 Self::Fields(Fields { term, frame, fields })
             }
             DIFFERS => {
-                let frame = reader.varint()?;
+                let frame = decode_count(reader)?;
                 let field = if reader.is_empty() { None } else { Some(name(reader)?) };
                 Self::Differs(term, frame, field)
             }
@@ -197,7 +198,7 @@ impl Told {
         if reader.is_empty() {
             return Ok(Self { term, has_state: false, last: 0, digest: 0, frames: Vec::new() });
         }
-        let (last, digest) = (reader.varint()?, reader.u64()?);
+        let (last, digest) = (decode_count(reader)?, reader.u64()?);
         let count = usize::from(reader.u8()?);
         if count as u64 > last {
             return Err(DecodeError::Invalid);
@@ -223,7 +224,7 @@ impl Loading {
     }
 
     fn decode(term: Term, reader: &mut Reader<'_>, input_size: usize) -> Result<Self, DecodeError> {
-        let (frame, digest, chain) = (reader.varint()?, reader.u64()?, reader.u64()?);
+        let (frame, digest, chain) = (decode_count(reader)?, reader.u64()?, reader.u64()?);
         let count = usize::from(reader.u8()?);
         if count > SEATS_MAX || input_size > LOCKSTEP_INPUT_MAX {
             return Err(DecodeError::TooLarge);
