@@ -142,9 +142,9 @@ pub struct Lockstep {
     compared: Option<u64>,
     /// A host without a state asked this peer for one.
     is_wanted: bool,
-    requests: VecDeque<Request>,
+    requests: Vec<Request>,
     events: Events,
-    out: VecDeque<Transmit>,
+    out: Vec<Transmit>,
     stats: Stats,
 }
 
@@ -174,9 +174,9 @@ impl Lockstep {
             input: vec![0; config.input_size()],
             compared: None,
             is_wanted: false,
-            requests: VecDeque::new(),
+            requests: Vec::new(),
             events: Events::default(),
-            out: VecDeque::new(),
+            out: Vec::new(),
             stats: Stats::default(),
             config,
         }
@@ -299,8 +299,8 @@ impl Lockstep {
     /// What the game has to do next. Requests are carried out in the order in which they come, each before the next is
     /// asked for; [`Request::Step`] is answered by [`Lockstep::stepped`].
     pub fn poll_request(&mut self) -> Option<Request> {
-        if let Some(request) = self.requests.pop_front() {
-            return Some(request);
+        if !self.requests.is_empty() {
+            return Some(self.requests.remove(0));
         }
         if !self.has_state || self.given > self.checks.last() {
             return None;
@@ -331,14 +331,14 @@ impl Lockstep {
 
     /// The next bytes for another member.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.out.pop_front()
+        (!self.out.is_empty()).then(|| self.out.remove(0))
     }
 
     /// Says something reliably.
     fn say(&mut self, to: PeerId, lane: Lane, message: &LockstepMessage) {
         let mut bytes = Vec::new();
         message.encode(&mut samovar_wire::Writer::new(&mut bytes));
-        self.out.push_back(Transmit { to, lane, bytes });
+        self.out.push(Transmit { to, lane, bytes });
     }
 
     /// Whether this peer decides frames.

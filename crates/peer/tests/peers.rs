@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
+#[expect(dead_code, reason = "not every test needs all of the world")]
 mod world;
 
 use samovar_peer::{Buffer, ConnectionKey, Path, PathPolicy, PeerEvent, Transmit};

@@ -40,7 +40,7 @@ impl Lockstep {
         match differing.next() {
             Some((frame, _)) => {
                 self.compared = Some(frame);
-                self.requests.push_back(Request::Fields { frame });
+                self.requests.push(Request::Fields { frame });
             }
             // What differs is further back than what is kept.
             None => self.say_fields(compare.first, Vec::new()),
@@ -80,7 +80,7 @@ impl Lockstep {
         let Fields { frame, fields, .. } = answer;
         let request = Request::Fields { frame };
         if !self.requests.contains(&request) {
-            self.requests.push_back(request);
+            self.requests.push(request);
         }
         follower.comparison = Some(Comparison::Answered { frame, fields });
     }

@@ -156,7 +156,7 @@ impl Lockstep {
             let datagram = Datagram::Frames { term, last: told as u16, lead };
             let mut bytes = Vec::new();
             datagram.encode(&run, &mut Writer::new(&mut bytes));
-            self.out.push_back(Transmit { to, lane: Lane::Unreliable, bytes });
+            self.out.push(Transmit { to, lane: Lane::Unreliable, bytes });
         }
     }
 
@@ -170,7 +170,7 @@ impl Lockstep {
         let is_ready = matches!(hosting.phase, Phase::Deciding) && !hosting.is_saving && self.has_state;
         if is_ready && needs.next().is_some() {
             hosting.is_saving = true;
-            self.requests.push_back(Request::Save);
+            self.requests.push(Request::Save);
         }
     }
 

@@ -104,7 +104,7 @@ impl Lockstep {
         let mut bytes = Vec::new();
         datagram.encode(&run, &mut Writer::new(&mut bytes));
         self.out.retain(|transmit| transmit.lane != Lane::Unreliable);
-        self.out.push_back(Transmit { to: self.host, lane: Lane::Unreliable, bytes });
+        self.out.push(Transmit { to: self.host, lane: Lane::Unreliable, bytes });
     }
 
     /// Frames of the host. It tells them only to who has the same frames as itself.

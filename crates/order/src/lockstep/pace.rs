@@ -75,12 +75,12 @@ impl Pace {
         while inputs.len() as u64 > self.newest.saturating_sub(last) {
             inputs.pop_front();
         }
-        let mut at = 1;
-        while at < inputs.len() && inputs.len() as u64 > usual {
-            if inputs[at] == inputs[at - 1] {
-                inputs.remove(at);
+        let mut surplus = (inputs.len() as u64).saturating_sub(usual);
+        for input in core::mem::take(&mut inputs) {
+            if surplus > 0 && inputs.back() == Some(&input) {
+                surplus -= 1;
             } else {
-                at += 1;
+                inputs.push_back(input);
             }
         }
         let newest = last + inputs.len() as u64;

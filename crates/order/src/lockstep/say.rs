@@ -118,7 +118,7 @@ impl Lockstep {
     /// A host without a state asks for one.
     pub(super) fn on_want(&mut self) {
         if self.has_state && !core::mem::replace(&mut self.is_wanted, true) {
-            self.requests.push_back(Request::Save);
+            self.requests.push(Request::Save);
         }
     }
 
@@ -195,7 +195,7 @@ impl Lockstep {
         self.compared = None;
         // A state that the game has not been given yet is of no use any more; nor is an answer about what was.
         self.requests.clear();
-        self.requests.push_back(Request::Load { frame, players: sorted, state });
+        self.requests.push(Request::Load { frame, players: sorted, state });
         if self.is_host() {
             self.end_collecting(now);
         } else {

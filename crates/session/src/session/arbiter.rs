@@ -2,9 +2,6 @@
 //!
 //! Nothing here outlives the host's reign but what each member sees for itself: which frozen objects wait for which
 //! seat. A new host is asked anew by whoever still wishes something.
-
-use std::collections::VecDeque;
-
 use samovar_objects::{Object, ObjectError, ObjectEvent};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
 use samovar_wire::limits::{OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX};
@@ -73,7 +70,7 @@ struct Contest {
 pub(super) struct Arbiter {
     policy: OwnershipPolicy,
     /// What the game has not seen yet, and what it has not answered.
-    queue: VecDeque<OwnershipRequest>,
+    queue: Vec<OwnershipRequest>,
     asked: SortedMap<(PeerId, ObjectId), Request>,
     contests: SortedMap<ObjectId, Contest>,
     /// When an object moved last, for a while.
@@ -124,7 +121,8 @@ impl Session {
     /// The next wish that the host's game has to decide, by [`Session::answer_request`]. One that it never answers
     /// is asked again by whoever wishes it, and given up in the end.
     pub fn poll_request(&mut self) -> Option<OwnershipRequest> {
-        self.arbiter.queue.pop_front()
+        let queue = &mut self.arbiter.queue;
+        (!queue.is_empty()).then(|| queue.remove(0))
     }
 
     /// The game's decision. It does nothing when the wish was settled otherwise: its sender or its object is gone, or
@@ -249,7 +247,7 @@ impl Session {
             return self.deny(from, request, Denial::TooMany);
         }
         self.arbiter.asked.insert((from, request.id), *request);
-        self.arbiter.queue.push_back(OwnershipRequest { from, request: *request });
+        self.arbiter.queue.push(OwnershipRequest { from, request: *request });
     }
 
     /// Says no.

@@ -4,8 +4,6 @@
 //! the answer comes by [`Lane::Unreliable`]. On a lane that loses messages a call is carried out at most once, and ends
 //! by its time-out when it or its answer is lost.
 
-use std::collections::VecDeque;
-
 use samovar_objects::StateError;
 use samovar_objects::pack::{BitReader, BitWriter, Pack};
 use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
@@ -196,7 +194,7 @@ pub(super) struct Calls {
     /// Calls of others, and by which lane they are answered.
     open: SortedMap<CallKey, Lane>,
     /// Of those the ones that the game has not seen.
-    queue: VecDeque<IncomingCall>,
+    queue: Vec<IncomingCall>,
 }
 
 impl Calls {
@@ -263,7 +261,8 @@ impl Session {
 
     /// The next call of another peer. Each must be answered: who has `CALLS_PER_PEER_MAX` open is told `Busy`.
     pub fn poll_call(&mut self) -> Option<IncomingCall> {
-        self.calls.queue.pop_front()
+        let queue = &mut self.calls.queue;
+        (!queue.is_empty()).then(|| queue.remove(0))
     }
 
     /// Whether a call of another peer waits for an answer still: it may have been cancelled.
@@ -364,7 +363,7 @@ impl Session {
         }
         self.calls.open.insert(key, lane);
         let bytes = call.bytes.to_vec();
-        self.calls.queue.push_back(IncomingCall { key, method: call.method, bytes });
+        self.calls.queue.push(IncomingCall { key, method: call.method, bytes });
     }
 
     fn on_reply(&mut self, from: PeerId, number: u64, reply: ReplyBody<'_>) {
