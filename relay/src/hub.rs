@@ -163,7 +163,7 @@ impl Hub {
     }
 
     /// Passes on what came by a WebSocket.
-    fn pass_on(&self, target: &Line, from: PeerId, message: Waiting) {
+    fn pass_on(&self, target: &Arc<Line>, from: PeerId, message: Waiting) {
         let Waiting { kind, bytes, since } = message;
         // Takes the bytes over without a copy when nothing else refers to them.
         let mut bytes = Vec::from(bytes);

@@ -13,7 +13,7 @@ pub(super) enum Task {
     /// Answer an offer of this attempt.
     Offer(Arc<Line>, u32, String),
     /// Send what waits for a member.
-    Send(ConnId),
+    Send(Arc<Line>),
     /// Forget a member: its WebSocket is closed.
     Forget(ConnId),
     /// Stop.
@@ -35,9 +35,9 @@ impl Reach {
     }
 
     /// Something waits for a member's channels.
-    pub(crate) fn call(&self, line: &Line) {
+    pub(crate) fn call(&self, line: &Arc<Line>) {
         if line.channels.call() {
-            self.put(Task::Send(line.conn));
+            self.put(Task::Send(Arc::clone(line)));
         }
     }
 

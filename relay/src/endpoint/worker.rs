@@ -215,7 +215,7 @@ impl Worker {
         for task in self.reach.take() {
             match task {
                 Task::Offer(line, attempt, description) => self.on_offer(now, &line, attempt, &description),
-                Task::Send(conn) => self.send(conn),
+                Task::Send(line) => self.send(&line),
                 Task::Forget(conn) => {
                     let pair = self.members.remove(&conn).unwrap_or_default();
                     [pair.current, pair.next].into_iter().flatten().for_each(|id| self.close(id));
@@ -255,14 +255,13 @@ impl Worker {
     }
 
     /// Sends what waits for a member.
-    fn send(&mut self, conn: ConnId) {
-        let Some(id) = self.members.get(&conn).and_then(|pair| pair.current) else { return };
-        if let Some(association) = self.associations.get(&id) {
-            association.line.channels.answer_call();
-            // It may have been polled since, for what it sent itself.
-            if association.line.channels.outbox.depth().messages > 0 {
-                self.poll(id);
-            }
+    fn send(&mut self, line: &Line) {
+        // Also when the channels have just ended: nothing else would tell of what waits for the next.
+        line.channels.answer_call();
+        let Some(id) = self.members.get(&line.conn).and_then(|pair| pair.current) else { return };
+        // It may have been polled since, for what it sent itself.
+        if line.channels.outbox.depth().messages > 0 {
+            self.poll(id);
         }
     }
 
@@ -392,4 +391,40 @@ fn wire<'a>(socket: &'a UdpSocket, is_v6: bool, identity: &'a Identity, hub: &'a
 /// Steps a state machine. One that panics has ended, and nobody looks at it again.
 fn isolated<R>(step: impl FnOnce() -> Result<R, End>) -> Result<R, End> {
     catch_unwind(AssertUnwindSafe(step)).unwrap_or(Err(End::Panicked))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::{Endpoint, UdpConfig};
+    use crate::limits::LiveLimits;
+    use crate::metrics::Metrics;
+    use crate::settings::Settings;
+
+    /// The call that comes when the channels have just ended must not be the last one that is heard.
+    #[tokio::test]
+    async fn a_call_for_channels_that_have_ended_is_answered() {
+        let settings: Settings = toml::from_str("data = \"d\"").expect("settings");
+        let limits = Arc::new(LiveLimits::new(settings.resolve().expect("complete").0.limits));
+        let udp = UdpConfig { listen: "127.0.0.1:0".parse().expect("an address"), public: Vec::new() };
+        let endpoint = Endpoint::bind(&udp).expect("binds");
+        let config = samovar_directory::DirectoryConfig { secret: [1; 32], entropy: [2; 32] };
+        let (disk, _requests) = std::sync::mpsc::channel();
+        let reach = endpoint.reach();
+        let hub = Arc::new(Hub::new(
+            samovar_directory::Directory::new(&config),
+            disk,
+            Some(Arc::clone(&reach)),
+            limits,
+            Arc::new(Metrics::new()),
+        ));
+        let line = hub.open(None);
+        let Endpoint { socket, identity, .. } = endpoint;
+        let socket = UdpSocket::from_std(socket).expect("a socket");
+        let mut worker = Worker::new(socket, false, identity, Arc::clone(&reach), hub);
+        // Another thread has just put something into the queue; the channels have ended in this turn.
+        reach.call(&line);
+        worker.obey(Instant::now());
+        assert!(line.channels.call(), "the next call is heard");
+    }
 }

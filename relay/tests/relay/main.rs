@@ -1,5 +1,6 @@
 //! The relay as a process, over real sockets on the loopback interface.
 
+mod attack;
 mod bots;
 mod bounds;
 mod caller;
