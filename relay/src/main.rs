@@ -1,5 +1,6 @@
 //! The relay's command line.
 
+mod log;
 mod signals;
 
 use std::io::Write as _;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use log::Log;
 use samovar_peer::PathPolicy;
 use samovar_relay::bots::{self, BOTS_MAX, BotsConfig};
 use samovar_relay::settings::{LogConfig, LogFormat, Settings, SettingsError};
@@ -94,33 +96,25 @@ impl ServeArgs {
 }
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let command = Cli::parse().command;
+    let log = Log::start();
+    let done = match command {
         Command::Serve(args) if args.check => check(&args).map_err(|error| error.to_string()),
-        Command::Serve(args) => serve(args),
-        Command::Bots(args) => play(args),
+        Command::Serve(args) => serve(args, &log),
+        Command::Bots(args) => play(args, &log),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("samovar-relay: {error}");
+            log.say(format!("samovar-relay: {error}"));
             ExitCode::FAILURE
         }
     }
 }
 
-fn start_log(log: LogConfig) {
-    let LogConfig { filter, format } = log;
-    let log =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
-    match format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
-    }
-}
-
-fn play(args: BotsArgs) -> Result<(), String> {
+fn play(args: BotsArgs, log: &Log) -> Result<(), String> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    start_log(LogConfig { filter, format: LogFormat::Text });
+    log.trace(LogConfig { filter, format: LogFormat::Text });
     let BotsArgs { relay, game, count, seconds, path, bind, .. } = args;
     let paths = match path {
         PathArg::Auto => PathPolicy::Auto,
@@ -151,9 +145,10 @@ const fn workers(processors: usize) -> usize {
     if processors > 2 { processors - 1 } else { 1 }
 }
 
-fn serve(args: Box<ServeArgs>) -> Result<(), String> {
-    let (config, log) = args.settings().and_then(Settings::resolve).map_err(|error| error.to_string())?;
-    start_log(log);
+fn serve(args: Box<ServeArgs>, log: &Log) -> Result<(), String> {
+    let (config, log_config) =
+        args.settings().and_then(Settings::resolve).map_err(|error| error.to_string())?;
+    log.trace(log_config);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers(std::thread::available_parallelism().map_or(1, usize::from)))
         .enable_all()

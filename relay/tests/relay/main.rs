@@ -11,6 +11,7 @@ mod forward;
 mod guide;
 mod herd;
 mod limits;
+mod log;
 mod metrics;
 mod page;
 mod peer;

@@ -60,6 +60,11 @@ impl RelayProcess {
         Self::spawn(command("127.0.0.1:0", data, more).stderr(Stdio::piped()))
     }
 
+    /// The same, with a log that goes somewhere else.
+    pub(crate) fn start_logging_to(log: impl Into<Stdio>, data: &Path, more: &[&str]) -> Self {
+        Self::spawn(command("127.0.0.1:0", data, more).stderr(log))
+    }
+
     fn spawn(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the relay");
         let mut line = String::new();

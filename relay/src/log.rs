@@ -1,0 +1,96 @@
+//! The log's way to the standard error output: a thread of its own, so that nobody who logs waits for whoever reads it.
+
+use std::io::{self, Write};
+use std::panic;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use samovar_relay::settings::{LogConfig, LogFormat};
+
+/// Lines that wait; further ones are dropped.
+const WAITING: usize = 1_024;
+/// How long the last of them may take when the program ends.
+const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
+
+/// The log, which is written to the end when this is dropped.
+pub(crate) struct Log {
+    lines: Lines,
+    /// Nothing is ever sent; its sender is gone when the thread has ended.
+    ended: Receiver<()>,
+}
+
+/// Where lines wait; `None` behind the last.
+#[derive(Clone)]
+struct Lines(SyncSender<Option<Vec<u8>>>);
+
+impl Log {
+    /// Starts its thread, by which what panics say goes from now on, too.
+    pub(crate) fn start() -> Self {
+        let (lines, waiting) = sync_channel::<Option<Vec<u8>>>(WAITING);
+        let (end, ended) = channel::<()>();
+        thread::spawn(move || {
+            let _end = end;
+            while let Ok(Some(line)) = waiting.recv() {
+                // A log that nobody can write is no reason to stop.
+                io::stderr().write_all(&line).ok();
+            }
+        });
+        let lines = Lines(lines);
+        let panicked = lines.clone();
+        panic::set_hook(Box::new(move |panic| {
+            panicked.put(format!("{panic}\n{}\n", std::backtrace::Backtrace::capture()).into_bytes());
+        }));
+        Self { lines, ended }
+    }
+
+    /// Takes what is traced from now on.
+    pub(crate) fn trace(&self, config: LogConfig) {
+        let LogConfig { filter, format } = config;
+        let lines = self.lines.clone();
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(move || lines.clone())
+            .log_internal_errors(false)
+            .with_target(false);
+        match format {
+            LogFormat::Text => log.init(),
+            LogFormat::Json => log.json().init(),
+        }
+    }
+
+    /// Says something to the person who started this.
+    pub(crate) fn say(&self, line: String) {
+        self.lines.put((line + "\n").into_bytes());
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let deadline = Instant::now() + LAST_WORDS_MAX;
+        while let Err(TrySendError::Full(_)) = self.lines.0.try_send(None)
+            && Instant::now() < deadline
+        {
+            thread::sleep(Duration::from_millis(10));
+        }
+        self.ended.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
+    }
+}
+
+impl Lines {
+    fn put(&self, line: Vec<u8>) {
+        self.0.try_send(Some(line)).ok();
+    }
+}
+
+/// The formatter writes a line at once.
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.put(line.to_vec());
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
