@@ -268,8 +268,9 @@ async fn open_hub(
 ) -> Result<(Arc<Hub>, Disk), RelayError> {
     let opened = tokio::task::spawn_blocking(move || {
         store::prepare_directory(&data)?;
-        let config = DirectoryConfig { secret: store::signing_key(&data)?, entropy: store::random()? };
+        // First, so that no other relay that starts here reads or makes a key meanwhile.
         let store = Store::open(&data)?;
+        let config = DirectoryConfig { secret: store::signing_key(&data)?, entropy: store::random()? };
         let records = store.records()?;
         Ok((config, store, records))
     });

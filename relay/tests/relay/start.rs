@@ -81,8 +81,16 @@ fn unusable_data_is_named_with_a_way_out() {
 fn two_relays_do_not_share_data() {
     let data = Scratch::new();
     let _first = RelayProcess::start(data.path());
-    let text = refusal("127.0.0.1:0", data.path(), &[]);
-    assert!(text.contains("another relay"), "{text}");
+    let key = data.path().join("relay.key");
+    for is_there in [true, false] {
+        // As if the first had not written it yet, when both start on a new directory.
+        if !is_there {
+            fs::remove_file(&key).expect("it is there");
+        }
+        let text = refusal("127.0.0.1:0", data.path(), &[]);
+        assert!(text.contains("another relay"), "{text}");
+        assert_eq!(key.exists(), is_there, "no key but the living relay's is ever there");
+    }
 }
 
 #[cfg(unix)]
