@@ -83,6 +83,7 @@ pub(crate) struct Outbox {
     room: Arc<Room>,
     filled: Notify,
     overflown: Notify,
+    closed: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -97,7 +98,8 @@ struct Queue {
 impl Outbox {
     /// An empty queue in this room.
     pub(crate) fn new(room: Arc<Room>) -> Self {
-        Self { queue: Mutex::default(), room, filled: Notify::default(), overflown: Notify::default() }
+        let [filled, overflown, closed] = Default::default();
+        Self { queue: Mutex::default(), room, filled, overflown, closed }
     }
 
     /// Queues a message by its kind: a packet makes the oldest go when there is no room, and a connection that lets too
@@ -156,6 +158,7 @@ impl Outbox {
     /// Closes the socket behind what waits now. The first reason counts.
     pub(crate) fn close(&self, farewell: Farewell) {
         self.lock().farewell.get_or_insert(farewell);
+        self.closed.notify_one();
         self.filled.notify_one();
     }
 
@@ -192,6 +195,11 @@ impl Outbox {
     /// Ends when the connection is too slow.
     pub(crate) async fn overflown(&self) {
         self.overflown.notified().await;
+    }
+
+    /// Ends when the socket shall be closed.
+    pub(crate) async fn closed(&self) {
+        self.closed.notified().await;
     }
 
     /// Does something to the queue, and accounts for what it holds then.

@@ -14,7 +14,7 @@ use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use samovar_wire::limits::RELAY_MESSAGE_MAX;
 use samovar_wire::relay::RelayFrame;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use crate::door::AddressPlace;
 use crate::hub::Hub;
@@ -28,7 +28,7 @@ const PING_EVERY: Duration = Duration::from_secs(2);
 const SILENCE_MAX: Duration = Duration::from_secs(6);
 /// How long whoever sends too much is not read before the limits are looked at again: they may have changed.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// How long the last words of either side may take.
+/// How long the last words may take, of both sides together.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
 /// The largest message: a control message with its kind in front, which is larger than a forwarded chunk.
 const MESSAGE_MAX: usize = 1 + RELAY_MESSAGE_MAX;
@@ -78,6 +78,11 @@ async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
     let (sink, stream) = socket.split();
     let mut reader = Reader::start(stream, hub, line);
     let mut writer = pin!(write(sink, hub, line));
+    // Whoever takes nothing any more would hold what waits for it as long as it likes.
+    let mut is_over = pin!(async {
+        line.outbox.closed().await;
+        sleep(FAREWELL_MAX).await;
+    });
     let is_read = tokio::select! {
         biased;
         () = reader.end() => true,
@@ -87,14 +92,21 @@ async fn run(socket: WebSocket, hub: &Arc<Hub>, line: &Arc<Line>) {
             tracing::debug!(conn = line.conn.0, "too slow");
             return;
         }
+        () = &mut is_over => return,
     };
-    // Others hear at once that it is gone, not when the last words are said.
+    // Others hear at once that it is gone, not when the last words are said. It is closed from now on at the latest.
     drop(attached);
-    if is_read {
-        drop(timeout(FAREWELL_MAX, writer).await);
-    } else {
-        // Unread bytes would make the system reset the connection and lose the last words.
-        drop(timeout(FAREWELL_MAX, reader.end()).await);
+    let last_words = async {
+        if is_read {
+            drop(writer.await);
+        } else {
+            // Unread bytes would make the system reset the connection and lose the last words.
+            reader.end().await;
+        }
+    };
+    tokio::select! {
+        () = last_words => {}
+        () = is_over => {}
     }
 }
 

@@ -4,14 +4,36 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::SinkExt as _;
 use samovar_wire::Mode;
-use samovar_wire::relay::RelayFrame;
+use samovar_wire::relay::{RelayFrame, ToRelay};
 use tokio::time::{sleep, timeout};
+use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 use crate::caller::Caller;
 use crate::channels::{pair, start};
 use crate::peer::Peer;
-use crate::process::Scratch;
+use crate::process::{RelayProcess, Scratch};
+
+/// Who has left is gone, and what waited for it makes room, whether it takes its last words or not.
+#[tokio::test]
+async fn who_has_left_and_takes_nothing_is_closed_however_many_pongs_it_sends() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start(data.path());
+    let (mut ann, _) = Peer::create(&relay, "TEA").await;
+    let (mut eve, e) = Peer::join(&relay, "TEA").await;
+    while relay.metric("samovar_queue_bytes").await == 0.0 {
+        for _ in 0..10 {
+            ann.send(RelayFrame::forward(e.pass.peer, Mode::Reliable, &[0; 16_000])).await;
+        }
+    }
+    eve.tell(&ToRelay::Leave).await;
+    let left = Instant::now();
+    while eve.socket.send(Message::Pong(Bytes::new())).await.is_ok() {
+        assert!(left.elapsed() < Duration::from_secs(8), "it left long ago, and is still connected");
+        sleep(Duration::from_millis(200)).await;
+    }
+}
 
 /// Channels that end while packets are on their way leave nothing behind that makes the next ones late.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
