@@ -23,6 +23,9 @@ use crate::outbox::{Next, Waiting};
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
 /// How long an open connection may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
+/// Addresses from which it takes checks, as long as it lives: str0m forgets none. A browser with several networks has a few, and one
+/// more whenever its NAT takes another port.
+const SOURCES_MAX: usize = 32;
 /// Datagrams that it takes without being polled, which costs as much as all of them.
 const UNPOLLED_MAX: usize = 8;
 /// Bytes that the unreliable channel takes beyond what has left; what else there is waits where the oldest is dropped.
@@ -86,6 +89,8 @@ pub(super) struct Association {
     offer: Offer,
     channels: [(ChannelId, bool); 2],
     paths: Paths,
+    /// Where checks came from.
+    sources: Vec<SocketAddr>,
     born: Instant,
     /// When a datagram came last that belongs to it.
     came: Instant,
@@ -153,6 +158,7 @@ impl Association {
             offer,
             channels,
             paths: Paths::default(),
+            sources: Vec::new(),
             born: now,
             came: now,
             is_heard: false,
@@ -161,6 +167,21 @@ impl Association {
             armed: now + OPEN_WITHIN,
         };
         Ok((association, answer))
+    }
+
+    /// Whether checks from this address are looked at.
+    pub(super) fn takes_checks_from(&mut self, address: SocketAddr) -> bool {
+        let is_known = self.sources.contains(&address);
+        let takes = is_known || self.sources.len() < SOURCES_MAX;
+        if takes && !is_known {
+            self.sources.push(address);
+        }
+        takes
+    }
+
+    /// Whether the member has proven that it is at this address.
+    pub(super) fn is_at(&self, address: SocketAddr) -> bool {
+        self.paths.is_proven(address)
     }
 
     /// A datagram came. What it makes of it is polled later.

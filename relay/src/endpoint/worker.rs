@@ -164,7 +164,8 @@ impl Worker {
     fn hand_over(&mut self, id: u64, from: SocketAddr, bytes: &[u8]) {
         let Some(association) = self.associations.get_mut(&id) else { return };
         let rate = self.hub.limits.datagrams();
-        if !association.line.takes_datagram(self.hub.nanos(), rate) {
+        let takes = association.line.takes_datagram(self.hub.nanos(), rate);
+        if !takes || stun::is_stun(bytes) && !association.takes_checks_from(from) {
             return self.hub.metrics.undelivered(Undelivered::Rate);
         }
         let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
@@ -288,14 +289,23 @@ impl Worker {
             Ok(known)
         });
         let line = Arc::clone(&association.line);
-        let done = done.map(|known| {
-            if let Some(address) = known {
+        let done = done.and_then(|known| {
+            // Whoever checks may have forged the address. A member's own newer connection takes it over.
+            if let Some(address) = known
+                && !self.belongs_to_another(address, line.conn)
+            {
                 self.by_address.insert(address, id);
             }
+            isolated(|| self.take(id, &line, messages))
         });
-        let done = done.and_then(|()| isolated(|| self.take(id, &line, messages)));
         self.finish(id, done);
         self.arm(id);
+    }
+
+    /// Whether another member has proven that it is at this address.
+    fn belongs_to_another(&self, address: SocketAddr, conn: ConnId) -> bool {
+        let holder = self.by_address.get(&address).and_then(|id| self.associations.get(id));
+        holder.is_some_and(|holder| holder.line.conn != conn && holder.is_at(address))
     }
 
     /// Messages of a member.

@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use futures_util::SinkExt as _;
 use samovar_wire::Mode;
 use samovar_wire::relay::{RelayFrame, ToRelay};
+use tokio::net::UdpSocket;
 use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 use crate::caller::Caller;
-use crate::channels::{pair, start};
+use crate::channels::{pair, start, udp_address};
 use crate::peer::Peer;
 use crate::process::{RelayProcess, Scratch};
+use crate::siege::assert_echo;
 
 /// Who has left is gone, and what waited for it makes room, whether it takes its last words or not.
 #[tokio::test]
@@ -33,6 +35,54 @@ async fn who_has_left_and_takes_nothing_is_closed_however_many_pongs_it_sends() 
         assert!(left.elapsed() < Duration::from_secs(8), "it left long ago, and is still connected");
         sleep(Duration::from_millis(200)).await;
     }
+}
+
+/// Dials, and keeps a check of its own until the channels are ready for one that is sent again.
+async fn own_check(caller: &mut Caller) -> Vec<u8> {
+    caller.kept = Some(Vec::new());
+    while timeout(Duration::from_millis(300), caller.step()).await.is_ok() {}
+    let kept = caller.kept.take().expect("kept");
+    kept.into_iter().find(|bytes| bytes[..2] == [0, 1]).expect("a check")
+}
+
+/// A datagram of Eve's that bears Ann's address must not take Ann's datagrams from her.
+#[tokio::test]
+async fn a_check_with_a_forged_address_takes_nobodys_datagrams() {
+    let data = Scratch::new();
+    let mut relay = start(&data, &[]);
+    let udp = udp_address(&mut relay);
+    let ((mut ann, a), (mut eve, _)) = pair(&relay).await;
+    let mut by_ann = Caller::call(&mut ann).await;
+    let check = own_check(&mut Caller::dial(&mut eve).await).await;
+    let mut lost = 0;
+    for _ in 0..20 {
+        by_ann.socket.try_send_to(&check, udp).expect("sends");
+        by_ann.say(a, Mode::Unreliable, b"echo");
+        lost += i32::from(timeout(Duration::from_millis(500), by_ann.next()).await.is_err());
+    }
+    assert!(lost < 3, "{lost} of 20 packets lost");
+}
+
+#[tokio::test]
+async fn a_member_that_asks_from_a_hundred_addresses_is_answered_at_a_few_and_keeps_its_own() {
+    let data = Scratch::new();
+    let mut relay = start(&data, &[]);
+    let udp = udp_address(&mut relay);
+    let ((mut eve, e), _bob) = pair(&relay).await;
+    let mut by_eve = Caller::dial(&mut eve).await;
+    let check = own_check(&mut by_eve).await;
+    let mut answered = 0;
+    for _ in 0..100 {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
+        socket.send_to(&check, udp).await.expect("sends");
+        let mut buffer = [0; 2_048];
+        let answer = timeout(Duration::from_millis(50), socket.recv_from(&mut buffer)).await;
+        answered += i32::from(answer.is_ok());
+    }
+    assert!((16..32).contains(&answered), "{answered}");
+    let over = relay.metric("samovar_datagrams_dropped_total{reason=\"rate\"}").await;
+    assert!(over >= 69.0, "{over}");
+    assert_echo(&mut by_eve, e).await;
 }
 
 /// Channels that end while packets are on their way leave nothing behind that makes the next ones late.

@@ -29,7 +29,7 @@ fn binding_request() -> Vec<u8> {
 }
 
 /// Asserts that a member's channels carry packets to itself.
-async fn assert_echo(caller: &mut Caller, id: PeerId) {
+pub(crate) async fn assert_echo(caller: &mut Caller, id: PeerId) {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {
         caller.say(id, Mode::Unreliable, b"echo");
