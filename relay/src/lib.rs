@@ -9,6 +9,7 @@ mod channels;
 mod door;
 mod endpoint;
 mod error;
+mod games;
 mod hub;
 mod limits;
 mod line;

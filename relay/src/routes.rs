@@ -2,17 +2,18 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
+use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get};
-use axum::{Json, Router};
-use serde::Serialize;
 
 use crate::door::{Caller, Doorkeeper};
+use crate::games::GameList;
 use crate::hub::Hub;
 use crate::metrics::Turned;
 use crate::page::Page;
@@ -26,6 +27,7 @@ const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(crate) struct House {
     pub(crate) hub: Arc<Hub>,
     pub(crate) keeper: Arc<Doorkeeper>,
+    pub(crate) games: Arc<GameList>,
     pub(crate) logs_addresses: bool,
 }
 
@@ -118,28 +120,10 @@ async fn web_socket(
     socket::accept(upgrade, house.hub, place)
 }
 
-/// A game of `GET /api/games`.
-#[derive(Serialize)]
-struct Listed {
-    code: String,
-    players: u8,
-    capacity: u8,
-    host: String,
-    open: bool,
-    /// As text: a number of JSON holds no 64 bits.
-    params: String,
-}
-
-async fn games(State(house): State<House>) -> Json<Vec<Listed>> {
-    let games = house.hub.games().into_iter().map(|game| Listed {
-        code: game.code.to_string(),
-        players: game.listing.players,
-        capacity: game.listing.capacity,
-        host: game.listing.host_name,
-        open: game.listing.open,
-        params: format!("{:016x}", game.params),
-    });
-    Json(games.collect())
+/// The games that their hosts show.
+async fn games(State(house): State<House>) -> Response {
+    let body = house.games.body(Instant::now(), || house.hub.games());
+    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 fn no_page() -> Response {

@@ -116,7 +116,12 @@ impl Relay {
         let endpoint = udp.map(|udp| Endpoint::bind(&udp)).transpose()?;
         let reach = endpoint.as_ref().map(Endpoint::reach);
         let (hub, disk) = open_hub(data, reach, limits, counts).await?;
-        let house = House { hub: Arc::clone(&hub), keeper: Arc::clone(&keeper), logs_addresses };
+        let house = House {
+            hub: Arc::clone(&hub),
+            keeper: Arc::clone(&keeper),
+            games: Arc::default(),
+            logs_addresses,
+        };
         let private = private.map(|(listener, address)| (listener, address, routes::private(house.clone())));
         let router = routes::public(house, page, private.is_none());
         let referee = referee.map(|config| Referee::new(address, config));
