@@ -7,7 +7,7 @@
 mod address;
 mod stream;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -21,6 +21,9 @@ use crate::metrics::{Metrics, Turned};
 pub(crate) use address::AddressPlace;
 use address::Addresses;
 use stream::Guarded;
+
+/// The address of all whose own cannot be read in what a proxy says: together they have the limits of one.
+const UNREADABLE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// What decides about connections, at the listener and at the WebSocket.
 #[derive(Debug)]
@@ -86,16 +89,14 @@ impl Doorkeeper {
     pub(crate) fn place(
         &self,
         caller: &Caller,
-        forwarded_for: Option<&str>,
+        forwarded_for: Option<&[u8]>,
     ) -> Result<(IpAddr, Option<AddressPlace>), Turned> {
         let visit = &caller.0;
         if visit.place.is_some() {
             return Ok((visit.address, visit.place.clone()));
         }
-        let named = forwarded_for.and_then(|list| list.rsplit(',').next()?.trim().parse::<IpAddr>().ok());
-        let Some(address) = named.map(|address| address.to_canonical()) else {
-            return Ok((visit.address, None));
-        };
+        let Some(list) = forwarded_for else { return Ok((visit.address, None)) };
+        let address = last_of(list).unwrap_or(UNREADABLE);
         Ok((address, Some(self.place_of(address)?)))
     }
 
@@ -159,6 +160,15 @@ impl Drop for Visit {
     }
 }
 
+/// The last address of a list in `X-Forwarded-For`. Some proxies write a port behind it, and brackets around it.
+fn last_of(list: &[u8]) -> Option<IpAddr> {
+    let last = list.rsplit(|byte| *byte == b',').next()?;
+    let text = std::str::from_utf8(last).ok()?.trim();
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let address = bare.parse().or_else(|_| text.parse().map(|at: SocketAddr| at.ip()));
+    address.ok().map(|address| address.to_canonical())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,19 +204,42 @@ mod tests {
         let keeper = keeper("address-connections = 1\ntrusted-proxy = [\"10.0.0.1\"]");
         let proxy = || keeper.admit(ip("::ffff:10.0.0.1")).expect("a proxy has no limit");
         let first = proxy();
-        let (address, place) = keeper.place(&first, Some("evil, 192.0.2.9")).expect("room");
+        let (address, place) = keeper.place(&first, Some(b"evil, 192.0.2.9")).expect("room");
         assert_eq!(address, ip("192.0.2.9"));
         let second = proxy();
-        assert_eq!(keeper.place(&second, Some("192.0.2.9")).err(), Some(Turned::AddressConnections));
-        assert!(keeper.place(&second, Some("192.0.2.8")).is_ok());
+        assert_eq!(keeper.place(&second, Some(b"192.0.2.9")).err(), Some(Turned::AddressConnections));
+        assert!(keeper.place(&second, Some(b"192.0.2.8")).is_ok());
         drop(place);
-        assert!(keeper.place(&second, Some("192.0.2.9")).is_ok());
-        for nobody in [None, Some(""), Some("unknown")] {
-            assert!(matches!(keeper.place(&second, nobody), Ok((_, None))), "{nobody:?}");
-        }
+        assert!(keeper.place(&second, Some(b"192.0.2.9")).is_ok());
+        assert!(matches!(keeper.place(&second, None), Ok((_, None))), "it speaks for itself");
+        let _nobody = keeper.place(&second, Some(b"unknown")).expect("room");
+        let another = keeper.place(&second, Some(b"192.0.2.8, _hidden"));
+        assert_eq!(another.err(), Some(Turned::AddressConnections), "all who cannot be read are one address");
         let stranger = keeper.admit(ip("192.0.2.7")).expect("room");
-        let place = keeper.place(&stranger, Some("192.0.2.1")).expect("its own");
+        let place = keeper.place(&stranger, Some(b"192.0.2.1")).expect("its own");
         assert_eq!(place.0, ip("192.0.2.7"), "whoever is no proxy speaks for itself");
+    }
+
+    #[test]
+    fn the_last_address_is_read_however_a_proxy_writes_it() {
+        let table: [(&[u8], Option<&str>); 13] = [
+            (b"192.0.2.9", Some("192.0.2.9")),
+            (b"192.0.2.9:4711", Some("192.0.2.9")),
+            (b"2001:db8::1", Some("2001:db8::1")),
+            (b"[2001:db8::1]", Some("2001:db8::1")),
+            (b"[2001:db8::1]:443", Some("2001:db8::1")),
+            (b"::ffff:192.0.2.9", Some("192.0.2.9")),
+            (b"192.0.2.1,192.0.2.9 ", Some("192.0.2.9")),
+            (b"caf\xe9, 192.0.2.9", Some("192.0.2.9")),
+            (b"192.0.2.9, caf\xe9", None),
+            (b"192.0.2.9,", None),
+            (b"192.0.2.9:port", None),
+            (b"unknown", None),
+            (b"", None),
+        ];
+        for (list, address) in table {
+            assert_eq!(last_of(list), address.map(ip), "{}", list.escape_ascii());
+        }
     }
 
     #[test]

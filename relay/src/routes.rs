@@ -105,8 +105,7 @@ async fn web_socket(
         return turn_away(Turned::Origin, StatusCode::FORBIDDEN, "This relay is not for that page.\n");
     }
     // Of several headers the last is the nearest proxy's.
-    let forwarded_for =
-        headers.get_all("x-forwarded-for").iter().next_back().and_then(|list| list.to_str().ok());
+    let forwarded_for = headers.get_all("x-forwarded-for").iter().next_back().map(HeaderValue::as_bytes);
     let (address, place) = match house.keeper.place(&caller, forwarded_for) {
         Ok(place) => place,
         Err(reason) => {
