@@ -169,6 +169,8 @@ fn serve(args: Box<ServeArgs>, log: &Log) -> Result<(), String> {
         std::io::stdout().flush().ok();
         relay.run(orders).await
     });
+    // What it left behind waits for a disk that does not answer, and may do so for ever.
+    runtime.shutdown_background();
     served.map_err(|error| error.to_string())
 }
 

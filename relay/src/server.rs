@@ -27,6 +27,9 @@ use crate::store::{self, Store};
 /// How long connections may take to end when the relay stops.
 const STOP_WITHIN: Duration = Duration::from_secs(2);
 
+/// How long the disk may take when the relay stops.
+const WRITE_WITHIN: Duration = Duration::from_secs(5);
+
 /// How long the referee may take to hand its games over when the relay stops.
 const LEAVE_WITHIN: Duration = Duration::from_secs(4);
 
@@ -201,8 +204,7 @@ impl Relay {
         }
         // Whoever starts a relay on the same data after this one must find the database free.
         hub.release_disk();
-        drop(tokio::task::spawn_blocking(|| disk.thread.join()).await);
-        result
+        result.and(end_of(disk.thread, WRITE_WITHIN).await)
     }
 }
 
@@ -309,7 +311,31 @@ async fn open_hub(
     Ok((hub, Disk { failure, thread }))
 }
 
+/// Waits until the disk's thread has ended. A panic of it was told of before.
+async fn end_of(thread: std::thread::JoinHandle<()>, within: Duration) -> Result<(), RelayError> {
+    let ended = timeout(within, tokio::task::spawn_blocking(|| thread.join())).await;
+    ended.map(drop).map_err(|_| RelayError::System {
+        what: "write its last terms before it ended: check the disk of --data",
+        source: std::io::Error::other(format!("it has not answered for {} s", within.as_secs())),
+    })
+}
+
 /// What every connection needs has panicked. A relay may die at any time; one that lives on without it may not.
 fn broken(what: &'static str) -> RelayError {
     RelayError::System { what, source: std::io::Error::other("it panicked; this is a bug") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_disk_that_does_not_answer_is_waited_for_for_a_while_only() {
+        let (answer, answered) = mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || answered.iter().for_each(drop));
+        let error = end_of(thread, Duration::from_millis(10)).await.expect_err("it has not ended");
+        assert!(error.to_string().contains("the disk of --data"), "{error}");
+        drop(answer);
+        assert!(end_of(std::thread::spawn(|| ()), WRITE_WITHIN).await.is_ok());
+    }
 }

@@ -1,9 +1,10 @@
 //! What the system's signals tell a relay and robots to do.
 //!
 //! `SIGTERM` drains a relay, and a second one stops it; `SIGHUP` reads the file of settings again and takes over its limits;
-//! Ctrl-C stops it. Robots leave at Ctrl-C and `SIGTERM`, and stop at a second one.
+//! Ctrl-C stops it. Whatever comes while it stops ends it at once. Robots leave at Ctrl-C and `SIGTERM`, and stop at a second one.
 
 use std::io;
+use std::sync::Arc;
 
 use samovar_relay::settings::{LogConfig, SettingsError};
 use samovar_relay::{Order, RelayError, ServeConfig};
@@ -23,7 +24,7 @@ type Settings = Result<(ServeConfig, LogConfig), SettingsError>;
 /// # Errors
 /// When the system does not let signals be listened to.
 pub(crate) fn orders(
-    settings: impl Fn() -> Settings + Send + 'static,
+    settings: impl Fn() -> Settings + Send + Sync + 'static,
 ) -> Result<Receiver<Order>, RelayError> {
     let (orders, receiver) = channel(WAITING);
     listen(orders, settings).map_err(|source| RelayError::System { what: "listen to signals", source })?;
@@ -69,22 +70,31 @@ fn stopped() -> io::Result<impl Future<Output = ()>> {
 }
 
 #[cfg(unix)]
-fn listen(orders: Sender<Order>, settings: impl Fn() -> Settings + Send + 'static) -> io::Result<()> {
+fn listen(orders: Sender<Order>, settings: impl Fn() -> Settings + Send + Sync + 'static) -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;
+    let limits = orders.clone();
+    tokio::spawn(async move {
+        let settings = Arc::new(settings);
+        while hang_up.recv().await.is_some() {
+            let settings = Arc::clone(&settings);
+            // A file may be anywhere, and nobody else waits for it.
+            if let Ok(Some(order)) = tokio::task::spawn_blocking(move || reload(&*settings)).await {
+                limits.send(order).await.ok();
+            }
+        }
+    });
     tokio::spawn(async move {
         loop {
             let order = tokio::select! {
-                _ = interrupt.recv() => Some(Order::Stop),
-                _ = terminate.recv() => Some(Order::Drain),
-                _ = hang_up.recv() => reload(&settings),
+                _ = interrupt.recv() => Order::Stop,
+                _ = terminate.recv() => Order::Drain,
             };
-            if let Some(order) = order
-                && orders.send(order).await.is_err()
-            {
-                return;
+            if orders.send(order).await.is_err() {
+                // It stops already, and whoever asks again does not want to wait for that.
+                std::process::exit(STOPPED_TWICE);
             }
         }
     });

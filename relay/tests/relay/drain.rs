@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use samovar_wire::relay::{FromRelay, Purpose, Refusal, ToRelay};
 
+use tokio::time::timeout;
+
 use crate::peer::{Heard, Peer};
 use crate::process::{RelayProcess, Scratch};
 
@@ -77,4 +79,32 @@ async fn a_referee_leaves_its_tables_to_their_players_at_once() {
         "nobody but the referee was there: {:?}",
         start.elapsed()
     );
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_file_of_settings_that_cannot_be_read_to_its_end_holds_up_nobody() {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    const O_NONBLOCK: i32 = 0o4000;
+    let data = Scratch::new();
+    let path = data.path().join("relay.toml");
+    std::fs::write(&path, "drain = 0").expect("writes");
+    let relay = RelayProcess::start_with(data.path(), &["--config", path.to_str().expect("text")]);
+    std::fs::remove_file(&path).expect("it is there");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    relay.signal("HUP");
+    // It can be opened for writing without waiting as soon as somebody reads it.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let _writer = loop {
+        let mut options = std::fs::OpenOptions::new();
+        if let Ok(file) = options.write(true).custom_flags(O_NONBLOCK).open(&path) {
+            break file;
+        }
+        assert!(Instant::now() < deadline, "the file is read again");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    let health = timeout(Duration::from_secs(5), relay.get("/healthz")).await;
+    assert_eq!(health.expect("it answers in time").1, "ok\n");
+    let ended = tokio::task::spawn_blocking(|| relay.terminate());
+    assert!(ended.await.expect("no panic"));
 }
