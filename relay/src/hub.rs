@@ -5,6 +5,7 @@
 //! that nothing forwarded overtakes an `Entered`.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -23,6 +24,9 @@ use crate::metrics::{Dropped, Kind, Levels, Metrics};
 use crate::outbox::{Farewell, Outbox, Waiting};
 use crate::store::Persisted;
 
+/// How long the disk may write before new games are better founded elsewhere, in nanoseconds.
+const WRITE_MAX: u64 = 2_000_000_000;
+
 /// Everything that the tasks of a relay have in common.
 #[derive(Debug)]
 pub(crate) struct Hub {
@@ -35,6 +39,8 @@ pub(crate) struct Hub {
     reach: Option<Arc<Reach>>,
     pub(crate) limits: Arc<LiveLimits>,
     pub(crate) metrics: Arc<Metrics>,
+    /// Since when the disk writes, in nanoseconds; 0 when it does not.
+    writing: AtomicU64,
 }
 
 /// The ways to a member.
@@ -88,6 +94,7 @@ impl Hub {
             reach,
             limits,
             metrics,
+            writing: AtomicU64::new(0),
         }
     }
 
@@ -204,8 +211,14 @@ impl Hub {
         self.with(|state, _| state.directory.handle_answer(conn, attempt, description));
     }
 
+    /// The disk begins to write.
+    pub(crate) fn writing(&self) {
+        self.writing.store(self.nanos().max(1), Ordering::Relaxed);
+    }
+
     /// Terms reached the disk.
     pub(crate) fn persisted(&self, terms: &Persisted) {
+        self.writing.store(0, Ordering::Relaxed);
         self.with(|state, now| {
             for &(session, term) in terms {
                 state.directory.handle_persisted(now, session, term);
@@ -244,10 +257,14 @@ impl Hub {
         self.lock().directory.set_quota(quota);
     }
 
-    /// Whether it takes games: it does not stop, and its disk is there.
-    pub(crate) fn is_ready(&self) -> bool {
+    /// Why it takes no games, if it takes none: it stops, or its disk does not answer.
+    pub(crate) fn unready(&self) -> Option<&'static str> {
+        let writing = self.writing.load(Ordering::Relaxed);
         let state = self.lock();
-        !state.stopping && !state.directory.is_draining() && state.disk.is_some()
+        if state.stopping || state.directory.is_draining() || state.disk.is_none() {
+            return Some("stopping\n");
+        }
+        (writing > 0 && self.nanos().saturating_sub(writing) > WRITE_MAX).then_some("waiting for the disk\n")
     }
 
     /// Whether no game lives here.
@@ -415,5 +432,31 @@ impl State {
         let purse = Arc::default();
         self.purses.insert(session, Arc::downgrade(&purse));
         purse
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    /// A hub of nobody, whose disk takes nothing.
+    pub(crate) fn hub(reach: Option<Arc<Reach>>) -> Hub {
+        let settings: Settings = toml::from_str("data = \"d\"").expect("settings");
+        let limits = Arc::new(LiveLimits::new(settings.resolve().expect("complete").0.limits));
+        let config = samovar_directory::DirectoryConfig { secret: [1; 32], entropy: [2; 32] };
+        let (disk, _) = std::sync::mpsc::channel();
+        Hub::new(Directory::new(&config), disk, reach, limits, Arc::new(Metrics::new()))
+    }
+
+    #[test]
+    fn while_the_disk_does_not_answer_games_are_founded_elsewhere() {
+        let mut hub = hub(None);
+        hub.writing();
+        assert_eq!(hub.unready(), None, "it has just begun");
+        hub.start -= Duration::from_secs(3);
+        assert_eq!(hub.unready(), Some("waiting for the disk\n"));
+        hub.persisted(&Vec::new());
+        assert_eq!(hub.unready(), None);
     }
 }

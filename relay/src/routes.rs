@@ -75,10 +75,9 @@ fn health() -> MethodRouter<House> {
 
 /// Whether games can be founded: whoever spreads players over relays asks this.
 async fn readiness(State(house): State<House>) -> Response {
-    if house.hub.is_ready() {
-        "ready\n".into_response()
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response()
+    match house.hub.unready() {
+        None => "ready\n".into_response(),
+        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why).into_response(),
     }
 }
 

@@ -291,16 +291,11 @@ async fn open_hub(
     let (requests, requested) = mpsc::channel();
     let hub = Arc::new(Hub::new(directory, requests, reach, limits, counts));
     let (failed, failure) = oneshot::channel();
-    let persisted = {
-        let hub = Arc::downgrade(&hub);
-        move |terms| {
-            if let Some(hub) = hub.upgrade() {
-                hub.persisted(&terms);
-            }
-        }
-    };
+    let weak = Arc::downgrade(&hub);
     let serve = move || {
-        if let Err(error) = store.serve(&requested, persisted) {
+        let begun = || weak.upgrade().into_iter().for_each(|hub| hub.writing());
+        let persisted = |terms| weak.upgrade().into_iter().for_each(|hub| hub.persisted(&terms));
+        if let Err(error) = store.serve(&requested, begun, persisted) {
             drop(failed.send(error));
         }
     };

@@ -115,14 +115,15 @@ impl Store {
         Ok(persisted)
     }
 
-    /// Serves requests until their sender is gone. Those that wait together are committed together.
+    /// Serves requests until their sender is gone. Those that wait together are committed together; `begun` is told before.
     ///
     /// # Errors
     /// At the first write that the disk refuses.
     pub(crate) fn serve(
         &self,
         requests: &Receiver<Request>,
-        mut persisted: impl FnMut(Persisted),
+        begun: impl Fn(),
+        persisted: impl Fn(Persisted),
     ) -> Result<(), RelayError> {
         loop {
             let mut batch = match requests.recv() {
@@ -130,6 +131,7 @@ impl Store {
                 Err(RecvError) => return Ok(()),
             };
             batch.extend(requests.try_iter());
+            begun();
             persisted(self.apply(&batch)?);
         }
     }

@@ -407,27 +407,14 @@ fn isolated<R>(step: impl FnOnce() -> Result<R, End>) -> Result<R, End> {
 mod tests {
     use super::*;
     use crate::endpoint::{Endpoint, UdpConfig};
-    use crate::limits::LiveLimits;
-    use crate::metrics::Metrics;
-    use crate::settings::Settings;
 
     /// The call that comes when the channels have just ended must not be the last one that is heard.
     #[tokio::test]
     async fn a_call_for_channels_that_have_ended_is_answered() {
-        let settings: Settings = toml::from_str("data = \"d\"").expect("settings");
-        let limits = Arc::new(LiveLimits::new(settings.resolve().expect("complete").0.limits));
         let udp = UdpConfig { listen: "127.0.0.1:0".parse().expect("an address"), public: Vec::new() };
         let endpoint = Endpoint::bind(&udp).expect("binds");
-        let config = samovar_directory::DirectoryConfig { secret: [1; 32], entropy: [2; 32] };
-        let (disk, _requests) = std::sync::mpsc::channel();
         let reach = endpoint.reach();
-        let hub = Arc::new(Hub::new(
-            samovar_directory::Directory::new(&config),
-            disk,
-            Some(Arc::clone(&reach)),
-            limits,
-            Arc::new(Metrics::new()),
-        ));
+        let hub = Arc::new(crate::hub::tests::hub(Some(Arc::clone(&reach))));
         let line = hub.open(None);
         let Endpoint { socket, identity, .. } = endpoint;
         let socket = UdpSocket::from_std(socket).expect("a socket");
