@@ -76,7 +76,7 @@ pub struct Relay {
     door: Door,
     address: SocketAddr,
     router: Router,
-    private: Option<(TcpListener, SocketAddr, Router)>,
+    private: Option<(Door, SocketAddr, Router)>,
     endpoint: Option<Endpoint>,
     hub: Arc<Hub>,
     disk: Disk,
@@ -125,7 +125,11 @@ impl Relay {
             games: Arc::default(),
             logs_addresses,
         };
-        let private = private.map(|(listener, address)| (listener, address, routes::private(house.clone())));
+        let private = private.map(|(listener, address)| {
+            // With places of its own: a crowd at the other door must not lock out the operator.
+            let keeper = Arc::new(Doorkeeper::new(Arc::clone(&hub.limits), Arc::clone(&hub.metrics)));
+            (Door::new(listener, keeper), address, routes::private(house.clone()))
+        });
         let router = routes::public(house, page, private.is_none());
         let referee = referee.map(|config| Referee::new(address, config));
         let door = Door::new(listener, keeper);
@@ -164,8 +168,7 @@ impl Relay {
         let service = router.into_make_service_with_connect_info::<Caller>();
         let serve = axum::serve(door, service).with_graceful_shutdown(async { drop(stopped.await) });
         let serve = tokio::spawn(serve.into_future());
-        let private =
-            private.map(|(listener, _, router)| tokio::spawn(axum::serve(listener, router).into_future()));
+        let private = private.map(|(door, _, router)| tokio::spawn(axum::serve(door, router).into_future()));
         let reach = endpoint.as_ref().map(Endpoint::reach);
         let channels = endpoint.map(|endpoint| endpoint.start(Arc::clone(&hub))).transpose()?;
         let (channels, channels_ended) = channels.unzip();

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::time::{interval, sleep, timeout};
 
 use crate::peer::{Heard, Peer, code};
-use crate::process::{RelayProcess, Scratch};
+use crate::process::{RelayProcess, Scratch, get_at};
 
 /// Waits until the other end closes.
 async fn closed(stream: &mut TcpStream) {
@@ -48,6 +48,22 @@ async fn slow_handshakes_are_cut_and_those_who_are_in_stay() {
     sleep(Duration::from_secs(1)).await;
     ann.send(RelayFrame::forward(a.pass.peer, Mode::Unreliable, b"still here")).await;
     assert!(matches!(ann.hear().await, Heard::Packet { .. }));
+}
+
+#[tokio::test]
+async fn at_the_operators_port_slow_handshakes_are_cut_too_and_a_full_relay_still_tells_its_metrics() {
+    let data = Scratch::new();
+    let flags = ["--metrics", "127.0.0.1:0", "--handshake", "1", "--connections", "1"];
+    let mut relay = RelayProcess::start_with(data.path(), &flags);
+    let line = relay.line();
+    let private =
+        line.trim().strip_prefix("metrics on http://").and_then(|rest| rest.strip_suffix("/metrics"));
+    let private = private.unwrap_or_else(|| panic!("not the promised line: {line:?}"));
+    let _kept = Peer::connect(&relay).await;
+    closed(&mut TcpStream::connect(private).await.expect("connects")).await;
+    let text = get_at(private, "/metrics").await.1;
+    let cut = "samovar_refused_total{reason=\"handshake_timeout\"} 1";
+    assert!(text.lines().any(|line| line == cut), "{text}");
 }
 
 #[tokio::test]
