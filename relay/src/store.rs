@@ -17,6 +17,9 @@ const TERMS: TableDefinition<'static, u64, (&str, u64, u64, u32, u64)> = TableDe
 /// Session to the term that goes on, and its host, while the one in [`TERMS`] is held in reserve.
 const BEGUN: TableDefinition<'static, u64, (u64, u32)> = TableDefinition::new("begun");
 
+/// Bytes of the database that are kept in memory. It is read once, and then written.
+const CACHE: usize = 8 * 1_024 * 1_024;
+
 /// The database of one data directory; no other process can have it open.
 pub(crate) struct Store {
     database: Database,
@@ -33,7 +36,7 @@ impl Store {
     /// When another process has it, or the disk refuses.
     pub(crate) fn open(directory: &Path) -> Result<Self, RelayError> {
         let path = directory.join("terms.redb");
-        match Database::create(&path) {
+        match Database::builder().set_cache_size(CACHE).create(&path) {
             Ok(database) => Ok(Self { database, path }),
             Err(DatabaseError::DatabaseAlreadyOpen) => {
                 Err(RelayError::DataInUse { path: directory.to_owned() })
