@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 use crate::door::AddressPlace;
 use crate::endpoint::Reach;
-use crate::limits::{LiveLimits, Purse};
+use crate::limits::{GamePurse, LiveLimits};
 use crate::line::Line;
 use crate::metrics::{Dropped, Kind, Levels, Metrics};
 use crate::outbox::{Farewell, Outbox, Waiting};
@@ -54,7 +54,7 @@ struct State {
     directory: Directory,
     sockets: HashMap<ConnId, Arc<Line>>,
     /// What each game has spent, while somebody is in it.
-    purses: HashMap<SessionId, Weak<Purse>>,
+    purses: HashMap<SessionId, Weak<GamePurse>>,
     metrics: Arc<Metrics>,
     reach: Option<Arc<Reach>>,
     /// `None` once the relay has stopped.
@@ -128,7 +128,7 @@ impl Hub {
             return line.channels.doubt(since);
         }
         if let Ok(frame @ RelayFrame::Forward { peer, .. }) = RelayFrame::decode(&bytes)
-            && let Some((from, target)) = self.route(line.conn, peer)
+            && let Some((from, target)) = self.route(line, peer)
         {
             let kind = Kind::of(&frame);
             match target {
@@ -153,7 +153,7 @@ impl Hub {
         since: u64,
     ) {
         let (kind, mut bytes) = message;
-        let Some((from, Some(target))) = self.route(line.conn, receiver) else {
+        let Some((from, Some(target))) = self.route(line, receiver) else {
             return self.metrics.dropped(line.shard, Dropped::NoReceiver, 1);
         };
         let ways = self.ways(&target, kind, since);
@@ -325,9 +325,10 @@ impl Hub {
         }
     }
 
-    /// Who sends on `conn`, and the queue of the member it names; `None` when the sender has not entered.
-    fn route(&self, conn: ConnId, to: PeerId) -> Option<(PeerId, Option<Arc<Line>>)> {
-        let state = self.lock();
+    /// Who sends on a connection, and the queue of the member it names; `None` when the sender has not entered.
+    fn route(&self, line: &Line, to: PeerId) -> Option<(PeerId, Option<Arc<Line>>)> {
+        let (state, conn) = (self.lock(), line.conn);
+        line.is_stranger.store(state.directory.is_stranger(conn), Ordering::Relaxed);
         let from = state.directory.peer_of(conn)?;
         let target = state.directory.route(conn, to).and_then(|target| state.sockets.get(&target));
         Some((from, target.map(Arc::clone)))
@@ -422,7 +423,7 @@ impl State {
     }
 
     /// What a game has spent. It is forgotten with the game's last connection.
-    fn purse(&mut self, session: SessionId) -> Arc<Purse> {
+    fn purse(&mut self, session: SessionId) -> Arc<GamePurse> {
         if let Some(purse) = self.purses.get(&session).and_then(Weak::upgrade) {
             return purse;
         }

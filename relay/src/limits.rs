@@ -89,6 +89,14 @@ pub(crate) struct Purse {
     bytes: Bucket,
 }
 
+/// What was taken in one game.
+#[derive(Debug, Default)]
+pub(crate) struct GamePurse {
+    pub(crate) all: Purse,
+    /// By those together whom its host has not named as members.
+    pub(crate) strangers: Purse,
+}
+
 /// When a bucket will be full again, in nanoseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Bucket(AtomicU64);
@@ -98,6 +106,8 @@ pub(crate) struct Bucket(AtomicU64);
 pub(crate) struct Payers<'a> {
     pub(crate) member: &'a Purse,
     pub(crate) address: Option<&'a Purse>,
+    /// That of strangers, when it is one: together they may do what one member may, so that most is left to members.
+    pub(crate) strangers: Option<&'a Purse>,
     pub(crate) game: Option<&'a Purse>,
 }
 
@@ -149,6 +159,7 @@ impl LiveLimits {
         let purses = [
             (Some(payers.member), &self.member, Dropped::MemberRate),
             (payers.address, &self.address, Dropped::AddressRate),
+            (payers.strangers, &self.member, Dropped::GameRate),
             (payers.game, &self.game, Dropped::GameRate),
         ];
         let paying = || purses.iter().filter_map(|(purse, rates, reason)| Some(((*purse)?, *rates, *reason)));
@@ -234,7 +245,7 @@ mod tests {
     fn a_second_worth_passes_at_once_and_then_the_rate() {
         let live = LiveLimits::new(limits("member-packets = 50"));
         let purse = Purse::default();
-        let payers = Payers { member: &purse, address: None, game: None };
+        let payers = Payers { member: &purse, address: None, strangers: None, game: None };
         assert_eq!(passed(&live, payers, SECOND, 60), (50, Some(Dropped::MemberRate)));
         let (_, wait) = live.pay(payers, SECOND, 1).expect_err("it is empty");
         assert!((1..=20_000_001).contains(&wait.as_nanos()), "{wait:?}");
@@ -247,7 +258,7 @@ mod tests {
         let live = LiveLimits::new(limits("member-packets = 10\ngame-packets = 40\naddress-packets = 0"));
         let (greedy, honest, game, address) =
             (Purse::default(), Purse::default(), Purse::default(), Purse::default());
-        let payers = |member| Payers { member, address: Some(&address), game: Some(&game) };
+        let payers = |member| Payers { member, address: Some(&address), strangers: None, game: Some(&game) };
         assert_eq!(passed(&live, payers(&greedy), SECOND, 1_000).0, 10);
         assert_eq!(passed(&live, payers(&honest), SECOND, 10), (10, None));
         live.set(limits("member-packets = 0\ngame-packets = 40"));
@@ -258,7 +269,7 @@ mod tests {
     fn bytes_count_and_one_message_may_be_larger_than_what_is_left() {
         let live = LiveLimits::new(limits("member-bytes = 20000"));
         let purse = Purse::default();
-        let payers = Payers { member: &purse, address: None, game: None };
+        let payers = Payers { member: &purse, address: None, strangers: None, game: None };
         assert!(live.pay(payers, SECOND, 100_000).is_ok());
         let (reason, wait) = live.pay(payers, SECOND, 1).expect_err("it is in debt");
         assert_eq!((reason, wait.as_secs()), (Dropped::MemberRate, 4));

@@ -1,12 +1,13 @@
 //! One connection, as all tasks see it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use samovar_directory::ConnId;
 
 use crate::channels::Channels;
 use crate::door::AddressPlace;
-use crate::limits::{Bucket, Payers, Purse};
+use crate::limits::{Bucket, GamePurse, Payers, Purse};
 use crate::metrics::ShardId;
 use crate::outbox::Outbox;
 use crate::room::Room;
@@ -24,7 +25,9 @@ pub(crate) struct Line {
     purse: Purse,
     place: Option<AddressPlace>,
     /// Its game's, from the moment on at which it is in one; it never changes its game.
-    game: OnceLock<Arc<Purse>>,
+    game: OnceLock<Arc<GamePurse>>,
+    /// Whether it is a stranger in its game, as was known when its last message was passed on.
+    pub(crate) is_stranger: AtomicBool,
 }
 
 impl Line {
@@ -38,11 +41,12 @@ impl Line {
             purse: Purse::default(),
             place,
             game: OnceLock::new(),
+            is_stranger: AtomicBool::new(false),
         }
     }
 
     /// It is in the game with this purse.
-    pub(crate) fn enter(&self, game: Arc<Purse>) {
+    pub(crate) fn enter(&self, game: Arc<GamePurse>) {
         self.game.get_or_init(|| game);
     }
 
@@ -57,10 +61,13 @@ impl Line {
 
     /// Who pays for its messages.
     pub(crate) fn payers(&self) -> Payers<'_> {
+        let game = self.game.get();
+        let is_stranger = self.is_stranger.load(Ordering::Relaxed);
         Payers {
             member: &self.purse,
             address: self.place.as_ref().map(AddressPlace::purse),
-            game: self.game.get().map(Arc::as_ref),
+            strangers: game.filter(|_| is_stranger).map(|game| &game.strangers),
+            game: game.map(|game| &game.all),
         }
     }
 }

@@ -338,6 +338,17 @@ impl Directory {
         self.games.get(&session)?.members.get(&to).copied()
     }
 
+    /// Whether a connection's game has members and this one's peer is none, as far as the relay knows.
+    #[must_use]
+    pub fn is_stranger(&self, conn: ConnId) -> bool {
+        match self.connections.get(&conn).map(|connection| &connection.phase) {
+            Some(Phase::Entered(session, peer)) => {
+                self.games.get(session).is_some_and(|game| !game.counts(*peer))
+            }
+            _ => false,
+        }
+    }
+
     /// The peer that a connection is; `None` before it has entered.
     #[must_use]
     pub fn peer_of(&self, conn: ConnId) -> Option<PeerId> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use samovar_wire::relay::{Purpose, RelayFrame};
+use samovar_wire::relay::{Purpose, RelayFrame, ToRelay};
 use samovar_wire::{Mode, PeerId};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -170,6 +170,37 @@ async fn members_of_one_address_share_what_it_may_send() {
 }
 
 #[tokio::test]
+async fn strangers_who_join_do_not_spend_what_members_may_send() {
+    let data = Scratch::new();
+    let flags = ["--member-packets", "100", "--game-packets", "400"];
+    let relay = RelayProcess::start_with(data.path(), &flags);
+    let (mut ann, a) = Peer::create(&relay, "TEA").await;
+    let (mut bob, b) = Peer::join(&relay, "TEA").await;
+    ann.tell(&ToRelay::Members(vec![a.pass.peer, b.pass.peer])).await;
+    // Each may send a hundred a second, and tries to send a thousand.
+    let mut strangers = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let (mut eve, _) = Peer::join(&relay, "TEA").await;
+        strangers.spawn(async move {
+            let packet = RelayFrame::forward(PeerId(77), Mode::Unreliable, &[7; 100]);
+            let mut each = interval(Duration::from_millis(1));
+            loop {
+                each.tick().await;
+                eve.send(packet.clone()).await;
+            }
+        });
+    }
+    relay.metric_becomes("samovar_dropped_total{reason=\"game_rate\"}", |count| count >= 10.0).await;
+    let mut each = interval(Duration::from_millis(20));
+    for n in 0..100_u8 {
+        each.tick().await;
+        ann.send(RelayFrame::forward(b.pass.peer, Mode::Unreliable, &[n])).await;
+        assert!(matches!(bob.hear().await, Heard::Packet { payload, .. } if payload == [n]), "{n} of Ann's");
+    }
+    strangers.abort_all();
+}
+
+#[tokio::test]
 async fn a_full_relay_closes_whoever_comes_without_a_word() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--connections", "3"]);
@@ -267,7 +298,7 @@ async fn a_hang_up_reads_the_limits_again_and_a_mistake_keeps_them() {
         let mut peer = Peer::connect(&relay).await;
         let (version, purpose) = (samovar_wire::PROTOCOL_VERSION, Purpose::Join(code("TEA")));
         let enter = samovar_wire::relay::Enter { version, params: 1, purpose };
-        peer.tell(&samovar_wire::relay::ToRelay::Enter(enter)).await;
+        peer.tell(&ToRelay::Enter(enter)).await;
         peer.hear().await;
         relay.metric(busy).await > before
     };
