@@ -51,9 +51,9 @@ pub const PROVE_WITHIN: Duration = Duration::from_millis(3_000);
 const LATE_BEFORE: Duration = Duration::from_millis(15);
 /// Offers from one peer that come sooner after one another are ignored.
 const OFFER_INTERVAL: Duration = Duration::from_millis(300);
-/// An offer that is no older may cross another, and stands. Who has it answers within as long: it may have been lost with what
-/// the other end was reached by before.
-const CROSSING: Duration = Duration::from_millis(1_000);
+/// An offer that went out no longer ago may cross another, and stands. Who has it answers within as long, of which a browser may take
+/// a second to find its candidates: it may have been lost with what the other end was reached by before.
+const CROSSING: Duration = Duration::from_millis(1_500);
 /// How much longer than the lower id the higher one waits before it offers another connection beside one that is silent.
 const PRECEDENCE: Duration = Duration::from_millis(1_000);
 
@@ -163,9 +163,10 @@ impl PathState {
         self.current.map(|current| current.attempt)
     }
 
-    /// The attempt that is being opened and waits for our description, and what the other end calls it if it offered.
-    pub(crate) fn opening(&self, asked: u32) -> Option<Option<u32>> {
-        let next = self.next.filter(|next| next.number == asked && next.open.is_none())?;
+    /// Our description of an attempt that is being opened goes out; what the other end calls it if it offered.
+    pub(crate) fn on_described(&mut self, now: Time, asked: u32) -> Option<Option<u32>> {
+        let next = self.next.as_mut().filter(|next| next.number == asked && next.open.is_none())?;
+        next.described = Some(now);
         Some(next.answers)
     }
 
@@ -217,8 +218,15 @@ impl PathState {
     pub(crate) fn on_opening(&mut self, now: Time, number: u32, answers: Option<u32>) {
         self.is_renewed = false;
         let awaits_answer = answers.is_none();
-        self.next =
-            Some(Attempt { number, since: now, answers, awaits_answer, is_crossed: false, open: None });
+        self.next = Some(Attempt {
+            number,
+            since: now,
+            described: None,
+            answers,
+            awaits_answer,
+            is_crossed: false,
+            open: None,
+        });
     }
 
     /// Whether to answer an offer: not when ours crosses it and has precedence, and not too often.

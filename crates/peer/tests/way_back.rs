@@ -160,7 +160,7 @@ fn an_offer_that_was_lost_does_not_keep_its_sender_from_answering_for_long() {
         world.cut_channels();
         change_network(&mut world, high);
         // For a second of that it has to be heard before it is the way again.
-        takes(&mut world, 2_500, |world| is_direct(world, [low, high]));
+        takes(&mut world, 3_000, |world| is_direct(world, [low, high]));
         assert!(!is_ended(&world, high), "seed {seed}");
     }
     assert!(tried >= 4);

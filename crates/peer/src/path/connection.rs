@@ -30,6 +30,8 @@ pub enum AttemptEnd {
 pub(super) struct Attempt {
     pub(super) number: u32,
     pub(super) since: Time,
+    /// When our description went out.
+    pub(super) described: Option<Time>,
     /// What the other end calls the attempt when we answer.
     pub(super) answers: Option<u32>,
     pub(super) awaits_answer: bool,
@@ -51,7 +53,7 @@ impl Attempt {
 
     /// Whether an offer of the other end that comes now can have been made before that had this one.
     pub(super) fn crosses(&self, now: Time) -> bool {
-        self.awaits_answer && !self.is_crossed && self.since + CROSSING > now
+        self.awaits_answer && !self.is_crossed && self.described.is_some_and(|at| at + CROSSING > now)
     }
 }
 

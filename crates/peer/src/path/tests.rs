@@ -72,24 +72,27 @@ fn one_that_was_heard_on_stays_while_no_other_can_be_offered() {
 
 #[test]
 fn of_offers_that_cross_one_stands_and_one_that_may_be_lost_gives_way() {
-    let mut path = pair();
-    path.on_opening(at(0), 1, None);
-    assert!(path.accepts_offer(at(100), false), "that of the lower id stands");
-    let mut path = pair();
-    path.on_opening(at(0), 1, None);
-    assert!(!path.accepts_offer(at(100), true));
-    assert_eq!(path.timeout(None, None), at(1_100), "who has ours answers it at once");
-    assert!(path.accepts_offer(at(500), true), "who offers once more has not");
-    path.on_opening(at(1_000), 2, None);
-    assert!(!path.accepts_offer(at(1_100), true));
-    assert_eq!(path.expire(at(2_100), true), closed(2, Some(AttemptEnd::Unanswered), false));
-    assert!(path.wants_offer(at(2_100), true), "there is no reason for a pause");
-    let mut path = pair();
-    path.on_opening(at(0), 1, None);
-    assert!(path.accepts_offer(at(1_000), true), "it is too old to cross another");
-    let mut path = pair();
-    path.on_opening(at(0), 1, None);
+    let offering = |ms: u64| {
+        let mut path = pair();
+        path.on_opening(at(0), 1, None);
+        assert_eq!(path.on_described(at(ms), 1), Some(None));
+        path
+    };
+    assert!(offering(0).accepts_offer(at(100), false), "that of the lower id stands");
+    let mut path = offering(900);
+    assert!(!path.accepts_offer(at(1_000), true));
+    assert_eq!(path.timeout(None, None), at(2_500), "who has ours answers it");
+    assert!(path.accepts_offer(at(1_400), true), "who offers once more has not");
+    let mut path = offering(900);
+    assert!(!path.accepts_offer(at(1_000), true));
+    assert_eq!(path.expire(at(2_500), true), closed(1, Some(AttemptEnd::Unanswered), false));
+    assert!(path.wants_offer(at(2_500), true), "there is no reason for a pause");
+    assert!(offering(900).accepts_offer(at(2_400), true), "it is too old to cross another");
+    let mut path = offering(0);
     assert!(path.takes_answer(1) && path.accepts_offer(at(100), true), "who has answered wants another");
+    let mut path = pair();
+    path.on_opening(at(0), 1, None);
+    assert!(path.accepts_offer(at(100), true), "nobody has heard of ours");
 }
 
 #[test]
@@ -210,7 +213,7 @@ fn the_old_connection_goes_on_when_the_one_beside_it_fails() {
 fn the_new_connection_carries_when_the_old_one_closes_first() {
     let mut path = proven(0);
     path.on_opening(at(3_000), 2, Some(7));
-    assert_eq!(path.opening(2), Some(Some(7)));
+    assert_eq!(path.on_described(at(0), 2), Some(Some(7)));
     assert!(path.on_opened(at(3_100), 2));
     assert_eq!(path.on_closed(at(3_150), 1), closed(1, None, false));
     assert_eq!(path.current(), Some(2));
@@ -240,7 +243,7 @@ fn events_of_a_replaced_attempt_change_nothing() {
     path.supersede();
     path.on_opening(at(0), 2, Some(1));
     assert!(!path.on_opened(at(1), 1));
-    assert_eq!((path.opening(1), path.opening(2)), (None, Some(Some(1))));
+    assert_eq!((path.on_described(at(0), 1), path.on_described(at(0), 2)), (None, Some(Some(1))));
     assert_eq!(path.on_closed(at(1), 1), None);
     assert!(path.on_opened(at(2), 2));
     assert_eq!(path.on_heard(at(3), 1), None);

@@ -12,7 +12,7 @@ const MOVES_LAST: Duration = Duration::from_millis(500);
 impl Peer {
     /// An offer or answer of ours is ready, complete with candidates.
     pub fn handle_local_description(&mut self, now: Time, peer: PeerId, attempt: u32, description: String) {
-        let signal = match self.path_mut(peer).and_then(|path| path.opening(attempt)) {
+        let signal = match self.path_mut(peer).and_then(|path| path.on_described(now, attempt)) {
             Some(None) => Signal::Offer(attempt, description),
             Some(Some(theirs)) => Signal::Answer(theirs, description),
             None => return,

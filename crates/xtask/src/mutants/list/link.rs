@@ -94,8 +94,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "offers-cross-for-ever",
         file: "crates/peer/src/path/connection.rs",
-        text: "self.awaits_answer && !self.is_crossed && self.since + CROSSING > now",
-        instead: "self.awaits_answer && !self.is_crossed",
+        text: "self.awaits_answer && !self.is_crossed && self.described.is_some_and(|at| at + CROSSING > now)",
+        instead: "self.awaits_answer && !self.is_crossed && self.described.is_some()",
         breaks: "an offer that was lost keeps the other's from being answered for six seconds",
         finder: Test(&[
             "-p",
