@@ -159,8 +159,8 @@ pub(crate) struct Group<R: ?Sized> {
     /// How the epoch ends, once this is certain.
     ending: Option<Install>,
     early: Early,
-    /// Who was told on its link of the present epoch, and whether it had heard of the newest view then.
-    brought: SortedSet<(PeerId, bool)>,
+    /// How often each peer was told on its link of the present epoch.
+    brought: SortedMap<PeerId, u8>,
     /// The epoch of what each peer says on its link, as it said last.
     lanes: SortedMap<PeerId, u64>,
     /// What was sent while no epoch is open.
@@ -194,7 +194,7 @@ impl<R> Group<R> {
             admission: Admission::default(),
             ending: None,
             early: Early::default(),
-            brought: SortedSet::new(),
+            brought: SortedMap::new(),
             lanes: SortedMap::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -243,7 +243,7 @@ impl Group<dyn Rule> {
     }
 
     pub(crate) fn handle_link(&mut self, peer: PeerId) {
-        self.flush.forget_questions();
+        self.flush.forget_questions(peer);
         if let Some(at) = self.owner(peer) {
             self.epoch.streams[at].is_asked = false;
         }
@@ -251,7 +251,7 @@ impl Group<dyn Rule> {
             (mate.is_paused, mate.is_opened) = (true, false);
         }
         self.lanes.remove(&peer);
-        self.brought.retain(|&(brought, _)| brought != peer);
+        self.brought.remove(&peer);
         // It says again what may be lost.
         self.early.retain(|from| from != peer);
         // Also when this peer knows of no view yet: the other one may, and waits to hear what is lacking.

@@ -206,15 +206,15 @@ impl Lockstep {
         self.out.retain(|transmit| self.members.contains_key(&transmit.to));
         if view.term > self.term || view.host != self.host {
             self.term = view.term;
-            let former = core::mem::replace(&mut self.host, view.host);
-            self.begin_term(now, former);
+            self.host = view.host;
+            self.begin_term(now);
         } else if let Role::Host(hosting) = &mut self.role {
             hosting.set_members(self.me, &self.members);
         }
         self.act(now);
     }
 
-    fn begin_term(&mut self, now: Time, former: PeerId) {
+    fn begin_term(&mut self, now: Time) {
         // What was said under the former term is for nobody any more, and no state is wanted but by the next host.
         self.out.clear();
         self.requests.retain(|request| matches!(request, Request::Load { .. }));
@@ -223,7 +223,7 @@ impl Lockstep {
         self.ahead.clear();
         self.pace.begin_anew(self.log.last());
         if self.host == self.me {
-            let mut hosting = Hosting::new(now, former);
+            let mut hosting = Hosting::new(now);
             hosting.set_members(self.me, &self.members);
             hosting.await_members();
             self.role = Role::Host(hosting);

@@ -189,7 +189,7 @@ pub struct TimeOrder {
     held: SortedMap<Key, Vec<u8>>,
     /// The key of the last message that was delivered in order.
     delivered: Option<Key>,
-    out: Vec<Transmit>,
+    out: VecDeque<Transmit>,
     events: VecDeque<Event>,
 }
 
@@ -207,7 +207,7 @@ impl TimeOrder {
             former: SortedMap::new(),
             held: SortedMap::new(),
             delivered: None,
-            out: Vec::new(),
+            out: VecDeque::new(),
             events: VecDeque::new(),
         }
     }
@@ -239,7 +239,7 @@ impl TimeOrder {
         peer.sent += 1;
         let mut bytes = Vec::new();
         TimedMessage::Own(message.clone()).encode(&mut Writer::new(&mut bytes));
-        self.out.push(Transmit { to, bytes });
+        self.out.push_back(Transmit { to, bytes });
     }
 
     /// The promise for a packet to a member: from now on this peer says nothing older than now and its lookahead.
@@ -281,7 +281,7 @@ impl TimeOrder {
         let Some(peer) = self.peers.get(&to) else { return };
         let mut bytes = Vec::new();
         TimedMessage::Begin(peer.begins_behind).encode(&mut Writer::new(&mut bytes));
-        self.out.push(Transmit { to, bytes });
+        self.out.push_back(Transmit { to, bytes });
     }
 
     /// A link to a member begins anew: what was under way on it may be lost, and is sent again. What was said before it was a
@@ -416,7 +416,7 @@ impl TimeOrder {
 
     /// The next message for another member.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        (!self.out.is_empty()).then(|| self.out.remove(0))
+        self.out.pop_front()
     }
 
     /// The next thing for the game. It may be that nothing comes now and something at [`TimeOrder::poll_timeout`].

@@ -352,7 +352,11 @@ impl Peer {
         }
         self.yield_to_better_linked(now);
         if self.moves_at <= now {
-            self.handle_network_changed(now);
+            self.moves_at = Time::FAR;
+            // Otherwise the socket has come back by the network that there is, and the same change was said twice.
+            if !self.client.is_entered() {
+                self.handle_network_changed(now);
+            }
         }
         self.expire_paths(now);
         self.drive(now);

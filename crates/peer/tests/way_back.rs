@@ -230,3 +230,58 @@ fn a_relay_that_has_refused_its_members_is_not_waited_for_when_their_host_dies()
     let term = world.session(all[1]).term();
     takes(&mut world, 500, |world| world.peers.values().all(|peer| peer.session().unwrap().term() > term));
 }
+
+#[test]
+fn two_whose_network_changes_at_once_are_linked_directly_soon_also_where_gathering_takes_a_second() {
+    let mut late = Vec::new();
+    for (gathers, seed, apart) in
+        [10, 500, 1_000].into_iter().flat_map(|g| [(g, 7, 0), (g, 8, 0), (g, 9, 10), (g, 10, 10), (g, 11, 0)])
+    {
+        let (mut world, [host, guest]) = pair(seed, PathPolicy::Auto);
+        world.gathers = gathers;
+        let id = world.session(guest).me();
+        assert_eq!(world.peers[&host].path(world.now, id), Path::Direct);
+        // The router of both restarts: both ends say so, 50 ms apart; the former connection is dead.
+        world.cut_channels();
+        change_network(&mut world, host);
+        world.run(apart);
+        change_network(&mut world, guest);
+        // Until then the former one is shown.
+        world.run(800);
+        let mut ms = 800;
+        while world.peers[&host].path(world.now, id) != Path::Direct && ms < 60_000 {
+            world.step();
+            ms += 1;
+        }
+        late.push((gathers, ms));
+    }
+    assert!(late.iter().all(|&(_, ms)| ms < 6_000), "(gathers, direct again): {late:?}");
+}
+
+#[test]
+fn members_without_a_relayed_path_find_each_other_where_gathering_takes_a_second() {
+    let mut late = Vec::new();
+    for gathers in [10, 500, 1_000] {
+        let mut world = World::new(9);
+        world.gathers = gathers;
+        let code = GameCode::parse("TEA").unwrap();
+        world.start(Purpose::Create(Some(code.clone())), PathPolicy::Direct, None);
+        world.run(300);
+        let guests = [0; 2].map(|_| {
+            let guest = world.start(Purpose::Join(code.clone()), PathPolicy::Direct, None);
+            world.run(6_000);
+            guest
+        });
+        let second = world.session(guests[1]).me();
+        let mut ms = 0;
+        while world.peers[&guests[0]].path(world.now, second) != Path::Direct && ms < 90_000 {
+            world.step();
+            ms += 1;
+        }
+        late.push((gathers, ms, world.session(guests[1]).is_member()));
+    }
+    assert!(
+        late.iter().all(|&(_, ms, is_member)| ms < 6_000 && is_member),
+        "(gathers, direct, member): {late:?}"
+    );
+}

@@ -6,6 +6,9 @@ use samovar_wire::{PeerId, SortedMap, SortedSet};
 use super::{Epoch, Group, Mate, Past, Rule, Stream};
 use crate::order::{Event, View, ViewId};
 
+/// How often somebody is told on one link of an epoch that it is behind.
+const ANSWERS_MAX: u8 = 8;
+
 /// What a host has heard since it was told of the newest view, and whom it has asked what.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flush {
@@ -47,10 +50,10 @@ impl Flush {
         }
     }
 
-    /// A link is new: answers may be lost.
-    pub(super) fn forget_questions(&mut self) {
-        self.asked_up = None;
-        self.wanted = SortedSet::new();
+    /// A link is new: answers on it may be lost.
+    pub(super) fn forget_questions(&mut self, peer: PeerId) {
+        self.asked_up.take_if(|asked| *asked == peer);
+        self.wanted.retain(|&(_, holder)| holder != peer);
     }
 }
 
@@ -239,11 +242,11 @@ impl Group<dyn Rule> {
         is_kept && (self.has_member(peer) || self.is_told_host(peer))
     }
 
-    /// As [`Group::bring`], once on each link, and once more to who has heard of the newest view since: it may not have believed
-    /// the first answer. What it says again is answered already.
-    pub(super) fn bring_once(&mut self, peer: PeerId, report: &Report) {
-        let is_of_now = self.told.as_ref().is_some_and(|told| told.id == report.view);
-        if self.brought.insert((peer, is_of_now)) {
+    /// As [`Group::bring`], some times on each link: who did not believe an answer yet, or has a new link to another, asks again.
+    pub(super) fn bring_again(&mut self, peer: PeerId, report: &Report) {
+        let answers = self.brought.entry(peer).or_default();
+        if *answers < ANSWERS_MAX {
+            *answers += 1;
             self.bring(peer, report);
         }
     }

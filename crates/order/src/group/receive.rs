@@ -162,10 +162,10 @@ impl Group<dyn Rule> {
                 self.flush.hear(from, report);
                 self.evaluate();
             } else if report.epoch < self.epoch.number {
-                self.bring_once(from, &report);
+                self.bring_again(from, &report);
             }
         } else if self.is_told_host(from) && report.epoch < self.epoch.number {
-            self.bring_once(from, &report);
+            self.bring_again(from, &report);
         }
         Ok(())
     }

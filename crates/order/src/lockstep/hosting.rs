@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use samovar_wire::limits::LOCKSTEP_RUN_MAX;
-use samovar_wire::lockstep::{Change, FieldHash, FrameChanges, Told};
+use samovar_wire::lockstep::{Change, FieldHash, FrameChanges};
 use samovar_wire::{Duration, PeerId, SeatId, SortedMap, SortedSet, Time};
 
 use super::copies::Copies;
@@ -157,15 +157,11 @@ pub(super) struct Hosting {
     pub(super) sent_at: Time,
     /// The game was asked for its state.
     pub(super) is_saving: bool,
-    /// Who hosted before.
-    pub(super) former: PeerId,
-    /// What was told before this host decides: frames that it may lack.
-    pub(super) told: SortedMap<PeerId, Told>,
 }
 
 impl Hosting {
     /// A host that has heard nothing.
-    pub(super) fn new(now: Time, former: PeerId) -> Self {
+    pub(super) fn new(now: Time) -> Self {
         let (awaited, asked) = (SortedSet::new(), None);
         let until = now + COLLECTS_FOR;
         Self {
@@ -176,8 +172,6 @@ impl Hosting {
             has_news: false,
             sent_at: now,
             is_saving: false,
-            former,
-            told: SortedMap::new(),
         }
     }
 

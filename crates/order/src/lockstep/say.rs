@@ -25,11 +25,15 @@ impl Lockstep {
         self.say(self.host, Lane::SESSION, &LockstepMessage::Told(told));
     }
 
-    /// A member says what it has. A host that has less takes over what it lacks before it decides anything.
+    /// A member says what it has. A host that has less takes over what it lacks, as long as it has decided nothing.
     pub(super) fn on_told(&mut self, now: Time, from: PeerId, told: Told) {
         let Role::Host(hosting) = &mut self.role else { return };
         let Some(follower) = hosting.followers.get_mut(&from) else { return };
-        let Told { has_state, last, digest, .. } = told;
+        let Told { has_state, last, digest, frames, .. } = told;
+        let is_collecting = matches!(hosting.phase, Phase::Collecting { .. });
+        if is_collecting && has_state && self.has_state {
+            adopt(&mut self.log, (last, digest), frames);
+        }
         follower.comparison = None;
         follower.newest = 0;
         follower.early.clear();
@@ -37,7 +41,6 @@ impl Lockstep {
         follower.standing = if has_state { Standing::Told { last, digest } } else { Standing::NeedsState };
         if let Phase::Collecting { awaited, .. } = &mut hosting.phase {
             awaited.remove(&from);
-            hosting.told.insert(from, told);
         } else {
             self.judge(now, from);
         }
@@ -84,7 +87,6 @@ impl Lockstep {
     }
 
     fn begin_deciding(&mut self, now: Time) {
-        self.adopt_told();
         let own = self.log.last();
         let patience = self.config.patience();
         let players = self.log.players();
@@ -101,18 +103,6 @@ impl Lockstep {
         }
         let followers: Vec<_> = hosting.followers.keys().copied().collect();
         followers.into_iter().for_each(|peer| self.judge(now, peer));
-    }
-
-    /// What the former host had decided this one goes on from. If that is here it says so, and others cannot have more.
-    fn adopt_told(&mut self) {
-        let Role::Host(hosting) = &mut self.role else { return };
-        let (former, told) = (hosting.former, core::mem::take(&mut hosting.told));
-        let is_here = former == self.me || told.contains_key(&former);
-        for (peer, told) in told {
-            if peer == former || !is_here {
-                adopt(&mut self.log, told);
-            }
-        }
     }
 
     /// A host without a state asks for one.
@@ -206,7 +196,7 @@ impl Lockstep {
 }
 
 /// Appends what a member has and this host lacks, if it follows.
-fn adopt(log: &mut Log, Told { last, digest, frames, .. }: Told) {
+fn adopt(log: &mut Log, (last, digest): (u64, u64), frames: Vec<samovar_wire::lockstep::FrameChanges>) {
     let own = log.last();
     let before = last.saturating_sub(frames.len() as u64);
     if last <= own || before > own {

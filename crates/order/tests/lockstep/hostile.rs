@@ -215,51 +215,6 @@ fn a_state_behind_the_last_frame_of_all_makes_nobody_panic() {
     }
 }
 
-/// FNV-1a behind a frame (PROTOCOL §4.15).
-fn digest_behind(before: u64, changes: &[SeatChange]) -> u64 {
-    let mut run = Run::new();
-    assert!(run.push(changes, 1_000));
-    let step = |digest: u64, byte: u64| (digest ^ byte).wrapping_mul(0x0100_0000_01b3);
-    let digest = run.bytes().iter().fold(before, |digest, &byte| step(digest, u64::from(byte)));
-    step(digest, run.bytes().len() as u64)
-}
-
-/// The host hands over and is there all the time; a third member tells frames that nobody decided.
-#[test]
-fn nobody_invents_frames_with_the_inputs_of_others_when_the_host_hands_over() {
-    let (_, member) = in_step();
-    let (mut spy, mut heir) = (member.clone(), member);
-    let next = Term(512);
-    let members = [player(peer(1)), player(peer(2)), player(peer(3))];
-    // What the heir has, as it would tell it.
-    while spy.poll_transmit().is_some() {}
-    spy.handle_view(at(1_000), LockstepView { term: next, host: peer(1), members: &members });
-    let told = core::iter::from_fn(|| spy.poll_transmit()).find_map(|out| {
-        let read = LockstepMessage::decode(&mut samovar_wire::Reader::new(&out.bytes), 1);
-        if let Ok(LockstepMessage::Told(told)) = read { Some(told) } else { None }
-    });
-    let Told { last, digest, .. } = told.unwrap();
-    heir.handle_view(at(1_000), LockstepView { term: next, host: peer(2), members: &members });
-    let lie = vec![SeatChange { seat: SeatId(1), change: Change::Input(vec![77]) }];
-    let forged = Told {
-        term: next,
-        has_state: true,
-        last: last + 1,
-        digest: digest_behind(digest, &lie),
-        frames: vec![lie],
-    };
-    assert_eq!(heir.handle_message(at(1_001), peer(3), &message(&LockstepMessage::Told(forged))), Ok(()));
-    // The former host has decided no more than the heir knows.
-    let honest = Told { term: next, has_state: true, last, digest, frames: Vec::new() };
-    assert_eq!(heir.handle_message(at(1_002), peer(1), &message(&LockstepMessage::Told(honest))), Ok(()));
-    while let Some(request) = heir.poll_request() {
-        if let Request::Step(frame) = request {
-            assert_ne!(frame.inputs.get(&SeatId(1)), Some(&vec![77]), "frame {}", frame.number);
-            heir.stepped(frame.number, frame.number);
-        }
-    }
-}
-
 /// A game may ignore events.
 #[test]
 fn what_a_game_ignores_is_not_kept_for_ever() {

@@ -93,3 +93,78 @@ fn hosts_may_die_one_after_another_until_one_member_is_left() {
     assert!(last.game.frame > 200, "frame {}", last.game.frame);
     assert_eq!(last.game.places.len(), 1);
 }
+
+#[test]
+fn what_one_survivor_knew_is_stepped_by_all_when_a_host_between_decided_nothing() {
+    for seed in 0..10 {
+        let mut world = World::with_players(seed, NET, LockstepConfig::new(1), 4);
+        world.run(2_000);
+        world.cut(peer(2));
+        world.cut(peer(4));
+        world.run(100);
+        world.kill(peer(1));
+        world.run(60);
+        world.mend(peer(2));
+        world.mend(peer(4));
+        let ahead = world.nodes[&peer(3)].game.frame;
+        if ahead <= world.nodes[&peer(2)].game.frame {
+            continue;
+        }
+        let all = [2, 3, 4].map(peer);
+        // Peer 4 hosts for an instant, and has decided nothing when peer 2 does.
+        world.tell_all(Term(512), peer(4), &all);
+        world.run(5);
+        world.tell_all(Term(768), peer(2), &all);
+        world.run(1_000);
+        let known = world.nodes[&peer(2)].stepped.iter().find(|(_, frame)| frame.number == ahead);
+        let other = world.nodes[&peer(3)].stepped.iter().find(|(_, frame)| frame.number == ahead);
+        assert_eq!(
+            world.nodes[&peer(3)].loads.len(),
+            1,
+            "seed {seed}: it had to load, only when it joined before"
+        );
+        assert_eq!(known.unwrap().1, other.unwrap().1);
+    }
+}
+
+#[test]
+fn a_host_that_slept_through_a_term_and_hosts_again_goes_on_from_what_the_others_have() {
+    let mut world = World::with_players(3, NET, LockstepConfig::new(1), 4);
+    world.run(2_000);
+    world.nodes.get_mut(&peer(1)).unwrap().is_alive = false;
+    world.run(200);
+    [2, 3, 4].into_iter().for_each(|to| world.tell(peer(to), Term(512), peer(2), &[2, 3, 4].map(peer)));
+    world.run(600);
+    let ahead = world.nodes[&peer(3)].game.frame;
+    let behind = world.nodes[&peer(1)].game.frame;
+    world.kill(peer(2));
+    world.nodes.get_mut(&peer(1)).unwrap().is_alive = true;
+    let left = [1, 3, 4].map(peer);
+    world.tell_all(Term(768), peer(1), &left);
+    world.run(2_000);
+    assert_eq!(
+        world.nodes[&peer(3)].loads.len(),
+        1,
+        "{behind} to {ahead}: it went back to what it had left behind"
+    );
+}
+
+#[test]
+fn a_host_that_missed_a_term_goes_on_from_who_has_the_most() {
+    for seed in 0..10 {
+        let mut world = World::with_players(seed, NET, LockstepConfig::new(1), 4);
+        world.run(2_000);
+        let all = [1, 2, 3, 4].map(peer);
+        // Peer 4 does not hear of the term of peer 2.
+        [1, 2, 3].into_iter().for_each(|to| world.tell(peer(to), Term(512), peer(2), &all));
+        world.run(500);
+        world.cut(peer(1));
+        world.run(150);
+        world.kill(peer(2));
+        world.run(60);
+        world.mend(peer(1));
+        world.tell_all(Term(768), peer(4), &[1, 3, 4].map(peer));
+        world.run(1_500);
+        assert_eq!(world.nodes[&peer(3)].loads.len(), 1, "seed {seed}");
+    }
+}

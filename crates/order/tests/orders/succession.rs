@@ -239,3 +239,116 @@ fn without_a_backup_a_stable_message_waits_unless_the_host_is_alone() {
     let alone = world.send_stable(HOST).unwrap();
     assert_eq!(world.history.deliveries(HOST), [message, alone]);
 }
+
+/// C alone hears how the first host ended the epoch; B, which did not, hosts next and waits for D.
+fn only_c_is_ahead(kind: Kind) -> World {
+    let d = PeerId(4);
+    let mut world = World::new(kind, 4);
+    let view = world.next_view(HOST, world.view.members.clone());
+    world.publish(view);
+    for to in [B, d] {
+        for _ in 0..world.lanes[&(HOST, to)].len() {
+            world.arrive((HOST, to));
+        }
+    }
+    world.drain_but(&[(HOST, B), (HOST, d)]);
+    assert_eq!((world.history.views(B).len(), world.history.views(C).len()), (1, 2), "{kind:?}");
+    world.crash(HOST, |_| 0);
+    let view = world.next_view(B, vec![B, C, d]);
+    world.publish(view);
+    world.drain_but(&[(d, B)]);
+    world
+}
+
+#[test]
+fn a_host_that_is_behind_goes_on_when_its_link_to_who_is_ahead_was_renewed_while_it_waited() {
+    for kind in [Kind::Vector, Kind::Total] {
+        let mut world = only_c_is_ahead(kind);
+        world.relink(B, C);
+        world.drain_but(&[(PeerId(4), B)]);
+        world.drain();
+        assert_eq!(world.history.views(B).len(), 3, "{kind:?}: {:?}", world.history.views(B));
+    }
+}
+
+#[test]
+fn a_host_that_is_behind_goes_on_when_another_link_was_renewed_before_the_answer_came() {
+    for kind in [Kind::Vector, Kind::Total] {
+        let d = PeerId(4);
+        let mut world = only_c_is_ahead(kind);
+        while world.busy().contains(&(d, B)) {
+            world.arrive((d, B));
+        }
+        while world.busy().contains(&(B, C)) {
+            world.arrive((B, C));
+        }
+        assert!(world.busy().contains(&(C, B)), "the answer is on its way");
+        world.relink(B, d);
+        world.drain();
+        assert_eq!(world.history.views(B).len(), 3, "{kind:?}: {:?}", world.history.views(B));
+    }
+}
+
+#[test]
+fn whatever_links_are_renewed_everybody_comes_to_the_last_view() {
+    let mut stalled = Vec::new();
+    for seed in 0_u64..3_000 {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut dice = move |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 20) as usize % below
+        };
+        let kind = [Kind::Vector, Kind::Total, Kind::Dispatcher][seed as usize % 3];
+        let mut world = World::new(kind, 5);
+        let mut members = world.view.members.clone();
+        for _ in 0..3 {
+            let host = world.view.host;
+            let view = world.next_view(host, members.clone());
+            world.publish(view);
+            for _ in 0..dice(30) {
+                match dice(8) {
+                    0 => drop(world.send(members[dice(members.len())])),
+                    1 => {
+                        let (a, b) = (members[dice(members.len())], members[dice(members.len())]);
+                        if a != b {
+                            world.relink(a, b);
+                        }
+                    }
+                    _ => {
+                        let busy = world.busy();
+                        if !busy.is_empty() {
+                            world.arrive(busy[dice(busy.len())]);
+                        }
+                    }
+                }
+            }
+            if members.len() > 2 && dice(2) == 0 {
+                world.crash(host, |len| len / 2);
+                members.retain(|&peer| peer != host);
+                let next = members[dice(members.len())];
+                let view = world.next_view(next, members.clone());
+                world.publish(view);
+            }
+            for _ in 0..dice(30) {
+                if dice(6) == 0 {
+                    let (a, b) = (members[dice(members.len())], members[dice(members.len())]);
+                    if a != b {
+                        world.relink(a, b);
+                    }
+                }
+                let busy = world.busy();
+                if !busy.is_empty() {
+                    world.arrive(busy[dice(busy.len())]);
+                }
+            }
+        }
+        world.drain();
+        let last = world.view.id;
+        if members.iter().any(|&peer| world.history.views(peer).last() != Some(&last)) {
+            stalled.push(seed);
+        }
+    }
+    assert!(stalled.is_empty(), "{} of 3000 stall: {:?}", stalled.len(), &stalled[..stalled.len().min(8)]);
+}

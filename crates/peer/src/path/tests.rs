@@ -328,3 +328,78 @@ fn a_connection_that_follows_another_is_not_up_before_it_was_heard_on() {
     path.on_heard(at(310), 2).unwrap();
     assert!(path.was_up() && path.is_up(at(310)));
 }
+
+/// Two ends whose drivers gather candidates for so long, and whose signals take so long: when both are connected, in ms.
+fn both_are_connected_at(gathers: u64, way: u64, may_both_offer: bool, begun: [u64; 2]) -> Option<u64> {
+    #[derive(Clone, Copy)]
+    enum Signal {
+        Described(u32),
+        Offer(u32),
+        /// To an attempt, by one.
+        Answer(u32, u32),
+        Opened(u32),
+    }
+    let mut ends = [pair(), pair()];
+    let (mut last, mut opened) = ([0_u32; 2], [false; 2]);
+    let mut queue: Vec<(u64, usize, Signal)> = Vec::new();
+    for ms in 0..120_000 {
+        for (end, _) in ends.iter_mut().zip(begun).filter(|(_, begun)| *begun == ms) {
+            end.renew(at(ms));
+        }
+        let due: Vec<_> = queue.extract_if(.., |(due, ..)| *due == ms).collect();
+        for (_, to, signal) in due {
+            let path = &mut ends[to];
+            match signal {
+                Signal::Described(number) => match path.on_described(at(ms), number) {
+                    Some(None) => queue.push((ms + way, 1 - to, Signal::Offer(number))),
+                    Some(Some(theirs)) => queue.push((ms + way, 1 - to, Signal::Answer(theirs, number))),
+                    None => {}
+                },
+                Signal::Offer(theirs) => {
+                    if path.accepts_offer(at(ms), to == 0) {
+                        path.supersede();
+                        last[to] += 1;
+                        path.on_opening(at(ms), last[to], Some(theirs));
+                        queue.push((ms + gathers, to, Signal::Described(last[to])));
+                    }
+                }
+                Signal::Answer(asked, by) if path.takes_answer(asked) => {
+                    queue.push((ms + 50, to, Signal::Opened(asked)));
+                    queue.push((ms + 50, 1 - to, Signal::Opened(by)));
+                }
+                Signal::Answer(..) => {}
+                Signal::Opened(number) => opened[to] |= path.on_opened(at(ms), number),
+            }
+        }
+        if opened == [true, true] {
+            return Some(ms);
+        }
+        for (to, path) in ends.iter_mut().enumerate() {
+            while path.expire(at(ms), true).is_some() {}
+            if begun[to] <= ms && path.wants_offer(at(ms), to == 0 || may_both_offer) {
+                last[to] += 1;
+                path.on_opening(at(ms), last[to], None);
+                queue.push((ms + gathers, to, Signal::Described(last[to])));
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn ends_that_offer_at_once_are_connected_soon_however_long_they_gather() {
+    let mut late = Vec::new();
+    for both in [false, true] {
+        for gathers in [50, 500, 900, 950, 1_000] {
+            for way in [10, 40, 100, 300] {
+                for later in [0, 20, 100, 400] {
+                    let done = both_are_connected_at(gathers, way, both, [0, later]);
+                    if done.is_none_or(|ms| ms > 6_000) {
+                        late.push((both, gathers, way, later, done));
+                    }
+                }
+            }
+        }
+    }
+    assert!(late.is_empty(), "(direct only, gathers, way, later, connected): {late:#?}");
+}

@@ -25,6 +25,7 @@ enum Parcel {
     FromRelay(Process, ConnId, Vec<u8>),
     Closed(Process, ConnId),
     Opened(Process, ConnId),
+    Described(Process, PeerId, u32, String),
     ToEndpoint(ConnId, u32, Mode, Vec<u8>),
     FromEndpoint(Process, u32, Mode, Vec<u8>),
     Direct { from: Process, to: Process, their_attempt: u32, mode: Mode, bytes: Vec<u8> },
@@ -70,6 +71,8 @@ pub(crate) struct World {
     pub(crate) dead_conns: BTreeSet<ConnId>,
     /// How long the handshakes of a socket take.
     pub(crate) open_delay: u64,
+    /// How long drivers gather candidates.
+    pub(crate) gathers: u64,
 }
 
 /// No test takes so long.
@@ -99,6 +102,7 @@ impl World {
             relayed_packets: 0,
             dead_conns: BTreeSet::new(),
             open_delay: 0,
+            gathers: 0,
         };
         world.start_relay();
         world
@@ -238,6 +242,11 @@ impl World {
                 {
                     directory.handle_opened(now, conn);
                     peer.handle_relay_opened(now);
+                }
+            }
+            Parcel::Described(process, peer, attempt, description) => {
+                if let Some(end) = self.peers.get_mut(&process) {
+                    end.handle_local_description(now, peer, attempt, description);
                 }
             }
             Parcel::ToEndpoint(conn, attempt, mode, bytes) => self.on_endpoint(conn, attempt, mode, bytes),
@@ -389,24 +398,34 @@ impl World {
             }
             Request::Offer { peer, attempt } => {
                 let description = format!("{} {attempt}", process.0);
-                self.peers.get_mut(&process).unwrap().handle_local_description(
-                    now,
-                    peer,
-                    attempt,
-                    description,
-                );
+                if self.gathers > 0 {
+                    let at = now + Duration::from_millis(self.gathers);
+                    self.wire.push((at, Parcel::Described(process, peer, attempt, description)));
+                } else {
+                    self.peers.get_mut(&process).unwrap().handle_local_description(
+                        now,
+                        peer,
+                        attempt,
+                        description,
+                    );
+                }
             }
             Request::Answer { peer, attempt, offer } => {
                 let (from, theirs) = offer.split_once(' ').unwrap();
                 let from = Process(from.parse().unwrap());
                 self.channels.insert((process, attempt), (from, theirs.parse().unwrap()));
                 let description = format!("{} {attempt}", process.0);
-                self.peers.get_mut(&process).unwrap().handle_local_description(
-                    now,
-                    peer,
-                    attempt,
-                    description,
-                );
+                if self.gathers > 0 {
+                    let at = now + Duration::from_millis(self.gathers);
+                    self.wire.push((at, Parcel::Described(process, peer, attempt, description)));
+                } else {
+                    self.peers.get_mut(&process).unwrap().handle_local_description(
+                        now,
+                        peer,
+                        attempt,
+                        description,
+                    );
+                }
             }
             Request::Accept { attempt, answer, .. } => {
                 let (from, theirs) = answer.split_once(' ').unwrap();
