@@ -24,7 +24,6 @@ enum Parcel {
     ToRelay(Process, ConnId, Vec<u8>),
     FromRelay(Process, ConnId, Vec<u8>),
     Closed(Process, ConnId),
-    Opened(Process, ConnId),
     Described(Process, PeerId, u32, String),
     ToEndpoint(ConnId, u32, Mode, Vec<u8>),
     FromEndpoint(Process, u32, Mode, Vec<u8>),
@@ -69,8 +68,6 @@ pub(crate) struct World {
     pub(crate) relayed_packets: u64,
     /// Sockets that nothing gets through any more, unknown to both ends.
     pub(crate) dead_conns: BTreeSet<ConnId>,
-    /// How long the handshakes of a socket take.
-    pub(crate) open_delay: u64,
     /// How long drivers gather candidates.
     pub(crate) gathers: u64,
 }
@@ -101,7 +98,6 @@ impl World {
             direct_packets: 0,
             relayed_packets: 0,
             dead_conns: BTreeSet::new(),
-            open_delay: 0,
             gathers: 0,
         };
         world.start_relay();
@@ -236,14 +232,6 @@ impl World {
                 directory.handle_message(now, conn, &bytes);
                 self.answer_offers();
             }
-            Parcel::Opened(process, conn) => {
-                if self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn))
-                    && let (Some(directory), Some(peer)) = (&mut self.directory, self.peers.get_mut(&process))
-                {
-                    directory.handle_opened(now, conn);
-                    peer.handle_relay_opened(now);
-                }
-            }
             Parcel::Described(process, peer, attempt, description) => {
                 if let Some(end) = self.peers.get_mut(&process) {
                     end.handle_local_description(now, peer, attempt, description);
@@ -376,11 +364,6 @@ impl World {
                 let open = self.directory.is_some();
                 let socket = Socket { conn: open.then_some(conn) };
                 self.sockets.insert(process, socket);
-                if open && self.open_delay > 0 {
-                    let at = now + Duration::from_millis(self.open_delay);
-                    self.wire.push((at, Parcel::Opened(process, conn)));
-                    return;
-                }
                 let peer = self.peers.get_mut(&process).unwrap();
                 if let Some(directory) = &mut self.directory {
                     directory.handle_opened(now, conn);
@@ -396,36 +379,12 @@ impl World {
                     directory.handle_closed(now, conn);
                 }
             }
-            Request::Offer { peer, attempt } => {
-                let description = format!("{} {attempt}", process.0);
-                if self.gathers > 0 {
-                    let at = now + Duration::from_millis(self.gathers);
-                    self.wire.push((at, Parcel::Described(process, peer, attempt, description)));
-                } else {
-                    self.peers.get_mut(&process).unwrap().handle_local_description(
-                        now,
-                        peer,
-                        attempt,
-                        description,
-                    );
-                }
-            }
+            Request::Offer { peer, attempt } => self.describe(process, peer, attempt),
             Request::Answer { peer, attempt, offer } => {
                 let (from, theirs) = offer.split_once(' ').unwrap();
                 let from = Process(from.parse().unwrap());
                 self.channels.insert((process, attempt), (from, theirs.parse().unwrap()));
-                let description = format!("{} {attempt}", process.0);
-                if self.gathers > 0 {
-                    let at = now + Duration::from_millis(self.gathers);
-                    self.wire.push((at, Parcel::Described(process, peer, attempt, description)));
-                } else {
-                    self.peers.get_mut(&process).unwrap().handle_local_description(
-                        now,
-                        peer,
-                        attempt,
-                        description,
-                    );
-                }
+                self.describe(process, peer, attempt);
             }
             Request::Accept { attempt, answer, .. } => {
                 let (from, theirs) = answer.split_once(' ').unwrap();
@@ -442,6 +401,17 @@ impl World {
                     }
                 }
             }
+        }
+    }
+
+    /// Its driver has gathered candidates, at once or after a while.
+    fn describe(&mut self, process: Process, peer: PeerId, attempt: u32) {
+        let description = format!("{} {attempt}", process.0);
+        if self.gathers > 0 {
+            let at = self.now + Duration::from_millis(self.gathers);
+            self.wire.push((at, Parcel::Described(process, peer, attempt, description)));
+        } else if let Some(end) = self.peers.get_mut(&process) {
+            end.handle_local_description(self.now, peer, attempt, description);
         }
     }
 
