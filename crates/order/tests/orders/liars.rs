@@ -1,7 +1,7 @@
 //! Members and hosts that lie: about what they have, in which epoch they are, and in others' names.
 
 use samovar_order::{Event, UNSTABLE_BYTES_MAX};
-use samovar_wire::order::{Frame, Install, Report, Run};
+use samovar_wire::order::{Frame, Install, Report, Run, Want};
 use samovar_wire::{CloseCode, PeerId, Writer};
 
 use crate::any::{AnyOrder, Kind};
@@ -288,4 +288,106 @@ fn nobody_is_waited_for_who_was_lied_to() {
     let awaited: Vec<_> = world.nodes[&HOST].get().awaited().iter().copied().collect();
     assert_eq!(awaited, [], "they have said and given all that they have");
     assert_eq!(world.history.views(HOST).last(), Some(&world.view.id));
+}
+
+/// An item of a vector order that depends on nothing.
+fn item(text: u8) -> [u8; 3] {
+    [2, 0, text]
+}
+
+/// What the fixture of an order says to one peer.
+fn said_to(order: &mut AnyOrder, to: PeerId) -> Vec<Vec<u8>> {
+    let said = core::iter::from_fn(|| order.get_mut().poll_transmit());
+    said.filter(|transmit| transmit.to == to).map(|transmit| transmit.bytes).collect()
+}
+
+#[test]
+fn nobody_fills_in_for_another_who_was_not_asked() {
+    let mut host = order_at(HOST, Kind::Vector, 3);
+    let fill = Frame::Fill(B, Run { epoch: 1, first: 1, encoded: &item(7) }).to_bytes();
+    assert_eq!(host.get_mut().handle_frame(C, &fill), Ok(()));
+    assert_eq!(payloads(&mut host), []);
+    assert_eq!(host.get_mut().handle_frame(B, &fill), Ok(()));
+    assert_eq!(payloads(&mut host), [(B, vec![7])], "its owner may");
+}
+
+#[test]
+fn only_the_host_is_given_what_it_wants() {
+    let mut b = order_at(B, Kind::Vector, 3);
+    b.get_mut().send(b"tea").unwrap();
+    [HOST, C].into_iter().for_each(|to| drop(said_to(&mut b, to)));
+    let want = Frame::Want(Want { owner: B, epoch: 1, first: 1, last: 1 }).to_bytes();
+    assert_eq!(b.get_mut().handle_frame(C, &want), Ok(()));
+    assert_eq!(said_to(&mut b, C), Vec::<Vec<u8>>::new());
+    assert_eq!(b.get_mut().handle_frame(HOST, &want), Ok(()));
+    assert_eq!(said_to(&mut b, HOST).len(), 1);
+}
+
+#[test]
+fn an_epoch_does_not_end_behind_what_is_here() {
+    let mut world = World::new(Kind::Vector, 3);
+    let view = world.next_view(HOST, world.view.members.clone());
+    let b = world.nodes.get_mut(&B).unwrap();
+    b.get_mut().handle_view(&view);
+    let install = |cut| Install {
+        epoch: 2,
+        view: view.id,
+        host: HOST,
+        members: view.members.clone(),
+        asked: 1,
+        cut: Some(cut),
+    };
+    let begins = |b: &mut AnyOrder| {
+        core::iter::from_fn(|| b.get_mut().poll_event()).any(|event| matches!(event, Event::View(_)))
+    };
+    begins(b);
+    let bytes = Frame::Install(install(vec![0, 0, 1])).to_bytes();
+    assert_eq!(b.get_mut().handle_frame(HOST, &bytes), Ok(()));
+    assert!(!begins(b), "an item of C has not come");
+    let bytes = Frame::Install(install(vec![0, 0, 0])).to_bytes();
+    assert_eq!(b.get_mut().handle_frame(HOST, &bytes), Ok(()));
+    assert!(begins(b));
+}
+
+#[test]
+fn who_says_that_it_has_more_than_there_can_be_is_found_out() {
+    let mut host = order_at(HOST, Kind::Vector, 3);
+    let view = view_of(3).id;
+    let mut has = |counts| {
+        let report = Report { view, epoch: 1, again: false, stable: 0, counts };
+        host.get_mut().handle_frame(C, &Frame::Report(report).to_bytes())
+    };
+    assert_eq!(has(vec![1, 0, 0]), Err(CloseCode::LimitExceeded), "the host has said nothing");
+    assert_eq!(has(vec![0, 4_097, 0]), Err(CloseCode::LimitExceeded), "B waits for all before");
+    assert_eq!(has(vec![0, 4_096, 0]), Ok(()));
+    assert_eq!(has(vec![0, 0]), Err(CloseCode::Malformed));
+}
+
+#[test]
+fn what_is_said_of_an_epoch_to_come_is_kept_of_so_many_only() {
+    let mut host = order_at(HOST, Kind::Vector, 3);
+    let said = Frame::Items { safe: 0, stable: 0, run: Run { epoch: 2, first: 1, encoded: &item(7) } };
+    let mut kept = |peers: core::ops::Range<u32>| {
+        for n in peers {
+            assert_eq!(host.get_mut().handle_frame(PeerId(n), &said.to_bytes()), Ok(()));
+        }
+        host.get().stored_bytes()
+    };
+    let full = kept(100..132);
+    assert_eq!(kept(132..1_000), full);
+}
+
+#[test]
+fn only_members_submit_and_only_in_the_present_epoch() {
+    let mut host = order_at(HOST, Kind::Total, 3);
+    let submit = |epoch| {
+        let item = [2, 0, 7];
+        Frame::Submit(0, Run { epoch, first: 1, encoded: &item }).to_bytes()
+    };
+    for (from, epoch) in [(C, 0), (C, 2), (PeerId(9), 1)] {
+        assert_eq!(host.get_mut().handle_frame(from, &submit(epoch)), Ok(()));
+        assert_eq!(payloads(&mut host), [], "{from} in epoch {epoch}");
+    }
+    assert_eq!(host.get_mut().handle_frame(C, &submit(1)), Ok(()));
+    assert_eq!(payloads(&mut host), [(C, vec![7])]);
 }
