@@ -5,10 +5,10 @@
 #[expect(dead_code, reason = "not every test needs all of the world")]
 mod world;
 
-use samovar_peer::{Buffer, ConnectionKey, Path, PathPolicy, PeerEvent, Transmit};
+use samovar_peer::{Buffer, ConnectionKey, Path, PathPolicy, PeerEvent, Request, Transmit};
 use samovar_session::{EndReason, Event, Lane, Target, Topology};
-use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{Duration, GameCode};
+use samovar_wire::relay::{FromRelay, Purpose, Refusal, RelayFrame, Signal};
+use samovar_wire::{Duration, GameCode, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{Process, TEAPOT, World};
@@ -306,4 +306,21 @@ fn who_joins_lives_by_the_topology_of_the_game() {
         move_something(&mut world, &processes);
         world.assert_converged();
     }
+}
+
+/// Whether a peer answers an offer that the relay says is somebody's.
+fn answers(world: &mut World, process: Process, from: PeerId) -> bool {
+    let (now, peer) = (world.now, world.peers.get_mut(&process).unwrap());
+    let signal = FromRelay::Signal(from, Signal::Offer(1, "an offer".to_owned()));
+    peer.handle_relay_message(now, &RelayFrame::control(&signal));
+    let mut requests = core::iter::from_fn(|| peer.poll_request());
+    requests.any(|request| matches!(request, Request::Answer { peer, .. } if peer == from))
+}
+
+#[test]
+fn offers_of_strangers_are_answered_up_to_a_number_and_the_relay_makes_none() {
+    let (mut world, all) = game(12, 2);
+    assert!(!answers(&mut world, all[0], PeerId::RELAY));
+    let answered = (10_000..10_100).filter(|&id| answers(&mut world, all[0], PeerId(id))).count();
+    assert_eq!(answered, 47, "one of forty-eight ways is the member's");
 }

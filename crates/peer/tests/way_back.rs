@@ -9,6 +9,8 @@ use samovar_peer::{Path, PathPolicy, PeerEvent};
 use samovar_session::{Event, Lane, Target};
 use samovar_wire::relay::{FromRelay, Purpose, Refusal, RelayFrame};
 use samovar_wire::{Duration, GameCode};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::{Process, World};
 
 /// So many members, linked directly.

@@ -11,6 +11,8 @@ use samovar_wire::link_frame::{Frame as Part, PacketHeader};
 use samovar_wire::object::MessageKind;
 use samovar_wire::order::{Frame, Install, Report, Run, ViewId};
 use samovar_wire::{Generations, Mode, PROTOCOL_VERSION, PeerId, Term, Writer};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 use world::World;
 
 /// Writes packets by hand.

@@ -144,12 +144,10 @@ fn lockstep_goes_on_behind_a_host_that_dies_and_takes_late_joiners() {
     }
 }
 
-/// Review: hand-overs and short partitions; at the end all step the same.
+/// Hand-overs and short partitions; at the end all step the same.
 #[test]
-fn review_lockstep_goes_on_behind_hand_overs_and_short_partitions() {
-    let from = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0u64);
-    let seeds = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(12u64);
-    for seed in from..from + seeds {
+fn lockstep_goes_on_behind_hand_overs_and_short_partitions() {
+    for seed in 0..if cfg!(target_arch = "wasm32") { 2_u64 } else { 12 } {
         let mut steps = Steps::new(seed as u8, seed % 8, 5);
         let all: Vec<_> = steps.world.peers.keys().copied().collect();
         for _ in 0..6 {
@@ -190,6 +188,5 @@ fn review_lockstep_goes_on_behind_hand_overs_and_short_partitions() {
             );
         }
         steps.check();
-        println!("seed {seed}: {before:?}");
     }
 }

@@ -415,12 +415,10 @@ fn who_has_waited_for_long_is_not_late_when_it_joins() {
     }
 }
 
-/// Review: hand-overs, one-way silences, and partitions that are shorter than what removes anybody.
+/// Hand-overs, one-way silences, and partitions that are shorter than what removes anybody.
 #[test]
-fn review_orders_hold_through_hand_overs_and_short_partitions() {
-    let from = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
-    let seeds = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(12);
-    for seed in from..from + seeds {
+fn orders_hold_through_hand_overs_and_short_partitions() {
+    for seed in 0..if cfg!(target_arch = "wasm32") { 2 } else { 12 } {
         let mut talk = Talk::new(1_000 + seed, 5);
         let all = talk.members();
         for _ in 0..6 {
@@ -461,7 +459,6 @@ fn review_orders_hold_through_hand_overs_and_short_partitions() {
         talk.run(9_000, 0);
         talk.check();
         let stayed: Vec<_> = all.into_iter().filter(|peer| talk.members().contains(peer)).collect();
-        println!("{}: stayed {stayed:?}, late {}", talk.name, talk.late);
         talk.check_complete(&stayed);
         for (&peer, &by) in stayed.iter().flat_map(|peer| stayed.iter().map(move |by| (peer, by))) {
             for number in 1..=talk.sent.get(&(by, Order::Timestamp)).copied().unwrap_or(0) {

@@ -3,6 +3,8 @@
 use samovar_order::{Event, UNSTABLE_BYTES_MAX};
 use samovar_wire::order::{Frame, Install, Report, Run, Want};
 use samovar_wire::{CloseCode, PeerId, Writer};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::{AnyOrder, Kind};
 use crate::world::{Parcel, World, view_of};

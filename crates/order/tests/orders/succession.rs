@@ -292,7 +292,7 @@ fn a_host_that_is_behind_goes_on_when_another_link_was_renewed_before_the_answer
 #[test]
 fn whatever_links_are_renewed_everybody_comes_to_the_last_view() {
     let mut stalled = Vec::new();
-    for seed in 0_u64..3_000 {
+    for seed in 0..if cfg!(target_arch = "wasm32") { 100_u64 } else { 3_000 } {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut dice = move |below: usize| {
             state ^= state << 13;
@@ -350,5 +350,5 @@ fn whatever_links_are_renewed_everybody_comes_to_the_last_view() {
             stalled.push(seed);
         }
     }
-    assert!(stalled.is_empty(), "{} of 3000 stall: {:?}", stalled.len(), &stalled[..stalled.len().min(8)]);
+    assert!(stalled.is_empty(), "{} stall: {:?}", stalled.len(), &stalled[..stalled.len().min(8)]);
 }
