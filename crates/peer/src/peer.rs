@@ -206,7 +206,7 @@ pub struct Peer {
     over: bool,
     /// When the network changed last, as the driver says.
     moved: Option<Time>,
-    /// When what was opened since is opened again: the network has changed once more.
+    /// When that is looked at again, since the network has changed once more.
     moves_at: Time,
     /// When a host that is to leave does so although nobody has succeeded it.
     leaves_at: Time,

@@ -11,19 +11,7 @@ use samovar_wire::relay::{FromRelay, Purpose, Refusal, RelayFrame, Signal};
 use samovar_wire::{Duration, GameCode, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-use world::{Process, TEAPOT, World};
-
-fn game(seed: u8, members: usize) -> (World, Vec<Process>) {
-    let mut world = World::new(seed);
-    let mut processes = vec![world.create("TEA")];
-    world.run(300);
-    for _ in 1..members {
-        processes.push(world.join("TEA"));
-        world.run(700);
-    }
-    world.run(1_000);
-    (world, processes)
-}
+use world::{Process, TEAPOT, World, game};
 
 fn move_something(world: &mut World, processes: &[Process]) {
     for &process in processes {
@@ -35,7 +23,7 @@ fn move_something(world: &mut World, processes: &[Process]) {
 
 #[test]
 fn members_start_relayed_and_move_to_direct_paths() {
-    let (mut world, processes) = game(1, 3);
+    let (mut world, processes) = game(World::new(1), 3);
     move_something(&mut world, &processes);
     world.assert_converged();
     for &a in &processes {
@@ -86,7 +74,7 @@ fn over_the_relay_only_nothing_is_sent_twice_and_over_a_direct_path_small_messag
 
 #[test]
 fn while_the_drivers_buffer_is_full_nothing_is_sent_but_signs_of_life() {
-    let (mut world, processes) = game(13, 2);
+    let (mut world, processes) = game(World::new(13), 2);
     let (now, other) = (world.now, world.session(processes[1]).me());
     let peer = world.peers.get_mut(&processes[0]).unwrap();
     // The attempt is told by what is sent.
@@ -134,7 +122,7 @@ fn a_policy_is_kept() {
 
 #[test]
 fn a_direct_path_that_dies_silently_is_replaced_by_the_relay_and_tried_again() {
-    let (mut world, processes) = game(4, 2);
+    let (mut world, processes) = game(World::new(4), 2);
     let other = world.session(processes[1]).me();
     world.udp = false;
     world.run(900);
@@ -151,7 +139,7 @@ fn a_direct_path_that_dies_silently_is_replaced_by_the_relay_and_tried_again() {
 #[test]
 fn the_host_dies_and_the_duel_goes_on_under_one_new_host() {
     for seed in 0..5 {
-        let (mut world, processes) = game(seed, 4);
+        let (mut world, processes) = game(World::new(seed), 4);
         world.loss_percent = 5;
         move_something(&mut world, &processes);
         world.kill(processes[0]);
@@ -167,7 +155,7 @@ fn the_host_dies_and_the_duel_goes_on_under_one_new_host() {
 
 #[test]
 fn host_and_backup_die_together() {
-    let (mut world, processes) = game(6, 4);
+    let (mut world, processes) = game(World::new(6), 4);
     let backup = world.session(processes[1]).view().backup();
     let backup = *processes.iter().find(|&&p| Some(world.session(p).me()) == backup).unwrap();
     world.kill(processes[0]);
@@ -178,7 +166,7 @@ fn host_and_backup_die_together() {
 
 #[test]
 fn a_host_that_hangs_is_replaced_and_learns_of_it_when_it_wakes() {
-    let (mut world, processes) = game(7, 3);
+    let (mut world, processes) = game(World::new(7), 3);
     // The process stops: its sockets stay open, nothing is answered.
     let frozen = world.peers.remove(&processes[0]).unwrap();
     let stopped = world.now;
@@ -200,7 +188,7 @@ fn a_host_that_hangs_is_replaced_and_learns_of_it_when_it_wakes() {
 
 #[test]
 fn a_direct_duel_survives_the_relay_and_a_newcomer_joins_when_it_is_back() {
-    let (mut world, processes) = game(8, 3);
+    let (mut world, processes) = game(World::new(8), 3);
     world.kill_relay();
     world.run(5_000);
     move_something(&mut world, &processes);
@@ -267,7 +255,7 @@ fn a_host_that_only_the_relay_reaches_hands_over_before_it_stops_and_one_that_is
 
 #[test]
 fn a_reload_takes_the_seat_back_even_from_a_host_that_is_alone_with_one_guest() {
-    let (mut world, processes) = game(9, 2);
+    let (mut world, processes) = game(World::new(9), 2);
     let (seat, ticket) = (world.session(processes[0]).seat().unwrap(), world.session(processes[0]).ticket());
     world.kill(processes[0]);
     let code = GameCode::parse("TEA").unwrap();
@@ -280,7 +268,7 @@ fn a_reload_takes_the_seat_back_even_from_a_host_that_is_alone_with_one_guest() 
 
 #[test]
 fn refusals_have_their_reason() {
-    let (mut world, _) = game(10, 1);
+    let (mut world, _) = game(World::new(10), 1);
     let unknown = world.join("NOSUCH");
     let taken = world.create("TEA");
     world.run(500);
@@ -292,7 +280,7 @@ fn refusals_have_their_reason() {
 #[test]
 fn who_joins_lives_by_the_topology_of_the_game() {
     for paths in [PathPolicy::Auto, PathPolicy::Relayed] {
-        let (mut world, mut processes) = game(40, 2);
+        let (mut world, mut processes) = game(World::new(40), 2);
         let other = match world::topology() {
             Topology::Mesh => Topology::Star,
             Topology::Star => Topology::Mesh,
@@ -319,7 +307,7 @@ fn answers(world: &mut World, process: Process, from: PeerId) -> bool {
 
 #[test]
 fn offers_of_strangers_are_answered_up_to_a_number_and_the_relay_makes_none() {
-    let (mut world, all) = game(12, 2);
+    let (mut world, all) = game(World::new(12), 2);
     assert!(!answers(&mut world, all[0], PeerId::RELAY));
     let answered = (10_000..10_100).filter(|&id| answers(&mut world, all[0], PeerId(id))).count();
     assert_eq!(answered, 47, "one of forty-eight ways is the member's");

@@ -11,19 +11,7 @@ use samovar_wire::relay::{FromRelay, Purpose, Refusal, RelayFrame};
 use samovar_wire::{Duration, GameCode};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-use world::{Process, World};
-
-/// So many members, linked directly.
-fn game(mut world: World, members: usize) -> (World, Vec<Process>) {
-    let mut processes = vec![world.create("TEA")];
-    world.run(300);
-    for _ in 1..members {
-        processes.push(world.join("TEA"));
-        world.run(700);
-    }
-    world.run(1_000);
-    (world, processes)
-}
+use world::{Process, World, game};
 
 /// A host and a guest, by those paths.
 fn pair(seed: u8, paths: PathPolicy) -> (World, [Process; 2]) {

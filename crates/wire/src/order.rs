@@ -149,7 +149,7 @@ const FILL: u8 = 0x83;
 const INSTALL: u8 = 0x84;
 const SUBMIT: u8 = 0x85;
 
-/// Numbers of epochs and counts of items stay below this, so that adding to one is no overflow.
+/// Numbers of epochs and frames, and counts of items, stay below this, so that adding to one is no overflow.
 const COUNT_END: u64 = 1 << 56;
 
 /// Of the number of an item, in a frame of its own.

@@ -66,8 +66,8 @@ impl Peer {
     }
 
     /// The machine has another network: its addresses changed, or it was offline. Everything that was opened on the
-    /// former one is opened again at once, what still carries meanwhile beside it. Once every half a second, the last time
-    /// included: machines say it several times.
+    /// former one is opened again at once, what still carries meanwhile beside it. Once every half a second, since machines
+    /// say it several times; again at the end of that if it was said once more, and the relay has not let the peer in since.
     pub fn handle_network_changed(&mut self, now: Time) {
         let rests_until = self.moved.map_or(now, |last| last + MOVES_LAST);
         if rests_until > now {

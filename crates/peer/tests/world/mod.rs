@@ -75,6 +75,18 @@ pub(crate) struct World {
 /// No test takes so long.
 const END: Time = Time::from_micros(600_000_000);
 
+/// A game of so many members, with time to find each other directly.
+pub(crate) fn game(mut world: World, members: usize) -> (World, Vec<Process>) {
+    let mut processes = vec![world.create("TEA")];
+    world.run(300);
+    for _ in 1..members {
+        processes.push(world.join("TEA"));
+        world.run(700);
+    }
+    world.run(1_000);
+    (world, processes)
+}
+
 impl World {
     pub(crate) fn new(seed: u8) -> Self {
         let mut world = Self {
