@@ -9,10 +9,7 @@ use samovar_tests::sampler;
 use samovar_tests::status::{Id, Status};
 
 /// How often a host is killed.
-const ROUNDS: usize = 5;
-
-/// From the kill until the survivors see objects move under the new host: the median, in milliseconds.
-const RESUMED_WITHIN: f64 = 1_500.0;
+const ROUNDS: usize = 2;
 
 /// Keeps what the page says in passing, which is gone after some seconds.
 const KEEP_TOASTS: &str = r"
@@ -28,7 +25,6 @@ async fn survivors_go_on_under_one_new_host_with_all_scores() {
         Player::join(&relay, "game=TEA&name=Bob").await,
         Player::join(&relay, "game=TEA&name=Cy").await,
     ];
-    let mut times = Vec::new();
     for round in 1..=ROUNDS {
         for player in &players {
             let ready = |status: &Status| {
@@ -43,24 +39,18 @@ async fn survivors_go_on_under_one_new_host_with_all_scores() {
         }
         // Some play, so that there is something to keep.
         tokio::time::sleep(Duration::from_secs(4)).await;
-        let time = kill_the_host(&mut players, round).await;
-        times.push(time);
+        kill_the_host(&mut players, round).await;
         if round < ROUNDS {
             players.push(Player::join(&relay, &format!("game=TEA&name=Guest%20{round}")).await);
         }
     }
-    let median = sampler::median(&times);
-    println!(
-        "SIGKILL of the host to objects moving under the new one: {times:.0?} ms, median {median:.0} ms"
-    );
-    assert!(median < RESUMED_WITHIN, "median {median} ms");
     for player in players {
         player.finish().await;
     }
 }
 
-/// Kills the host's browser and returns the milliseconds until the slower of the survivors saw objects move again.
-async fn kill_the_host(players: &mut Vec<Player>, round: usize) -> f64 {
+/// Kills the host's browser and waits until the survivors see objects move again.
+async fn kill_the_host(players: &mut Vec<Player>, round: usize) {
     let before = players[0].status().await;
     let mut hosting = None;
     for (index, player) in players.iter().enumerate() {
@@ -70,7 +60,6 @@ async fn kill_the_host(players: &mut Vec<Player>, round: usize) -> f64 {
     }
     let mut host = players.remove(hosting.expect("somebody hosts"));
     let dead = host.peer().await;
-    let killed = sampler::now();
     host.kill();
     let mut hosts = BTreeSet::new();
     for player in players.iter() {
@@ -84,27 +73,15 @@ async fn kill_the_host(players: &mut Vec<Player>, round: usize) -> f64 {
         hosts.insert((after.host, after.term));
     }
     assert_eq!(hosts.len(), 1, "the survivors disagree: {hosts:?}");
-    let mut slowest: f64 = 0.0;
-    let mut steps = String::new();
     for player in players.iter() {
-        let moving = samovar_tests::wait::until("objects move again", SETTLE_WITHIN, async || {
+        samovar_tests::wait::until("objects move again", SETTLE_WITHIN, async || {
             let samples = sampler::samples(player).await;
             let moving = sampler::moves_under_a_new_host(&samples, before.term);
-            moving.map(|at| (at, samples.clone())).ok_or_else(|| format!("{:?}", samples.last()))
-        });
-        let (at, samples) = moving.await;
-        let status = player.status().await;
-        let migration = status.migrations.last().expect("noted");
-        let since = |session: f64| sampler::wall_clock(&samples, session) - killed;
-        let (detected, resumed) = (since(migration.detected_ms), since(migration.resumed_ms));
-        steps += &format!("; {} {detected:.0} {resumed:.0} {:.0}", status.role, at - killed);
-        slowest = slowest.max(at - killed);
+            moving.ok_or_else(|| format!("{:?}", samples.last()))
+        })
+        .await;
     }
     players[0].screenshot(&format!("lost-host-{round}")).await;
-    println!(
-        "round {round}, in ms after the kill: role, loss detected, session resumed, objects move{steps}"
-    );
-    slowest
 }
 
 /// Whether the dead is gone, somebody else hosts, and has taken over all that was the dead one's.

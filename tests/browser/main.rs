@@ -6,7 +6,6 @@ mod harness;
 mod hidden_host;
 mod hostile_member;
 mod last_survivor;
-mod latency;
 mod lost_host;
 mod lost_relay;
 mod maze;

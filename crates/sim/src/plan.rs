@@ -31,8 +31,9 @@ pub struct Plan {
     pub has_endpoint: bool,
     /// Whether everybody shall be on the best path that there is when all is well again.
     pub climbs: bool,
-    /// How long nothing may be heard of a member that runs by one that it has updates for.
-    pub silence_max: Option<Duration>,
+    /// How long a member that runs is usually not heard by one that it has updates for. One run of fifty may take
+    /// longer ([`Summary::excesses`](crate::Summary::excesses)); none may take four times as long.
+    pub usual_silence: Option<Duration>,
     /// From when on it is measured how long what the host moves stands still at others, counted like [`Plan::faults`].
     pub standstills_from: Option<Time>,
     /// That is, each time around the moment at which somebody's path gets direct.
@@ -69,7 +70,7 @@ impl Plan {
             has_direct: true,
             has_endpoint: true,
             climbs: false,
-            silence_max: None,
+            usual_silence: None,
             standstills_from: None,
             standstills_at_rises: false,
             memory: 100,

@@ -123,6 +123,9 @@ pub struct Summary {
     pub standstills: Spans,
     /// For how long a member that runs was not heard by another at the most, one of each run in which that is bounded.
     pub silences: Spans,
+    /// By scenario, the runs in which a member was not heard for longer than usual, and the runs in which that was
+    /// looked at.
+    pub silent: BTreeMap<&'static str, [u64; 2]>,
     /// Packets that members sent each other directly, and through the relay.
     pub sent: [u64; 2],
     /// Runs that broke a promise.
@@ -149,6 +152,9 @@ impl Summary {
         if outcome.figures.silence > Duration::ZERO {
             self.silences.add(outcome.figures.silence);
         }
+        if let Some(is_silent) = outcome.is_silent {
+            self.add_silent(scenario, [u64::from(is_silent), 1]);
+        }
         self.add_sent(outcome.figures.sent);
         if let Some(violation) = outcome.violation.clone() {
             self.failures.push(Failure { seed, scenario, topology, violation });
@@ -170,9 +176,28 @@ impl Summary {
         self.gaps.merge(&other.gaps);
         self.standstills.merge(&other.standstills);
         self.silences.merge(&other.silences);
+        other.silent.into_iter().for_each(|(scenario, runs)| self.add_silent(scenario, runs));
         self.add_sent(other.sent);
         self.failures.extend(other.failures);
         self.failures.sort_by_key(|failure| (failure.scenario, failure.seed));
+    }
+
+    fn add_silent(&mut self, scenario: &'static str, more: [u64; 2]) {
+        let runs = self.silent.entry(scenario).or_default();
+        runs.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+    }
+
+    /// The scenarios in which silences were longer than usual too often: in one run more than losses explain, one of
+    /// fifty. Each as the scenario, those runs, and all of its runs.
+    pub fn excesses(&self) -> impl Iterator<Item = (&'static str, [u64; 2])> {
+        let is_excess = |&(_, [long, all]): &(&str, [u64; 2])| long > 1 + all / 50;
+        self.silent.iter().map(|(&scenario, &runs)| (scenario, runs)).filter(is_excess)
+    }
+
+    /// Whether every promise was kept in every run, and no scenario had long silences too often.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.failures.is_empty() && self.excesses().next().is_none()
     }
 
     fn add_sent(&mut self, sent: [u64; 2]) {
@@ -242,6 +267,9 @@ impl core::fmt::Display for Summary {
             let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| silences.percentile(share));
             writeln!(f, "longest silence (p50 {p50:.0} ms, p99 {p99:.0} ms, max {max:.0} ms)")?;
         }
+        for (scenario, [long, all]) in self.excesses() {
+            writeln!(f, "TOO OFTEN silent for longer than usual: {scenario}, {long} of {all} runs")?;
+        }
         writeln!(f, "violations            {:>10}", self.failures.len())?;
         for failure in &self.failures {
             let Violation { promise, at, what } = &failure.violation;
@@ -265,6 +293,17 @@ mod tests {
         (1..=100).rev().for_each(|ms| spans.add(Duration::from_millis(ms)));
         assert_eq!([0.5, 0.99, 1.0].map(|share| spans.percentile(share)), [50.0, 99.0, 100.0]);
         assert!(spans.histogram().contains("50 ms      50"));
+    }
+
+    #[test]
+    fn one_long_silence_in_fifty_runs_is_bad_luck() {
+        let sum = |long, all| Summary { silent: [("paths", [long, all])].into(), ..Summary::default() };
+        assert!(sum(1, 1).is_sound() && sum(3, 100).is_sound());
+        assert!(!sum(2, 40).is_sound() && !sum(4, 100).is_sound());
+        assert!(sum(2, 40).to_string().contains("paths, 2 of 40 runs"));
+        let mut total = sum(1, 30);
+        total.merge(sum(1, 10));
+        assert_eq!(total.excesses().next(), Some(("paths", [2, 40])));
     }
 
     #[test]

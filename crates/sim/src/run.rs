@@ -25,6 +25,8 @@ pub struct Outcome {
     pub recoveries: Vec<Recovery>,
     /// The longest time for which what the host moves stood still, at each of the others, if that was to be measured.
     pub standstills: Vec<Duration>,
+    /// Whether a member was not heard for longer than usual ([`Plan::usual_silence`]); `None` where that is not looked at.
+    pub is_silent: Option<bool>,
     /// What was counted.
     pub figures: Figures,
     /// What happened.
@@ -35,6 +37,7 @@ pub struct Outcome {
 ///
 /// A panic is a broken promise like any other, and what happened before it can be read ([`Promise::Panic`]).
 pub fn run<G: Game>(plan: Plan, game: G, full_trace: bool) -> Outcome {
+    let usual_silence = plan.usual_silence;
     let mut world = World::new(plan, game, full_trace);
     let start = world.now();
     // A world that panicked does not run on: it is only looked at, for what it had noted until then.
@@ -46,6 +49,7 @@ pub fn run<G: Game>(plan: Plan, game: G, full_trace: bool) -> Outcome {
         simulated: world.now().since(start),
         recoveries: world.recovery_times().to_vec(),
         standstills: world.standstills(),
+        is_silent: usual_silence.map(|usual| world.figures().silence > usual),
         figures: world.figures().clone(),
         trace: world.trace().clone(),
     }

@@ -1,6 +1,8 @@
 //! The command line, parsed by hand: a few commands and flags need no library.
 
+use crate::check::{self, Tier};
 use crate::mutants::{self, Order};
+use crate::person;
 use crate::process::{Failure, Result};
 
 /// The text of `cargo xtask help`.
@@ -8,7 +10,13 @@ pub(crate) const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
   play [--port N] [--open]   build the page and the relay, serve them on 127.0.0.1 (port 8080 unless told)
-  test [--only STEP]...      run every check; --list names the steps
+  test [--only STEP]... [--keep-going]
+                             run every check; --list names the steps
+  prove [--minutes M] [--only STEP]...
+                             look for what no check has seen: fresh seeds, wide models, planted bugs, hostile bytes,
+                             people at random; M minutes (10 unless told) and what has to be built
+  person [--seed N] [--minutes M]
+                             people who click, reload and close at random, on three pages (seed 1, 5 minutes)
   fuzz [TARGET] [--seconds N]
                              fuzz every decoder and state machine, or one, for N seconds each (60 unless told)
   bench [NAME]... [--json] [--seeds N] [--messages N] [--peer PART]
@@ -20,11 +28,15 @@ Usage: cargo xtask COMMAND
   help                       this text
 ";
 
+/// How long `prove` runs unless `--minutes` says otherwise.
+const MINUTES: f64 = 10.0;
+/// How long `person` does.
+const PERSON_MINUTES: f64 = 5.0;
 /// The port that `play` serves on unless `--port` names another.
 const DEFAULT_PORT: u16 = 8080;
 
 /// What the command line asks for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Task {
     /// Print the usage.
     Help,
@@ -44,13 +56,17 @@ pub(crate) enum Task {
         /// Whether a browser is to be opened.
         open: bool,
     },
-    /// Run the checks, or only the named ones.
-    Test {
-        /// Names of steps; empty means all.
-        only: Vec<String>,
+    /// Run the checks of a tier, or only the named ones.
+    Check {
+        /// Which checks.
+        tier: Tier,
+        /// What of them.
+        order: check::Order,
     },
-    /// Print the names of the checks.
-    ListSteps,
+    /// Print the names of the checks of a tier.
+    ListSteps(Tier),
+    /// A random walk of what people do.
+    Person(person::Order),
     /// Fuzz decoders and state machines.
     Fuzz {
         /// One target; `None` means all.
@@ -84,7 +100,9 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         None | Some("help" | "--help" | "-h") => return Ok(Task::Help),
         Some("play") => parse_play(&mut rest)?,
         Some("announce") => parse_announce(&mut rest)?,
-        Some("test") => parse_test(&mut rest)?,
+        Some("test") => parse_check(Tier::Test, &mut rest)?,
+        Some("prove") => parse_check(Tier::Prove { minutes: MINUTES }, &mut rest)?,
+        Some("person") => parse_person(&mut rest)?,
         Some("fuzz") => parse_fuzz(&mut rest)?,
         // The runner knows its own arguments; it is built when it is asked for, and not before.
         Some("bench") => Task::Bench { arguments: rest.by_ref().map(str::to_owned).collect() },
@@ -120,21 +138,45 @@ fn parse_announce<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> 
     })
 }
 
-fn parse_test<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
-    let mut only = Vec::new();
-    while let Some(flag) = rest.next() {
-        match (flag, flag.split_once('=')) {
-            ("--list", _) => return Ok(Task::ListSteps),
-            (_, Some(("--only", step))) => only.push(step.to_owned()),
+fn parse_check<'a>(mut tier: Tier, rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
+    // What looks for the unknown does not stop at the first thing it finds.
+    let mut order = check::Order { only: Vec::new(), keep_going: tier != Tier::Test };
+    while let Some(argument) = rest.next() {
+        let (flag, value) =
+            argument.split_once('=').map_or((argument, None), |(flag, value)| (flag, Some(value)));
+        match (flag, &mut tier) {
+            ("--list", _) => return Ok(Task::ListSteps(tier)),
             ("--only", _) => {
-                let step =
-                    rest.next().ok_or_else(|| Failure::new("--only needs the name of a step (--list)"))?;
-                only.push(step.to_owned());
+                let step = value
+                    .or_else(|| rest.next())
+                    .ok_or_else(|| Failure::new("--only needs the name of a step (--list)"))?;
+                order.only.push(step.to_owned());
             }
-            _ => return Err(Failure::new(format!("test does not know {flag:?}\n\n{HELP}"))),
+            ("--keep-going", Tier::Test) => order.keep_going = true,
+            ("--minutes", Tier::Prove { minutes }) => {
+                *minutes = positive(flag, value.or_else(|| rest.next()))?
+            }
+            _ => {
+                let tier = tier.name();
+                return Err(Failure::new(format!("{tier} does not know {argument:?}\n\n{HELP}")));
+            }
         }
     }
-    Ok(Task::Test { only })
+    Ok(Task::Check { tier, order })
+}
+
+fn parse_person<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
+    let mut order = person::Order { seed: 1, minutes: PERSON_MINUTES };
+    while let Some(argument) = rest.next() {
+        let (flag, value) =
+            argument.split_once('=').map_or((argument, None), |(flag, value)| (flag, Some(value)));
+        match flag {
+            "--seed" => order.seed = number(flag, value.or_else(|| rest.next()))?,
+            "--minutes" => order.minutes = positive(flag, value.or_else(|| rest.next()))?,
+            _ => return Err(Failure::new(format!("person does not know {argument:?}\n\n{HELP}"))),
+        }
+    }
+    Ok(Task::Person(order))
 }
 
 fn parse_fuzz<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
@@ -165,6 +207,15 @@ fn parse_mutants<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<Task> {
     Ok(Task::Mutants { order: Order::Find { only, seeds } })
 }
 
+/// A time that is longer than none and shorter than a week.
+fn positive(what: &str, value: Option<&str>) -> Result<f64> {
+    let minutes: f64 = number(what, value)?;
+    if minutes > 0.0 && minutes < 10_080.0 {
+        return Ok(minutes);
+    }
+    Err(Failure::new(format!("{what} needs a number of minutes above 0 and below 10080, not {minutes}")))
+}
+
 fn number<N: std::str::FromStr>(what: &str, value: Option<&str>) -> Result<N> {
     let value = value.ok_or_else(|| Failure::new(format!("{what} needs a number")))?;
     value.parse().map_err(|_| Failure::new(format!("{what} needs a number, {value:?} is none in range")))
@@ -192,6 +243,10 @@ mod tests {
             ("play --port 70000", "70000"),
             ("play --fast", "--fast"),
             ("test --only", "--only"),
+            ("test --minutes 3", "--minutes"),
+            ("prove --minutes -1", "--minutes"),
+            ("prove --minutes NaN", "--minutes"),
+            ("person --seed tea", "tea"),
             ("size all", "all"),
             ("fuzz --seconds", "--seconds"),
             ("fuzz link relay", "relay"),
@@ -223,9 +278,23 @@ mod tests {
     }
 
     #[test]
-    fn test_collects_the_named_steps() {
+    fn checks_collect_the_named_steps() {
         let only = vec!["fmt".to_owned(), "layers".to_owned()];
-        assert_eq!(parsed("test --only fmt --only=layers").unwrap(), Task::Test { only });
-        assert_eq!(parsed("test --list").unwrap(), Task::ListSteps);
+        let order = check::Order { only, keep_going: false };
+        let fast = Task::Check { tier: Tier::Test, order: order.clone() };
+        assert_eq!(parsed("test --only fmt --only=layers").unwrap(), fast);
+        assert_eq!(parsed("test --list").unwrap(), Task::ListSteps(Tier::Test));
+        let order = check::Order { keep_going: true, ..order };
+        let keeps_going = Task::Check { tier: Tier::Test, order: order.clone() };
+        assert_eq!(parsed("test --only fmt --only layers --keep-going").unwrap(), keeps_going);
+        let long = Task::Check { tier: Tier::Prove { minutes: 2.5 }, order };
+        assert_eq!(parsed("prove --minutes 2.5 --only fmt --only layers").unwrap(), long);
+    }
+
+    #[test]
+    fn a_walk_takes_a_seed_and_minutes() {
+        let walk = |seed, minutes| Task::Person(person::Order { seed, minutes });
+        assert_eq!(parsed("person").unwrap(), walk(1, PERSON_MINUTES));
+        assert_eq!(parsed("person --minutes=0.5 --seed 7").unwrap(), walk(7, 0.5));
     }
 }

@@ -43,6 +43,21 @@ pub(crate) fn obstacle() -> Option<&'static str> {
     }
 }
 
+/// Runs all targets so that it takes so many minutes together, a second each at least.
+///
+/// # Errors
+/// As [`fuzz`].
+pub(crate) fn fuzz_for(repo: &Repo, minutes: f64) -> Result<()> {
+    let targets = targets(repo)?.len();
+    let seconds = minutes * 60.0 * workers(targets) as f64 / targets.max(1) as f64;
+    fuzz(repo, None, (seconds as u32).max(1))
+}
+
+/// As many at once as there are processors.
+fn workers(targets: usize) -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(targets)
+}
+
 /// Runs one target, or all of them one after the other, each for so many seconds.
 ///
 /// # Errors
@@ -60,21 +75,28 @@ pub(crate) fn fuzz(repo: &Repo, target: Option<&str>, seconds: u32) -> Result<()
         "fuzzing {} for {seconds} s each",
         chosen.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
     );
-    // As many at once as there are processors.
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(chosen.len());
+    let workers = workers(chosen.len());
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let work = || {
+            let mut failures = Vec::new();
             while let Some(name) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
-                run(repo, &program, name, seconds)?;
+                failures.extend(run(repo, &program, name, seconds).err());
             }
-            Ok(())
+            failures
         };
         let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().try_for_each(|thread| {
-            thread.join().unwrap_or_else(|_| Err(Failure::new("a thread that ran the fuzzer panicked")))
-        })
+        let panicked = |_| vec![Failure::new("a thread that ran the fuzzer panicked")];
+        let failures: Vec<_> =
+            threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(panicked)).collect();
+        all_held(failures)
     })
+}
+
+/// One failure that tells of all.
+fn all_held(failures: Vec<Failure>) -> Result<()> {
+    let texts: Vec<_> = failures.iter().map(ToString::to_string).collect();
+    if texts.is_empty() { Ok(()) } else { Err(Failure::new(texts.join("\n\n"))) }
 }
 
 /// Compiles the program and returns where it is.
@@ -161,6 +183,13 @@ mod tests {
         let log = "INFO: x\n#12\tDONE   cov: 3\nthread panicked at y:\n#7\twhy\nbecause\n\"\\001\" # Uses: 1";
         assert_eq!(end(log), "thread panicked at y:\nbecause");
         assert_eq!(summary(log), "#12\tDONE   cov: 3");
+    }
+
+    #[test]
+    fn every_failure_is_told() {
+        assert!(all_held(Vec::new()).is_ok());
+        let told = all_held(vec![Failure::new("link"), Failure::new("wire")]).unwrap_err().to_string();
+        assert_eq!(told, "link\n\nwire");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The developer's commands: `cargo xtask play | test | fuzz | bench | mutants | size | tools`.
+//! The developer's commands: `cargo xtask play | test | prove | person | fuzz | bench | mutants | size | tools`.
 //!
 //! Every command fetches what it needs first and starts no step before the former one has succeeded. What this
 //! crate refuses: to change anything outside the build directories and its own cache of tools, and to install
@@ -13,6 +13,7 @@ mod files;
 mod fuzz;
 mod mutants;
 mod page;
+mod person;
 mod play;
 mod process;
 mod repo;
@@ -46,10 +47,14 @@ fn perform(task: Task) -> Result<()> {
         }
         Task::Play { port, open } => play::play(&Repo::locate()?, port, open),
         Task::Announce { port, relay, open } => play::announce(port, relay, open),
-        Task::Test { only } => check::run(&Repo::locate()?, &only),
-        Task::ListSteps => {
-            check::list();
+        Task::Check { tier, order } => check::run(&Repo::locate()?, tier, &order),
+        Task::ListSteps(tier) => {
+            check::list(tier);
             Ok(())
+        }
+        Task::Person(order) => {
+            let repo = Repo::locate()?;
+            person::walk(&repo, &Toolbox::new(&repo)?, order)
         }
         Task::Fuzz { target, seconds } => fuzz::fuzz(&Repo::locate()?, target.as_deref(), seconds),
         Task::Bench { arguments } => bench::bench(&Repo::locate()?, &arguments),

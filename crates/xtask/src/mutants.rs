@@ -13,6 +13,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::clock::Stopwatch;
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
 use list::{Finder, Mutant, all};
@@ -108,17 +109,37 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
     if let Some(unknown) = only.iter().find(|name| all().all(|mutant| mutant.name != **name)) {
         return Err(Failure::new(format!("there is no planted bug {unknown:?}; `--list` names them")));
     }
-    check(repo)?;
     let chosen = all().filter(|mutant| only.is_empty() || only.iter().any(|name| name == mutant.name));
-    let chosen: Vec<_> = chosen.collect();
+    find_of(repo, &chosen.collect::<Vec<_>>(), seeds, || false)
+}
+
+/// Looks for planted bugs, one after another from one that `start` chooses, until the minutes are over; at least for one.
+///
+/// # Errors
+/// As [`mutants`].
+pub(crate) fn find_for(repo: &Repo, start: u64, minutes: f64) -> Result<()> {
+    let mut bugs: Vec<_> = all().collect();
+    let first = usize::try_from(start).unwrap_or(0) % bugs.len();
+    bugs.rotate_left(first);
+    let watch = Stopwatch::start();
+    find_of(repo, &bugs, SEEDS, || watch.elapsed().as_secs_f64() > minutes * 60.0)
+}
+
+/// Looks for the chosen ones, until `is_over` says so.
+fn find_of(repo: &Repo, chosen: &[&Mutant], seeds: u64, is_over: impl Fn() -> bool) -> Result<()> {
+    check(repo)?;
     let tree = Tree::copy(repo)?;
     let mut sound = Sound { program: tree.directory.join("sound"), keeps: BTreeMap::new() };
     if chosen.iter().any(|mutant| matches!(mutant.finder, Finder::Sim(_) | Finder::Star(_))) {
         let simulator = tree.build_simulator()?;
         fs::copy(&simulator, &sound.program).explain(sound.program.display())?;
     }
-    let mut survivors = Vec::new();
-    for mutant in &chosen {
+    let (mut survivors, mut looked) = (Vec::new(), 0);
+    for mutant in chosen {
+        if looked > 0 && is_over() {
+            break;
+        }
+        looked += 1;
         tree.plant(mutant)?;
         let mut simulate = |runs| simulate(&tree, &mut sound, runs, seeds);
         let outcome = match mutant.finder {
@@ -137,7 +158,7 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
         println!("{:<32} {text}", mutant.name);
         note_found(&repo.root, mutant, &text)?;
     }
-    println!("{} planted bugs, {} survived", chosen.len(), survivors.len());
+    println!("{looked} planted bugs, {} survived", survivors.len());
     if survivors.is_empty() { Ok(()) } else { Err(Failure::new(survivors.join(", "))) }
 }
 

@@ -29,8 +29,6 @@ pub(crate) enum Tool {
     Trunk,
     /// Writes the glue between wasm and JavaScript, and runs tests in a browser; as old as the crate in the lock.
     WasmBindgen,
-    /// Runs the core's tests in a browser.
-    WasmPack,
     /// Makes wasm smaller.
     WasmOpt,
 }
@@ -40,7 +38,6 @@ pub(crate) const PAGE_TOOLS: [Tool; 2] = [Tool::Trunk, Tool::WasmBindgen];
 
 /// Newer versions of trunk need a newer Rust.
 const TRUNK: &str = "0.21.14";
-const WASM_PACK: &str = "0.15.1";
 /// The same number is in `Trunk.toml`. Version 108, which Debian has, corrupts the module silently.
 const BINARYEN: &str = "132";
 
@@ -62,7 +59,6 @@ impl Tool {
                 repo.locked_version("wasm-bindgen")?,
                 &["wasm-bindgen", "wasm-bindgen-test-runner"],
             ),
-            Self::WasmPack => ("wasm-pack", WASM_PACK.to_owned(), &["wasm-pack"]),
             Self::WasmOpt => ("binaryen", format!("{BINARYEN}.0.0"), &["wasm-opt"]),
         };
         let printed = if self == Self::WasmOpt { BINARYEN.to_owned() } else { version.clone() };
@@ -156,7 +152,7 @@ impl<'a> Toolbox<'a> {
     pub(crate) fn print_path(&self) -> Result<()> {
         self.rust(true)?;
         let mut line = String::from("export PATH=\"");
-        for tool in [Tool::Trunk, Tool::WasmBindgen, Tool::WasmPack, Tool::WasmOpt] {
+        for tool in [Tool::Trunk, Tool::WasmBindgen, Tool::WasmOpt] {
             if let Some(directory) = self.fetch(tool)? {
                 line.push_str(&format!("{}:", directory.display()));
             }

@@ -24,7 +24,7 @@ pub(super) fn upgrade(seed: u64) -> Plan {
     let at = dice.range(0, 900);
     plan.strike(at, Fault::NoUdp { lasts: Duration::from_millis(blocked) });
     plan.strike(at, Fault::NoDirect { lasts: Duration::from_millis(blocked + dice.range(500, 9_000)) });
-    plan.silence_max = Some(FRESH_HOLE_MAX);
+    plan.usual_silence = Some(FRESH_HOLE_MAX);
     plan.lasts = Duration::from_millis(at + blocked) + seconds(12);
     plan
 }
@@ -48,7 +48,7 @@ pub(super) fn downgrade(seed: u64) -> Plan {
         plan.strike(at, fault);
         at += dice.range(100, 5_000);
     }
-    plan.silence_max = Some(HOLE_MAX);
+    plan.usual_silence = Some(HOLE_MAX);
     plan.lasts = Duration::from_millis(at) + seconds(7);
     plan
 }
@@ -83,7 +83,7 @@ pub(super) fn nat_rebind(seed: u64) -> Plan {
         plan.strike(at, Fault::Move { who, is_told: dice.chance(0.4) });
         at += dice.range(3_000, 8_000);
     }
-    plan.silence_max = Some(MOVED_MAX);
+    plan.usual_silence = Some(MOVED_MAX);
     plan.lasts = Duration::from_millis(at) + seconds(5);
     plan
 }

@@ -12,6 +12,8 @@ use crate::network::Place;
 
 /// How long a pair may be silent that has no updates for each other.
 const SILENCE_OF_IDLE_MAX: Duration = Duration::from_millis(500);
+/// A silence of so many times the usual one is no bad luck with losses: a path was not given up.
+const SILENCE_FACTOR_MAX: u64 = 4;
 /// A host is healthy when nothing was wrong with it or its paths for so long.
 const HEALTHY_AFTER: Duration = Duration::from_millis(10_000);
 /// What a peer may hold besides, in bytes of its `Debug` output.
@@ -199,7 +201,8 @@ impl<G: Game> World<G> {
 
     /// How long the others whose processes run have not been heard by one, at each of its frames.
     pub(super) fn judge_silence(&mut self, id: ProcessId, now: Time, session: &Session) {
-        let Some(most) = self.plan.silence_max.filter(|_| session.is_member()) else { return };
+        let Some(usual) = self.plan.usual_silence.filter(|_| session.is_member()) else { return };
+        let most = usual.times(SILENCE_FACTOR_MAX);
         // In a star only the host has updates for a member, and a member for the host; others speak every 100 ms.
         let is_star = session.rules().topology == Topology::Star;
         let is_updated = |peer: PeerId| !is_star || [session.me(), peer].contains(&session.host());

@@ -6,65 +6,66 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::sandbox::Sandbox;
-use crate::page;
+use crate::page::{self, Optimised};
+use crate::play;
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::{NATIVE, Repo, WASM};
+use crate::tools::Toolbox;
 use crate::tools::chromium::Chromium;
 
-/// The packages whose tests are run in a browser: the core's, too, and the browser's driver's only there.
-const IN_BROWSER: [&str; 8] =
-    ["wire", "link", "objects", "roster", "session", "directory", "peer", "peer-web"];
+/// The packages of the core whose tests run as wasm, too. They touch no browser: Node.js, the same engine as
+/// Chromium's, takes a twentieth of a second to start for each, and a browser three.
+const CORE: [&str; 7] = ["wire", "link", "objects", "roster", "session", "directory", "peer"];
 
-/// Runs the tests of the core and of the browser's driver in a headless browser.
+/// The packages whose tests need a page.
+const IN_BROWSER: [&str; 1] = ["peer-web"];
+
+/// Runs the tests of the core as wasm, and those of the browser's driver in a headless browser.
 ///
 /// # Errors
-/// When a test fails, or a package turns out to have none: a runner that finds no test is content.
+/// When a test fails, or nothing was run: a runner that finds no test is content.
 pub(super) fn core_tests(repo: &Repo, path: &OsStr, chromium: &Chromium) -> Result<()> {
-    // The sandbox has no network and so must not be the first to compile.
-    for name in IN_BROWSER {
-        let mut build = repo.cargo("test");
-        build.args([
-            "--no-run",
-            "--lib",
-            "--tests",
-            "--locked",
-            "--target",
-            WASM,
-            "--package",
-            &format!("samovar-{name}"),
-        ]);
-        process::run(&mut build)?;
-    }
     let settings = webdriver_settings(repo, chromium)?;
+    let has_node = process::find("node").is_some();
+    if !has_node {
+        println!("Node.js is not there: the core's tests run in the browser, which takes minutes longer.");
+    }
     let sandbox = Sandbox::open();
-    for name in IN_BROWSER {
-        let mut test = Command::new(page::program("wasm-pack", path));
-        test.args(["test", "--headless", "--chrome", "--mode", "no-install", "--chromedriver"])
-            .arg(&chromium.driver)
-            .arg(repo.root.join("crates").join(name))
-            .args(["--lib", "--locked", "--offline"])
-            // wasm-pack says `--tests` itself when it builds, so here each is named.
-            .args(
-                repo.package(&format!("samovar-{name}"))
-                    .iter()
-                    .flat_map(|package| &package.tests)
-                    .flat_map(|test| ["--test", test]),
-            )
-            .current_dir(&repo.root)
-            .env("PATH", path)
+    for (packages, in_browser) in [(&CORE[..], !has_node), (&IN_BROWSER[..], true)] {
+        // The sandbox has no network and so must not be the first to compile.
+        process::run(&mut wasm_test(repo, packages, path, &["--no-run"]))?;
+        let mut test = wasm_test(repo, packages, path, &["--offline", "--no-fail-fast"]);
+        test.env("CHROMEDRIVER", &chromium.driver)
             .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &settings)
             // In seconds; the defaults of 5 and 20 are short on a machine that also compiles.
             .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "30")
-            .env("WASM_BINDGEN_TEST_TIMEOUT", "120")
-            // Without it, a package that does not ask for a browser would be skipped with success.
-            .env("WASM_BINDGEN_USE_BROWSER", "1");
+            .env("WASM_BINDGEN_TEST_TIMEOUT", "120");
+        if in_browser {
+            test.env("WASM_BINDGEN_USE_BROWSER", "1");
+        }
         let mut passed = 0;
         process::run_observed(&mut sandbox.wrap(&test), |line| passed += tests_passed(line))?;
         if passed == 0 {
-            return Err(Failure::new(format!("samovar-{name} ran no test in the browser")));
+            return Err(Failure::new(format!("{} ran no test in wasm", packages.join(", "))));
         }
+        println!(
+            "{passed} tests passed in wasm, {}.",
+            if in_browser { "in a browser" } else { "in Node.js" }
+        );
     }
     Ok(())
+}
+
+/// `cargo test` of these packages for wasm.
+fn wasm_test(repo: &Repo, packages: &[&str], path: &OsStr, flags: &[&str]) -> Command {
+    let mut test = repo.cargo("test");
+    test.args(["--lib", "--tests", "--locked", "--target", WASM]).args(flags).env("PATH", path);
+    // A test's name says where it failed; without lines of code the modules are a third as long to process.
+    test.env("CARGO_PROFILE_DEV_DEBUG", "false");
+    for package in packages {
+        test.args(["--package", &format!("samovar-{package}")]);
+    }
+    test
 }
 
 /// Tells the test runner which browser the driver is to start, wherever that is.
@@ -90,11 +91,19 @@ fn webdriver_settings(repo: &Repo, chromium: &Chromium) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Builds and runs the named test targets with these variables set.
+/// Builds page, relay and the named test targets, and runs these.
 ///
 /// # Errors
-/// When a target is missing or a test fails.
-pub(super) fn end_to_end(repo: &Repo, targets: &[&str], variables: &[(&str, OsString)]) -> Result<()> {
+/// As [`run`], and when page or relay cannot be built.
+pub(super) fn end_to_end(repo: &Repo, toolbox: &Toolbox<'_>, targets: &[&str]) -> Result<()> {
+    run(repo, targets, &Stage::build(repo, toolbox)?.variables())
+}
+
+/// Builds the named test targets and runs them in a place without a network, with these variables set.
+///
+/// # Errors
+/// When a target is missing, or a test fails: then after the other targets have been run as well.
+pub(crate) fn run(repo: &Repo, targets: &[&str], variables: &[(&str, OsString)]) -> Result<()> {
     let existing = repo.package("samovar-tests").map_or(&[][..], |package| &package.tests);
     if let Some(missing) = targets.iter().find(|&&target| existing.iter().all(|name| name != target)) {
         return Err(Failure::new(format!("samovar-tests has no test target {missing:?}")));
@@ -109,12 +118,51 @@ pub(super) fn end_to_end(repo: &Repo, targets: &[&str], variables: &[(&str, OsSt
         process::run(&mut cargo(target, &["--no-run"]))?;
     }
     let sandbox = Sandbox::open();
+    let mut failures = Vec::new();
     for target in targets {
-        // Two cores cannot draw several duels at once, and the tests measure time. What they measured is shown.
-        let last = ["--offline", "--", "--test-threads=1", "--show-output"];
-        process::run(&mut sandbox.wrap(&cargo(target, &last)))?;
+        let threads = format!("--test-threads={}", threads(target));
+        let last = ["--offline", "--", &threads, "--show-output"];
+        failures.extend(process::run(&mut sandbox.wrap(&cargo(target, &last))).err());
     }
-    Ok(())
+    failures.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// How many tests of a target run at once on two cores: pages draw in software, robots mostly wait.
+fn threads(target: &str) -> usize {
+    match target {
+        "process" | "netns" => 3,
+        "browser" => 2,
+        _ => 1,
+    }
+}
+
+/// What end-to-end tests act on, built.
+pub(crate) struct Stage {
+    relay: PathBuf,
+    page: PathBuf,
+    chromium: Chromium,
+}
+
+impl Stage {
+    /// Builds the page and the relay, and finds the browser.
+    ///
+    /// # Errors
+    /// When one of them cannot be had.
+    pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<Self> {
+        page::build(repo, toolbox, Optimised::Always)?;
+        let relay = play::build_relay(repo)?;
+        Ok(Self { relay, page: page::directory(repo), chromium: Chromium::ensure()? })
+    }
+
+    /// The variables by which tests find it all.
+    pub(crate) fn variables(&self) -> [(&'static str, OsString); 4] {
+        [
+            ("SAMOVAR_RELAY_BIN", self.relay.clone().into()),
+            ("SAMOVAR_WEB_DIR", self.page.clone().into()),
+            ("SAMOVAR_CHROMIUM", self.chromium.browser.clone().into()),
+            ("CHROMEDRIVER", self.chromium.driver.clone().into()),
+        ]
+    }
 }
 
 /// The number in a line like `test result: ok. 12 passed; 0 failed`, 0 for any other line.

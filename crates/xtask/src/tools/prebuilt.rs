@@ -69,9 +69,6 @@ pub(super) fn url(tool: Tool, recipe: &Recipe) -> Option<String> {
         Tool::WasmBindgen => format!(
             "https://github.com/wasm-bindgen/wasm-bindgen/releases/download/{version}/wasm-bindgen-{version}-{triple}.tar.gz"
         ),
-        Tool::WasmPack => format!(
-            "https://github.com/wasm-bindgen/wasm-pack/releases/download/v{version}/wasm-pack-v{version}-{triple}.tar.gz"
-        ),
         Tool::WasmOpt => {
             let architecture =
                 if (os, architecture) == ("macos", "aarch64") { "arm64" } else { architecture };

@@ -44,5 +44,5 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
             }
         }
     }
-    if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if summary.is_sound() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,0 +1,79 @@
+//! The steps of `prove`: fresh seeds, wide models, planted bugs, hostile bytes, a person's random walk, and what real
+//! machines measure. Each goes on to its end and prints all that it found.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use super::{Context, Outcome, Step, browser};
+use crate::process::{self, Result};
+use crate::tools::network;
+use crate::{fuzz, mutants, person};
+
+pub(super) const STEPS: [Step; 6] = [
+    Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 4.0, run: soak },
+    Step { name: "models", about: "elections within wider bounds", first: 2.0, run: models },
+    Step { name: "fuzz", about: "hostile bytes for every decoder and state machine", first: 4.0, run: fuzz },
+    Step { name: "bugs", about: "planted bugs, each of which has to be found", first: 4.0, run: bugs },
+    Step { name: "figures", about: "medians of real browsers and processes", first: 4.0, run: figures },
+    Step { name: "person", about: "people who click, reload and close at random", first: 8.0, run: person },
+];
+
+/// What share of the minutes each step takes that can run for as long as it may.
+const SOAK: f64 = 0.2;
+const FUZZ: f64 = 0.15;
+const BUGS: f64 = 0.15;
+const PERSON: f64 = 0.5;
+
+/// What `soak` runs, each for a third of its time: the seeds at most, and of what.
+const SOAKS: [(u64, &[&str]); 3] =
+    [(1_000_000, &["--scenario", "chaos"]), (10_000, &[]), (10_000, &["--star"])];
+
+/// New at each start; one that breaks something is printed, and stays what it is.
+fn fresh() -> u64 {
+    RandomState::new().build_hasher().finish() >> 24
+}
+
+fn soak(context: &Context<'_>) -> Result<Outcome> {
+    let (first, minutes) = (fresh(), context.minutes * SOAK / SOAKS.len() as f64);
+    let mut failures = Vec::new();
+    for (count, what) in SOAKS {
+        let (seeds, minutes) = (format!("{first}..{}", first + count), minutes.to_string());
+        let mut soak = context.repo.cargo("run");
+        soak.args(["--release", "--locked", "--package", "samovar-sim", "--", "soak"]);
+        let soaked = process::run(soak.args(["--seeds", &seeds, "--minutes", &minutes]).args(what));
+        failures.extend(soaked.err());
+    }
+    failures.into_iter().next().map_or(Ok(Outcome::Done), Err)
+}
+
+fn models(context: &Context<'_>) -> Result<Outcome> {
+    let mut test = context.repo.cargo("test");
+    test.args(["--locked", "--package", "samovar-tests", "--test", "election", "--", "--nocapture"]);
+    process::run(test.env("SAMOVAR_MODEL", "wide"))?;
+    Ok(Outcome::Done)
+}
+
+fn fuzz(context: &Context<'_>) -> Result<Outcome> {
+    if let Some(obstacle) = fuzz::obstacle() {
+        return Ok(Outcome::Skipped(obstacle));
+    }
+    fuzz::fuzz_for(context.repo, context.minutes * FUZZ)?;
+    Ok(Outcome::Done)
+}
+
+fn bugs(context: &Context<'_>) -> Result<Outcome> {
+    mutants::find_for(context.repo, fresh(), context.minutes * BUGS)?;
+    Ok(Outcome::Done)
+}
+
+fn figures(context: &Context<'_>) -> Result<Outcome> {
+    network::ensure()?;
+    browser::end_to_end(context.repo, &context.toolbox, &["figures"])?;
+    Ok(Outcome::Done)
+}
+
+fn person(context: &Context<'_>) -> Result<Outcome> {
+    network::ensure()?;
+    let order = person::Order { seed: fresh(), minutes: context.minutes * PERSON };
+    person::walk(context.repo, &context.toolbox, order)?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,156 @@
+//! The steps of `test`: what every change needs. They give the same answer each time: fixed seeds, virtual time, and
+//! nothing that a slow machine could miss.
+
+use super::{Context, Outcome, Step, browser, layers, sections};
+use crate::process::{self, Result};
+use crate::repo::{BROWSER_PACKAGES, NATIVE, WASM};
+use crate::tools::chromium::Chromium;
+use crate::tools::{Tool, network};
+use crate::{bench, mutants, page, size};
+
+pub(super) const STEPS: [Step; 14] = [
+    Step { name: "setup", about: "Rust's parts and all dependencies are there", first: 0.5, run: setup },
+    Step { name: "fmt", about: "the formatter would change nothing", first: 0.1, run: format },
+    Step { name: "layers", about: "dependencies point down, the core does no I/O", first: 0.1, run: layers },
+    Step { name: "sections", about: "every cited section of PROTOCOL.md exists", first: 0.1, run: sections },
+    Step { name: "mutants", about: "every planted bug can still be planted", first: 0.1, run: mutants },
+    Step { name: "deny", about: "licences, sources, advisories of dependencies", first: 0.1, run: deny },
+    Step { name: "clippy", about: "no warning in native code and tests", first: 3.0, run: clippy },
+    Step { name: "clippy-wasm", about: "no warning in code for the browser", first: 1.0, run: clippy_wasm },
+    Step { name: "docs", about: "no warning in the documentation", first: 1.0, run: docs },
+    Step { name: "native", about: "all tests without a browser", first: 8.0, run: native },
+    Step {
+        name: "wasm",
+        about: "the core's tests in wasm, its driver's in a browser",
+        first: 5.0,
+        run: wasm,
+    },
+    Step { name: "page", about: "the page in release", first: 6.0, run: build_page },
+    Step { name: "size", about: "the page's download size", first: 0.1, run: measure_page },
+    Step {
+        name: "end-to-end",
+        about: "real browsers and processes in one game",
+        first: 10.0,
+        run: end_to_end,
+    },
+];
+
+/// The tests that drive real browsers and processes; they are a step of their own.
+const END_TO_END: [&str; 3] = ["browser", "process", "netns"];
+
+/// Tests of `prove`: what they measure depends on the machine, or what they do on a seed.
+pub(super) const OF_PROVE: [&str; 2] = ["figures", "person"];
+
+fn setup(context: &Context<'_>) -> Result<Outcome> {
+    context.toolbox.rust(true)?;
+    // Steps without a network need everything here, even what other platforms' packages say of themselves.
+    process::run(context.repo.cargo("fetch").arg("--locked"))?;
+    Ok(Outcome::Done)
+}
+
+fn format(context: &Context<'_>) -> Result<Outcome> {
+    process::run(context.repo.cargo("fmt").args(["--all", "--check"]))?;
+    process::run(context.repo.cargo("fmt").arg("--check").current_dir(context.repo.root.join("fuzz")))?;
+    bench::check_format(context.repo)?;
+    Ok(Outcome::Done)
+}
+
+fn clippy(context: &Context<'_>) -> Result<Outcome> {
+    let mut clippy = context.repo.cargo("clippy");
+    clippy.args(NATIVE).args(["--all-targets", "--locked", "--", "-D", "warnings"]);
+    process::run(&mut clippy)?;
+    Ok(Outcome::Done)
+}
+
+fn clippy_wasm(context: &Context<'_>) -> Result<Outcome> {
+    let mut clippy = context.repo.cargo("clippy");
+    clippy.args(["--target", WASM, "--locked"]);
+    for package in BROWSER_PACKAGES.into_iter().chain(layers::sans_io(context.repo)) {
+        clippy.args(["--package", package]);
+    }
+    process::run(clippy.args(["--", "-D", "warnings"]))?;
+    Ok(Outcome::Done)
+}
+
+fn docs(context: &Context<'_>) -> Result<Outcome> {
+    let mut doc = context.repo.cargo("doc");
+    doc.args(["--no-deps", "--locked"]).args(NATIVE).env("RUSTDOCFLAGS", "-D warnings");
+    process::run(&mut doc)?;
+    let mut doc = context.repo.cargo("doc");
+    doc.args(["--no-deps", "--locked", "--target", WASM]).env("RUSTDOCFLAGS", "-D warnings");
+    for package in BROWSER_PACKAGES {
+        doc.args(["--package", package]);
+    }
+    process::run(&mut doc)?;
+    Ok(Outcome::Done)
+}
+
+fn layers(context: &Context<'_>) -> Result<Outcome> {
+    layers::check(context.repo)?;
+    Ok(Outcome::Done)
+}
+
+fn sections(context: &Context<'_>) -> Result<Outcome> {
+    sections::check(context.repo)?;
+    Ok(Outcome::Done)
+}
+
+fn mutants(context: &Context<'_>) -> Result<Outcome> {
+    mutants::check(context.repo)?;
+    Ok(Outcome::Done)
+}
+
+fn deny(context: &Context<'_>) -> Result<Outcome> {
+    if process::find("cargo-deny").is_none() {
+        return Ok(Outcome::Skipped("cargo-deny is not installed"));
+    }
+    process::run(context.repo.cargo("deny").args(["check", "bans", "licenses", "sources"]))?;
+    if process::code(context.repo.cargo("deny").arg("fetch")) == Some(0) {
+        process::run(context.repo.cargo("deny").args(["check", "advisories"]))?;
+    } else {
+        println!("The database of advisories cannot be reached; they were not checked.");
+    }
+    Ok(Outcome::Done)
+}
+
+fn native(context: &Context<'_>) -> Result<Outcome> {
+    // One call for all packages, so that nothing is compiled twice; naming the targets leaves out the end-to-end
+    // ones, and with named targets the examples in the documentation need a call of their own.
+    let mut test = context.repo.cargo("test");
+    test.args(NATIVE).args(["--locked", "--no-fail-fast", "--lib", "--bins"]);
+    let packages = context.repo.packages.iter().filter(|package| !BROWSER_PACKAGES.contains(&&*package.name));
+    let tests = packages.flat_map(|package| &package.tests);
+    let others = END_TO_END.into_iter().chain(OF_PROVE).collect::<Vec<_>>();
+    for name in tests.filter(|name| !others.contains(&name.as_str())) {
+        test.args(["--test", name]);
+    }
+    process::run(&mut test)?;
+    process::run(context.repo.cargo("test").args(NATIVE).args(["--locked", "--doc"]))?;
+    // The browser's driver has an example, too; it compiles anywhere, and runs nowhere.
+    process::run(context.repo.cargo("test").args(["--locked", "--doc", "--package", "samovar-peer-web"]))?;
+    // What the page does without a browser, its meshes and its reading of addresses, is tested without one.
+    process::run(context.repo.cargo("test").args(["--locked", "--package", "samovar-web", "--bins"]))?;
+    Ok(Outcome::Done)
+}
+
+fn wasm(context: &Context<'_>) -> Result<Outcome> {
+    let path = context.toolbox.path_with(&[Tool::WasmBindgen])?;
+    browser::core_tests(context.repo, &path, &Chromium::ensure()?)?;
+    Ok(Outcome::Done)
+}
+
+fn build_page(context: &Context<'_>) -> Result<Outcome> {
+    page::build(context.repo, &context.toolbox, page::Optimised::Always)?;
+    Ok(Outcome::Done)
+}
+
+fn measure_page(context: &Context<'_>) -> Result<Outcome> {
+    size::measure(context.repo)?;
+    Ok(Outcome::Done)
+}
+
+fn end_to_end(context: &Context<'_>) -> Result<Outcome> {
+    network::ensure()?;
+    browser::end_to_end(context.repo, &context.toolbox, &END_TO_END)?;
+    Ok(Outcome::Done)
+}

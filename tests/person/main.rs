@@ -1,0 +1,30 @@
+//! Three people who click, type, reload, close, hide and lose their networks at random, and a relay that dies now and
+//! then: nobody may lose a seat, and no page may complain or stand still.
+//!
+//! `cargo xtask person --seed N --minutes M` walks, and the same seed does the same things in the same order. How long
+//! each takes is up to the browsers, so two runs of a seed are alike and not equal.
+
+mod deed;
+mod walk;
+
+use std::time::Duration;
+
+use walk::Walk;
+
+/// Without `cargo xtask person`, which says how long, a walk is short.
+const MINUTES: f64 = 1.0;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_walk_of_people_costs_a_seat() {
+    let seed = number("SAMOVAR_PERSON_SEED").map_or(1, |seed: u64| seed);
+    let minutes = number("SAMOVAR_PERSON_MINUTES").unwrap_or(MINUTES);
+    let mut walk = Walk::begin(seed).await;
+    walk.go_on_for(Duration::from_secs_f64(minutes * 60.0)).await;
+    walk.end().await;
+}
+
+/// A number in the environment.
+fn number<N: std::str::FromStr>(variable: &str) -> Option<N> {
+    let value = std::env::var(variable).ok()?;
+    Some(value.parse().unwrap_or_else(|_| panic!("{variable} is no number: {value:?}")))
+}
