@@ -17,13 +17,15 @@ mod world;
 use std::io::Write as _;
 
 use bounds::{Bounds, CUTS, PROBE, VOTE};
+use samovar_tests::extent::Extent;
 use samovar_wire::Entropy;
 use stateright::{Checker, Expectation, Model, Path, Property};
 use step::Step;
 use world::World;
 
-/// Histories at random.
+/// Histories at random, and those of them that every change needs.
 const WALKS: usize = 20_000;
+const QUICK_WALKS: usize = 4_000;
 /// Steps in each at the most; the longest took 242.
 const STEPS_MAX: usize = 5_000;
 
@@ -100,9 +102,13 @@ fn tell(path: Path<World, Step>) -> String {
 
 #[test]
 fn every_history_within_the_bounds_has_one_host_per_term() {
-    let wide = std::env::var_os("SAMOVAR_MODEL").is_some_and(|bounds| bounds == "wide");
+    let chosen = match Extent::wanted() {
+        Extent::Quick => &Bounds::NARROW[..Bounds::QUICK],
+        Extent::Narrow => &Bounds::NARROW[..],
+        Extent::Wide => &Bounds::WIDE[..],
+    };
     let (mut total, mut seen) = (0, Vec::new());
-    for &(name, bounds) in if wide { &Bounds::WIDE[..] } else { &Bounds::NARROW[..] } {
+    for &(name, bounds) in chosen {
         let found = check(name, bounds);
         if let Some((property, path)) = found.broken {
             panic!("{property}; within {name}:\n{}", tell(path));
@@ -124,7 +130,8 @@ fn random_histories_have_one_host_per_term() {
     let mut entropy = Entropy::new([1; 32]);
     let mut draw = |from: usize| entropy.number() as usize % from;
     let (mut steps_taken, mut hosts) = (0, 0);
-    for round in 0..WALKS {
+    let walks = if Extent::wanted() == Extent::Quick { QUICK_WALKS } else { WALKS };
+    for round in 0..walks {
         let bounds = Bounds {
             peers: 3 + draw(3),
             cut: CUTS[draw(CUTS.len())],
@@ -153,8 +160,8 @@ fn random_histories_have_one_host_per_term() {
         steps_taken += history.len();
         hosts += world.hosts.len();
     }
-    say(&format!("{WALKS} random histories of {steps_taken} steps and {hosts} terms: one host each"));
-    assert!(hosts > 3 * WALKS, "the failures hide what they should test");
+    say(&format!("{walks} random histories of {steps_taken} steps and {hosts} terms: one host each"));
+    assert!(hosts > 3 * walks, "the failures hide what they should test");
 }
 
 /// A host that lost most of its electorate goes on with the relay's warrant and the few that it hears. The others hear

@@ -10,6 +10,7 @@ mod world;
 
 use std::io::Write as _;
 
+use samovar_tests::extent::Extent;
 use stateright::{Checker, Expectation, Model, Property};
 use step::Step;
 use world::{Bounds, World};
@@ -91,9 +92,8 @@ fn check(bounds: Bounds) -> (usize, Vec<&'static str>) {
 
 #[test]
 fn every_history_within_the_bounds_keeps_the_promises() {
-    let wide = std::env::var_os("SAMOVAR_MODEL").is_some_and(|bounds| bounds == "wide");
     let (mut total, mut seen) = (0, Vec::new());
-    for bounds in if wide { Bounds::WIDE } else { Bounds::NARROW } {
+    for bounds in if Extent::wanted() == Extent::Wide { Bounds::WIDE } else { Bounds::NARROW } {
         let (unique, more) = check(bounds);
         total += unique;
         seen.extend(more);

@@ -16,11 +16,13 @@
 //! | [`status`] | `samovar.status()` as values, and what all members must agree on |
 //! | [`sampler`] | a tab's view of the game every few milliseconds, for measurements |
 //! | [`watch`] | what a tab sees of the other player: the path, ages, reliable messages |
+//! | [`extent`] | how much of what can happen a model goes through |
 //! | [`stranger`] | a WebSocket to the relay that says whatever a test wants |
 
 pub mod bots;
 pub mod chromium;
 pub mod devtools;
+pub mod extent;
 pub mod network;
 pub mod pair;
 pub mod place;

@@ -145,7 +145,8 @@ fn find_of(repo: &Repo, chosen: &[&Mutant], seeds: u64, is_over: impl Fn() -> bo
         let outcome = match mutant.finder {
             Finder::Sim(scenario) => simulate(Runs { scenario, is_star: false }),
             Finder::Star(scenario) => simulate(Runs { scenario, is_star: true }),
-            Finder::Model(arguments) | Finder::Test(arguments) => test(&tree, arguments),
+            Finder::Model(arguments) => test(&tree, arguments, "narrow"),
+            Finder::Test(arguments) => test(&tree, arguments, "quick"),
         };
         tree.restore(repo, mutant)?;
         let text = match outcome.map_err(|failure| failure.during(mutant.name))? {
@@ -249,11 +250,11 @@ fn violation(scenario: &str, line: &str) -> Option<Violation> {
     Some(Violation { seed: seed.parse().ok()?, promise: promise.to_owned() })
 }
 
-fn test(tree: &Tree, arguments: &[&'static str]) -> Result<Outcome> {
+fn test(tree: &Tree, arguments: &[&'static str], model: &str) -> Result<Outcome> {
     let name = name_of(arguments);
     // What does not compile is not found.
     process::run(tree.cargo("test").args(["--quiet", "--no-run"]).args(&arguments[..arguments.len() - 1]))?;
-    let code = process::code(tree.cargo("test").args(arguments));
+    let code = process::code(tree.cargo("test").args(arguments).env("SAMOVAR_MODEL", model));
     Ok(match code {
         Some(0) => Outcome::Survived(format!("`{name}` passes")),
         _ => Outcome::Found(format!("`{name}` fails")),

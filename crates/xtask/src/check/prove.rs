@@ -48,7 +48,7 @@ fn soak(context: &Context<'_>) -> Result<Outcome> {
 fn models(context: &Context<'_>) -> Result<Outcome> {
     let mut test = context.repo.cargo("test");
     test.args(["--locked", "--package", "samovar-tests", "--test", "election", "--", "--nocapture"]);
-    process::run(test.env("SAMOVAR_MODEL", "wide"))?;
+    process::run(test.env("SAMOVAR_MODEL", "narrow"))?;
     Ok(Outcome::Done)
 }
 
