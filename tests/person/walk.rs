@@ -85,7 +85,11 @@ impl Walk {
 
     /// Says what was done.
     pub(crate) async fn end(self) {
-        println!("seed {}: {} deeds; how often each, and the longest time until all sat:", self.seed, self.done.len());
+        println!(
+            "seed {}: {} deeds; how often each, and the longest time until all sat:",
+            self.seed,
+            self.done.len()
+        );
         for (name, (count, longest)) in &self.times {
             println!("  {name:16} {count:4} {:6.1} s", longest.as_secs_f64());
         }
@@ -103,7 +107,9 @@ impl Walk {
                 self.people[who].hands().click("#scene").await;
             }
             Deed::Mute { who, by_key: true } => self.people[who].hands().tap_key(Key::M).await,
-            Deed::Mute { who, by_key: false } => self.people[who].hands().click("#game [data-action=mute]").await,
+            Deed::Mute { who, by_key: false } => {
+                self.people[who].hands().click("#game [data-action=mute]").await
+            }
             Deed::Help { who } => {
                 self.people[who].hands().tap_key(Key::H).await;
                 self.people[who].hands().click("#help .button.main").await;
@@ -161,7 +167,8 @@ impl Walk {
     }
 
     async fn fumble(&self, who: usize, keys: u8) {
-        let held: Vec<_> = (0..KEYS.len()).filter(|bit| keys & (1 << bit) != 0).map(|bit| KEYS[bit]).collect();
+        let held: Vec<_> =
+            (0..KEYS.len()).filter(|bit| keys & (1 << bit) != 0).map(|bit| KEYS[bit]).collect();
         self.people[who].hands().hold_only(&held).await;
         pause(8).await;
         self.people[who].hands().hold_only(&[]).await;
@@ -176,7 +183,8 @@ impl Walk {
 
     /// All at one moment: nobody is waited for.
     async fn reload(&self, who: u8) {
-        let who = (0..NAMES.len()).filter(|each| who & (1 << each) != 0).map(|each| self.people[each].reload());
+        let who =
+            (0..NAMES.len()).filter(|each| who & (1 << each) != 0).map(|each| self.people[each].reload());
         futures_util::future::join_all(who).await;
     }
 
@@ -230,7 +238,11 @@ impl Walk {
         .await;
         for (who, name) in NAMES.into_iter().enumerate() {
             let points = seen[0].score(name);
-            assert!(points >= self.points[who], "{name} had {:?} points and has {points:?}", self.points[who]);
+            assert!(
+                points >= self.points[who],
+                "{name} had {:?} points and has {points:?}",
+                self.points[who]
+            );
             self.points[who] = points;
         }
         for player in &self.people {

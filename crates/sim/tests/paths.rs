@@ -6,6 +6,11 @@ use samovar_sim::{Scenario, Summary, Topology, Toy, run};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+/// `cargo xtask test` measures what shows a broken rule, `prove` all that the documents say (`SAMOVAR_MODEL=narrow`).
+fn runs(quick: u64, all: u64) -> u64 {
+    if std::env::var_os("SAMOVAR_MODEL").is_some() { all } else { quick }
+}
+
 fn measure(scenario: &str, seeds: u64) -> Summary {
     let scenario = Scenario::named(scenario).unwrap();
     let mut summary = Summary::default();
@@ -26,22 +31,22 @@ fn holes(scenario: &str, runs: u64) -> [f64; 2] {
 
 #[test]
 fn a_step_up_leaves_no_hole() {
-    let [median, worst] = holes("hole-up", 30);
+    let [median, worst] = holes("hole-up", runs(10, 30));
     assert!(median <= 50.0 && worst <= 90.0, "{median} and {worst} ms");
 }
 
 #[test]
 fn a_path_that_dies_leaves_a_hole_of_a_doubt_and_a_trip_by_the_relay() {
-    let [median, worst] = holes("hole-down", 30);
+    let [median, worst] = holes("hole-down", runs(10, 30));
     assert!(median <= 125.0 && worst <= 180.0, "{median} and {worst} ms");
-    let [median, worst] = holes("hole-one-way", 30);
+    let [median, worst] = holes("hole-one-way", runs(10, 30));
     assert!(median <= 170.0 && worst <= 230.0, "{median} and {worst} ms");
-    let [median, _] = holes("hole-stream-down", 200);
+    let [median, _] = holes("hole-stream-down", runs(30, 200));
     assert!(median <= 165.0, "{median} ms");
 }
 
 #[test]
 fn losses_seldom_send_a_packet_twice() {
-    let [direct, relayed] = measure("hole-calm", 60).sent;
+    let [direct, relayed] = measure("hole-calm", runs(15, 60)).sent;
     assert!(relayed * 100 < direct, "{relayed} besides {direct}");
 }

@@ -8,6 +8,11 @@ use samovar_wire::Duration;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+/// `cargo xtask test` measures what shows a broken rule, `prove` all that the documents say (`SAMOVAR_MODEL=narrow`).
+fn runs(quick: u64, all: u64) -> u64 {
+    if std::env::var_os("SAMOVAR_MODEL").is_some() { all } else { quick }
+}
+
 /// In milliseconds, of so many seeds, the median first and then the worst.
 fn measure(scenario: &str, seeds: u64, figure: impl Fn(&Recovery) -> Duration) -> [u64; 2] {
     let figures = sorted(scenario, seeds, figure);
@@ -43,24 +48,26 @@ fn a_host_that_dies_silently_is_missed_soon() {
 fn many_deaths_at_once_cost_little_more_than_one() {
     let [one, _] = measure("recovery-death-of-16", 3, |recovery| recovery.time);
     // Of two survivors the relay needs both claims, and one in ten times it loses one of them: the median of few hangs on that.
-    let [most, _] = measure("recovery-14-of-16", 15, |recovery| recovery.time);
+    let [most, _] = measure("recovery-14-of-16", runs(7, 15), |recovery| recovery.time);
     assert!(most * 10 <= one * 12, "{most} ms, and {one} for one");
 }
 
 #[test]
 fn who_plans_to_go_leaves_a_smaller_gap_than_the_weather_does() {
-    let [usual, longest] = measure("recovery-nothing", 60, |recovery| recovery.gap);
+    let seeds = runs(20, 60);
+    let [usual, longest] = measure("recovery-nothing", seeds, |recovery| recovery.gap);
     for scenario in ["recovery-hand-over", "recovery-leave"] {
-        let gaps = sorted(scenario, 60, |recovery| recovery.gap);
-        assert!(gaps[30] <= usual, "{scenario}: {} ms, and {usual} when nothing happens", gaps[30]);
-        // One in sixty may meet three losses in a row, as without a hand-over.
-        assert!(gaps[58] <= 50 && gaps[59] <= longest, "{scenario}: {} and {} ms", gaps[58], gaps[59]);
+        let gaps = sorted(scenario, seeds, |recovery| recovery.gap);
+        let (median, [second, worst]) = (gaps[gaps.len() / 2], [gaps[gaps.len() - 2], gaps[gaps.len() - 1]]);
+        assert!(median <= usual, "{scenario}: {median} ms, and {usual} when nothing happens");
+        // One may meet three losses in a row, as without a hand-over.
+        assert!(second <= 50 && worst <= longest.max(50), "{scenario}: {second} and {worst} ms");
     }
 }
 
 #[test]
 fn who_is_left_by_a_host_and_its_heir_at_once_goes_on() {
-    for seed in 0..40 {
+    for seed in 0..runs(15, 40) {
         let mut plan = Plan::calm(seed, 3);
         // The heir has left for everybody before its term is on disk, and so has the host.
         plan.disk = Duration::from_millis(150);
@@ -74,7 +81,7 @@ fn who_is_left_by_a_host_and_its_heir_at_once_goes_on() {
 
 #[test]
 fn who_is_not_connected_to_the_relay_does_not_keep_others_from_succeeding() {
-    for seed in 0..20 {
+    for seed in 0..runs(8, 20) {
         let mut plan = Plan::calm(seed, 4);
         let group = Group { who: Who::Backup, relay: false };
         let lasts = Duration::from_millis(15_000);
@@ -90,7 +97,9 @@ fn who_is_not_connected_to_the_relay_does_not_keep_others_from_succeeding() {
 
 #[test]
 fn two_who_are_left_without_a_relay_hand_over_and_leave() {
-    for (seed, fault) in (0..12).flat_map(|seed| [(seed, Fault::HandOver), (seed, Fault::Leave(Who::Host))]) {
+    for (seed, fault) in
+        (0..runs(6, 12)).flat_map(|seed| [(seed, Fault::HandOver), (seed, Fault::Leave(Who::Host))])
+    {
         let mut plan = Plan::calm(seed, 2);
         plan.strike(1_000, Fault::RelayCrash { lasts: Duration::from_millis(9_000) });
         // While the relay's end travels, or when both know of it.
