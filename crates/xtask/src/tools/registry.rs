@@ -24,7 +24,7 @@ pub(super) fn install(tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) 
     }
 }
 
-fn from_crates(recipe: &Recipe, features: &[&str], scratch: &Path, root: &Path) -> Result<()> {
+fn from_crates(recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
     eprintln!("xtask: compiling {}, some minutes, once", recipe.folder());
     // Cargo would advise to put the scratch folder on PATH if it were not there.
     let mut path = vec![root.join("bin")];
@@ -35,7 +35,7 @@ fn from_crates(recipe: &Recipe, features: &[&str], scratch: &Path, root: &Path) 
         .arg(root)
         .arg("--target-dir")
         .arg(scratch.join("target"))
-        .args(features)
+        .arg("--no-default-features")
         .envs(LIGHT_PROFILE)
         .env("PATH", std::env::join_paths(path).explain("PATH")?)
         // A developer's wish for the project's target is not meant for tools that run here.
