@@ -77,13 +77,14 @@ impl App {
     /// Page and code are of different versions, or there is no window.
     pub fn start() -> Result<&'static RefCell<Self>, JsValue> {
         let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
-        let params = Params::parse(&window.location().search().unwrap_or_default());
+        let mut params = Params::parse(&window.location().search().unwrap_or_default());
         let page = Page::new()?;
-        if let Some(name) = &params.name {
+        if let Some(name) = &mut params.name {
             page.set_name(name);
         }
         if let Some(colour) = params.colour {
             page.set_colour(colour);
+            *name = page.name();
         }
         let controls = Controls::new(page.canvas())?;
         let sound = Sound::new(page.muted())?;

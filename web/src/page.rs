@@ -1,8 +1,8 @@
 //! The page around the scene: lobby, HUD, notices, problems.
 //!
 //! Plain data goes in through `&self` methods, what the player wants comes out of [`Page::poll_event`]. The page
-//! knows nothing of networks; it decides nothing but how things are said. Every text that came from a stranger is
-//! cleaned and enters the document as a text node.
+//! knows nothing of networks; it decides nothing but how things are said. Every text that came from a stranger
+//! enters the document as a text node, and names stand isolated in their sentences.
 //!
 //! `index.html` holds the elements, `style.css` their looks. Buttons carry `data-action`; one listener serves them.
 
@@ -40,6 +40,7 @@ use labels::LabelLayer;
 use lobby::Lobby;
 use notices::Notices;
 use store::Key;
+use samovar_duel::player::PlayerName;
 
 /// Wishes kept for a driver that does not ask; a person never has so many.
 const EVENTS_MAX: usize = 64;
@@ -84,8 +85,8 @@ pub struct GameRow {
     pub players: u32,
     /// Seats in all.
     pub seats: u32,
-    /// The host's name; may be empty.
-    pub host: String,
+    /// The host's name, once there is a host.
+    pub host: Option<PlayerName>,
     /// Which game is played there.
     pub mode: Mode,
 }
@@ -178,7 +179,7 @@ impl Page {
         self.parts.events.borrow_mut().pop_front()
     }
 
-    /// The player's name: clean, never empty, at most 20 characters.
+    /// The player's name: clean, never empty, at most 20 characters as people count them.
     pub fn name(&self) -> String {
         self.parts.lobby.name()
     }

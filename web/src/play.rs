@@ -6,7 +6,7 @@ use samovar_duel::course::Stakes;
 use samovar_duel::game::{DuelEvent, attributes};
 use samovar_duel::journal::Journal;
 use samovar_duel::maze::game::MazeNews;
-use samovar_duel::player::Glaze;
+use samovar_duel::player::{Glaze, PlayerName};
 use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
 use samovar_duel::teapot::Controls;
 use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
@@ -150,10 +150,10 @@ impl Play {
     }
 
     /// The name of another member; `None` for this peer itself.
-    pub fn name_of(&self, other: PeerId) -> Option<String> {
+    pub fn name_of(&self, other: PeerId) -> Option<PlayerName> {
         self.peer.with(|peer, _| {
             let session = peer.session().filter(|session| session.me() != other)?;
-            Some(session.seat_of(other).map_or_else(|| "Somebody".to_owned(), |seat| seat.name.clone()))
+            Some(PlayerName::new(session.seat_of(other).map_or("Somebody", |seat| seat.name.as_str())))
         })
     }
 

@@ -314,7 +314,7 @@ fn members(now: Time, session: &Session, game: Played<'_>, outside: &Outside<'_>
     // A robot that the host drives is no peer: it is named by its number and is where the host is.
     members.extend(duel.robots().into_iter().map(|(number, name, score)| MemberStatus {
         peer: format!("robot-{number}"),
-        name: name.to_string(),
+        name: name.as_str().to_owned(),
         score,
         is_self: false,
         is_robot: true,

@@ -33,6 +33,7 @@ mod alarm;
 mod clock;
 pub mod connection;
 mod listener;
+mod name;
 mod network;
 mod pacer;
 pub mod relay_socket;
@@ -40,4 +41,5 @@ mod web_peer;
 
 pub use clock::{entropy, now};
 pub use connection::{IceServer, WebConfig};
+pub use name::fit_name;
 pub use web_peer::WebPeer;

@@ -13,6 +13,7 @@ use samovar_wire::{PeerId, SortedMap, Time};
 use crate::alarm::{Alarm, Ring};
 use crate::clock::now;
 use crate::connection::{Connection, ConnectionEvent, ConnectionKey, IceServer, Role, Sink, WebConfig};
+use crate::name::fit_name;
 use crate::network::Network;
 use crate::relay_socket::{RelayEvent, RelaySocket};
 
@@ -36,12 +37,13 @@ impl WebPeer {
     #[must_use]
     pub fn start_with(
         relay_url: &str,
-        peer: PeerConfig,
+        mut peer: PeerConfig,
         config: WebConfig,
         on_wake: impl FnMut() + 'static,
     ) -> Self {
         let shell = Rc::new_cyclic(|shell| Shell {
             driver: RefCell::new(Driver::new(relay_url.to_owned(), peer, config, Weak::clone(shell))),
+        peer.name = fit_name(&peer.name);
             queue: RefCell::new(VecDeque::new()),
             on_wake: RefCell::new(Box::new(on_wake)),
             wake_wanted: Cell::new(false),

@@ -1,5 +1,7 @@
 //! Why a person cannot play right now, in words: what happened, what it means, what to do next.
 
+use samovar_duel::player::Isolated;
+
 use super::Pause;
 
 /// What keeps the player from the table.
@@ -119,7 +121,7 @@ impl Problem {
             Self::VersionMismatch | Self::RelayLost | Self::NoWebGl2 => self.words_about_this_browser(),
             Self::BadParameter { name, value, expected } => Words {
                 title: "This link does not work",
-                explanation: format!("It says “{name}={value}”. It should be {expected}."),
+                explanation: format!("It says “{name}={}”. It should be {expected}.", Isolated(value)),
                 advice: "Ask for the link again, or pick a game from the list.",
                 remedies: vec![Remedy::Lobby],
             },
