@@ -2,6 +2,8 @@
 
 mod agreement;
 mod background;
+mod devices;
+
 mod harness;
 mod hidden_host;
 mod hostile_member;
