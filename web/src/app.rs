@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use samovar_duel::teapot::Controls as Wheel;
 use samovar_peer::PathPolicy;
+use samovar_peer_web::Obstacle;
 use samovar_wire::GameCode;
 use wasm_bindgen::prelude::*;
 use web_sys::Window;
@@ -34,6 +35,8 @@ const LIST_EVERY: f64 = 2_500.0;
 const POWER_EVERY: f64 = 5_000.0;
 /// How long the relay may be out of reach before the page gives up a join, in milliseconds.
 const RELAY_PATIENCE: f64 = 15_000.0;
+/// The same when something answers in its place: a single attempt may have met a network that was just changing.
+const REFUSED_PATIENCE: f64 = 3_000.0;
 /// How long a session may be without a host before the page says so on a page of its own, in milliseconds.
 const SUSPENDED_PATIENCE: f64 = 20_000.0;
 /// Two rejoins within this time mean that rejoining does not help, in milliseconds.
@@ -81,6 +84,7 @@ impl App {
         let page = Page::new()?;
         if let Some(name) = &mut params.name {
             page.set_name(name);
+            *name = page.name();
         }
         if let Some(colour) = params.colour {
             page.set_colour(colour);

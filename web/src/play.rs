@@ -10,7 +10,7 @@ use samovar_duel::player::{Glaze, PlayerName};
 use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
 use samovar_duel::teapot::Controls;
 use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
-use samovar_peer_web::{WebPeer, entropy};
+use samovar_peer_web::{Obstacle, WebPeer, entropy};
 use samovar_session::{EndReason, Event, Migration, Role, Session, Suspension};
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{Blame, CloseCode, Duration, GameCode, PeerId, Ticket, Time};
@@ -262,6 +262,11 @@ impl Play {
     }
 
     /// Why nobody decides here at present, if so.
+    /// What answers in place of the relay, if that is known.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        self.peer.obstacle()
+    }
+
     pub fn suspension(&self) -> Option<Suspension> {
         self.peer.with(|peer, now| peer.session().and_then(|session| session.suspension(now)))
     }

@@ -32,6 +32,7 @@
 mod alarm;
 mod clock;
 pub mod connection;
+mod inquiry;
 mod listener;
 mod name;
 mod network;
@@ -41,5 +42,6 @@ mod web_peer;
 
 pub use clock::{entropy, now};
 pub use connection::{IceServer, WebConfig};
+pub use inquiry::Obstacle;
 pub use name::fit_name;
 pub use web_peer::WebPeer;

@@ -16,6 +16,7 @@ use super::App;
 use crate::page::{
     Hud, Label, LinkKind, Pause, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic,
 };
+use crate::page::problem::answered;
 use crate::play::Game;
 use crate::sound::Effect;
 use crate::view::{CubeView, Frame, Obstacle, ObstacleView, TeapotView, View};
@@ -132,9 +133,13 @@ impl App {
         });
         let Some(hud) = hud else { return };
         self.page.hud(&hud);
+        let refused = play.obstacle().filter(|_| hud.relay == RelayState::Lost).map(|obstacle| {
+            let said = answered(obstacle.status, &obstacle.text);
+            format!("The relay does not let this page in again. {said} The duel goes on over direct links.")
+        });
         let banner = match hud.relay {
             _ if trouble.is_some() => trouble,
-            RelayState::Lost => Some(RELAY_GONE),
+            RelayState::Lost => refused.as_deref().or(Some(RELAY_GONE)),
             RelayState::Connected | RelayState::Connecting => None,
         };
         self.page.banner(banner);
