@@ -3,7 +3,7 @@
 mod agreement;
 mod background;
 mod devices;
-
+mod elsewhere;
 mod harness;
 mod hidden_host;
 mod hostile_member;

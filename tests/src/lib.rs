@@ -9,6 +9,7 @@
 //! | [`process`] | children that end with the test, by `SIGKILL` and with all their own children |
 //! | [`scratch`] | directories that end with the test |
 //! | [`place`], [`network`] | where a process runs: on the loopback, or in a name space of a network made for the test |
+//! | [`gateway`] | a reverse proxy before the relay, with a path of its own |
 //! | [`relay`], [`bots`] | `samovar-relay serve` and `samovar-relay bots` |
 //! | [`chromium`], [`devtools`] | one browser process each, and the protocol that drives it |
 //! | [`player`] | a person in the game: a tab, its `window.samovar`, its texts |
@@ -20,6 +21,7 @@
 pub mod bots;
 pub mod chromium;
 pub mod devtools;
+pub mod gateway;
 pub mod network;
 pub mod place;
 pub mod player;
