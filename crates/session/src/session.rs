@@ -216,6 +216,8 @@ pub struct Session {
     abandoned_at: Time,
     /// Newcomers whose admission waits for the view to settle.
     knocks: VecDeque<(PeerId, Hello)>,
+    /// The seat that this host gave to whoever showed its ticket, until that one hosts.
+    aside: Option<SeatId>,
     /// Tickets that a backup has to know of before they are given away.
     tickets: Vec<(PeerId, Ticket)>,
     /// Members that said that they leave: they will never vote again.
@@ -302,6 +304,7 @@ impl Session {
             doubted: now,
             abandoned_at: Time::FAR,
             knocks: VecDeque::new(),
+            aside: None,
             tickets: Vec::new(),
             leavers: SortedSet::new(),
             published: now,
