@@ -3,7 +3,7 @@
 use samovar_duel::game::Duel;
 use samovar_duel::journal::Journal;
 use samovar_duel::robot::Robot;
-use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
+use samovar_duel::status::{Outside, PathWord, RelayState, Status, TrafficCount};
 use samovar_peer::{Path, Peer, PeerEvent};
 use samovar_peer_native::Game;
 use samovar_session::{EndReason, Event};
@@ -73,7 +73,8 @@ impl Player {
         let journal = &self.memory.journal;
         // What an ended session knows concerns nobody any more.
         let Some(session) = peer.session().filter(|_| !peer.is_over()) else {
-            return Status::outside(&self.name, relay_connected, journal).to_json();
+            let relay = if relay_connected { RelayState::Connected } else { RelayState::Connecting };
+            return Status::outside(&self.name, relay, journal).to_json();
         };
         let me = session.me();
         let path = |other: PeerId| path_word(me, other, peer.path(now, other));

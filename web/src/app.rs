@@ -88,7 +88,6 @@ impl App {
         }
         if let Some(colour) = params.colour {
             page.set_colour(colour);
-            *name = page.name();
         }
         let controls = Controls::new(page.canvas())?;
         let sound = Sound::new(page.muted())?;
@@ -270,9 +269,16 @@ impl App {
                 }
             }
             None if is_stuck => self.trouble = Some((time, false)),
-            Some((since, false)) if !is_member && time - since >= RELAY_PATIENCE => {
-                self.stop_playing();
-                self.page.problem(Problem::RelayLost);
+            Some((since, false)) if !is_member => {
+                let obstacle = play.obstacle();
+                // A gateway whose relay is starting says so with a status from 500 on.
+                let is_final = obstacle.as_ref().is_some_and(|obstacle| obstacle.status < 500);
+                if time - since >= if is_final { REFUSED_PATIENCE } else { RELAY_PATIENCE } {
+                    self.stop_playing();
+                    self.page.problem(obstacle.map_or(Problem::RelayLost, |Obstacle { status, text }| {
+                        Problem::RelayRefuses { status, text }
+                    }));
+                }
             }
             Some((since, false)) if is_member && time - since >= SUSPENDED_PATIENCE => {
                 self.trouble = Some((since, true));
@@ -371,9 +377,9 @@ impl App {
         let outside = || {
             let mut journal = samovar_duel::journal::Journal::default();
             self.params.warnings.iter().for_each(|warning| journal.error(warning.clone()));
-            samovar_duel::status::Status::outside(&self.page.name(), false, &journal)
+            samovar_duel::status::Status::outside(&self.page.name(), self.relay, &journal)
         };
-        self.play.as_ref().map_or_else(outside, Play::status).to_json()
+        self.play.as_ref().map_or_else(outside, |play| play.status(self.relay)).to_json()
     }
 }
 

@@ -30,6 +30,7 @@ pub use hud::{Hud, LinkKind, Pause, PlayerRow, Role, Traffic};
 pub use labels::Label;
 pub use notices::{RECONNECTING, RELAY_GONE};
 pub use problem::Problem;
+pub use samovar_duel::status::RelayState;
 
 use crate::params::Mode;
 use curtain::Curtain;
@@ -39,8 +40,8 @@ use invite::Invite;
 use labels::LabelLayer;
 use lobby::Lobby;
 use notices::Notices;
-use store::Key;
 use samovar_duel::player::PlayerName;
+use store::Key;
 
 /// Wishes kept for a driver that does not ask; a person never has so many.
 const EVENTS_MAX: usize = 64;
@@ -89,28 +90,6 @@ pub struct GameRow {
     pub host: Option<PlayerName>,
     /// Which game is played there.
     pub mode: Mode,
-}
-
-/// Whether the relay can be reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RelayState {
-    /// Not yet.
-    Connecting,
-    /// Yes.
-    Connected,
-    /// No longer, or not at all.
-    Lost,
-}
-
-impl RelayState {
-    /// The state in a word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Connecting => "connecting",
-            Self::Connected => "connected",
-            Self::Lost => "lost",
-        }
-    }
 }
 
 /// What covers the window.

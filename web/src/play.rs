@@ -15,7 +15,7 @@ use samovar_session::{EndReason, Event, Migration, Role, Session, Suspension};
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{Blame, CloseCode, Duration, GameCode, PeerId, Ticket, Time};
 
-use crate::page::Problem;
+use crate::page::{Problem, RelayState};
 use crate::params::Mode;
 use game::Agreed;
 pub use game::Game;
@@ -235,11 +235,12 @@ impl Play {
         self.journal.error(text);
     }
 
-    /// The status that scripts see.
-    pub fn status(&self) -> Status {
+    /// The status that scripts see; outside a session the relay is as the page knows it.
+    pub fn status(&self, relay: RelayState) -> Status {
         self.peer.with(|peer, now| {
             let Some(session) = peer.session() else {
-                return Status::outside(&self.wish.name, peer.is_relay_connected(), &self.journal);
+                let relay = if peer.is_relay_connected() { RelayState::Connected } else { relay };
+                return Status::outside(&self.wish.name, relay, &self.journal);
             };
             let me = session.me();
             let path = |other: PeerId| match peer.path(now, other) {
@@ -261,12 +262,12 @@ impl Play {
         })
     }
 
-    /// Why nobody decides here at present, if so.
     /// What answers in place of the relay, if that is known.
     pub fn obstacle(&self) -> Option<Obstacle> {
         self.peer.obstacle()
     }
 
+    /// Why nobody decides here at present, if so.
     pub fn suspension(&self) -> Option<Suspension> {
         self.peer.with(|peer, now| peer.session().and_then(|session| session.suspension(now)))
     }
