@@ -3,6 +3,7 @@
 mod agreement;
 mod background;
 mod devices;
+mod duplicate;
 mod elsewhere;
 mod harness;
 mod hidden_host;

@@ -13,10 +13,10 @@ use samovar_wire::view::SeatRecord;
 use samovar_wire::{ObjectId, PeerId, SortedMap};
 
 use super::App;
+use crate::page::problem::answered;
 use crate::page::{
     Hud, Label, LinkKind, Pause, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic,
 };
-use crate::page::problem::answered;
 use crate::play::Game;
 use crate::sound::Effect;
 use crate::view::{CubeView, Frame, Obstacle, ObstacleView, TeapotView, View};
