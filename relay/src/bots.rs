@@ -86,8 +86,10 @@ pub async fn run(config: BotsConfig, stop: impl Future<Output = ()>) -> Result<(
     let url = web_socket_url(&config.relay).ok_or_else(|| BotsError::Address(config.relay.clone()))?;
     let mut seats = Vec::new();
     let mut code = config.game.clone();
+    let [high, low, ..] = entropy();
+    let tag = u16::from_be_bytes([high, low]);
     for number in 0..config.count {
-        let seat = take_seat(&url, &config, code.clone(), number);
+        let seat = take_seat(&url, &config, code.clone(), (tag, number));
         if code.is_none() {
             let founded = tokio::select! {
                 founded = founded_code(&seat) => founded?,
@@ -150,7 +152,7 @@ async fn leave(seats: Vec<Seat>) {
 }
 
 /// One robot's place in the game.
-fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8) -> Seat {
+fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, (tag, number): (u16, u8)) -> Seat {
     // Robots of several processes shall not all look the same.
     let [some, ..] = entropy();
     let glaze = Glaze::new(usize::from(number) + usize::from(some % 3));
@@ -158,7 +160,7 @@ fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, number: u8)
         url: url.to_owned(),
         paths: config.paths,
         bind: config.bind.clone(),
-        name: format!("Bot {}", number + 1),
+        name: bot_name(tag, number),
         attributes: game::attributes(glaze, true),
         capacity: CAPACITY,
         robots: 0,
@@ -189,6 +191,11 @@ async fn founded_code(founder: &Seat) -> Result<GameCode, BotsError> {
             _ => sleep(Duration::from_millis(20)).await,
         }
     }
+}
+
+/// Its own also among robots of other processes.
+fn bot_name(tag: u16, number: u8) -> String {
+    format!("Bot {tag:04x}-{}", number + 1)
 }
 
 /// The WebSocket's address from the relay's.

@@ -3,11 +3,12 @@
 use samovar_duel::game::Duel;
 use samovar_duel::journal::Journal;
 use samovar_duel::robot::Robot;
-use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
+use samovar_duel::status::{Outside, PathWord, RelayState, Status, TrafficCount};
 use samovar_peer::{Path, Peer, PeerEvent};
 use samovar_peer_native::Game;
 use samovar_session::{EndReason, Event};
-use samovar_wire::{PeerId, Ticket, Time};
+use samovar_wire::relay::Refusal;
+use samovar_wire::{PROTOCOL_VERSION, PeerId, Ticket, Time};
 
 /// How a member is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +74,8 @@ impl Player {
         let journal = &self.memory.journal;
         // What an ended session knows concerns nobody any more.
         let Some(session) = peer.session().filter(|_| !peer.is_over()) else {
-            return Status::outside(&self.name, relay_connected, journal).to_json();
+            let relay = if relay_connected { RelayState::Connected } else { RelayState::Connecting };
+            return Status::outside(&self.name, relay, journal).to_json();
         };
         let me = session.me();
         let path = |other: PeerId| path_word(me, other, peer.path(now, other));
@@ -99,7 +101,7 @@ impl Game for Player {
                 }
             }
             PeerEvent::Refused(refusal) => {
-                let text = format!("the relay refused: {refusal:?}");
+                let text = format!("the relay refused: {}", words(refusal));
                 if peer.session().is_some() || self.is_back {
                     self.memory.journal.error(text);
                     if peer.session().is_none() {
@@ -122,6 +124,27 @@ impl Game for Player {
         let controls = self.duel.steer(now, session, &mut self.mind);
         self.duel.step(now, session, controls);
         while self.duel.poll_event().is_some() {}
+    }
+}
+
+/// Why, and what to do.
+fn words(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::UnknownGame => "there is no game with this code; it may have ended".to_owned(),
+        Refusal::CodeTaken => "another game has this code".to_owned(),
+        Refusal::Full => "every seat of the game is taken; try again when somebody has left".to_owned(),
+        Refusal::Closed => "the game has ended or takes nobody in".to_owned(),
+        Refusal::Parameters => {
+            "another game is played under this code, a maze perhaps, or a duel of another version; \
+             robots play the duel of their own version: give the code of one with --game, or found one with --new"
+                .to_owned()
+        }
+        Refusal::Version(theirs) => format!(
+            "it speaks version {theirs} of the protocol, and these robots {PROTOCOL_VERSION}; take both from one release"
+        ),
+        Refusal::Busy => "it holds as many games as it can".to_owned(),
+        Refusal::Draining => "it is about to stop; try again in a minute".to_owned(),
+        Refusal::BadPass | Refusal::Misbehaved => format!("{refusal:?}; this is a bug"),
     }
 }
 

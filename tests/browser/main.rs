@@ -2,6 +2,9 @@
 
 mod agreement;
 mod background;
+mod devices;
+mod duplicate;
+mod elsewhere;
 mod harness;
 mod hidden_host;
 mod hostile_member;

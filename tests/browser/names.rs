@@ -3,6 +3,19 @@
 use samovar_tests::player::{Player, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
+use samovar_tests::wait;
+
+/// A family, a flag, a keycap and a tone of skin; then Persian with a non-joiner, Hindi and Sinhala with joiners.
+const NAMES: [&str; 2] =
+    ["👨\u{200d}👩\u{200d}👧\u{200d}👦🇺🇦7\u{fe0f}\u{20e3}🤝🏽", "می\u{200c}خواهم क्\u{200d}ष ශ්\u{200d}රී"];
+
+/// Whether the round trip in the summary is drawn to the right of the host's name.
+const IN_ORDER: &str = r"(text => {
+  const place = at => { const range = document.createRange(); range.setStart(text, at); range.setEnd(text, at + 1);
+    return range.getBoundingClientRect().left; };
+  const [name, digit] = [text.data.indexOf('م'), text.data.search(/\d/)];
+  return name > 0 && digit > name ? place(digit) > place(name) : null;
+})(document.getElementById('session-summary').firstChild)";
 
 /// Fits into a name, and would be an element and run if it were ever read as markup.
 const MARKUP: &str = "<img src onerror=a>";
@@ -46,6 +59,57 @@ async fn names_of_any_length_are_made_to_fit() {
     }
     ann.finish().await;
     bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_of_any_script_arrive_unchanged() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, &format!("new=TEA&name={}", encoded(NAMES[0]))).await;
+    let bob = Player::join(&relay, &format!("game=TEA&name={}", encoded(NAMES[1]))).await;
+    for player in [&ann, &bob] {
+        let status = player.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
+        for name in NAMES {
+            assert!(status.member(name).is_ok(), "{name} is not in {status}");
+            player.wait_text("scores", name).await;
+        }
+    }
+    assert_eq!(relay.listed("TEA").expect("it is listed")["host"], NAMES[0]);
+    ann.screenshot("names-any-script").await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_name_is_cut_between_characters() {
+    let relay = Relay::start();
+    let family = "👨\u{200d}👩\u{200d}👧\u{200d}👦";
+    let ann = Player::join(&relay, &format!("new=TEA&name={}", encoded(&family.repeat(5)))).await;
+    let status = ann.status().await;
+    assert!(status.member(&family.repeat(3)).is_ok(), "{status}");
+    ann.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_arabic_name_turns_nothing_round() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, &format!("new=TEA&name={}", encoded("مريم"))).await;
+    let bob = Player::join(&relay, "game=TEA&name=Bob").await;
+    wait::until("the round trip stands behind the name", SETTLE_WITHIN, async || {
+        let in_order = bob.tab().evaluate(IN_ORDER).await;
+        if in_order == true {
+            Ok(())
+        } else {
+            Err(format!("{in_order}: {}", bob.text("session-summary").await))
+        }
+    })
+    .await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+/// A text as an address carries it.
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -88,3 +88,14 @@ async fn without_a_relay_the_page_says_so() {
     assert_told(&visitor, "The relay", &[]).await;
     visitor.screenshot("refusal-no-relay").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn robots_that_a_maze_refuses_say_what_to_do() {
+    let relay = Relay::start();
+    let host = Player::join(&relay, "new=TEA&mode=maze&name=Ann").await;
+    let mut robots = Bots::join(&relay, "TEA", "relayed");
+    assert!(!robots.end().await.success());
+    let said = robots.said();
+    assert!(said.contains("a maze perhaps") && said.contains("--game"), "{said}");
+    host.finish().await;
+}

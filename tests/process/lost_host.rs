@@ -45,7 +45,7 @@ fn is_over(status: &Status, before: &Status, dead: &Id) -> bool {
         && status.is_host()
         && status.role == "ActiveAlone"
         && status.members.len() == 1
-        && status.score("Bot 1") >= before.members.iter().find(|each| each.is_self).map(|each| each.score)
+        && status.score(&before.name) >= before.score(&before.name)
         && status.objects.iter().all(|object| object.owner != *dead)
 }
 

@@ -85,9 +85,17 @@ impl Bots {
     /// When the program does not start.
     #[must_use]
     pub fn start(place: &Place, relay: &Relay, arguments: &[&str]) -> Self {
+        Self::start_at(&format!("http://{}", relay.address()), place, arguments)
+    }
+
+    /// The same at a relay with this address.
+    ///
+    /// # Panics
+    /// When the program does not start.
+    #[must_use]
+    pub fn start_at(url: &str, place: &Place, arguments: &[&str]) -> Self {
         let mut command = place.command(program());
-        let url = format!("http://{}", relay.address());
-        command.args(["bots", "--relay", &url, "--seconds", SECONDS]);
+        command.args(["bots", "--relay", url, "--seconds", SECONDS]);
         command.args(["--bind", &place.address().to_string()]).args(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Process::start("the robots", &mut command);

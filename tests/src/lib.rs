@@ -10,6 +10,7 @@
 //! | [`scratch`] | directories that end with the test |
 //! | [`place`], [`network`] | where a process runs: on the loopback, or in a name space of a network made for the test |
 //! | [`pair`] | two players in such a network |
+//! | [`gateway`] | a reverse proxy before the relay, with a path of its own |
 //! | [`relay`], [`bots`] | `samovar-relay serve` and `samovar-relay bots` |
 //! | [`chromium`], [`devtools`] | one browser process each, and the protocol that drives it |
 //! | [`player`] | a person in the game: a tab, its `window.samovar`, its texts |
@@ -23,6 +24,7 @@ pub mod bots;
 pub mod chromium;
 pub mod devtools;
 pub mod extent;
+pub mod gateway;
 pub mod network;
 pub mod pair;
 pub mod place;

@@ -240,14 +240,16 @@ impl Player {
         self.tab.ask("Page.reload", json!({})).await;
     }
 
-    /// The text that a person can see in the element with this id; empty when it is hidden.
+    /// The text that a person can see in the element with this id, without the marks that isolate names; empty when it is
+    /// hidden.
     ///
     /// # Panics
     /// When the page cannot be asked.
     pub async fn text(&self, id: &str) -> String {
         let script =
             format!("(e => e && e.checkVisibility() ? e.innerText : '')(document.getElementById('{id}'))");
-        self.tab.evaluate(&script).await.as_str().unwrap_or_default().trim().to_owned()
+        let text = self.tab.evaluate(&script).await;
+        text.as_str().unwrap_or_default().trim().replace(['\u{2068}', '\u{2069}'], "")
     }
 
     /// Waits until the element with this id shows this text.

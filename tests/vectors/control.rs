@@ -35,6 +35,8 @@ fn messages() -> Vec<(&'static str, PeerControl)> {
         ("hello", PeerControl::Hello(Hello { params: SESSION.0, attributes: 0xff_8800, ..hello("Ann Bo") })),
         ("hello_with_a_ticket", PeerControl::Hello(with_a_ticket)),
         ("hello_without_a_name", PeerControl::Hello(hello(""))),
+        ("hello_in_sinhala", PeerControl::Hello(hello("ශ්\u{200d}රී"))),
+        ("hello_of_a_family", PeerControl::Hello(hello("👩\u{200d}👦"))),
         ("welcome", PeerControl::Welcome(ticket())),
         ("warrant", PeerControl::Warrant(warrant())),
         ("standing", PeerControl::Standing(Standing { visible: true, reach: 31 })),
@@ -82,8 +84,9 @@ fn what_no_peer_says_is_refused() {
     refused(&[6, 0, 7, 1]);
     // HELLO whose version is written in four bytes.
     refused(&[0, 0xfc, 1, 0, 0, 0, 0, 0, 0, 0]);
-    // HELLO whose name begins with white space, and one whose name is not UTF-8.
-    refused(&[0, 1, 0, 2, b' ', b'a', 0, 0]);
+    // HELLO whose name turns round what follows it, is too long, is not UTF-8.
+    refused(&[0, 1, 0, 4, b'a', 0xe2, 0x80, 0xae, 0, 0]);
+    refused(&[[0, 1, 0, 81].as_slice(), &[b'a'; 81], &[0, 0]].concat());
     refused(&[0, 1, 0, 1, 0xff, 0, 0]);
     assert_eq!(PeerControl::decode(&[4; 1_025]), Err(DecodeError::TooLarge));
 }

@@ -1,23 +1,27 @@
 //! The page's own address: where the relay is, what to invite others with, what a reload shall find.
 
 use samovar_duel::course::Stakes;
-use web_sys::Window;
+use web_sys::{Url, Window};
 
 use crate::params::{Mode, Params, PathChoice};
 
-/// Where the relay's WebSocket is: beside the page.
+/// Where the relay's WebSocket is: beside the page, wherever that is.
 pub fn relay_url(window: &Window) -> String {
-    let location = window.location();
-    let secure = location.protocol().is_ok_and(|protocol| protocol == "https:");
-    let host = location.host().unwrap_or_default();
-    format!("{}://{host}/ws", if secure { "wss" } else { "ws" })
+    // `http` becomes `ws`, and `https` becomes `wss`.
+    beside(window, "ws").replacen("http", "ws", 1)
 }
 
 /// The link that brings somebody else into the game.
 pub fn invite(window: &Window, code: &str, mode: Mode) -> String {
-    let origin = window.location().origin().unwrap_or_default();
     let mode = if mode == Mode::Maze { "&mode=maze" } else { "" };
-    format!("{origin}/?game={code}{mode}")
+    beside(window, &format!("./?game={code}{mode}"))
+}
+
+/// What a relative address means on this page, which may be served below any path.
+fn beside(window: &Window, relative: &str) -> String {
+    let base = window.document().and_then(|document| document.base_uri().ok().flatten());
+    Url::new_with_base(relative, &base.unwrap_or_default())
+        .map_or_else(|_| relative.to_owned(), |url| url.href())
 }
 
 /// Puts the game into the address, so that a reload comes back to it; without a code, the lobby.

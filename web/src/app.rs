@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use samovar_duel::teapot::Controls as Wheel;
 use samovar_peer::PathPolicy;
+use samovar_peer_web::Obstacle;
 use samovar_wire::GameCode;
 use wasm_bindgen::prelude::*;
 use web_sys::Window;
@@ -34,6 +35,8 @@ const LIST_EVERY: f64 = 2_500.0;
 const POWER_EVERY: f64 = 5_000.0;
 /// How long the relay may be out of reach before the page gives up a join, in milliseconds.
 const RELAY_PATIENCE: f64 = 15_000.0;
+/// The same when something answers in its place: a single attempt may have met a network that was just changing.
+const REFUSED_PATIENCE: f64 = 3_000.0;
 /// How long a session may be without a host before the page says so on a page of its own, in milliseconds.
 const SUSPENDED_PATIENCE: f64 = 20_000.0;
 /// Two rejoins within this time mean that rejoining does not help, in milliseconds.
@@ -77,10 +80,11 @@ impl App {
     /// Page and code are of different versions, or there is no window.
     pub fn start() -> Result<&'static RefCell<Self>, JsValue> {
         let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
-        let params = Params::parse(&window.location().search().unwrap_or_default());
+        let mut params = Params::parse(&window.location().search().unwrap_or_default());
         let page = Page::new()?;
-        if let Some(name) = &params.name {
+        if let Some(name) = &mut params.name {
             page.set_name(name);
+            *name = page.name();
         }
         if let Some(colour) = params.colour {
             page.set_colour(colour);
@@ -265,9 +269,16 @@ impl App {
                 }
             }
             None if is_stuck => self.trouble = Some((time, false)),
-            Some((since, false)) if !is_member && time - since >= RELAY_PATIENCE => {
-                self.stop_playing();
-                self.page.problem(Problem::RelayLost);
+            Some((since, false)) if !is_member => {
+                let obstacle = play.obstacle();
+                // A gateway whose relay is starting says so with a status from 500 on.
+                let is_final = obstacle.as_ref().is_some_and(|obstacle| obstacle.status < 500);
+                if time - since >= if is_final { REFUSED_PATIENCE } else { RELAY_PATIENCE } {
+                    self.stop_playing();
+                    self.page.problem(obstacle.map_or(Problem::RelayLost, |Obstacle { status, text }| {
+                        Problem::RelayRefuses { status, text }
+                    }));
+                }
             }
             Some((since, false)) if is_member && time - since >= SUSPENDED_PATIENCE => {
                 self.trouble = Some((since, true));
@@ -366,9 +377,9 @@ impl App {
         let outside = || {
             let mut journal = samovar_duel::journal::Journal::default();
             self.params.warnings.iter().for_each(|warning| journal.error(warning.clone()));
-            samovar_duel::status::Status::outside(&self.page.name(), false, &journal)
+            samovar_duel::status::Status::outside(&self.page.name(), self.relay, &journal)
         };
-        self.play.as_ref().map_or_else(outside, Play::status).to_json()
+        self.play.as_ref().map_or_else(outside, |play| play.status(self.relay)).to_json()
     }
 }
 

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use js_sys::{Array, Reflect};
+use samovar_duel::player::PlayerName;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Response;
@@ -72,7 +73,7 @@ fn row(game: &JsValue, maze: &str) -> Option<GameRow> {
         code: text("code")?,
         players: count(number("players")?),
         seats: count(number("capacity")?),
-        host: text("host")?,
+        host: text("host").filter(|host| !host.is_empty()).map(|host| PlayerName::new(&host)),
         mode: if text("params")? == maze { Mode::Maze } else { Mode::Duel },
     })
 }

@@ -1,7 +1,7 @@
 //! What the player's hands do: keyboard, mouse, touch and gamepad become throttle, turn and fire.
 //!
-//! Devices are summed, so that one may rest while another is used. All is released when the window loses the
-//! keyboard, because the release itself would never be seen. A press shorter than a frame still fires once.
+//! Devices are summed, so that one may rest while another is used. Keys, mouse and fingers are let go when the window
+//! loses the keyboard or is hidden, because the release itself would never be seen. A press shorter than a frame still fires once.
 
 mod keys;
 mod pad;
@@ -17,7 +17,7 @@ use web_sys::{
 
 use crate::page::dom::{self, Listener};
 use keys::{Key, Keys};
-use pad::Pad;
+use pad::Pads;
 use stick::Stick;
 
 /// What the hands ask for at this moment.
@@ -35,13 +35,13 @@ pub struct Input {
 pub struct Controls {
     state: Rc<State>,
     stick: Stick,
-    pad: Pad,
+    pads: Pads,
     _listeners: Vec<Listener>,
 }
 
 /// What handlers write and `read` reads.
-#[derive(Default)]
 struct State {
+    fire: HtmlElement,
     active: Cell<bool>,
     keys: RefCell<Keys>,
     mouse: Cell<bool>,
@@ -59,20 +59,32 @@ impl Controls {
     pub fn new(canvas: &HtmlCanvasElement) -> Result<Self, JsValue> {
         let document = dom::document()?;
         let window = dom::window()?;
-        let state = Rc::new(State::default());
-        let fire: HtmlElement = dom::by_id(&document, "fire")?;
+        let state = Rc::new(State {
+            fire: dom::by_id(&document, "fire")?,
+            active: Cell::new(false),
+            keys: RefCell::default(),
+            mouse: Cell::new(false),
+            finger: Cell::new(None),
+            pressed: Cell::new(false),
+        });
         let mut listeners = vec![
             state.on(&document, "keydown", |state, event| state.on_key(event, true))?,
             state.on(&document, "keyup", |state, event| state.on_key(event, false))?,
             state.on(&window, "blur", |state, _| state.release())?,
             state.on(&document, "visibilitychange", |state, _| state.release())?,
             state.on(&window, "pointerup", |state, event| state.on_mouse(event, false))?,
+            state.on(&window, "pointercancel", |state, event| state.on_mouse(event, false))?,
             state.on(canvas, "pointerdown", |state, event| state.on_mouse(event, true))?,
             state.on(canvas, "contextmenu", |_, event| event.prevent_default())?,
         ];
-        listeners.extend(listen_to_fire_button(&state, &fire)?);
+        listeners.extend(listen_to_fire_button(&state)?);
         listeners.push(show_touch_controls_on_touch(&document)?);
-        Ok(Self { state, stick: Stick::new(&document)?, pad: Pad::new(&window)?, _listeners: listeners })
+        Ok(Self {
+            state,
+            stick: Stick::new(&window, &document)?,
+            pads: Pads::new(&window)?,
+            _listeners: listeners,
+        })
     }
 
     /// Whether the devices drive a teapot: yes while a game is shown, no in the lobby.
@@ -90,7 +102,7 @@ impl Controls {
             return Input::default();
         }
         let keys = self.state.keys.borrow();
-        let (stick, pad) = (self.stick.read(), self.pad.read());
+        let (stick, pad) = (self.stick.read(), self.pads.read());
         let held = keys.fires() || self.state.mouse.get() || self.state.finger.get().is_some() || pad.fire;
         Input {
             throttle: (keys.throttle() + stick.0 + pad.throttle).clamp(-1.0, 1.0),
@@ -114,8 +126,15 @@ impl State {
     fn release(&self) {
         self.keys.borrow_mut().release_all();
         self.mouse.set(false);
-        self.finger.set(None);
+        self.hold_fire(None);
         self.pressed.set(false);
+    }
+
+    /// Notes which finger holds the button, and shows whether one does.
+    fn hold_fire(&self, finger: Option<i32>) {
+        if self.finger.replace(finger) != finger {
+            self.fire.set_class_name(if finger.is_some() { "held" } else { "" });
+        }
     }
 
     fn on_key(&self, event: &Event, down: bool) {
@@ -125,18 +144,20 @@ impl State {
             self.keys.borrow_mut().release_all();
             return;
         }
-        let Some(key) = Key::from_code(&keyboard.code()) else { return };
+        let (code, typed) = (keyboard.code(), keyboard.key());
+        let place = if code.is_empty() { typed.to_ascii_lowercase() } else { code };
         if !down {
-            self.keys.borrow_mut().release(key);
+            self.keys.borrow_mut().release(&place);
             return;
         }
+        let Some(key) = Key::of(&place, &typed) else { return };
         let command = keyboard.ctrl_key() || keyboard.alt_key() || keyboard.meta_key();
         if !self.active.get() || command || belongs_to_control(event, key) {
             return;
         }
         // Arrows and space would scroll.
         event.prevent_default();
-        self.keys.borrow_mut().press(key);
+        self.keys.borrow_mut().press(&place, key);
         if key == Key::Fire && !keyboard.repeat() {
             self.pressed.set(true);
         }
@@ -166,24 +187,23 @@ fn belongs_to_control(event: &Event, key: Key) -> bool {
     }
 }
 
-fn listen_to_fire_button(state: &Rc<State>, button: &HtmlElement) -> Result<[Listener; 5], JsValue> {
+fn listen_to_fire_button(state: &Rc<State>) -> Result<[Listener; 5], JsValue> {
     let end = |state: &State, event: &Event| {
         let id = event.dyn_ref::<PointerEvent>().map(PointerEvent::pointer_id);
         if state.finger.get() == id {
-            state.finger.set(None);
+            state.hold_fire(None);
         }
-        mark_held(event, state.finger.get().is_some());
     };
     let start = |state: &State, event: &Event| {
         event.prevent_default();
         let Some(pointer) = event.dyn_ref::<PointerEvent>() else { return };
         if state.active.get() && state.finger.get().is_none() {
             stick::capture(pointer);
-            state.finger.set(Some(pointer.pointer_id()));
+            state.hold_fire(Some(pointer.pointer_id()));
             state.pressed.set(true);
-            mark_held(event, true);
         }
     };
+    let button = &state.fire;
     Ok([
         state.on(button, "pointerdown", start)?,
         state.on(button, "pointerup", end)?,
@@ -192,13 +212,6 @@ fn listen_to_fire_button(state: &Rc<State>, button: &HtmlElement) -> Result<[Lis
         // A long press would open a menu over the game.
         state.on(button, "contextmenu", |_, event| event.prevent_default())?,
     ])
-}
-
-fn mark_held(event: &Event, held: bool) {
-    let button = event.current_target().and_then(|target| target.dyn_into::<Element>().ok());
-    if let Some(button) = button {
-        button.set_class_name(if held { "held" } else { "" });
-    }
 }
 
 /// A machine with a mouse may have a touch screen as well: its controls appear with the first touch.

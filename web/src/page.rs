@@ -1,8 +1,8 @@
 //! The page around the scene: lobby, HUD, notices, problems.
 //!
 //! Plain data goes in through `&self` methods, what the player wants comes out of [`Page::poll_event`]. The page
-//! knows nothing of networks; it decides nothing but how things are said. Every text that came from a stranger is
-//! cleaned and enters the document as a text node.
+//! knows nothing of networks; it decides nothing but how things are said. Every text that came from a stranger
+//! enters the document as a text node, and names stand isolated in their sentences.
 //!
 //! `index.html` holds the elements, `style.css` their looks. Buttons carry `data-action`; one listener serves them.
 
@@ -30,6 +30,7 @@ pub use hud::{Hud, LinkKind, Pause, PlayerRow, Role, Traffic};
 pub use labels::Label;
 pub use notices::{RECONNECTING, RELAY_GONE};
 pub use problem::Problem;
+pub use samovar_duel::status::RelayState;
 
 use crate::params::Mode;
 use curtain::Curtain;
@@ -39,6 +40,7 @@ use invite::Invite;
 use labels::LabelLayer;
 use lobby::Lobby;
 use notices::Notices;
+use samovar_duel::player::PlayerName;
 use store::Key;
 
 /// Wishes kept for a driver that does not ask; a person never has so many.
@@ -84,32 +86,10 @@ pub struct GameRow {
     pub players: u32,
     /// Seats in all.
     pub seats: u32,
-    /// The host's name; may be empty.
-    pub host: String,
+    /// The host's name, once there is a host.
+    pub host: Option<PlayerName>,
     /// Which game is played there.
     pub mode: Mode,
-}
-
-/// Whether the relay can be reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RelayState {
-    /// Not yet.
-    Connecting,
-    /// Yes.
-    Connected,
-    /// No longer, or not at all.
-    Lost,
-}
-
-impl RelayState {
-    /// The state in a word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Connecting => "connecting",
-            Self::Connected => "connected",
-            Self::Lost => "lost",
-        }
-    }
 }
 
 /// What covers the window.
@@ -178,7 +158,7 @@ impl Page {
         self.parts.events.borrow_mut().pop_front()
     }
 
-    /// The player's name: clean, never empty, at most 20 characters.
+    /// The player's name: clean, never empty, at most 20 characters as people count them.
     pub fn name(&self) -> String {
         self.parts.lobby.name()
     }

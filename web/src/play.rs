@@ -6,16 +6,16 @@ use samovar_duel::course::Stakes;
 use samovar_duel::game::{DuelEvent, attributes};
 use samovar_duel::journal::Journal;
 use samovar_duel::maze::game::MazeNews;
-use samovar_duel::player::Glaze;
+use samovar_duel::player::{Glaze, PlayerName};
 use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
 use samovar_duel::teapot::Controls;
 use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
-use samovar_peer_web::{WebPeer, entropy};
+use samovar_peer_web::{Obstacle, WebPeer, entropy};
 use samovar_session::{EndReason, Event, Migration, Role, Session, Suspension};
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{Blame, CloseCode, Duration, GameCode, PeerId, Ticket, Time};
 
-use crate::page::Problem;
+use crate::page::{Problem, RelayState};
 use crate::params::Mode;
 use game::Agreed;
 pub use game::Game;
@@ -150,10 +150,10 @@ impl Play {
     }
 
     /// The name of another member; `None` for this peer itself.
-    pub fn name_of(&self, other: PeerId) -> Option<String> {
+    pub fn name_of(&self, other: PeerId) -> Option<PlayerName> {
         self.peer.with(|peer, _| {
             let session = peer.session().filter(|session| session.me() != other)?;
-            Some(session.seat_of(other).map_or_else(|| "Somebody".to_owned(), |seat| seat.name.clone()))
+            Some(PlayerName::new(session.seat_of(other).map_or("Somebody", |seat| seat.name.as_str())))
         })
     }
 
@@ -235,11 +235,12 @@ impl Play {
         self.journal.error(text);
     }
 
-    /// The status that scripts see.
-    pub fn status(&self) -> Status {
+    /// The status that scripts see; outside a session the relay is as the page knows it.
+    pub fn status(&self, relay: RelayState) -> Status {
         self.peer.with(|peer, now| {
             let Some(session) = peer.session() else {
-                return Status::outside(&self.wish.name, peer.is_relay_connected(), &self.journal);
+                let relay = if peer.is_relay_connected() { RelayState::Connected } else { relay };
+                return Status::outside(&self.wish.name, relay, &self.journal);
             };
             let me = session.me();
             let path = |other: PeerId| match peer.path(now, other) {
@@ -259,6 +260,11 @@ impl Play {
             let outside = Outside { relay_connected, path: &path, frames: self.frames, traffic };
             Status::of(now, session, self.game.played(), &self.journal, &outside)
         })
+    }
+
+    /// What answers in place of the relay, if that is known.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        self.peer.obstacle()
     }
 
     /// Why nobody decides here at present, if so.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use samovar_wire::name;
+
 use crate::codec::{DecodeError, Reader};
 
 /// The glazes a teapot can have, as red, green and blue from 0 to 255. A colour is an index into this table.
@@ -19,12 +21,6 @@ pub const GLAZES: [[u8; 3]; 12] = [
     [178, 104, 66],
     [160, 164, 172],
 ];
-
-/// The longest name, in characters.
-pub const NAME_CHARACTERS: usize = 20;
-
-/// The longest name in bytes: a character takes at most four.
-const NAME_BYTES: usize = 4 * NAME_CHARACTERS;
 
 /// Whoever drives a teapot, for as long as the game knows them: it survives reloads and changes of owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,41 +90,32 @@ impl Glaze {
     }
 }
 
-/// A name that is safe to draw: 1 to 20 visible characters on one line that cannot reorder the text around them.
+/// A name that can be shown: it has ink, at most 80 bytes, and no character that breaks or reorders the text around it.
 ///
-/// It may still contain markup, which whoever writes it into a page escapes.
-#[derive(Clone, PartialEq, Eq)]
+/// As [`fmt::Display`] it stands isolated, for sentences: a name in Arabic or Hebrew does not turn round what follows
+/// it. [`PlayerName::as_str`] is the bare name, for where it stands alone. It may contain markup, which whoever writes it
+/// into a page escapes.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlayerName(String);
 
+/// A text from somebody else within a sentence, in an isolate of its own (UAX #9, FSI and PDI).
+#[derive(Clone, Copy, Debug)]
+pub struct Isolated<'a>(pub &'a str);
+
+impl fmt::Display for Isolated<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "\u{2068}{}\u{2069}", self.0)
+    }
+}
+
 impl PlayerName {
-    /// Makes a name of whatever was typed: invisible characters go, runs of white space become one space, the rest
-    /// is cut after 20 characters, and nothing at all becomes `Teapot`. Reads at most the first 4,096 characters.
-    pub fn new(typed: &str) -> Self {
-        let mut name = String::new();
-        let mut count = 0;
-        let mut is_gap = false;
-        for character in typed.chars().take(4_096) {
-            if character.is_whitespace() {
-                is_gap = count > 0;
-                continue;
-            }
-            if is_invisible(character) {
-                continue;
-            }
-            if is_gap && count + 2 <= NAME_CHARACTERS {
-                name.push(' ');
-                count += 1;
-            } else if is_gap {
-                break;
-            }
-            is_gap = false;
-            if count == NAME_CHARACTERS {
-                break;
-            }
-            name.push(character);
-            count += 1;
-        }
-        if name.is_empty() { Self("Teapot".into()) } else { Self(name) }
+    /// The name as a member has it, unchanged; `Teapot` for one that shows nothing or that no member can have.
+    pub fn new(name: &str) -> Self {
+        Self(if Self::fits(name) { name } else { "Teapot" }.to_owned())
+    }
+
+    fn fits(name: &str) -> bool {
+        name::is_valid(name) && name::has_ink(name)
     }
 
     /// The name as text.
@@ -142,21 +129,17 @@ impl PlayerName {
         out.extend(self.0.as_bytes());
     }
 
-    /// Reads a name and refuses any that [`PlayerName::new`] would have changed.
+    /// Reads a name and refuses any that [`PlayerName::new`] would replace.
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let count = usize::from(reader.u8()?);
-        if count > NAME_BYTES {
-            return Err(DecodeError::BadName);
-        }
         let text = std::str::from_utf8(reader.bytes(count)?).map_err(|_| DecodeError::BadName)?;
-        let name = Self::new(text);
-        if name.0 == text { Ok(name) } else { Err(DecodeError::BadName) }
+        if Self::fits(text) { Ok(Self(text.to_owned())) } else { Err(DecodeError::BadName) }
     }
 }
 
 impl fmt::Display for PlayerName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        Isolated(&self.0).fmt(formatter)
     }
 }
 
@@ -164,16 +147,6 @@ impl fmt::Debug for PlayerName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:?}", self.0)
     }
-}
-
-/// Whether a character draws nothing of its own: controls, joiners, direction marks, tags, blank letters.
-fn is_invisible(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff0}'..='\u{ffff}' | '\u{e000}'..='\u{f8ff}' | '\u{e0000}'..='\u{10ffff}')
 }
 
 #[cfg(test)]
@@ -184,28 +157,29 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn names_are_trimmed_cut_and_never_empty() {
-        for (typed, expected) in [
-            ("  Ada \t  Lovelace\n", "Ada Lovelace"),
-            ("", "Teapot"),
-            (" \u{200b}\u{feff}\0 ", "Teapot"),
-            ("<b>bold</b>", "<b>bold</b>"),
-            ("\u{202e}evil", "evil"),
-            ("01234567890123456789xyz", "01234567890123456789"),
-            ("0123456789012345678 x", "0123456789012345678"),
-            ("012345678901234567 xy", "012345678901234567 x"),
-            ("茶壺🫖", "茶壺🫖"),
-        ] {
-            assert_eq!(PlayerName::new(typed).as_str(), expected, "from {typed:?}");
+    fn names_stay_as_they_are_or_become_teapot() {
+        for name in ["Ada Lovelace", "<b>bold</b>", "茶壺🫖", "می\u{200c}خواهم", "👩\u{200d}🚀", " x "]
+        {
+            assert_eq!(PlayerName::new(name).as_str(), name);
         }
-        assert_eq!(PlayerName::new(&"x".repeat(10_000)).as_str().len(), NAME_CHARACTERS);
+        for name in ["", " \u{200b}", "\u{202e}evil", "a\nb", &"x".repeat(81)] {
+            assert_eq!(PlayerName::new(name).as_str(), "Teapot", "from {name:?}");
+        }
     }
 
     #[test]
-    fn sanitising_twice_changes_nothing_and_every_name_travels() {
+    fn a_name_in_a_sentence_is_isolated() {
+        assert_eq!(
+            format!("Host: {} · 148 ms", PlayerName::new("مريم")),
+            "Host: \u{2068}مريم\u{2069} · 148 ms"
+        );
+    }
+
+    #[test]
+    fn every_name_travels_unchanged() {
         let mut rng = Rng::new(3);
         for _ in 0..5_000 {
-            let typed: String = (0..rng.below(40))
+            let typed: String = (0..rng.below(25))
                 .filter_map(|_| {
                     let range = [0x80, 0x3000, 0x11_0000][rng.below(3) as usize];
                     char::from_u32(rng.below(range))
@@ -213,7 +187,6 @@ mod tests {
                 .collect();
             let name = PlayerName::new(&typed);
             assert_eq!(PlayerName::new(name.as_str()), name);
-            assert!((1..=NAME_CHARACTERS).contains(&name.as_str().chars().count()));
             let mut bytes = Vec::new();
             name.write(&mut bytes);
             let mut reader = Reader::new(&bytes);
@@ -223,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn names_that_were_not_sanitised_are_refused() {
+    fn names_that_no_member_has_are_refused() {
         let with_length = |text: &[u8]| {
             let mut bytes = vec![text.len() as u8];
             bytes.extend(text);
             PlayerName::read(&mut Reader::new(&bytes))
         };
-        for text in [&b""[..], b" x", b"x ", b"a  b", b"a\nb", b"\xff", &[b'x'; 21], &[b'x'; 200]] {
+        for text in [&b""[..], b"  ", b"a\nb", b"\xff", &[b'x'; 81], &[b'x'; 200]] {
             assert_eq!(with_length(text), Err(DecodeError::BadName), "{text:?}");
         }
         assert_eq!(PlayerName::read(&mut Reader::new(&[5, b'a'])), Err(DecodeError::WrongLength));

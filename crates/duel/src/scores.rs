@@ -502,7 +502,7 @@ mod tests {
 
     #[test]
     fn the_longest_row_fits_its_bound() {
-        let mut row = Row::new(ADA, PlayerName::new(&"🫖".repeat(30)), Glaze::default());
+        let mut row = Row::new(ADA, PlayerName::new(&"🫖".repeat(20)), Glaze::default());
         row.struck = Some(Strike { shot: shot(POT, u64::MAX), at: u64::MAX });
         assert_eq!(row.encode().len(), 111);
         assert_eq!(Row::decode(&row.encode()), Ok(row));

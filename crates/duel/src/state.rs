@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_longest_name_fits_its_field() {
-        let name = PlayerName::new(&"🫖".repeat(40));
+        let name = PlayerName::new(&"🫖".repeat(20));
         let identity = Identity { driver: PlayerKey::Seat(u16::MAX), glaze: Glaze::default(), name };
         assert_eq!(identity.encode().len(), usize::from(IDENTITY_MAX));
     }

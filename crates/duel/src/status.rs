@@ -26,6 +26,29 @@ pub enum Played<'a> {
     Maze(&'a MazeGame),
 }
 
+/// Whether the relay can be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelayState {
+    /// Not yet.
+    Connecting,
+    /// Yes.
+    Connected,
+    /// No longer, or not at all.
+    Lost,
+}
+
+impl RelayState {
+    /// The state in a word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Connecting => "connecting",
+            Self::Connected => "connected",
+            Self::Lost => "lost",
+        }
+    }
+}
+
 /// How packets reach a member, in a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathWord {
@@ -131,7 +154,7 @@ struct MigrationStatus {
 impl Status {
     /// The status of a peer whose session has not begun: it waits for the relay or for admission.
     #[must_use]
-    pub fn outside(name: &str, relay_connected: bool, journal: &Journal) -> Self {
+    pub fn outside(name: &str, relay: RelayState, journal: &Journal) -> Self {
         Self {
             peer: String::new(),
             name: name.to_owned(),
@@ -141,7 +164,7 @@ impl Status {
             host: String::new(),
             backup: None,
             topology: "mesh",
-            relay: relay_word(relay_connected),
+            relay: relay.word(),
             mode: "duel",
             r#match: None,
             bowl: None,
@@ -179,7 +202,7 @@ impl Status {
                 Topology::Mesh => "mesh",
                 Topology::Star => "star",
             },
-            relay: relay_word(outside.relay_connected),
+            relay: if outside.relay_connected { RelayState::Connected } else { RelayState::Lost }.word(),
             mode: match game {
                 Played::Duel(_) => "duel",
                 Played::Maze(_) => "maze",
@@ -314,7 +337,7 @@ fn members(now: Time, session: &Session, game: Played<'_>, outside: &Outside<'_>
     // A robot that the host drives is no peer: it is named by its number and is where the host is.
     members.extend(duel.robots().into_iter().map(|(number, name, score)| MemberStatus {
         peer: format!("robot-{number}"),
-        name: name.to_string(),
+        name: name.as_str().to_owned(),
         score,
         is_self: false,
         is_robot: true,
@@ -366,10 +389,6 @@ const fn path_word(path: PathWord) -> &'static str {
         PathWord::RelayedUdp => "relayedUdp",
         PathWord::Relayed => "relayed",
     }
-}
-
-const fn relay_word(connected: bool) -> &'static str {
-    if connected { "connected" } else { "lost" }
 }
 
 const fn role_word(role: Role) -> &'static str {

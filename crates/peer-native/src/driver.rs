@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout};
 
 use crate::connection::{Connection, ConnectionEvent, ConnectionKey, NativeConfig, Role};
+use crate::name::fit_name;
 use crate::relay_socket::{RelayEvent, RelaySocket};
 
 /// What runs on a peer. All of it is called in the peer's own task and must not block.
@@ -50,7 +51,8 @@ impl<G: Game> NativePeer<G> {
     /// Starts a peer that talks to the relay at `relay_url` (`ws://host:port/ws`); must be called within a tokio
     /// runtime. With a multi-threaded one a stack that is kept busy by hostile packets slows nobody else.
     #[must_use]
-    pub fn start(relay_url: String, peer: PeerConfig, config: NativeConfig, game: G) -> Self {
+    pub fn start(relay_url: String, mut peer: PeerConfig, config: NativeConfig, game: G) -> Self {
+        peer.name = fit_name(&peer.name);
         let (calls, inbox) = unbounded_channel();
         let driver = Driver::new(relay_url, peer, config, game);
         Self { calls, task: tokio::spawn(driver.run(inbox)) }

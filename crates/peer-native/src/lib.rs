@@ -41,10 +41,12 @@
 
 pub mod connection;
 mod driver;
+mod name;
 pub mod relay_socket;
 
 pub use connection::{IceServer, NativeConfig};
 pub use driver::{Game, NativePeer};
+pub use name::fit_name;
 
 /// Unpredictable bytes from the operating system, for `PeerConfig::entropy`.
 ///

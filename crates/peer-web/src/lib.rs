@@ -32,7 +32,9 @@
 mod alarm;
 mod clock;
 pub mod connection;
+mod inquiry;
 mod listener;
+mod name;
 mod network;
 mod pacer;
 pub mod relay_socket;
@@ -40,4 +42,6 @@ mod web_peer;
 
 pub use clock::{entropy, now};
 pub use connection::{IceServer, WebConfig};
+pub use inquiry::Obstacle;
+pub use name::fit_name;
 pub use web_peer::WebPeer;

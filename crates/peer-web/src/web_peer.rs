@@ -13,6 +13,8 @@ use samovar_wire::{PeerId, SortedMap, Time};
 use crate::alarm::{Alarm, Ring};
 use crate::clock::now;
 use crate::connection::{Connection, ConnectionEvent, ConnectionKey, IceServer, Role, Sink, WebConfig};
+use crate::inquiry::{Inquiry, Obstacle};
+use crate::name::fit_name;
 use crate::network::Network;
 use crate::relay_socket::{RelayEvent, RelaySocket};
 
@@ -36,10 +38,11 @@ impl WebPeer {
     #[must_use]
     pub fn start_with(
         relay_url: &str,
-        peer: PeerConfig,
+        mut peer: PeerConfig,
         config: WebConfig,
         on_wake: impl FnMut() + 'static,
     ) -> Self {
+        peer.name = fit_name(&peer.name);
         let shell = Rc::new_cyclic(|shell| Shell {
             driver: RefCell::new(Driver::new(relay_url.to_owned(), peer, config, Weak::clone(shell))),
             queue: RefCell::new(VecDeque::new()),
@@ -58,6 +61,16 @@ impl WebPeer {
         let result = access(&mut self.0.driver.borrow_mut().peer, now());
         self.0.work_and_wake();
         result
+    }
+
+    /// What answers in place of the relay's WebSocket, once one has closed before it was open: a relay that refuses this
+    /// page, or a proxy. `None` when one is open, and while nobody answers at all.
+    ///
+    /// # Panics
+    /// When called from within [`with`](Self::with).
+    #[must_use]
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        self.0.driver.borrow().inquiry.obstacle()
     }
 }
 
@@ -114,6 +127,7 @@ struct Driver {
     config: WebConfig,
     relay_url: String,
     relay: Option<RelaySocket>,
+    inquiry: Inquiry,
     /// The relay's UDP ports, once known: what is asked there is how members see this page.
     mirrors: Vec<IceServer>,
     /// Counts the relay's sockets, so that the events of a former one are recognised.
@@ -132,6 +146,7 @@ impl Driver {
             config,
             relay_url,
             relay: None,
+            inquiry: Inquiry::default(),
             mirrors: Vec::new(),
             generation: 0,
             connections: SortedMap::new(),
@@ -145,7 +160,10 @@ impl Driver {
         match input {
             Input::Relay(generation, event) if generation == self.generation && self.relay.is_some() => {
                 match event {
-                    RelayEvent::Opened => self.peer.handle_relay_opened(now()),
+                    RelayEvent::Opened => {
+                        self.inquiry.on_opened();
+                        self.peer.handle_relay_opened(now());
+                    }
                     RelayEvent::Message(bytes) => self.peer.handle_relay_message(now(), &bytes),
                     RelayEvent::Closed => self.lose_relay(),
                 }
@@ -179,6 +197,7 @@ impl Driver {
 
     fn lose_relay(&mut self) {
         if self.relay.take().is_some() {
+            self.inquiry.on_closed(&self.relay_url);
             self.peer.handle_relay_closed(now());
         }
     }

@@ -45,7 +45,7 @@ pub struct PeerConfig {
     pub purpose: Purpose,
     /// Takes a seat back.
     pub ticket: Option<Ticket>,
-    /// The member's name; it is cleaned.
+    /// The member's name; one that may not travel ([`samovar_wire::name::is_valid`]) counts as none. Drivers make what was typed fit.
     pub name: String,
     /// The application's own bits, shown to every member.
     pub attributes: u32,
@@ -231,7 +231,9 @@ impl Peer {
     /// A peer that begins by asking for its relay.
     #[must_use]
     pub fn new(now: Time, mut config: PeerConfig) -> Self {
-        config.name = samovar_wire::id::clean_name(&config.name);
+        if !samovar_wire::name::is_valid(&config.name) {
+            config.name.clear();
+        }
         let mut entropy = Entropy::new(config.entropy);
         let mut peer = Self {
             client: Client::new(now, relay::client_config(&config, &mut entropy)),

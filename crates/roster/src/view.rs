@@ -3,7 +3,7 @@
 use samovar_wire::control::{Hello, Standing};
 use samovar_wire::limits::{BACKUPS_MAX, MEMBERS_MAX, SEATS_MAX};
 use samovar_wire::sorted::sort_by_key;
-use samovar_wire::view::{Electorate, SeatRecord, ViewHeader};
+use samovar_wire::view::{Electorate, SPECTATOR, SeatRecord, ViewHeader};
 use samovar_wire::{CloseCode, DecodeError, Duration, Entropy, PeerId, SeatId, Ticket, Time};
 
 /// The fields of the session object that hold a view: a header and one per seat.
@@ -220,6 +220,48 @@ impl View {
         self.note_roll();
         self.header.backups.retain(|&backup| backup != peer);
         true
+    }
+
+    /// A member moves to a new seat, from which it only watches and to which nobody has a ticket; its own is free for who
+    /// shows that seat's. `None` when there is no room for another seat; otherwise its own.
+    pub fn step_aside(&mut self, now: Time, peer: PeerId, entropy: &mut Entropy) -> Option<SeatId> {
+        let place = self.free_place()?;
+        let own = self.member(peer)?.record.clone();
+        self.vacate(now, peer);
+        let left = own.seat;
+        self.seats[place] = Some(SeatRecord {
+            seat: SeatId(self.header.next_seat),
+            peer: Some(peer),
+            attributes: own.attributes | SPECTATOR,
+            ticket: Ticket(entropy.half()).hash(),
+            since: now.as_micros(),
+            ..own
+        });
+        self.header.next_seat = self.header.next_seat.wrapping_add(1).max(1);
+        Some(left)
+    }
+
+    /// A member that stepped aside takes its seat again, which nobody sits on, and the other is given up. The ticket that
+    /// opens its seat from now on; `None` when it is not free.
+    pub fn step_back(
+        &mut self,
+        now: Time,
+        peer: PeerId,
+        seat: SeatId,
+        entropy: &mut Entropy,
+    ) -> Option<Ticket> {
+        let is_free = |record: &SeatRecord| record.seat == seat && record.peer.is_none();
+        let place = self.seats.iter().position(|record| record.as_ref().is_some_and(is_free))?;
+        for aside in &mut self.seats {
+            aside.take_if(|record| record.peer == Some(peer));
+        }
+        let ticket = Ticket(entropy.half());
+        let record = self.seats[place].as_mut()?;
+        record.peer = Some(peer);
+        record.ticket = ticket.hash();
+        record.since = now.as_micros().max(record.since);
+        self.note_roll();
+        Some(ticket)
     }
 
     /// Gives up the seats that have waited for their members for this long.

@@ -69,7 +69,7 @@ pub struct SessionConfig {
     pub warrant: Warrant,
     /// Agreed: hash of the game's name, version and parameters. Peers that differ refuse each other.
     pub params: u64,
-    /// The member's name; clean, see `samovar_wire::id::clean_name`.
+    /// The member's name; valid, see [`samovar_wire::name::is_valid`].
     pub name: String,
     /// The application's own bits, shown to every member.
     pub attributes: u32,
@@ -216,6 +216,8 @@ pub struct Session {
     abandoned_at: Time,
     /// Newcomers whose admission waits for the view to settle.
     knocks: VecDeque<(PeerId, Hello)>,
+    /// The seat that this host gave to whoever showed its ticket, until that one hosts.
+    aside: Option<SeatId>,
     /// Tickets that a backup has to know of before they are given away.
     tickets: Vec<(PeerId, Ticket)>,
     /// Members that said that they leave: they will never vote again.
@@ -302,6 +304,7 @@ impl Session {
             doubted: now,
             abandoned_at: Time::FAR,
             knocks: VecDeque::new(),
+            aside: None,
             tickets: Vec::new(),
             leavers: SortedSet::new(),
             published: now,

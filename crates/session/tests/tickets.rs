@@ -6,6 +6,7 @@
 mod world;
 
 use samovar_session::{Cause, EndReason, Event, Rules};
+use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Duration, PeerId, Term, Ticket};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -49,20 +50,46 @@ fn a_host_whose_seat_is_asked_for_hands_over_and_knows_why_it_ends() {
     }
 }
 
-/// Nobody is there to host instead.
 #[test]
-fn who_shows_the_ticket_of_a_host_that_is_alone_sits_down_beside_it() {
+fn a_lone_host_gives_its_seat_and_then_its_office() {
     for migrates in [true, false] {
         let mut world = World::with_rules(43, 0, Rules { migrates, ..Rules::default() });
         let host = *world.peers.keys().next().unwrap();
         world.run(1_000);
         let pot = world.create(host, TEAPOT, &[b"the score"]);
         world.run(1_000);
+        let seat = world.peers[&host].seat().unwrap();
         let again = world.join(world.peers[&host].ticket());
         assert_eq!(play_on(&mut world, host, 6_000), None);
-        assert!(world.peers[&host].is_member() && world.peers[&again].object(pot).is_some());
-        assert_ne!(world.peers[&again].seat(), world.peers[&host].seat());
+        assert_eq!(world.peers[&again].seat(), Some(seat));
+        assert!(world.peers[&again].object(pot).is_some() && world.peers[&again].ticket().is_some());
+        assert_eq!(world.peers[&again].is_host(), migrates);
+        if migrates {
+            assert_eq!(world.events[&host].last(), Some(&Event::Ended(EndReason::SeatTaken)));
+            assert_eq!(world.peers[&again].view().members().count(), 1);
+        } else {
+            let watching = world.peers[&again].seat_of(host).map(|record| record.attributes & SPECTATOR);
+            assert_eq!(watching, Some(SPECTATOR), "nobody may succeed it");
+        }
     }
+}
+
+#[test]
+fn a_lone_host_takes_its_seat_back_when_the_newcomer_goes_at_once() {
+    let mut world = World::new(44, 0);
+    let host = *world.peers.keys().next().unwrap();
+    world.run(1_000);
+    let (seat, ticket) = (world.peers[&host].seat(), world.peers[&host].ticket());
+    let again = world.join(ticket);
+    while !world.peers[&host].view().has(again) {
+        world.step();
+    }
+    world.kill(again);
+    world.run(6_000);
+    assert!(world.peers[&host].is_host());
+    assert_eq!(world.peers[&host].seat(), seat);
+    assert!(world.peers[&host].ticket().is_some_and(|new| Some(new) != ticket));
+    assert_eq!(world.peers[&host].seat_of(host).map(|record| record.attributes & SPECTATOR), Some(0));
 }
 
 /// A member that hosts before it had an answer about the time; the host before it is about to die.

@@ -2,7 +2,6 @@
 
 use bincode::{Decode, Encode};
 
-use crate::id::is_clean_name;
 use crate::limits::{CONTROL_MAX, MEMBERS_MAX};
 use crate::{DecodeError, PeerId, Term, Ticket, Warrant};
 
@@ -117,7 +116,7 @@ pub struct Vote {
 impl Message for PeerControl {
     fn check(&self) -> Result<(), DecodeError> {
         match self {
-            Self::Hello(hello) if !is_clean_name(&hello.name) => Err(DecodeError::Invalid),
+            Self::Hello(hello) if !crate::name::is_valid(&hello.name) => Err(DecodeError::Invalid),
             Self::Standing(standing) if standing.reach >= MEMBERS_MAX as u8 => Err(DecodeError::Invalid),
             Self::Vote(vote) | Self::Reign(vote) if vote.term.is_witnessed() => Err(DecodeError::Invalid),
             _ => Ok(()),

@@ -164,34 +164,6 @@ impl fmt::Display for GameCode {
     }
 }
 
-/// A member's name made fit to show: control and direction characters dropped, white space folded, cut to
-/// [`crate::limits::NAME_CHARS_MAX`] characters. Empty when nothing is left.
-#[must_use]
-pub fn clean_name(name: &str) -> String {
-    let mut clean = String::new();
-    let mut chars = 0;
-    for c in name.chars().take(1_024) {
-        let invisible = c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-        if invisible || (c.is_whitespace() && (clean.is_empty() || clean.ends_with(' '))) {
-            continue;
-        }
-        if chars == crate::limits::NAME_CHARS_MAX {
-            break;
-        }
-        clean.push(if c.is_whitespace() { ' ' } else { c });
-        chars += 1;
-    }
-    clean.truncate(clean.trim_end().len());
-    clean
-}
-
-/// Whether a name from the network is one that [`clean_name`] would leave as it is.
-#[must_use]
-pub fn is_clean_name(name: &str) -> bool {
-    name.len() <= crate::limits::NAME_MAX && clean_name(name) == name
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,14 +176,5 @@ mod tests {
         for bad in ["", "AB", "ABCDEFGHIJKLM", "A B", "<b>", "ÄÖÜ", "---"] {
             assert_eq!(GameCode::parse(bad), None, "{bad}");
         }
-    }
-
-    #[test]
-    fn names_are_cut_and_cleaned_but_markup_is_left_to_the_page() {
-        assert_eq!(clean_name("  Ann \u{202e}\n Bo  "), "Ann Bo");
-        assert_eq!(clean_name("<b>hi</b>"), "<b>hi</b>");
-        assert_eq!(clean_name(&"x".repeat(10_000)).chars().count(), 20);
-        assert_eq!(clean_name("\u{0}\u{7f}"), "");
-        assert!(clean_name(&"𒐫".repeat(500)).len() <= crate::limits::NAME_MAX);
     }
 }

@@ -18,6 +18,7 @@ pub mod lane;
 pub mod limits;
 pub mod link_frame;
 pub mod lockstep;
+pub mod name;
 pub mod object;
 pub mod order;
 pub mod range_coder;
@@ -45,7 +46,7 @@ pub use time::{Duration, Time};
 pub use warrant::{PeerPass, Signature, Warrant};
 
 /// Version of everything in `PROTOCOL.md`. Peers and relays of different versions refuse each other (PROTOCOL §1).
-pub const PROTOCOL_VERSION: u16 = 3;
+pub const PROTOCOL_VERSION: u16 = 4;
 
 /// How a path carries bytes (PROTOCOL §2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! Every limit of the wire, in one place (PROTOCOL §8). All but [`DATAGRAM_MAX`] are agreed: a peer
+//! Every limit of the wire, in one place (PROTOCOL §8). All but [`DATAGRAM_MAX`] and [`NAME_CLUSTERS_MAX`] are agreed: a peer
 //! that exceeds one misbehaves.
 
 /// Largest packet in bytes, header included: below the usable payload of a data channel over any common path MTU.
@@ -58,8 +58,8 @@ pub const BACKUPS_MAX: usize = 2;
 pub const SEATS_MAX: usize = 48;
 /// Longest name of a member, in bytes of UTF-8.
 pub const NAME_MAX: usize = 80;
-/// Longest name of a member, in characters.
-pub const NAME_CHARS_MAX: usize = 20;
+/// Longest name that a driver makes, in grapheme clusters: characters as people count them.
+pub const NAME_CLUSTERS_MAX: usize = 20;
 /// Largest control message between peers in bytes.
 pub const CONTROL_MAX: usize = 1_024;
 /// Largest message between a peer and the relay in bytes, forwarded bulk chunks and session descriptions included.

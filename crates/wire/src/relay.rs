@@ -7,7 +7,6 @@ use bincode::{Decode, Encode};
 pub use addressed::{ADDRESS_HEADER, Addressed};
 
 use crate::control::{Message, decode, encode};
-use crate::id::is_clean_name;
 use crate::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_MAX, RELAY_MESSAGE_MAX};
 use crate::{DecodeError, GameCode, Mode, PeerId, PeerPass, SessionId, Term, Warrant};
 
@@ -244,7 +243,7 @@ impl Message for ToRelay {
                 check_code(code)
             }
             Self::Signal(_, signal) => signal.check(),
-            Self::Listing(listing) if !is_clean_name(&listing.host_name) => Err(DecodeError::Invalid),
+            Self::Listing(listing) if !crate::name::is_valid(&listing.host_name) => Err(DecodeError::Invalid),
             Self::Listing(listing) if usize::from(listing.capacity) > MEMBERS_MAX => {
                 Err(DecodeError::TooLarge)
             }

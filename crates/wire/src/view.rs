@@ -3,7 +3,6 @@
 use bincode::{Decode, Encode};
 
 use crate::control::{Message, Standing, decode, encode};
-use crate::id::is_clean_name;
 use crate::limits::{BACKUPS_MAX, FIELD_MAX, MEMBERS_MAX};
 use crate::{DecodeError, PeerId, SeatId, TicketHash};
 
@@ -72,7 +71,7 @@ impl Message for ViewHeader {
 
 impl Message for SeatRecord {
     fn check(&self) -> Result<(), DecodeError> {
-        if is_clean_name(&self.name) { Ok(()) } else { Err(DecodeError::Invalid) }
+        if crate::name::is_valid(&self.name) { Ok(()) } else { Err(DecodeError::Invalid) }
     }
 }
 

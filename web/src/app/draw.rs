@@ -13,6 +13,7 @@ use samovar_wire::view::SeatRecord;
 use samovar_wire::{ObjectId, PeerId, SortedMap};
 
 use super::App;
+use crate::page::problem::answered;
 use crate::page::{
     Hud, Label, LinkKind, Pause, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic,
 };
@@ -132,9 +133,13 @@ impl App {
         });
         let Some(hud) = hud else { return };
         self.page.hud(&hud);
+        let refused = play.obstacle().filter(|_| hud.relay == RelayState::Lost).map(|obstacle| {
+            let said = answered(obstacle.status, &obstacle.text);
+            format!("The relay does not let this page in again. {said} The duel goes on over direct links.")
+        });
         let banner = match hud.relay {
             _ if trouble.is_some() => trouble,
-            RelayState::Lost => Some(RELAY_GONE),
+            RelayState::Lost => refused.as_deref().or(Some(RELAY_GONE)),
             RelayState::Connected | RelayState::Connecting => None,
         };
         self.page.banner(banner);
@@ -155,7 +160,8 @@ impl App {
             }
             Stage::Over => {
                 let standing = scene.standings.iter().find(|standing| Some(standing.player) == winner);
-                let winner = standing.map_or("Nobody", |standing| standing.name.as_str());
+                let winner =
+                    standing.map_or_else(|| "Nobody".to_owned(), |standing| standing.name.to_string());
                 let next = left.unwrap_or(0);
                 Some(format!("{winner} wins match {number} · next in {next} s"))
             }
@@ -223,20 +229,18 @@ impl App {
 }
 
 fn draw_scene(view: &mut View, time: f64, scene: &Scene, tilts: &[[f32; 2]]) {
-    let names: Vec<_> = scene.teapots.iter().map(|pot| pot.name.to_string()).collect();
     let teapots: Vec<_> = scene
         .teapots
         .iter()
-        .zip(&names)
         .zip(tilts)
-        .map(|((pot, name), &tilt)| TeapotView {
+        .map(|(pot, &tilt)| TeapotView {
             key: key(pot.id),
             position: [pot.motion.position[0], pot.motion.position[1], 0.0],
             heading: pot.motion.heading,
             scale: 1.0,
             tilt,
             colour: pot.glaze,
-            name,
+            name: pot.name.as_str(),
             visible: pot.phase.is_on_table(),
             flash: flash(pot.phase, scene.time),
             ghost: pot.is_ghost,
@@ -297,7 +301,7 @@ fn labels(view: &View, scene: &Scene) -> Vec<Label> {
             let [x, y] = view.project([x, y, LABEL_HEIGHT])?;
             Some(Label {
                 key: key(pot.id),
-                text: pot.name.to_string(),
+                text: pot.name.as_str().to_owned(),
                 x,
                 y,
                 colour: glaze_of(scene, pot.player),
@@ -346,7 +350,7 @@ fn player_row(
             PlayerKey::Seat(seat) => u64::from(seat),
             PlayerKey::Robot(number) => 1 << 32 | u64::from(number),
         },
-        name: standing.name.to_string(),
+        name: standing.name.clone(),
         colour: standing.glaze.number(),
         score: i32::from(standing.score),
         is_self: standing.is_me,

@@ -36,7 +36,7 @@ const TRAY: BlockView =
 /// One teapot, ready to be drawn.
 struct Runner {
     role: Role,
-    name: String,
+    name: PlayerName,
     position: [f32; 3],
     way: Way,
     is_me: bool,
@@ -81,7 +81,7 @@ impl App {
         let label = |runner: &Runner| {
             let [x, y, _] = runner.position;
             let [x, y] = view.project([x, y, LABEL_HEIGHT])?;
-            let text = if runner.is_me { "You".to_owned() } else { runner.name.clone() };
+            let text = if runner.is_me { "You".to_owned() } else { runner.name.as_str().to_owned() };
             let key = runner.role.index() as u64;
             Some(Label { key, text, x, y, colour: glaze(runner.role).number() })
         };
@@ -137,14 +137,14 @@ impl App {
         }
     }
 
-    fn runner_name(&self, role: Role) -> String {
+    fn runner_name(&self, role: Role) -> PlayerName {
         let name = self.play.as_ref().and_then(|play| {
             play.look(|_, peer, game| match game {
                 Game::Maze(game) => Some(runner_name(peer.session()?, game, role)),
                 Game::Duel(_) => None,
             })
         });
-        name.unwrap_or_else(|| role.name().to_owned())
+        name.unwrap_or_else(|| PlayerName::new(role.name()))
     }
 }
 
@@ -183,8 +183,8 @@ impl Picture {
 }
 
 /// A member, or a robot by its role.
-fn runner_name(session: &Session, game: &MazeGame, role: Role) -> String {
-    game.name_of(session, role).map_or_else(|| role.name().to_owned(), |name| name.to_string())
+fn runner_name(session: &Session, game: &MazeGame, role: Role) -> PlayerName {
+    game.name_of(session, role).unwrap_or_else(|| PlayerName::new(role.name()))
 }
 
 fn standing(maze: &Maze, runner: &Runner) -> Standing {
@@ -194,7 +194,7 @@ fn standing(maze: &Maze, runner: &Runner) -> Standing {
     };
     Standing {
         player,
-        name: PlayerName::new(&runner.name),
+        name: runner.name.clone(),
         glaze: glaze(runner.role),
         score: maze.teapot(runner.role).points(),
         lost: 0,
@@ -294,7 +294,7 @@ fn teapot<'a>(runner: &'a Runner, headings: &[f32; 4], time: f64) -> TeapotView<
         scale: SCALE,
         tilt: [0.0; 2],
         colour: glaze(runner.role).rgb(),
-        name: &runner.name,
+        name: runner.name.as_str(),
         visible: true,
         flash: if runner.is_me { pulse } else { 0.0 },
         ghost: runner.is_out,

@@ -1,4 +1,5 @@
-//! Which keys are down. Keys are known by their place, not their letter: W A S D are where they are on any layout.
+//! Which keys are down. The place of a key counts first, so that W A S D are where they are on any layout; then what it
+//! types, for a keyboard whose places are unknown or other: a number pad's arrows, Dvorak, a keyboard on the screen.
 
 /// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,42 +11,49 @@ pub(super) enum Key {
     Fire,
 }
 
-/// `KeyboardEvent.code` of every key that does something.
-const CODES: [(&str, Key); 9] = [
-    ("KeyW", Key::Forward),
-    ("ArrowUp", Key::Forward),
-    ("KeyS", Key::Back),
-    ("ArrowDown", Key::Back),
-    ("KeyA", Key::Left),
-    ("ArrowLeft", Key::Left),
-    ("KeyD", Key::Right),
-    ("ArrowRight", Key::Right),
-    ("Space", Key::Fire),
+/// `KeyboardEvent.code` and `KeyboardEvent.key` of every key that does something.
+const KEYS: [(&str, &str, Key); 9] = [
+    ("KeyW", "w", Key::Forward),
+    ("ArrowUp", "ArrowUp", Key::Forward),
+    ("KeyS", "s", Key::Back),
+    ("ArrowDown", "ArrowDown", Key::Back),
+    ("KeyA", "a", Key::Left),
+    ("ArrowLeft", "ArrowLeft", Key::Left),
+    ("KeyD", "d", Key::Right),
+    ("ArrowRight", "ArrowRight", Key::Right),
+    ("Space", " ", Key::Fire),
 ];
 
+/// Keys noted at a time; no hand holds so many.
+const DOWN_MAX: usize = 16;
+
 impl Key {
-    pub(super) fn from_code(code: &str) -> Option<Self> {
-        CODES.iter().find(|(name, _)| *name == code).map(|(_, key)| *key)
+    pub(super) fn of(code: &str, typed: &str) -> Option<Self> {
+        let by_code = KEYS.iter().find(|(known, ..)| *known == code);
+        let by_key = || KEYS.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(typed));
+        by_code.or_else(by_key).map(|(.., key)| *key)
     }
 }
 
-/// The keys that are down.
-#[derive(Debug, Clone, Copy, Default)]
+/// The keys that are down, each by its place, or by what it types where the place is unknown.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Keys {
-    down: [bool; 5],
+    down: Vec<(String, Key)>,
 }
 
 impl Keys {
-    pub(super) fn press(&mut self, key: Key) {
-        self.down[key as usize] = true;
+    pub(super) fn press(&mut self, place: &str, key: Key) {
+        if self.down.len() < DOWN_MAX && self.down.iter().all(|(held, _)| held != place) {
+            self.down.push((place.to_owned(), key));
+        }
     }
 
-    pub(super) fn release(&mut self, key: Key) {
-        self.down[key as usize] = false;
+    pub(super) fn release(&mut self, place: &str) {
+        self.down.retain(|(held, _)| held != place);
     }
 
     pub(super) fn release_all(&mut self) {
-        *self = Self::default();
+        self.down.clear();
     }
 
     pub(super) fn throttle(&self) -> f32 {
@@ -57,11 +65,15 @@ impl Keys {
     }
 
     pub(super) fn fires(&self) -> bool {
-        self.down[Key::Fire as usize]
+        self.holds(Key::Fire)
+    }
+
+    fn holds(&self, wanted: Key) -> bool {
+        self.down.iter().any(|(_, key)| *key == wanted)
     }
 
     fn axis(&self, plus: Key, minus: Key) -> f32 {
-        f32::from(u8::from(self.down[plus as usize])) - f32::from(u8::from(self.down[minus as usize]))
+        f32::from(u8::from(self.holds(plus))) - f32::from(u8::from(self.holds(minus)))
     }
 }
 
@@ -69,44 +81,67 @@ impl Keys {
 mod tests {
     use super::*;
 
-    fn key(code: &str) -> Key {
-        Key::from_code(code).expect("a code of the table")
+    fn press(keys: &mut Keys, code: &str) {
+        keys.press(code, Key::of(code, "").expect("a code of the table"));
     }
 
     #[test]
     fn opposite_keys_cancel_each_other() {
         let mut keys = Keys::default();
-        keys.press(key("KeyW"));
-        keys.press(key("ArrowLeft"));
+        press(&mut keys, "KeyW");
+        press(&mut keys, "ArrowLeft");
         assert_eq!((keys.throttle(), keys.turn()), (1.0, 1.0));
-        keys.press(key("ArrowDown"));
+        press(&mut keys, "ArrowDown");
         assert_eq!(keys.throttle(), 0.0);
-        keys.release(key("KeyW"));
+        keys.release("KeyW");
         assert_eq!(keys.throttle(), -1.0);
     }
 
     #[test]
     fn repeated_presses_need_one_release() {
         let mut keys = Keys::default();
-        keys.press(key("Space"));
-        keys.press(key("Space"));
-        keys.release(key("Space"));
+        press(&mut keys, "Space");
+        press(&mut keys, "Space");
+        keys.release("Space");
         assert!(!keys.fires());
+    }
+
+    #[test]
+    fn one_of_two_keys_still_drives() {
+        let mut keys = Keys::default();
+        press(&mut keys, "KeyW");
+        press(&mut keys, "ArrowUp");
+        keys.release("KeyW");
+        assert_eq!(keys.throttle(), 1.0);
     }
 
     #[test]
     fn everything_can_be_released_at_once() {
         let mut keys = Keys::default();
-        for (code, _) in CODES {
-            keys.press(key(code));
+        for (code, ..) in KEYS {
+            press(&mut keys, code);
         }
         keys.release_all();
         assert_eq!((keys.throttle(), keys.turn(), keys.fires()), (0.0, 0.0, false));
     }
 
     #[test]
+    fn the_place_counts_before_what_is_typed() {
+        // Cyrillic, AZERTY, Dvorak, a number pad without its lock, a keyboard on the screen.
+        for (code, typed, key) in [
+            ("KeyW", "ц", Key::Forward),
+            ("KeyA", "q", Key::Left),
+            ("Comma", "w", Key::Forward),
+            ("Numpad8", "ArrowUp", Key::Forward),
+            ("", "S", Key::Back),
+        ] {
+            assert_eq!(Key::of(code, typed), Some(key), "{code} {typed}");
+        }
+    }
+
+    #[test]
     fn other_keys_do_nothing() {
-        assert_eq!(Key::from_code("KeyQ"), None);
-        assert_eq!(Key::from_code(""), None);
+        assert_eq!(Key::of("KeyQ", "q"), None);
+        assert_eq!(Key::of("", ""), None);
     }
 }

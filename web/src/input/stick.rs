@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
-use web_sys::{Document, Element, Event, HtmlElement, PointerEvent};
+use web_sys::{Document, Element, Event, EventTarget, HtmlElement, PointerEvent};
 
 use crate::page::dom::{self, Listener};
 use crate::tenths::tenths;
@@ -27,7 +27,7 @@ struct State {
 }
 
 impl Stick {
-    pub(super) fn new(document: &Document) -> Result<Self, JsValue> {
+    pub(super) fn new(window: &EventTarget, document: &Document) -> Result<Self, JsValue> {
         let state = Rc::new(State {
             base: dom::by_id(document, "stick")?,
             knob: dom::by_id(document, "stick-knob")?,
@@ -51,6 +51,8 @@ impl Stick {
             on("lostpointercapture", State::on_up)?,
             // A long press would open a menu over the game.
             on("contextmenu", |_, _| {})?,
+            let_go(&state, window, "blur")?,
+            let_go(&state, document, "visibilitychange")?,
         ];
         Ok(Self { state, _listeners: listeners })
     }
@@ -102,6 +104,12 @@ impl State {
         let [x, y] = [x, y].map(|place| tenths((place * 10.0).round() as i32));
         dom::style(&self.knob, "transform", &format!("translate({x}px,{y}px)"));
     }
+}
+
+/// The thumb's release would not be seen.
+fn let_go(state: &Rc<State>, target: &EventTarget, kind: &'static str) -> Result<Listener, JsValue> {
+    let state = Rc::clone(state);
+    Listener::new(target, kind, move |_| state.release())
 }
 
 /// Keeps the events of this finger on the element it touched, wherever it slides.

@@ -1,6 +1,7 @@
 //! What the game shows about its session: scores, roles, links. The numbers come from the network core each frame;
 //! the DOM is touched only where they differ from what it shows.
 
+use samovar_duel::player::PlayerName;
 use samovar_wire::sorted::sort_by_key;
 use std::cell::RefCell;
 
@@ -9,7 +10,6 @@ use web_sys::{Document, HtmlElement};
 
 use super::RelayState;
 use super::dom::{self, Text};
-use super::name::clean_name;
 use crate::tenths::tenths;
 
 /// Rows of the score list at most: a session that claims more members than this is not drawn in full.
@@ -39,8 +39,8 @@ pub struct Hud {
 pub struct PlayerRow {
     /// Stable and unique: rows with equal score and name are ordered by it.
     pub key: u64,
-    /// The name, as it came over the network.
-    pub name: String,
+    /// The name.
+    pub name: PlayerName,
     /// Index into the palette.
     pub colour: u8,
     /// Points.
@@ -285,7 +285,7 @@ impl Row {
         if self.shown.colour != player.colour {
             dom::paint_mark(&self.mark, player.colour);
         }
-        self.name.set(&shown_name(player));
+        self.name.set(player.name.as_str());
         self.points.set(&player.score.to_string());
         self.about.set(&about(player));
         let badges = badges(player);
@@ -312,15 +312,11 @@ fn badges(player: &PlayerRow) -> Vec<(&'static str, &'static str)> {
     .collect()
 }
 
-fn shown_name(player: &PlayerRow) -> String {
-    clean_name(&player.name).unwrap_or_else(|| "Nameless".to_owned())
-}
-
 fn member_name(member: Option<&PlayerRow>) -> String {
     match member {
         None => "none yet".to_owned(),
         Some(member) if member.is_self => "you".to_owned(),
-        Some(member) => shown_name(member),
+        Some(member) => member.name.to_string(),
     }
 }
 
@@ -347,7 +343,7 @@ fn summary(hud: &Hud) -> String {
         Some(host) => {
             let link = about(host);
             let dot = if link.is_empty() { "" } else { " · " };
-            format!("{relay}Host: {}{dot}{link}", shown_name(host))
+            format!("{relay}Host: {}{dot}{link}", host.name)
         }
     }
 }
@@ -373,7 +369,7 @@ mod tests {
     fn player(name: &str) -> PlayerRow {
         PlayerRow {
             key: 1,
-            name: name.to_owned(),
+            name: PlayerName::new(name),
             colour: 0,
             score: 0,
             is_self: false,
@@ -404,9 +400,9 @@ mod tests {
         let ann =
             PlayerRow { is_host: true, ping_ms: Some(12), link: Some(LinkKind::Direct), ..player("Ann") };
         let mut shown = hud(vec![player("Bob"), ann.clone()]);
-        assert_eq!(summary(&shown), "Host: Ann · 12 ms · direct");
+        assert_eq!(summary(&shown), "Host: \u{2068}Ann\u{2069} · 12 ms · direct");
         shown.relay = RelayState::Lost;
-        assert_eq!(summary(&shown), "Relay gone · Host: Ann · 12 ms · direct");
+        assert_eq!(summary(&shown), "Relay gone · Host: \u{2068}Ann\u{2069} · 12 ms · direct");
         for pause in [Pause::HostLost, Pause::CutOff, Pause::Slept] {
             shown.role = Role::Suspended(pause);
             assert!(summary(&shown).starts_with("Paused: "));

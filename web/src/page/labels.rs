@@ -6,7 +6,6 @@ use wasm_bindgen::prelude::*;
 use web_sys::{Document, HtmlElement};
 
 use super::dom::{self, Text};
-use super::name::clean_name;
 use crate::tenths::tenths;
 
 /// Labels drawn at most, whatever a session claims.
@@ -17,7 +16,7 @@ const LABELS_MAX: usize = 64;
 pub struct Label {
     /// Which teapot it belongs to; the same teapot keeps the same element.
     pub key: u64,
-    /// The name, as it came over the network.
+    /// The name, or what stands for it.
     pub text: String,
     /// Where the middle of the label's lower edge is, in CSS pixels from the left of the window.
     pub x: f32,
@@ -79,7 +78,7 @@ impl Shown {
     fn new(layer: &HtmlElement, label: &Label) -> Self {
         let root = dom::append(layer, "div", "");
         let mark = dom::append(&root, "i", "mark");
-        let text = Text::new(dom::append(&root, "span", ""));
+        let text = Text::new(dom::append(&root, "bdi", ""));
         dom::paint_mark(&mark, label.colour);
         Self {
             key: label.key,
@@ -94,7 +93,7 @@ impl Shown {
 
     fn update(&mut self, label: &Label) {
         if self.raw != label.text {
-            self.text.set(&clean_name(&label.text).unwrap_or_default());
+            self.text.set(&label.text);
             self.raw.clone_from(&label.text);
         }
         if self.colour != label.colour {

@@ -206,7 +206,10 @@ impl Row {
             game.seats,
             if full { ", full" } else { "" }
         ));
-        self.host.set(&format!("Host: {}", clean_name(&game.host).as_deref().unwrap_or("nobody yet")));
+        self.host.set(&match &game.host {
+            Some(host) => format!("Host: {host}"),
+            None => "Host: nobody yet".to_owned(),
+        });
         self.button.unchecked_ref::<HtmlButtonElement>().set_disabled(full);
         dom::attribute(&self.button, "aria-label", &format!("Join {}", game.code));
         self.game.clone_from(game);

@@ -1,5 +1,7 @@
 //! Why a person cannot play right now, in words: what happened, what it means, what to do next.
 
+use samovar_duel::player::Isolated;
+
 use super::Pause;
 
 /// What keeps the player from the table.
@@ -29,6 +31,13 @@ pub enum Problem {
     VersionMismatch,
     /// The relay cannot be reached, so no game can be found or opened.
     RelayLost,
+    /// Something answers in the relay's place, and lets this page not in.
+    RelayRefuses {
+        /// The status of HTTP.
+        status: u16,
+        /// What it says; a stranger's text.
+        text: String,
+    },
     /// Nobody decides here for long now.
     Suspended {
         /// The game's code.
@@ -116,10 +125,12 @@ impl Problem {
             | Self::CodeTaken { .. } => self.words_about_a_code(),
             Self::Suspended { pause, .. } => words_about_a_pause(*pause),
             Self::Replaced { .. } | Self::Removed { .. } => self.words_about_a_seat(),
-            Self::VersionMismatch | Self::RelayLost | Self::NoWebGl2 => self.words_about_this_browser(),
+            Self::VersionMismatch | Self::RelayLost | Self::RelayRefuses { .. } | Self::NoWebGl2 => {
+                self.words_about_this_browser()
+            }
             Self::BadParameter { name, value, expected } => Words {
                 title: "This link does not work",
-                explanation: format!("It says “{name}={value}”. It should be {expected}."),
+                explanation: format!("It says “{name}={}”. It should be {expected}.", Isolated(value)),
                 advice: "Ask for the link again, or pick a game from the list.",
                 remedies: vec![Remedy::Lobby],
             },
@@ -200,6 +211,12 @@ impl Problem {
                 advice: "Load the page again. If that does not help, the others have to load theirs again.",
                 remedies: vec![Remedy::Reload, Remedy::Lobby],
             },
+            Self::RelayRefuses { status, text } => Words {
+                title: "The relay does not let this page in",
+                explanation: answered(*status, text),
+                advice: "Try again in a moment. If it stays so, tell whoever runs this page.",
+                remedies: vec![Remedy::Reload, Remedy::Lobby],
+            },
             Self::NoWebGl2 => Words {
                 title: "This browser cannot draw the table",
                 explanation: "Dueling Teapots is drawn with WebGL 2, which this browser does not offer."
@@ -230,10 +247,19 @@ impl Problem {
             | Self::Removed { code } => Some(code),
             Self::VersionMismatch
             | Self::RelayLost
+            | Self::RelayRefuses { .. }
             | Self::NoWebGl2
             | Self::BadParameter { .. }
             | Self::Broken { .. } => None,
         }
+    }
+}
+
+/// What something answered in the relay's place.
+pub fn answered(status: u16, text: &str) -> String {
+    match text {
+        "" => format!("Its answer has the status {status} and says no more."),
+        text => format!("It says: “{}” (status {status})", Isolated(text)),
     }
 }
 
@@ -277,6 +303,7 @@ mod tests {
             Problem::CodeTaken { code: code() },
             Problem::VersionMismatch,
             Problem::RelayLost,
+            Problem::RelayRefuses { status: 403, text: String::new() },
             Problem::Suspended { code: code(), pause: Pause::HostLost },
             Problem::HostGone { code: code() },
             Problem::Replaced { code: code() },

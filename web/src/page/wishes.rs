@@ -92,12 +92,19 @@ fn on_keydown(parts: &Parts, event: &Event) {
     if command || typing || parts.screen.get() != Screen::Game || parts.help.open() {
         return;
     }
-    match key.key().as_str() {
-        "m" | "M" => parts.toggle_muted(),
-        "h" | "H" | "?" => open_help(parts),
+    match letter(&key.key(), &key.code()) {
+        Some('m') => parts.toggle_muted(),
+        Some('h' | '?') => open_help(parts),
         _ => return,
     }
     event.prevent_default();
+}
+
+/// The Latin character that a key stands for: what it types, or its place's on a layout without Latin letters.
+fn letter(typed: &str, code: &str) -> Option<char> {
+    let mut characters = typed.chars();
+    let only = characters.next().filter(|only| only.is_ascii() && characters.next().is_none());
+    only.or_else(|| code.strip_prefix("Key")?.chars().next()).map(|letter| letter.to_ascii_lowercase())
 }
 
 fn open_help(parts: &Parts) {
@@ -118,4 +125,27 @@ fn reload() {
 
 fn target(event: &Event) -> Option<Element> {
     event.target()?.dyn_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::letter;
+
+    #[test]
+    fn shortcuts_are_found_on_any_layout() {
+        // US, AZERTY, Cyrillic, Hebrew, a dead key, a method of input.
+        for (typed, code, found) in [
+            ("M", "KeyM", Some('m')),
+            ("m", "Semicolon", Some('m')),
+            (",", "KeyM", Some(',')),
+            ("ь", "KeyM", Some('m')),
+            ("י", "KeyH", Some('h')),
+            ("Dead", "KeyH", Some('h')),
+            ("Process", "KeyM", Some('m')),
+            ("Enter", "Enter", None),
+            ("", "", None),
+        ] {
+            assert_eq!(letter(typed, code), found, "{typed} {code}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use samovar_session::Session;
 use samovar_wire::{ObjectId, Time};
 
 use super::kinds::is_program;
+use super::teapots::Seen;
 use super::{Duel, host};
 use crate::course::Course;
 use crate::motion::Motion;
@@ -11,6 +12,9 @@ use crate::phase::Phase;
 use crate::plane::{Vec2, Vec3, seconds_between};
 use crate::player::{Glaze, PlayerKey, PlayerName};
 use crate::teapot::BODY_RADIUS;
+
+/// How long the teapot of a player who is away stands on the table, as a ghost, in microseconds.
+const GHOST_FOR: u64 = 10_000_000;
 
 /// How far ahead of the last step a scene is drawn at most, in seconds.
 const AHEAD_MAX: f32 = 0.1;
@@ -20,7 +24,7 @@ const AHEAD_MAX: f32 = 0.1;
 pub struct Scene {
     /// Session time, in microseconds.
     pub time: u64,
-    /// One teapot for each driver, by driver.
+    /// One teapot for each driver, by driver; none of a player who has been away for 10 s.
     pub teapots: Vec<TeapotView>,
     /// The cubes in flight.
     pub cubes: Vec<CubeView>,
@@ -97,7 +101,7 @@ impl Duel {
         let time = session.session_time(now).as_micros();
         let me = self.player(session);
         let ahead = seconds_between(self.time, time).clamp(0.0, AHEAD_MAX);
-        let teapots = self.picture.iter().map(|seen| {
+        let teapots = self.picture.iter().filter(|seen| !is_long_gone(session, seen, time)).map(|seen| {
             let (name, glaze) = self.looks_of(session, seen.player);
             let mut motion = seen.motion.extrapolated(ahead);
             motion.position = crate::arena::TEA_TABLE.push_inside(motion.position, BODY_RADIUS);
@@ -165,6 +169,13 @@ impl Duel {
 fn sitting(session: &Session, player: PlayerKey) -> Option<&samovar_wire::view::SeatRecord> {
     let PlayerKey::Seat(number) = player else { return None };
     session.view().members().map(|member| member.record).find(|record| record.seat.0 == number)
+}
+
+/// Whether a ghost's player has been away so long that it is no longer shown. The host keeps it for the seat.
+fn is_long_gone(session: &Session, seen: &Seen, time: u64) -> bool {
+    let PlayerKey::Seat(number) = seen.player else { return false };
+    let left = session.view().seats().find(|record| record.seat.0 == number && record.peer.is_none());
+    seen.is_ghost && left.is_none_or(|record| record.since.saturating_add(GHOST_FOR) <= time)
 }
 
 fn is_robot(session: &Session, player: PlayerKey) -> bool {

@@ -70,5 +70,5 @@ impl BowlStatus {
 }
 
 fn name(duel: &Duel, player: PlayerKey) -> Option<String> {
-    duel.scoreboard().row(player).map(|row| row.name.to_string())
+    duel.scoreboard().row(player).map(|row| row.name.as_str().to_owned())
 }

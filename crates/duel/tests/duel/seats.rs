@@ -99,7 +99,7 @@ fn who_is_away_is_a_ghost_that_nothing_touches() {
         Hands::Held(samovar_duel::teapot::Controls { throttle: 1.0, turn: 1.0, fire: false });
     world.run(1_000);
     world.kill(b);
-    world.run(8_000);
+    world.run(1_500);
     let ghost = world.host().teapot(world.now, key).unwrap();
     assert!(ghost.is_ghost && ghost.phase.is_on_table());
     let standing = world.host().duel.standings(&world.host().session);
@@ -108,11 +108,31 @@ fn who_is_away_is_a_ghost_that_nothing_touches() {
         [key]
     );
     world.peer(a).hands = Hands::OneShotAt(key);
-    world.run(12_000);
+    world.run(7_500);
     assert_eq!(world.players[&a].count(|event| matches!(event, DuelEvent::Fired { .. })), 1);
     assert_eq!(world.host().duel.score(shooter), Some(0), "cubes pass through ghosts");
     let rests = world.host().teapot(world.now, key).unwrap();
     assert!(distance(rests.motion.position, ghost.motion.position) < 1e-3);
+    world.assert_agreed();
+}
+
+#[test]
+fn a_ghost_goes_after_ten_seconds_and_comes_back_with_its_player() {
+    let mut world = World::new(58, 0, 0);
+    let (_, b) = (world.join(), world.join());
+    world.run(2_500);
+    let (key, ticket) = (world.key(b), world.players[&b].session.ticket());
+    world.kill(b);
+    world.run(9_000);
+    assert!(world.host().teapot(world.now, key).is_some_and(|teapot| teapot.is_ghost));
+    world.run(6_000);
+    assert_eq!(world.host().teapot(world.now, key), None);
+    let standings = world.host().duel.standings(&world.host().session);
+    assert!(standings.iter().any(|line| line.player == key && line.is_away), "its row says where it is");
+    let again = world.enter(ticket, 0);
+    world.run(3_000);
+    assert_eq!(world.key(again), key);
+    assert!(world.host().teapot(world.now, key).is_some_and(|teapot| !teapot.is_ghost));
     world.assert_agreed();
 }
 

@@ -4,7 +4,7 @@ use samovar_roster::{VIEW_FIELDS, View};
 use samovar_wire::control::{Hello, PeerControl, Standing};
 use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, SortedSet, Ticket, Time};
 
-use super::{Event, Peering, Phase, Session};
+use super::{EndReason, Event, Peering, Phase, Session};
 
 /// A member that has been silent for so long is removed; its seat waits for it.
 pub(super) const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
@@ -213,11 +213,31 @@ impl Session {
         strangers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Silent));
     }
 
-    /// Whether somebody wants this host's own seat. It yields that to nobody: the view that says so would end with it, before
-    /// anybody has it. Another one hosts first, who seats the newcomer.
+    /// Whether somebody wants this host's own seat. A view in which it has none would end with it, before anybody has that
+    /// view. Another one hosts first, who seats the newcomer; or this host steps aside until the newcomer can host.
     fn is_own_seat(&self, hello: &Hello) -> bool {
         let hash = hello.resume.map(|ticket| ticket.hash());
         self.view.member(self.config.me).is_some_and(|own| Some(own.record.ticket) == hash)
+    }
+
+    /// A host that stepped aside hands over as soon as it can, and takes its seat back when whoever has it goes before.
+    fn tend_own_seat(&mut self, now: Time) {
+        let Some(seat) = self.aside else { return };
+        let me = self.config.me;
+        if let Some(ticket) = self.view.step_back(self.known_time(now), me, seat, &mut self.entropy) {
+            self.aside = None;
+            self.tickets.push((me, ticket));
+        } else if self.roster.heir().is_none() {
+            // Where the rules let nobody succeed it, it hosts on and watches.
+            self.hand_over(now);
+        }
+    }
+
+    /// A former host whose seat somebody else has ends once that one has taken all that goes with the office.
+    pub(super) fn yield_seat(&mut self) {
+        if self.aside.is_some() && !self.roster.is_host() && self.is_succeeded() {
+            self.end(EndReason::SeatTaken);
+        }
     }
 
     /// Changes the view by all that happened since the last.
@@ -236,6 +256,7 @@ impl Session {
             self.view.vacate(time, peer);
         }
         self.view.expire(time, self.config.rules.grace);
+        self.tend_own_seat(now);
         for _ in 0..self.knocks.len() {
             let Some((peer, mut hello)) = self.knocks.pop_front() else { break };
             if self.is_own_seat(&hello) {
@@ -243,8 +264,13 @@ impl Session {
                     self.knocks.push_back((peer, hello));
                     continue;
                 }
-                // Nobody is there who could host instead.
-                hello.resume = None;
+                // Nobody is there who could host instead: the newcomer will be.
+                if self.aside.is_none() {
+                    self.aside = self.view.step_aside(time, self.config.me, &mut self.entropy);
+                }
+                if self.aside.is_none() {
+                    hello.resume = None;
+                }
             }
             // Whoever knocked on a former link does so again on the present one.
             if self.links.get(&peer).is_some_and(|peering| peering.greeted)

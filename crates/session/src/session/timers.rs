@@ -248,5 +248,6 @@ impl Session {
         if !self.config.rules.migrates && !self.roster.is_host() && (is_lost || is_gone) {
             self.end(EndReason::HostLost);
         }
+        self.yield_seat();
     }
 }

@@ -1,0 +1,128 @@
+//! What hands hold: keys of any layout, gamepads, fingers; and that all of it is let go when it cannot be seen any more.
+
+use samovar_tests::hands::Key;
+use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
+use samovar_tests::relay::Relay;
+use samovar_tests::status::Status;
+use samovar_tests::wait;
+use serde_json::json;
+
+/// M, H and W on a Cyrillic layout, and H on a Hebrew one.
+const CYRILLIC_M: Key = Key { key: "ь", code: "KeyM" };
+const CYRILLIC_H: Key = Key { key: "р", code: "KeyH" };
+const CYRILLIC_W: Key = Key { key: "ц", code: "KeyW" };
+const HEBREW_H: Key = Key { key: "י", code: "KeyH" };
+
+/// As fast as a teapot is that somebody drives, and one that rolls to its rest.
+const DRIVEN: f64 = 1.0;
+const AT_REST: f64 = 0.05;
+
+/// Frames in which a pad is read for certain.
+const FRAMES: u64 = 20;
+
+/// Pads that a test can push. The first is no pad that the browser knows the layout of.
+const PADS: &str = r"
+const pad = (index, mapping) => ({
+  id: `pad ${index}`, index, mapping, connected: true, axes: [0, 0, 0, 0],
+  buttons: Array.from({length: 17}, () => ({pressed: false, touched: false, value: 0})),
+});
+window.__pads = [pad(0, ''), pad(1, 'standard'), pad(2, 'standard'), null];
+navigator.getGamepads = () => window.__pads;
+addEventListener('load', () => setTimeout(() => dispatchEvent(new Event('gamepadconnected')), 500));";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shortcuts_work_on_layouts_without_latin_letters() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let is_muted =
+        "document.querySelector('#game [data-action=mute]').getAttribute('aria-pressed') === 'true'";
+    let is_helped = "document.getElementById('help').open";
+    let becomes = async |what: &str, wanted: bool| {
+        wait::until(what, SETTLE_WITHIN, async || match ann.tab().evaluate(what).await {
+            found if found == wanted => Ok(()),
+            found => Err(found.to_string()),
+        })
+        .await;
+    };
+    becomes(is_muted, false).await;
+    ann.hands().tap_key(CYRILLIC_M).await;
+    becomes(is_muted, true).await;
+    for key in [CYRILLIC_H, HEBREW_H] {
+        ann.hands().tap_key(key).await;
+        becomes(is_helped, true).await;
+        ann.hands().click("#help button").await;
+        becomes(is_helped, false).await;
+    }
+    ann.hands().hold(CYRILLIC_W).await;
+    drives(&ann).await;
+    ann.hands().release(CYRILLIC_W).await;
+    rests(&ann).await;
+    ann.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_key_is_let_go_when_the_page_is_hidden() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    ann.hands().hold(Key::W).await;
+    drives(&ann).await;
+    ann.hide().await;
+    rests(&ann).await;
+    ann.show().await;
+    rests(&ann).await;
+    ann.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pad_that_was_used_last_drives() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(PADS).open().await;
+    ann.joined().await;
+    let push = async |script: &str| ann.tab().evaluate(&format!("{script}, null")).await;
+    // Something that calls itself a pad, and a worn stick.
+    push("__pads[0].axes = [-1, -1, -1, -1], __pads[1].axes = [0.12, -0.19, 0, 0]").await;
+    let before = ann.status().await.frames;
+    let after = ann.wait("the pads are read", SETTLE_WITHIN, |status| status.frames >= before + FRAMES).await;
+    assert!(speed(&after) <= AT_REST, "{after}");
+    push("__pads[1].buttons[12].pressed = true").await;
+    drives(&ann).await;
+    push("__pads[1].buttons[12].pressed = false").await;
+    rests(&ann).await;
+    push("__pads[2].axes = [0, 1, 0, 0]").await;
+    drives(&ann).await;
+    push("__pads[2] = null").await;
+    rests(&ann).await;
+    push("__pads[1].axes = [0, 0, 0, -1]").await;
+    drives(&ann).await;
+    ann.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_touch_lets_the_stick_go() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "new=TEA&name=Ann").on_a_phone().open().await;
+    ann.joined().await;
+    // The stick appears with the first touch.
+    ann.hands().tap("#scene").await;
+    let (x, y) = ann.hands().touch(1, "#stick").await;
+    ann.hands().slide(1, (x, y - 40.0)).await;
+    drives(&ann).await;
+    ann.tab().ask("Input.dispatchTouchEvent", json!({ "type": "touchCancel", "touchPoints": [] })).await;
+    rests(&ann).await;
+    ann.finish().await;
+}
+
+async fn drives(player: &Player) {
+    player.wait("the teapot drives", SETTLE_WITHIN, |status| speed(status) >= DRIVEN).await;
+}
+
+async fn rests(player: &Player) {
+    player.wait("the teapot rests", SETTLE_WITHIN, |status| speed(status) <= AT_REST).await;
+}
+
+/// How fast the only teapot is.
+fn speed(status: &Status) -> f64 {
+    let teapot = status.objects.iter().find(|object| object.kind == "teapot");
+    let velocity = teapot.and_then(|teapot| teapot.velocity.as_ref());
+    velocity.map_or(f64::NAN, |velocity| velocity.iter().map(|part| part * part).sum::<f64>().sqrt())
+}

@@ -1,0 +1,35 @@
+//! A tab that its browser's menu duplicates: the copy has all that the tab has kept, its ticket, too.
+
+use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
+use samovar_tests::relay::Relay;
+use samovar_tests::status::Status;
+
+/// What the tab has kept.
+const KEPT: &str = "JSON.stringify({...sessionStorage})";
+
+/// A second tab with all that this one has kept.
+async fn duplicate(relay: &Relay, tab: &Player) -> Player {
+    let kept = tab.tab().evaluate(KEPT).await;
+    let kept = kept.as_str().expect("text");
+    assert!(kept.contains("samovar.seat.TEA"), "{kept}");
+    let script = format!("sessionStorage.length || Object.assign(sessionStorage, {kept})");
+    Visit::new(relay, "game=TEA&name=Ann").with_script(&script).open().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_duplicated_tab_takes_the_seat_of_a_lone_host() {
+    let relay = Relay::start();
+    let first = Player::join(&relay, "new=TEA&name=Ann&robots=1").await;
+    first.wait("it has its ticket", SETTLE_WITHIN, |status| status.members.len() == 2).await;
+    let second = duplicate(&relay, &first).await;
+    second.joined().await;
+    first.wait_text("curtain-title", "You play in another tab").await;
+    let alone = |status: &Status| {
+        let people = status.members.iter().filter(|member| !member.is_robot);
+        status.is_host() && people.map(|member| &*member.name).eq(["Ann"])
+    };
+    let status = second.wait("one Ann plays, and hosts", SETTLE_WITHIN, alone).await;
+    assert!(status.members.iter().all(|member| !member.is_spectator), "{status}");
+    first.finish().await;
+    second.finish().await;
+}

@@ -1,0 +1,66 @@
+//! A relay behind a proxy: below a path of its own, and where something is in the way of WebSockets.
+
+use samovar_tests::bots::Bots;
+use samovar_tests::gateway::{Gateway, Manners};
+use samovar_tests::place::Place;
+use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
+use samovar_tests::relay::Relay;
+
+/// The game that the page's list shows, entered by a click.
+const ENTER: &str = "document.querySelector('#games [data-action=join]').click(), null";
+
+/// Opens the page there, in a browser of its own.
+async fn visit(relay: &Relay, gateway: &Gateway, query: &str) -> Player {
+    let visitor = Visit::new(relay, "low").open().await;
+    visitor.tab().open(&gateway.page(query)).await;
+    visitor
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_game_is_played_below_a_path() {
+    let relay = Relay::start();
+    let gateway = Gateway::start(&relay, "/tea/", Manners::Good).await;
+    let ann = visit(&relay, &gateway, "new=TEA&name=Ann&low&path=relayed").await;
+    ann.joined().await;
+    let invite = ann.tab().evaluate("document.getElementById('invite-link').value").await;
+    assert_eq!(invite, gateway.page("game=TEA"));
+    let shown = ann.tab().evaluate("location.href").await;
+    assert!(shown.as_str().is_some_and(|shown| shown.starts_with(&gateway.page("game=TEA&"))), "{shown}");
+    let bob = visit(&relay, &gateway, "name=Bob&low&path=relayed").await;
+    bob.wait_text("games", "TEA").await;
+    bob.tab().evaluate(ENTER).await;
+    let both = bob.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
+    assert!(both.member("Ann").is_ok(), "{both}");
+    bob.reload().await;
+    bob.joined().await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn robots_find_a_relay_below_a_path() {
+    let relay = Relay::start();
+    let gateway = Gateway::start(&relay, "/tea/", Manners::Good).await;
+    let url = gateway.page("");
+    let mut bots = Bots::start_at(&url, &Place::here(), &["--new", "--path", "relayed"]);
+    bots.wait("the robot plays", SETTLE_WITHIN, |all| all.iter().any(|each| each.host.is_some())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_another_origin_is_told_what_the_relay_says() {
+    let relay = Relay::start_with(&Place::here(), &["--origin", "https://tea.example"]);
+    let visitor = Visit::new(&relay, "new=TEA&name=Eve").open().await;
+    visitor.wait_text("curtain-title", "The relay does not let this page in").await;
+    visitor.wait_text("curtain-text", "This relay is not for").await;
+    visitor.wait_text("curtain-text", "403").await;
+    visitor.screenshot("refusal-origin").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_that_passes_no_upgrade_is_named() {
+    let relay = Relay::start();
+    let gateway = Gateway::start(&relay, "/", Manners::NoUpgrade).await;
+    let visitor = visit(&relay, &gateway, "new=TEA&name=Eve&low").await;
+    visitor.wait_text("curtain-text", "the lines Upgrade and Connection").await;
+    visitor.screenshot("refusal-no-upgrade").await;
+}
