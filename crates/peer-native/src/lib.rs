@@ -42,9 +42,12 @@
 pub mod connection;
 mod driver;
 pub mod relay_socket;
+mod trust;
 
 pub use connection::{IceServer, NativeConfig};
 pub use driver::{Game, NativePeer};
+pub use relay_socket::OpenError;
+pub use trust::{Trust, TrustError};
 
 /// Unpredictable bytes from the operating system, for `PeerConfig::entropy`.
 ///
