@@ -140,7 +140,7 @@ fn nginx(program: String, place: &Place, relay: &Relay) -> Proxy {
     Proxy::run("nginx", place, files, start, reload)
 }
 
-/// Caddy with both blocks as one site.
+/// Caddy with both blocks as one site, which is there without TLS as well.
 fn caddy(program: String, place: &Place, relay: &Relay) -> Proxy {
     let files = Scratch::new();
     let [certificate, key] = certify(&files, place.address());
@@ -150,9 +150,10 @@ fn caddy(program: String, place: &Place, relay: &Relay) -> Proxy {
     };
     let [root, path] = blocks("caddy").map(body);
     let (address, admin) = (place.address(), "127.0.0.1:2019");
+    let site = format!("{path}\nhandle {{\n{root}\n}}\n");
     let text = format!(
         "{{\nadmin {admin}\nauto_https disable_redirects\n}}\n\
-         https://{address}:{PORT}, http://{address}:{PLAIN_PORT} {{\ntls {certificate} {key}\n{path}\nhandle {{\n{root}\n}}\n}}\n"
+         https://{address}:{PORT} {{\ntls {certificate} {key}\n{site}}}\nhttp://{address}:{PLAIN_PORT} {{\n{site}}}\n"
     );
     let file = files.path().join("Caddyfile");
     fs::write(&file, text).expect("writes");
