@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use samovar_duel::game;
 use samovar_duel::player::Glaze;
 use samovar_peer::{PathPolicy, Peer};
-use samovar_peer_native::entropy;
+use samovar_peer_native::{OpenError, Trust, entropy};
 use samovar_session::{Session, Topology};
 use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
@@ -26,8 +26,10 @@ use crate::seat::{Looks, Seat};
 pub const BOTS_MAX: u8 = 8;
 /// Members of a game that a robot founds.
 const CAPACITY: u8 = 8;
-/// How long the founder may take to found its game.
-const FOUNDED_WITHIN: Duration = Duration::from_secs(10);
+/// How long a robot tries to reach the relay for the first time.
+const REACHED_WITHIN: Duration = Duration::from_secs(10);
+/// How long it waits until the relay and the game's host let it in for the first time.
+const LET_IN_WITHIN: Duration = Duration::from_secs(30);
 /// How often the robots are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often each prints its status.
@@ -36,8 +38,10 @@ const LINE_EVERY: Duration = Duration::from_secs(1);
 /// What robots are to do.
 #[derive(Clone, Debug)]
 pub struct BotsConfig {
-    /// The relay's address, as for a browser (`http://host:port/`) or of its WebSocket.
+    /// The relay's address, as for a browser (`https://host/path/`) or of its WebSocket.
     pub relay: String,
+    /// Whose certificates count for a relay that speaks TLS.
+    pub trust: Trust,
     /// The game to join; `None` founds one.
     pub game: Option<GameCode>,
     /// How many.
@@ -56,7 +60,7 @@ pub struct BotsConfig {
 pub enum BotsError {
     /// The relay's address is none.
     Address(String),
-    /// The game could not be founded or joined; in the relay's or the host's word.
+    /// The game could not be founded or joined; why, in the relay's or the host's word.
     NotIn(String),
 }
 
@@ -76,73 +80,124 @@ impl fmt::Display for BotsError {
 
 impl std::error::Error for BotsError {}
 
+/// A robot, and whether it was ever in the game.
+struct Robot {
+    seat: Seat,
+    since: Instant,
+    was_in: bool,
+}
+
+/// What is seen of a robot.
+struct Seen {
+    line: Option<String>,
+    fate: Fate,
+    unreachable: Option<OpenError>,
+}
+
 /// Lets robots play, and prints their statuses until the time is over or `stop` is done; then they leave, and hand over
 /// before.
 ///
 /// # Errors
-/// See [`BotsError`].
+/// See [`BotsError`]. A robot that never gets in ends all of them.
 pub async fn run(config: BotsConfig, stop: impl Future<Output = ()>) -> Result<(), BotsError> {
     let mut stop = pin!(stop);
     let url = web_socket_url(&config.relay).ok_or_else(|| BotsError::Address(config.relay.clone()))?;
-    let mut seats = Vec::new();
+    let mut robots = Vec::new();
     let mut code = config.game.clone();
     let [high, low, ..] = entropy();
     let tag = u16::from_be_bytes([high, low]);
     for number in 0..config.count {
-        let seat = take_seat(&url, &config, code.clone(), (tag, number));
+        let robot = Robot::new(take_seat(&url, &config, code.clone(), (tag, number)));
         if code.is_none() {
             let founded = tokio::select! {
-                founded = founded_code(&seat) => founded?,
+                founded = founded_code(&robot) => founded?,
                 () = &mut stop => {
-                    seat.stop().await;
+                    robot.seat.stop().await;
                     return Ok(());
                 }
             };
             eprintln!("playing in {founded}");
             code = Some(founded);
         }
-        seats.push(seat);
+        robots.push(robot);
     }
     let Some(code) = code else { return Ok(()) };
     let end = Instant::now() + Duration::from_secs(config.seconds);
+    let refusal = tokio::select! {
+        refusal = play(&mut robots, &code, end) => refusal,
+        () = stop => None,
+    };
+    leave(robots).await;
+    refusal.map_or(Ok(()), |why| Err(BotsError::NotIn(why)))
+}
+
+/// Lets them play until the end; why one of them is not in, if it is not.
+async fn play(robots: &mut [Robot], code: &GameCode, end: Instant) -> Option<String> {
     let mut looks = interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut next_line = Instant::now() + LINE_EVERY;
-    let mut refusal = None;
-    while refusal.is_none() {
-        let now = tokio::select! {
-            now = looks.tick() => now,
-            () = &mut stop => break,
-        };
-        if now >= end {
-            break;
-        }
+    loop {
+        let now = looks.tick().await;
         let is_line_due = now >= next_line;
         if is_line_due {
             next_line = now + LINE_EVERY;
         }
-        for seat in &mut seats {
-            let Some((line, fate)) = look(seat, is_line_due).await else { continue };
-            if let Some(line) = line {
+        for robot in &mut *robots {
+            let Some(seen) = look(&robot.seat, is_line_due).await else { continue };
+            if let Some(line) = &seen.line {
                 // Whoever reads this through a pipe may have gone; the robots play on for the others.
                 let _ = writeln!(std::io::stdout(), "{line}");
             }
-            match fate {
-                Fate::Playing => seat.is_taken(),
+            match seen.fate {
+                Fate::Playing => robot.is_in(),
                 Fate::Waiting => {}
-                Fate::Away => drop(seat.come_back(now, || Purpose::Join(code.clone())).await),
-                Fate::Over(why) => refusal = refusal.or(Some(why)),
+                Fate::Away => drop(robot.seat.come_back(now, || Purpose::Join(code.clone())).await),
+                Fate::Over(why) => return Some(why),
+            }
+            if let Some(why) = robot.is_out(now, now >= end, seen.unreachable.as_ref()) {
+                return Some(why);
             }
         }
+        if now >= end {
+            return None;
+        }
     }
-    leave(seats).await;
-    refusal.map_or(Ok(()), |why| Err(BotsError::NotIn(why)))
+}
+
+impl Robot {
+    fn new(seat: Seat) -> Self {
+        Self { seat, since: Instant::now(), was_in: false }
+    }
+
+    fn is_in(&mut self) {
+        self.was_in = true;
+        self.seat.is_taken();
+    }
+
+    /// Why it will not get in, when it never was and waits in vain, or its time is over.
+    fn is_out(&self, now: Instant, is_over: bool, unreachable: Option<&OpenError>) -> Option<String> {
+        if self.was_in {
+            return None;
+        }
+        let waited = now.saturating_duration_since(self.since);
+        match unreachable {
+            Some(error) => {
+                (is_over || error.is_final() || waited >= REACHED_WITHIN).then(|| error.to_string())
+            }
+            None => (is_over || waited >= LET_IN_WITHIN).then(|| {
+                format!(
+                    "nobody let one in for {} s; does the game's host play, and may the paths be used?",
+                    waited.as_secs()
+                )
+            }),
+        }
+    }
 }
 
 /// All robots leave; one that hosts does last, so that none of the others is its heir.
-async fn leave(seats: Vec<Seat>) {
+async fn leave(robots: Vec<Robot>) {
     let (mut hosts, mut others) = (Vec::new(), Vec::new());
-    for seat in seats {
+    for Robot { seat, .. } in robots {
         let is_host = |_, peer: &mut Peer, _: &mut Player| peer.session().is_some_and(Session::is_host);
         let side = if seat.with(is_host).await == Some(true) { &mut hosts } else { &mut others };
         side.push(seat);
@@ -160,6 +215,7 @@ fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, (tag, numbe
         url: url.to_owned(),
         paths: config.paths,
         bind: config.bind.clone(),
+        trust: config.trust.clone(),
         name: bot_name(tag, number),
         attributes: game::attributes(glaze, true),
         capacity: CAPACITY,
@@ -169,26 +225,33 @@ fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, (tag, numbe
     Seat::take(looks, code.map_or(Purpose::Create(None), Purpose::Join))
 }
 
-/// The status line, if it is wanted, and how the robot is; nothing when its peer has broken down.
-async fn look(seat: &Seat, wants_line: bool) -> Option<(Option<String>, Fate)> {
-    let look = move |now, peer: &mut Peer, bot: &mut Player| {
-        (wants_line.then(|| bot.status(now, peer)), bot.fate.clone())
+/// How a robot is, with its status line if that is wanted; nothing when its peer has broken down.
+async fn look(seat: &Seat, wants_line: bool) -> Option<Seen> {
+    let look = move |now, peer: &mut Peer, bot: &mut Player| Seen {
+        line: wants_line.then(|| bot.status(now, peer)),
+        fate: bot.fate.clone(),
+        unreachable: bot.unreachable.clone(),
     };
     seat.with(look).await
 }
 
 /// Waits until the founder's game has a code.
-async fn founded_code(founder: &Seat) -> Result<GameCode, BotsError> {
-    let deadline = Instant::now() + FOUNDED_WITHIN;
+async fn founded_code(founder: &Robot) -> Result<GameCode, BotsError> {
     loop {
-        let looked = founder.with(|_, peer, bot| (peer.code().cloned(), bot.fate.clone())).await;
-        match looked {
-            Some((Some(code), _)) => return Ok(code),
-            Some((None, Fate::Over(why))) => return Err(BotsError::NotIn(why)),
-            _ if Instant::now() >= deadline => {
-                return Err(BotsError::NotIn("the relay does not answer".to_owned()));
+        let looked = founder
+            .seat
+            .with(|_, peer, bot| (peer.code().cloned(), bot.fate.clone(), bot.unreachable.clone()));
+        match looked.await {
+            Some((Some(code), ..)) => return Ok(code),
+            Some((None, Fate::Over(why), _)) => return Err(BotsError::NotIn(why)),
+            looked => {
+                let unreachable = looked.and_then(|(_, _, unreachable)| unreachable);
+                let is_late = founder.since.elapsed() >= REACHED_WITHIN;
+                if let Some(why) = founder.is_out(Instant::now(), is_late, unreachable.as_ref()) {
+                    return Err(BotsError::NotIn(why));
+                }
+                sleep(Duration::from_millis(20)).await;
             }
-            _ => sleep(Duration::from_millis(20)).await,
         }
     }
 }
@@ -198,16 +261,24 @@ fn bot_name(tag: u16, number: u8) -> String {
     format!("Bot {tag:04x}-{}", number + 1)
 }
 
-/// The WebSocket's address from the relay's.
+/// The WebSocket's address from the relay's: `ws` beside the page, wherever that is, unless it is the WebSocket's already.
 fn web_socket_url(relay: &str) -> Option<String> {
     let (scheme, rest) = relay.trim().split_once("://")?;
-    let scheme = match scheme {
+    let scheme = match scheme.to_ascii_lowercase().as_str() {
         "http" | "ws" => "ws",
         "https" | "wss" => "wss",
         _ => return None,
     };
-    let host = rest.split('/').next().filter(|host| !host.is_empty())?;
-    Some(format!("{scheme}://{host}/ws"))
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if host.is_empty() {
+        return None;
+    }
+    let (above, last) = path.rsplit_once('/').map_or(("", path), |(above, last)| (above, last));
+    // A last part with a dot is the page's file; without one it is a directory whose slash was left out.
+    let parts = [host, above, if last.contains('.') || last == "ws" { "" } else { last }];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    Some(format!("{scheme}://{}/ws", parts.join("/")))
 }
 
 #[cfg(test)]
@@ -221,10 +292,16 @@ mod tests {
             "http://127.0.0.1:8080/",
             "ws://127.0.0.1:8080/ws",
             " http://127.0.0.1:8080/?x ",
+            "HTTP://127.0.0.1:8080/index.html?game=TEA#x",
         ] {
             assert_eq!(web_socket_url(relay).as_deref(), Some("ws://127.0.0.1:8080/ws"), "{relay}");
         }
         assert_eq!(web_socket_url("https://tea.example/").as_deref(), Some("wss://tea.example/ws"));
+        for relay in ["tea/", "tea", "tea/index.html", "tea/ws", "tea/?game=A/B"] {
+            let relay = format!("https://example.org/{relay}");
+            assert_eq!(web_socket_url(&relay).as_deref(), Some("wss://example.org/tea/ws"), "{relay}");
+        }
+        assert_eq!(web_socket_url("https://a.example/b/c/").as_deref(), Some("wss://a.example/b/c/ws"));
         for bad in ["", "127.0.0.1:8080", "ftp://x/", "http:///"] {
             assert_eq!(web_socket_url(bad), None, "{bad}");
         }

@@ -1,23 +1,30 @@
 //! Who gets in: the listener, with what a connection may cost before it has said anything.
 //!
-//! Each connection takes a place in the relay, and one of its address; who finds none is closed without a word, which is
-//! all that a flood costs. A connection that neither asks nor takes what it asked for within the handshake's time is cut,
+//! Each connection takes a place in the relay, and one of its address. Who finds none is told so, as long as few are told at a
+//! time, and otherwise closed without a word, which is all that a flood costs. One descriptor is kept for the time when there is no
+//! other: who comes then is answered by it, one after the other. A connection that neither asks nor takes what it asked for within the handshake's time is cut,
 //! until it is a WebSocket, which is watched by its own pings.
 
 mod address;
 mod stream;
+mod turned_away;
 
+use std::fs::File;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
 
 use crate::limits::LiveLimits;
-use crate::metrics::{Metrics, Turned};
+use crate::metrics::Turned;
+use crate::refusals::{Refusals, ShownOrigin, words};
 pub(crate) use address::AddressPlace;
 use address::Addresses;
 use stream::Guarded;
@@ -25,11 +32,19 @@ use stream::Guarded;
 /// The address of all whose own cannot be read in what a proxy says: together they have the limits of one.
 const UNREADABLE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
+/// Connections that are being told at a time that they are refused.
+const TOLD_MAX: usize = 64;
+/// How long that may take.
+const TOLD_WITHIN: Duration = Duration::from_millis(500);
+/// How long a listener rests that the system does not let go on, and how long one that it answers by its last
+/// descriptor may take.
+const REST: Duration = Duration::from_millis(100);
+
 /// What decides about connections, at the listener and at the WebSocket.
 #[derive(Debug)]
 pub(crate) struct Doorkeeper {
     limits: Arc<LiveLimits>,
-    metrics: Arc<Metrics>,
+    pub(crate) refusals: Arc<Refusals>,
     addresses: Arc<Addresses>,
     open: Arc<AtomicUsize>,
     start: Instant,
@@ -40,6 +55,9 @@ pub(crate) struct Doorkeeper {
 pub(crate) struct Door {
     listener: TcpListener,
     keeper: Arc<Doorkeeper>,
+    /// Keeps a descriptor for when there is no other.
+    spare: Option<File>,
+    told: Arc<Semaphore>,
 }
 
 /// What is known of a connection before it has said anything.
@@ -58,8 +76,8 @@ struct Visit {
 }
 
 impl Doorkeeper {
-    pub(crate) fn new(limits: Arc<LiveLimits>, metrics: Arc<Metrics>) -> Self {
-        Self { limits, metrics, addresses: Arc::default(), open: Arc::default(), start: Instant::now() }
+    pub(crate) fn new(limits: Arc<LiveLimits>, refusals: Arc<Refusals>) -> Self {
+        Self { limits, refusals, addresses: Arc::default(), open: Arc::default(), start: Instant::now() }
     }
 
     /// Connections that are open, of any kind.
@@ -74,29 +92,31 @@ impl Doorkeeper {
         if self.open() >= limits.connections {
             return Err(Turned::Connections);
         }
-        let is_proxy = limits.trusted_proxies.contains(&address);
+        let is_proxy = limits.trusts(address);
         let place = if is_proxy { None } else { Some(self.place_of(address)?) };
         self.open.fetch_add(1, Ordering::Relaxed);
         let open = Arc::clone(&self.open);
         Ok(Caller(Arc::new(Visit { address, place, is_upgraded: AtomicBool::new(false), open })))
     }
 
-    /// The address that a caller has in the end, and its place there: what a proxy that is believed says last of whom it
-    /// speaks for, and its own otherwise. A proxy that speaks for itself has no place.
+    /// The address that a caller has in the end, and its place there: of those that a proxy that is believed says it speaks for,
+    /// the last that is no such proxy itself, and its own otherwise. A proxy that speaks for itself has no place.
     ///
     /// # Errors
     /// When that address has too many connections.
-    pub(crate) fn place(
+    pub(crate) fn place<'a>(
         &self,
         caller: &Caller,
-        forwarded_for: Option<&[u8]>,
+        forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
     ) -> Result<(IpAddr, Option<AddressPlace>), Turned> {
         let visit = &caller.0;
         if visit.place.is_some() {
             return Ok((visit.address, visit.place.clone()));
         }
-        let Some(list) = forwarded_for else { return Ok((visit.address, None)) };
-        let address = last_of(list).unwrap_or(UNREADABLE);
+        let limits = self.limits.all();
+        let Some(address) = client(forwarded_for, |address| limits.trusts(address)) else {
+            return Ok((visit.address, None));
+        };
         Ok((address, Some(self.place_of(address)?)))
     }
 
@@ -112,8 +132,33 @@ impl Doorkeeper {
 }
 
 impl Door {
-    pub(crate) const fn new(listener: TcpListener, keeper: Arc<Doorkeeper>) -> Self {
-        Self { listener, keeper }
+    pub(crate) fn new(listener: TcpListener, keeper: Arc<Doorkeeper>) -> Self {
+        Self { listener, keeper, spare: spare(), told: Arc::new(Semaphore::new(TOLD_MAX)) }
+    }
+
+    /// Tells a connection why it is refused, unless too many are being told that.
+    fn turn_away(&self, stream: TcpStream, reason: Turned) {
+        self.keeper.refusals.note(reason);
+        if let Ok(turn) = Arc::clone(&self.told).try_acquire_owned() {
+            tokio::spawn(async move {
+                turned_away::answer(stream, words(reason, ShownOrigin(b"")), false, TOLD_WITHIN).await;
+                drop(turn);
+            });
+        }
+    }
+
+    /// There are no descriptors left: answers whoever comes next by the one that was kept.
+    async fn answer_by_spare(&mut self) {
+        self.keeper.refusals.note(Turned::Descriptors);
+        let had_one = self.spare.take().is_some();
+        if had_one && let Ok(Ok((stream, _))) = timeout(REST, self.listener.accept()).await {
+            turned_away::answer(stream, words(Turned::Descriptors, ShownOrigin(b"")), true, REST).await;
+        }
+        self.spare = spare();
+        if self.spare.is_none() {
+            // Somebody else was faster.
+            sleep(REST).await;
+        }
     }
 }
 
@@ -123,25 +168,34 @@ impl Listener for Door {
 
     async fn accept(&mut self) -> (Guarded, Caller) {
         loop {
-            // By axum's, which waits a second when the process has no more files.
-            let (stream, address) = Listener::accept(&mut self.listener).await;
+            let (stream, address) = match self.listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) if is_exhausted(&error) => {
+                    self.answer_by_spare().await;
+                    continue;
+                }
+                // That connection ended before it was taken.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(error) => {
+                    tracing::warn!(%error, "no connection was accepted");
+                    sleep(REST).await;
+                    continue;
+                }
+            };
             match self.keeper.admit(address.ip()) {
                 Ok(caller) => {
                     // Packets are small and late ones worthless: they must not wait for each other.
                     drop(stream.set_nodelay(true));
                     let patience = self.keeper.limits.all().handshake;
-                    let metrics = Arc::clone(&self.keeper.metrics);
-                    return (Guarded::new(stream, caller.clone(), patience, metrics), caller);
+                    let refusals = Arc::clone(&self.keeper.refusals);
+                    return (Guarded::new(stream, caller.clone(), patience, refusals), caller);
                 }
-                Err(reason) => {
-                    self.keeper.metrics.turned(reason);
-                    tracing::debug!(?reason, "a connection was turned away");
-                }
+                Err(reason) => self.turn_away(stream, reason),
             }
         }
     }
 
-    fn local_addr(&self) -> std::io::Result<Caller> {
+    fn local_addr(&self) -> io::Result<Caller> {
         let address = self.listener.local_addr()?.ip();
         let (place, open) = (None, Arc::new(AtomicUsize::new(1)));
         Ok(Caller(Arc::new(Visit { address, place, is_upgraded: AtomicBool::new(false), open })))
@@ -160,10 +214,36 @@ impl Drop for Visit {
     }
 }
 
-/// The last address of a list in `X-Forwarded-For`. Some proxies write a port behind it, and brackets around it.
-fn last_of(list: &[u8]) -> Option<IpAddr> {
-    let last = list.rsplit(|byte| *byte == b',').next()?;
-    let text = std::str::from_utf8(last).ok()?.trim();
+/// A descriptor that stands for nothing.
+fn spare() -> Option<File> {
+    File::open(if cfg!(windows) { "NUL" } else { "/dev/null" }).ok()
+}
+
+/// Whether the process, or the system, has no descriptors left (`EMFILE`, `ENFILE`).
+fn is_exhausted(error: &io::Error) -> bool {
+    cfg!(unix) && matches!(error.raw_os_error(), Some(24 | 23))
+}
+
+/// Whom proxies speak for, by their lines of `X-Forwarded-For`, of which each proxy adds to the end the address that spoke to it:
+/// from the end the first that is not trusted, because what is before it may be made up; and the first of all when all are.
+fn client<'a>(
+    lines: impl DoubleEndedIterator<Item = &'a [u8]>,
+    trusts: impl Fn(IpAddr) -> bool,
+) -> Option<IpAddr> {
+    let mut client = None;
+    for entry in lines.rev().flat_map(|line| line.rsplit(|byte| *byte == b',')) {
+        let Some(address) = address_of(entry) else { return Some(UNREADABLE) };
+        client = Some(address);
+        if !trusts(address) {
+            break;
+        }
+    }
+    client
+}
+
+/// An entry of such a line. Some proxies write a port behind the address, and brackets around it.
+fn address_of(entry: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(entry).ok()?.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let address = bare.parse().or_else(|_| text.parse().map(|at: SocketAddr| at.ip()));
     address.ok().map(|address| address.to_canonical())
@@ -172,12 +252,13 @@ fn last_of(list: &[u8]) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Metrics;
     use crate::settings::Settings;
 
     fn keeper(text: &str) -> Doorkeeper {
         let settings: Settings = toml::from_str(&format!("data = \"d\"\n{text}")).expect("settings");
         let limits = LiveLimits::new(settings.resolve().expect("complete").0.limits);
-        Doorkeeper::new(Arc::new(limits), Arc::new(Metrics::new()))
+        Doorkeeper::new(Arc::new(limits), Arc::new(Refusals::new(Arc::new(Metrics::new()))))
     }
 
     fn ip(text: &str) -> IpAddr {
@@ -201,44 +282,64 @@ mod tests {
 
     #[test]
     fn whom_a_proxy_speaks_for_is_limited_and_the_proxy_is_not() {
-        let keeper = keeper("address-connections = 1\ntrusted-proxy = [\"10.0.0.1\"]");
+        let keeper = keeper("address-connections = 1\ntrusted-proxy = [\"10.0.0.0/8\"]");
         let proxy = || keeper.admit(ip("::ffff:10.0.0.1")).expect("a proxy has no limit");
+        let place = |caller: &Caller, line: &'static str| keeper.place(caller, [line.as_bytes()].into_iter());
         let first = proxy();
-        let (address, place) = keeper.place(&first, Some(b"evil, 192.0.2.9")).expect("room");
+        let (address, taken) = place(&first, "evil, 192.0.2.9").expect("room");
         assert_eq!(address, ip("192.0.2.9"));
         let second = proxy();
-        assert_eq!(keeper.place(&second, Some(b"192.0.2.9")).err(), Some(Turned::AddressConnections));
-        assert!(keeper.place(&second, Some(b"192.0.2.8")).is_ok());
-        drop(place);
-        assert!(keeper.place(&second, Some(b"192.0.2.9")).is_ok());
-        assert!(matches!(keeper.place(&second, None), Ok((_, None))), "it speaks for itself");
-        let _nobody = keeper.place(&second, Some(b"unknown")).expect("room");
-        let another = keeper.place(&second, Some(b"192.0.2.8, _hidden"));
+        assert_eq!(place(&second, "192.0.2.9").err(), Some(Turned::AddressConnections));
+        assert_eq!(place(&second, "192.0.2.9, 10.1.2.3").err(), Some(Turned::AddressConnections));
+        assert!(place(&second, "192.0.2.8").is_ok());
+        drop(taken);
+        assert!(place(&second, "192.0.2.9").is_ok());
+        assert!(matches!(keeper.place(&second, [].into_iter()), Ok((_, None))), "it speaks for itself");
+        let _nobody = place(&second, "unknown").expect("room");
+        let another = place(&second, "192.0.2.8, _hidden");
         assert_eq!(another.err(), Some(Turned::AddressConnections), "all who cannot be read are one address");
         let stranger = keeper.admit(ip("192.0.2.7")).expect("room");
-        let place = keeper.place(&stranger, Some(b"192.0.2.1")).expect("its own");
-        assert_eq!(place.0, ip("192.0.2.7"), "whoever is no proxy speaks for itself");
+        let own = place(&stranger, "192.0.2.1").expect("its own");
+        assert_eq!(own.0, ip("192.0.2.7"), "whoever is no proxy speaks for itself");
     }
 
     #[test]
-    fn the_last_address_is_read_however_a_proxy_writes_it() {
-        let table: [(&[u8], Option<&str>); 13] = [
+    fn the_client_is_the_last_that_no_trusted_proxy_is() {
+        let trusts = |address| ["10.0.0.1", "10.0.0.2", "2001:db8::1"].map(ip).contains(&address);
+        let table: [(&[&str], Option<&str>); 9] = [
+            (&[], None),
+            (&["192.0.2.9"], Some("192.0.2.9")),
+            (&["192.0.2.9, 10.0.0.2"], Some("192.0.2.9")),
+            (&["198.51.100.1, 192.0.2.9, 10.0.0.2, 2001:db8::1"], Some("192.0.2.9")),
+            (&["198.51.100.1", "192.0.2.9,10.0.0.2"], Some("192.0.2.9")),
+            (&["192.0.2.9", "10.0.0.2"], Some("192.0.2.9")),
+            (&["10.0.0.2, 10.0.0.1"], Some("10.0.0.2")),
+            (&["192.0.2.9, unknown, 10.0.0.1"], Some("0.0.0.0")),
+            (&["10.0.0.1, ::ffff:10.0.0.2, [2001:db8::1]:443"], Some("10.0.0.1")),
+        ];
+        for (lines, address) in table {
+            let found = client(lines.iter().map(|line| line.as_bytes()), trusts);
+            assert_eq!(found, address.map(ip), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_read_however_a_proxy_writes_it() {
+        let table: [(&[u8], Option<&str>); 11] = [
             (b"192.0.2.9", Some("192.0.2.9")),
             (b"192.0.2.9:4711", Some("192.0.2.9")),
             (b"2001:db8::1", Some("2001:db8::1")),
             (b"[2001:db8::1]", Some("2001:db8::1")),
             (b"[2001:db8::1]:443", Some("2001:db8::1")),
             (b"::ffff:192.0.2.9", Some("192.0.2.9")),
-            (b"192.0.2.1,192.0.2.9 ", Some("192.0.2.9")),
-            (b"caf\xe9, 192.0.2.9", Some("192.0.2.9")),
-            (b"192.0.2.9, caf\xe9", None),
-            (b"192.0.2.9,", None),
+            (b" 192.0.2.9 ", Some("192.0.2.9")),
+            (b"caf\xe9", None),
             (b"192.0.2.9:port", None),
             (b"unknown", None),
             (b"", None),
         ];
-        for (list, address) in table {
-            assert_eq!(last_of(list), address.map(ip), "{}", list.escape_ascii());
+        for (entry, address) in table {
+            assert_eq!(address_of(entry), address.map(ip), "{}", entry.escape_ascii());
         }
     }
 

@@ -12,7 +12,7 @@ mod stun;
 mod wire;
 mod worker;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 pub(crate) use reach::Reach;
@@ -20,7 +20,9 @@ use tokio::sync::oneshot;
 
 use crate::error::RelayError;
 use crate::hub::Hub;
+use crate::settings::PublicAddress;
 use association::Identity;
+use wire::Bound;
 use worker::Worker;
 
 /// Where the endpoint is.
@@ -29,13 +31,13 @@ pub struct UdpConfig {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
     /// The addresses that members are told, one of each family at most; without any that of `listen`.
-    pub public: Vec<IpAddr>,
+    pub public: Vec<PublicAddress>,
 }
 
 /// A socket that is bound, and nobody listens to it yet.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    socket: std::net::UdpSocket,
+    socket: Bound,
     address: SocketAddr,
     identity: Identity,
     reach: Arc<Reach>,
@@ -48,10 +50,14 @@ impl Endpoint {
     /// When the address cannot be had, or no certificate.
     pub(crate) fn bind(config: &UdpConfig) -> Result<Self, RelayError> {
         let failed = |source| RelayError::Listen { address: config.listen, flag: "--udp", source };
-        let socket = wire::bind(config.listen).map_err(failed)?;
-        let address = socket.local_addr().map_err(failed)?;
-        let own = if config.public.is_empty() { vec![address.ip()] } else { config.public.clone() };
-        let addresses = own.into_iter().map(|ip| (ip, address.port()).into()).collect();
+        let socket = Bound::bind(config.listen).map_err(failed)?;
+        let address = socket.address().map_err(failed)?;
+        let told =
+            config.public.iter().map(|public| (public.ip, public.port.unwrap_or(address.port())).into());
+        let mut addresses: Vec<SocketAddr> = told.collect();
+        if addresses.is_empty() {
+            addresses.push(address);
+        }
         let provider = Arc::new(str0m::crypto::from_feature_flags());
         let certificate =
             provider.dtls_provider.generate_certificate().ok_or_else(|| RelayError::System {
@@ -82,13 +88,13 @@ impl Endpoint {
     ) -> Result<(std::thread::JoinHandle<()>, oneshot::Receiver<()>), RelayError> {
         let failed = |source| RelayError::System { what: "start the thread of --udp", source };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-        let Self { socket, address, identity, reach } = self;
+        let Self { socket, identity, reach, .. } = self;
         let (end, ended) = oneshot::channel();
         let run = move || {
             let _end = end;
             runtime.block_on(async move {
-                match tokio::net::UdpSocket::from_std(socket) {
-                    Ok(socket) => Worker::new(socket, address.is_ipv6(), identity, reach, hub).run().await,
+                match socket.into_socket() {
+                    Ok(socket) => Worker::new(socket, identity, reach, hub).run().await,
                     Err(error) => tracing::error!(%error, "the socket of --udp cannot be used"),
                 }
             });

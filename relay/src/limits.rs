@@ -13,7 +13,7 @@ use samovar_directory::limits::Quota;
 
 use crate::metrics::Dropped;
 use crate::room::Room;
-use crate::settings::Origin;
+use crate::settings::{Network, Origin};
 
 /// What is in a full bucket, as time: one second.
 const BURST: u64 = 1_000_000_000;
@@ -50,12 +50,17 @@ pub struct Limits {
     /// The pages that are let in; all when there is none.
     pub origins: Vec<Origin>,
     /// Proxies that are believed.
-    pub trusted_proxies: Vec<IpAddr>,
+    pub trusted_proxies: Vec<Network>,
 }
 
 impl Limits {
     pub(crate) const fn quota(&self) -> Quota {
         Quota { games: self.games, connections_per_game: self.game_connections }
+    }
+
+    /// Whether what this address says of others is believed.
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
+        self.trusted_proxies.iter().any(|network| network.contains(address))
     }
 
     /// Whether a browser's page may speak to the relay.

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use log::Log;
 use samovar_peer::PathPolicy;
+use samovar_peer_native::Trust;
 use samovar_relay::bots::{self, BOTS_MAX, BotsConfig};
 use samovar_relay::settings::{LogConfig, LogFormat, Settings, SettingsError};
 use samovar_relay::{Relay, RelayError};
@@ -37,9 +38,12 @@ enum Command {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("where").required(true).args(["game", "new"]))]
 struct BotsArgs {
-    /// The relay's address, like http://127.0.0.1:8080/.
+    /// The relay's address, like https://tea.example/ or http://127.0.0.1:8080/; with the path that its page has.
     #[arg(long, value_name = "URL")]
     relay: String,
+    /// Certificates of authorities, in PEM, that a relay's own may be of, beside those that this machine trusts.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// Joins the game with this code.
     #[arg(long, value_name = "CODE", value_parser = game_code)]
     game: Option<GameCode>,
@@ -115,7 +119,9 @@ fn main() -> ExitCode {
 fn play(args: BotsArgs, log: &Log) -> Result<(), String> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     log.trace(LogConfig { filter, format: LogFormat::Text });
-    let BotsArgs { relay, game, count, seconds, path, bind, .. } = args;
+    let BotsArgs { relay, ca, game, count, seconds, path, bind, .. } = args;
+    let trust = ca.map_or_else(|| Ok(Trust::default()), |file| Trust::with_file(&file));
+    let trust = trust.map_err(|error| error.to_string())?;
     let paths = match path {
         PathArg::Auto => PathPolicy::Auto,
         PathArg::Direct => PathPolicy::Direct,
@@ -126,7 +132,7 @@ fn play(args: BotsArgs, log: &Log) -> Result<(), String> {
         runtime.map_err(|source| RelayError::System { what: "start its threads", source }.to_string())?;
     runtime.block_on(async {
         let stop = signals::stop().map_err(|error| error.to_string())?;
-        let config = BotsConfig { relay, game, count, seconds, paths, bind };
+        let config = BotsConfig { relay, trust, game, count, seconds, paths, bind };
         bots::run(config, stop).await.map_err(|error| error.to_string())
     })
 }

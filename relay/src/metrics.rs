@@ -84,6 +84,51 @@ pub(crate) enum Turned {
     Origin,
     /// It said far more than a request needs.
     RequestSize,
+    /// It asked for a WebSocket without the lines that ask for one.
+    NoUpgrade,
+    /// The system gives the process no more descriptors.
+    Descriptors,
+}
+
+impl Turned {
+    pub(crate) const COUNT: usize = Self::ALL.len();
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Connections,
+        Self::AddressConnections,
+        Self::AddressOpens,
+        Self::Handshake,
+        Self::Origin,
+        Self::RequestSize,
+        Self::NoUpgrade,
+        Self::Descriptors,
+    ];
+
+    /// The label of its counter.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Connections => "connections",
+            Self::AddressConnections => "address_connections",
+            Self::AddressOpens => "address_opens",
+            Self::Handshake => "handshake_timeout",
+            Self::Origin => "origin",
+            Self::RequestSize => "request_size",
+            Self::NoUpgrade => "no_upgrade",
+            Self::Descriptors => "descriptors",
+        }
+    }
+}
+
+/// What became of an offer of data channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offered {
+    /// It was none, or could not be answered.
+    Refused,
+    /// Its channels carried.
+    Opened,
+    /// It was answered, and no datagram came.
+    Unreached,
+    /// Datagrams came, and nothing on the channels.
+    Unopened,
 }
 
 /// Why a connection that was let in was closed by the relay without being refused.
@@ -107,8 +152,7 @@ const WAYS: [&str; 2] = ["websocket", "webrtc"];
 const UNDELIVERED: [&str; 4] = ["unknown", "unproven", "rate", "system"];
 const KINDS: [&str; 3] = ["packet", "bulk", "control"];
 const DROPS: [&str; 5] = ["queue_full", "no_receiver", "member_rate", "address_rate", "game_rate"];
-const TURNED: [&str; 6] =
-    ["connections", "address_connections", "address_opens", "handshake_timeout", "origin", "request_size"];
+const OFFERED: [&str; 4] = ["refused", "opened", "unreached", "unopened"];
 const ENDED: [&str; 6] = ["too_slow", "silent", "no_enter", "replaced", "left", "panicked"];
 const CHANGES: [&str; 5] = ["handed_over", "disconnected", "missed", "silent", "shown"];
 const REFUSALS: [&str; 10] = [
@@ -164,10 +208,10 @@ pub(crate) struct Metrics {
     datagrams: [Counter; 2],
     datagram_bytes: [Counter; 2],
     undelivered: [Counter; 4],
-    offers_refused: Counter,
+    offers: [Counter; 4],
     joins: Counter,
     refused: [Counter; 10],
-    turned: [Counter; 6],
+    turned: [Counter; Turned::COUNT],
     ended: [Counter; 6],
     host_changes: [Counter; 5],
     recovery: Histogram<10>,
@@ -264,9 +308,9 @@ impl Metrics {
         self.undelivered[reason as usize].add(1);
     }
 
-    /// An offer of data channels was none.
-    pub(crate) fn offer_refused(&self) {
-        self.offers_refused.add(1);
+    /// Something became of an offer of data channels.
+    pub(crate) fn offered(&self, outcome: Offered) {
+        self.offers[outcome as usize].add(1);
     }
 
     /// Somebody is in a game, or is again.
@@ -383,15 +427,19 @@ impl Metrics {
         for (reason, count) in UNDELIVERED.iter().zip(&self.undelivered) {
             dropped.with(&[("reason", reason)], count.now());
         }
-        text.counter("samovar_offers_refused_total", "Offers of data channels that are none.")
-            .value(self.offers_refused.now());
+        let mut offers =
+            text.counter("samovar_offers_total", "Offers of data channels, by what became of them.");
+        for (outcome, count) in OFFERED.iter().zip(&self.offers) {
+            offers.with(&[("outcome", outcome)], count.now());
+        }
     }
 
     fn write_events(&self, text: &mut Text) {
         text.counter("samovar_joins_total", "Peers that entered a game, or entered again.")
             .value(self.joins.now());
         let mut refused = text.counter("samovar_refused_total", "Connections that were refused.");
-        let reasons = REFUSALS.iter().zip(&self.refused).chain(TURNED.iter().zip(&self.turned));
+        let turned = Turned::ALL.map(Turned::word);
+        let reasons = REFUSALS.iter().zip(&self.refused).chain(turned.iter().zip(&self.turned));
         for (reason, count) in reasons {
             refused.with(&[("reason", reason)], count.now());
         }

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::RelayError;
+use crate::settings::FrameAncestors;
 
 /// Bytes of a page, all files together. More is not a page but somebody's home directory.
 const PAGE_MAX: u64 = 64 * 1_024 * 1_024;
@@ -45,7 +46,7 @@ impl Page {
     ///
     /// # Errors
     /// When it cannot be read, or holds no page.
-    pub(crate) fn read(directory: &Path) -> Result<Self, RelayError> {
+    pub(crate) fn read(directory: &Path, frames: &FrameAncestors) -> Result<Self, RelayError> {
         let mut files = BTreeMap::new();
         let mut left = PAGE_MAX;
         let mut open = vec![(directory.to_owned(), 0)];
@@ -63,12 +64,12 @@ impl Page {
                 }
             }
         }
-        Self::new(files).ok_or_else(|| RelayError::NoPage { path: directory.to_owned() })
+        Self::new(files, frames).ok_or_else(|| RelayError::NoPage { path: directory.to_owned() })
     }
 
     /// The page that was built in.
     #[cfg(feature = "embed-page")]
-    pub(crate) fn built_in() -> Option<Self> {
+    pub(crate) fn built_in(frames: &FrameAncestors) -> Option<Self> {
         static DIST: include_dir::Dir<'static> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../dist");
         let mut files = BTreeMap::new();
         let mut open = vec![&DIST];
@@ -79,19 +80,19 @@ impl Page {
                 here.map(|file| (name(Path::new(""), file.path()), Bytes::from_static(file.contents()))),
             );
         }
-        Self::new(files)
+        Self::new(files, frames)
     }
 
     /// No page was built in.
     #[cfg(not(feature = "embed-page"))]
-    pub(crate) const fn built_in() -> Option<Self> {
+    pub(crate) const fn built_in(_: &FrameAncestors) -> Option<Self> {
         None
     }
 
     /// `None` without an `index.html`.
-    fn new(mut files: BTreeMap<String, Bytes>) -> Option<Self> {
+    fn new(mut files: BTreeMap<String, Bytes>, frames: &FrameAncestors) -> Option<Self> {
         let index = files.get("index.html")?.clone();
-        let policy = policy::for_document(&String::from_utf8_lossy(&index));
+        let policy = policy::for_document(&String::from_utf8_lossy(&index), frames);
         let small: BTreeMap<_, _> = files.extract_if(.., |name, _| name.ends_with(BROTLI)).collect();
         let assets = files.into_iter().map(|(name, bytes)| {
             let brotli = small.get(&format!("{name}{BROTLI}")).cloned();
@@ -231,7 +232,7 @@ mod tests {
             ("arial-black.css", "css"),
         ];
         let files = files.map(|(name, text)| (name.to_owned(), Bytes::from_static(text.as_bytes())));
-        Page::new(BTreeMap::from(files)).expect("it has an index")
+        Page::new(BTreeMap::from(files), &FrameAncestors::default()).expect("it has an index")
     }
 
     fn ask(path: &str, name: header::HeaderName, value: &'static str) -> axum::response::Response {
@@ -299,6 +300,6 @@ mod tests {
         for path in ["/nothing", "/../Cargo.toml", "/%2e%2e/x", "/snippets"] {
             assert_eq!(ask(path, header::ACCEPT, "*/*").status(), StatusCode::NOT_FOUND, "{path}");
         }
-        assert!(Page::new(BTreeMap::new()).is_none());
+        assert!(Page::new(BTreeMap::new(), &FrameAncestors::default()).is_none());
     }
 }

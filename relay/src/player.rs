@@ -5,7 +5,7 @@ use samovar_duel::journal::Journal;
 use samovar_duel::robot::Robot;
 use samovar_duel::status::{Outside, PathWord, RelayState, Status, TrafficCount};
 use samovar_peer::{Path, Peer, PeerEvent};
-use samovar_peer_native::Game;
+use samovar_peer_native::{Game, OpenError};
 use samovar_session::{EndReason, Event};
 use samovar_wire::relay::Refusal;
 use samovar_wire::{PROTOCOL_VERSION, PeerId, Ticket, Time};
@@ -41,12 +41,14 @@ pub(crate) struct Player {
     /// Whether it sat before.
     is_back: bool,
     pub(crate) fate: Fate,
+    /// Why the relay could not be reached last; nothing once it was.
+    pub(crate) unreachable: Option<OpenError>,
 }
 
 impl Player {
     pub(crate) fn new(name: String, duel: Duel, mind: Robot, memory: Memory) -> Self {
         let is_back = memory.ticket.is_some();
-        Self { duel, mind, name, memory, is_back, fate: Fate::Waiting }
+        Self { duel, mind, name, memory, is_back, fate: Fate::Waiting, unreachable: None }
     }
 
     /// What it takes to its next peer.
@@ -94,6 +96,7 @@ impl Player {
 impl Game for Player {
     fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent) {
         match event {
+            PeerEvent::Entered(_) => self.unreachable = None,
             PeerEvent::Session(event) => {
                 self.on_session_event(&event);
                 if let Some(session) = peer.session() {
@@ -116,6 +119,10 @@ impl Game for Player {
             }
             _ => {}
         }
+    }
+
+    fn on_unreachable(&mut self, _: Time, _: &mut Peer, error: OpenError) {
+        self.unreachable = Some(error);
     }
 
     fn on_tick(&mut self, now: Time, peer: &mut Peer) {

@@ -14,6 +14,7 @@ use futures_util::future::join_all;
 use samovar_duel::game::{attributes, is_spectator};
 use samovar_duel::player::Glaze;
 use samovar_peer::{PathPolicy, Peer};
+use samovar_peer_native::Trust;
 use samovar_session::{Session, Topology};
 use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
@@ -126,6 +127,7 @@ impl Table {
             url: referee.url.clone(),
             paths: PathPolicy::Relayed,
             bind: Vec::new(),
+            trust: Trust::default(),
             name: NAME.to_owned(),
             attributes: attributes(Glaze::default(), true) | SPECTATOR,
             capacity: PLAYERS + 1,

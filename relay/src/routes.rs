@@ -1,22 +1,26 @@
 //! What the relay answers over HTTP.
 
+mod cross_origin;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
-use axum::middleware::map_response;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{MethodRouter, get};
+use axum::routing::{MethodRouter, any, get};
 
 use crate::door::{Caller, Doorkeeper};
 use crate::games::GameList;
 use crate::hub::Hub;
 use crate::metrics::Turned;
 use crate::page::Page;
+use crate::refusals::{ShownOrigin, answer};
 use crate::socket;
 
 /// The media type of Prometheus' text.
@@ -42,7 +46,8 @@ pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Rou
         .route("/healthz", health())
         .route("/readyz", get(readiness))
         .route("/api/games", get(games))
-        .route("/ws", get(web_socket));
+        // Whatever is asked there, so that a page whose socket was refused can ask why by a method that names its origin.
+        .route("/ws", any(web_socket));
     if has_metrics {
         router = router.route("/metrics", get(metrics));
     }
@@ -65,7 +70,8 @@ fn finish(router: Router<House>, house: House) -> Router {
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         response
     });
-    router.layer(with_headers).with_state(house)
+    let share = from_fn_with_state(house.clone(), cross_origin::share);
+    router.layer(share).layer(with_headers).with_state(house)
 }
 
 /// The process lives.
@@ -92,25 +98,31 @@ async fn web_socket(
     State(house): State<House>,
     ConnectInfo(caller): ConnectInfo<Caller>,
     headers: HeaderMap,
-    upgrade: WebSocketUpgrade,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
-    let turn_away = |reason, status: StatusCode, text: &'static str| {
-        house.hub.metrics.turned(reason);
-        (status, text).into_response()
-    };
+    let refusals = &house.keeper.refusals;
     // Browsers always name the page; whoever is no browser could name any.
-    let origin = headers.get(header::ORIGIN);
-    if origin.is_some_and(|origin| !house.hub.limits.all().admits_origin(origin.as_bytes())) {
-        return turn_away(Turned::Origin, StatusCode::FORBIDDEN, "This relay is not for that page.\n");
+    let origin = headers.get(header::ORIGIN).map_or(&b""[..], HeaderValue::as_bytes);
+    let shown = ShownOrigin(origin);
+    if headers.contains_key(header::ORIGIN) && !house.hub.limits.all().admits_origin(origin) {
+        refusals.note_page(shown);
+        return answer(Turned::Origin, shown);
     }
-    // Of several headers the last is the nearest proxy's.
-    let forwarded_for = headers.get_all("x-forwarded-for").iter().next_back().map(HeaderValue::as_bytes);
+    // Of several lines the last is the nearest proxy's.
+    let forwarded_for = headers.get_all("x-forwarded-for").iter().map(HeaderValue::as_bytes);
     let (address, place) = match house.keeper.place(&caller, forwarded_for) {
         Ok(place) => place,
         Err(reason) => {
-            let text = "Too many connections from this address.\n";
-            return turn_away(reason, StatusCode::TOO_MANY_REQUESTS, text);
+            refusals.note(reason);
+            return answer(reason, shown);
         }
+    };
+    let Ok(upgrade) = upgrade else {
+        // Who asks for no WebSocket may want to know what is here; of one that is asked for a proxy passes this line on.
+        if headers.contains_key(header::SEC_WEBSOCKET_KEY) {
+            refusals.note(Turned::NoUpgrade);
+        }
+        return answer(Turned::NoUpgrade, shown);
     };
     let address: Option<IpAddr> = house.logs_addresses.then_some(address);
     tracing::debug!(address = address.map(tracing::field::display), "a peer connects");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use samovar_duel::game::{self, Duel, DuelConfig};
 use samovar_duel::robot::Robot;
 use samovar_peer::{PathPolicy, Peer, PeerConfig, Rules};
-use samovar_peer_native::{NativeConfig, NativePeer, entropy};
+use samovar_peer_native::{NativeConfig, NativePeer, Trust, entropy};
 use samovar_session::Topology;
 use samovar_wire::Time;
 use samovar_wire::relay::Purpose;
@@ -26,6 +26,8 @@ pub(crate) struct Looks {
     pub(crate) paths: PathPolicy,
     /// Local addresses of direct links; with none, loopback alone.
     pub(crate) bind: Vec<IpAddr>,
+    /// Whose certificates count for a relay that speaks TLS.
+    pub(crate) trust: Trust,
     pub(crate) name: String,
     pub(crate) attributes: u32,
     /// Members of a game that it founds.
@@ -107,7 +109,7 @@ impl Looks {
             ..DuelConfig::default()
         });
         let player = Player::new(peer.name.clone(), duel, Robot::new(seed), memory);
-        let mut native = NativeConfig::default();
+        let mut native = NativeConfig { trust: self.trust.clone(), ..NativeConfig::default() };
         if !self.bind.is_empty() {
             native.bind.clone_from(&self.bind);
         }

@@ -21,7 +21,9 @@ use crate::limits::{Limits, LiveLimits};
 use crate::metrics::Metrics;
 use crate::page::Page;
 use crate::referee::{Referee, RefereeConfig};
+use crate::refusals::Refusals;
 use crate::routes::{self, House};
+use crate::settings::FrameAncestors;
 use crate::store::{self, Store};
 
 /// How long connections may take to end when the relay stops.
@@ -47,6 +49,8 @@ pub struct ServeConfig {
     pub data: PathBuf,
     /// Directory of the built page; without it the one that was built in, if any.
     pub web: Option<PathBuf>,
+    /// Which pages may show this one in a frame.
+    pub frames: FrameAncestors,
     /// Whether the relay hosts games itself, and how.
     pub referee: Option<RefereeConfig>,
     /// Where the metrics are, if not among what everybody may ask for; port 0 takes a free one.
@@ -103,10 +107,11 @@ impl Relay {
     /// # Errors
     /// [`RelayError`] says whose fault it is and what to do.
     pub async fn bind(config: ServeConfig) -> Result<Self, RelayError> {
-        let ServeConfig { listen, udp, data, web, referee, metrics, logs_addresses, drain, limits } = config;
+        let ServeConfig { listen, udp, data, web, frames, referee, metrics, logs_addresses, drain, limits } =
+            config;
         let page = match web {
-            Some(directory) => Some(Page::read(&directory)?),
-            None => Page::built_in(),
+            Some(directory) => Some(Page::read(&directory, &frames)?),
+            None => Page::built_in(&frames),
         };
         let (listener, address) = listen_at(listen, "--listen").await?;
         let private = match metrics {
@@ -115,7 +120,8 @@ impl Relay {
         };
         let limits = Arc::new(LiveLimits::new(limits));
         let counts = Arc::new(Metrics::new());
-        let keeper = Arc::new(Doorkeeper::new(Arc::clone(&limits), Arc::clone(&counts)));
+        let refusals = Arc::new(Refusals::new(Arc::clone(&counts)));
+        let keeper = Arc::new(Doorkeeper::new(Arc::clone(&limits), Arc::clone(&refusals)));
         let endpoint = udp.map(|udp| Endpoint::bind(&udp)).transpose()?;
         let reach = endpoint.as_ref().map(Endpoint::reach);
         let (hub, disk) = open_hub(data, reach, limits, counts).await?;
@@ -127,7 +133,7 @@ impl Relay {
         };
         let private = private.map(|(listener, address)| {
             // With places of its own: a crowd at the other door must not lock out the operator.
-            let keeper = Arc::new(Doorkeeper::new(Arc::clone(&hub.limits), Arc::clone(&hub.metrics)));
+            let keeper = Arc::new(Doorkeeper::new(Arc::clone(&hub.limits), refusals));
             (Door::new(listener, keeper), address, routes::private(house.clone()))
         });
         let router = routes::public(house, page, private.is_none());

@@ -3,6 +3,8 @@
 //! One struct is all three, so that a flag `--game-packets`, a variable `SAMOVAR_GAME_PACKETS` and a key
 //! `game-packets` are the same setting with the same words about what is allowed.
 
+mod frames;
+mod network;
 mod value;
 
 use std::fmt;
@@ -20,6 +22,8 @@ use crate::endpoint::UdpConfig;
 use crate::limits::Limits;
 use crate::referee::RefereeConfig;
 use crate::server::ServeConfig;
+pub use frames::{Frame, FrameAncestors};
+pub use network::{Network, PublicAddress};
 pub use value::{Code, Origin, Whole};
 
 /// The least rate of bytes: the largest message, and a little.
@@ -39,10 +43,10 @@ pub struct Settings {
     /// printed. Without it members have WebSockets alone.
     #[arg(long, env = "SAMOVAR_UDP", value_name = "ADDRESS:PORT")]
     udp: Option<SocketAddr>,
-    /// Address that members shall reach --udp at, and again for one of the other family; that of --udp unless told, which
-    /// must be told when that is 0.0.0.0 or [::].
-    #[arg(long, env = "SAMOVAR_PUBLIC_ADDRESS", value_name = "ADDRESS", value_delimiter = ',')]
-    public_address: Option<Vec<IpAddr>>,
+    /// Address that members shall reach --udp at, with a port when a router or Docker gives it another, and again for one of
+    /// the other family; that of --udp unless told, which must be told when that is 0.0.0.0 or [::].
+    #[arg(long, env = "SAMOVAR_PUBLIC_ADDRESS", value_name = "ADDRESS[:PORT]", value_delimiter = ',')]
+    public_address: Option<Vec<PublicAddress>>,
     /// Directory of the relay's key and of the terms it has granted; created when it is not there. Has no default.
     #[arg(long, env = "SAMOVAR_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
@@ -60,13 +64,17 @@ pub struct Settings {
     #[arg(long, env = "SAMOVAR_METRICS", value_name = "ADDRESS:PORT")]
     metrics: Option<SocketAddr>,
     /// A page whose peers are let in, like `https://tea.example`, and again for each further one; any page unless told.
-    /// Peers that are no browsers name none and are let in.
+    /// Peers that are no browsers name none and are let in. These pages may read /api/ as well.
     #[arg(long, env = "SAMOVAR_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     origin: Option<Vec<Origin>>,
-    /// Address of a proxy whose X-Forwarded-For is believed, and again for each further one; a limit of an address is
-    /// not one of the proxy's own [default: 127.0.0.1,::1].
-    #[arg(long, env = "SAMOVAR_TRUSTED_PROXY", value_name = "ADDRESS", value_delimiter = ',')]
-    trusted_proxy: Option<Vec<IpAddr>>,
+    /// A page that may show the relay's in a frame, like `https://tea.example`, and again for each further one; or `self`, the
+    /// relay's own pages; or `none`, or `any` [default: self].
+    #[arg(long, env = "SAMOVAR_FRAME_ANCESTORS", value_name = "ORIGIN", value_delimiter = ',')]
+    frame_ancestors: Option<Vec<Frame>>,
+    /// Address or network (`10.0.0.0/8`) of proxies whose X-Forwarded-For is believed, and again for each further one; a
+    /// limit of an address is not one of the proxy's own [default: 127.0.0.1,::1].
+    #[arg(long, env = "SAMOVAR_TRUSTED_PROXY", value_name = "NETWORK", value_delimiter = ',')]
+    trusted_proxy: Option<Vec<Network>>,
     /// How long games may go on after SIGTERM, in seconds; 0 stops at once [default: 30].
     #[arg(long, env = "SAMOVAR_DRAIN", value_name = "SECONDS")]
     drain: Option<Whole<0, 65_535>>,
@@ -145,6 +153,8 @@ pub enum SettingsError {
     StarWithoutReferee,
     /// Nobody said where others reach the address of `udp`, or said it more than once.
     PublicAddress,
+    /// Nobody may show the page in a frame, or everybody, and somebody besides.
+    Frames,
     /// A rate of bytes, by its key, at which the largest message would take seconds.
     ByteRate(&'static str, u64),
     /// The filter of the log cannot be read.
@@ -168,8 +178,14 @@ impl fmt::Display for SettingsError {
             Self::PublicAddress => write!(
                 f,
                 "others must know where --udp is reached: set --public-address to this machine's address on the internet, \
-                 one of IPv4, one of IPv6 or both; and --udp beside it"
+                 one of IPv4, one of IPv6 or both, with a port if that is another there; and --udp beside it"
             ),
+            Self::Frames => {
+                write!(
+                    f,
+                    "--frame-ancestors takes `none` or `any` alone, or `self` and pages like https://tea.example"
+                )
+            }
             Self::ByteRate(key, rate) => write!(
                 f,
                 "`{key}` does not take {rate}, which is less than a message: give {BYTE_RATE_MIN} or more, or 0 for no limit"
@@ -209,6 +225,7 @@ impl Settings {
             star: self.star.or(below.star),
             metrics: self.metrics.or(below.metrics),
             origin: self.origin.or(below.origin),
+            frame_ancestors: self.frame_ancestors.or(below.frame_ancestors),
             trusted_proxy: self.trusted_proxy.or(below.trusted_proxy),
             drain: self.drain.or(below.drain),
             log: self.log.or(below.log),
@@ -243,7 +260,11 @@ impl Settings {
             star: Some(false),
             metrics: None,
             origin: Some(Vec::new()),
-            trusted_proxy: Some(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]),
+            frame_ancestors: Some(vec![Frame::Own]),
+            trusted_proxy: Some(vec![
+                Network::of(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+                Network::of(IpAddr::V6(Ipv6Addr::LOCALHOST)),
+            ]),
             drain: Some(Whole::new(30)),
             log: Some("info".to_owned()),
             log_format: Some(LogFormat::Text),
@@ -294,6 +315,7 @@ impl Settings {
             udp: all.udp()?,
             data: all.data.clone().ok_or(SettingsError::NoData)?,
             web: all.web.clone(),
+            frames: FrameAncestors::new(set(all.frame_ancestors.clone())).ok_or(SettingsError::Frames)?,
             referee,
             metrics: all.metrics,
             logs_addresses: set(all.log_addresses),
@@ -308,9 +330,13 @@ impl Settings {
         let Some(listen) = self.udp else {
             return if public.is_empty() { Ok(None) } else { Err(SettingsError::PublicAddress) };
         };
-        let count = |is_v4| public.iter().filter(|ip| ip.is_ipv4() == is_v4).count();
+        let count = |is_v4| public.iter().filter(|public| public.ip.is_ipv4() == is_v4).count();
         let is_known = !public.is_empty() || !listen.ip().is_unspecified();
-        if !is_known || count(true) > 1 || count(false) > 1 || public.iter().any(IpAddr::is_unspecified) {
+        if !is_known
+            || count(true) > 1
+            || count(false) > 1
+            || public.iter().any(|public| public.ip.is_unspecified())
+        {
             return Err(SettingsError::PublicAddress);
         }
         Ok(Some(UdpConfig { listen, public }))
@@ -400,6 +426,7 @@ mod tests {
             ("handshake = -1", ["line 1", "-1", "a whole number from 1 to 600"]),
             ("games = \"many\"", ["line 1", "many", "a whole number from 0 to 10000"]),
             ("origin = [\n\"tea.example\"\n]", ["line 1", "tea.example", "https://"]),
+            ("trusted-proxy = [\"10.0.0.0/33\"]", ["line 1", "10.0.0.0/33", "10.0.0.0/8"]),
             ("referee = \"a b\"", ["line 1", "referee", "3 to 12 letters"]),
             ("log-format = \"xml\"", ["line 1", "`text`", "`json`"]),
             ("listen = \"here\"", ["line 1", "here", "address"]),
@@ -415,6 +442,7 @@ mod tests {
             ("", "--data"),
             ("data = \"d\"\nstar = true", "--referee"),
             ("data = \"d\"\ngame-bytes = 5", "game-bytes"),
+            ("data = \"d\"\nframe-ancestors = [\"none\", \"self\"]", "--frame-ancestors"),
         ] {
             let error = parse(text).expect("it parses").resolve().expect_err(text).to_string();
             assert!(error.contains(word), "{error}");

@@ -2,10 +2,12 @@
 //!
 //! Where no such name spaces may be made, each test says so in its output and ends.
 
+mod addresses;
 mod chaos;
 mod comings;
 mod crashes;
 mod partitions;
+mod proxies;
 mod relay;
 mod sleep;
 mod table;

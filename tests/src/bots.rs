@@ -68,15 +68,33 @@ impl Bots {
     /// # Panics
     /// When there is no game in time.
     pub async fn found_at(place: &Place, relay: &Relay, count: u8, path: &str) -> (Self, String) {
-        let mut bots = Self::start(place, relay, &["--new", "--count", &count.to_string(), "--path", path]);
+        let bots = Self::start(place, relay, &["--new", "--count", &count.to_string(), "--path", path]);
+        bots.with_code().await
+    }
+
+    /// One robot that founds a game at the relay with this address, by further arguments; and the game's code.
+    ///
+    /// # Panics
+    /// When there is no game in time.
+    pub async fn found_behind(place: &Place, url: &str, more: &[&str], path: &str) -> (Self, String) {
+        Self::start_by(place, url, &[&["--new", "--path", path], more].concat()).with_code().await
+    }
+
+    /// One robot that joins a game there, by its code over paths of a kind.
+    #[must_use]
+    pub fn join_behind(place: &Place, url: &str, more: &[&str], (code, path): (&str, &str)) -> Self {
+        Self::start_by(place, url, &[&["--game", code, "--path", path], more].concat())
+    }
+
+    async fn with_code(mut self) -> (Self, String) {
         let code = wait::until("the robots have founded a game", FOUND_WITHIN, async || {
-            bots.process.assert_running();
-            let said = bots.said();
+            self.process.assert_running();
+            let said = self.said();
             let code = said.lines().find_map(|line| line.strip_prefix("playing in "));
             code.map(str::to_owned).ok_or(said.clone())
         });
         let code = code.await;
-        (bots, code)
+        (self, code)
     }
 
     /// Robots as these arguments of `samovar-relay bots` say.
@@ -85,7 +103,7 @@ impl Bots {
     /// When the program does not start.
     #[must_use]
     pub fn start(place: &Place, relay: &Relay, arguments: &[&str]) -> Self {
-        Self::start_at(&format!("http://{}", relay.address()), place, arguments)
+        Self::start_by(place, &format!("http://{}", relay.address()), arguments)
     }
 
     /// The same at a relay with this address.
@@ -94,6 +112,10 @@ impl Bots {
     /// When the program does not start.
     #[must_use]
     pub fn start_at(url: &str, place: &Place, arguments: &[&str]) -> Self {
+        Self::start_by(place, url, arguments)
+    }
+
+    fn start_by(place: &Place, url: &str, arguments: &[&str]) -> Self {
         let mut command = place.command(program());
         command.args(["bots", "--relay", url, "--seconds", SECONDS]);
         command.args(["--bind", &place.address().to_string()]).args(arguments);

@@ -61,7 +61,7 @@ pub enum Access {
 pub struct Network {
     switch: Space,
     /// Kept for their life.
-    _spaces: Vec<Space>,
+    spaces: Vec<Space>,
     places: Vec<Place>,
     /// The routers and gateways of those that have one.
     routers: Vec<Option<Space>>,
@@ -99,7 +99,7 @@ impl Network {
         switch.ip("link add bridge type bridge forward_delay 0 stp_state 0")?;
         switch.ip("link set bridge up")?;
         switch.nft(RULES)?;
-        let mut network = Self { switch, _spaces: Vec::new(), places: Vec::new(), routers: Vec::new() };
+        let mut network = Self { switch, spaces: Vec::new(), places: Vec::new(), routers: Vec::new() };
         for (number, &access) in (1..).zip(places) {
             network.add(number, access).unwrap_or_else(|error| panic!("place {number}: {error}"));
         }
@@ -130,7 +130,7 @@ impl Network {
             }
         };
         self.places.push(Place::apart(address, space.file()));
-        self._spaces.push(space);
+        self.spaces.push(space);
         self.routers.push(router);
         Ok(())
     }
@@ -151,6 +151,15 @@ impl Network {
     #[must_use]
     pub fn place(&self, number: usize) -> &Place {
         &self.places[number]
+    }
+
+    /// Gives a near place a further address, beside its own.
+    ///
+    /// # Panics
+    /// When the system does not do it.
+    pub fn add_address(&self, number: usize, address: Ipv4Addr) {
+        let added = self.spaces[number].ip(&format!("address add {address}/24 dev uplink"));
+        added.unwrap_or_else(|error| panic!("{error}"));
     }
 
     /// Drops from now on everything that goes from one of the first to one of the second; by their numbers.

@@ -107,9 +107,17 @@ impl Relay {
     /// # Errors
     /// Text when the relay cannot be reached or answers no HTTP.
     pub fn get(&self, path: &str) -> Result<(u16, String), String> {
-        let mut stream = self.place.connect(&self.address).map_err(|error| error.to_string())?;
+        Self::get_at(&self.place, &self.address, path)
+    }
+
+    /// The same from a place at this host and port, where a proxy may be.
+    ///
+    /// # Errors
+    /// Text when nobody can be reached there, or answers no HTTP.
+    pub fn get_at(place: &Place, address: &str, path: &str) -> Result<(u16, String), String> {
+        let mut stream = place.connect(address).map_err(|error| error.to_string())?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).map_err(|error| error.to_string())?;
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address);
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).map_err(|error| error.to_string())?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).map_err(|error| error.to_string())?;

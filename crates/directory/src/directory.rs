@@ -317,11 +317,12 @@ impl Directory {
         self.timers.next()
     }
 
-    /// The games to show, by code. A game is shown from its host's first listing until its last connection closes.
+    /// The games to show, by code. A game is shown from its host's first listing until its last connection closes, but not while
+    /// its host answers nothing.
     pub fn games(&self) -> impl Iterator<Item = GameInfo> + '_ {
         self.codes.iter().filter_map(|(code, session)| {
             let game = self.games.get(session)?;
-            Some(GameInfo { code: code.clone(), listing: game.listing.clone()?, params: game.params })
+            Some(GameInfo { code: code.clone(), listing: game.shown_listing()?.clone(), params: game.params })
         })
     }
 
@@ -390,6 +391,7 @@ impl Directory {
         };
         for (session, host) in self.games.iter().filter_map(hosts).collect::<Vec<_>>() {
             self.time_trip(now, session, host);
+            self.games.get_mut(&session).into_iter().for_each(Game::note_asked);
         }
         if !self.connections.is_empty() {
             self.timers.set(Timer::Pulse, now + PULSE_EVERY);

@@ -79,6 +79,10 @@ pub const DORMANT_FOR: Duration = Duration::from_millis(24 * 60 * 60 * 1_000);
 /// How often every connection hears from the relay at least.
 pub const PULSE_EVERY: Duration = Duration::from_millis(2_000);
 
+/// A game whose host has left so many questions in a row unanswered, one of each pulse, is not listed: whoever joined it would
+/// wait for nothing. It is listed again when the host answers.
+pub const UNANSWERED_MAX: u8 = 4;
+
 /// Between two signals of one connection, on average.
 pub const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 /// Signals of one connection at once.

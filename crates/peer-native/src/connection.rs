@@ -25,6 +25,7 @@ use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_ch
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use webrtc::data_channel::DataChannelEvent;
 
+use crate::trust::Trust;
 use stack::{Stack, contain};
 
 /// Which side of the negotiation this end is.
@@ -59,6 +60,8 @@ pub struct NativeConfig {
     pub ice_servers: Vec<IceServer>,
     /// An attempt that has not opened after this time is closed. Default: 10 s.
     pub open_within: Duration,
+    /// Whose certificates are accepted from a relay that speaks TLS. Default: those of the platform's authorities.
+    pub trust: Trust,
 }
 
 impl Default for NativeConfig {
@@ -67,6 +70,7 @@ impl Default for NativeConfig {
             bind: vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
             ice_servers: Vec::new(),
             open_within: Duration::from_secs(10),
+            trust: Trust::default(),
         }
     }
 }

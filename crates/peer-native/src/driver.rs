@@ -15,7 +15,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, 
 
 use crate::connection::{Connection, ConnectionEvent, ConnectionKey, NativeConfig, Role};
 use crate::name::fit_name;
-use crate::relay_socket::{RelayEvent, RelaySocket};
+use crate::relay_socket::{OpenError, RelayEvent, RelaySocket};
 
 /// What runs on a peer. All of it is called in the peer's own task and must not block.
 pub trait Game: Send + 'static {
@@ -26,6 +26,12 @@ pub trait Game: Send + 'static {
 
     /// Something happened to the peer. What the game does to the peer in return goes out at once.
     fn on_event(&mut self, now: Time, peer: &mut Peer, event: PeerEvent);
+
+    /// The relay's WebSocket did not open. The peer tries again by itself, which is of no use when the error is
+    /// [final](OpenError::is_final). Default: nothing.
+    fn on_unreachable(&mut self, now: Time, peer: &mut Peer, error: OpenError) {
+        let _ = (now, peer, error);
+    }
 
     /// Time to play. A tick that comes late is not made up for.
     fn on_tick(&mut self, now: Time, peer: &mut Peer);
@@ -48,7 +54,7 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(1);
 const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
 impl<G: Game> NativePeer<G> {
-    /// Starts a peer that talks to the relay at `relay_url` (`ws://host:port/ws`); must be called within a tokio
+    /// Starts a peer that talks to the relay at `relay_url` (`ws://host:port/ws` or `wss:`); must be called within a tokio
     /// runtime. With a multi-threaded one a stack that is kept busy by hostile packets slows nobody else.
     #[must_use]
     pub fn start(relay_url: String, mut peer: PeerConfig, config: NativeConfig, game: G) -> Self {
@@ -219,7 +225,12 @@ impl<G: Game> Driver<G> {
                 match event {
                     RelayEvent::Opened => self.peer.handle_relay_opened(now),
                     RelayEvent::Message(bytes) => self.peer.handle_relay_message(now, &bytes),
-                    RelayEvent::Closed => self.lose_relay(),
+                    RelayEvent::Closed(why) => {
+                        if let Some(error) = why {
+                            self.game.on_unreachable(now, &mut self.peer, error);
+                        }
+                        self.lose_relay();
+                    }
                 }
             }
             Input::Connection(key, event) if self.connections.contains_key(&key) => {
@@ -312,7 +323,8 @@ impl<G: Game> Driver<G> {
             Request::OpenRelay => {
                 self.generation += 1;
                 let (url, events) = (self.relay_url.clone(), self.to_relay_events.clone());
-                self.relay = Some(RelaySocket::open(url, self.generation, events));
+                let trust = self.config.trust.clone();
+                self.relay = Some(RelaySocket::open(url, trust, self.generation, events));
             }
             Request::CloseRelay => self.relay = None,
             Request::Offer { peer, attempt } => self.connect(ConnectionKey { peer, attempt }, Role::Offer),

@@ -43,10 +43,13 @@ pub mod connection;
 mod driver;
 mod name;
 pub mod relay_socket;
+mod trust;
 
 pub use connection::{IceServer, NativeConfig};
 pub use driver::{Game, NativePeer};
 pub use name::fit_name;
+pub use relay_socket::OpenError;
+pub use trust::{Trust, TrustError};
 
 /// Unpredictable bytes from the operating system, for `PeerConfig::entropy`.
 ///

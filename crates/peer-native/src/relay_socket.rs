@@ -3,6 +3,8 @@
 //! Responsible for one connection from its opening to its end, which it reports once. It refuses messages larger
 //! than any the protocol knows, and to queue more than 1 MiB for a relay that does not read.
 
+mod open_error;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -10,13 +12,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
 use samovar_wire::limits::RELAY_MESSAGE_MAX;
+use tokio::net::TcpStream;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
-use tokio_tungstenite::connect_async_with_config;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
 use crate::connection::Overflow;
+use crate::trust::Trust;
+pub use open_error::OpenError;
 
 /// What the socket reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +30,8 @@ pub enum RelayEvent {
     Opened,
     /// A binary message arrived.
     Message(Bytes),
-    /// It is closed, or could not be opened. Nothing follows.
-    Closed,
+    /// It is closed, or could not be opened, and why not. Nothing follows.
+    Closed(Option<OpenError>),
 }
 
 /// The handle of a WebSocket. Dropping it sends what is queued, then closes.
@@ -46,18 +51,28 @@ const LINGER: Duration = Duration::from_secs(1);
 const QUEUE_MAX: usize = 1_024 * 1_024;
 
 impl RelaySocket {
-    /// Opens `url` (`ws://host:port/path`); must be called within a tokio runtime. Its events go to `events`,
-    /// under `generation`, so that those of a replaced socket are recognised.
+    /// Opens `url` (`ws://host:port/path`, or `wss:` with a certificate of an authority that is trusted); must be called within a
+    /// tokio runtime. Its events go to `events`, under `generation`, so that those of a replaced socket are recognised.
     #[must_use]
-    pub fn open(url: String, generation: u32, events: Sender<(u32, RelayEvent)>) -> Self {
+    pub fn open(url: String, trust: Trust, generation: u32, events: Sender<(u32, RelayEvent)>) -> Self {
         let (outgoing, inbox) = unbounded_channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let queue = Queue { inbox, waiting: Arc::clone(&waiting) };
         tokio::spawn(async move {
-            if let Err(error) = run(&url, queue, &Outlet { generation, events: events.clone() }).await {
-                tracing::debug!(%error, url, "the relay's socket ended");
-            }
-            let _ = events.send((generation, RelayEvent::Closed)).await;
+            let outlet = Outlet { generation, events };
+            let why = match connect(&url, &trust).await {
+                Ok(socket) => {
+                    if let Err(error) = run(socket, queue, &outlet).await {
+                        tracing::debug!(%error, url, "the relay's socket ended");
+                    }
+                    None
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "the relay's socket did not open");
+                    Some(error)
+                }
+            };
+            outlet.report(RelayEvent::Closed(why)).await;
         });
         Self { outgoing, waiting }
     }
@@ -100,13 +115,25 @@ impl Outlet {
     }
 }
 
-async fn run(url: &str, queue: Queue, outlet: &Outlet) -> Result<(), Error> {
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+async fn connect(url: &str, trust: &Trust) -> Result<Socket, OpenError> {
     let config = WebSocketConfig::default()
         .read_buffer_size(16 * 1_024)
         .max_message_size(Some(2 * RELAY_MESSAGE_MAX))
         .max_frame_size(Some(2 * RELAY_MESSAGE_MAX));
-    let opening = timeout(OPEN_WITHIN, connect_async_with_config(url, Some(config), true));
-    let (socket, _) = opening.await.map_err(|_| Error::ConnectionClosed)??;
+    // A relay on the same machine or in a private network needs no certificates, and this machine may have none.
+    let connector = if url.starts_with("wss:") {
+        Connector::Rustls(trust.config().map_err(|why| OpenError::without_trust(url, why))?)
+    } else {
+        Connector::Plain
+    };
+    let opening = connect_async_tls_with_config(url, Some(config), true, Some(connector));
+    let opened = timeout(OPEN_WITHIN, opening).await.map_err(|_| OpenError::silent(url))?;
+    opened.map(|(socket, _)| socket).map_err(|error| OpenError::new(url, error))
+}
+
+async fn run(socket: Socket, queue: Queue, outlet: &Outlet) -> Result<(), Error> {
     if !outlet.report(RelayEvent::Opened).await {
         return Ok(());
     }

@@ -12,7 +12,8 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::Caller;
-use crate::metrics::{Metrics, Turned};
+use crate::metrics::Turned;
+use crate::refusals::Refusals;
 
 /// Bytes of a request, or of several at once, before something is answered. Nobody uploads anything here, and what a
 /// request holds in memory is bounded by it.
@@ -30,11 +31,16 @@ pub(crate) struct Guarded {
     is_answered: bool,
     /// Bytes that were read since something was written.
     unanswered: usize,
-    metrics: Arc<Metrics>,
+    refusals: Arc<Refusals>,
 }
 
 impl Guarded {
-    pub(super) fn new(stream: TcpStream, caller: Caller, patience: Duration, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(
+        stream: TcpStream,
+        caller: Caller,
+        patience: Duration,
+        refusals: Arc<Refusals>,
+    ) -> Self {
         Self {
             stream,
             caller,
@@ -42,7 +48,7 @@ impl Guarded {
             over: Box::pin(sleep(patience)),
             is_answered: false,
             unanswered: 0,
-            metrics,
+            refusals,
         }
     }
 
@@ -53,7 +59,7 @@ impl Guarded {
         }
         if !self.is_answered {
             self.is_answered = true;
-            self.metrics.turned(Turned::Handshake);
+            self.refusals.note(Turned::Handshake);
         }
         Err(io::ErrorKind::TimedOut.into())
     }
@@ -65,7 +71,7 @@ impl Guarded {
             return Ok(());
         }
         self.is_answered = true;
-        self.metrics.turned(Turned::RequestSize);
+        self.refusals.note(Turned::RequestSize);
         Err(io::ErrorKind::InvalidData.into())
     }
 

@@ -15,7 +15,7 @@ use str0m::{Candidate, Event, IceConnectionState, IceCreds, Input, Output, Rtc, 
 
 use super::path::Paths;
 use super::stun;
-use super::wire::Wire;
+use super::wire::{Batch, Datagram, Wire};
 use crate::line::Line;
 use crate::outbox::{Next, Waiting};
 
@@ -91,11 +91,11 @@ pub(super) struct Association {
     paths: Paths,
     /// Where checks came from.
     sources: Vec<SocketAddr>,
-    born: Instant,
+    pub(super) born: Instant,
     /// When a datagram came last that belongs to it.
     came: Instant,
     /// A message came on a channel.
-    is_heard: bool,
+    pub(super) is_heard: bool,
     pub(super) timeout: Instant,
     /// Datagrams since it was polled.
     unpolled: usize,
@@ -188,15 +188,16 @@ impl Association {
     pub(super) fn receive(
         &mut self,
         now: Instant,
-        from: SocketAddr,
-        bytes: &[u8],
+        datagram: Datagram<'_>,
         wire: &Wire<'_>,
     ) -> Result<(), End> {
-        self.paths.received(now, from, bytes.len());
+        let Datagram { from, bytes, .. } = datagram;
+        self.paths.received(now, datagram);
         if stun::is_stun(bytes) {
             if let Some(transaction) = stun::success(bytes) {
                 if self.paths.prove(from, transaction) {
-                    self.paths.release(from).iter().for_each(|held| wire.send(from, held));
+                    let own = self.paths.own_address(from);
+                    self.paths.release(from).iter().for_each(|held| wire.send(from, own, held));
                 }
                 return Ok(());
             }
@@ -209,6 +210,11 @@ impl Association {
         self.came = now;
         self.unpolled += 1;
         Ok(self.rtc.handle_input(Input::Receive(now, receive))?)
+    }
+
+    /// Whether a datagram came at all.
+    pub(super) fn is_reached(&self) -> bool {
+        self.came > self.born
     }
 
     /// Whether it must be polled before it takes another datagram: what DTLS has not handed on is bounded.
@@ -226,7 +232,7 @@ impl Association {
         let check =
             stun::check(transaction, &username, &self.offer.password, wire.provider.sha1_hmac_provider);
         if self.paths.checks(now, at, check.len(), transaction) {
-            wire.send(at, &check);
+            wire.send(at, self.paths.own_address(at), &check);
         }
     }
 
@@ -248,6 +254,18 @@ impl Association {
         wire: &Wire<'_>,
         messages: &mut Vec<Message>,
     ) -> Result<Option<SocketAddr>, End> {
+        let mut batch = Batch::default();
+        let polled = self.poll_into(&mut batch, wire, messages);
+        batch.flush(wire);
+        polled
+    }
+
+    fn poll_into(
+        &mut self,
+        batch: &mut Batch,
+        wire: &Wire<'_>,
+        messages: &mut Vec<Message>,
+    ) -> Result<Option<SocketAddr>, End> {
         let mut known = None;
         self.unpolled = 0;
         loop {
@@ -258,7 +276,8 @@ impl Association {
                         known = Some(transmit.destination);
                     }
                     if self.paths.admits(transmit.destination, bytes) {
-                        wire.send(transmit.destination, bytes);
+                        let own = self.paths.own_address(transmit.destination);
+                        batch.send(wire, (transmit.destination, own), bytes);
                     }
                 }
                 Output::Event(event) => self.on_event(event, messages)?,

@@ -5,10 +5,11 @@
 //! whoever is there has answered that check, whose transaction only it can know. What DTLS wants to send meanwhile waits.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use super::stun::{self, Transaction};
+use super::wire::Datagram;
 
 /// Addresses of one connection. A browser with several networks tries from each.
 const PATHS_MAX: usize = 8;
@@ -27,6 +28,9 @@ pub(super) struct Paths {
 #[derive(Debug)]
 struct Path {
     address: SocketAddr,
+    /// Which of the host's own addresses the datagrams come to: answers must leave from it. What is proven stays, because a forged
+    /// datagram can come to any.
+    own: Option<IpAddr>,
     received: usize,
     sent: usize,
     used: Instant,
@@ -41,19 +45,28 @@ enum Proof {
 }
 
 impl Paths {
-    /// A datagram of so many bytes came.
-    pub(super) fn received(&mut self, now: Instant, from: SocketAddr, bytes: usize) {
+    /// A datagram came.
+    pub(super) fn received(&mut self, now: Instant, datagram: Datagram<'_>) {
+        let (from, own, bytes) = (datagram.from, datagram.to, datagram.bytes.len());
         if let Some(path) = self.all.iter_mut().find(|path| path.address == from) {
             path.received = path.received.saturating_add(bytes);
             path.used = now;
+            if !matches!(path.proof, Proof::Given) {
+                path.own = own;
+            }
             return;
         }
         if self.all.len() == PATHS_MAX {
             let oldest = (0..PATHS_MAX).min_by_key(|&index| self.all[index].used);
             oldest.map(|index| self.all.swap_remove(index));
         }
-        let path = Path { address: from, received: bytes, sent: 0, used: now, proof: Proof::Missing };
+        let path = Path { address: from, own, received: bytes, sent: 0, used: now, proof: Proof::Missing };
         self.all.push(path);
+    }
+
+    /// From which of the host's addresses something goes to this one.
+    pub(super) fn own_address(&self, to: SocketAddr) -> Option<IpAddr> {
+        self.all.iter().find(|path| path.address == to)?.own
     }
 
     /// Whether this address is proven: nothing is held back from it.
@@ -126,6 +139,12 @@ mod tests {
         ([192, 0, 2, 1], port).into()
     }
 
+    /// A datagram of so many bytes to one of this host's addresses.
+    fn came(paths: &mut Paths, now: Instant, port: u16, bytes: usize, own: u8) {
+        let to = Some([10, 0, 0, own].into());
+        paths.received(now, Datagram { from: address(port), to, bytes: &vec![0; bytes] });
+    }
+
     /// A message of STUN of so many bytes.
     fn stun_of(bytes: usize) -> Vec<u8> {
         let mut message = stun::answer([0; 12], address(1));
@@ -137,11 +156,11 @@ mod tests {
     fn no_more_bytes_leave_for_an_address_than_came_from_there_until_it_answers() {
         let (mut paths, now) = (Paths::default(), Instant::now());
         assert!(!paths.admits(address(1), &stun_of(32)), "nobody is there");
-        paths.received(now, address(1), 100);
+        came(&mut paths, now, 1, 100, 1);
         assert!(paths.admits(address(1), &stun_of(64)));
         assert!(!paths.checks(now, address(1), 80, [1; 12]), "100 came, 144 would have gone");
         assert!(!paths.admits(address(1), &[22; 36]), "DTLS waits, however little");
-        paths.received(now, address(1), 100);
+        came(&mut paths, now, 1, 100, 1);
         assert!(paths.checks(now, address(1), 80, [2; 12]));
         assert!(!paths.prove(address(2), [2; 12]) && !paths.prove(address(1), [1; 12]));
         assert!(!paths.is_proven(address(1)));
@@ -152,10 +171,27 @@ mod tests {
     }
 
     #[test]
+    fn answers_leave_from_the_address_that_was_asked() {
+        let (mut paths, now) = (Paths::default(), Instant::now());
+        let own = |paths: &Paths| paths.own_address(address(1)).map(|ip| ip.to_string());
+        assert_eq!(own(&paths), None);
+        came(&mut paths, now, 1, 500, 1);
+        came(&mut paths, now, 1, 500, 2);
+        assert_eq!(own(&paths).as_deref(), Some("10.0.0.2"));
+        assert!(paths.checks(now, address(1), 80, [2; 12]) && paths.prove(address(1), [2; 12]));
+        came(&mut paths, now, 1, 500, 3);
+        assert_eq!(
+            own(&paths).as_deref(),
+            Some("10.0.0.2"),
+            "whoever forges its address leads nothing astray"
+        );
+    }
+
+    #[test]
     fn addresses_and_what_waits_for_them_are_bounded() {
         let (mut paths, now) = (Paths::default(), Instant::now());
         for port in 0..100 {
-            paths.received(now + Duration::from_millis(port.into()), address(port), 1_000);
+            came(&mut paths, now + Duration::from_millis(port.into()), port, 1_000, 1);
             assert!(!paths.admits(address(port), &[22; 500]));
         }
         assert_eq!((paths.all.len(), paths.held.len()), (PATHS_MAX, HELD_MAX));

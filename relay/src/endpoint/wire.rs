@@ -1,38 +1,134 @@
 //! The one socket, as all connections use it.
+//!
+//! A host has several addresses, and who asked one of them takes no answer from another. So each datagram comes with the address
+//! that it was sent to, and goes from the one that is given; `quinn-udp` moves both between the system and here, and takes and
+//! hands over several datagrams at once.
 
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 
+use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use str0m::crypto::CryptoProvider;
+use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
 use crate::metrics::{Metrics, Undelivered};
 
 /// Bytes that the system shall keep of what was not read yet.
 const RECEIVE_BUFFER: usize = 4 * 1_024 * 1_024;
+/// Places that are filled at once.
+const SLOTS: usize = 8;
+/// Bytes of a place: as much as the system joins of datagrams of one sender.
+const SLOT: usize = 64 * 1_024;
+/// Bytes of datagrams that are handed over at once; the system takes no more.
+const JOINED_MAX: usize = 60_000;
+
+/// A socket that is bound, with what is known of its system.
+#[derive(Debug)]
+pub(super) struct Bound {
+    socket: std::net::UdpSocket,
+    state: UdpSocketState,
+}
+
+/// The socket at work.
+#[derive(Debug)]
+pub(super) struct Socket {
+    socket: UdpSocket,
+    state: UdpSocketState,
+    is_v6: bool,
+}
+
+/// Where datagrams are put that come.
+pub(super) struct Inbox {
+    bytes: Vec<u8>,
+    metas: [RecvMeta; SLOTS],
+    filled: usize,
+}
+
+/// A datagram that came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Datagram<'a> {
+    /// Who sent it, or so it says.
+    pub(super) from: SocketAddr,
+    /// Which of the host's addresses it came to, if the system says so.
+    pub(super) to: Option<IpAddr>,
+    pub(super) bytes: &'a [u8],
+}
 
 /// Sends datagrams.
 pub(super) struct Wire<'a> {
-    pub(super) socket: &'a UdpSocket,
-    pub(super) is_v6: bool,
+    pub(super) socket: &'a Socket,
     pub(super) addresses: &'a [SocketAddr],
     pub(super) provider: &'a CryptoProvider,
     pub(super) metrics: &'a Metrics,
 }
 
-impl Wire<'_> {
-    /// Sends one, or loses it when the system's buffer is full: it is a datagram.
-    pub(super) fn send(&self, to: SocketAddr, bytes: &[u8]) {
-        if self.socket.try_send_to(bytes, self.system_address(to)).is_ok() {
-            self.metrics.datagram_out(bytes.len());
-        } else {
-            self.metrics.undelivered(Undelivered::System);
+/// Datagrams of one size, and a shorter one at the end, that go together.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    way: Option<(SocketAddr, Option<IpAddr>)>,
+    bytes: Vec<u8>,
+    size: usize,
+    count: usize,
+}
+
+impl Bound {
+    /// A socket at this address, with large buffers where the system lets it have them.
+    pub(super) fn bind(address: SocketAddr) -> io::Result<Self> {
+        use socket2::{Domain, Protocol, Socket, Type};
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+        if address.is_ipv6() && address.ip().is_unspecified() {
+            socket.set_only_v6(false)?;
         }
+        // Less is enough for all but a crowd.
+        drop(socket.set_recv_buffer_size(RECEIVE_BUFFER));
+        drop(socket.set_send_buffer_size(RECEIVE_BUFFER));
+        socket.set_nonblocking(true)?;
+        socket.bind(&address.into())?;
+        let state = UdpSocketState::new((&socket).into())?;
+        Ok(Self { socket: socket.into(), state })
     }
 
-    /// Which of the relay's addresses somebody has found it at.
-    pub(super) fn address_for(&self, from: SocketAddr) -> Option<SocketAddr> {
-        self.addresses.iter().find(|address| address.is_ipv4() == from.is_ipv4()).copied()
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// To be called within the runtime of who uses it.
+    pub(super) fn into_socket(self) -> io::Result<Socket> {
+        let is_v6 = self.address()?.is_ipv6();
+        Ok(Socket { socket: UdpSocket::from_std(self.socket)?, state: self.state, is_v6 })
+    }
+}
+
+impl Socket {
+    /// Waits until something may have come.
+    pub(super) async fn readable(&self) {
+        drop(self.socket.readable().await);
+    }
+
+    /// Takes what has come, as much as there is room for; whether there may be more.
+    pub(super) fn receive(&self, inbox: &mut Inbox) -> bool {
+        inbox.filled = 0;
+        let mut places = inbox.bytes.chunks_exact_mut(SLOT);
+        let mut slots: [IoSliceMut<'_>; SLOTS] = std::array::from_fn(|_| {
+            IoSliceMut::new(places.next().expect("there are as many places as slots"))
+        });
+        let metas = &mut inbox.metas;
+        let receive = || self.state.recv((&self.socket).into(), &mut slots, metas);
+        // An error is of an earlier datagram, whose receiver is gone; or there is nothing more.
+        inbox.filled = self.socket.try_io(Interest::READABLE, receive).unwrap_or(0);
+        inbox.filled > 0
+    }
+
+    fn send(&self, to: SocketAddr, from: Option<IpAddr>, (bytes, size): (&[u8], usize)) -> io::Result<()> {
+        let transmit = Transmit {
+            destination: self.system_address(to),
+            ecn: None,
+            contents: bytes,
+            segment_size: (size < bytes.len()).then_some(size),
+            src_ip: from,
+        };
+        self.socket.try_io(Interest::WRITABLE, || self.state.try_send((&self.socket).into(), &transmit))
     }
 
     /// A socket of IPv6 reaches IPv4 by addresses of its own kind.
@@ -44,17 +140,69 @@ impl Wire<'_> {
     }
 }
 
-/// A socket at this address, with large buffers where the system lets it have them.
-pub(super) fn bind(address: SocketAddr) -> io::Result<std::net::UdpSocket> {
-    use socket2::{Domain, Protocol, Socket, Type};
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
-    if address.is_ipv6() && address.ip().is_unspecified() {
-        socket.set_only_v6(false)?;
+impl Inbox {
+    pub(super) fn new() -> Self {
+        Self { bytes: vec![0; SLOTS * SLOT], metas: [RecvMeta::default(); SLOTS], filled: 0 }
     }
-    // Less is enough for all but a crowd.
-    drop(socket.set_recv_buffer_size(RECEIVE_BUFFER));
-    drop(socket.set_send_buffer_size(RECEIVE_BUFFER));
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    Ok(socket.into())
+
+    /// What was taken last. The system joins datagrams of one sender that have one size.
+    pub(super) fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
+        let filled = self.metas[..self.filled].iter().zip(self.bytes.chunks_exact(SLOT));
+        filled.flat_map(|(meta, place)| {
+            let from = SocketAddr::new(meta.addr.ip().to_canonical(), meta.addr.port());
+            let joined = place[..meta.len.min(SLOT)].chunks(meta.stride.max(1));
+            joined.map(move |bytes| Datagram { from, to: meta.dst_ip, bytes })
+        })
+    }
+}
+
+impl Wire<'_> {
+    /// Sends one from this address of the host, or loses it when the system's buffer is full: it is a datagram.
+    pub(super) fn send(&self, to: SocketAddr, from: Option<IpAddr>, bytes: &[u8]) {
+        self.hand_over(to, from, (bytes, bytes.len()));
+    }
+
+    /// Which of the relay's addresses somebody has found it at.
+    pub(super) fn address_for(&self, from: SocketAddr) -> Option<SocketAddr> {
+        self.addresses.iter().find(|address| address.is_ipv4() == from.is_ipv4()).copied()
+    }
+
+    /// Hands over datagrams of this size at once.
+    fn hand_over(&self, to: SocketAddr, from: Option<IpAddr>, (bytes, size): (&[u8], usize)) {
+        let is_sent = self.socket.send(to, from, (bytes, size)).is_ok();
+        for datagram in bytes.chunks(size.max(1)) {
+            if is_sent {
+                self.metrics.datagram_out(datagram.len());
+            } else {
+                self.metrics.undelivered(Undelivered::System);
+            }
+        }
+    }
+}
+
+impl Batch {
+    /// Sends a datagram, together with what comes next if that goes the same way.
+    pub(super) fn send(&mut self, wire: &Wire<'_>, way: (SocketAddr, Option<IpAddr>), bytes: &[u8]) {
+        let is_whole = self.bytes.len() == self.size * self.count;
+        let fits = self.way == Some(way)
+            && is_whole
+            && bytes.len() <= self.size
+            && self.count < wire.socket.state.max_gso_segments()
+            && self.bytes.len() + bytes.len() <= JOINED_MAX;
+        if !fits {
+            self.flush(wire);
+            (self.way, self.size) = (Some(way), bytes.len());
+        }
+        self.bytes.extend_from_slice(bytes);
+        self.count += 1;
+    }
+
+    /// Sends what has gathered.
+    pub(super) fn flush(&mut self, wire: &Wire<'_>) {
+        if let Some((to, from)) = self.way.take() {
+            wire.hand_over(to, from, (&self.bytes, self.size));
+        }
+        self.bytes.clear();
+        self.count = 0;
+    }
 }

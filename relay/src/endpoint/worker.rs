@@ -12,23 +12,26 @@ use samovar_directory::ConnId;
 use samovar_directory::description::Offer;
 use samovar_wire::relay::Addressed;
 use str0m::ice::StunMessage;
-use tokio::net::UdpSocket;
 
 use super::association::{Association, End, Identity, Message};
 use super::ledger::Ledger;
 use super::reach::{Reach, Task};
 use super::stun;
-use super::wire::Wire;
+use super::wire::{Datagram, Inbox, Socket, Wire};
 use crate::hub::Hub;
 use crate::line::Line;
-use crate::metrics::{Ended, Kind, Undelivered, Way};
+use crate::metrics::{Ended, Kind, Offered, Undelivered, Way};
+use crate::seldom::Seldom;
 
-/// Datagrams that are read before what they brought is sent.
-const BATCH: usize = 64;
-/// The largest datagram that is read whole; the rest of a larger one is lost, and with it the datagram.
+/// How often in a row the socket is read before what it brought is sent.
+const READS: usize = 8;
+/// The largest datagram that is looked at: none of a member is larger.
 const DATAGRAM_MAX: usize = 2_048;
 /// How often connections that were given up are looked for.
 const REVIEW_EVERY: Duration = Duration::from_secs(1);
+
+/// How long a connection must have been tried to count as one that cannot be opened.
+const TRIED_FOR: Duration = Duration::from_secs(2);
 
 /// Whoever is woken up again sooner than this lets datagrams gather for so long, and takes them together: to be woken up for
 /// one costs as much as to take several.
@@ -36,8 +39,7 @@ const GATHER: Duration = Duration::from_micros(200);
 
 /// Everything that the thread has.
 pub(super) struct Worker {
-    socket: UdpSocket,
-    is_v6: bool,
+    socket: Socket,
     identity: Identity,
     reach: Arc<Reach>,
     hub: Arc<Hub>,
@@ -52,6 +54,8 @@ pub(super) struct Worker {
     /// Connections that have something to do, in this turn.
     busy: Vec<u64>,
     reviewed: Instant,
+    /// Offers that led to no channels and were not logged yet.
+    failed: [Seldom; 3],
     is_stopping: bool,
 }
 
@@ -62,16 +66,9 @@ struct Pair {
 }
 
 impl Worker {
-    pub(super) fn new(
-        socket: UdpSocket,
-        is_v6: bool,
-        identity: Identity,
-        reach: Arc<Reach>,
-        hub: Arc<Hub>,
-    ) -> Self {
+    pub(super) fn new(socket: Socket, identity: Identity, reach: Arc<Reach>, hub: Arc<Hub>) -> Self {
         Self {
             socket,
-            is_v6,
             identity,
             reach,
             hub,
@@ -84,20 +81,21 @@ impl Worker {
             opened: 0,
             busy: Vec::new(),
             reviewed: Instant::now(),
+            failed: Default::default(),
             is_stopping: false,
         }
     }
 
     /// Works until it is told to stop.
     pub(super) async fn run(mut self) {
-        let mut buffer = vec![0; DATAGRAM_MAX];
+        let mut inbox = Inbox::new();
         let mut rested = Instant::now();
         while !self.is_stopping {
             let review = self.reviewed + REVIEW_EVERY;
             let next = self.timers.peek().map_or(review, |Reverse((at, _))| review.min(*at));
             tokio::select! {
                 biased;
-                ready = self.socket.readable() => drop(ready),
+                () = self.socket.readable() => {}
                 () = self.reach.changed() => {}
                 () = tokio::time::sleep_until(next.into()) => {}
             }
@@ -105,7 +103,7 @@ impl Worker {
                 // The thread has nothing else to do.
                 std::thread::sleep(GATHER);
             }
-            self.read(&mut buffer);
+            self.read(&mut inbox);
             let now = Instant::now();
             self.fire(now);
             self.settle();
@@ -116,27 +114,32 @@ impl Worker {
             rested = Instant::now();
         }
         for mut association in mem::take(&mut self.associations).into_values() {
-            let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
+            let wire = wire(&self.socket, &self.identity, &self.hub);
             drop(catch_unwind(AssertUnwindSafe(|| association.close(&wire))));
         }
     }
 
-    fn read(&mut self, buffer: &mut [u8]) {
-        for _ in 0..BATCH {
-            // An error is of an earlier datagram, whose receiver is gone; or there is nothing more.
-            let Ok((length, from)) = self.socket.try_recv_from(buffer) else { return };
-            let from = SocketAddr::new(from.ip().to_canonical(), from.port());
-            let bytes = &buffer[..length];
-            self.hub.metrics.datagram_in(length);
-            match self.receiver(from, bytes) {
-                Some(id) => self.hand_over(id, from, bytes),
-                None => self.on_stranger(from, bytes),
+    fn read(&mut self, inbox: &mut Inbox) {
+        for _ in 0..READS {
+            let may_be_more = self.socket.receive(inbox);
+            for datagram in inbox.datagrams() {
+                self.hub.metrics.datagram_in(datagram.bytes.len());
+                match self.receiver(datagram) {
+                    Some(id) => self.hand_over(id, datagram),
+                    None => self.on_stranger(datagram),
+                }
+            }
+            if !may_be_more {
+                return;
             }
         }
     }
 
     /// Whose datagram it is. What is STUN says so; it comes from anywhere.
-    fn receiver(&self, from: SocketAddr, bytes: &[u8]) -> Option<u64> {
+    fn receiver(&self, Datagram { from, bytes, .. }: Datagram<'_>) -> Option<u64> {
+        if bytes.len() > DATAGRAM_MAX {
+            return None;
+        }
         if stun::is_stun(bytes)
             && stun::success(bytes).is_none()
             && let Ok(message) = StunMessage::parse(bytes)
@@ -149,28 +152,29 @@ impl Worker {
     }
 
     /// Plain binding requests are answered, at nobody's expense; everything else is dropped.
-    fn on_stranger(&mut self, from: SocketAddr, bytes: &[u8]) {
+    fn on_stranger(&mut self, Datagram { from, to, bytes }: Datagram<'_>) {
         let Some(transaction) = stun::request(bytes) else {
             return self.hub.metrics.undelivered(Undelivered::Unknown);
         };
         let answer = stun::answer(transaction, from);
         if self.ledger.pays(from, bytes.len(), answer.len()) {
-            wire(&self.socket, self.is_v6, &self.identity, &self.hub).send(from, &answer);
+            wire(&self.socket, &self.identity, &self.hub).send(from, to, &answer);
         } else {
             self.hub.metrics.undelivered(Undelivered::Unproven);
         }
     }
 
-    fn hand_over(&mut self, id: u64, from: SocketAddr, bytes: &[u8]) {
+    fn hand_over(&mut self, id: u64, datagram: Datagram<'_>) {
+        let Datagram { from, bytes, .. } = datagram;
         let Some(association) = self.associations.get_mut(&id) else { return };
         let rate = self.hub.limits.datagrams();
         let takes = association.line.takes_datagram(self.hub.nanos(), rate);
         if !takes || stun::is_stun(bytes) && !association.takes_checks_from(from) {
             return self.hub.metrics.undelivered(Undelivered::Rate);
         }
-        let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
+        let wire = wire(&self.socket, &self.identity, &self.hub);
         let now = Instant::now();
-        let done = isolated(|| association.receive(now, from, bytes, &wire));
+        let done = isolated(|| association.receive(now, datagram, &wire));
         let is_due = stun::is_stun(bytes) || association.is_due();
         self.finish(id, done);
         if is_due {
@@ -229,20 +233,17 @@ impl Worker {
     fn on_offer(&mut self, now: Instant, line: &Arc<Line>, attempt: u32, description: &str) {
         let offer = match Offer::parse(description) {
             Ok(offer) => offer,
-            Err(reason) => {
-                tracing::debug!(conn = line.conn.0, ?reason, "an offer is not answered");
-                return self.hub.metrics.offer_refused();
-            }
+            Err(reason) => return self.refuse_offer(line, &format!("{reason:?}")),
         };
         let mut secrets = [0; 32];
         if getrandom::fill(&mut secrets).is_err() {
-            return;
+            return self.refuse_offer(line, "the system has no randomness");
         }
         let answered =
             isolated(|| Association::answer(now, &self.identity, Arc::clone(line), offer, secrets));
         let (association, answer) = match answered {
             Ok(answered) => answered,
-            Err(end) => return tracing::debug!(conn = line.conn.0, %end, "an offer could not be answered"),
+            Err(end) => return self.refuse_offer(line, &end.to_string()),
         };
         self.opened += 1;
         let id = self.opened;
@@ -253,6 +254,49 @@ impl Worker {
         }
         self.poll(id);
         self.hub.answer(line.conn, attempt, answer);
+    }
+
+    /// An offer gets no answer.
+    fn refuse_offer(&self, line: &Line, reason: &str) {
+        tracing::debug!(conn = line.conn.0, reason, "an offer of data channels is not answered");
+        self.note_failure(
+            Offered::Refused,
+            "a member's offer of data channels was none; it stays on its WebSocket",
+        );
+    }
+
+    /// A member has no data channels, for a reason that the operator may be able to change.
+    fn note_failure(&self, outcome: Offered, what: &str) {
+        self.hub.metrics.offered(outcome);
+        let place = match outcome {
+            Offered::Refused => 0,
+            Offered::Unreached => 1,
+            Offered::Unopened | Offered::Opened => 2,
+        };
+        if let Some(times) = self.failed[place].happened(Instant::now()) {
+            let told = self.identity.addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            tracing::warn!(times, told, "{what}");
+        }
+    }
+
+    /// A connection has ended without a word on its channels. One that ended soon may have had no time.
+    fn on_unheard(&self, association: &Association) {
+        if association.born.elapsed() < TRIED_FOR {
+            return;
+        }
+        if association.is_reached() {
+            self.note_failure(
+                Offered::Unopened,
+                "a member reaches the UDP port and has no data channels: do answers reach it, from the address that it asked? \
+                 It stays on its WebSocket",
+            );
+        } else {
+            self.note_failure(
+                Offered::Unreached,
+                "a member was told of the UDP port and nothing came from it: is the port open, and is --public-address right? \
+                 It stays on its WebSocket",
+            );
+        }
     }
 
     /// Sends what waits for a member.
@@ -269,7 +313,7 @@ impl Worker {
     /// Sends what one has to send, takes what came for it, and passes that on.
     fn poll(&mut self, id: u64) {
         let Some(association) = self.associations.get_mut(&id) else { return };
-        let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
+        let wire = wire(&self.socket, &self.identity, &self.hub);
         let is_current =
             self.members.get(&association.line.conn).is_some_and(|pair| pair.current == Some(id));
         let hub = &self.hub;
@@ -316,6 +360,7 @@ impl Worker {
         let pair = self.members.entry(line.conn).or_default();
         if pair.next == Some(id) {
             pair.next = None;
+            self.hub.metrics.offered(Offered::Opened);
             if let Some(former) = pair.current.replace(id) {
                 self.close(former);
             }
@@ -374,6 +419,9 @@ impl Worker {
     /// Says farewell to a connection, if it still can be told, and forgets it.
     fn close(&mut self, id: u64) {
         let Some(mut association) = self.associations.remove(&id) else { return };
+        if !association.is_heard {
+            self.on_unheard(&association);
+        }
         self.by_ufrag.remove(&association.ufrag);
         self.by_address.retain(|_, other| *other != id);
         if let Some(pair) = self.members.get_mut(&association.line.conn) {
@@ -383,19 +431,13 @@ impl Worker {
             }
             pair.next = pair.next.filter(|next| *next != id);
         }
-        let wire = wire(&self.socket, self.is_v6, &self.identity, &self.hub);
+        let wire = wire(&self.socket, &self.identity, &self.hub);
         drop(isolated(|| association.close(&wire)));
     }
 }
 
-fn wire<'a>(socket: &'a UdpSocket, is_v6: bool, identity: &'a Identity, hub: &'a Hub) -> Wire<'a> {
-    Wire {
-        socket,
-        is_v6,
-        addresses: &identity.addresses,
-        provider: &identity.provider,
-        metrics: &hub.metrics,
-    }
+fn wire<'a>(socket: &'a Socket, identity: &'a Identity, hub: &'a Hub) -> Wire<'a> {
+    Wire { socket, addresses: &identity.addresses, provider: &identity.provider, metrics: &hub.metrics }
 }
 
 /// Steps a state machine. One that panics has ended, and nobody looks at it again.
@@ -417,8 +459,8 @@ mod tests {
         let hub = Arc::new(crate::hub::tests::hub(Some(Arc::clone(&reach))));
         let line = hub.open(None);
         let Endpoint { socket, identity, .. } = endpoint;
-        let socket = UdpSocket::from_std(socket).expect("a socket");
-        let mut worker = Worker::new(socket, false, identity, Arc::clone(&reach), hub);
+        let socket = socket.into_socket().expect("a socket");
+        let mut worker = Worker::new(socket, identity, Arc::clone(&reach), hub);
         // Another thread has just put something into the queue; the channels have ended in this turn.
         reach.call(&line);
         worker.obey(Instant::now());

@@ -5,17 +5,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
+use crate::settings::FrameAncestors;
+
 /// The policy for a document. Its inline scripts (trunk writes one that starts the wasm) are allowed by their
 /// hashes; inline style is allowed, because it cannot run anything. The clock of a hidden page is a worker from a blob, which
 /// only a script that is allowed can make.
-pub(super) fn for_document(html: &str) -> HeaderValue {
+pub(super) fn for_document(html: &str, frames: &FrameAncestors) -> HeaderValue {
     let hashes: String = inline_scripts(html)
         .map(|script| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(script.as_bytes()))))
         .collect();
     let policy = format!(
         "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'{hashes}; style-src 'self' 'unsafe-inline'; \
          img-src 'self' data: blob:; worker-src blob:; connect-src 'self' ws: wss:; object-src 'none'; base-uri 'self'; \
-         form-action 'self'; frame-ancestors 'self'"
+         form-action 'self'; frame-ancestors {}",
+        frames.to_csp()
     );
     HeaderValue::try_from(policy).expect("words and base64 are a header")
 }
@@ -41,9 +44,10 @@ mod tests {
         let scripts: Vec<_> = inline_scripts(html).collect();
         assert_eq!(scripts, ["\nimport a from './a.js';\n"]);
         // The example of CSP level 2 §7.17.
-        let policy = for_document("<script>alert('Hello, world.');</script>");
+        let policy = for_document("<script>alert('Hello, world.');</script>", &FrameAncestors::default());
         let text = policy.to_str().expect("text");
         assert!(text.contains("'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"), "{text}");
         assert!(!text.contains("script-src 'self' 'unsafe-inline'"));
+        assert!(text.ends_with("frame-ancestors 'self'"), "{text}");
     }
 }

@@ -109,3 +109,29 @@ async fn robots_leave_at_sigterm() {
     assert_eq!(ended.code(), Some(0), "it is not the signal that ended them");
     relay.metric_becomes("samovar_games", |games| games == 0.0).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn robots_that_are_never_let_in_say_why_and_fail() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start_with(data.path(), &["--origin", "https://tea.example"]);
+    let at = &relay.address;
+    for (url, words) in [
+        (format!("http://{at}/nothing/here/"), ["404 at the handshake", "/nothing/here/ws"]),
+        (format!("https://{at}/"), ["speaks no TLS", "wss://"]),
+        ("http://127.0.0.1:1/".to_owned(), ["does the relay run", "ws://127.0.0.1:1/ws"]),
+        (format!("ftp://{at}/"), ["is no address of a relay", "--relay"]),
+        (format!("http://{at}/"), ["the relay refused", "UnknownGame"]),
+    ] {
+        let mut command = program();
+        command.args(["bots", "--game", "NOWHERE", "--seconds", "2", "--relay", &url]);
+        let ended = tokio::task::block_in_place(|| command.output().expect("the robots"));
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(1), "{url}: {said}");
+        assert!(words.iter().all(|word| said.contains(word)), "{url}: {words:?} are not in {said}");
+    }
+    let missing =
+        program().args(["bots", "--new", "--relay", "https://tea.example/", "--ca", "/nowhere.pem"]).output();
+    let missing = missing.expect("the robots");
+    let said = String::from_utf8_lossy(&missing.stderr);
+    assert!(missing.status.code() == Some(1) && said.contains("/nowhere.pem"), "{said}");
+}

@@ -155,7 +155,7 @@ async fn offers_that_are_none_are_not_answered_and_cost_nobody_anything() {
     {
         ann.tell(&ToRelay::Signal(PeerId::RELAY, Signal::Offer(1, bad))).await;
     }
-    relay.metric_becomes("samovar_offers_refused_total", |count| count == 4.0).await;
+    relay.metric_becomes("samovar_offers_total{outcome=\"refused\"}", |count| count == 4.0).await;
     let mut caller = Caller::call(&mut ann).await;
     assert!(timeout(Duration::from_millis(200), caller.next()).await.is_err());
     let (mut eve, _) = Peer::create(&relay, "MILK").await;
@@ -173,4 +173,55 @@ async fn a_relay_without_a_udp_port_says_nothing_of_one() {
     let (_, offer, _) = Caller::offer().await;
     ann.tell(&ToRelay::Signal(PeerId::RELAY, Signal::Offer(1, offer))).await;
     assert!(timeout(Duration::from_millis(300), ann.hear()).await.is_err());
+}
+
+#[tokio::test]
+async fn members_reach_a_port_that_a_router_translates() {
+    let router = tokio::net::UdpSocket::bind("127.0.0.1:0").await.expect("a port");
+    let public = router.local_addr().expect("bound").to_string();
+    let data = Scratch::new();
+    let flags = ["--udp", "0.0.0.0:0", "--public-address", &public];
+    let mut relay = RelayProcess::start_with(data.path(), &flags);
+    let inside = (std::net::Ipv4Addr::LOCALHOST, udp_address(&mut relay).port());
+    let translate = async {
+        let (mut buffer, mut member) = ([0; 2_048], None);
+        loop {
+            let (length, from) = router.recv_from(&mut buffer).await.expect("a datagram");
+            let to = if from == inside.into() { member } else { Some(inside.into()) };
+            member = if from == inside.into() { member } else { Some(from) };
+            if let Some(to) = to {
+                router.send_to(&buffer[..length], to).await.expect("it goes on");
+            }
+        }
+    };
+    let ((mut ann, a), _bob) = pair(&relay).await;
+    let echoed = async {
+        let mut caller = Caller::call(&mut ann).await;
+        caller.say(a, Mode::Unreliable, b"echo");
+        caller.hear().await
+    };
+    let heard = tokio::select! {
+        heard = echoed => heard,
+        () = translate => unreachable!("it works for ever"),
+    };
+    assert_eq!(heard, (a, Mode::Unreliable, b"echo".to_vec()));
+    assert_eq!(relay.metric("samovar_offers_total{outcome=\"opened\"}").await, 1.0);
+}
+
+#[tokio::test]
+async fn an_offer_that_nothing_follows_is_counted_and_logged() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start_logged(data.path(), &["--udp", "127.0.0.1:0"]);
+    let ((mut ann, _), _bob) = pair(&relay).await;
+    let _silent = Caller::dial(&mut ann).await;
+    ann.tell(&ToRelay::Signal(PeerId::RELAY, Signal::Offer(8, "nonsense".to_owned()))).await;
+    relay.metric_becomes("samovar_offers_total{outcome=\"refused\"}", |count| count == 1.0).await;
+    // It is not asked for by its own timer, but by the member's next attempt.
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    let _second = Caller::dial(&mut ann).await;
+    relay.metric_becomes("samovar_offers_total{outcome=\"unreached\"}", |count| count == 1.0).await;
+    let log = tokio::task::spawn_blocking(|| relay.log()).await.expect("no panic");
+    for words in ["nothing came from it: is the port open", "was none; it stays on its WebSocket"] {
+        assert_eq!(log.matches(words).count(), 1, "{log}");
+    }
 }

@@ -20,6 +20,14 @@ async fn closed(stream: &mut TcpStream) {
     assert!(end.is_err() || rest.is_empty(), "{}", String::from_utf8_lossy(&rest));
 }
 
+/// Waits until the other end says this and closes.
+async fn refused(mut stream: TcpStream, words: &str) {
+    let mut said = String::new();
+    let end =
+        timeout(Duration::from_secs(10), stream.read_to_string(&mut said)).await.expect("it is cut in time");
+    assert!(end.is_ok() && said.contains(words), "{end:?} {said}");
+}
+
 #[tokio::test]
 async fn slow_handshakes_are_cut_and_those_who_are_in_stay() {
     let data = Scratch::new();
@@ -125,7 +133,7 @@ pub(crate) async fn connect_from(address: &str, relay: &RelayProcess) -> TcpStre
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_address_that_speaks_for_itself_is_closed_unheard_when_it_has_too_many_or_comes_too_fast() {
+async fn an_address_without_a_proxy_has_its_limits_as_well() {
     let data = Scratch::new();
     let flags = ["--address-connections", "2", "--address-opens", "5"];
     let relay = RelayProcess::start_with(data.path(), &flags);
@@ -133,7 +141,7 @@ async fn an_address_that_speaks_for_itself_is_closed_unheard_when_it_has_too_man
     for _ in 0..2 {
         kept.push(connect_from("127.0.0.2:0", &relay).await);
     }
-    closed(&mut connect_from("127.0.0.2:0", &relay).await).await;
+    refused(connect_from("127.0.0.2:0", &relay).await, "429 Too Many Requests").await;
     assert_eq!(relay.metric("samovar_refused_total{reason=\"address_connections\"}").await, 1.0);
     for _ in 0..20 {
         drop(connect_from("127.0.0.3:0", &relay).await);
@@ -201,14 +209,14 @@ async fn strangers_who_join_do_not_spend_what_members_may_send() {
 }
 
 #[tokio::test]
-async fn a_full_relay_closes_whoever_comes_without_a_word() {
+async fn a_full_relay_refuses_whoever_comes() {
     let data = Scratch::new();
     let relay = RelayProcess::start_with(data.path(), &["--connections", "3"]);
     let mut kept = Vec::new();
     for _ in 0..3 {
         kept.push(Peer::connect(&relay).await);
     }
-    closed(&mut TcpStream::connect(&relay.address).await.expect("the system accepts")).await;
+    refused(TcpStream::connect(&relay.address).await.expect("the system accepts"), "503 Service").await;
     kept.pop();
     sleep(Duration::from_millis(300)).await;
     assert_eq!(relay.metric("samovar_refused_total{reason=\"connections\"}").await, 1.0);

@@ -16,6 +16,7 @@ mod metrics;
 mod page;
 mod peer;
 mod process;
+mod refusals;
 mod settings;
 mod siege;
 mod start;

@@ -34,6 +34,18 @@ async fn a_built_page_is_served_with_its_headers() {
 }
 
 #[tokio::test]
+async fn the_page_is_framed_by_whom_the_operator_names() {
+    let (data, web) = (Scratch::new(), Scratch::new());
+    fs::write(web.path().join("index.html"), "<!doctype html>").expect("writes");
+    let directory = web.path().to_str().expect("text");
+    let flags =
+        ["--web", directory, "--frame-ancestors", "self", "--frame-ancestors", "https://arcade.example"];
+    let relay = RelayProcess::start_with(data.path(), &flags);
+    let (head, _) = relay.get("/").await;
+    assert!(head.contains("frame-ancestors 'self' https://arcade.example\r\n"), "{head}");
+}
+
+#[tokio::test]
 async fn a_relay_without_a_page_says_so() {
     let (data, empty) = (Scratch::new(), Scratch::new());
     let text = refusal("127.0.0.1:0", data.path(), &["--web", empty.path().to_str().expect("text")]);

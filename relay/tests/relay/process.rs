@@ -60,6 +60,19 @@ impl RelayProcess {
         Self::spawn(command("127.0.0.1:0", data, more).stderr(Stdio::piped()))
     }
 
+    /// The same, in a process that may have so many files open.
+    pub(crate) fn start_with_files(data: &Path, files: u32, more: &[&str]) -> Self {
+        let serve = command("127.0.0.1:0", data, more);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -n {files} && exec \"$0\" \"$@\"")]);
+        limited.arg(serve.get_program()).args(serve.get_args());
+        for (name, value) in serve.get_envs() {
+            assert!(value.is_none(), "the environment is only made smaller");
+            limited.env_remove(name);
+        }
+        Self::spawn(limited.stdin(Stdio::null()).stderr(Stdio::piped()))
+    }
+
     /// The same, with a log that goes somewhere else.
     pub(crate) fn start_logging_to(log: impl Into<Stdio>, data: &Path, more: &[&str]) -> Self {
         Self::spawn(command("127.0.0.1:0", data, more).stderr(log))

@@ -60,6 +60,7 @@ fn others_must_be_told_where_the_udp_port_is_reached() {
     }
     for good in [
         "udp = \"203.0.113.5:8080\"",
+        "udp = \"0.0.0.0:8080\"\npublic-address = [\"203.0.113.5:3478\"]",
         "udp = \"[::]:8080\"\npublic-address = [\"203.0.113.5\", \"2001:db8::5\"]",
     ] {
         check(good).expect(good);

@@ -11,7 +11,7 @@ use super::note::Loss;
 use super::{ConnId, TermRecord};
 use crate::limits::{
     ALL_PROBED_EVERY, CODE_KEPT_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR,
-    PROBE_WITHIN_OF_MANY, SILENT_SUFFICE, TRIPS_KEPT,
+    PROBE_WITHIN_OF_MANY, SILENT_SUFFICE, TRIPS_KEPT, UNANSWERED_MAX,
 };
 
 /// A game with at least one connection.
@@ -44,6 +44,8 @@ pub(super) struct Game {
     pub(super) loss: Loss,
     /// How long members' answers take.
     trips: BTreeMap<PeerId, Trip>,
+    /// Pulses in a row whose question the host has not answered, up to [`UNANSWERED_MAX`].
+    unanswered: u8,
     recent: VecDeque<PeerId>,
 }
 
@@ -72,6 +74,7 @@ impl Game {
             claims: Claims::default(),
             loss: Loss::default(),
             trips: BTreeMap::new(),
+            unanswered: 0,
             recent: VecDeque::from([record.host]),
         }
     }
@@ -229,6 +232,22 @@ impl Game {
         let more = if claimants > 1 { longer / silent.max(1) as u64 } else { longer };
         let hurried = Duration::from_micros(longer + more).clamp(PROBE_WITHIN_OF_MANY, PROBE_WITHIN);
         Some((probe.since + hurried).min(probe.first + usual))
+    }
+
+    /// A pulse asks the host whether it lives.
+    pub(super) fn note_asked(&mut self) {
+        self.unanswered = UNANSWERED_MAX.min(self.unanswered + 1);
+    }
+
+    /// The host lives, or another hosts.
+    pub(super) const fn note_answered(&mut self) {
+        self.unanswered = 0;
+    }
+
+    /// What the list shows of it: nothing while its host is connected and answers nothing.
+    pub(super) fn shown_listing(&self) -> Option<&Listing> {
+        let is_silent = self.unanswered == UNANSWERED_MAX && self.host_conn().is_some();
+        self.listing.as_ref().filter(|_| !is_silent)
     }
 
     /// A member was asked something by this number, to learn how long its answers take.

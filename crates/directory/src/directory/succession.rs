@@ -183,6 +183,9 @@ impl Directory {
         let Some(game) = self.games.get_mut(&session) else { return };
         let is_asked_again = game.end_trip(now, peer, nonce);
         let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));
+        if is_host {
+            game.note_answered();
+        }
         if let Some(probe) = game.claims.probe.as_mut().filter(|probe| probe.nonce == nonce) {
             if is_host {
                 (game.claims.probe, game.claims.alive_at) = (None, Some(now));
@@ -227,6 +230,7 @@ impl Directory {
         game.reserve = None;
         let waiting = game.claims.answer();
         game.claims.forget();
+        game.note_answered();
         if former.is_some() {
             game.level_shown(warrant.term);
         }

@@ -122,6 +122,27 @@ fn only_the_hosts_listing_is_shown_and_only_while_somebody_is_connected() {
 }
 
 #[test]
+fn a_lone_host_that_answers_nothing_is_not_listed_until_it_does() {
+    let mut world = World::with_members(1);
+    let now = world.now;
+    world.seats[0].client.set_listing(now, listing(1));
+    world.run_for(seconds(60));
+    assert_eq!(world.directory.games().count(), 1, "it answers");
+    let warrant = world.warrant(0);
+    world.seats[0].frozen = true;
+    world.run_for(seconds(4));
+    assert_eq!(world.directory.games().count(), 1, "a short pause is none of the list's business");
+    world.run_for(seconds(6));
+    assert_eq!(world.directory.games().count(), 0);
+    let refused = world.create("TEA");
+    assert_eq!(world.events(refused), [ClientEvent::Refused(Refusal::CodeTaken)], "the code is its own");
+    world.seats[0].frozen = false;
+    world.run_for(seconds(3));
+    assert_eq!(world.directory.games().count(), 1);
+    assert_eq!(world.warrant(0), warrant);
+}
+
+#[test]
 fn a_code_is_free_again_a_while_after_the_last_connection_was_lost() {
     let mut world = World::with_members(2);
     let first = world.warrant(0).session;

@@ -1,12 +1,16 @@
-//! The programs with which tests make networks of name spaces.
+//! The programs with which tests make networks of name spaces, and the proxies that stand in front of relays.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::debian;
 use crate::process::{self, Result};
 
 /// Which, and the package of Debian that has each.
-const PROGRAMS: [(&str, &str); 2] = [("ip", "iproute2"), ("nft", "nftables")];
+const PROGRAMS: [(&str, &str); 4] =
+    [("ip", "iproute2"), ("nft", "nftables"), ("nginx", "nginx"), ("caddy", "caddy")];
+
+/// Servers, which Debian starts when it installs them where systemd runs: on somebody's own machine they are not installed.
+const SERVERS: [&str; 2] = ["nginx", "caddy"];
 
 /// Where they are where only root has them on its `PATH`.
 const SYSTEM: [&str; 2] = ["/usr/sbin", "/sbin"];
@@ -18,12 +22,17 @@ const SYSTEM: [&str; 2] = ["/usr/sbin", "/sbin"];
 pub(crate) fn ensure() -> Result<()> {
     let missing = missing();
     if !missing.is_empty() {
-        let packages: Vec<_> = missing.iter().map(|&(_, package)| package).collect();
-        debian::install(&packages)?;
+        let starts_servers = Path::new("/run/systemd/system").exists();
+        let packages = missing.iter().map(|&(_, package)| package);
+        let packages: Vec<_> =
+            packages.filter(|package| !(starts_servers && SERVERS.contains(package))).collect();
+        if !packages.is_empty() {
+            debian::install(&packages)?;
+        }
     }
     for (program, package) in self::missing() {
         println!(
-            "{program} is not there (Debian: apt-get install {package}): tests in name spaces will be skipped."
+            "{program} is not there (Debian: apt-get install {package}): the tests that need it will be skipped."
         );
     }
     Ok(())

@@ -1,0 +1,51 @@
+//! Pages of other origins may ask `/api/*` what those of the relay's own may, if their peers are let in (`--origin`).
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::House;
+
+/// How long a browser need not ask again whether it may ask, in seconds.
+const REMEMBERED: &str = "600";
+
+/// Answers for the API whether a page may read what it asked for, and whether it may ask (the Fetch standard, §3.2).
+pub(super) async fn share(State(house): State<House>, request: Request, next: Next) -> Response {
+    if !request.uri().path().starts_with("/api/") {
+        return next.run(request).await;
+    }
+    let limits = house.hub.limits.all();
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let asks_whether = request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response =
+        if asks_whether { StatusCode::NO_CONTENT.into_response() } else { next.run(request).await };
+    let headers = response.headers_mut();
+    let is_admitted = match origin {
+        _ if limits.origins.is_empty() => {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+            true
+        }
+        // What is answered depends on who asks, also where nothing is allowed.
+        origin => {
+            headers.append(header::VARY, HeaderValue::from_static("Origin"));
+            let admitted = origin.filter(|origin| limits.admits_origin(origin.as_bytes()));
+            admitted.map(|origin| headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin)).is_some()
+        }
+    };
+    if asks_whether && is_admitted {
+        allow(headers);
+    }
+    response
+}
+
+fn allow(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type"),
+        (header::ACCESS_CONTROL_MAX_AGE, REMEMBERED),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}

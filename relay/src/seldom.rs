@@ -1,0 +1,43 @@
+//! Something that may happen very often and is logged seldom: the first time at once, and then once a minute with how often.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The least time between two lines about the same thing.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// What was not told yet of one thing.
+#[derive(Debug, Default)]
+pub(crate) struct Seldom(Mutex<Untold>);
+
+#[derive(Debug, Default)]
+struct Untold {
+    told: Option<Instant>,
+    times: u64,
+}
+
+impl Seldom {
+    /// It happened. How often it did since it was told last, when that is to be told now.
+    pub(crate) fn happened(&self, now: Instant) -> Option<u64> {
+        let mut untold = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        untold.times += 1;
+        if untold.told.is_some_and(|told| now.saturating_duration_since(told) < EVERY) {
+            return None;
+        }
+        untold.told = Some(now);
+        Some(std::mem::take(&mut untold.times))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_is_told_at_once_and_the_others_once_a_minute() {
+        let (seldom, start) = (Seldom::default(), Instant::now());
+        let at = |seconds| seldom.happened(start + Duration::from_secs(seconds));
+        assert_eq!([at(0), at(0), at(1), at(59)], [Some(1), None, None, None]);
+        assert_eq!([at(60), at(61), at(300)], [Some(4), None, Some(2)]);
+    }
+}
