@@ -8,7 +8,7 @@ mod signals;
 
 use std::collections::VecDeque;
 
-use samovar_directory::{Client, Fault};
+use samovar_directory::{Client, Fault, SocketId};
 use samovar_session::{Event, Rules, Schemas, Session};
 use samovar_wire::control::Standing;
 use samovar_wire::relay::{Purpose, Refusal};
@@ -65,8 +65,13 @@ pub struct PeerConfig {
 /// Bytes for the driver to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transmit {
-    /// One binary message on the WebSocket to the relay.
-    Relay(Vec<u8>),
+    /// One binary message on a WebSocket to the relay.
+    Relay {
+        /// Which socket.
+        socket: SocketId,
+        /// The message.
+        bytes: Vec<u8>,
+    },
     /// On a data channel of a connection.
     Direct {
         /// The other end: the receiver, or the relay by [`PeerId::RELAY`].
@@ -83,8 +88,8 @@ pub enum Transmit {
 /// A buffer of the driver that bytes wait in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
-    /// The relay's WebSocket.
-    Relay,
+    /// A WebSocket to the relay.
+    Relay(SocketId),
     /// Both channels of a connection.
     Direct(ConnectionKey),
 }
@@ -101,10 +106,11 @@ pub struct ConnectionKey {
 /// What the driver must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Open the WebSocket; answer with `handle_relay_opened` or `handle_relay_closed`.
-    OpenRelay,
+    /// Open a WebSocket to the relay beside those that there are; answer with `handle_relay_opened` or
+    /// `handle_relay_closed`. There are two of them for a moment when the network changes.
+    OpenRelay(SocketId),
     /// Close it; what still comes from it is not to be handed over.
-    CloseRelay,
+    CloseRelay(SocketId),
     /// Create a connection with both channels and an offer; answer with `handle_local_description`.
     Offer {
         /// To whom; to the relay by [`PeerId::RELAY`].
@@ -354,7 +360,7 @@ impl Peer {
         if self.moves_at <= now {
             self.moves_at = Time::FAR;
             // Otherwise the socket has come back by the network that there is, and the same change was said twice.
-            if !self.client.is_entered() {
+            if !self.client.is_settled() {
                 self.handle_network_changed(now);
             }
         }

@@ -138,6 +138,8 @@ struct Peering {
     opened: Time,
     /// The relay says that the peer's connection closed, since when.
     hint: Option<Time>,
+    /// From when on its silence says something: until then it was heard through a relay that this peer has lost.
+    judged_from: Time,
     /// The peer said that it leaves.
     left: bool,
     /// The peer asked for admission on this link.

@@ -191,6 +191,13 @@ pub enum Fault {
         /// Whether their machines notice, as they do when they change their network, and not when a router forgot them.
         is_told: bool,
     },
+    /// Machines say that their network changed, which it did not.
+    Online {
+        /// Whose.
+        who: Who,
+    },
+    /// A proxy in front of the relay breaks all sockets, one after another within a moment, and takes new ones.
+    ProxyReload,
     /// Somebody starts a process with the ticket that a player had before its present one.
     OldTicket {
         /// Whose.
@@ -227,6 +234,8 @@ impl Fault {
             Self::NoUdp { .. } => "no-udp",
             Self::Move { is_told: true, .. } => "new-network",
             Self::Move { .. } => "nat-rebind",
+            Self::Online { .. } => "online",
+            Self::ProxyReload => "proxy-reload",
             Self::OldTicket { .. } => "old-ticket",
         }
     }

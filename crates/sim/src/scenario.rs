@@ -133,6 +133,16 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("udp-blocked", "no datagrams at all, while hosts go", paths::udp_blocked),
     scenario("nat-rebind", "players are behind another address in mid-game", paths::nat_rebind),
     scenario(
+        "online-event",
+        "machines say that their network changed, which it did not: the host stays",
+        paths::online_event,
+    ),
+    scenario(
+        "proxy-reload",
+        "a proxy breaks all sockets while packets go through the relay: the host stays",
+        paths::proxy_reload,
+    ),
+    scenario(
         "relay-gone-while-relayed",
         "the relay goes while packets go through it",
         paths::relay_gone_while_relayed,

@@ -1,12 +1,12 @@
 //! Between the relay's client and the session: entry, warrants, claims, hints, the listing.
 
-use samovar_directory::{Client, ClientConfig, ClientEvent, ClientRequest};
+use samovar_directory::{ClientConfig, ClientEvent, ClientRequest, SocketId};
 use samovar_session::{Event, Session, SessionConfig, Topology};
 use samovar_wire::relay::{Entered, Listing, Purpose, Refusal};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Time};
 
-use crate::path::AttemptEnd;
+use crate::path::{AttemptEnd, Path};
 
 use super::{PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
 
@@ -30,25 +30,23 @@ const fn agreed_params(config: &PeerConfig) -> u64 {
 }
 
 impl Peer {
-    /// The WebSocket is open.
-    pub fn handle_relay_opened(&mut self, now: Time) {
-        self.relay_backlog = 0;
+    /// A WebSocket is open.
+    pub fn handle_relay_opened(&mut self, now: Time, socket: SocketId) {
         self.tended = None;
-        self.client.handle_opened(now);
+        self.client.handle_opened(now, socket);
         self.drive(now);
     }
 
-    /// The WebSocket is closed, or could not be opened.
-    pub fn handle_relay_closed(&mut self, now: Time) {
-        self.relay_backlog = 0;
+    /// A WebSocket is closed, or could not be opened.
+    pub fn handle_relay_closed(&mut self, now: Time, socket: SocketId) {
         self.tended = None;
-        self.client.handle_closed(now);
+        self.client.handle_closed(now, socket);
         self.drive(now);
     }
 
-    /// A binary message came on the WebSocket.
-    pub fn handle_relay_message(&mut self, now: Time, bytes: &[u8]) {
-        self.client.handle_message(now, bytes);
+    /// A binary message came on a WebSocket.
+    pub fn handle_relay_message(&mut self, now: Time, socket: SocketId, bytes: &[u8]) {
+        self.client.handle_message(now, socket, bytes);
         self.drive(now);
     }
 
@@ -56,18 +54,14 @@ impl Peer {
         while let Some(event) = self.client.poll_event() {
             self.on_client_event(now, event);
         }
-        self.drain_requests();
-        while let Some(bytes) = self.client.poll_transmit() {
-            self.transmits.push_back(Transmit::Relay(bytes));
-        }
-    }
-
-    fn drain_requests(&mut self) {
         while let Some(request) = self.client.poll_request() {
             self.requests.push_back(match request {
-                ClientRequest::Open => Request::OpenRelay,
-                ClientRequest::Close => Request::CloseRelay,
+                ClientRequest::Open(socket) => Request::OpenRelay(socket),
+                ClientRequest::Close(socket) => Request::CloseRelay(socket),
             });
+        }
+        while let Some((socket, bytes)) = self.client.poll_transmit() {
+            self.transmits.push_back(Transmit::Relay { socket, bytes });
         }
     }
 
@@ -79,8 +73,8 @@ impl Peer {
             Topology::Mesh => Topology::Star,
             Topology::Star => Topology::Mesh,
         };
-        self.drain_requests();
-        self.client = Client::new(now, client_config(&self.config, &mut self.entropy));
+        let config = client_config(&self.config, &mut self.entropy);
+        self.client.start_over(now, config);
     }
 
     fn on_client_event(&mut self, now: Time, event: ClientEvent) {
@@ -102,14 +96,26 @@ impl Peer {
                 self.push_event(PeerEvent::Failed(fault));
                 self.over = self.session.is_none();
             }
+            ClientEvent::Moved => {
+                self.relay_backlog = 0;
+                self.end_ferry(AttemptEnd::Gone);
+                // An offer may have gone out on the former socket, which may have been dead.
+                self.replace_attempts(|path| path.offer_again(now));
+            }
             ClientEvent::Lost => {
+                self.relay_backlog = 0;
                 if let Some(session) = &mut self.session {
+                    let relayed = |path: &Path| matches!(path, Path::Relayed | Path::RelayedUdp);
+                    for (&peer, _) in self.shown_paths.iter().filter(|(_, path)| relayed(path)) {
+                        session.excuse(now, peer);
+                    }
                     session.set_relay(now, false);
                 }
                 self.end_ferry(AttemptEnd::Gone);
                 self.push_event(PeerEvent::RelayLost);
             }
             ClientEvent::Restored => {
+                self.relay_backlog = 0;
                 if let Some(session) = &mut self.session {
                     session.set_relay(now, true);
                 }

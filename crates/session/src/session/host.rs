@@ -223,8 +223,8 @@ impl Session {
     /// Changes the view by all that happened since the last.
     fn next_view(&mut self, now: Time) {
         let is_gone = |p: &Peering| {
-            let patience = if p.hint.is_some() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };
-            p.admitted && (p.left || p.link.silence(now) >= patience)
+            let patience = if p.is_hinted() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };
+            p.admitted && (p.left || p.judged_from <= now && p.link.silence(now) >= patience)
         };
         let mut gone: Vec<_> = self.links.iter().filter(|(_, p)| is_gone(p)).map(|(&peer, _)| peer).collect();
         // A former host may have missed the farewell of a member that closed its link to this peer.

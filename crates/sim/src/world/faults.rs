@@ -155,6 +155,19 @@ impl<G: Game> World<G> {
                 world.change_network(id, is_told);
                 true
             }),
+            Fault::Online { who } => self.each(who, |world, id| {
+                let process = &mut world.processes[id];
+                let now = process.clock.local(world.now);
+                if let Some(peer) = &mut process.peer {
+                    peer.handle_network_changed(now);
+                }
+                world.turn(id);
+                true
+            }),
+            Fault::ProxyReload if self.relay.runs() => {
+                self.break_sockets_by_proxy();
+                true
+            }
             _ => false,
         }
     }
@@ -278,7 +291,7 @@ impl<G: Game> World<G> {
             peer.leave_at_once(now);
         }
         self.turn(id);
-        self.close_socket(id);
+        self.close_sockets(id);
         self.end_process(id);
         true
     }
@@ -331,7 +344,7 @@ impl<G: Game> World<G> {
         self.begin_crisis(id);
         self.disturb(id, if closes { "crashes" } else { "dies silently" });
         if closes {
-            self.close_socket(id);
+            self.close_sockets(id);
         }
         let player = self.processes[id].player;
         self.end_process(id);
