@@ -26,7 +26,7 @@ use samovar_wire::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_
 use samovar_wire::relay::{
     Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
 };
-use samovar_wire::{Duration, Entropy, Mode, PeerId, SortedSet, Term, Time, Warrant};
+use samovar_wire::{Duration, Entropy, Mode, PeerId, PeerPass, SortedSet, Term, Time, Warrant};
 
 use crate::limits::{ANSWER_WITHIN, OPEN_WITHIN, RETRY_FIRST, RETRY_MAX, SILENCE_MAX};
 pub use event::{ClientEvent, ClientRequest, Fault, SocketId};
@@ -290,11 +290,20 @@ impl Client {
 
     /// Leaves the game for good, without an event. The socket closes when the farewell has been polled.
     pub fn leave(&mut self, now: Time) {
+        self.say_and_close(now, &ToRelay::Leave);
+    }
+
+    /// As [`Client::leave`], of somebody who may come back as another peer, by [`Purpose::Rejoin`].
+    pub fn go_away(&mut self, now: Time) {
+        self.say_and_close(now, &ToRelay::Away);
+    }
+
+    fn say_and_close(&mut self, now: Time, farewell: &ToRelay) {
         if self.phase == Phase::Over {
             return;
         }
         if self.phase == Phase::Entered {
-            self.outbox.push(&ToRelay::Leave);
+            self.outbox.push(farewell);
         } else {
             self.outbox.clear();
         }
@@ -367,6 +376,12 @@ impl Client {
     #[must_use]
     pub fn peer(&self) -> Option<PeerId> {
         self.identity.as_ref().map(|identity| identity.entered.pass.peer)
+    }
+
+    /// What shows to the relay who we are, from the first entry on.
+    #[must_use]
+    pub fn pass(&self) -> Option<PeerPass> {
+        self.identity.as_ref().map(|identity| identity.entered.pass)
     }
 
     /// The key that verifies warrants and passes, from the first entry on.

@@ -9,10 +9,12 @@ mod signals;
 use std::collections::VecDeque;
 
 use samovar_directory::{Client, Fault, SocketId};
-use samovar_session::{Event, Rules, Schemas, Session};
+use samovar_session::{Event, Kept, Rules, Schemas, Session};
 use samovar_wire::control::Standing;
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SortedMap, Term, Ticket, Time, Warrant};
+use samovar_wire::{
+    Duration, Entropy, GameCode, Mode, PeerId, PeerPass, SortedMap, Term, Ticket, Time, Warrant,
+};
 
 use crate::path::{AttemptEnd, Path, PathState};
 use ferry::Ferry;
@@ -45,6 +47,8 @@ pub struct PeerConfig {
     pub purpose: Purpose,
     /// Takes a seat back.
     pub ticket: Option<Ticket>,
+    /// What the session begins with, should this peer found it: what it kept of the former one.
+    pub kept: Option<Kept>,
     /// The member's name; it is cleaned.
     pub name: String,
     /// The application's own bits, shown to every member.
@@ -210,6 +214,8 @@ pub struct Peer {
     requests: VecDeque<Request>,
     events: VecDeque<PeerEvent>,
     over: bool,
+    /// It may come back as another peer.
+    is_away: bool,
     /// When the network changed last, as the driver says.
     moved: Option<Time>,
     /// When that is looked at again, since the network has changed once more.
@@ -261,6 +267,7 @@ impl Peer {
             requests: VecDeque::new(),
             events: VecDeque::new(),
             over: false,
+            is_away: false,
             moved: None,
             moves_at: Time::FAR,
             leaves_at: Time::FAR,
@@ -285,6 +292,12 @@ impl Peer {
     pub const fn session_mut(&mut self) -> Option<&mut Session> {
         self.settled = None;
         self.session.as_mut()
+    }
+
+    /// What shows to the relay that this peer was a member, for [`Purpose::Rejoin`]; from the relay's word on.
+    #[must_use]
+    pub fn pass(&self) -> Option<PeerPass> {
+        self.client.pass()
     }
 
     /// The game's code, from the relay's word on.
@@ -440,13 +453,23 @@ impl Peer {
         self.close(now);
     }
 
+    /// As [`Peer::leave_at_once`], of somebody who may come back as another peer: a page is unloaded, perhaps to be loaded again.
+    pub fn go_away(&mut self, now: Time) {
+        self.is_away = true;
+        self.leave_at_once(now);
+    }
+
     /// Ends everything that is still open.
     fn close(&mut self, now: Time) {
         if core::mem::replace(&mut self.over, true) {
             return;
         }
         self.route_session(now);
-        self.client.leave(now);
+        if self.is_away {
+            self.client.go_away(now);
+        } else {
+            self.client.leave(now);
+        }
         // What the session said last goes out before the connections it goes over are closed.
         for (peer, mut path) in core::mem::take(&mut self.paths) {
             path.end(AttemptEnd::Gone).for_each(|closed| self.give_up(peer, closed));

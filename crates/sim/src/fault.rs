@@ -61,6 +61,8 @@ pub enum Fault {
     Leave(Who),
     /// Players close their pages: they say farewell, and nothing of them is left then.
     ClosePage(Who),
+    /// Players load their pages anew: these say that they go, and are back soon, with what they kept of the session.
+    Reload(Who),
     /// A host gives its office to another and stays.
     HandOver,
     /// Nothing; what stands still meanwhile is measured as if something had happened.
@@ -116,6 +118,11 @@ pub enum Fault {
     },
     /// The relay's process ends, and starts again from what its disk holds.
     RelayCrash {
+        /// After how long.
+        lasts: Duration,
+    },
+    /// The relay's process ends, and another starts in its place, without its key and its disk.
+    RelayReset {
         /// After how long.
         lasts: Duration,
     },
@@ -213,6 +220,7 @@ impl Fault {
             Self::Join => "join",
             Self::Leave(_) => "leave",
             Self::ClosePage(_) => "page-closed",
+            Self::Reload(_) => "reload",
             Self::HandOver => "hand-over",
             Self::Watch { .. } => "watch",
             Self::Crash { .. } => "crash",
@@ -222,6 +230,7 @@ impl Fault {
             Self::Hide { .. } => "hide",
             Self::ClockJump { .. } => "clock-jump",
             Self::RelayCrash { .. } => "relay-crash",
+            Self::RelayReset { .. } => "relay-reset",
             Self::RelayStall { .. } => "relay-stall",
             Self::RelayDrain { .. } => "relay-drain",
             Self::SlowDisk { .. } => "slow-disk",

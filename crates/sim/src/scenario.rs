@@ -120,7 +120,18 @@ pub const SCENARIOS: &[Scenario] = &[
         relays::stale_host,
     ),
     scenario("relay-freezes", "the relay does not run for a while, and hosts go meanwhile", relays::freezes),
+    scenario(
+        "relay-with-a-new-key",
+        "another relay starts in the place of one, and knows nothing of it",
+        relays::new_key,
+    ),
     scenario("relay-drains", "the relay says that it stops, and does", relays::drains),
+    scenario("all-reload", "all pages are loaded anew at once, and everybody is back", joins::all_reload),
+    scenario(
+        "all-reload-but-a-pair",
+        "all but two who play on without the relay load their pages anew",
+        joins::all_reload_but_a_pair,
+    ),
     scenario("pages-closed", "pages are closed one after another, the host's first", joins::pages_closed),
     scenario(
         "no-migration",

@@ -16,9 +16,11 @@ mod tell;
 use std::collections::BTreeMap;
 
 use samovar_directory::{ConnId, TermRecord};
-use samovar_peer::PeerConfig;
+use samovar_peer::{Kept, PeerConfig};
 use samovar_wire::relay::Purpose;
-use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SessionId, SortedMap, Ticket, Time};
+use samovar_wire::{
+    Duration, Entropy, GameCode, Mode, PeerId, PeerPass, SeatId, SessionId, SortedMap, Ticket, Time,
+};
 
 use crate::check::{Broken, Checks, Recoveries, Recovery, Standstills, Violation};
 use crate::dice::Dice;
@@ -90,6 +92,9 @@ struct Player {
     is_starting: bool,
     /// The next attempt founds the game anew, since nobody knows it.
     founds: bool,
+    /// What its page has kept when it was loaded anew, and where it sat.
+    kept: Option<(PeerPass, Kept)>,
+    seat: Option<SeatId>,
 }
 
 /// Figures of a run.
@@ -296,10 +301,12 @@ impl<G: Game> World<G> {
 
     fn peer_config(&mut self, player: usize, purpose: Purpose, ticket: Option<Ticket>) -> PeerConfig {
         let schemas = self.game.schemas();
+        let kept = self.players[player].kept.clone().filter(|_| matches!(purpose, Purpose::Rejoin(..)));
         PeerConfig {
             entropy: self.entropy.bytes(),
             purpose,
             ticket,
+            kept: kept.map(|(_, kept)| kept),
             name: format!("P{player}"),
             attributes: 0,
             params: schemas.hash(),

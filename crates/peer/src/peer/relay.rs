@@ -1,7 +1,7 @@
 //! Between the relay's client and the session: entry, warrants, claims, hints, the listing.
 
 use samovar_directory::{ClientConfig, ClientEvent, ClientRequest, SocketId};
-use samovar_session::{Event, Session, SessionConfig, Topology};
+use samovar_session::{EndReason, Event, Session, SessionConfig, Topology};
 use samovar_wire::relay::{Entered, Listing, Purpose, Refusal};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Time};
@@ -84,11 +84,16 @@ impl Peer {
             ClientEvent::Refused(Refusal::Parameters)
                 if !self.has_adopted
                     && self.session.is_none()
-                    && matches!(self.config.purpose, Purpose::Join(_)) =>
+                    && matches!(self.config.purpose, Purpose::Join(_) | Purpose::Rejoin(..)) =>
             {
                 self.adopt_topology(now);
             }
             ClientEvent::Refused(refusal) => {
+                // A relay that knows nothing of its former life is no witness of this session any more. It takes the
+                // members back as others, who found the session anew.
+                if let (Refusal::BadPass, Some(session)) = (refusal, &mut self.session) {
+                    session.give_up();
+                }
                 self.push_event(PeerEvent::Refused(refusal));
                 self.over = self.session.is_none();
             }
@@ -167,7 +172,7 @@ impl Peer {
             entropy: self.entropy.bytes(),
             rules: self.config.rules,
         };
-        self.session = Session::new(now, config);
+        self.session = Session::with_kept(now, config, self.config.kept.take());
         (self.wanted_since, self.told_client, self.tended) = (None, None, None);
         self.code = Some(entered.code.clone());
         self.push_event(PeerEvent::Entered(entered.code));
@@ -228,6 +233,8 @@ impl Peer {
         let mut ended = false;
         while let Some(event) = self.session.as_mut().and_then(Session::poll_event) {
             ended |= matches!(event, Event::Ended(_));
+            // Whom the others went on without takes its seat back.
+            self.is_away |= matches!(event, Event::Ended(EndReason::Removed));
             self.push_event(PeerEvent::Session(event));
         }
         if ended {

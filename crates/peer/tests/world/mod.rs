@@ -157,6 +157,7 @@ impl World {
             entropy: self.dice.bytes(),
             purpose,
             ticket,
+            kept: None,
             name: format!("P{}", process.0),
             attributes: 0,
             params: 3,

@@ -5,6 +5,7 @@ use samovar_wire::control::{Hello, PeerControl, Standing};
 use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, SortedSet, Ticket, Time};
 
 use super::{Event, Peering, Phase, Session};
+use crate::Kept;
 
 /// A member that has been silent for so long is removed; its seat waits for it.
 pub(super) const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
@@ -24,8 +25,16 @@ const BACKED_UP_WITHIN: Duration = Duration::from_millis(1_000);
 impl Session {
     /// Founds the session, or begins it anew: this peer takes the first seat and creates the session object.
     pub(super) fn found(&mut self, now: Time) {
-        self.view = View::founding(self.config.capacity);
-        self.clock.begin(now);
+        match self.kept.take() {
+            Some(Kept { view, time }) => {
+                self.view = view.founded_anew(time, self.config.capacity);
+                self.clock.begin_at(now, time);
+            }
+            None => {
+                self.view = View::founding(self.config.capacity);
+                self.clock.begin(now);
+            }
+        }
         let admission = self.view.admit(Time::ZERO, self.config.me, &self.hello(), &mut self.entropy);
         let admission = admission.expect("the first seat of a new session is free");
         self.view.begin_electorate(|_| true);

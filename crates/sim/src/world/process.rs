@@ -110,7 +110,12 @@ impl<G: Game> World<G> {
             return;
         }
         let (ticket, founds) = (seat.ticket, seat.founds);
-        let purpose = if founds { Purpose::Create(Some(Self::code())) } else { Purpose::Join(Self::code()) };
+        let kept = seat.kept.clone();
+        let purpose = match &kept {
+            Some((pass, _)) => Purpose::Rejoin(Self::code(), *pass),
+            None if founds => Purpose::Create(Some(Self::code())),
+            None => Purpose::Join(Self::code()),
+        };
         let process = self.start_process(player, purpose, ticket);
         self.players[player].process = Some(process);
         self.turn(process);
