@@ -3,8 +3,8 @@
 use samovar_duel::game::Duel;
 use samovar_duel::journal::Journal;
 use samovar_duel::robot::Robot;
-use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
 use samovar_duel::scores::Scoreboard;
+use samovar_duel::status::{Outside, PathWord, Status, TrafficCount};
 use samovar_peer::{Kept, Path, Peer, PeerEvent};
 use samovar_peer_native::Game;
 use samovar_session::{EndReason, Event};

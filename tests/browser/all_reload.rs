@@ -25,7 +25,8 @@ async fn duel_with_a_hit(relay: &Relay) -> (Player, Player, Status) {
 /// Both are in one game under the old code again, as other peers, with the old scores.
 async fn both_are_back(players: [&Player; 2], before: &Status) -> [Status; 2] {
     let is_back = |status: &Status| {
-        let is_new = status.peer.is_some() && !before.members.iter().any(|each| Some(&each.peer) == status.peer.as_ref());
+        let is_new = status.peer.is_some()
+            && !before.members.iter().any(|each| Some(&each.peer) == status.peer.as_ref());
         is_new
             && status.members.len() == 2
             && status.member("Ann").is_ok()

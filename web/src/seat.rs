@@ -50,11 +50,8 @@ impl Table {
             return None;
         }
         let session = SessionId(u64::from_le_bytes(*session));
-        let pass = PeerPass {
-            session,
-            peer: PeerId(u32::from_le_bytes(*peer)),
-            signature: Signature(*signature),
-        };
+        let pass =
+            PeerPass { session, peer: PeerId(u32::from_le_bytes(*peer)), signature: Signature(*signature) };
         let scoreboard = Scoreboard::from_bytes(scoreboard).ok()?;
         Some(Self { pass, kept: Kept::from_bytes(kept).ok()?, scoreboard })
     }

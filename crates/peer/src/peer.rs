@@ -174,7 +174,7 @@ pub enum PeerEvent {
     Failed(Fault),
     /// The relay cannot be reached; it is tried again and again.
     RelayLost,
-    /// The relay is back.
+    /// The relay is back, or is reached by another network than before.
     RelayRestored,
     /// The relay stops within this time. Direct paths are tried at once, a host hands over when its successor has more of
     /// them, and what still needs the relay by then ends.

@@ -334,7 +334,10 @@ fn members_whose_sockets_all_break_at_once_keep_their_host() {
         }
         for &process in &all {
             let session = world.session(process);
-            assert!(session.host() == host && session.is_member() && !is_ended(&world, process), "seed {seed}");
+            assert!(
+                session.host() == host && session.is_member() && !is_ended(&world, process),
+                "seed {seed}"
+            );
         }
     }
 }

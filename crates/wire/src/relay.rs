@@ -245,9 +245,10 @@ impl Message for ToRelay {
     fn check(&self) -> Result<(), DecodeError> {
         match self {
             Self::Enter(Enter { purpose: Purpose::Create(Some(code)), .. })
-            | Self::Enter(Enter { purpose: Purpose::Join(code) | Purpose::Resume(code, ..) | Purpose::Rejoin(code, _), .. }) => {
-                check_code(code)
-            }
+            | Self::Enter(Enter {
+                purpose: Purpose::Join(code) | Purpose::Resume(code, ..) | Purpose::Rejoin(code, _),
+                ..
+            }) => check_code(code),
             Self::Signal(_, signal) => signal.check(),
             Self::Listing(listing) if !is_clean_name(&listing.host_name) => Err(DecodeError::Invalid),
             Self::Listing(listing) if usize::from(listing.capacity) > MEMBERS_MAX => {

@@ -266,7 +266,8 @@ impl Directory {
             self.timers.stop(Timer::Connection(conn));
             // Their parameters were compared when they began to wait.
             let params = self.games.get(&session).map_or(0, |game| game.params);
-            let was_member = self.connections.get(&conn).is_some_and(|c| c.phase == Phase::Returning(session));
+            let was_member =
+                self.connections.get(&conn).is_some_and(|c| c.phase == Phase::Returning(session));
             match self.join(now, conn, &code, params) {
                 Ok(Some(peer)) if was_member => {
                     self.games.get_mut(&session).into_iter().for_each(|game| game.note_returned(peer));

@@ -358,7 +358,8 @@ fn moving(signatory: &Signatory) -> (Client, SocketId, SocketId) {
     client.handle_opened(Time::ZERO, second);
     let Some((socket, bytes)) = client.poll_transmit() else { panic!("it enters") };
     assert_eq!(socket, second);
-    let resume = Purpose::Resume(code("TEA"), signatory.pass(SESSION, ME), signatory.warrant(SESSION, term(1), ME));
+    let resume =
+        Purpose::Resume(code("TEA"), signatory.pass(SESSION, ME), signatory.warrant(SESSION, term(1), ME));
     let enter = samovar_wire::relay::Enter { version: PROTOCOL_VERSION, params: PARAMS, purpose: resume };
     assert_eq!(bytes, RelayFrame::control(&ToRelay::Enter(enter)));
     (client, first, second)
@@ -374,7 +375,11 @@ fn a_change_of_network_closes_the_old_socket_behind_the_new() {
     client.handle_message(Time::ZERO, second, &again);
     assert_eq!((client.socket(), client.is_entered()), (second, true));
     // What the relay had sent on the first one still comes, and it hangs up.
-    client.handle_message(Time::ZERO, first, &RelayFrame::forward(PeerId(2), samovar_wire::Mode::Unreliable, &[7]));
+    client.handle_message(
+        Time::ZERO,
+        first,
+        &RelayFrame::forward(PeerId(2), samovar_wire::Mode::Unreliable, &[7]),
+    );
     client.handle_closed(Time::ZERO, first);
     assert_eq!(client.poll_event(), Some(ClientEvent::Moved));
     assert!(matches!(client.poll_event(), Some(ClientEvent::Forwarded { .. })));
@@ -422,12 +427,14 @@ fn a_new_socket_is_tried_again_while_the_old_one_says_nothing() {
 fn a_member_that_moves_is_never_gone_for_the_others() {
     let mut world = World::with_members(3);
     world.said.clear();
+    world.events(0);
     let now = world.now;
     world.seats[0].client.reconnect(now);
     world.settle();
     world.run_for(seconds(5));
     assert!(world.seats[0].client.is_settled());
-    let gone = world.said.iter().any(|(_, message)| matches!(message, FromRelay::Gone(_) | FromRelay::Successor(_)));
+    let gone =
+        world.said.iter().any(|(_, message)| matches!(message, FromRelay::Gone(_) | FromRelay::Successor(_)));
     assert!(!gone);
     assert_eq!(world.events(0), [ClientEvent::Moved]);
     assert_eq!(world.directory.usage().connections, 3, "the former socket is closed");

@@ -3,7 +3,7 @@
 use samovar_directory::ClientEvent;
 use samovar_directory::limits::{CODE_KEPT_FOR, RETURNS_WITHIN};
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{PeerId, PeerPass, PROTOCOL_VERSION, Term};
+use samovar_wire::{PROTOCOL_VERSION, PeerId, PeerPass, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -100,7 +100,11 @@ fn after_two_seconds_anybody_may_found_the_game() {
     let founder = world.create("TEA");
     assert!(world.is_in(founder));
     let late = world.rejoin(pass);
-    assert_eq!(world.warrant(late), world.warrant(founder), "who comes later joins, and reads of no taken code");
+    assert_eq!(
+        world.warrant(late),
+        world.warrant(founder),
+        "who comes later joins, and reads of no taken code"
+    );
 }
 
 #[test]

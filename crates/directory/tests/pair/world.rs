@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use samovar_directory::limits::ALIVE_HOLDS;
 use samovar_directory::{
     Client, ClientConfig, ClientEvent, ClientRequest, CloseReason, ConnId, Directory, DirectoryConfig, Note,
-    Output, Request, TermRecord, SocketId,
+    Output, Request, SocketId, TermRecord,
 };
 use samovar_wire::relay::{Denial, Enter, FromRelay, Listing, Purpose, RelayFrame, ToRelay};
 use samovar_wire::{Duration, GameCode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Warrant};

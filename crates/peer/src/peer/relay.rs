@@ -106,6 +106,7 @@ impl Peer {
                 self.end_ferry(AttemptEnd::Gone);
                 // An offer may have gone out on the former socket, which may have been dead.
                 self.replace_attempts(|path| path.offer_again(now));
+                self.push_event(PeerEvent::RelayRestored);
             }
             ClientEvent::Lost => {
                 self.relay_backlog = 0;

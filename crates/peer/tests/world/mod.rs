@@ -8,7 +8,7 @@ use endpoint::Endpoint;
 use samovar_directory::{
     ConnId, Directory, DirectoryConfig, Output, Request as DirectoryRequest, TermRecord,
 };
-use samovar_peer::{ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit, SocketId};
+use samovar_peer::{ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, SocketId, Transmit};
 use samovar_session::{Object, Session};
 use samovar_wire::object::Traits;
 use samovar_wire::relay::{Purpose, RelayFrame};

@@ -354,9 +354,13 @@ impl<G: Game> World<G> {
         let backlogs: Vec<_> = process
             .sockets
             .iter()
-            .filter_map(|(&id, conn)| Some((id, self.sockets.get(conn)?.up.backlog(self.now, &self.plan.relay))))
+            .filter_map(|(&id, conn)| {
+                Some((id, self.sockets.get(conn)?.up.backlog(self.now, &self.plan.relay)))
+            })
             .collect();
-        let is_clear = backlogs.iter().all(|&(_, bytes)| bytes == 0) && self.clogs.is_empty() && self.plan.direct.bandwidth.is_none();
+        let is_clear = backlogs.iter().all(|&(_, bytes)| bytes == 0)
+            && self.clogs.is_empty()
+            && self.plan.direct.bandwidth.is_none();
         if is_clear && !process.told_backlog {
             return;
         }

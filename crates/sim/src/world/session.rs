@@ -66,8 +66,9 @@ impl<G: Game> World<G> {
 
     /// Nothing goes wrong any more, and all who play are members of one session.
     fn settle(&mut self) {
-        let restarts =
-            |(_, fault): &(_, Fault)| matches!(fault, Fault::RelayCrash { .. } | Fault::RelayDrain { .. });
+        let restarts = |(_, fault): &(_, Fault)| {
+            matches!(fault, Fault::RelayCrash { .. } | Fault::RelayReset { .. } | Fault::RelayDrain { .. })
+        };
         let has_started = self.plan.faults.iter().any(restarts);
         let within = if has_started { HEAL_WITHIN_AFTER_START } else { HEAL_WITHIN };
         self.run_until_all(within, "no unity when all was well again");

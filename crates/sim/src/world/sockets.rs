@@ -247,8 +247,10 @@ impl<G: Game> World<G> {
             let (up, down) = (self.cuts.lets(place, Place::Relay), self.cuts.lets(Place::Relay, place));
             // The system answers for a process that does not run, but not a machine that sleeps.
             let asleep = matches!(process.state, State::Stopped { keeps_datagrams: false, .. });
-            let is_there =
-                process.state != State::Ended && !asleep && !socket.is_reset && socket_of(&process.sockets, conn).is_some();
+            let is_there = process.state != State::Ended
+                && !asleep
+                && !socket.is_reset
+                && socket_of(&process.sockets, conn).is_some();
             if up && down && is_there {
                 socket.heard = self.now;
             }
