@@ -79,6 +79,42 @@ async fn the_game_is_set_anew_when_all_tabs_were_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_relay_that_has_lost_its_data_gets_its_players_back() {
+    let mut relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let bob = Player::join(&relay, "game=TEA&name=Bob").await;
+    let cy = Player::join(&relay, "game=TEA&name=Cy&path=relayed").await;
+    let players = [&ann, &bob, &cy];
+    let three = |status: &Status| status.members.len() == 3;
+    let mut peers = Vec::new();
+    for player in players {
+        player.wait("all three are there", SETTLE_WITHIN, three).await;
+        peers.push(player.peer().await);
+    }
+    let direct = |status: &Status| status.others().filter(|each| each.path == "direct").count() == 1;
+    ann.wait("two are linked directly", SETTLE_WITHIN, direct).await;
+    // What a tab keeps it keeps every five seconds.
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    relay.kill();
+    relay.restart_without_data();
+    let is_back = |status: &Status| {
+        three(status)
+            && status.relay == "connected"
+            && !status.members.iter().any(|each| peers.contains(&each.peer))
+            && ["Ann", "Bob", "Cy"].iter().all(|name| status.member(name).is_ok())
+    };
+    let mut hosts = Vec::new();
+    for player in players {
+        hosts.push(player.wait("all are back", 2 * JOIN_WITHIN, is_back).await.host);
+    }
+    assert!(hosts.iter().all(|host| *host == hosts[0]), "{hosts:?}");
+    assert!(relay.listed("TEA").is_some());
+    for player in [ann, bob, cy] {
+        player.finish().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_hears_of_an_online_network_keeps_its_office() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
