@@ -7,7 +7,7 @@ mod world;
 
 use samovar_peer::{Buffer, ConnectionKey, Path, PathPolicy, PeerEvent, Request, Transmit};
 use samovar_session::{EndReason, Event, Lane, Target, Topology};
-use samovar_wire::relay::{FromRelay, Purpose, Refusal, RelayFrame, Signal};
+use samovar_wire::relay::{FromRelay, Purpose, Refusal, Signal};
 use samovar_wire::{Duration, GameCode, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

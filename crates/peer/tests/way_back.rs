@@ -7,7 +7,7 @@ mod world;
 
 use samovar_peer::{Path, PathPolicy, PeerEvent};
 use samovar_session::{Event, Lane, Target};
-use samovar_wire::relay::{FromRelay, Purpose, Refusal, RelayFrame};
+use samovar_wire::relay::{FromRelay, Purpose, Refusal};
 use samovar_wire::{Duration, GameCode};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -307,8 +307,8 @@ fn a_host_that_is_heard_outlives_its_socket_to_the_relay() {
         let before = (world.session(all[0]).term(), world.session(all[0]).host());
         world.break_sockets(&all[..1]);
         // In the next moments its packets come late, as they do in a page that is busy.
-        world.run(100);
-        world.stall(all[0], 60);
+        world.run(200);
+        world.stall(all[0], 100);
         world.run(3_000);
         let host = world.session(all[0]).me();
         assert!(all.iter().all(|&process| world.session(process).host() == host), "seed {seed}");

@@ -1,7 +1,7 @@
 //! Members whose pages all go at once find their game again (PROTOCOL §5.2).
 
 use samovar_directory::ClientEvent;
-use samovar_directory::limits::{CODE_KEPT_FOR, RETURNS_WITHIN};
+use samovar_directory::limits::RETURNS_WITHIN;
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{PROTOCOL_VERSION, PeerId, PeerPass, Term};
 #[cfg(target_arch = "wasm32")]
@@ -144,7 +144,7 @@ fn nobody_is_refused_whom_the_code_was_kept_for() {
     world.kill(1);
     world.run_for(millis(3_000));
     let both = passes.map(|pass| world.rejoin(pass));
-    world.run_for(almost(CODE_KEPT_FOR) - millis(3_000));
+    world.run_for(almost(millis(12_000)));
     assert!(both.iter().all(|&i| world.events(i).is_empty()), "it is kept as long as ever");
     let stranger = world.join("TEA");
     world.run_for(millis(1));

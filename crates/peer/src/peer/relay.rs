@@ -6,7 +6,7 @@ use samovar_wire::relay::{Entered, Listing, Purpose, Refusal};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Time};
 
-use crate::path::{AttemptEnd, Path};
+use crate::path::{AttemptEnd, Path, PathState};
 
 use super::{PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
 
@@ -92,7 +92,7 @@ impl Peer {
                 // A relay that knows nothing of its former life is no witness of this session any more. It takes the
                 // members back as others, who found the session anew.
                 if let (Refusal::BadPass, Some(session)) = (refusal, &mut self.session) {
-                    session.give_up();
+                    session.lose_witness();
                 }
                 self.push_event(PeerEvent::Refused(refusal));
                 self.over = self.session.is_none();
@@ -105,7 +105,8 @@ impl Peer {
                 self.relay_backlog = 0;
                 self.end_ferry(AttemptEnd::Gone);
                 // An offer may have gone out on the former socket, which may have been dead.
-                self.replace_attempts(|path| path.offer_again(now));
+                let offer_again = |path: &mut PathState| path.offer_again(now);
+                self.replace_attempts(offer_again);
                 self.push_event(PeerEvent::RelayRestored);
             }
             ClientEvent::Lost => {

@@ -11,7 +11,7 @@ use samovar_directory::{
 use samovar_peer::{ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, SocketId, Transmit};
 use samovar_session::{Object, Session};
 use samovar_wire::object::Traits;
-use samovar_wire::relay::{Purpose, RelayFrame};
+use samovar_wire::relay::{FromRelay, Purpose, RelayFrame};
 use samovar_wire::{Duration, Entropy, GameCode, Kind, Mode, ObjectId, PeerId, SessionId, Ticket, Time};
 
 pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));

@@ -59,7 +59,7 @@ impl Session {
 
     /// The session has lost its witness for good: ends it here, as for a member that was removed. Its ticket takes the seat
     /// back where it is founded anew.
-    pub fn give_up(&mut self) {
+    pub fn lose_witness(&mut self) {
         self.stir();
         self.end(EndReason::Removed);
     }

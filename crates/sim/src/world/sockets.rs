@@ -15,7 +15,7 @@ const SILENCE_MAX: Duration = Duration::from_millis(6_000);
 const TRIPS: u64 = 3;
 
 /// How long a proxy takes to break all sockets.
-const PROXY_TAKES: Duration = Duration::from_millis(50);
+const PROXY_TAKES: Duration = Duration::from_millis(5);
 
 /// One socket.
 #[derive(Debug)]

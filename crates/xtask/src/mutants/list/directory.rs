@@ -447,8 +447,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "one-frees-the-code-of-all",
         file: "crates/directory/src/directory/members.rs",
-        text: "if is_back || left.is_none_or(has_others) {",
-        instead: "let _ = is_back;\n            if left.is_none_or(has_others) {",
+        text: "let is_vacated = !is_back && (game.is_vacated() || has_left && game.named.is_empty());",
+        instead: "let _ = is_back;\n            let is_vacated = game.is_vacated() || has_left && game.named.is_empty();",
         breaks: "the first who is back after a restart of the relay, and leaves, frees the code of those who are on their way",
         finder: Test(&[
             "-p",
