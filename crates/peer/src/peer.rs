@@ -208,6 +208,8 @@ pub struct Peer {
     wanted_since: Option<u64>,
     is_visible: bool,
     traffic: Traffic,
+    /// Whether the relay's client was settled when that was looked at last.
+    was_settled: bool,
     /// What waits for the relay's WebSocket, in bytes.
     relay_backlog: u64,
     transmits: VecDeque<Transmit>,
@@ -262,6 +264,7 @@ impl Peer {
             wanted_since: None,
             is_visible: true,
             traffic: Traffic::default(),
+            was_settled: false,
             relay_backlog: 0,
             transmits: VecDeque::new(),
             requests: VecDeque::new(),

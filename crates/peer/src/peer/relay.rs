@@ -54,6 +54,10 @@ impl Peer {
         while let Some(event) = self.client.poll_event() {
             self.on_client_event(now, event);
         }
+        let is_settled = self.client.is_settled();
+        if core::mem::replace(&mut self.was_settled, is_settled) != is_settled {
+            self.tended = None;
+        }
         while let Some(request) = self.client.poll_request() {
             self.requests.push_back(match request {
                 ClientRequest::Open(socket) => Request::OpenRelay(socket),
