@@ -3,12 +3,13 @@
 use samovar_duel::game::Duel;
 use samovar_duel::journal::Journal;
 use samovar_duel::robot::Robot;
+use samovar_duel::scores::Scoreboard;
 use samovar_duel::status::{Outside, PathWord, RelayState, Status, TrafficCount};
-use samovar_peer::{Path, Peer, PeerEvent};
+use samovar_peer::{Kept, Path, Peer, PeerEvent};
 use samovar_peer_native::{Game, OpenError};
 use samovar_session::{EndReason, Event};
 use samovar_wire::relay::Refusal;
-use samovar_wire::{PROTOCOL_VERSION, PeerId, Ticket, Time};
+use samovar_wire::{PROTOCOL_VERSION, PeerId, PeerPass, Ticket, Time};
 
 /// How a member is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +29,22 @@ pub(crate) enum Fate {
 pub(crate) struct Memory {
     /// Takes its seat back.
     pub(crate) ticket: Option<Ticket>,
+    /// What the game is founded anew from, should all members have gone or the relay know nothing of them.
+    pub(crate) table: Option<Table>,
     journal: Journal,
     ticks: u64,
 }
+
+/// What a member keeps of its game.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) pass: PeerPass,
+    pub(crate) kept: Kept,
+    pub(crate) scoreboard: Scoreboard,
+}
+
+/// So many ticks apart a member keeps what its game is founded anew from.
+const KEEP_EVERY: u64 = 30;
 
 /// A robot; a spectator's controls move nothing.
 pub(crate) struct Player {
@@ -127,6 +141,12 @@ impl Game for Player {
 
     fn on_tick(&mut self, now: Time, peer: &mut Peer) {
         self.memory.ticks += 1;
+        if self.memory.ticks.is_multiple_of(KEEP_EVERY) {
+            let kept = peer.session().and_then(|session| session.kept(now));
+            if let Some((pass, kept)) = peer.pass().zip(kept) {
+                self.memory.table = Some(Table { pass, kept, scoreboard: self.duel.scoreboard().clone() });
+            }
+        }
         let Some(session) = peer.session_mut().filter(|session| session.is_member()) else { return };
         let controls = self.duel.steer(now, session, &mut self.mind);
         self.duel.step(now, session, controls);

@@ -90,10 +90,16 @@ impl Looks {
         let [a, b, c, d, e, f, g, h, ..] = entropy();
         let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         let ticket = memory.ticket;
+        // By its pass it founds the game anew where nobody is left who could be joined.
+        let purpose = match (purpose, &memory.table) {
+            (Purpose::Join(code), Some(table)) => Purpose::Rejoin(code, table.pass),
+            (purpose, _) => purpose,
+        };
         let peer = PeerConfig {
             entropy: entropy(),
             purpose,
             ticket,
+            kept: memory.table.as_ref().map(|table| table.kept.clone()),
             name: self.name.clone(),
             attributes: self.attributes,
             params: game::params(),
@@ -108,6 +114,10 @@ impl Looks {
             is_resuming: ticket.is_some(),
             ..DuelConfig::default()
         });
+        let duel = match &memory.table {
+            Some(table) => duel.with_scoreboard(table.scoreboard.clone()),
+            None => duel,
+        };
         let player = Player::new(peer.name.clone(), duel, Robot::new(seed), memory);
         let mut native = NativeConfig { trust: self.trust.clone(), ..NativeConfig::default() };
         if !self.bind.is_empty() {

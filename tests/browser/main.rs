@@ -1,6 +1,7 @@
 //! Real browsers in one game, one file for each phenomenon.
 
 mod agreement;
+mod all_reload;
 mod background;
 mod devices;
 mod duplicate;

@@ -90,6 +90,15 @@ impl Relay {
         self.process = Some(process);
     }
 
+    /// Starts another in its place, with nothing of its key and its terms.
+    ///
+    /// # Panics
+    /// When it does not listen, or was not killed before.
+    pub fn restart_without_data(&mut self) {
+        self.data = Scratch::new();
+        self.restart();
+    }
+
     /// Host and port.
     #[must_use]
     pub fn address(&self) -> &str {

@@ -23,9 +23,10 @@ const fn to_relay_variant(message: &ToRelay) -> u8 {
         ToRelay::Leave => 5,
         ToRelay::Members(_) => 6,
         ToRelay::Doubt => 7,
+        ToRelay::Away => 8,
     }
 }
-const TO_RELAY_VARIANTS: u8 = 8;
+const TO_RELAY_VARIANTS: u8 = 9;
 
 const fn from_relay_variant(message: &FromRelay) -> u8 {
     match message {
@@ -109,6 +110,8 @@ fn messages_to_relay() -> Vec<(&'static str, ToRelay)> {
         ("members", ToRelay::Members(vec![PeerId(7), PeerId(300), PEER])),
         ("members_none", ToRelay::Members(vec![])),
         ("doubt", ToRelay::Doubt),
+        ("enter_rejoin", enter(Purpose::Rejoin(code("TEA-4"), pass()))),
+        ("away", ToRelay::Away),
     ]
 }
 

@@ -41,6 +41,8 @@ const REFUSED_PATIENCE: f64 = 3_000.0;
 const SUSPENDED_PATIENCE: f64 = 20_000.0;
 /// Two rejoins within this time mean that rejoining does not help, in milliseconds.
 const REJOIN_WITHIN: f64 = 5_000.0;
+/// How often what the game is founded anew from is kept, in milliseconds: a page may end without a word.
+const KEEP_EVERY: f64 = 5_000.0;
 
 /// The page's state.
 pub struct App {
@@ -64,6 +66,7 @@ pub struct App {
     in_lobby: bool,
     relay: RelayState,
     rejoined_at: f64,
+    kept_at: f64,
     /// Since when the game cannot go on, and whether the page has said so.
     trouble: Option<(f64, bool)>,
     left_by_hiding: bool,
@@ -111,6 +114,7 @@ impl App {
             in_lobby: false,
             relay: RelayState::Connecting,
             rejoined_at: f64::NEG_INFINITY,
+            kept_at: f64::NEG_INFINITY,
             trouble: None,
             left_by_hiding: false,
             comes_back: None,
@@ -172,8 +176,10 @@ impl App {
         // Codes were checked where they were typed or read.
         let Some(code) = GameCode::parse(code) else { return };
         self.page.show_waiting(&format!("Joining {code}…"));
-        let ticket = seat::read(code.as_str());
-        self.begin(Wish { code: Some(code), create: false, ticket, ..self.wish() });
+        let (ticket, table) = (seat::read(code.as_str()), seat::read_table(code.as_str()));
+        // Of no effect unless this tab founds the game anew.
+        let robots = self.params.robots.unwrap_or(0);
+        self.begin(Wish { code: Some(code), create: false, robots, ticket, table, ..self.wish() });
     }
 
     fn create(&mut self, code: Option<&str>, mode: Mode, robots: u8) {
@@ -203,6 +209,7 @@ impl App {
             stakes: self.params.stakes,
             paths,
             ticket: None,
+            table: None,
         }
     }
 
@@ -312,6 +319,11 @@ impl App {
         let script = self.automation.as_ref().map(Automation::input).unwrap_or_default();
         let news = play.step(wheel(hands, script));
         play.tend_office();
+        let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
+        if time - self.kept_at >= KEEP_EVERY {
+            self.kept_at = time;
+            self.keep_table();
+        }
         news.into_iter().for_each(|news| self.on_news(news));
     }
 
@@ -325,6 +337,15 @@ impl App {
             PageEvent::MuteToggled(muted) => self.sound.set_muted(muted),
             // A typed name or colour counts for the next game.
             PageEvent::NameChanged(_) | PageEvent::ColourChanged(_) => {}
+        }
+    }
+
+    /// Keeps what the game is founded anew from, should all players go at once.
+    fn keep_table(&self) {
+        if let Some(play) = &self.play
+            && let (Some(code), Some(table)) = (&play.wish().code, play.table())
+        {
+            seat::write_table(code.as_str(), &table);
         }
     }
 

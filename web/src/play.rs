@@ -13,10 +13,13 @@ use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
 use samovar_peer_web::{Obstacle, WebPeer, entropy};
 use samovar_session::{EndReason, Event, Migration, Role, Session, Suspension};
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{Blame, CloseCode, Duration, GameCode, PeerId, Ticket, Time};
+use samovar_wire::{
+    Blame, CloseCode, Duration, GameCode, PeerId, PeerPass, SessionId, Signature, Ticket, Time,
+};
 
 use crate::page::{Problem, RelayState};
 use crate::params::Mode;
+use crate::seat::Table;
 use game::Agreed;
 pub use game::Game;
 
@@ -46,7 +49,12 @@ pub struct Wish {
     pub paths: PathPolicy,
     /// Takes a seat back.
     pub ticket: Option<Ticket>,
+    /// What the game is founded anew from, should all others have gone.
+    pub table: Option<Table>,
 }
+
+/// What who has a seat, and no pass, shows to the relay: nobody's.
+const NO_PASS: PeerPass = PeerPass { session: SessionId(0), peer: PeerId(0), signature: Signature([0; 64]) };
 
 /// What the page must show or do.
 #[derive(Clone, Debug)]
@@ -79,8 +87,6 @@ pub enum Ending {
         /// Whether objects changed here and not there.
         has_diverged: bool,
     },
-    /// A code that this tab sat at before is unknown: everybody is gone.
-    Unknown,
     /// The game there is not the one that was thought.
     OtherGame,
     /// Something that the player must read.
@@ -103,6 +109,9 @@ impl Play {
     /// Starts: the relay is asked for, then the host. `on_wake` is called when something arrived.
     pub fn start(relay_url: &str, wish: Wish, on_wake: impl FnMut() + 'static) -> Self {
         let purpose = match (&wish.code, wish.create) {
+            (Some(code), false) if wish.ticket.is_some() => {
+                Purpose::Rejoin(code.clone(), wish.table.as_ref().map_or(NO_PASS, |table| table.pass))
+            }
             (Some(code), false) => Purpose::Join(code.clone()),
             (code, _) => Purpose::Create(code.clone()),
         };
@@ -114,6 +123,7 @@ impl Play {
             entropy: entropy(),
             purpose,
             ticket: wish.ticket,
+            kept: wish.table.as_ref().map(|table| table.kept.clone()),
             name: wish.name.clone(),
             attributes: attributes(glaze, false),
             params,
@@ -225,6 +235,19 @@ impl Play {
         self.peer.with(|peer, now| peer.leave_at_once(now));
     }
 
+    /// The page goes, and may come back.
+    pub fn go_away(&self) {
+        self.peer.with(|peer, now| peer.go_away(now));
+    }
+
+    /// What the game is founded anew from, should all players go at once.
+    pub fn table(&self) -> Option<Table> {
+        self.peer.with(|peer, now| {
+            let (pass, kept) = (peer.pass()?, peer.session()?.kept(now)?);
+            Some(Table { pass, kept, scoreboard: self.game.scoreboard() })
+        })
+    }
+
     /// Whether nothing is left to be said to the others.
     pub fn is_over(&self) -> bool {
         self.peer.with(|peer, _| peer.is_over())
@@ -320,7 +343,6 @@ fn broken(detail: String) -> Ending {
 fn refused(refusal: Refusal, wish: &Wish, what: String) -> Ending {
     let code = wish.code.as_ref().map(|code| code.as_str().to_owned()).unwrap_or_default();
     Ending::Problem(match refusal {
-        Refusal::UnknownGame if wish.ticket.is_some() => return Ending::Unknown,
         Refusal::UnknownGame => Problem::UnknownGame { code },
         Refusal::CodeTaken => Problem::CodeTaken { code },
         Refusal::Full => Problem::FullGame { code },

@@ -1,34 +1,88 @@
-//! The ticket that takes a seat back, kept per tab so that a reload finds it and another tab does not steal it.
+//! What takes a seat back, kept per tab so that a reload finds it and another tab does not steal it: the ticket; and, in case
+//! all players go at once, what the game is founded anew from.
 
-use samovar_wire::Ticket;
+use samovar_duel::scores::Scoreboard;
+use samovar_session::Kept;
+use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Ticket};
 use web_sys::Storage;
+
+/// The layout of what is kept: another one is as good as nothing.
+const VERSION: u8 = 1;
+/// Bytes in front of the session: the version, the pass, and how long the session is.
+const HEAD: usize = 1 + 8 + 4 + 64 + 2;
+/// More than a session and a scoreboard can have.
+const KEPT_MAX: usize = 24_000;
+
+/// What a tab keeps of a game besides its ticket.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Shows to the relay that this tab sat there.
+    pub pass: PeerPass,
+    /// The seats.
+    pub kept: Kept,
+    /// The scores of a duel; none of another game.
+    pub scoreboard: Scoreboard,
+}
+
+impl Table {
+    fn to_bytes(&self) -> Vec<u8> {
+        let PeerPass { session, peer, signature } = self.pass;
+        let kept = self.kept.to_bytes();
+        let mut bytes = vec![VERSION];
+        bytes.extend(session.0.to_le_bytes());
+        bytes.extend(peer.0.to_le_bytes());
+        bytes.extend(signature.0);
+        bytes.extend((kept.len() as u16).to_le_bytes());
+        bytes.extend(kept);
+        bytes.extend(self.scoreboard.to_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
+        let (version, head) = head.split_first()?;
+        let (session, head) = head.split_first_chunk()?;
+        let (peer, head) = head.split_first_chunk()?;
+        let (signature, length) = head.split_first_chunk()?;
+        let length = u16::from_le_bytes(length.try_into().ok()?);
+        let (kept, scoreboard) = rest.split_at_checked(length.into())?;
+        if *version != VERSION {
+            return None;
+        }
+        let session = SessionId(u64::from_le_bytes(*session));
+        let pass =
+            PeerPass { session, peer: PeerId(u32::from_le_bytes(*peer)), signature: Signature(*signature) };
+        let scoreboard = Scoreboard::from_bytes(scoreboard).ok()?;
+        Some(Self { pass, kept: Kept::from_bytes(kept).ok()?, scoreboard })
+    }
+}
 
 /// The ticket for the game with this code, if this tab has sat there.
 pub fn read(code: &str) -> Option<Ticket> {
-    let text = storage()?.get_item(&key(code)).ok().flatten()?;
-    let mut bytes = [0; 16];
-    if text.len() != 32 || !text.is_ascii() {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(Ticket(bytes))
+    let bytes = get(&key(code), 16)?;
+    Some(Ticket(bytes.try_into().ok()?))
 }
 
 /// Remembers the ticket, where the browser allows it.
 pub fn write(code: &str, ticket: Ticket) {
-    let text: String = ticket.0.iter().map(|byte| format!("{byte:02x}")).collect();
-    if let Some(storage) = storage() {
-        // A full or forbidden storage costs the seat after a reload, not the game.
-        let _ = storage.set_item(&key(code), &text);
-    }
+    set(&key(code), &ticket.0);
 }
 
-/// Forgets the ticket: this tab has left the game.
+/// What the game is founded anew from, if this tab has sat there.
+pub fn read_table(code: &str) -> Option<Table> {
+    Table::from_bytes(&get(&table_key(code), KEPT_MAX)?)
+}
+
+/// Remembers that, where the browser allows it.
+pub fn write_table(code: &str, table: &Table) {
+    set(&table_key(code), &table.to_bytes());
+}
+
+/// Forgets all of it: this tab has left the game.
 pub fn forget(code: &str) {
     if let Some(storage) = storage() {
         let _ = storage.remove_item(&key(code));
+        let _ = storage.remove_item(&table_key(code));
     }
 }
 
@@ -36,6 +90,42 @@ fn key(code: &str) -> String {
     format!("samovar.seat.{code}")
 }
 
+fn table_key(code: &str) -> String {
+    format!("samovar.table.{code}")
+}
+
+/// So many bytes at most, written in hexadecimal.
+fn get(key: &str, most: usize) -> Option<Vec<u8>> {
+    let text = storage()?.get_item(key).ok().flatten()?;
+    if text.len() > 2 * most || !text.len().is_multiple_of(2) || !text.is_ascii() {
+        return None;
+    }
+    let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+    pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect()
+}
+
+fn set(key: &str, bytes: &[u8]) {
+    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    if let Some(storage) = storage() {
+        // A full or forbidden storage costs the seat after a reload, not the game.
+        let _ = storage.set_item(key, &text);
+    }
+}
+
 fn storage() -> Option<Storage> {
     web_sys::window()?.session_storage().ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_table_is_none() {
+        assert!(Table::from_bytes(&[]).is_none());
+        assert!(Table::from_bytes(&[VERSION; HEAD + 100]).is_none());
+        for length in 0..2 * HEAD {
+            assert!(Table::from_bytes(&vec![0; length]).is_none());
+        }
+    }
 }

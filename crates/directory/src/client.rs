@@ -1,7 +1,8 @@
 //! A peer's client of the relay: enters a game, comes back after a loss, and verifies what the relay signs.
 //!
-//! It asks its driver for one WebSocket at a time and says what to send on it. It refuses to go on with a relay
-//! that breaks the protocol ([`Fault`]), and it never gives up on one that is merely away.
+//! It asks its driver for a WebSocket and says what to send on it; for a second one when the network changed, until it is
+//! clear which of the two carries. It refuses to go on with a relay that breaks the protocol ([`Fault`]), and it never
+//! gives up on one that is merely away.
 //!
 //! ```text
 //!            opened             Entered
@@ -16,6 +17,7 @@
 
 mod event;
 mod outbox;
+mod spare;
 
 use std::collections::VecDeque;
 
@@ -24,11 +26,12 @@ use samovar_wire::limits::{BULK_CHUNK_MAX, DESCRIPTION_MAX, MEMBERS_MAX, PACKET_
 use samovar_wire::relay::{
     Enter, Entered, FromRelay, Listing, Purpose, Refusal, RelayFrame, Signal, ToRelay,
 };
-use samovar_wire::{Duration, Entropy, Mode, PeerId, SortedSet, Term, Time, Warrant};
+use samovar_wire::{Duration, Entropy, Mode, PeerId, PeerPass, SortedSet, Term, Time, Warrant};
 
 use crate::limits::{ANSWER_WITHIN, OPEN_WITHIN, RETRY_FIRST, RETRY_MAX, SILENCE_MAX};
-pub use event::{ClientEvent, ClientRequest, Fault};
+pub use event::{ClientEvent, ClientRequest, Fault, SocketId};
 use outbox::Outbox;
+use spare::{Former, Spare};
 
 /// What a client needs to know at birth.
 #[derive(Clone, Debug)]
@@ -65,6 +68,13 @@ pub struct Client {
     config: ClientConfig,
     entropy: Entropy,
     phase: Phase,
+    /// The socket that the phase is about, and the one asked for last.
+    socket: SocketId,
+    last_socket: SocketId,
+    spare: Option<Spare>,
+    former: Option<Former>,
+    /// When the relay was heard last on the present socket.
+    heard: Time,
     /// When the phase ends by itself: the pause is over, or the relay is too late.
     deadline: Time,
     pause: Duration,
@@ -84,48 +94,68 @@ impl Client {
             entropy: Entropy::new(config.entropy),
             config,
             phase: Phase::Opening,
+            socket: SocketId::FIRST,
+            last_socket: SocketId::FIRST,
+            spare: None,
+            former: None,
+            heard: now,
             deadline: now + OPEN_WITHIN,
             pause: RETRY_FIRST,
             lost: false,
             identity: None,
             warrant: None,
             outbox: Outbox::new(),
-            requests: VecDeque::from([ClientRequest::Open]),
+            requests: VecDeque::from([ClientRequest::Open(SocketId::FIRST)]),
             events: VecDeque::new(),
         }
     }
 
-    /// The socket is open.
-    pub fn handle_opened(&mut self, now: Time) {
-        if self.phase != Phase::Opening {
+    /// A socket is open. One that was closed, or is none of this client's, does nothing, here and below.
+    pub fn handle_opened(&mut self, now: Time, socket: SocketId) {
+        if self.is_spare(socket) {
+            return self.on_spare_opened(now);
+        }
+        if self.phase != Phase::Opening || socket != self.socket {
             return;
         }
         self.phase = Phase::Entering;
         // Who comes back waits for nobody else.
         self.deadline = now + if self.identity.is_some() { SILENCE_MAX } else { ANSWER_WITHIN };
+        let enter = self.enter();
+        self.outbox.push(&ToRelay::Enter(enter));
+    }
+
+    /// What is said first on a socket.
+    fn enter(&self) -> Enter {
         let purpose = match (&self.identity, self.warrant) {
             (Some(Identity { entered, .. }), Some(warrant)) => {
                 Purpose::Resume(entered.code.clone(), entered.pass, warrant)
             }
             _ => self.config.purpose.clone(),
         };
-        let enter = Enter { version: self.config.version, params: self.config.params, purpose };
-        self.outbox.push(&ToRelay::Enter(enter));
+        Enter { version: self.config.version, params: self.config.params, purpose }
     }
 
-    /// The socket closed, or could not be opened.
-    pub fn handle_closed(&mut self, now: Time) {
-        if matches!(self.phase, Phase::Opening | Phase::Entering | Phase::Entered) {
-            self.become_waiting(now);
+    /// A socket closed, or could not be opened.
+    pub fn handle_closed(&mut self, now: Time, socket: SocketId) {
+        if self.former.take_if(|former| former.socket == socket).is_some() {
+            return;
+        }
+        if self.is_spare(socket) {
+            return self.fail_spare(now);
+        }
+        if socket == self.socket && matches!(self.phase, Phase::Opening | Phase::Entering | Phase::Entered) {
+            self.lose_socket(now);
         }
     }
 
-    /// The machine has another network: what was opened on the former one is as good as dead, and would not say so for
-    /// seconds. Opens another socket at once and comes back by it; the relay closes the older one.
+    /// The machine may have another network: what was opened on the former one may be dead, and would not say so for
+    /// seconds. Opens another socket at once and comes back by it; the relay closes the older one then.
     pub fn reconnect(&mut self, now: Time) {
         match self.phase {
-            Phase::Opening | Phase::Entering | Phase::Entered => {
-                self.requests.push_back(ClientRequest::Close);
+            Phase::Entered => return self.want_spare(now),
+            Phase::Opening | Phase::Entering => {
+                self.requests.push_back(ClientRequest::Close(self.socket));
                 self.pause = RETRY_FIRST;
                 self.become_waiting(now);
             }
@@ -137,37 +167,51 @@ impl Client {
     }
 
     /// A whole binary WebSocket message from the relay. A text message is handed over as empty bytes.
-    pub fn handle_message(&mut self, now: Time, bytes: &[u8]) {
-        if !matches!(self.phase, Phase::Entering | Phase::Entered) {
+    pub fn handle_message(&mut self, now: Time, socket: SocketId, bytes: &[u8]) {
+        if self.is_spare(socket) {
+            return self.on_spare_message(now, bytes);
+        }
+        let is_former = self.former.as_ref().is_some_and(|former| former.socket == socket);
+        let is_open = socket == self.socket && matches!(self.phase, Phase::Entering | Phase::Entered);
+        let handled = if is_former {
+            self.on_former_message(now, bytes)
+        } else if is_open {
+            self.on_message(now, bytes)
+        } else {
             return;
-        }
-        if self.phase == Phase::Entered {
-            self.deadline = now + SILENCE_MAX;
-        }
-        let handled = match RelayFrame::decode(bytes) {
-            Ok(RelayFrame::Forward { peer, mode, payload }) => self.on_forward(peer, mode, payload),
-            Ok(RelayFrame::Control(body)) => {
-                FromRelay::decode(body).map_err(|_| Fault::Malformed).and_then(|m| self.on_control(now, m))
-            }
-            Err(_) => Err(Fault::Malformed),
         };
         if let Err(fault) = handled {
             self.become_over(ClientEvent::Failed(fault));
         }
     }
 
+    fn on_message(&mut self, now: Time, bytes: &[u8]) -> Result<(), Fault> {
+        self.heard = now;
+        if self.phase == Phase::Entered {
+            self.deadline = now + SILENCE_MAX;
+        }
+        match RelayFrame::decode(bytes).map_err(|_| Fault::Malformed)? {
+            RelayFrame::Forward { peer, mode, payload } => self.on_forward(peer, mode, payload),
+            RelayFrame::Control(body) => {
+                let message = FromRelay::decode(body).map_err(|_| Fault::Malformed)?;
+                self.on_control(now, message)
+            }
+        }
+    }
+
     /// Time has passed.
     pub fn handle_timeout(&mut self, now: Time) {
+        self.expire_spare(now);
         if now >= self.deadline {
             match self.phase {
                 Phase::Opening | Phase::Entering | Phase::Entered => {
-                    self.requests.push_back(ClientRequest::Close);
-                    self.become_waiting(now);
+                    self.requests.push_back(ClientRequest::Close(self.socket));
+                    self.lose_socket(now);
                 }
                 Phase::Waiting => {
                     self.phase = Phase::Opening;
                     self.deadline = now + OPEN_WITHIN;
-                    self.requests.push_back(ClientRequest::Open);
+                    self.socket = self.draw_socket();
                 }
                 Phase::Over => self.deadline = Time::FAR,
             }
@@ -235,7 +279,7 @@ impl Client {
         genuine
     }
 
-    /// The WebSocket message that forwards a payload to a member. `None` while the relay is lost, and for a payload
+    /// The WebSocket message that forwards a payload to a member, to be sent on [`Client::socket`]. `None` while the relay is lost, and for a payload
     /// above the limit of its mode.
     #[must_use]
     pub fn forward(&self, to: PeerId, mode: Mode, payload: &[u8]) -> Option<Vec<u8>> {
@@ -246,11 +290,20 @@ impl Client {
 
     /// Leaves the game for good, without an event. The socket closes when the farewell has been polled.
     pub fn leave(&mut self, now: Time) {
+        self.say_and_close(now, &ToRelay::Leave);
+    }
+
+    /// As [`Client::leave`], of somebody who may come back as another peer, by [`Purpose::Rejoin`].
+    pub fn go_away(&mut self, now: Time) {
+        self.say_and_close(now, &ToRelay::Away);
+    }
+
+    fn say_and_close(&mut self, now: Time, farewell: &ToRelay) {
         if self.phase == Phase::Over {
             return;
         }
         if self.phase == Phase::Entered {
-            self.outbox.push(&ToRelay::Leave);
+            self.outbox.push(farewell);
         } else {
             self.outbox.clear();
         }
@@ -258,18 +311,32 @@ impl Client {
         self.phase = Phase::Over;
         self.deadline = now;
         self.requests.clear();
+        self.close_spare();
+        self.close_former();
         self.outbox.close_when_empty();
     }
 
-    /// The next WebSocket message to send.
-    pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
-        self.outbox.pop()
+    /// Begins anew by another socket, as somebody whom the relay does not know yet: all that was known is forgotten.
+    pub fn start_over(&mut self, now: Time, config: ClientConfig) {
+        if self.phase != Phase::Over {
+            self.requests.push_back(ClientRequest::Close(self.socket));
+            self.close_spare();
+            self.close_former();
+        }
+        let (requests, last_socket) = (core::mem::take(&mut self.requests), self.last_socket);
+        *self = Self { requests, last_socket, ..Self::new(now, config) };
+        self.socket = self.draw_socket();
+    }
+
+    /// The next WebSocket message to send, and the socket that it is for.
+    pub fn poll_transmit(&mut self) -> Option<(SocketId, Vec<u8>)> {
+        self.take_spare_enter().or_else(|| Some((self.socket, self.outbox.pop()?)))
     }
 
     /// The next obligation of the driver.
     pub fn poll_request(&mut self) -> Option<ClientRequest> {
         if self.outbox.take_close() {
-            self.requests.push_back(ClientRequest::Close);
+            self.requests.push_back(ClientRequest::Close(self.socket));
         }
         self.requests.pop_front()
     }
@@ -284,7 +351,7 @@ impl Client {
     pub fn poll_timeout(&self) -> Option<Time> {
         let flush =
             if self.phase == Phase::Entered { self.outbox.ready_at(self.is_host()) } else { Time::FAR };
-        Some(self.deadline.min(flush)).filter(|&t| t != Time::FAR)
+        Some(self.deadline.min(flush).min(self.spare_due())).filter(|&t| t != Time::FAR)
     }
 
     /// Whether the relay has us in the game now.
@@ -293,10 +360,28 @@ impl Client {
         self.phase == Phase::Entered
     }
 
+    /// The socket by which we are in the game, or shall be next.
+    #[must_use]
+    pub const fn socket(&self) -> SocketId {
+        self.socket
+    }
+
+    /// Whether the relay has us in the game, and no other socket is wanted in place of the one that it has us by.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.phase == Phase::Entered && self.spare.is_none()
+    }
+
     /// Who we are, from the first entry on.
     #[must_use]
     pub fn peer(&self) -> Option<PeerId> {
         self.identity.as_ref().map(|identity| identity.entered.pass.peer)
+    }
+
+    /// What shows to the relay who we are, from the first entry on.
+    #[must_use]
+    pub fn pass(&self) -> Option<PeerPass> {
+        self.identity.as_ref().map(|identity| identity.entered.pass)
     }
 
     /// The key that verifies warrants and passes, from the first entry on.
@@ -350,7 +435,8 @@ impl Client {
         Ok(())
     }
 
-    fn on_entered(&mut self, now: Time, entered: Entered) -> Result<(), Fault> {
+    /// What the relay says of this peer must be signed by its key, and be what it has said before.
+    fn verify(&self, entered: &Entered) -> Result<RelayKey, Fault> {
         let key = RelayKey::from_bytes(&entered.key).ok_or(Fault::KeyChanged)?;
         if let Some(Identity { key: known, entered: before }) = &self.identity {
             if *known != key {
@@ -366,6 +452,11 @@ impl Client {
         if !of_session || !key.verifies_pass(&entered.pass) || !key.verifies_warrant(&entered.warrant) {
             return Err(Fault::BadSignature);
         }
+        Ok(key)
+    }
+
+    fn on_entered(&mut self, now: Time, entered: Entered) -> Result<(), Fault> {
+        let key = self.verify(&entered)?;
         self.phase = Phase::Entered;
         self.deadline = now + SILENCE_MAX;
         self.pause = RETRY_FIRST;
@@ -401,23 +492,40 @@ impl Client {
     fn on_refused(&mut self, now: Time, refusal: Refusal) {
         let for_now = matches!(refusal, Refusal::Busy | Refusal::CodeTaken | Refusal::UnknownGame);
         if for_now && self.identity.is_some() {
-            self.requests.push_back(ClientRequest::Close);
-            self.become_waiting(now);
+            self.requests.push_back(ClientRequest::Close(self.socket));
+            self.lose_socket(now);
         } else {
             self.become_over(ClientEvent::Refused(refusal));
         }
     }
 
+    fn draw_socket(&mut self) -> SocketId {
+        self.last_socket = self.last_socket.next();
+        self.requests.push_back(ClientRequest::Open(self.last_socket));
+        self.last_socket
+    }
+
+    fn lose_socket(&mut self, now: Time) {
+        if !self.fall_back_on_spare() {
+            self.become_waiting(now);
+        }
+    }
+
     fn become_waiting(&mut self, now: Time) {
         self.phase = Phase::Waiting;
-        // From half to three halves of it: all members of a relay that died begin to wait in the same moment.
-        let pause = self.pause.as_micros();
-        self.deadline = now + Duration::from_micros(pause / 2 + self.entropy.number() % (pause + 1));
-        self.pause = self.pause.times(2).min(RETRY_MAX);
+        self.deadline = now + self.next_pause();
         self.outbox.clear();
         // A socket that was never opened needs no opening any more.
-        self.requests.retain(|request| *request != ClientRequest::Open);
+        let socket = self.socket;
+        self.requests.retain(|request| *request != ClientRequest::Open(socket));
         self.note_lost();
+    }
+
+    /// From half to three halves of it: all members of a relay that died begin to wait in the same moment.
+    fn next_pause(&mut self) -> Duration {
+        let pause = self.pause.as_micros();
+        self.pause = self.pause.times(2).min(RETRY_MAX);
+        Duration::from_micros(pause / 2 + self.entropy.number() % (pause + 1))
     }
 
     fn become_over(&mut self, event: ClientEvent) {
@@ -425,7 +533,9 @@ impl Client {
         self.deadline = Time::FAR;
         self.outbox.clear();
         self.requests.clear();
-        self.requests.push_back(ClientRequest::Close);
+        self.requests.push_back(ClientRequest::Close(self.socket));
+        self.close_spare();
+        self.close_former();
         if self.identity.is_some() {
             self.note_lost();
         }

@@ -157,6 +157,8 @@ pub struct Directory {
     /// Codes of games and, for a while, of dormant sessions.
     codes: BTreeMap<GameCode, SessionId>,
     archive: Archive,
+    /// Of these, those whose members have all said that they go.
+    vacated: BTreeSet<SessionId>,
     /// Newcomers to a dormant session whose code is reserved.
     awaiting: BTreeMap<SessionId, BTreeSet<ConnId>>,
     timers: Timers,
@@ -182,6 +184,7 @@ impl Directory {
             games: BTreeMap::new(),
             codes: BTreeMap::new(),
             archive: Archive::default(),
+            vacated: BTreeSet::new(),
             awaiting: BTreeMap::new(),
             timers: Timers::default(),
             next_serial: 1,
@@ -258,7 +261,10 @@ impl Directory {
                     self.refuse(now, conn, refusal);
                 }
             }
-            (_, ToRelay::Leave) => self.close(now, conn, CloseReason::Left),
+            (phase, message @ (ToRelay::Leave | ToRelay::Away)) => {
+                self.note_departure(phase, message == ToRelay::Away);
+                self.close(now, conn, CloseReason::Left);
+            }
             (Phase::Entered(session, peer), message) => {
                 self.on_member(now, (session, peer), conn, message);
             }
@@ -288,7 +294,7 @@ impl Directory {
                 Timer::Connection(conn) => self.on_connection_timeout(now, conn),
                 Timer::Probe(session) => self.on_probe_timeout(now, session),
                 Timer::Grace(session) => self.on_grace_timeout(now, session),
-                Timer::Reservation(session) => self.free_code(session),
+                Timer::Reservation(session) => self.found_anew(now, session),
                 Timer::Dormant(session) => self.forget(session),
                 Timer::Pulse => self.pulse(now),
             }

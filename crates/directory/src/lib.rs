@@ -11,7 +11,7 @@ pub mod description;
 pub mod directory;
 pub mod limits;
 
-pub use client::{Client, ClientConfig, ClientEvent, ClientRequest, Fault};
+pub use client::{Client, ClientConfig, ClientEvent, ClientRequest, Fault, SocketId};
 pub use directory::{
     CloseReason, ConnId, Directory, DirectoryConfig, GameInfo, HostChange, Note, Output, RelayOffer, Request,
     TermRecord, Usage,

@@ -72,6 +72,9 @@ pub const CODE_RESERVED_FOR: Duration = Duration::from_millis(60_000);
 /// How long it is kept when the last connection of a session was lost: its members may play on over direct links, and
 /// come back after the longest pause between two attempts.
 pub const CODE_KEPT_FOR: Duration = Duration::from_millis(15_000);
+/// How long it is kept when all members have said that they go, some of them to come back as others: whoever was a member
+/// founds the game anew at once, and after this time anybody may.
+pub const RETURNS_WITHIN: Duration = Duration::from_millis(2_000);
 /// How long a newcomer waits for the first member of a game without connections to come back.
 pub const RESTORED_WAIT: Duration = Duration::from_millis(10_000);
 /// How long the term of a session without a connection is remembered.

@@ -120,6 +120,8 @@ pub struct Duel {
     teapots: Teapots,
     cubes: Cubes,
     board: Board,
+    /// The board is one that was kept.
+    is_anew: bool,
     /// Whoever drives this player's own teapot.
     pilot: Option<Pilot>,
     /// While this peer hosts.
@@ -156,6 +158,7 @@ impl Duel {
             teapots: Teapots::default(),
             cubes: Cubes::default(),
             board: Board::default(),
+            is_anew: false,
             pilot: None,
             reign: None,
             picture: Vec::new(),
@@ -165,6 +168,14 @@ impl Duel {
             told: Told::default(),
             feed: Feed::default(),
         }
+    }
+
+    /// A duel that goes on from a scoreboard that was kept, should this peer found it anew.
+    #[must_use]
+    pub fn with_scoreboard(mut self, scoreboard: Scoreboard) -> Self {
+        self.board.rows = scoreboard;
+        self.is_anew = true;
+        self
     }
 
     /// Lets the duel go on until `now`, in local time: reads what changed, drives, fires, publishes, and at the host

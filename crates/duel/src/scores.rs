@@ -277,6 +277,31 @@ impl Scoreboard {
         (0..ROWS).map(row).chain([self.course.encode(), self.bowl.encode()]).collect()
     }
 
+    /// The fields in a row, each behind its length, to be kept outside a session.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for field in self.to_fields() {
+            // None is longer than 111 bytes.
+            bytes.push(field.len() as u8);
+            bytes.extend(field);
+        }
+        bytes
+    }
+
+    /// The scoreboard written in these bytes.
+    ///
+    /// # Errors
+    /// As [`from_fields`](Self::from_fields), and when a field ends too early.
+    pub fn from_bytes(mut bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut fields = Vec::new();
+        while let Some((&length, rest)) = bytes.split_first() {
+            let (field, rest) = rest.split_at_checked(length.into()).ok_or(DecodeError::WrongLength)?;
+            fields.push(field);
+            bytes = rest;
+        }
+        Self::from_fields(&fields)
+    }
+
     /// The scoreboard written in these fields; missing fields at the end are free rows, no match and
     /// no bowl.
     ///

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use samovar_peer::{Buffer, Peer, PeerConfig, PeerEvent, Request, Transmit};
+use samovar_peer::{Buffer, Peer, PeerConfig, PeerEvent, Request, SocketId, Transmit};
 use samovar_wire::Time;
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 use tokio::sync::oneshot;
@@ -91,9 +91,8 @@ struct Driver<G> {
     game: G,
     config: NativeConfig,
     relay_url: String,
-    relay: Option<RelaySocket>,
-    /// Counts the relay's sockets, so that the events of a former one are recognised.
-    generation: u32,
+    /// The relay's sockets; two while the peer moves from one network to another.
+    relays: BTreeMap<SocketId, RelaySocket>,
     connections: BTreeMap<ConnectionKey, Connection>,
     inputs: Inputs,
     to_relay_events: Sender<(u32, RelayEvent)>,
@@ -106,20 +105,20 @@ struct Inputs {
 }
 
 enum Input {
-    Relay(u32, RelayEvent),
+    Relay(SocketId, RelayEvent),
     Connection(ConnectionKey, ConnectionEvent),
 }
 
 impl Inputs {
     async fn next(&mut self) -> Option<Input> {
         tokio::select! {
-            event = self.relay.recv() => event.map(|(generation, event)| Input::Relay(generation, event)),
+            event = self.relay.recv() => event.map(|(socket, event)| Input::Relay(SocketId(socket), event)),
             event = self.connections.recv() => event.map(|(key, event)| Input::Connection(key, event)),
         }
     }
 
     fn try_next(&mut self) -> Option<Input> {
-        let relay = self.relay.try_recv().ok().map(|(generation, event)| Input::Relay(generation, event));
+        let relay = self.relay.try_recv().ok().map(|(socket, event)| Input::Relay(SocketId(socket), event));
         relay.or_else(|| self.connections.try_recv().ok().map(|(key, event)| Input::Connection(key, event)))
     }
 }
@@ -134,8 +133,7 @@ impl<G: Game> Driver<G> {
             game,
             config,
             relay_url,
-            relay: None,
-            generation: 0,
+            relays: BTreeMap::new(),
             connections: BTreeMap::new(),
             inputs: Inputs { relay, connections },
             to_relay_events,
@@ -181,16 +179,16 @@ impl<G: Game> Driver<G> {
         self.drain();
         // The peer may have an office to hand over first; it closes what it is done with.
         let goodbye = async {
-            while self.relay.is_some() || !self.connections.is_empty() {
+            while !self.relays.is_empty() || !self.connections.is_empty() {
                 self.turn(&mut ticks).await;
                 self.drain();
             }
         };
         let _ = timeout(LEAVE_WITHIN, goodbye).await;
         let Self {
-            game, relay, connections, inputs: mut rest, to_relay_events, to_connection_events, ..
+            game, relays, connections, inputs: mut rest, to_relay_events, to_connection_events, ..
         } = self;
-        drop((relay, connections, to_relay_events, to_connection_events));
+        drop((relays, connections, to_relay_events, to_connection_events));
         // Every socket's task holds a sender: the queues end when the last one has delivered and closed.
         let relay_flushed = async { while rest.relay.recv().await.is_some() {} };
         let connections_flushed = async { while rest.connections.recv().await.is_some() {} };
@@ -221,18 +219,16 @@ impl<G: Game> Driver<G> {
     fn on_input(&mut self, input: Input) {
         let now = self.now();
         match input {
-            Input::Relay(generation, event) if generation == self.generation && self.relay.is_some() => {
-                match event {
-                    RelayEvent::Opened => self.peer.handle_relay_opened(now),
-                    RelayEvent::Message(bytes) => self.peer.handle_relay_message(now, &bytes),
-                    RelayEvent::Closed(why) => {
-                        if let Some(error) = why {
-                            self.game.on_unreachable(now, &mut self.peer, error);
-                        }
-                        self.lose_relay();
+            Input::Relay(socket, event) if self.relays.contains_key(&socket) => match event {
+                RelayEvent::Opened => self.peer.handle_relay_opened(now, socket),
+                RelayEvent::Message(bytes) => self.peer.handle_relay_message(now, socket, &bytes),
+                RelayEvent::Closed(why) => {
+                    if let Some(error) = why {
+                        self.game.on_unreachable(now, &mut self.peer, error);
                     }
+                    self.lose_relay(socket);
                 }
-            }
+            },
             Input::Connection(key, event) if self.connections.contains_key(&key) => {
                 self.on_connection(key, event)
             }
@@ -254,9 +250,9 @@ impl<G: Game> Driver<G> {
         }
     }
 
-    fn lose_relay(&mut self) {
-        if self.relay.take().is_some() {
-            self.peer.handle_relay_closed(self.now());
+    fn lose_relay(&mut self, socket: SocketId) {
+        if self.relays.remove(&socket).is_some() {
+            self.peer.handle_relay_closed(self.now(), socket);
         }
     }
 
@@ -269,8 +265,8 @@ impl<G: Game> Driver<G> {
     /// Tells what still waits of what was sent before.
     fn tell_backlogs(&mut self) {
         let now = self.now();
-        if let Some(relay) = &self.relay {
-            self.peer.handle_backlog(now, Buffer::Relay, relay.backlog());
+        for (&socket, relay) in &self.relays {
+            self.peer.handle_backlog(now, Buffer::Relay(socket), relay.backlog());
         }
         for (&key, connection) in &self.connections {
             self.peer.handle_backlog(now, Buffer::Direct(key), connection.backlog());
@@ -303,9 +299,9 @@ impl<G: Game> Driver<G> {
 
     fn transmit(&mut self, transmit: Transmit) {
         match transmit {
-            Transmit::Relay(bytes) => {
-                if self.relay.as_ref().is_some_and(|relay| relay.send(bytes).is_err()) {
-                    self.lose_relay();
+            Transmit::Relay { socket, bytes } => {
+                if self.relays.get(&socket).is_some_and(|relay| relay.send(bytes).is_err()) {
+                    self.lose_relay(socket);
                 }
             }
             Transmit::Direct { peer, attempt, mode, bytes } => {
@@ -320,13 +316,12 @@ impl<G: Game> Driver<G> {
 
     fn obey(&mut self, request: Request) {
         match request {
-            Request::OpenRelay => {
-                self.generation += 1;
+            Request::OpenRelay(socket) => {
                 let (url, events) = (self.relay_url.clone(), self.to_relay_events.clone());
                 let trust = self.config.trust.clone();
-                self.relay = Some(RelaySocket::open(url, trust, self.generation, events));
+                self.relays.insert(socket, RelaySocket::open(url, trust, socket.0, events));
             }
-            Request::CloseRelay => self.relay = None,
+            Request::CloseRelay(socket) => _ = self.relays.remove(&socket),
             Request::Offer { peer, attempt } => self.connect(ConnectionKey { peer, attempt }, Role::Offer),
             Request::Answer { peer, attempt, offer } => {
                 self.connect(ConnectionKey { peer, attempt }, Role::Answer(offer));

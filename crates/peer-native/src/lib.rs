@@ -24,6 +24,7 @@
 //!     entropy: entropy(),
 //!     purpose: Purpose::Create(None),
 //!     ticket: None,
+//!     kept: None,
 //!     name: "Watcher".to_owned(),
 //!     attributes: 0,
 //!     params: 0,

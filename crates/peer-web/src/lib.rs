@@ -16,6 +16,7 @@
 //!     entropy: entropy(),
 //!     purpose: Purpose::Create(None),
 //!     ticket: None,
+//!     kept: None,
 //!     name: "Ann".to_owned(),
 //!     attributes: 0,
 //!     params: 0,

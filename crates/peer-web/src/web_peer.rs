@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
-use samovar_peer::{Buffer, Peer, PeerConfig, Request, Transmit, stun_servers};
+use samovar_peer::{Buffer, Peer, PeerConfig, Request, SocketId, Transmit, stun_servers};
 use samovar_wire::{PeerId, SortedMap, Time};
 
 use crate::alarm::{Alarm, Ring};
@@ -82,7 +82,7 @@ struct Shell {
 }
 
 enum Input {
-    Relay(u32, RelayEvent),
+    Relay(SocketId, RelayEvent),
     Connection(ConnectionKey, ConnectionEvent),
     Ring(Ring),
     NetworkChanged,
@@ -126,12 +126,11 @@ struct Driver {
     peer: Peer,
     config: WebConfig,
     relay_url: String,
-    relay: Option<RelaySocket>,
+    /// The relay's sockets; two while the peer moves from one network to another.
+    relays: SortedMap<SocketId, RelaySocket>,
     inquiry: Inquiry,
     /// The relay's UDP ports, once known: what is asked there is how members see this page.
     mirrors: Vec<IceServer>,
-    /// Counts the relay's sockets, so that the events of a former one are recognised.
-    generation: u32,
     connections: SortedMap<ConnectionKey, Connection>,
     alarm: Alarm,
     _network: Network,
@@ -145,10 +144,9 @@ impl Driver {
             peer: Peer::new(now(), peer),
             config,
             relay_url,
-            relay: None,
+            relays: SortedMap::new(),
             inquiry: Inquiry::default(),
             mirrors: Vec::new(),
-            generation: 0,
             connections: SortedMap::new(),
             alarm: Alarm::new(Rc::new(move |ring| push(&rings, Input::Ring(ring)))),
             _network: Network::watch(Rc::new(move || push(&changes, Input::NetworkChanged))),
@@ -158,16 +156,14 @@ impl Driver {
 
     fn on_input(&mut self, input: Input) {
         match input {
-            Input::Relay(generation, event) if generation == self.generation && self.relay.is_some() => {
-                match event {
-                    RelayEvent::Opened => {
-                        self.inquiry.on_opened();
-                        self.peer.handle_relay_opened(now());
-                    }
-                    RelayEvent::Message(bytes) => self.peer.handle_relay_message(now(), &bytes),
-                    RelayEvent::Closed => self.lose_relay(),
+            Input::Relay(socket, event) if self.relays.contains_key(&socket) => match event {
+                RelayEvent::Opened => {
+                    self.inquiry.on_opened();
+                    self.peer.handle_relay_opened(now(), socket);
                 }
-            }
+                RelayEvent::Message(bytes) => self.peer.handle_relay_message(now(), socket, &bytes),
+                RelayEvent::Closed => self.lose_relay(socket),
+            },
             Input::Connection(key, event) if self.connections.contains_key(&key) => {
                 self.on_connection(key, event)
             }
@@ -195,10 +191,10 @@ impl Driver {
         }
     }
 
-    fn lose_relay(&mut self) {
-        if self.relay.take().is_some() {
+    fn lose_relay(&mut self, socket: SocketId) {
+        if self.relays.remove(&socket).is_some() {
             self.inquiry.on_closed(&self.relay_url);
-            self.peer.handle_relay_closed(now());
+            self.peer.handle_relay_closed(now(), socket);
         }
     }
 
@@ -211,8 +207,8 @@ impl Driver {
     /// Tells what still waits of what was sent before.
     fn tell_backlogs(&mut self) {
         let now = now();
-        if let Some(relay) = &self.relay {
-            self.peer.handle_backlog(now, Buffer::Relay, relay.backlog());
+        for (&socket, relay) in &self.relays {
+            self.peer.handle_backlog(now, Buffer::Relay(socket), relay.backlog());
         }
         for (&key, connection) in &self.connections {
             self.peer.handle_backlog(now, Buffer::Direct(key), connection.backlog());
@@ -241,9 +237,9 @@ impl Driver {
 
     fn transmit(&mut self, transmit: Transmit) {
         match transmit {
-            Transmit::Relay(bytes) => {
-                if self.relay.as_ref().is_some_and(|relay| relay.send(&bytes).is_err()) {
-                    self.lose_relay();
+            Transmit::Relay { socket, bytes } => {
+                if self.relays.get(&socket).is_some_and(|relay| relay.send(&bytes).is_err()) {
+                    self.lose_relay(socket);
                 }
             }
             Transmit::Direct { peer, attempt, mode, bytes } => {
@@ -258,8 +254,8 @@ impl Driver {
 
     fn obey(&mut self, request: Request) {
         match request {
-            Request::OpenRelay => self.open_relay(),
-            Request::CloseRelay => self.relay = None,
+            Request::OpenRelay(socket) => self.open_relay(socket),
+            Request::CloseRelay(socket) => _ = self.relays.remove(&socket),
             Request::Offer { peer, attempt } => self.connect(ConnectionKey { peer, attempt }, Role::Offer),
             Request::Answer { peer, attempt, offer } => {
                 self.connect(ConnectionKey { peer, attempt }, Role::Answer(offer));
@@ -279,16 +275,12 @@ impl Driver {
         }
     }
 
-    fn open_relay(&mut self) {
-        self.generation += 1;
-        let (shell, generation) = (Weak::clone(&self.shell), self.generation);
-        let sink = Rc::new(move |event| push(&shell, Input::Relay(generation, event)));
+    fn open_relay(&mut self, socket: SocketId) {
+        let shell = Weak::clone(&self.shell);
+        let sink = Rc::new(move |event| push(&shell, Input::Relay(socket, event)));
         match RelaySocket::open(&self.relay_url, sink) {
-            Ok(relay) => self.relay = Some(relay),
-            Err(_) => {
-                self.relay = None;
-                self.peer.handle_relay_closed(now());
-            }
+            Ok(relay) => _ = self.relays.insert(socket, relay),
+            Err(_) => self.peer.handle_relay_closed(now(), socket),
         }
     }
 

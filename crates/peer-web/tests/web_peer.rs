@@ -17,6 +17,7 @@ fn config() -> PeerConfig {
         entropy: entropy(),
         purpose: Purpose::Create(None),
         ticket: None,
+        kept: None,
         name: "Ann".to_owned(),
         attributes: 0,
         params: 3,

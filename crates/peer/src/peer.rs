@@ -8,11 +8,13 @@ mod signals;
 
 use std::collections::VecDeque;
 
-use samovar_directory::{Client, Fault};
-use samovar_session::{Event, Rules, Schemas, Session};
+use samovar_directory::{Client, Fault, SocketId};
+use samovar_session::{Event, Kept, Rules, Schemas, Session};
 use samovar_wire::control::Standing;
 use samovar_wire::relay::{Purpose, Refusal};
-use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SortedMap, Term, Ticket, Time, Warrant};
+use samovar_wire::{
+    Duration, Entropy, GameCode, Mode, PeerId, PeerPass, SortedMap, Term, Ticket, Time, Warrant,
+};
 
 use crate::path::{AttemptEnd, Path, PathState};
 use ferry::Ferry;
@@ -45,6 +47,8 @@ pub struct PeerConfig {
     pub purpose: Purpose,
     /// Takes a seat back.
     pub ticket: Option<Ticket>,
+    /// What the session begins with, should this peer found it: what it kept of the former one.
+    pub kept: Option<Kept>,
     /// The member's name; one that may not travel ([`samovar_wire::name::is_valid`]) counts as none. Drivers make what was typed fit.
     pub name: String,
     /// The application's own bits, shown to every member.
@@ -65,8 +69,13 @@ pub struct PeerConfig {
 /// Bytes for the driver to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transmit {
-    /// One binary message on the WebSocket to the relay.
-    Relay(Vec<u8>),
+    /// One binary message on a WebSocket to the relay.
+    Relay {
+        /// Which socket.
+        socket: SocketId,
+        /// The message.
+        bytes: Vec<u8>,
+    },
     /// On a data channel of a connection.
     Direct {
         /// The other end: the receiver, or the relay by [`PeerId::RELAY`].
@@ -83,8 +92,8 @@ pub enum Transmit {
 /// A buffer of the driver that bytes wait in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
-    /// The relay's WebSocket.
-    Relay,
+    /// A WebSocket to the relay.
+    Relay(SocketId),
     /// Both channels of a connection.
     Direct(ConnectionKey),
 }
@@ -101,10 +110,11 @@ pub struct ConnectionKey {
 /// What the driver must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Open the WebSocket; answer with `handle_relay_opened` or `handle_relay_closed`.
-    OpenRelay,
+    /// Open a WebSocket to the relay beside those that there are; answer with `handle_relay_opened` or
+    /// `handle_relay_closed`. There are two of them for a moment when the network changes.
+    OpenRelay(SocketId),
     /// Close it; what still comes from it is not to be handed over.
-    CloseRelay,
+    CloseRelay(SocketId),
     /// Create a connection with both channels and an offer; answer with `handle_local_description`.
     Offer {
         /// To whom; to the relay by [`PeerId::RELAY`].
@@ -164,7 +174,7 @@ pub enum PeerEvent {
     Failed(Fault),
     /// The relay cannot be reached; it is tried again and again.
     RelayLost,
-    /// The relay is back.
+    /// The relay is back, or is reached by another network than before.
     RelayRestored,
     /// The relay stops within this time. Direct paths are tried at once, a host hands over when its successor has more of
     /// them, and what still needs the relay by then ends.
@@ -198,12 +208,16 @@ pub struct Peer {
     wanted_since: Option<u64>,
     is_visible: bool,
     traffic: Traffic,
+    /// Whether the relay's client was settled when that was looked at last.
+    was_settled: bool,
     /// What waits for the relay's WebSocket, in bytes.
     relay_backlog: u64,
     transmits: VecDeque<Transmit>,
     requests: VecDeque<Request>,
     events: VecDeque<PeerEvent>,
     over: bool,
+    /// It may come back as another peer.
+    is_away: bool,
     /// When the network changed last, as the driver says.
     moved: Option<Time>,
     /// When that is looked at again, since the network has changed once more.
@@ -252,11 +266,13 @@ impl Peer {
             wanted_since: None,
             is_visible: true,
             traffic: Traffic::default(),
+            was_settled: false,
             relay_backlog: 0,
             transmits: VecDeque::new(),
             requests: VecDeque::new(),
             events: VecDeque::new(),
             over: false,
+            is_away: false,
             moved: None,
             moves_at: Time::FAR,
             leaves_at: Time::FAR,
@@ -281,6 +297,12 @@ impl Peer {
     pub const fn session_mut(&mut self) -> Option<&mut Session> {
         self.settled = None;
         self.session.as_mut()
+    }
+
+    /// What shows to the relay that this peer was a member, for [`Purpose::Rejoin`]; from the relay's word on.
+    #[must_use]
+    pub fn pass(&self) -> Option<PeerPass> {
+        self.client.pass()
     }
 
     /// The game's code, from the relay's word on.
@@ -356,7 +378,7 @@ impl Peer {
         if self.moves_at <= now {
             self.moves_at = Time::FAR;
             // Otherwise the socket has come back by the network that there is, and the same change was said twice.
-            if !self.client.is_entered() {
+            if !self.client.is_settled() {
                 self.handle_network_changed(now);
             }
         }
@@ -436,13 +458,23 @@ impl Peer {
         self.close(now);
     }
 
+    /// As [`Peer::leave_at_once`], of somebody who may come back as another peer: a page is unloaded, perhaps to be loaded again.
+    pub fn go_away(&mut self, now: Time) {
+        self.is_away = true;
+        self.leave_at_once(now);
+    }
+
     /// Ends everything that is still open.
     fn close(&mut self, now: Time) {
         if core::mem::replace(&mut self.over, true) {
             return;
         }
         self.route_session(now);
-        self.client.leave(now);
+        if self.is_away {
+            self.client.go_away(now);
+        } else {
+            self.client.leave(now);
+        }
         // What the session said last goes out before the connections it goes over are closed.
         for (peer, mut path) in core::mem::take(&mut self.paths) {
             path.end(AttemptEnd::Gone).for_each(|closed| self.give_up(peer, closed));

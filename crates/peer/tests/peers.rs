@@ -7,7 +7,7 @@ mod world;
 
 use samovar_peer::{Buffer, ConnectionKey, Path, PathPolicy, PeerEvent, Request, Transmit};
 use samovar_session::{EndReason, Event, Lane, Target, Topology};
-use samovar_wire::relay::{FromRelay, Purpose, Refusal, RelayFrame, Signal};
+use samovar_wire::relay::{FromRelay, Purpose, Refusal, Signal};
 use samovar_wire::{Duration, GameCode, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -83,7 +83,7 @@ fn while_the_drivers_buffer_is_full_nothing_is_sent_but_signs_of_life() {
         peer.handle_timeout(now);
         core::iter::from_fn(|| peer.poll_transmit(now)).find_map(|out| match out {
             Transmit::Direct { attempt, .. } => Some(attempt),
-            Transmit::Relay(_) => None,
+            Transmit::Relay { .. } => None,
         })
     });
     let key = ConnectionKey { peer: other, attempt: attempt.unwrap() };
@@ -298,9 +298,9 @@ fn who_joins_lives_by_the_topology_of_the_game() {
 
 /// Whether a peer answers an offer that the relay says is somebody's.
 fn answers(world: &mut World, process: Process, from: PeerId) -> bool {
-    let (now, peer) = (world.now, world.peers.get_mut(&process).unwrap());
     let signal = FromRelay::Signal(from, Signal::Offer(1, "an offer".to_owned()));
-    peer.handle_relay_message(now, &RelayFrame::control(&signal));
+    world.hear_from_relay(process, &signal);
+    let peer = world.peers.get_mut(&process).unwrap();
     let mut requests = core::iter::from_fn(|| peer.poll_request());
     requests.any(|request| matches!(request, Request::Answer { peer, .. } if peer == from))
 }

@@ -7,7 +7,7 @@ mod world;
 
 use samovar_peer::{Path, PathPolicy, PeerEvent};
 use samovar_session::{Event, Lane, Target};
-use samovar_wire::relay::{FromRelay, Purpose, Refusal, RelayFrame};
+use samovar_wire::relay::{FromRelay, Purpose, Refusal};
 use samovar_wire::{Duration, GameCode};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -210,10 +210,8 @@ fn where_channels_open_and_carry_one_way_nobody_is_silent_again_and_again() {
 #[test]
 fn a_relay_that_has_refused_its_members_is_not_waited_for_when_their_host_dies() {
     let (mut world, all) = game(World::new(3), 4);
-    let now = world.now;
     for &process in &all {
-        let bytes = RelayFrame::control(&FromRelay::Refused(Refusal::Misbehaved));
-        world.peers.get_mut(&process).unwrap().handle_relay_message(now, &bytes);
+        world.hear_from_relay(process, &FromRelay::Refused(Refusal::Misbehaved));
     }
     world.run(1_000);
     world.kill(all[0]);
@@ -274,4 +272,72 @@ fn members_without_a_relayed_path_find_each_other_where_gathering_takes_a_second
         late.iter().all(|&(_, ms, is_member)| ms < 6_000 && is_member),
         "(gathers, direct, member): {late:?}"
     );
+}
+
+/// Whether everybody has always had the same host, in the same term.
+fn keeps_host(world: &World, all: &[Process], before: (samovar_wire::Term, samovar_wire::PeerId)) -> bool {
+    let is_kept = |&process: &Process| {
+        let session = world.session(process);
+        (session.term(), session.host()) == before && session.is_member() && !is_ended(world, process)
+    };
+    all.iter().all(is_kept)
+}
+
+#[test]
+fn a_change_of_network_that_was_none_costs_a_host_nothing() {
+    for seed in 20..24 {
+        let (mut world, all) = game(World::new(seed), 3);
+        let before = (world.session(all[0]).term(), world.session(all[0]).host());
+        let seat = world.session(all[0]).seat();
+        for apart in [300, 700, 3_000] {
+            change_network(&mut world, all[0]);
+            world.run(apart);
+        }
+        world.run(1_000);
+        assert!(keeps_host(&world, &all, before), "seed {seed}");
+        assert_eq!(world.session(all[0]).seat(), seat);
+        assert!(!world.events[&all[0]].contains(&PeerEvent::RelayLost));
+    }
+}
+
+#[test]
+fn a_host_that_is_heard_outlives_its_socket_to_the_relay() {
+    for seed in 30..40 {
+        let (mut world, all) = game(World::new(seed), 4);
+        let before = (world.session(all[0]).term(), world.session(all[0]).host());
+        world.break_sockets(&all[..1]);
+        // In the next moments its packets come late, as they do in a page that is busy.
+        world.run(200);
+        world.stall(all[0], 100);
+        world.run(3_000);
+        let host = world.session(all[0]).me();
+        assert!(all.iter().all(|&process| world.session(process).host() == host), "seed {seed}");
+        assert!(world.session(all[0]).term() >= before.0 && !is_ended(&world, all[0]));
+    }
+}
+
+#[test]
+fn members_whose_sockets_all_break_at_once_keep_their_host() {
+    for seed in 40..44 {
+        let mut world = World::new(seed);
+        let code = GameCode::parse("TEA").unwrap();
+        let mut all = vec![world.start(Purpose::Create(Some(code.clone())), PathPolicy::Relayed, None)];
+        world.run(300);
+        for _ in 0..3 {
+            all.push(world.start(Purpose::Join(code.clone()), PathPolicy::Relayed, None));
+            world.run(1_000);
+        }
+        let host = world.session(all[0]).me();
+        for _ in 0..2 {
+            world.break_sockets(&all);
+            world.run(5_000);
+        }
+        for &process in &all {
+            let session = world.session(process);
+            assert!(
+                session.host() == host && session.is_member() && !is_ended(&world, process),
+                "seed {seed}"
+            );
+        }
+    }
 }

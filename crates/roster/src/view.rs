@@ -39,6 +39,20 @@ impl View {
         Self { header, seats: vec![None; SEATS_MAX] }
     }
 
+    /// The view of a session that is founded anew from what a member knew of it: every seat waits for its member, for
+    /// as long as seats wait from now on.
+    #[must_use]
+    pub fn founded_anew(mut self, now: Time, capacity: u8) -> Self {
+        for record in self.seats.iter_mut().flatten() {
+            record.peer = None;
+            record.since = now.as_micros().max(record.since);
+        }
+        self.header.backups.clear();
+        self.header.electorate = Electorate::default();
+        self.header.capacity = capacity.clamp(1, MEMBERS_MAX as u8);
+        self
+    }
+
     /// Reads the fields of the session object.
     ///
     /// # Errors

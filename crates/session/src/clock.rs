@@ -47,6 +47,12 @@ impl SessionClock {
         }
     }
 
+    /// The session is founded anew, and was so old when it ended.
+    pub(crate) fn begin_at(&mut self, now: Time, time: Time) {
+        let offset = (time.as_micros() as i64).saturating_sub(now.as_micros() as i64);
+        *self = Self { known: true, base: offset, target: offset, latest: offset, ..Self::unknown(now) };
+    }
+
     /// Nobody is there who knows the time: it goes on from the last that was heard of, which was since this peer began to
     /// ask.
     pub(crate) fn resume(&mut self, now: Time, heard: Time) {

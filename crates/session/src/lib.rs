@@ -23,8 +23,10 @@
 //! [`Event::Input`], and the player is told [`Event::Accepted`] when the host is not alone in holding it.
 
 mod clock;
+mod kept;
 mod session;
 
+pub use kept::Kept;
 pub use samovar_link::LinkStats;
 pub use samovar_objects as objects;
 pub use samovar_objects::{CreateError, Focus, Object, ObjectError, Schemas, State};

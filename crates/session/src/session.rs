@@ -35,6 +35,7 @@ use samovar_wire::{
     Ticket, Time, Warrant,
 };
 
+use crate::Kept;
 use crate::clock::SessionClock;
 pub use arbiter::{OwnershipPolicy, OwnershipRequest};
 use associations::Associations;
@@ -138,6 +139,8 @@ struct Peering {
     opened: Time,
     /// The relay says that the peer's connection closed, since when.
     hint: Option<Time>,
+    /// From when on its silence says something: until then it was heard through a relay that this peer has lost.
+    judged_from: Time,
     /// The peer said that it leaves.
     left: bool,
     /// The peer asked for admission on this link.
@@ -182,6 +185,8 @@ pub struct Session {
     /// The revision of the session object that `view` was read from.
     view_revision: Option<(Stamp, u64)>,
     clock: SessionClock,
+    /// What the session begins with, if it is this peer that begins it.
+    kept: Option<Kept>,
     /// The session time at which the session object was last sampled by its host, as this peer read it.
     heard: Time,
     /// When the game changed something last.
@@ -274,6 +279,13 @@ impl Session {
     /// `None` when the warrant is not the relay's.
     #[must_use]
     pub fn new(now: Time, config: SessionConfig) -> Option<Self> {
+        Self::with_kept(now, config, None)
+    }
+
+    /// As [`Session::new`]; should this peer found the session, or begin it anew because nobody is left, it goes on from
+    /// what was kept.
+    #[must_use]
+    pub fn with_kept(now: Time, config: SessionConfig, kept: Option<Kept>) -> Option<Self> {
         let roster = Roster::new(config.me, config.key, config.warrant)?
             .with_migration(config.rules.migrates)
             .with_forks(config.rules.forks);
@@ -283,6 +295,7 @@ impl Session {
             objects: star::objects_of(&config, &roster),
             view: View::founding(config.capacity),
             view_revision: None,
+            kept,
             clock: SessionClock::unknown(now),
             heard: Time::ZERO,
             wrote: Time::ZERO,
@@ -411,6 +424,12 @@ impl Session {
     #[must_use]
     pub const fn ticket(&self) -> Option<Ticket> {
         self.ticket
+    }
+
+    /// What to keep for the case that all members go at once; `None` while this peer is no member.
+    #[must_use]
+    pub fn kept(&self, now: Time) -> Option<Kept> {
+        self.is_member().then(|| Kept { view: self.view.clone(), time: self.session_time(now) })
     }
 
     /// The seat of a member.

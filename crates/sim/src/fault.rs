@@ -61,6 +61,8 @@ pub enum Fault {
     Leave(Who),
     /// Players close their pages: they say farewell, and nothing of them is left then.
     ClosePage(Who),
+    /// Players load their pages anew: these say that they go, and are back soon, with what they kept of the session.
+    Reload(Who),
     /// A host gives its office to another and stays.
     HandOver,
     /// Nothing; what stands still meanwhile is measured as if something had happened.
@@ -116,6 +118,11 @@ pub enum Fault {
     },
     /// The relay's process ends, and starts again from what its disk holds.
     RelayCrash {
+        /// After how long.
+        lasts: Duration,
+    },
+    /// The relay's process ends, and another starts in its place, without its key and its disk.
+    RelayReset {
         /// After how long.
         lasts: Duration,
     },
@@ -191,6 +198,13 @@ pub enum Fault {
         /// Whether their machines notice, as they do when they change their network, and not when a router forgot them.
         is_told: bool,
     },
+    /// Machines say that their network changed, which it did not.
+    Online {
+        /// Whose.
+        who: Who,
+    },
+    /// A proxy in front of the relay breaks all sockets, one after another within a moment, and takes new ones.
+    ProxyReload,
     /// Somebody starts a process with the ticket that a player had before its present one.
     OldTicket {
         /// Whose.
@@ -206,6 +220,7 @@ impl Fault {
             Self::Join => "join",
             Self::Leave(_) => "leave",
             Self::ClosePage(_) => "page-closed",
+            Self::Reload(_) => "reload",
             Self::HandOver => "hand-over",
             Self::Watch { .. } => "watch",
             Self::Crash { .. } => "crash",
@@ -215,6 +230,7 @@ impl Fault {
             Self::Hide { .. } => "hide",
             Self::ClockJump { .. } => "clock-jump",
             Self::RelayCrash { .. } => "relay-crash",
+            Self::RelayReset { .. } => "relay-reset",
             Self::RelayStall { .. } => "relay-stall",
             Self::RelayDrain { .. } => "relay-drain",
             Self::SlowDisk { .. } => "slow-disk",
@@ -227,6 +243,8 @@ impl Fault {
             Self::NoUdp { .. } => "no-udp",
             Self::Move { is_told: true, .. } => "new-network",
             Self::Move { .. } => "nat-rebind",
+            Self::Online { .. } => "online",
+            Self::ProxyReload => "proxy-reload",
             Self::OldTicket { .. } => "old-ticket",
         }
     }

@@ -120,7 +120,18 @@ pub const SCENARIOS: &[Scenario] = &[
         relays::stale_host,
     ),
     scenario("relay-freezes", "the relay does not run for a while, and hosts go meanwhile", relays::freezes),
+    scenario(
+        "relay-with-a-new-key",
+        "another relay starts in the place of one, and knows nothing of it",
+        relays::new_key,
+    ),
     scenario("relay-drains", "the relay says that it stops, and does", relays::drains),
+    scenario("all-reload", "all pages are loaded anew at once, and everybody is back", joins::all_reload),
+    scenario(
+        "all-reload-but-a-pair",
+        "all but two who play on without the relay load their pages anew",
+        joins::all_reload_but_a_pair,
+    ),
     scenario("pages-closed", "pages are closed one after another, the host's first", joins::pages_closed),
     scenario(
         "no-migration",
@@ -132,6 +143,16 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("path-downgrade", "paths fail one after another, also in one direction only", paths::downgrade),
     scenario("udp-blocked", "no datagrams at all, while hosts go", paths::udp_blocked),
     scenario("nat-rebind", "players are behind another address in mid-game", paths::nat_rebind),
+    scenario(
+        "online-event",
+        "machines say that their network changed, which it did not: the host stays",
+        paths::online_event,
+    ),
+    scenario(
+        "proxy-reload",
+        "a proxy breaks all sockets while packets go through the relay: the host stays",
+        paths::proxy_reload,
+    ),
     scenario(
         "relay-gone-while-relayed",
         "the relay goes while packets go through it",

@@ -16,9 +16,11 @@ mod tell;
 use std::collections::BTreeMap;
 
 use samovar_directory::{ConnId, TermRecord};
-use samovar_peer::PeerConfig;
+use samovar_peer::{Kept, PeerConfig};
 use samovar_wire::relay::Purpose;
-use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SessionId, SortedMap, Ticket, Time};
+use samovar_wire::{
+    Duration, Entropy, GameCode, Mode, PeerId, PeerPass, SeatId, SessionId, SortedMap, Ticket, Time,
+};
 
 use crate::check::{Broken, Checks, Recoveries, Recovery, Standstills, Violation};
 use crate::dice::Dice;
@@ -57,6 +59,7 @@ enum Event {
     SocketOpened(ConnId),
     SocketLost(ConnId),
     SocketReset(ConnId),
+    SocketBroken(ConnId),
     ToRelay(ConnId, Vec<u8>),
     FromRelay(ConnId, Vec<u8>),
     HungUp(ConnId),
@@ -89,6 +92,9 @@ struct Player {
     is_starting: bool,
     /// The next attempt founds the game anew, since nobody knows it.
     founds: bool,
+    /// What its page has kept when it was loaded anew, and where it sat.
+    kept: Option<(PeerPass, Kept)>,
+    seat: Option<SeatId>,
 }
 
 /// Figures of a run.
@@ -261,6 +267,7 @@ impl<G: Game> World<G> {
             Event::SocketOpened(conn) => self.on_socket_opened(conn),
             Event::SocketLost(conn) => self.on_socket_lost(conn),
             Event::SocketReset(conn) => self.on_socket_reset(conn),
+            Event::SocketBroken(conn) => self.on_socket_broken(conn),
             Event::ToRelay(conn, bytes) => self.on_to_relay(conn, &bytes),
             Event::FromRelay(conn, bytes) => self.on_from_relay(conn, bytes),
             Event::HungUp(conn) => self.on_hung_up(conn),
@@ -294,10 +301,12 @@ impl<G: Game> World<G> {
 
     fn peer_config(&mut self, player: usize, purpose: Purpose, ticket: Option<Ticket>) -> PeerConfig {
         let schemas = self.game.schemas();
+        let kept = self.players[player].kept.clone().filter(|_| matches!(purpose, Purpose::Rejoin(..)));
         PeerConfig {
             entropy: self.entropy.bytes(),
             purpose,
             ticket,
+            kept: kept.map(|(_, kept)| kept),
             name: format!("P{player}"),
             attributes: 0,
             params: schemas.hash(),

@@ -106,6 +106,8 @@ pub enum ToRelay {
     /// The host is silent for longer than it usually is: it may be missed soon, and the relay shall ask it already. A claim
     /// that the sender made before is withdrawn: it hears the host again.
     Doubt,
+    /// The sender goes, and may come back as another peer: a page is unloaded. Otherwise as [`ToRelay::Leave`].
+    Away,
 }
 
 /// The first message on a WebSocket.
@@ -128,6 +130,9 @@ pub enum Purpose {
     Join(GameCode),
     /// To be again who it was, after the connection or the relay was lost.
     Resume(GameCode, PeerPass, Warrant),
+    /// To be in a game again as another peer, as a member of the session of this pass: by joining it, or by founding the
+    /// game anew where nobody is left who could be joined.
+    Rejoin(GameCode, PeerPass),
 }
 
 /// How to reach a peer, or the relay, by data channels. What is for a peer the relay passes on and does not read.
@@ -239,9 +244,10 @@ impl Message for ToRelay {
     fn check(&self) -> Result<(), DecodeError> {
         match self {
             Self::Enter(Enter { purpose: Purpose::Create(Some(code)), .. })
-            | Self::Enter(Enter { purpose: Purpose::Join(code) | Purpose::Resume(code, ..), .. }) => {
-                check_code(code)
-            }
+            | Self::Enter(Enter {
+                purpose: Purpose::Join(code) | Purpose::Resume(code, ..) | Purpose::Rejoin(code, _),
+                ..
+            }) => check_code(code),
             Self::Signal(_, signal) => signal.check(),
             Self::Listing(listing) if !crate::name::is_valid(&listing.host_name) => Err(DecodeError::Invalid),
             Self::Listing(listing) if usize::from(listing.capacity) > MEMBERS_MAX => {

@@ -38,17 +38,17 @@ async fn live(url: String, index: usize, start: Instant, entries: Entries) {
     loop {
         while let Some(request) = client.poll_request() {
             match request {
-                ClientRequest::Open => {
+                ClientRequest::Open(id) => {
                     socket = connect_async(url.as_str()).await.ok().map(|(socket, _)| socket);
                     match &socket {
-                        Some(_) => client.handle_opened(now()),
-                        None => client.handle_closed(now()),
+                        Some(_) => client.handle_opened(now(), id),
+                        None => client.handle_closed(now(), id),
                     }
                 }
-                ClientRequest::Close => socket = None,
+                ClientRequest::Close(_) => socket = None,
             }
         }
-        while let Some(bytes) = client.poll_transmit() {
+        while let Some((_, bytes)) = client.poll_transmit() {
             if let Some(socket) = &mut socket {
                 socket.send(Message::binary(bytes)).await.ok();
             }
@@ -69,10 +69,10 @@ async fn live(url: String, index: usize, start: Instant, entries: Entries) {
         tokio::select! {
             () = sleep => client.handle_timeout(now()),
             message = heard => match message {
-                Some(Ok(Message::Binary(bytes))) => client.handle_message(now(), &bytes),
+                Some(Ok(Message::Binary(bytes))) => client.handle_message(now(), client.socket(), &bytes),
                 Some(Ok(Message::Close(_)) | Err(_)) | None => {
                     socket = None;
-                    client.handle_closed(now());
+                    client.handle_closed(now(), client.socket());
                 }
                 Some(Ok(_)) => {}
             },

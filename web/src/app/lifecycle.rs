@@ -62,11 +62,12 @@ impl App {
         self.build_view();
     }
 
-    /// The page goes: the others are told, so that nobody waits for silence. The ticket stays for a reload.
+    /// The page goes: the others are told, so that nobody waits for silence. What takes the seat back stays for a reload.
     fn on_page_hide(&mut self) {
         self.stop_leaving();
+        self.keep_table();
         if let Some(play) = self.play.take() {
-            play.leave_at_once();
+            play.go_away();
             self.left_by_hiding = true;
         }
     }

@@ -85,15 +85,6 @@ impl App {
         self.stop_playing();
         match ending {
             Ending::Removed { has_diverged } => self.come_back(wish, has_diverged),
-            Ending::Unknown => {
-                // Everybody has left the game that this tab sat at: it is set anew under the same code.
-                if let Some(code) = &wish.code {
-                    seat::forget(code.as_str());
-                }
-                self.page.show_waiting("Everybody has left. Setting the table anew…");
-                let robots = self.params.robots.unwrap_or(0);
-                self.begin(Wish { create: true, ticket: None, robots, ..wish });
-            }
             Ending::OtherGame => self.begin(Wish { mode: wish.mode.other(), is_last_guess: true, ..wish }),
             Ending::Problem(problem) => self.page.problem(problem),
         }
@@ -110,8 +101,8 @@ impl App {
         self.rejoined_at = time;
         self.comes_back = Some(has_diverged);
         self.page.show_waiting("The others went on. Taking your seat back…");
-        let ticket = seat::read(code.as_str());
-        self.begin(Wish { create: false, ticket, ..wish });
+        let (ticket, table) = (seat::read(code.as_str()), seat::read_table(code.as_str()));
+        self.begin(Wish { create: false, ticket, table, ..wish });
     }
 }
 

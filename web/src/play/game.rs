@@ -4,6 +4,7 @@ use samovar_duel::course::Stakes;
 use samovar_duel::game::{self, Duel, DuelConfig};
 use samovar_duel::maze::game::MazeGame;
 use samovar_duel::maze::{self, Hand, Way};
+use samovar_duel::scores::Scoreboard;
 use samovar_duel::status::Played;
 use samovar_duel::teapot::Controls;
 use samovar_peer::Rules;
@@ -36,7 +37,14 @@ impl Game {
     pub(super) fn new(wish: &Wish, seed: u64) -> Self {
         let (robots, stakes, is_resuming) = (wish.robots, wish.stakes, wish.ticket.is_some());
         match wish.mode {
-            Mode::Duel => Self::Duel(Box::new(Duel::new(DuelConfig { seed, robots, is_resuming, stakes }))),
+            Mode::Duel => {
+                let duel = Duel::new(DuelConfig { seed, robots, is_resuming, stakes });
+                let kept = wish.table.as_ref().map(|table| table.scoreboard.clone());
+                Self::Duel(Box::new(match kept.filter(|kept| *kept != Scoreboard::default()) {
+                    Some(kept) => duel.with_scoreboard(kept),
+                    None => duel,
+                }))
+            }
             // A match of the maze takes as many rounds as it takes, unless the address says how long.
             Mode::Maze => {
                 let is_usual = stakes.seconds == Stakes::default().seconds;
@@ -81,6 +89,14 @@ impl Game {
         match self {
             Self::Duel(duel) => duel.poll_event().map(News::Duel),
             Self::Maze(maze) => maze.poll_event().map(News::Maze),
+        }
+    }
+
+    /// The scores, to be kept; of the maze, whose rounds begin anew, there are none.
+    pub(super) fn scoreboard(&self) -> Scoreboard {
+        match self {
+            Self::Duel(duel) => duel.scoreboard().clone(),
+            Self::Maze(_) => Scoreboard::default(),
         }
     }
 

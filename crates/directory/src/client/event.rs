@@ -3,13 +3,28 @@
 use samovar_wire::relay::{Denial, Entered, Refusal, Signal};
 use samovar_wire::{Duration, Mode, PeerId, Term, Warrant};
 
-/// What the driver must do with the WebSocket.
+/// Names one of the sockets that a client has asked for. A client has two for a moment when it moves from one network to
+/// another; each that it asks for has a higher number than those before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SocketId(pub u32);
+
+impl SocketId {
+    /// The first that a client asks for.
+    pub const FIRST: Self = Self(1);
+
+    pub(super) const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+}
+
+/// What the driver must do with a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientRequest {
-    /// Open a socket to the relay; answer with `handle_opened` or, when it cannot be, `handle_closed`.
-    Open,
+    /// Open a socket to the relay beside those that there are; answer with `handle_opened` or, when it cannot be,
+    /// `handle_closed`.
+    Open(SocketId),
     /// Close the socket, or stop opening it, and hand nothing of it over any more.
-    Close,
+    Close(SocketId),
 }
 
 /// What happened, for the peer.
@@ -26,6 +41,9 @@ pub enum ClientEvent {
     Lost,
     /// We are in the game again, as the same peer. A newer warrant follows as [`ClientEvent::Issued`].
     Restored,
+    /// We are in the game by another socket, and were so by the former one up to now. What hung on that socket, data
+    /// channels to the relay for one, has ended.
+    Moved,
     /// A packet or bulk chunk from another member.
     Forwarded {
         /// Its sender, on the relay's word.

@@ -41,6 +41,11 @@ impl Outbox {
         self.ready.push_back(RelayFrame::control(message));
     }
 
+    /// Messages that are encoded already.
+    pub(super) fn extend(&mut self, messages: impl IntoIterator<Item = Vec<u8>>) {
+        self.ready.extend(messages);
+    }
+
     pub(super) fn signal(&mut self, to: PeerId, signal: Signal) {
         if self.signals.len() == CLIENT_SIGNALS_MAX {
             self.signals.pop_front();

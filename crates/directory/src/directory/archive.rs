@@ -69,6 +69,7 @@ impl Directory {
     /// Nobody came back for this code.
     pub(super) fn free_code(&mut self, session: SessionId) {
         self.timers.stop(Timer::Reservation(session));
+        self.vacated.remove(&session);
         if let Some(record) = self.archive.get(session)
             && self.codes.get(&record.code) == Some(&session)
         {

@@ -12,6 +12,8 @@ pub(super) enum Phase {
     New,
     /// A newcomer to a dormant session: a member must come back first.
     Awaiting(SessionId),
+    /// The same of somebody who was a member, and founds the game anew if nobody comes back.
+    Returning(SessionId),
     /// It is that peer as soon as the game's term is on disk.
     Entrant(SessionId, PeerId),
     /// It is that peer.

@@ -30,7 +30,8 @@ impl Directory {
         let params = enter.params;
         match enter.purpose {
             Purpose::Create(code) => self.create(now, conn, code, params),
-            Purpose::Join(code) => self.join(now, conn, &code, params),
+            Purpose::Join(code) => self.join(now, conn, &code, params).map(|_| ()),
+            Purpose::Rejoin(code, pass) => self.rejoin(now, conn, code, (pass, params)),
             Purpose::Resume(code, pass, warrant) => {
                 self.resume(now, conn, Return { code, params, pass, warrant })
             }
@@ -63,10 +64,79 @@ impl Directory {
         Ok(())
     }
 
-    fn join(&mut self, now: Time, conn: ConnId, code: &GameCode, params: u64) -> Result<(), Refusal> {
+    /// Whoever was a member comes back as another peer: joins the game, or founds it anew where all have said that they go.
+    /// Where others may play on over direct links it waits for them. Nobody is refused whom the game was kept for.
+    fn rejoin(
+        &mut self,
+        now: Time,
+        conn: ConnId,
+        code: GameCode,
+        (pass, params): (PeerPass, u64),
+    ) -> Result<(), Refusal> {
+        let Some(&session) = self.codes.get(&code) else {
+            return self.create(now, conn, Some(code), params);
+        };
+        let was_member = pass.session == session && self.signatory.key().verifies_pass(&pass);
+        if let Some(peer) = self.join(now, conn, &code, params)? {
+            if let Some(game) = self.games.get_mut(&session).filter(|_| was_member) {
+                game.note_returned(peer);
+            }
+            self.begin_anew(session);
+        } else if was_member {
+            // It waits for as long as the code is kept.
+            self.timers.stop(Timer::Connection(conn));
+            self.set_phase(conn, Phase::Returning(session));
+            if self.vacated.contains(&session) {
+                self.found_anew(now, session);
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody is left but newcomers, and one of them was a member: it hosts, and begins the session anew.
+    pub(super) fn begin_anew(&mut self, session: SessionId) {
+        if let Some(peer) = self.games.get(&session).and_then(Game::refounder) {
+            self.grant(session, peer, HostChange::HandedOver);
+        }
+    }
+
+    /// Of those who wait for a session the first that was a member founds its game anew, and the others join that. Without
+    /// one there is no game.
+    pub(super) fn found_anew(&mut self, now: Time, session: SessionId) {
+        let waiting = self.awaiting.remove(&session).unwrap_or_default();
+        let record = self.archive.get(session).map(|record| (record.code.clone(), record.params));
+        self.free_code(session);
+        let is_returning =
+            |conn: &&ConnId| self.connections.get(conn).is_some_and(|c| c.phase == Phase::Returning(session));
+        let founder = waiting.iter().find(is_returning).copied();
+        for conn in founder.into_iter().chain(waiting.iter().copied().filter(|conn| Some(*conn) != founder)) {
+            self.timers.stop(Timer::Connection(conn));
+            let entered = match &record {
+                // Another game may have the code by now.
+                Some((code, params)) if Some(conn) == founder && !self.codes.contains_key(code) => {
+                    self.create(now, conn, Some(code.clone()), *params)
+                }
+                Some((code, params)) => self.join(now, conn, code, *params).map(|_| ()),
+                None => Err(Refusal::UnknownGame),
+            };
+            if let Err(refusal) = entered {
+                self.refuse(now, conn, refusal);
+            }
+        }
+    }
+
+    /// The peer that a newcomer is in a game that lives; `None` when it waits for one.
+    fn join(
+        &mut self,
+        now: Time,
+        conn: ConnId,
+        code: &GameCode,
+        params: u64,
+    ) -> Result<Option<PeerId>, Refusal> {
         let session = *self.codes.get(code).ok_or(Refusal::UnknownGame)?;
         let Some(game) = self.games.get_mut(&session) else {
-            return self.await_game(now, conn, session, params);
+            self.await_game(now, conn, session, params)?;
+            return Ok(None);
         };
         if game.params != params {
             return Err(Refusal::Parameters);
@@ -79,7 +149,7 @@ impl Directory {
         }
         let peer = game.draw_peer(&mut self.entropy);
         self.become_entrant(now, conn, session, peer);
-        Ok(())
+        Ok(Some(peer))
     }
 
     /// The relay restarted and nobody of this game is back yet.
@@ -173,6 +243,7 @@ impl Directory {
         self.archive.remove(session);
         self.timers.stop(Timer::Dormant(session));
         self.timers.stop(Timer::Reservation(session));
+        self.vacated.remove(&session);
         self.list(TermRecord { session, code, params, term, host, begun, serial: self.next_serial });
         if let Some(game) = self.games.get_mut(&session) {
             (game.relisted, game.awaits_host, game.lacks_word) = (Some(now), true, true);
@@ -195,8 +266,14 @@ impl Directory {
             self.timers.stop(Timer::Connection(conn));
             // Their parameters were compared when they began to wait.
             let params = self.games.get(&session).map_or(0, |game| game.params);
-            if let Err(refusal) = self.join(now, conn, &code, params) {
-                self.refuse(now, conn, refusal);
+            let was_member =
+                self.connections.get(&conn).is_some_and(|c| c.phase == Phase::Returning(session));
+            match self.join(now, conn, &code, params) {
+                Ok(Some(peer)) if was_member => {
+                    self.games.get_mut(&session).into_iter().for_each(|game| game.note_returned(peer));
+                }
+                Ok(_) => {}
+                Err(refusal) => self.refuse(now, conn, refusal),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What the directory keeps of a live game.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use samovar_wire::relay::Listing;
 use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, Warrant};
@@ -40,6 +40,11 @@ pub(super) struct Game {
     pub(super) lacks_word: bool,
     /// Who has come back meanwhile, and the newest term that each knows.
     shown: BTreeMap<PeerId, Term>,
+    /// Members that said that they go, and whether one of them may come back as another peer.
+    departed: BTreeSet<PeerId>,
+    has_away: bool,
+    /// Newcomers that were members of this session before.
+    returned: BTreeSet<PeerId>,
     pub(super) claims: Claims,
     pub(super) loss: Loss,
     /// How long members' answers take.
@@ -71,6 +76,9 @@ impl Game {
             awaits_host: false,
             lacks_word: false,
             shown: BTreeMap::new(),
+            departed: BTreeSet::new(),
+            has_away: false,
+            returned: BTreeSet::new(),
             claims: Claims::default(),
             loss: Loss::default(),
             trips: BTreeMap::new(),
@@ -308,6 +316,39 @@ impl Game {
         let reached = self.members.keys().filter(|&&peer| self.has_say(now, peer)).count();
         let missing = self.claims.fresh(now).filter(|claim| self.has_say(now, claim.peer)).count();
         missing * 2 > reached + usize::from(self.awaits_host)
+    }
+
+    /// A member says that it goes; whether it may come back as another peer.
+    pub(super) fn note_departure(&mut self, peer: PeerId, is_away: bool) {
+        // Others are none whose absence says anything; so there are no more of them than members.
+        if self.named.contains(&peer) || self.host() == Some(peer) {
+            self.departed.retain(|peer| self.named.contains(peer));
+            self.departed.insert(peer);
+            self.has_away |= is_away;
+        }
+    }
+
+    /// Whether every member has said that it goes: nobody plays on over direct links.
+    pub(super) fn is_vacated(&self) -> bool {
+        !self.departed.is_empty() && self.named.iter().all(|peer| self.departed.contains(peer))
+    }
+
+    /// Whether somebody who said so may come back.
+    pub(super) fn is_only_away(&self) -> bool {
+        self.has_away
+    }
+
+    /// A newcomer was a member of this session before.
+    pub(super) fn note_returned(&mut self, peer: PeerId) {
+        let Self { returned, members, entrants, .. } = self;
+        returned.retain(|peer| members.contains_key(peer) || entrants.contains_key(peer));
+        returned.insert(peer);
+    }
+
+    /// Who begins the session anew at once: a former member that is here when all others have said that they go.
+    pub(super) fn refounder(&self) -> Option<PeerId> {
+        let is_left = self.is_vacated() && self.host_conn().is_none() && self.pending.is_none();
+        self.returned.iter().copied().find(|peer| is_left && self.members.contains_key(peer))
     }
 
     /// Who follows when the host is lost: the first of its own line that could host.

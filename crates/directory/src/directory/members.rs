@@ -7,7 +7,7 @@ use super::claims::Claim;
 use super::connection::Phase;
 use super::timers::Timer;
 use super::{ConnId, Directory, Output, RelayOffer};
-use crate::limits::CODE_KEPT_FOR;
+use crate::limits::{CODE_KEPT_FOR, RETURNS_WITHIN};
 
 impl Directory {
     pub(super) fn on_member(
@@ -41,7 +41,7 @@ impl Directory {
                 }
             }
             ToRelay::Members(members) => self.on_members(now, session, peer, members),
-            ToRelay::Leave | ToRelay::Enter(_) => self.refuse(now, conn, Refusal::Misbehaved),
+            ToRelay::Leave | ToRelay::Away | ToRelay::Enter(_) => self.refuse(now, conn, Refusal::Misbehaved),
         }
     }
 
@@ -89,7 +89,7 @@ impl Directory {
         }
         match connection.phase {
             Phase::New => {}
-            Phase::Awaiting(session) => {
+            Phase::Awaiting(session) | Phase::Returning(session) => {
                 if let Some(awaiting) = self.awaiting.get_mut(&session) {
                     awaiting.remove(&conn);
                     if awaiting.is_empty() {
@@ -99,8 +99,17 @@ impl Directory {
             }
             Phase::Entrant(session, peer) | Phase::Entered(session, peer) => {
                 self.detach_peer(now, session, peer, conn);
-                self.unlist_empty(now, session, has_left.then_some(peer));
+                self.unlist_empty(now, session, has_left);
             }
+        }
+    }
+
+    /// A member says that it goes; whether it may come back as another peer.
+    pub(super) fn note_departure(&mut self, phase: Phase, is_away: bool) {
+        if let Phase::Entered(session, peer) = phase
+            && let Some(game) = self.games.get_mut(&session)
+        {
+            game.note_departure(peer, is_away);
         }
     }
 
@@ -120,12 +129,13 @@ impl Directory {
             game.claims.remove(now, peer);
             self.broadcast(session, None, &FromRelay::Gone(peer));
             self.consider_claims(now, session);
+            self.begin_anew(session);
         }
     }
 
-    /// Ends a game without connections. Unless the last of its members has left, some may go on over direct links, and
-    /// the code waits for them.
-    fn unlist_empty(&mut self, now: Time, session: SessionId, left: Option<PeerId>) {
+    /// Ends a game without connections. Unless all of its members have said that they go, some may go on over direct links,
+    /// and the code waits for them. If some of those who said so may come back it waits for them, for a shorter time.
+    fn unlist_empty(&mut self, now: Time, session: SessionId, has_left: bool) {
         if self.games.get(&session).is_none_or(|game| !game.is_empty()) {
             return;
         }
@@ -135,9 +145,12 @@ impl Directory {
         self.timers.stop(Timer::Grace(session));
         if let Some(record) = game.record(session) {
             let is_back = game.relisted.is_some_and(|since| now < since + CODE_KEPT_FOR);
-            let has_others = |left| game.named.iter().any(|named| *named != left);
-            if is_back || left.is_none_or(has_others) {
+            let is_vacated = !is_back && (game.is_vacated() || has_left && game.named.is_empty());
+            if !is_vacated {
                 self.reserve_code(now, &record, CODE_KEPT_FOR);
+            } else if game.is_only_away() {
+                self.reserve_code(now, &record, RETURNS_WITHIN);
+                self.vacated.insert(session);
             }
             self.archive(now, record);
         }

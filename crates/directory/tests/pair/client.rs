@@ -1,7 +1,7 @@
 //! The client by itself: how it comes back, what it says by itself, and which relay it refuses.
 
 use samovar_directory::limits::{CLIENT_SIGNAL_BURST, RETRY_MAX, SILENCE_MAX};
-use samovar_directory::{Client, ClientConfig, ClientEvent, ClientRequest, Fault};
+use samovar_directory::{Client, ClientConfig, ClientEvent, ClientRequest, Fault, SocketId};
 use samovar_roster::authority::Signatory;
 use samovar_wire::relay::{Entered, FromRelay, Purpose, Refusal, RelayFrame, Signal, ToRelay};
 use samovar_wire::{Duration, PROTOCOL_VERSION, PeerId, SessionId, Time};
@@ -30,12 +30,16 @@ fn entered(signatory: &Signatory, peer: PeerId, n: u64, host: PeerId) -> Entered
 }
 
 fn hear(client: &mut Client, now: Time, message: &FromRelay) {
-    client.handle_message(now, &RelayFrame::control(message));
+    client.handle_message(now, client.socket(), &RelayFrame::control(message));
+}
+
+fn hear_on(client: &mut Client, socket: SocketId, message: &FromRelay) {
+    client.handle_message(Time::ZERO, socket, &RelayFrame::control(message));
 }
 
 fn said(client: &mut Client) -> Vec<ToRelay> {
     let mut said = Vec::new();
-    while let Some(bytes) = client.poll_transmit() {
+    while let Some((_, bytes)) = client.poll_transmit() {
         let Ok(RelayFrame::Control(body)) = RelayFrame::decode(&bytes) else { panic!("not control") };
         said.push(ToRelay::decode(body).expect("the client speaks the protocol"));
     }
@@ -44,20 +48,20 @@ fn said(client: &mut Client) -> Vec<ToRelay> {
 
 /// Loses the connection and opens the next.
 fn reopen(client: &mut Client) -> Time {
-    client.handle_closed(Time::ZERO);
+    client.handle_closed(Time::ZERO, client.socket());
     let now = client.poll_timeout().expect("a pause");
     client.handle_timeout(now);
-    client.handle_opened(now);
+    client.handle_opened(now, client.socket());
     now
 }
 
 /// A client that has entered, with its first events and messages taken.
 fn in_game(signatory: &Signatory, host: PeerId) -> Client {
     let mut client = client(1);
-    client.handle_opened(Time::ZERO);
+    client.handle_opened(Time::ZERO, SocketId::FIRST);
     hear(&mut client, Time::ZERO, &FromRelay::Entered(entered(signatory, ME, 1, host)));
     assert!(matches!(client.poll_event(), Some(ClientEvent::Entered(_))));
-    assert_eq!(client.poll_request(), Some(ClientRequest::Open));
+    assert_eq!(client.poll_request(), Some(ClientRequest::Open(SocketId::FIRST)));
     said(&mut client);
     client
 }
@@ -68,8 +72,8 @@ fn pauses_double_up_to_their_limit_with_a_jitter_that_replays() {
         let (mut client, mut now) = (client(seed), Time::ZERO);
         (0..8)
             .map(|_| {
-                assert_eq!(client.poll_request(), Some(ClientRequest::Open));
-                client.handle_closed(now);
+                assert_eq!(client.poll_request(), Some(ClientRequest::Open(client.socket())));
+                client.handle_closed(now, client.socket());
                 let next = client.poll_timeout().expect("it goes on");
                 let pause = next.since(now);
                 now = next;
@@ -111,7 +115,7 @@ fn a_relay_that_falls_silent_is_lost_and_its_pulse_keeps_it() {
     let silent = Time::ZERO + SILENCE_MAX;
     assert_eq!(client.poll_timeout(), Some(silent));
     client.handle_timeout(silent);
-    assert_eq!(client.poll_request(), Some(ClientRequest::Close));
+    assert_eq!(client.poll_request(), Some(ClientRequest::Close(client.socket())));
     assert_eq!(client.poll_event(), Some(ClientEvent::Lost));
 }
 
@@ -147,7 +151,7 @@ fn a_relay_with_another_key_or_another_name_for_us_is_left() {
         hear(&mut client, now, &FromRelay::Entered(answer));
         assert_eq!(client.poll_event(), Some(ClientEvent::Lost));
         assert_eq!(client.poll_event(), Some(ClientEvent::Failed(fault)));
-        assert_eq!(client.poll_request(), Some(ClientRequest::Close));
+        assert_eq!(client.poll_request(), Some(ClientRequest::Close(client.socket())));
         assert_eq!((client.poll_request(), client.poll_timeout()), (None, None));
     }
 }
@@ -170,14 +174,14 @@ fn a_forged_warrant_or_a_broken_message_ends_the_relay_not_the_process() {
     assert_eq!(deceived.poll_event(), Some(ClientEvent::Failed(Fault::BadSignature)));
     let pass = Signatory::new(&[2; 32]).pass(SESSION, ME);
     let mut newcomer = client(1);
-    newcomer.handle_opened(Time::ZERO);
+    newcomer.handle_opened(Time::ZERO, SocketId::FIRST);
     hear(&mut newcomer, Time::ZERO, &FromRelay::Entered(Entered { pass, ..entered(&signatory, ME, 1, ME) }));
     assert_eq!(newcomer.poll_event(), Some(ClientEvent::Failed(Fault::BadSignature)));
     let mut entropy = samovar_wire::Entropy::new([5; 32]);
     for length in 0..300 {
         let mut client = in_game(&signatory, ME);
         let bytes: Vec<u8> = (0..10).flat_map(|_| entropy.bytes()).take(length).collect();
-        client.handle_message(Time::ZERO, &bytes);
+        client.handle_message(Time::ZERO, SocketId::FIRST, &bytes);
         while client.poll_event().is_some() {}
     }
 }
@@ -199,7 +203,7 @@ fn refusals_end_it_unless_they_pass_by_themselves() {
         assert_eq!(client.poll_timeout().is_none(), ends);
     }
     let mut newcomer = client(1);
-    newcomer.handle_opened(Time::ZERO);
+    newcomer.handle_opened(Time::ZERO, SocketId::FIRST);
     hear(&mut newcomer, Time::ZERO, &FromRelay::Refused(Refusal::Busy));
     assert_eq!(newcomer.poll_event(), Some(ClientEvent::Refused(Refusal::Busy)));
 }
@@ -280,11 +284,11 @@ fn the_pause_is_short_again_after_every_entry() {
     let mut client = in_game(&signatory, ME);
     let mut start = Time::ZERO;
     for _ in 0..5 {
-        client.handle_closed(start);
+        client.handle_closed(start, client.socket());
         let now = client.poll_timeout().expect("a pause");
         assert!(now.since(start) <= millis(375));
         client.handle_timeout(now);
-        client.handle_opened(now);
+        client.handle_opened(now, client.socket());
         hear(&mut client, now, &FromRelay::Entered(entered(&signatory, ME, 1, ME)));
         start = now;
     }
@@ -340,6 +344,98 @@ fn a_farewell_goes_out_before_the_socket_closes_whatever_is_polled_first() {
     assert_eq!(client.poll_timeout(), Some(now));
     assert_eq!(said(&mut client), [ToRelay::Leave]);
     client.handle_timeout(now);
-    assert_eq!(client.poll_request(), Some(ClientRequest::Close));
+    assert_eq!(client.poll_request(), Some(ClientRequest::Close(client.socket())));
     assert_eq!((client.poll_request(), client.poll_timeout(), client.poll_event()), (None, None, None));
+}
+
+/// A client that has entered and whose machine has another network, with its second socket open.
+fn moving(signatory: &Signatory) -> (Client, SocketId, SocketId) {
+    let mut client = in_game(signatory, ME);
+    let first = client.socket();
+    client.reconnect(Time::ZERO);
+    let Some(ClientRequest::Open(second)) = client.poll_request() else { panic!("a second socket") };
+    assert_eq!(client.poll_request(), None, "the first one lives on");
+    client.handle_opened(Time::ZERO, second);
+    let Some((socket, bytes)) = client.poll_transmit() else { panic!("it enters") };
+    assert_eq!(socket, second);
+    let resume =
+        Purpose::Resume(code("TEA"), signatory.pass(SESSION, ME), signatory.warrant(SESSION, term(1), ME));
+    let enter = samovar_wire::relay::Enter { version: PROTOCOL_VERSION, params: PARAMS, purpose: resume };
+    assert_eq!(bytes, RelayFrame::control(&ToRelay::Enter(enter)));
+    (client, first, second)
+}
+
+#[test]
+fn a_change_of_network_closes_the_old_socket_behind_the_new() {
+    let signatory = Signatory::new(&[1; 32]);
+    let (mut client, first, second) = moving(&signatory);
+    client.handle_message(Time::ZERO, first, &RelayFrame::control(&FromRelay::Probe(4)));
+    assert_eq!(client.poll_transmit().map(|(socket, _)| socket), Some(first), "it answers as before");
+    let again = RelayFrame::control(&FromRelay::Entered(entered(&signatory, ME, 1, ME)));
+    client.handle_message(Time::ZERO, second, &again);
+    assert_eq!((client.socket(), client.is_entered()), (second, true));
+    // What the relay had sent on the first one still comes, and it hangs up.
+    client.handle_message(
+        Time::ZERO,
+        first,
+        &RelayFrame::forward(PeerId(2), samovar_wire::Mode::Unreliable, &[7]),
+    );
+    client.handle_closed(Time::ZERO, first);
+    assert_eq!(client.poll_event(), Some(ClientEvent::Moved));
+    assert!(matches!(client.poll_event(), Some(ClientEvent::Forwarded { .. })));
+    assert_eq!((client.poll_event(), client.is_entered()), (None, true), "the relay was never lost");
+}
+
+#[test]
+fn a_new_socket_that_fails_leaves_the_old_one_alone() {
+    let signatory = Signatory::new(&[1; 32]);
+    let (mut client, first, second) = moving(&signatory);
+    let pulse = RelayFrame::control(&FromRelay::Pulse);
+    client.handle_message(Time::ZERO + millis(10), first, &pulse);
+    client.handle_closed(Time::ZERO + millis(20), second);
+    assert_eq!(client.poll_request(), Some(ClientRequest::Close(second)));
+    assert_eq!((client.socket(), client.is_settled(), client.poll_event()), (first, true, None));
+    let mut refused = moving(&signatory);
+    hear_on(&mut refused.0, refused.2, &FromRelay::Refused(Refusal::Busy));
+    assert_eq!((refused.0.socket(), refused.0.is_entered(), refused.0.poll_event()), (first, true, None));
+}
+
+#[test]
+fn when_the_old_socket_fails_first_the_new_one_is_waited_for() {
+    let signatory = Signatory::new(&[1; 32]);
+    let (mut client, first, second) = moving(&signatory);
+    client.handle_closed(Time::ZERO, first);
+    assert_eq!(client.poll_event(), Some(ClientEvent::Lost));
+    hear_on(&mut client, second, &FromRelay::Entered(entered(&signatory, ME, 1, ME)));
+    assert_eq!(client.poll_event(), Some(ClientEvent::Restored));
+    assert_eq!(client.socket(), second);
+}
+
+#[test]
+fn a_new_socket_is_tried_again_while_the_old_one_says_nothing() {
+    let signatory = Signatory::new(&[1; 32]);
+    let (mut client, first, second) = moving(&signatory);
+    client.handle_closed(Time::ZERO, second);
+    assert_eq!(client.poll_request(), Some(ClientRequest::Close(second)));
+    let again = client.poll_timeout().expect("a pause");
+    assert!(again.since(Time::ZERO) <= millis(375) && client.socket() == first);
+    client.handle_timeout(again);
+    assert!(matches!(client.poll_request(), Some(ClientRequest::Open(third)) if third > second));
+}
+
+#[test]
+fn a_member_that_moves_is_never_gone_for_the_others() {
+    let mut world = World::with_members(3);
+    world.said.clear();
+    world.events(0);
+    let now = world.now;
+    world.seats[0].client.reconnect(now);
+    world.settle();
+    world.run_for(seconds(5));
+    assert!(world.seats[0].client.is_settled());
+    let gone =
+        world.said.iter().any(|(_, message)| matches!(message, FromRelay::Gone(_) | FromRelay::Successor(_)));
+    assert!(!gone);
+    assert_eq!(world.events(0), [ClientEvent::Moved]);
+    assert_eq!(world.directory.usage().connections, 3, "the former socket is closed");
 }

@@ -8,6 +8,7 @@ mod entry;
 mod hosts_word;
 mod majority;
 mod notes;
+mod rejoin;
 mod reserve;
 mod restart;
 mod soak;

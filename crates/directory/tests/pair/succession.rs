@@ -236,7 +236,7 @@ fn a_host_that_comes_back_on_a_new_connection_is_probed_there() {
     let mut world = World::with_members(3);
     // The old socket is dead for the host alone; the relay has not noticed.
     let (now, older) = (world.now, world.seats[0].conn.take().expect("connected"));
-    world.seats[0].client.handle_closed(now);
+    world.seats[0].lose_socket(now);
     world.run_for(millis(200));
     world.claim(1, 2);
     world.run_for(millis(200));
@@ -330,7 +330,7 @@ fn a_host_that_comes_back_is_asked_again_where_it_is() {
     let now = world.now;
     world.seats[0].conn = None;
     world.seats[0].frozen = false;
-    world.seats[0].client.handle_closed(now);
+    world.seats[0].lose_socket(now);
     world.run_for(PROBE_WITHIN.times(2));
     assert!(world.seats[0].client.is_entered());
     assert!(world.issued(2).is_empty(), "it lives, and would have answered");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use samovar_directory::limits::ALIVE_HOLDS;
 use samovar_directory::{
     Client, ClientConfig, ClientEvent, ClientRequest, CloseReason, ConnId, Directory, DirectoryConfig, Note,
-    Output, Request, TermRecord,
+    Output, Request, SocketId, TermRecord,
 };
 use samovar_wire::relay::{Denial, Enter, FromRelay, Listing, Purpose, RelayFrame, ToRelay};
 use samovar_wire::{Duration, GameCode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Warrant};
@@ -50,7 +50,34 @@ pub(crate) struct Seat {
     pub(crate) cut: bool,
     /// It misses its host and goes on saying so.
     missing: Option<Missing>,
-    unread: Vec<Vec<u8>>,
+    /// The client's name for `conn`, and what it has moved from.
+    socket: SocketId,
+    former: Option<(SocketId, ConnId)>,
+    unread: Vec<(SocketId, Vec<u8>)>,
+}
+
+impl Seat {
+    /// By what connection a socket of the client's goes.
+    fn conn_of(&self, socket: SocketId) -> Option<ConnId> {
+        let former = self.former.filter(|former| former.0 == socket).map(|former| former.1);
+        if socket == self.socket { self.conn } else { former }
+    }
+
+    fn socket_of(&mut self, conn: ConnId) -> Option<(&mut Self, SocketId)> {
+        let former = self.former.filter(|former| former.1 == conn).map(|former| former.0);
+        let socket = if self.conn == Some(conn) { Some(self.socket) } else { former };
+        socket.map(|socket| (self, socket))
+    }
+
+    fn take_conn(&mut self, socket: SocketId) -> Option<ConnId> {
+        let former = self.former.take_if(|former| former.0 == socket).map(|former| former.1);
+        if socket == self.socket { self.conn.take() } else { former }
+    }
+
+    /// The client hears that its socket is lost.
+    pub(crate) fn lose_socket(&mut self, now: Time) {
+        self.client.handle_closed(now, self.socket);
+    }
 }
 
 struct Missing {
@@ -143,6 +170,8 @@ impl World {
             frozen: false,
             cut: false,
             missing: None,
+            socket: SocketId::FIRST,
+            former: None,
             unread: Vec::new(),
         });
         self.settle();
@@ -225,8 +254,9 @@ impl World {
             if self.relay_up {
                 self.directory.handle_closed(self.now, conn);
             }
-            if !self.seats[i].frozen {
-                self.seats[i].client.handle_closed(self.now);
+            let seat = &mut self.seats[i];
+            if !seat.frozen {
+                seat.client.handle_closed(self.now, seat.socket);
             }
         }
     }
@@ -335,17 +365,17 @@ impl World {
             if self.seats[i].frozen {
                 continue;
             }
-            for bytes in std::mem::take(&mut self.seats[i].unread) {
-                self.seats[i].client.handle_message(self.now, &bytes);
+            for (socket, bytes) in std::mem::take(&mut self.seats[i].unread) {
+                self.seats[i].client.handle_message(self.now, socket, &bytes);
                 moved = true;
             }
             while let Some(request) = self.seats[i].client.poll_request() {
                 moved = true;
                 self.answer(i, request);
             }
-            while let Some(bytes) = self.seats[i].client.poll_transmit() {
+            while let Some((socket, bytes)) = self.seats[i].client.poll_transmit() {
                 moved = true;
-                if let Some(conn) = self.seats[i].conn {
+                if let Some(conn) = self.seats[i].conn_of(socket) {
                     self.directory.handle_message(self.now, conn, &bytes);
                 }
             }
@@ -359,17 +389,18 @@ impl World {
 
     fn answer(&mut self, i: usize, request: ClientRequest) {
         match request {
-            ClientRequest::Open if self.relay_up && !self.seats[i].cut => {
+            ClientRequest::Open(socket) if self.relay_up && !self.seats[i].cut => {
                 self.next_conn += 1;
                 let conn = ConnId(self.next_conn);
-                self.seats[i].conn = Some(conn);
-                self.seats[i].unread.clear();
+                let seat = &mut self.seats[i];
+                seat.former = seat.conn.replace(conn).map(|former| (seat.socket, former));
+                seat.socket = socket;
                 self.directory.handle_opened(self.now, conn);
-                self.seats[i].client.handle_opened(self.now);
+                self.seats[i].client.handle_opened(self.now, socket);
             }
-            ClientRequest::Open => self.seats[i].client.handle_closed(self.now),
-            ClientRequest::Close => {
-                if let Some(conn) = self.seats[i].conn.take() {
+            ClientRequest::Open(socket) => self.seats[i].client.handle_closed(self.now, socket),
+            ClientRequest::Close(socket) => {
+                if let Some(conn) = self.seats[i].take_conn(socket) {
                     self.directory.handle_closed(self.now, conn);
                 }
             }
@@ -410,20 +441,21 @@ impl World {
                         self.heard.entry(conn).and_modify(|heard| heard.push(message));
                     }
                 }
-                if let Some(seat) = self.seats.iter_mut().find(|seat| seat.conn == Some(conn)) {
-                    seat.unread.push(bytes);
+                let seats = self.seats.iter_mut();
+                if let Some((seat, socket)) = seats.filter_map(|seat| seat.socket_of(conn)).next() {
+                    seat.unread.push((socket, bytes));
                 }
             }
             Output::Note(note) => self.notes.push(note),
             Output::Close { conn, reason } => {
                 self.closed.insert(conn, reason);
-                if let Some(i) = self.seats.iter().position(|seat| seat.conn == Some(conn)) {
-                    let seat = &mut self.seats[i];
-                    for bytes in std::mem::take(&mut seat.unread) {
-                        seat.client.handle_message(self.now, &bytes);
+                let seats = self.seats.iter_mut();
+                if let Some((seat, closed)) = seats.filter_map(|seat| seat.socket_of(conn)).next() {
+                    for (socket, bytes) in std::mem::take(&mut seat.unread) {
+                        seat.client.handle_message(self.now, socket, &bytes);
                     }
-                    seat.conn = None;
-                    seat.client.handle_closed(self.now);
+                    seat.take_conn(closed);
+                    seat.client.handle_closed(self.now, closed);
                 }
             }
         }

@@ -87,7 +87,7 @@ impl Duel {
         let is_settled = is_founder || tick.now.since(reign.since) >= SETTLING;
         match self.board.take_over(session) {
             TakeOver::Done => {}
-            TakeOver::NoneFound if is_settled => self.begin_board(tick, session, is_founder),
+            TakeOver::NoneFound if is_settled => self.begin_board(tick, session, is_founder && !self.is_anew),
             TakeOver::NoneFound | TakeOver::Waiting => return,
         }
         if self.board.is_written_here() {

@@ -40,6 +40,7 @@ fn start(url: &str, purpose: Purpose, paths: PathPolicy) -> NativePeer<Diary> {
         entropy: entropy(),
         purpose,
         ticket: None,
+        kept: None,
         name: "Robot".to_owned(),
         attributes: 0,
         params: 3,

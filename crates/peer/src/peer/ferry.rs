@@ -124,7 +124,7 @@ impl Peer {
 
     /// Whether offers to the relay can be made at all now.
     pub(super) fn offers_to_relay(&self) -> bool {
-        !self.over && self.config.paths != PathPolicy::Direct && self.client.is_entered()
+        !self.over && self.config.paths != PathPolicy::Direct && self.client.is_settled()
     }
 
     /// Something came on the connection to the relay.

@@ -1,12 +1,12 @@
 //! Between the relay's client and the session: entry, warrants, claims, hints, the listing.
 
-use samovar_directory::{Client, ClientConfig, ClientEvent, ClientRequest};
-use samovar_session::{Event, Session, SessionConfig, Topology};
+use samovar_directory::{ClientConfig, ClientEvent, ClientRequest, SocketId};
+use samovar_session::{EndReason, Event, Session, SessionConfig, Topology};
 use samovar_wire::relay::{Entered, Listing, Purpose, Refusal};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Time};
 
-use crate::path::AttemptEnd;
+use crate::path::{AttemptEnd, Path, PathState};
 
 use super::{PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
 
@@ -30,25 +30,23 @@ const fn agreed_params(config: &PeerConfig) -> u64 {
 }
 
 impl Peer {
-    /// The WebSocket is open.
-    pub fn handle_relay_opened(&mut self, now: Time) {
-        self.relay_backlog = 0;
+    /// A WebSocket is open.
+    pub fn handle_relay_opened(&mut self, now: Time, socket: SocketId) {
         self.tended = None;
-        self.client.handle_opened(now);
+        self.client.handle_opened(now, socket);
         self.drive(now);
     }
 
-    /// The WebSocket is closed, or could not be opened.
-    pub fn handle_relay_closed(&mut self, now: Time) {
-        self.relay_backlog = 0;
+    /// A WebSocket is closed, or could not be opened.
+    pub fn handle_relay_closed(&mut self, now: Time, socket: SocketId) {
         self.tended = None;
-        self.client.handle_closed(now);
+        self.client.handle_closed(now, socket);
         self.drive(now);
     }
 
-    /// A binary message came on the WebSocket.
-    pub fn handle_relay_message(&mut self, now: Time, bytes: &[u8]) {
-        self.client.handle_message(now, bytes);
+    /// A binary message came on a WebSocket.
+    pub fn handle_relay_message(&mut self, now: Time, socket: SocketId, bytes: &[u8]) {
+        self.client.handle_message(now, socket, bytes);
         self.drive(now);
     }
 
@@ -56,18 +54,18 @@ impl Peer {
         while let Some(event) = self.client.poll_event() {
             self.on_client_event(now, event);
         }
-        self.drain_requests();
-        while let Some(bytes) = self.client.poll_transmit() {
-            self.transmits.push_back(Transmit::Relay(bytes));
+        let is_settled = self.client.is_settled();
+        if core::mem::replace(&mut self.was_settled, is_settled) != is_settled {
+            self.tended = None;
         }
-    }
-
-    fn drain_requests(&mut self) {
         while let Some(request) = self.client.poll_request() {
             self.requests.push_back(match request {
-                ClientRequest::Open => Request::OpenRelay,
-                ClientRequest::Close => Request::CloseRelay,
+                ClientRequest::Open(socket) => Request::OpenRelay(socket),
+                ClientRequest::Close(socket) => Request::CloseRelay(socket),
             });
+        }
+        while let Some((socket, bytes)) = self.client.poll_transmit() {
+            self.transmits.push_back(Transmit::Relay { socket, bytes });
         }
     }
 
@@ -79,8 +77,8 @@ impl Peer {
             Topology::Mesh => Topology::Star,
             Topology::Star => Topology::Mesh,
         };
-        self.drain_requests();
-        self.client = Client::new(now, client_config(&self.config, &mut self.entropy));
+        let config = client_config(&self.config, &mut self.entropy);
+        self.client.start_over(now, config);
     }
 
     fn on_client_event(&mut self, now: Time, event: ClientEvent) {
@@ -90,11 +88,16 @@ impl Peer {
             ClientEvent::Refused(Refusal::Parameters)
                 if !self.has_adopted
                     && self.session.is_none()
-                    && matches!(self.config.purpose, Purpose::Join(_)) =>
+                    && matches!(self.config.purpose, Purpose::Join(_) | Purpose::Rejoin(..)) =>
             {
                 self.adopt_topology(now);
             }
             ClientEvent::Refused(refusal) => {
+                // A relay that knows nothing of its former life is no witness of this session any more. It takes the
+                // members back as others, who found the session anew.
+                if let (Refusal::BadPass, Some(session)) = (refusal, &mut self.session) {
+                    session.lose_witness();
+                }
                 self.push_event(PeerEvent::Refused(refusal));
                 self.over = self.session.is_none();
             }
@@ -102,14 +105,28 @@ impl Peer {
                 self.push_event(PeerEvent::Failed(fault));
                 self.over = self.session.is_none();
             }
+            ClientEvent::Moved => {
+                self.relay_backlog = 0;
+                self.end_ferry(AttemptEnd::Gone);
+                // An offer may have gone out on the former socket, which may have been dead.
+                let offer_again = |path: &mut PathState| path.offer_again(now);
+                self.replace_attempts(offer_again);
+                self.push_event(PeerEvent::RelayRestored);
+            }
             ClientEvent::Lost => {
+                self.relay_backlog = 0;
                 if let Some(session) = &mut self.session {
+                    let relayed = |path: &Path| matches!(path, Path::Relayed | Path::RelayedUdp);
+                    for (&peer, _) in self.shown_paths.iter().filter(|(_, path)| relayed(path)) {
+                        session.excuse(now, peer);
+                    }
                     session.set_relay(now, false);
                 }
                 self.end_ferry(AttemptEnd::Gone);
                 self.push_event(PeerEvent::RelayLost);
             }
             ClientEvent::Restored => {
+                self.relay_backlog = 0;
                 if let Some(session) = &mut self.session {
                     session.set_relay(now, true);
                 }
@@ -161,7 +178,7 @@ impl Peer {
             entropy: self.entropy.bytes(),
             rules: self.config.rules,
         };
-        self.session = Session::new(now, config);
+        self.session = Session::with_kept(now, config, self.config.kept.take());
         (self.wanted_since, self.told_client, self.tended) = (None, None, None);
         self.code = Some(entered.code.clone());
         self.push_event(PeerEvent::Entered(entered.code));
@@ -222,6 +239,8 @@ impl Peer {
         let mut ended = false;
         while let Some(event) = self.session.as_mut().and_then(Session::poll_event) {
             ended |= matches!(event, Event::Ended(_));
+            // Whom the others went on without takes its seat back.
+            self.is_away |= matches!(event, Event::Ended(EndReason::Removed));
             self.push_event(PeerEvent::Session(event));
         }
         if ended {

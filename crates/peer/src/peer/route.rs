@@ -109,7 +109,8 @@ impl Peer {
     pub(super) fn send_socket(&mut self, to: PeerId, mode: Mode, payload: &[u8]) {
         if let Some(bytes) = self.client.forward(to, mode, payload) {
             self.count_out(&bytes);
-            self.transmits.push_back(Transmit::Relay(bytes));
+            let socket = self.client.socket();
+            self.transmits.push_back(Transmit::Relay { socket, bytes });
         }
     }
 
@@ -166,7 +167,8 @@ impl Peer {
     pub fn handle_backlog(&mut self, now: Time, buffer: Buffer, bytes: usize) {
         let bytes = bytes as u64;
         let known = match buffer {
-            Buffer::Relay => &mut self.relay_backlog,
+            Buffer::Relay(socket) if socket != self.client.socket() => return,
+            Buffer::Relay(_) => &mut self.relay_backlog,
             Buffer::Direct(ConnectionKey { peer, attempt }) => {
                 let path = self.path_mut(peer).filter(|path| path.current() == Some(attempt));
                 let Some(path) = path else { return };

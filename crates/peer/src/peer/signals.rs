@@ -129,9 +129,10 @@ impl Peer {
         Some(self.config.paths == PathPolicy::Direct || session.me() < peer)
     }
 
-    /// Whether offers to members can be made at all now.
+    /// Whether offers to members can be made at all now. When the network changed they wait until it is clear which socket
+    /// carries them.
     pub(super) fn offers_now(&self) -> bool {
-        !self.over && self.config.paths != PathPolicy::Relayed && self.client.is_entered()
+        !self.over && self.config.paths != PathPolicy::Relayed && self.client.is_settled()
     }
 
     /// The relay will be gone soon: whoever is reached through it alone is offered a direct path now, not when the pause

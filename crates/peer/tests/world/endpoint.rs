@@ -36,7 +36,7 @@ impl World {
 
     pub(super) fn answer_offers(&mut self) {
         while let Some(offer) = self.directory.as_mut().and_then(Directory::poll_offer) {
-            let socket = self.sockets.iter().find(|(_, socket)| socket.conn == Some(offer.conn));
+            let socket = self.sockets.iter().find(|(_, sockets)| sockets.find(offer.conn).is_some());
             let Some((&process, _)) = socket else { continue };
             self.endpoint.channels.insert(offer.conn, (process, offer.attempt, None));
             if let Some(directory) = &mut self.directory {

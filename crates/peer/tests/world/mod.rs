@@ -8,10 +8,10 @@ use endpoint::Endpoint;
 use samovar_directory::{
     ConnId, Directory, DirectoryConfig, Output, Request as DirectoryRequest, TermRecord,
 };
-use samovar_peer::{ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
+use samovar_peer::{ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, SocketId, Transmit};
 use samovar_session::{Object, Session};
 use samovar_wire::object::Traits;
-use samovar_wire::relay::{Purpose, RelayFrame};
+use samovar_wire::relay::{FromRelay, Purpose, RelayFrame};
 use samovar_wire::{Duration, Entropy, GameCode, Kind, Mode, ObjectId, PeerId, SessionId, Ticket, Time};
 
 pub(crate) const TEAPOT: Traits = Traits::of(Kind(1));
@@ -31,8 +31,12 @@ enum Parcel {
 }
 
 #[derive(Default)]
-struct Socket {
-    conn: Option<ConnId>,
+struct Sockets(BTreeMap<SocketId, ConnId>);
+
+impl Sockets {
+    fn find(&self, conn: ConnId) -> Option<SocketId> {
+        self.0.iter().find(|(_, known)| **known == conn).map(|(&socket, _)| socket)
+    }
 }
 
 /// The topology under test: the tests that are modules of `star` run in a star.
@@ -45,7 +49,7 @@ pub(crate) struct World {
     pub(crate) now: Time,
     pub(crate) peers: BTreeMap<Process, Peer>,
     pub(crate) events: BTreeMap<Process, Vec<PeerEvent>>,
-    sockets: BTreeMap<Process, Socket>,
+    sockets: BTreeMap<Process, Sockets>,
     /// Open or opening direct connections: (process, attempt) to (process, attempt).
     channels: BTreeMap<(Process, u32), (Process, u32)>,
     pub(crate) directory: Option<Directory>,
@@ -127,9 +131,10 @@ impl World {
     pub(crate) fn kill_relay(&mut self) {
         self.directory = None;
         for process in self.sockets.keys().copied().collect::<Vec<_>>() {
-            if self.sockets.insert(process, Socket::default()).is_some_and(|s| s.conn.is_some()) {
+            let lost = self.sockets.insert(process, Sockets::default()).unwrap_or_default();
+            for socket in lost.0.into_keys() {
                 let now = self.now;
-                self.peers.get_mut(&process).unwrap().handle_relay_closed(now);
+                self.peers.get_mut(&process).unwrap().handle_relay_closed(now, socket);
             }
         }
     }
@@ -152,6 +157,7 @@ impl World {
             entropy: self.dice.bytes(),
             purpose,
             ticket,
+            kept: None,
             name: format!("P{}", process.0),
             attributes: 0,
             params: 3,
@@ -162,7 +168,7 @@ impl World {
         };
         self.peers.insert(process, Peer::new(self.now, config));
         self.events.insert(process, Vec::new());
-        self.sockets.insert(process, Socket::default());
+        self.sockets.insert(process, Sockets::default());
         process
     }
 
@@ -174,9 +180,37 @@ impl World {
         self.start(Purpose::Join(GameCode::parse(code).unwrap()), PathPolicy::Auto, None)
     }
 
+    /// A message that the relay did not send comes to a process from it.
+    pub(crate) fn hear_from_relay(&mut self, process: Process, message: &FromRelay) {
+        let socket = self.sockets[&process].0.keys().next_back().copied().expect("it has a socket");
+        let (now, bytes) = (self.now, RelayFrame::control(message));
+        self.peers.get_mut(&process).unwrap().handle_relay_message(now, socket, &bytes);
+    }
+
+    /// Sockets to the relay break, one after another, and both ends hear of it.
+    pub(crate) fn break_sockets(&mut self, processes: &[Process]) {
+        for &process in processes {
+            let now = self.now;
+            for (socket, conn) in core::mem::take(self.sockets.get_mut(&process).unwrap()).0 {
+                if let Some(directory) = &mut self.directory {
+                    directory.handle_closed(now, conn);
+                }
+                self.peers.get_mut(&process).unwrap().handle_relay_closed(now, socket);
+            }
+            self.run(7);
+        }
+    }
+
+    /// A process does not run for a while; what comes for it waits.
+    pub(crate) fn stall(&mut self, process: Process, ms: u64) {
+        let peer = self.peers.remove(&process).unwrap();
+        self.run(ms);
+        self.peers.insert(process, peer);
+    }
+
     /// The NAT forgets the socket of a process.
     pub(crate) fn cut_socket(&mut self, process: Process) {
-        self.dead_conns.extend(self.sockets[&process].conn);
+        self.dead_conns.extend(self.sockets[&process].0.values());
     }
 
     /// What was opened on a former network carries nothing any more, and nobody says so.
@@ -187,10 +221,10 @@ impl World {
     /// Ends a process: its sockets close, its data channels fall silent.
     pub(crate) fn kill(&mut self, process: Process) {
         self.peers.remove(&process);
-        if let Some(conn) = self.sockets.remove(&process).and_then(|s| s.conn)
-            && let Some(directory) = &mut self.directory
-        {
-            directory.handle_closed(self.now, conn);
+        for conn in self.sockets.remove(&process).unwrap_or_default().0.into_values() {
+            if let Some(directory) = &mut self.directory {
+                directory.handle_closed(self.now, conn);
+            }
         }
         self.channels.retain(|from, to| from.0 != process && to.0 != process);
     }
@@ -237,7 +271,7 @@ impl World {
             Parcel::ToRelay(_, conn, _) | Parcel::FromRelay(_, conn, _) | Parcel::Closed(_, conn)
                 if self.dead_conns.contains(&conn) => {}
             Parcel::ToRelay(process, conn, bytes) => {
-                let alive = self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn));
+                let alive = self.sockets.get(&process).is_some_and(|s| s.find(conn).is_some());
                 let Some(directory) = self.directory.as_mut().filter(|_| alive) else { return };
                 self.relayed_packets +=
                     u64::from(matches!(RelayFrame::decode(&bytes), Ok(RelayFrame::Forward { .. })));
@@ -256,17 +290,18 @@ impl World {
                 }
             }
             Parcel::FromRelay(process, conn, bytes) => {
-                if self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn))
+                if let Some(socket) = self.sockets.get(&process).and_then(|s| s.find(conn))
                     && let Some(peer) = self.peers.get_mut(&process)
                 {
-                    peer.handle_relay_message(now, &bytes);
+                    peer.handle_relay_message(now, socket, &bytes);
                 }
             }
             Parcel::Closed(process, conn) => {
-                if self.sockets.get(&process).is_some_and(|s| s.conn == Some(conn)) {
-                    self.sockets.insert(process, Socket::default());
+                let Some(sockets) = self.sockets.get_mut(&process) else { return };
+                if let Some(socket) = sockets.find(conn) {
+                    sockets.0.remove(&socket);
                     if let Some(peer) = self.peers.get_mut(&process) {
-                        peer.handle_relay_closed(now);
+                        peer.handle_relay_closed(now, socket);
                     }
                 }
             }
@@ -282,7 +317,7 @@ impl World {
 
     fn send_from_relay(&mut self, conn: ConnId, bytes: Vec<u8>) {
         let at = self.delay(Mode::Reliable);
-        if let Some((&process, _)) = self.sockets.iter().find(|(_, s)| s.conn == Some(conn)) {
+        if let Some((&process, _)) = self.sockets.iter().find(|(_, s)| s.find(conn).is_some()) {
             self.wire.push((at, Parcel::FromRelay(process, conn, bytes)));
         }
     }
@@ -309,7 +344,7 @@ impl World {
                 Output::Note(_) => {}
                 Output::Close { conn, .. } => {
                     let at = self.delay(Mode::Reliable);
-                    if let Some((&process, _)) = self.sockets.iter().find(|(_, s)| s.conn == Some(conn)) {
+                    if let Some((&process, _)) = self.sockets.iter().find(|(_, s)| s.find(conn).is_some()) {
                         self.wire.push((at, Parcel::Closed(process, conn)));
                     }
                 }
@@ -342,8 +377,8 @@ impl World {
 
     fn transmit(&mut self, process: Process, out: Transmit) {
         match out {
-            Transmit::Relay(bytes) => {
-                if let Some(conn) = self.sockets[&process].conn {
+            Transmit::Relay { socket, bytes } => {
+                if let Some(&conn) = self.sockets[&process].0.get(&socket) {
                     let at = self.delay(Mode::Reliable);
                     self.wire.push((at, Parcel::ToRelay(process, conn, bytes)));
                 }
@@ -370,22 +405,20 @@ impl World {
         match request {
             Request::Accept { peer: PeerId::RELAY, attempt, .. } => self.open_endpoint(process, attempt),
             Request::CloseDirect { peer: PeerId::RELAY, attempt } => self.close_endpoint(process, attempt),
-            Request::OpenRelay => {
+            Request::OpenRelay(socket) => {
                 let conn = ConnId(self.next_conn);
                 self.next_conn += 1;
-                let open = self.directory.is_some();
-                let socket = Socket { conn: open.then_some(conn) };
-                self.sockets.insert(process, socket);
                 let peer = self.peers.get_mut(&process).unwrap();
                 if let Some(directory) = &mut self.directory {
+                    self.sockets.entry(process).or_default().0.insert(socket, conn);
                     directory.handle_opened(now, conn);
-                    peer.handle_relay_opened(now);
+                    peer.handle_relay_opened(now, socket);
                 } else {
-                    peer.handle_relay_closed(now);
+                    peer.handle_relay_closed(now, socket);
                 }
             }
-            Request::CloseRelay => {
-                let conn = self.sockets.insert(process, Socket::default()).and_then(|s| s.conn);
+            Request::CloseRelay(socket) => {
+                let conn = self.sockets.entry(process).or_default().0.remove(&socket);
                 let conn = conn.filter(|conn| !self.dead_conns.contains(conn));
                 if let (Some(directory), Some(conn)) = (&mut self.directory, conn) {
                     directory.handle_closed(now, conn);

@@ -26,6 +26,7 @@ impl Session {
                 admitted: false,
                 opened: now,
                 hint: None,
+                judged_from: Time::ZERO,
                 left: false,
                 greeted: false,
                 welcomed: false,

@@ -57,6 +57,13 @@ impl Session {
         self.close_all();
     }
 
+    /// The session has lost its witness for good: ends it here, as for a member that was removed. Its ticket takes the seat
+    /// back where it is founded anew.
+    pub fn lose_witness(&mut self) {
+        self.stir();
+        self.end(EndReason::Removed);
+    }
+
     pub(super) fn end(&mut self, reason: EndReason) {
         if self.phase == Phase::Over {
             return;

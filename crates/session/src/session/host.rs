@@ -5,6 +5,7 @@ use samovar_wire::control::{Hello, PeerControl, Standing};
 use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, SortedSet, Ticket, Time};
 
 use super::{EndReason, Event, Peering, Phase, Session};
+use crate::Kept;
 
 /// A member that has been silent for so long is removed; its seat waits for it.
 pub(super) const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
@@ -24,8 +25,16 @@ const BACKED_UP_WITHIN: Duration = Duration::from_millis(1_000);
 impl Session {
     /// Founds the session, or begins it anew: this peer takes the first seat and creates the session object.
     pub(super) fn found(&mut self, now: Time) {
-        self.view = View::founding(self.config.capacity);
-        self.clock.begin(now);
+        match self.kept.take() {
+            Some(Kept { view, time }) => {
+                self.view = view.founded_anew(time, self.config.capacity);
+                self.clock.begin_at(now, time);
+            }
+            None => {
+                self.view = View::founding(self.config.capacity);
+                self.clock.begin(now);
+            }
+        }
         let admission = self.view.admit(Time::ZERO, self.config.me, &self.hello(), &mut self.entropy);
         let admission = admission.expect("the first seat of a new session is free");
         self.view.begin_electorate(|_| true);
@@ -243,8 +252,8 @@ impl Session {
     /// Changes the view by all that happened since the last.
     fn next_view(&mut self, now: Time) {
         let is_gone = |p: &Peering| {
-            let patience = if p.hint.is_some() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };
-            p.admitted && (p.left || p.link.silence(now) >= patience)
+            let patience = if p.is_hinted() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };
+            p.admitted && (p.left || p.judged_from <= now && p.link.silence(now) >= patience)
         };
         let mut gone: Vec<_> = self.links.iter().filter(|(_, p)| is_gone(p)).map(|(&peer, _)| peer).collect();
         // A former host may have missed the farewell of a member that closed its link to this peer.

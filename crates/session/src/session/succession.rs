@@ -47,6 +47,9 @@ impl Session {
         self.note_time(now);
         self.stir();
         self.roster.set_relay(now, is_reached);
+        if is_reached {
+            self.end_excuses(now);
+        }
         self.watch(now);
     }
 

@@ -17,14 +17,27 @@ const MISSED: f64 = 2.0;
 const FIRST_TRIP: Duration = Duration::from_millis(1_000);
 /// However bad a path was, nobody is waited for longer: a lone host would act on for as long.
 const PATIENCE_MAX: Duration = Duration::from_millis(3_000);
-/// How long the relay's word that a connection closed counts while the peer is heard of.
-const HINT_FADES: Duration = Duration::from_millis(3_000);
+/// What a peer said before its connection closed may arrive for a round trip after the word of that, and so long at least.
+const UNDER_WAY_MIN: Duration = Duration::from_millis(50);
+/// A member that was heard through the relay is not judged before this peer's own connection to it has been back for so long.
+const RELAY_SETTLES: Duration = Duration::from_millis(1_000);
+/// Nor, when that does not come back, before it has been away for so long.
+const RELAY_RETURNS: Duration = Duration::from_millis(3_000);
 /// Who passes no time for so long was away itself, and hears the others before it judges them.
 const AWAY: Duration = Duration::from_millis(100);
 /// Who passes no time for so long slept: it may have been replaced (DESIGN §4).
 const SLEPT: Duration = Duration::from_millis(2_000);
 /// Where a lost host is not succeeded, the session ends with it.
 const ENDS_AFTER: Duration = Duration::from_millis(5_000);
+
+impl Peering {
+    /// Whether a connection of the peer closed, and nothing was heard of it since but what was under way then. What is said of a
+    /// connection never outweighs that its peer is heard.
+    pub(super) fn is_hinted(&self) -> bool {
+        let under_way = self.link.round_trip().unwrap_or(FIRST_TRIP).max(UNDER_WAY_MIN);
+        self.hint.is_some_and(|since| self.link.heard_at() <= since + under_way)
+    }
+}
 
 impl Session {
     /// Lets time pass. A driver hands over what has arrived before it calls this.
@@ -107,11 +120,11 @@ impl Session {
         };
         let silent = peering.link.suspect_at(MISSED).max(peering.link.heard_at() + again);
         let silent = silent.min(peering.link.heard_at() + PATIENCE_MAX);
-        match peering.hint {
-            // The relay lost it, too: a sign of life and a half are enough.
-            Some(_) => silent.min(peering.link.heard_at() + self.pace_of(peer).times(3).half()),
-            None => silent,
-        }
+        // The relay lost it, too: a sign of life and a half are enough.
+        let hinted = peering.link.heard_at() + self.pace_of(peer).times(3).half();
+        let missed_at = if peering.is_hinted() { silent.min(hinted) } else { silent };
+        // A host's lease goes on by whom it hears, whatever keeps it from that.
+        if self.is_host() { missed_at } else { missed_at.max(peering.judged_from) }
     }
 
     /// Notes how much time passed since this peer last looked: it may have slept.
@@ -153,7 +166,25 @@ impl Session {
         }
     }
 
-    /// A connection to a peer closed: a hint, not a proof.
+    /// This peer's own connection to the relay is lost, through which it heard a member: that one's silence says nothing
+    /// until the connection has been back for a second, or away for three. Of whom it missed before it knows no better.
+    pub fn excuse(&mut self, now: Time, peer: PeerId) {
+        let Some(peering) = self.links.get(&peer) else { return };
+        if self.missed_at(peer, peering) > now
+            && let Some(peering) = self.links.get_mut(&peer)
+        {
+            peering.judged_from = now + RELAY_RETURNS;
+        }
+    }
+
+    /// The connection to the relay is back.
+    pub(super) fn end_excuses(&mut self, now: Time) {
+        for peering in self.links.values_mut() {
+            peering.judged_from = peering.judged_from.min(now + RELAY_SETTLES);
+        }
+    }
+
+    /// A connection to a peer closed: a hint, not a proof, and none any more when the peer is heard after that.
     pub fn handle_hint(&mut self, now: Time, peer: PeerId) {
         if let Some(peering) = self.links.get_mut(&peer) {
             peering.hint = Some(now);
@@ -224,8 +255,8 @@ impl Session {
     /// Looks at everybody's life, and does what follows for the host of the session.
     pub(super) fn look(&mut self, now: Time) {
         for peering in self.links.values_mut() {
-            let silence = peering.link.silence(now);
-            peering.hint.take_if(|since| *since + HINT_FADES <= now && silence < Duration::from_millis(500));
+            let is_hinted = peering.is_hinted();
+            peering.hint.take_if(|_| !is_hinted);
         }
         if self.phase != Phase::Member {
             self.claim_if_abandoned(now);

@@ -3,12 +3,35 @@
 use samovar_wire::Duration;
 
 use super::{seconds, some_plan};
-use crate::fault::{Fault, Who};
+use crate::fault::{Beyond, Direction, Fault, Group, Who};
 use crate::plan::Plan;
 
 pub(super) fn calm(seed: u64) -> Plan {
     let mut plan = Plan::calm(seed, 5);
     plan.lasts = seconds(60);
+    plan
+}
+
+pub(super) fn all_reload(seed: u64) -> Plan {
+    let (mut plan, mut dice) = some_plan(seed, 2 + seed % 5);
+    let mut at = dice.range(500, 2_000);
+    for _ in 0..dice.range(1, 3) {
+        plan.strike(at, Fault::Reload(Who::Players(u64::MAX)));
+        at += dice.range(3_000, 8_000);
+    }
+    plan.lasts = Duration::from_millis(at) + seconds(2);
+    plan
+}
+
+pub(super) fn all_reload_but_a_pair(seed: u64) -> Plan {
+    let (mut plan, mut dice) = some_plan(seed, 3 + seed % 4);
+    plan.has_direct = true;
+    let at = dice.range(1_500, 3_000);
+    let pair = Group { who: Who::Players(3), relay: false };
+    let lasts = dice.millis(1_000, 4_500);
+    plan.strike(at, Fault::Cut { group: pair, beyond: Beyond::Relay, direction: Direction::Both, lasts });
+    plan.strike(at + dice.range(0, 500), Fault::Reload(Who::Players(u64::MAX - 3)));
+    plan.lasts = Duration::from_millis(at) + seconds(10);
     plan
 }
 

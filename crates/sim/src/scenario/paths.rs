@@ -88,6 +88,33 @@ pub(super) fn nat_rebind(seed: u64) -> Plan {
     plan
 }
 
+pub(super) fn online_event(seed: u64) -> Plan {
+    let (mut plan, mut dice) = fair_plan(seed);
+    plan.has_direct = dice.chance(0.7);
+    let mut at = 1_000;
+    for _ in 0..dice.range(2, 4) {
+        let who = if dice.chance(0.7) { Who::Host } else { Who::Players(dice.number()) };
+        plan.strike(at, Fault::Online { who });
+        at += dice.range(50, 2_500);
+    }
+    plan.lasts = Duration::from_millis(at) + seconds(5);
+    plan.keeps_host = true;
+    plan
+}
+
+pub(super) fn proxy_reload(seed: u64) -> Plan {
+    let (mut plan, mut dice) = fair_plan(seed);
+    plan.has_direct = dice.chance(0.3);
+    let mut at = 1_500;
+    for _ in 0..dice.range(1, 3) {
+        plan.strike(at, Fault::ProxyReload);
+        at += dice.range(3_000, 8_000);
+    }
+    plan.lasts = Duration::from_millis(at) + seconds(5);
+    plan.keeps_host = true;
+    plan
+}
+
 pub(super) fn relay_gone_while_relayed(seed: u64) -> Plan {
     let (mut plan, mut dice) = some_plan(seed, 2 + seed % 5);
     plan.climbs = true;

@@ -88,6 +88,14 @@ pub(super) fn freezes(seed: u64) -> Plan {
     plan
 }
 
+pub(super) fn new_key(seed: u64) -> Plan {
+    let (mut plan, mut dice) = some_plan(seed, 2 + seed % 5);
+    plan.has_direct = dice.chance(0.7);
+    plan.strike(dice.range(1_000, 3_000), Fault::RelayReset { lasts: dice.millis(50, 4_000) });
+    plan.lasts = seconds(15);
+    plan
+}
+
 pub(super) fn drains(seed: u64) -> Plan {
     let players = 2 + seed % 7;
     let (mut plan, mut dice) = some_plan(seed, players);

@@ -9,6 +9,9 @@ use crate::fault::{Beyond, Direction, Fault, Group, Who};
 use crate::game::{Game, ProcessId};
 use crate::network::{Place, Side};
 
+/// How long a page takes to be loaded again, and up to 300 ms more.
+const RELOAD_TAKES: Duration = Duration::from_millis(100);
+
 /// A fault that is over.
 #[derive(Clone, Debug)]
 pub(crate) enum Ending {
@@ -58,6 +61,10 @@ impl<G: Game> World<G> {
             }
             Fault::Leave(who) => self.each(who, Self::leave),
             Fault::ClosePage(who) => self.each(who, Self::close_page),
+            Fault::Reload(who) => self.each(who, |world, id| {
+                world.reload(id);
+                true
+            }),
             Fault::HandOver => self.each(Who::Host, Self::hand_over),
             Fault::Watch { lasts } => self.each(Who::Host, |world, id| {
                 world.begin_crisis(id);
@@ -83,6 +90,7 @@ impl<G: Game> World<G> {
             }),
             Fault::OldTicket { who } => self.each(who, Self::replay_ticket),
             Fault::RelayCrash { .. }
+            | Fault::RelayReset { .. }
             | Fault::RelayStall { .. }
             | Fault::RelayDrain { .. }
             | Fault::SlowDisk { .. } => self.apply_to_relay(fault),
@@ -94,6 +102,16 @@ impl<G: Game> World<G> {
         match fault {
             Fault::RelayCrash { lasts } if self.relay.is_up() => {
                 self.end_relay();
+                self.queue.push(self.now + lasts, Event::End(Ending::Relay));
+                true
+            }
+            Fault::RelayReset { lasts } if self.relay.is_up() => {
+                self.is_orphaned = true;
+                for id in 0..self.processes.len() {
+                    self.keep_table(id);
+                }
+                self.end_relay();
+                self.relay.lose_everything(&mut self.entropy);
                 self.queue.push(self.now + lasts, Event::End(Ending::Relay));
                 true
             }
@@ -155,6 +173,19 @@ impl<G: Game> World<G> {
                 world.change_network(id, is_told);
                 true
             }),
+            Fault::Online { who } => self.each(who, |world, id| {
+                let process = &mut world.processes[id];
+                let now = process.clock.local(world.now);
+                if let Some(peer) = &mut process.peer {
+                    peer.handle_network_changed(now);
+                }
+                world.turn(id);
+                true
+            }),
+            Fault::ProxyReload if self.relay.runs() => {
+                self.break_sockets_by_proxy();
+                true
+            }
             _ => false,
         }
     }
@@ -278,9 +309,38 @@ impl<G: Game> World<G> {
             peer.leave_at_once(now);
         }
         self.turn(id);
-        self.close_socket(id);
+        self.close_sockets(id);
         self.end_process(id);
         true
+    }
+
+    /// A page keeps what its session is founded anew from, and where it sat.
+    fn keep_table(&mut self, id: ProcessId) {
+        let process = &self.processes[id];
+        let now = process.clock.local(self.now);
+        let Some(peer) = &process.peer else { return };
+        let Some(session) = peer.session().filter(|session| session.ticket().is_some()) else { return };
+        if let Some((pass, kept)) = peer.pass().zip(session.kept(now)) {
+            let player = &mut self.players[process.player];
+            (player.kept, player.seat) = (Some((pass, kept)), session.seat());
+        }
+    }
+
+    /// A page is unloaded and loaded again. When all are, the session is founded anew.
+    fn reload(&mut self, id: ProcessId) {
+        self.is_orphaned |= !self.can_spare(id);
+        self.begin_crisis(id);
+        self.disturb(id, "reloads its page");
+        self.keep_table(id);
+        let process = &mut self.processes[id];
+        let (number, now) = (process.player, process.clock.local(self.now));
+        if let Some(peer) = &mut process.peer {
+            peer.go_away(now);
+        }
+        self.turn(id);
+        self.close_sockets(id);
+        self.end_process(id);
+        self.reload_later(number, RELOAD_TAKES);
     }
 
     /// Ends a cut in one direction. What streams have held back arrives then, and nobody can tell when it was said: who was alone hears
@@ -331,7 +391,7 @@ impl<G: Game> World<G> {
         self.begin_crisis(id);
         self.disturb(id, if closes { "crashes" } else { "dies silently" });
         if closes {
-            self.close_socket(id);
+            self.close_sockets(id);
         }
         let player = self.processes[id].player;
         self.end_process(id);

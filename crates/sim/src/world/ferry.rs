@@ -226,6 +226,6 @@ impl<G: Game> World<G> {
                 channel.is_dead = true;
             }
         }
-        self.reset_socket(id);
+        self.reset_sockets(id);
     }
 }

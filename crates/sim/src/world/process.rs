@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use samovar_directory::ConnId;
-use samovar_peer::{Buffer, ConnectionKey, Path, Peer, PeerEvent, Request, Transmit};
+use samovar_peer::{Buffer, ConnectionKey, Path, Peer, PeerEvent, Request, SocketId, Transmit};
 use samovar_session::{EndReason, Event as SessionEvent, Session};
 use samovar_wire::relay::{Addressed, Purpose, Refusal, RelayFrame};
 use samovar_wire::{CloseCode, Duration, Mode, PeerId, SeatId, SortedMap, Ticket, Time};
@@ -57,7 +57,8 @@ pub(super) struct Process {
     pub(super) state: State,
     /// Hidden while this counts anything.
     pub(super) hidden: u32,
-    pub(super) socket: Option<ConnId>,
+    /// Its connections to the relay; two while it moves from one network to another.
+    pub(super) sockets: SortedMap<SocketId, ConnId>,
     pub(super) channels: SortedMap<u32, Channel>,
     pub(super) inbox: VecDeque<Arrival>,
     /// Local time of the next frame, and the grid of a hidden tab's timers.
@@ -109,7 +110,12 @@ impl<G: Game> World<G> {
             return;
         }
         let (ticket, founds) = (seat.ticket, seat.founds);
-        let purpose = if founds { Purpose::Create(Some(Self::code())) } else { Purpose::Join(Self::code()) };
+        let kept = seat.kept.clone();
+        let purpose = match &kept {
+            Some((pass, _)) => Purpose::Rejoin(Self::code(), *pass),
+            None if founds => Purpose::Create(Some(Self::code())),
+            None => Purpose::Join(Self::code()),
+        };
         let process = self.start_process(player, purpose, ticket);
         self.players[player].process = Some(process);
         self.turn(process);
@@ -134,7 +140,7 @@ impl<G: Game> World<G> {
             clock,
             state: State::Running,
             hidden: 0,
-            socket: None,
+            sockets: SortedMap::new(),
             channels: SortedMap::new(),
             inbox: VecDeque::new(),
             next_frame: local + frame,
@@ -195,21 +201,22 @@ impl<G: Game> World<G> {
                 self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
                 peer.handle_direct_packet(now, channel.peer, attempt, mode, &bytes);
             }
-            Arrival::Relay(conn, bytes) if process.socket == Some(conn) => {
+            Arrival::Relay(conn, bytes) => {
+                let Some(socket) = socket_of(&process.sockets, conn) else { return };
                 self.figures.packets += 1;
                 self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
-                peer.handle_relay_message(now, &bytes);
+                peer.handle_relay_message(now, socket, &bytes);
             }
-            Arrival::SocketLost(conn) if process.socket == Some(conn) => {
-                process.socket = None;
-                peer.handle_relay_closed(now);
+            Arrival::SocketLost(conn) => {
+                let Some(socket) = socket_of(&process.sockets, conn) else { return };
+                process.sockets.remove(&socket);
+                peer.handle_relay_closed(now, socket);
             }
             Arrival::DirectClosed(attempt) => {
                 if let Some(channel) = process.channels.remove(&attempt) {
                     peer.handle_direct_closed(now, channel.peer, attempt);
                 }
             }
-            Arrival::Relay(..) | Arrival::SocketLost(_) => {}
         }
     }
 
@@ -344,13 +351,22 @@ impl<G: Game> World<G> {
     fn tell_backlogs(&mut self, id: ProcessId, peer: &mut Peer, now: Time) {
         let process = &self.processes[id];
         let place = Place::Player(process.player);
-        let socket = process.socket.and_then(|conn| self.sockets.get(&conn));
-        let relay = socket.map_or(0, |socket| socket.up.backlog(self.now, &self.plan.relay));
-        let is_clear = relay == 0 && self.clogs.is_empty() && self.plan.direct.bandwidth.is_none();
+        let backlogs: Vec<_> = process
+            .sockets
+            .iter()
+            .filter_map(|(&id, conn)| {
+                Some((id, self.sockets.get(conn)?.up.backlog(self.now, &self.plan.relay)))
+            })
+            .collect();
+        let is_clear = backlogs.iter().all(|&(_, bytes)| bytes == 0)
+            && self.clogs.is_empty()
+            && self.plan.direct.bandwidth.is_none();
         if is_clear && !process.told_backlog {
             return;
         }
-        peer.handle_backlog(now, Buffer::Relay, relay as usize);
+        for (socket, bytes) in backlogs {
+            peer.handle_backlog(now, Buffer::Relay(socket), bytes as usize);
+        }
         let weather = self.direct_weather(place);
         for (&attempt, channel) in &process.channels {
             let bytes = channel.bulk.backlog(self.now, &weather);
@@ -366,7 +382,7 @@ impl<G: Game> World<G> {
             self.count(&transmit);
         }
         match transmit {
-            Transmit::Relay(bytes) => self.send_up(id, bytes),
+            Transmit::Relay { socket, bytes } => self.send_up(id, socket, bytes),
             Transmit::Direct { attempt, mode, bytes, .. } => self.send_direct(id, attempt, mode, bytes),
         }
     }
@@ -382,7 +398,7 @@ impl<G: Game> World<G> {
                 self.figures.sent[0] += 1;
                 return;
             }
-            Transmit::Relay(bytes) => {
+            Transmit::Relay { bytes, .. } => {
                 matches!(RelayFrame::decode(bytes), Ok(RelayFrame::Forward { payload: [_, ..], .. }))
             }
         };
@@ -391,8 +407,8 @@ impl<G: Game> World<G> {
 
     fn obey(&mut self, id: ProcessId, peer: &mut Peer, request: Request) {
         match request {
-            Request::OpenRelay => self.open_socket(id),
-            Request::CloseRelay => self.close_socket(id),
+            Request::OpenRelay(socket) => self.open_socket(id, socket),
+            Request::CloseRelay(socket) => self.close_socket(id, socket),
             Request::Offer { peer: to, attempt } => self.describe(id, to, attempt, None),
             Request::Answer { peer: from, attempt, offer } => self.describe(id, from, attempt, Some(&offer)),
             Request::Accept { peer: from, attempt, answer } => self.connect(id, from, attempt, &answer),
@@ -469,7 +485,7 @@ impl<G: Game> World<G> {
         }
         let process = &self.processes[id];
         let is_late = process.leaving.is_some_and(|since| since + LEAVE_WITHIN <= self.now);
-        let is_done = process.socket.is_none() && process.channels.is_empty();
+        let is_done = process.sockets.is_empty() && process.channels.is_empty();
         if is_late || (is_over && is_done) {
             self.end_process(id);
             self.reload_later(number, RELOAD_AFTER);
@@ -491,7 +507,7 @@ impl<G: Game> World<G> {
         process.peer = None;
         process.state = State::Ended;
         process.inbox.clear();
-        process.socket = None;
+        process.sockets.clear();
         let player = process.player;
         if self.players[player].process == Some(id) {
             self.players[player].process = None;
@@ -501,6 +517,11 @@ impl<G: Game> World<G> {
         self.recoveries.forget(self.now, id);
         self.abandon_channels(id);
     }
+}
+
+/// What a process calls a connection to the relay; `None` when it has closed it.
+pub(super) fn socket_of(sockets: &SortedMap<SocketId, ConnId>, conn: ConnId) -> Option<SocketId> {
+    sockets.iter().find(|(_, known)| **known == conn).map(|(&socket, _)| socket)
 }
 
 const fn is_about_objects(event: &SessionEvent) -> bool {

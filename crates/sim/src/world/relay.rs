@@ -40,6 +40,12 @@ impl Relay {
         }
     }
 
+    /// Its key and its disk are lost.
+    pub(super) fn lose_everything(&mut self, entropy: &mut Entropy) {
+        self.secret = entropy.bytes();
+        self.disk.clear();
+    }
+
     /// Whether there is a process.
     pub(super) const fn is_up(&self) -> bool {
         self.directory.is_some()

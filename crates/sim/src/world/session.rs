@@ -46,6 +46,7 @@ impl<G: Game> World<G> {
         self.heal();
         self.settle();
         self.judge_survival();
+        self.judge_seats();
         if self.plan.climbs {
             self.climb();
         }
@@ -65,8 +66,9 @@ impl<G: Game> World<G> {
 
     /// Nothing goes wrong any more, and all who play are members of one session.
     fn settle(&mut self) {
-        let restarts =
-            |(_, fault): &(_, Fault)| matches!(fault, Fault::RelayCrash { .. } | Fault::RelayDrain { .. });
+        let restarts = |(_, fault): &(_, Fault)| {
+            matches!(fault, Fault::RelayCrash { .. } | Fault::RelayReset { .. } | Fault::RelayDrain { .. })
+        };
         let has_started = self.plan.faults.iter().any(restarts);
         let within = if has_started { HEAL_WITHIN_AFTER_START } else { HEAL_WITHIN };
         self.run_until_all(within, "no unity when all was well again");
@@ -103,6 +105,18 @@ impl<G: Game> World<G> {
         if self.violation.is_none() && goes_on && session != self.founded {
             let what = format!("{:?} is over, and everybody plays in {session:?}", self.founded);
             self.break_promise(Broken::new(Promise::GoesOn, what));
+        }
+    }
+
+    /// DESIGN §5.13: whoever loaded its page anew sits where it sat.
+    fn judge_seats(&mut self) {
+        let lost = self.players.iter().enumerate().find_map(|(number, player)| {
+            let process = player.process.filter(|_| player.seat.is_some())?;
+            let seat = self.processes[process].peer.as_ref()?.session()?.seat();
+            (seat != player.seat).then(|| format!("P{number} sat on {:?}, and sits on {seat:?}", player.seat))
+        });
+        if let Some(what) = lost.filter(|_| self.violation.is_none()) {
+            self.break_promise(Broken::new(Promise::Tickets, what));
         }
     }
 

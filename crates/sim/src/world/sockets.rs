@@ -1,9 +1,10 @@
 //! WebSockets between processes and the relay: streams that stand still while nothing gets through.
 
 use samovar_directory::ConnId;
+use samovar_peer::SocketId;
 use samovar_wire::{Duration, Time};
 
-use super::process::{Arrival, State};
+use super::process::{Arrival, State, socket_of};
 use super::{Event, World};
 use crate::game::{Game, ProcessId};
 use crate::network::{Place, Stream};
@@ -12,6 +13,9 @@ use crate::network::{Place, Stream};
 const SILENCE_MAX: Duration = Duration::from_millis(6_000);
 /// Round trips until a socket is open: TCP, TLS, WebSocket.
 const TRIPS: u64 = 3;
+
+/// How long a proxy takes to break all sockets.
+const PROXY_TAKES: Duration = Duration::from_millis(5);
 
 /// One socket.
 #[derive(Debug)]
@@ -32,8 +36,7 @@ pub(super) struct Socket {
 }
 
 impl<G: Game> World<G> {
-    pub(super) fn open_socket(&mut self, id: ProcessId) {
-        self.close_socket(id);
+    pub(super) fn open_socket(&mut self, id: ProcessId, name: SocketId) {
         let conn = ConnId(self.next_conn);
         self.next_conn += 1;
         let place = self.place(id);
@@ -48,7 +51,7 @@ impl<G: Game> World<G> {
             heard: self.now,
         };
         self.sockets.insert(conn, socket);
-        self.processes[id].socket = Some(conn);
+        self.processes[id].sockets.insert(name, conn);
         if !self.passes(place) {
             // Nobody answers; the client stops waiting by itself.
             return;
@@ -63,8 +66,8 @@ impl<G: Game> World<G> {
 
     /// Whether a process has a connection to the relay, and the relay to it.
     pub(super) fn is_connected(&self, id: ProcessId) -> bool {
-        let socket = self.processes[id].socket.and_then(|conn| self.sockets.get(&conn));
-        socket.is_some_and(|socket| socket.is_accepted && !socket.is_broken && !socket.is_reset)
+        let mut sockets = self.processes[id].sockets.values().filter_map(|conn| self.sockets.get(conn));
+        sockets.any(|socket| socket.is_accepted && !socket.is_broken && !socket.is_reset)
     }
 
     /// Whether a place and the relay reach each other both ways.
@@ -89,20 +92,19 @@ impl<G: Game> World<G> {
     pub(super) fn on_socket_opened(&mut self, conn: ConnId) {
         let Some(id) = self.sockets.get(&conn).map(|socket| socket.process) else { return };
         let process = &mut self.processes[id];
-        if process.socket != Some(conn) || !process.is_awake() {
-            // A process that sleeps through this opens another when it wakes.
-            return;
-        }
+        // A process that sleeps through this opens another when it wakes.
+        let is_awake = process.is_awake();
+        let Some(socket) = socket_of(&process.sockets, conn).filter(|_| is_awake) else { return };
         let now = process.clock.local(self.now);
         if let Some(peer) = &mut process.peer {
-            peer.handle_relay_opened(now);
+            peer.handle_relay_opened(now, socket);
         }
         self.turn(id);
     }
 
     /// The process closes its socket: the relay hears of it behind what was sent before.
-    pub(super) fn close_socket(&mut self, id: ProcessId) {
-        let Some(conn) = self.processes[id].socket.take() else { return };
+    pub(super) fn close_socket(&mut self, id: ProcessId, name: SocketId) {
+        let Some(conn) = self.processes[id].sockets.remove(&name) else { return };
         let place = self.place(id);
         let Some(socket) = self.sockets.get_mut(&conn) else { return };
         socket.is_closing = true;
@@ -118,9 +120,9 @@ impl<G: Game> World<G> {
     }
 
     /// What a process sends goes to the relay, or waits.
-    pub(super) fn send_up(&mut self, id: ProcessId, bytes: Vec<u8>) {
+    pub(super) fn send_up(&mut self, id: ProcessId, name: SocketId, bytes: Vec<u8>) {
         let place = self.place(id);
-        let Some(conn) = self.processes[id].socket else { return };
+        let Some(&conn) = self.processes[id].sockets.get(&name) else { return };
         let lets = self.cuts.lets(place, Place::Relay);
         let is_sound = |socket: &&mut Socket| !socket.is_broken && !socket.is_reset;
         let Some(socket) = self.sockets.get_mut(&conn).filter(is_sound) else { return };
@@ -189,12 +191,13 @@ impl<G: Game> World<G> {
 
     /// The process is behind another address: the first packet from there is answered by a reset, and the relay finds
     /// out by silence.
-    pub(super) fn reset_socket(&mut self, id: ProcessId) {
-        let Some(conn) = self.processes[id].socket else { return };
-        if let Some(socket) = self.sockets.get_mut(&conn) {
-            socket.is_reset = true;
+    pub(super) fn reset_sockets(&mut self, id: ProcessId) {
+        for &conn in self.processes[id].sockets.values() {
+            if let Some(socket) = self.sockets.get_mut(&conn) {
+                socket.is_reset = true;
+            }
+            self.queue.push(self.now + self.plan.relay.latency.times(2), Event::SocketReset(conn));
         }
-        self.queue.push(self.now + self.plan.relay.latency.times(2), Event::SocketReset(conn));
     }
 
     pub(super) fn on_socket_reset(&mut self, conn: ConnId) {
@@ -211,6 +214,29 @@ impl<G: Game> World<G> {
         }
     }
 
+    /// A proxy breaks all sockets, one after another; both ends hear of it.
+    pub(super) fn break_sockets_by_proxy(&mut self) {
+        self.trace.note(self.now, Place::Relay, || "is behind a proxy that breaks all sockets".to_owned());
+        let accepted = self.sockets.iter().filter(|(_, socket)| socket.is_accepted);
+        for conn in accepted.map(|(&conn, _)| conn).collect::<Vec<_>>() {
+            let at = self.now + self.dice.span(PROXY_TAKES);
+            self.queue.push(at, Event::SocketBroken(conn));
+        }
+    }
+
+    pub(super) fn on_socket_broken(&mut self, conn: ConnId) {
+        if self.sockets.get(&conn).is_some_and(|socket| socket.is_accepted) {
+            self.relay_closed(conn);
+            self.hang_up(conn);
+        }
+    }
+
+    pub(super) fn close_sockets(&mut self, id: ProcessId) {
+        for socket in self.processes[id].sockets.keys().copied().collect::<Vec<_>>() {
+            self.close_socket(id, socket);
+        }
+    }
+
     /// Sends what was held back, and gives up what is silent for too long.
     pub(super) fn tend_sockets(&mut self) {
         let mut dead = Vec::new();
@@ -221,8 +247,10 @@ impl<G: Game> World<G> {
             let (up, down) = (self.cuts.lets(place, Place::Relay), self.cuts.lets(Place::Relay, place));
             // The system answers for a process that does not run, but not a machine that sleeps.
             let asleep = matches!(process.state, State::Stopped { keeps_datagrams: false, .. });
-            let is_there =
-                process.state != State::Ended && !asleep && !socket.is_reset && process.socket == Some(conn);
+            let is_there = process.state != State::Ended
+                && !asleep
+                && !socket.is_reset
+                && socket_of(&process.sockets, conn).is_some();
             if up && down && is_there {
                 socket.heard = self.now;
             }
@@ -249,7 +277,7 @@ impl<G: Game> World<G> {
     fn drop_dead(&mut self, conn: ConnId) {
         let Some(socket) = self.sockets.get(&conn) else { return };
         let process = &self.processes[socket.process];
-        if process.socket != Some(conn) {
+        if socket_of(&process.sockets, conn).is_none() {
             self.sockets.remove(&conn);
         } else {
             self.hang_up(conn);

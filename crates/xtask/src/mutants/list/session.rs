@@ -717,4 +717,32 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "who_comes_back_is_known_as_such_to_those_who_joined_meanwhile",
         ]),
     },
+    Mutant {
+        name: "word-of-a-socket-outweighs-hearing",
+        file: "crates/session/src/session/timers.rs",
+        text: "self.hint.is_some_and(|since| self.link.heard_at() <= since + under_way)",
+        instead: "self.hint.is_some()",
+        breaks: "a host whose socket to the relay broke is missed at its first late packet",
+        finder: Test(&[
+            "-p",
+            "samovar-peer",
+            "--test",
+            "way_back",
+            "a_host_that_is_heard_outlives_its_socket_to_the_relay",
+        ]),
+    },
+    Mutant {
+        name: "own-lost-socket-blames-the-host",
+        file: "crates/session/src/session/timers.rs",
+        text: "if self.is_host() { missed_at } else { missed_at.max(peering.judged_from) }",
+        instead: "missed_at",
+        breaks: "a proxy that breaks all sockets at once costs a host its office",
+        finder: Test(&[
+            "-p",
+            "samovar-peer",
+            "--test",
+            "way_back",
+            "members_whose_sockets_all_break_at_once_keep_their_host",
+        ]),
+    },
 ];

@@ -1,0 +1,119 @@
+//! What a member keeps of its session for the case that all members go at once: the seats and the time.
+//!
+//! Whoever comes back first founds the session anew from it. It holds hashes of tickets and no ticket: a seat is taken
+//! back by whoever has its ticket.
+
+use samovar_roster::{VIEW_FIELDS, View};
+use samovar_wire::limits::FIELD_MAX;
+use samovar_wire::{DecodeError, Time};
+
+/// The layout of [`Kept::to_bytes`]: what another version of this program has kept is as good as nothing.
+const VERSION: u8 = 1;
+/// A session that is older than this, in microseconds, is none: 285 years.
+const TIME_MAX: u64 = 1 << 53;
+
+/// The seats of a session and its time, as a member knew them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub(crate) view: View,
+    pub(crate) time: Time,
+}
+
+impl Kept {
+    /// Bytes to keep: 49 fields of at most 255 bytes, and 9 bytes more.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        bytes.extend(self.time.as_micros().to_le_bytes());
+        for field in self.view.to_fields() {
+            // A field has at most 255 bytes.
+            bytes.push(u8::try_from(field.len()).unwrap_or(u8::MAX));
+            bytes.extend(field.iter().take(FIELD_MAX));
+        }
+        bytes
+    }
+
+    /// What was kept.
+    ///
+    /// # Errors
+    /// Any [`DecodeError`]: it is of another version, damaged, or no view.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let (&version, rest) = bytes.split_first().ok_or(DecodeError::Truncated)?;
+        let (time, mut rest) = rest.split_first_chunk().ok_or(DecodeError::Truncated)?;
+        let time = u64::from_le_bytes(*time);
+        if version != VERSION || time > TIME_MAX {
+            return Err(DecodeError::Invalid);
+        }
+        let mut fields = Vec::with_capacity(VIEW_FIELDS);
+        while let Some((&length, after)) = rest.split_first() {
+            let field = after.get(..usize::from(length)).ok_or(DecodeError::Truncated)?;
+            if fields.len() == VIEW_FIELDS {
+                return Err(DecodeError::TooLarge);
+            }
+            fields.push(field);
+            rest = &after[usize::from(length)..];
+        }
+        let view = View::from_fields(fields.into_iter())?;
+        Ok(Self { view, time: Time::from_micros(time) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samovar_wire::control::Hello;
+    use samovar_wire::{Entropy, PeerId, Ticket};
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn kept() -> Kept {
+        let mut view = View::founding(8);
+        let mut entropy = Entropy::new([1; 32]);
+        for (peer, name) in [(7, "Ann"), (8, "مريم")] {
+            let hello = Hello { version: 3, params: 0, name: name.to_owned(), attributes: 5, resume: None };
+            view.admit(Time::ZERO, PeerId(peer), &hello, &mut entropy).unwrap();
+        }
+        Kept { view, time: Time::from_micros(77_000_000) }
+    }
+
+    #[test]
+    fn what_is_kept_comes_back_as_it_was() {
+        let bytes = kept().to_bytes();
+        assert_eq!(Kept::from_bytes(&bytes), Ok(kept()));
+        assert!(bytes.len() < 400);
+    }
+
+    #[test]
+    fn damaged_bytes_are_an_error_and_no_panic() {
+        let bytes = kept().to_bytes();
+        for length in 0..bytes.len() {
+            assert!(Kept::from_bytes(&bytes[..length]).is_err(), "{length} bytes are not enough");
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(Kept::from_bytes(&longer).is_err());
+        for place in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 0x55;
+            let _ = Kept::from_bytes(&damaged);
+        }
+        assert_eq!(Kept::from_bytes(&[2; 400]), Err(DecodeError::Invalid), "another version");
+    }
+
+    #[test]
+    fn nobody_sits_on_a_kept_seat_and_a_ticket_takes_it_back() {
+        let mut view = View::founding(8);
+        let mut entropy = Entropy::new([2; 32]);
+        let hello = |resume| Hello { version: 3, params: 0, name: "Ann".to_owned(), attributes: 5, resume };
+        let first = view.admit(Time::ZERO, PeerId(7), &hello(None), &mut entropy).unwrap();
+        view.admit(Time::ZERO, PeerId(8), &hello(None), &mut entropy).unwrap();
+        let mut again = view.founded_anew(Time::from_micros(9), 4);
+        assert_eq!((again.members().count(), again.seats().count(), again.capacity()), (0, 2, 4));
+        assert!(again.backups().is_empty() && again.electorate().peers.is_empty());
+        let back = again.admit(Time::ZERO, PeerId(99), &hello(Some(first.ticket)), &mut entropy).unwrap();
+        assert_eq!((back.seat, back.yields), (first.seat, None));
+        let thief = again.admit(Time::ZERO, PeerId(98), &hello(Some(Ticket([0; 16]))), &mut entropy).unwrap();
+        assert_ne!(thief.seat, first.seat);
+    }
+}
