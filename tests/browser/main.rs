@@ -19,5 +19,6 @@ mod quiet_network;
 mod referee;
 mod refusals;
 mod reload;
+mod still_host;
 mod stun;
 mod suspended;

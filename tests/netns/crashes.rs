@@ -49,7 +49,7 @@ async fn one_host_after_the_other_is_succeeded_until_one_player_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_whose_cable_is_pulled_is_succeeded_and_acts_no_more() {
+async fn a_host_whose_cable_is_pulled_is_succeeded_and_plays_on_alone() {
     let Some(mut table) = Table::set(4).await else { return };
     let (host, backup) = (table.host, table.backup);
     let rest = table.all_but(&[host]);
@@ -58,5 +58,5 @@ async fn a_host_whose_cable_is_pulled_is_succeeded_and_acts_no_more() {
     table.succeeded("silent-death", &rest, since).await;
     assert_eq!(table.host, backup);
     table.plays(&rest).await;
-    table.is_suspended(&[host]).await;
+    table.plays_apart(&[host]).await;
 }

@@ -13,7 +13,7 @@ async fn the_majority_goes_on_without_its_host_and_takes_the_others_back_when_th
     table.network.sever(&minority, &[&majority[..], &[RELAY]].concat());
     table.succeeded("partition-with-host-in-minority", &majority, since).await;
     table.plays(&majority).await;
-    table.is_suspended(&minority).await;
+    table.plays_apart(&minority).await;
     table.heal("partition-with-host-in-minority").await;
 }
 
@@ -29,7 +29,7 @@ async fn a_majority_that_does_not_reach_the_relay_either_elects_by_itself() {
     table.network.sever(&minority, &majority);
     table.succeeded("partition-without-relay", &majority, since).await;
     table.plays(&majority).await;
-    table.is_suspended(&minority).await;
+    table.plays_apart(&minority).await;
     table.relay.restart();
     table.heal("partition-without-relay").await;
 }

@@ -167,11 +167,14 @@ impl Table {
         self.seated < self.players.len()
     }
 
-    /// Notes who reported to host in which term, and fails when two did in one.
+    /// Notes who reported to host in which term, and fails when two did in one that the relay gave: each side of a duel that is
+    /// cut apart votes for itself.
     fn note_hosts(&mut self) {
         let robots = self.players.iter().flatten();
-        for (_, status) in
-            robots.flat_map(|robot| robot.since(self.start)).filter(|(_, status)| status.is_host())
+        for (_, status) in robots
+            .flat_map(|robot| robot.since(self.start))
+            .filter(|(_, status)| status.is_host())
+            .filter(|(_, status)| status.term.is_multiple_of(256))
         {
             self.hosts.entry(status.term).or_default().extend(status.host);
         }
@@ -221,6 +224,17 @@ impl Table {
         self.note_hosts();
         (self.term, self.host) = (statuses[0].term, self.number_of(&statuses[0].host));
         statuses
+    }
+
+    /// Waits until these, who are cut off together, agree that they are all who is left, and play on: in a duel each side does.
+    pub(crate) async fn plays_apart(&mut self, who: &[usize]) {
+        let (since, latest) = (Instant::now(), self.term);
+        self.wait("who is cut off plays on", who, since, SUCCEEDED_WITHIN, |all| {
+            agree(all, all.len())?;
+            if all[0].term < latest { Ok(()) } else { Err("it is not cut off".to_owned()) }
+        })
+        .await;
+        self.plays(who).await;
     }
 
     /// Waits until each of these, who is cut off, reports that it acts no more: it is suspended, or knows that the others

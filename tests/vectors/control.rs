@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use samovar_wire::control::{Hello, Missing, PeerControl, Standing, Vote, encode};
+use samovar_wire::control::{Hello, Missing, PeerControl, Presence, Standing, Vote, encode};
 use samovar_wire::object::MessageKind;
 use samovar_wire::{DecodeError, PeerId, Reader, Term};
 
@@ -39,8 +39,9 @@ fn messages() -> Vec<(&'static str, PeerControl)> {
         ("hello_of_a_family", PeerControl::Hello(hello("👩\u{200d}👦"))),
         ("welcome", PeerControl::Welcome(ticket())),
         ("warrant", PeerControl::Warrant(warrant())),
-        ("standing", PeerControl::Standing(Standing { visible: true, reach: 31 })),
-        ("standing_hidden", PeerControl::Standing(Standing { visible: false, reach: 0 })),
+        ("standing", PeerControl::Standing(Standing { presence: Presence::Visible, reach: 31 })),
+        ("standing_hidden", PeerControl::Standing(Standing { presence: Presence::Hidden, reach: 0 })),
+        ("standing_still", PeerControl::Standing(Standing { presence: Presence::Still, reach: 2 })),
         ("missing", PeerControl::Missing(Missing { term: THIRD, missed: true, relay: false })),
         ("missing_no_longer", PeerControl::Missing(Missing { term: FIRST_VOTE, missed: false, relay: true })),
         ("vote", PeerControl::Vote(Vote { term: FIRST_VOTE, candidate: PEER, electorate: 1 })),

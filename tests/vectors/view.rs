@@ -1,6 +1,6 @@
 //! The fields of the session object (PROTOCOL §4.4).
 
-use samovar_wire::control::Standing;
+use samovar_wire::control::{Presence, Standing};
 use samovar_wire::limits::{FIELD_MAX, MEMBERS_MAX};
 use samovar_wire::view::{Electorate, SeatRecord, ViewHeader};
 use samovar_wire::{DecodeError, PeerId, SeatId, TicketHash};
@@ -10,7 +10,7 @@ use crate::{OTHER, PEER};
 
 fn seat(seat: u16, peer: Option<PeerId>, name: &str) -> SeatRecord {
     let ticket = TicketHash(std::array::from_fn(|index| 0xc0 + index as u8));
-    let (name, standing) = (name.to_owned(), Standing { visible: true, reach: 0 });
+    let (name, standing) = (name.to_owned(), Standing { presence: Presence::Visible, reach: 0 });
     SeatRecord { seat: SeatId(seat), peer, name, attributes: 0, standing, ticket, since: 0 }
 }
 
@@ -60,7 +60,7 @@ fn headers_and_seats() {
         vectors.check(name, Form::Closed, &header.encode(), is_value);
     }
     let away = SeatRecord {
-        standing: Standing { visible: false, reach: 31 },
+        standing: Standing { presence: Presence::Hidden, reach: 31 },
         since: 600_000_000,
         ..seat(65_535, None, "Ünal 🫖")
     };

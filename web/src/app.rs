@@ -39,6 +39,8 @@ const RELAY_PATIENCE: f64 = 15_000.0;
 const REFUSED_PATIENCE: f64 = 3_000.0;
 /// How long a session may be without a host before the page says so on a page of its own, in milliseconds.
 const SUSPENDED_PATIENCE: f64 = 20_000.0;
+/// Behind a frame for so long the browser withholds frames, and the page plays on without, in milliseconds.
+const WITHHELD_AFTER: f64 = 100.0;
 /// Two rejoins within this time mean that rejoining does not help, in milliseconds.
 const REJOIN_WITHIN: f64 = 5_000.0;
 /// How often what the game is founded anew from is kept, in milliseconds: a page may end without a word.
@@ -62,6 +64,7 @@ pub struct App {
     /// What this page has left already, until its successor has taken over.
     leaving: Option<Play>,
     meter: Meter,
+    framed_at: f64,
     listed_at: f64,
     in_lobby: bool,
     relay: RelayState,
@@ -70,6 +73,8 @@ pub struct App {
     /// Since when the game cannot go on, and whether the page has said so.
     trouble: Option<(f64, bool)>,
     left_by_hiding: bool,
+    /// The browser says that there is no network any more.
+    is_offline: bool,
     /// This tab takes its seat back; whether the others went on without something, to be told when it sits again.
     comes_back: Option<bool>,
     /// It lives as long as the page, so nothing of it is ever taken apart.
@@ -110,6 +115,7 @@ impl App {
             play: None,
             leaving: None,
             meter: Meter::default(),
+            framed_at: f64::NEG_INFINITY,
             listed_at: f64::NEG_INFINITY,
             in_lobby: false,
             relay: RelayState::Connecting,
@@ -117,6 +123,7 @@ impl App {
             kept_at: f64::NEG_INFINITY,
             trouble: None,
             left_by_hiding: false,
+            is_offline: false,
             comes_back: None,
             myself: None,
         })));
@@ -218,12 +225,14 @@ impl App {
         self.meter = Meter::default();
         let app = self.myself;
         let on_wake = move || {
-            // While the page is at work it will look by itself; while it is visible each frame does.
+            // While the page is at work it will look by itself; while the browser draws it each frame does.
             if let Some(app) = app
                 && let Ok(mut app) = app.try_borrow_mut()
-                && app.is_hidden()
             {
-                app.play_on();
+                let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
+                if app.is_hidden() || time - app.framed_at >= WITHHELD_AFTER {
+                    app.turn(time);
+                }
             }
         };
         let mut play = Play::start(&address::relay_url(&self.window), wish, on_wake);
@@ -246,6 +255,13 @@ impl App {
 
     /// One frame at `time` milliseconds.
     pub fn frame(&mut self, time: f64) {
+        self.framed_at = time;
+        self.turn(time);
+        self.draw(time);
+    }
+
+    /// All but the picture, which needs no frame of the browser.
+    fn turn(&mut self, time: f64) {
         self.play_on();
         while let Some(event) = self.page.poll_event() {
             self.on_page_event(event);
@@ -256,7 +272,6 @@ impl App {
         self.refresh_list(time);
         self.watch_power(time);
         self.watch_for_trouble(time);
-        self.draw(time);
     }
 
     /// Says so when a join or a session has been stuck for long, and takes it back when it goes on.
@@ -265,7 +280,7 @@ impl App {
             self.trouble = None;
             return;
         };
-        let (is_member, pause) = (play.is_member(), play.suspension().map(draw::pause_of));
+        let (is_member, pause) = (play.is_member(), play.pause(self.is_offline));
         let is_stuck = if is_member { pause.is_some() } else { self.relay == RelayState::Lost };
         let code = play.wish().code.as_ref().map(|code| code.as_str().to_owned()).unwrap_or_default();
         match self.trouble {
@@ -314,6 +329,9 @@ impl App {
             leaving.step(Wheel::default());
         }
         self.leaving.take_if(|leaving| leaving.is_over());
+        if self.automation.as_ref().is_some_and(Automation::holds) {
+            return;
+        }
         let Some(play) = &mut self.play else { return };
         let hands = self.controls.read();
         let script = self.automation.as_ref().map(Automation::input).unwrap_or_default();

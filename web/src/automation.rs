@@ -1,4 +1,4 @@
-//! `window.samovar`: status, input and leave for scripts and tests (docs/automation.md).
+//! `window.samovar`: status, input, leave and hold for scripts and tests (docs/automation.md).
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,7 +12,8 @@ use crate::input::Input;
 pub struct Automation {
     input: Rc<Cell<Input>>,
     leave: Rc<Cell<bool>>,
-    _functions: [JsValue; 3],
+    holds: Rc<Cell<bool>>,
+    _functions: [JsValue; 4],
 }
 
 impl Automation {
@@ -36,19 +37,34 @@ impl Automation {
             let leave = Rc::clone(&leave);
             Closure::<dyn FnMut()>::new(move || leave.set(true))
         };
-        let functions = [ask_status.into_js_value(), set_input.into_js_value(), ask_leave.into_js_value()];
+        let holds = Rc::new(Cell::new(false));
+        let hold = {
+            let holds = Rc::clone(&holds);
+            Closure::<dyn FnMut(JsValue)>::new(move |wish: JsValue| holds.set(wish.is_truthy()))
+        };
+        let functions = [
+            ask_status.into_js_value(),
+            set_input.into_js_value(),
+            ask_leave.into_js_value(),
+            hold.into_js_value(),
+        ];
         let samovar = Object::new();
-        for (name, function) in ["status", "input", "leave"].into_iter().zip(&functions) {
+        for (name, function) in ["status", "input", "leave", "hold"].into_iter().zip(&functions) {
             Reflect::set(&samovar, &name.into(), function)?;
         }
         let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
         Reflect::set(&window, &"samovar".into(), &samovar)?;
-        Ok(Self { input, leave, _functions: functions })
+        Ok(Self { input, leave, holds, _functions: functions })
     }
 
     /// What a script wants the teapot to do, until it says otherwise.
     pub fn input(&self) -> Input {
         self.input.get()
+    }
+
+    /// Whether a script keeps the game from making steps.
+    pub fn holds(&self) -> bool {
+        self.holds.get()
     }
 
     /// Whether a script asked to leave since the last call.

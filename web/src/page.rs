@@ -28,7 +28,7 @@ use web_sys::{Document, HtmlCanvasElement, HtmlDialogElement, HtmlElement};
 
 pub use hud::{Hud, LinkKind, Pause, PlayerRow, Role, Traffic};
 pub use labels::Label;
-pub use notices::{RECONNECTING, RELAY_GONE};
+pub use notices::{CUT_OFF, RECONNECTING, RELAY_GONE};
 pub use problem::Problem;
 pub use samovar_duel::status::RelayState;
 
@@ -236,7 +236,7 @@ impl Page {
         self.parts.notices.feed(text);
     }
 
-    /// Shows a state that lasts ([`RELAY_GONE`], [`RECONNECTING`], [`Pause::banner`]), or ends it. May be called each frame.
+    /// Shows a state that lasts ([`RELAY_GONE`], [`RECONNECTING`], [`CUT_OFF`], [`Pause::banner`]), or ends it. May be called each frame.
     pub fn banner(&self, text: Option<&str>) {
         self.parts.notices.banner(text);
     }

@@ -12,12 +12,13 @@ use samovar_duel::teapot::Controls;
 use samovar_peer::{Path, PathPolicy, Peer, PeerConfig, PeerEvent};
 use samovar_peer_web::{Obstacle, WebPeer, entropy};
 use samovar_session::{EndReason, Event, Migration, Role, Session, Suspension};
+use samovar_wire::control::Presence;
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{
     Blame, CloseCode, Duration, GameCode, PeerId, PeerPass, SessionId, Signature, Ticket, Time,
 };
 
-use crate::page::{Problem, RelayState};
+use crate::page::{Pause, Problem, RelayState};
 use crate::params::Mode;
 use crate::seat::Table;
 use game::Agreed;
@@ -25,6 +26,9 @@ pub use game::Game;
 
 /// Members of a game at most.
 const CAPACITY: u8 = 8;
+
+/// Who has been silent for so long is out of reach.
+pub const UNHEARD_AFTER: Duration = Duration::from_millis(1_000);
 
 /// What a player wants to play.
 #[derive(Clone, Debug)]
@@ -167,6 +171,11 @@ impl Play {
         })
     }
 
+    /// Whether a member's game makes no steps.
+    pub fn stands_still(&self, member: PeerId) -> bool {
+        self.peer.with(|peer, _| peer.session().is_some_and(|session| session.view().is_still(member)))
+    }
+
     /// Plays on: takes what happened and moves the game to now.
     pub fn step(&mut self, controls: Controls) -> Vec<News> {
         let Self { peer, game, journal, wish, has_diverged, .. } = self;
@@ -198,7 +207,9 @@ impl Play {
         self.peer.with(|peer, now| {
             let Some(session) = peer.session_mut() else { return };
             let backup = session.view().backup().and_then(|backup| session.seat_of(backup));
-            if session.role(now) == Role::ActiveBackedUp && backup.is_some_and(|seat| seat.standing.visible) {
+            if session.role(now) == Role::ActiveBackedUp
+                && backup.is_some_and(|seat| seat.standing.presence == Presence::Visible)
+            {
                 session.hand_over(now);
             }
         });
@@ -291,8 +302,29 @@ impl Play {
     }
 
     /// Why nobody decides here at present, if so.
-    pub fn suspension(&self) -> Option<Suspension> {
-        self.peer.with(|peer, now| peer.session().and_then(|session| session.suspension(now)))
+    pub fn pause(&self, is_offline: bool) -> Option<Pause> {
+        self.peer.with(|peer, now| {
+            let session = peer.session()?;
+            let why = session.suspension(now)?;
+            Some(pause_of(why, is_cut_off(now, session, is_offline)))
+        })
+    }
+}
+
+/// Whether nobody is heard because this browser has no network, as far as anybody can tell.
+pub fn is_cut_off(now: Time, session: &Session, is_offline: bool) -> bool {
+    let others = session.view().members().map(|m| m.peer).filter(|&other| other != session.me());
+    let is_heard = |other| session.silence(now, other).is_some_and(|silence| silence < UNHEARD_AFTER);
+    session.is_cut_off() || is_offline && !others.into_iter().any(is_heard)
+}
+
+/// Who does not hear the host because it is cut off itself says so.
+pub const fn pause_of(why: Suspension, is_cut_off: bool) -> Pause {
+    match why {
+        Suspension::HostLost if is_cut_off => Pause::CutOff,
+        Suspension::HostLost => Pause::HostLost,
+        Suspension::NoMajority => Pause::CutOff,
+        Suspension::Slept => Pause::Slept,
     }
 }
 

@@ -181,6 +181,7 @@ impl Duel {
     /// Lets the duel go on until `now`, in local time: reads what changed, drives, fires, publishes, and at the host
     /// decides. Call it once a frame, at any rate; while the session has no member here it does nothing.
     pub fn step(&mut self, now: Time, session: &mut Session, controls: Controls) {
+        session.stepped(now);
         let Some(me) = self.player(session) else { return };
         let tick = self.tick(now, session);
         self.talk.refresh(session, tick.time);

@@ -1,6 +1,7 @@
 //! A peer's status as plain JSON: `samovar.status()` of the page, one line of a robot (docs/automation.md).
 
 use samovar_session::{Object, Role, Session, Suspension, Topology};
+use samovar_wire::control::Presence;
 use samovar_wire::{Duration, ObjectId, PeerId, Stamp, Time};
 
 use crate::game::{Duel, is_program, is_spectator, kind_name, kinematics};
@@ -328,7 +329,7 @@ fn members(now: Time, session: &Session, game: Played<'_>, outside: &Outside<'_>
             rtt_ms: session.round_trip(member.peer).map(millis),
             silence_ms: session.silence(now, member.peer).map(millis),
             reliable: session.link_stats(member.peer).map(|link| (link.reliable_out, link.reliable_in)),
-            visible: member.record.standing.visible,
+            visible: member.record.standing.presence == Presence::Visible,
         })
         .collect();
     let host = session.host();

@@ -17,7 +17,10 @@ use crate::connection::{Connection, ConnectionEvent, ConnectionKey, NativeConfig
 use crate::name::fit_name;
 use crate::relay_socket::{OpenError, RelayEvent, RelaySocket};
 
-/// What runs on a peer. All of it is called in the peer's own task and must not block.
+/// What runs on a peer. All of it is called in the peer's own task and must not block: while a call lasts nobody hears the peer, and
+/// the others soon take it for lost. One that hosted is then succeeded like one that crashed, and learns so when the call returns.
+///
+/// A game says `stepped` to the session in each tick, or asks for its lockstep, which says so as well.
 pub trait Game: Send + 'static {
     /// The time between two calls of [`on_tick`](Self::on_tick); asked once. Default: a thirtieth of a second.
     fn tick(&self) -> Duration {

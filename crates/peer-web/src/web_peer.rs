@@ -27,7 +27,9 @@ impl WebPeer {
     /// Starts a peer that talks to the relay at `relay_url` (`wss://host/ws`).
     ///
     /// `on_wake` is called after something arrived or a timer ran out, in a hidden tab, too: look for events with
-    /// [`with`](Self::with) then. It is not called before `start` has returned. It should hold the page weakly: one
+    /// [`with`](Self::with) then. While there is a session that is several times a second, so it is also what the game makes
+    /// its steps by while the browser withholds frames: a host whose game makes none is one no longer
+    /// ([`samovar_peer::Rules::steps_within`]). It is not called before `start` has returned. It should hold the page weakly: one
     /// that owns this peer would otherwise never be dropped, nor the peer.
     #[must_use]
     pub fn start(relay_url: &str, peer: PeerConfig, on_wake: impl FnMut() + 'static) -> Self {

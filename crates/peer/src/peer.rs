@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use samovar_directory::{Client, Fault, SocketId};
 use samovar_session::{Event, Kept, Rules, Schemas, Session};
-use samovar_wire::control::Standing;
+use samovar_wire::control::{Presence, Standing};
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{
     Duration, Entropy, GameCode, Mode, PeerId, PeerPass, SortedMap, Term, Ticket, Time, Warrant,
@@ -325,7 +325,7 @@ impl Peer {
         if let Some(session) = &mut self.session
             && is_hidden_now
         {
-            session.hand_over(now);
+            session.hand_over_to_player(now);
         }
         self.drive(now);
     }
@@ -530,7 +530,8 @@ impl Peer {
 
     fn tell_standing(&mut self, now: Time) {
         let direct = self.shown_paths.values().filter(|&&path| path == Path::Direct).count();
-        let standing = Standing { visible: self.is_visible, reach: direct.min(31) as u8 };
+        let presence = if self.is_visible { Presence::Visible } else { Presence::Hidden };
+        let standing = Standing { presence, reach: direct.min(31) as u8 };
         if let Some(session) = self.session.as_mut().filter(|session| session.is_member()) {
             session.set_standing(now, standing);
         }

@@ -28,6 +28,9 @@ pub const LEASE: Duration = Duration::from_millis(1_000);
 /// A member that misses its host for so long, and is none by the relay's word, was removed; so was who knows no way to its
 /// host for so long, when most of the others do.
 const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
+/// Where each side of a partition may go on by itself, it does when it has missed its host for so long: a network that is back
+/// by then parts nobody.
+const FORKS_AFTER: Duration = Duration::from_millis(3_000);
 /// How long a host that slept waits for news of what it missed, when the relay is away.
 const WAKING: Duration = Duration::from_millis(1_000);
 
@@ -174,8 +177,9 @@ impl Roster {
         self
     }
 
-    /// Says whether each side of a partition goes on by itself; only the greater does unless set. Then members vote
-    /// among those whom they hear, no lease ends, and of two hosts in one voted term the higher id gives way.
+    /// Says whether each side of a partition goes on by itself; only the greater does unless set. Then members who have missed
+    /// their host for three seconds vote among those whom they hear, no lease ends, and of two hosts in one voted term the
+    /// higher id gives way.
     #[must_use]
     pub fn with_forks(mut self, forks: bool) -> Self {
         self.forks = forks;
@@ -398,7 +402,7 @@ impl Roster {
     /// Looks at everybody's life; what follows from it is for [`Roster::poll_act`]. The term and host that won an
     /// election, if one came to its end, or that the relay held in reserve: they are the present ones from now on.
     pub fn watch(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
-        if let Some(won) = self.count(view, lives) {
+        if let Some(won) = self.count(now, view, lives) {
             return Some(won);
         }
         if self.appointed.is_some_and(|(_, until)| until <= now) {
@@ -421,7 +425,7 @@ impl Roster {
             self.tell_missing(true);
             self.claim(now, view, lives);
             self.vote(now, view, lives);
-            return self.count(view, lives);
+            return self.count(now, view, lives);
         }
         self.tell_missing(false);
         if !self.term.is_witnessed() && self.relay && self.claim_after <= now {
@@ -445,18 +449,25 @@ impl Roster {
         self.acts.push_back(Act::Tell(PeerControl::Resign(heir)));
     }
 
-    /// Whose votes count: where each side goes on, those of this one.
-    fn electorate(&self, view: &View, lives: Lives<'_>) -> Electorate {
+    /// Whose votes count: where each side goes on, and this one has waited for the other, those of all who are on it.
+    fn electorate(&self, now: Time, view: &View, lives: Lives<'_>) -> Electorate {
         let mut electorate = view.electorate().clone();
-        if self.forks {
-            electorate.peers.retain(|peer| *peer == self.me || !lives.missed.contains(peer));
+        if self.may_fork(now) {
+            let here = view.members().map(|member| member.peer);
+            electorate.peers = here.filter(|peer| *peer == self.me || !lives.missed.contains(peer)).collect();
         }
         electorate
     }
 
+    /// Whether this peer has waited for its host long enough to go on without it and most of the others.
+    fn may_fork(&self, now: Time) -> bool {
+        self.forks && self.missed_since.is_some_and(|since| since + FORKS_AFTER <= now)
+    }
+
     /// Counts what was heard, at once when there is news.
-    fn count(&mut self, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
-        let (term, host) = self.election.winner(&self.electorate(view, lives), self.knows_electorate)?;
+    fn count(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
+        let counts_votes = self.knows_electorate || self.may_fork(now);
+        let (term, host) = self.election.winner(&self.electorate(now, view, lives), counts_votes)?;
         if term <= self.term || !view.has(host) {
             return None;
         }
@@ -549,8 +560,9 @@ impl Roster {
 
     /// Votes when most of the electorate misses the host and nobody can ask the relay.
     fn vote(&mut self, now: Time, view: &View, lives: Lives<'_>) {
-        let Electorate { number, peers } = &self.electorate(view, lives);
-        if self.reaches_relay() || !self.knows_electorate || !peers.contains(&self.me) {
+        let Electorate { number, peers } = &self.electorate(now, view, lives);
+        let is_voter = peers.contains(&self.me) && (self.knows_electorate || self.may_fork(now));
+        if self.reaches_relay() || !is_voter {
             return;
         }
         let agree = |peer: &&PeerId| **peer == self.me || self.election.misses(**peer, self.term);

@@ -1,6 +1,6 @@
 //! The agreed member list: seats and who sits on them.
 
-use samovar_wire::control::{Hello, Standing};
+use samovar_wire::control::{Hello, Presence, Standing};
 use samovar_wire::limits::{BACKUPS_MAX, MEMBERS_MAX, SEATS_MAX};
 use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::{Electorate, SPECTATOR, SeatRecord, ViewHeader};
@@ -129,22 +129,29 @@ impl View {
         self.members().find(|m| m.peer == peer)
     }
 
+    /// Whether a member's game makes no steps.
+    #[must_use]
+    pub fn is_still(&self, peer: PeerId) -> bool {
+        self.member(peer).is_some_and(|m| m.record.standing.presence == Presence::Still)
+    }
+
     /// Whether a peer is a member.
     #[must_use]
     pub fn has(&self, peer: PeerId) -> bool {
         self.member(peer).is_some()
     }
 
-    /// The order in which members succeed the host: backups, visible pages, who reaches the most, the lowest id
-    /// (DESIGN §4).
+    /// The order in which members succeed the host: whose games make steps, backups, visible pages, who reaches the
+    /// most, the lowest id (DESIGN §4).
     #[must_use]
     pub fn succession(&self, host: PeerId) -> Vec<PeerId> {
         let mut line: Vec<_> = self.members().filter(|m| m.peer != host).collect();
         let backups = &self.header.backups;
         sort_by_key(&mut line, |m| {
             let place = backups.iter().position(|&backup| backup == m.peer).unwrap_or(backups.len());
-            let Standing { visible, reach } = m.record.standing;
-            (place, !visible, u8::MAX - reach, m.peer)
+            let Standing { presence, reach } = m.record.standing;
+            let is_still = presence == Presence::Still;
+            (is_still, place, presence != Presence::Visible, u8::MAX - reach, m.peer)
         });
         line.into_iter().map(|m| m.peer).collect()
     }
@@ -189,7 +196,7 @@ impl View {
             }
             let yields = record.peer.replace(peer);
             record.ticket = ticket.hash();
-            record.standing.visible = true;
+            record.standing.presence = Presence::Visible;
             record.since = now.as_micros().max(record.since);
             let seat = record.seat;
             self.note_roll();
@@ -206,7 +213,7 @@ impl View {
             peer: Some(peer),
             name: hello.name.clone(),
             attributes: hello.attributes,
-            standing: Standing { visible: true, reach: 0 },
+            standing: Standing { presence: Presence::Visible, reach: 0 },
             ticket: ticket.hash(),
             since: now.as_micros(),
         });
@@ -318,8 +325,8 @@ impl View {
         sort_by_key(&mut members, |m| (Some(m.0) <= after, m.0));
         let backups = &self.header.backups;
         let fits = |peer: PeerId| peer != host && !backups.contains(&peer) && is_eligible(peer);
-        let visible = members.iter().find(|m| m.2.standing.visible && fits(m.1));
-        let chosen = visible.or_else(|| members.iter().find(|m| fits(m.1)));
+        let first = |presence| members.iter().find(|m| m.2.standing.presence == presence && fits(m.1));
+        let chosen = [Presence::Visible, Presence::Hidden, Presence::Still].into_iter().find_map(first);
         let &(_, backup, _) = chosen.filter(|_| backups.len() < BACKUPS_MAX)?;
         self.header.backups.push(backup);
         self.note_roll();
@@ -488,11 +495,25 @@ mod tests {
     #[test]
     fn the_backup_is_first_in_line_then_visible_pages() {
         let (mut view, _) = view(4);
-        view.set_standing(PeerId(2), Standing { visible: false, reach: 3 });
+        view.set_standing(PeerId(2), Standing { presence: Presence::Hidden, reach: 3 });
         view.name_backup(PeerId(1), Some(SeatId(3)), |_| true);
         assert_eq!(view.succession(PeerId(1)), [PeerId(4), PeerId(3), PeerId(2)]);
         view.name_backup(PeerId(1), Some(SeatId(1)), |p| p == PeerId(2));
         assert_eq!(view.succession(PeerId(1)), [PeerId(4), PeerId(2), PeerId(3)]);
+    }
+
+    #[test]
+    fn a_member_that_stands_still_comes_last() {
+        let (mut view, _) = view(4);
+        let still = Standing { presence: Presence::Still, reach: 3 };
+        view.name_backup(PeerId(1), None, |p| p == PeerId(2));
+        view.set_standing(PeerId(2), still);
+        view.set_standing(PeerId(3), Standing { presence: Presence::Hidden, reach: 0 });
+        assert_eq!(view.succession(PeerId(1)), [PeerId(4), PeerId(3), PeerId(2)], "a backup, too");
+        view.dismiss_backup(PeerId(2));
+        assert_eq!(view.name_backup(PeerId(1), None, |p| p != PeerId(4)), Some(PeerId(3)));
+        view.dismiss_backup(PeerId(3));
+        assert_eq!(view.name_backup(PeerId(1), None, |p| p == PeerId(2)), Some(PeerId(2)), "before nobody");
     }
 
     #[test]

@@ -13,10 +13,12 @@ mod inputs;
 mod objects;
 mod orders;
 mod ownership;
+mod reach;
 mod route;
 mod rpc;
 mod send;
 mod star;
+mod steps;
 mod succession;
 mod timers;
 mod transmit;
@@ -49,6 +51,9 @@ pub use rpc::{
 };
 pub use send::SendError;
 pub use star::Topology;
+
+/// How long a game makes no step until its host hands over, unless the game says otherwise (DESIGN §5.12).
+const STEPS_WITHIN: Duration = Duration::from_millis(2_000);
 
 /// Events that may wait for the game; the oldest are dropped beyond it. A game that polls loses none.
 const EVENTS_MAX: usize = 4_096;
@@ -96,17 +101,25 @@ pub struct Rules {
     /// Who has a link to whom.
     pub topology: Topology,
     /// Whether each side of a partition goes on by itself, until they meet again and one is kept: for games where
-    /// play counts for more than its outcome. Otherwise the side without the relay and without a majority waits.
+    /// play counts for more than its outcome, as in a duel. Whoever hears neither the relay nor a majority goes on when it has
+    /// missed its host for three seconds; what it did alone is told by [`Event::Diverged`] when the other side is kept, and its
+    /// ticket takes its seat back. Otherwise, and unless set, the side without the relay and without a majority waits.
     pub forks: bool,
     /// How long the seat of a member that is lost waits for it, with score and objects; 10 minutes unless set. More keeps
     /// a place for who comes back late, until a newcomer needs it and no seat has waited longer; less gives its objects up sooner.
     pub grace: Duration,
+    /// Within what time a game makes its next step ([`Session::stepped`]); 2 seconds unless set. A host whose game makes none
+    /// for so long hands over, if another can host; whose game makes none for half of it hosts only when nobody else can.
+    /// More lets all wait longer for a host that stands still, less takes one that is merely slow for one. `None`: nobody
+    /// is judged by that.
+    pub steps_within: Option<Duration>,
     /// Which orders messages may have, besides those of their lanes.
     pub orders: Orders,
 }
 
 impl Default for Rules {
-    /// A host is succeeded, has one backup, in a mesh, a partition has one side that goes on, and seats wait for 10 minutes.
+    /// A host is succeeded, has one backup, in a mesh, a partition has one side that goes on, seats wait for 10 minutes, and
+    /// a game makes a step within 2 seconds.
     fn default() -> Self {
         Self {
             migrates: true,
@@ -114,6 +127,7 @@ impl Default for Rules {
             topology: Topology::Mesh,
             forks: false,
             grace: GRACE,
+            steps_within: Some(STEPS_WITHIN),
             orders: Orders::default(),
         }
     }
@@ -269,6 +283,8 @@ pub struct Session {
     told_focus: Option<Focus>,
     focus_untold: SortedSet<PeerId>,
     star: star::Star,
+    reach: reach::Reach,
+    steps: steps::Steps,
     orders: orders::Machines,
     scratch: Vec<u8>,
 }
@@ -347,6 +363,8 @@ impl Session {
             told_focus: None,
             focus_untold: SortedSet::new(),
             star: star::Star::default(),
+            reach: reach::Reach::default(),
+            steps: steps::Steps::default(),
             orders: orders::Machines::new(&config, is_founder),
             scratch: Vec::new(),
             roster,

@@ -12,7 +12,7 @@ use samovar_roster::authority::Signatory;
 use samovar_session::{Schemas, Session, SessionConfig, Topology};
 use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
-use samovar_wire::control::{Hello, PeerControl, Standing, encode};
+use samovar_wire::control::{Hello, PeerControl, Presence, Standing, encode};
 use samovar_wire::input::{Held, Input, Told};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::Access;
@@ -294,13 +294,10 @@ fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]
     let mut known = if target == host { pots.to_vec() } else { Vec::new() };
     known.push(ObjectId::SESSION);
     let (mode, bytes) = match liar.roll(16) {
-        0 => (
-            Mode::Unreliable,
-            liar.control(
-                target,
-                &PeerControl::Standing(Standing { visible: now.as_micros() % 2 == 0, reach: 1 }),
-            ),
-        ),
+        0 => {
+            let presence = if now.as_micros() % 2 == 0 { Presence::Visible } else { Presence::Still };
+            (Mode::Unreliable, liar.control(target, &PeerControl::Standing(Standing { presence, reach: 1 })))
+        }
         1 => (Mode::Unreliable, liar.control(target, &PeerControl::Warrant(world.witness.warrant))),
         2 if liar.roll(20) == 0 => (Mode::Unreliable, liar.hello(target)),
         3 if liar.roll(20) == 0 => (Mode::Unreliable, samovar_link::close_packet(CloseCode::Left)),

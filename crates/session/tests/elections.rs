@@ -569,6 +569,70 @@ fn where_sides_may_fork_both_go_on_and_one_is_kept() {
     assert!(world.peers.values().filter(|session| session.is_host()).count() == 1);
 }
 
+fn forking(seed: u8, members: usize) -> (World, PeerId, Vec<PeerId>) {
+    let mut world = World::with_rules(seed, 0, Rules { forks: true, ..Rules::default() });
+    let host = *world.peers.keys().next().unwrap();
+    let others = (1..members).map(|_| world.join(None)).collect();
+    world.run(3_000);
+    (world, host, others)
+}
+
+#[test]
+fn survivor_of_two_goes_on_without_the_relay() {
+    for forks in [true, false] {
+        let (mut world, host, others) = if forks { forking(91, 2) } else { world_of(91, 0, 2) };
+        relay_goes(&mut world);
+        world.run(500);
+        world.peers.remove(&host);
+        world.run(5_000);
+        let survivor = &world.peers[&others[0]];
+        assert_eq!(survivor.is_host(), forks, "{:?}", survivor.suspension(world.now));
+        relay_comes(&mut world);
+        world.run(3_000);
+        let survivor = &world.peers[&others[0]];
+        assert!(survivor.is_host() && survivor.term().is_witnessed(), "the relay knows it for the host");
+    }
+}
+
+#[test]
+fn one_of_five_goes_on_alone_and_comes_back_by_its_ticket() {
+    let (mut world, host, others) = forking(92, 5);
+    let cut = others[3];
+    let rest: Vec<_> = [host].iter().chain(&others[..3]).copied().collect();
+    part(&mut world, &[cut], &rest);
+    let now = world.now;
+    world.peer(cut).set_relay(now, false);
+    world.run(8_000);
+    assert!(world.peers[&cut].is_host() && world.peers[&cut].view().members().count() == 1);
+    assert!(world.peers[&host].is_host(), "for the others nothing has changed");
+    let pot = world.create(cut, TEAPOT, &[b"alone"]);
+    let (seat, ticket) = (world.peers[&cut].seat(), world.peers[&cut].ticket());
+    world.cuts.clear();
+    let now = world.now;
+    world.peer(cut).set_relay(now, true);
+    world.run(2_000);
+    let told = |event: &Event| matches!(event, Event::Diverged { objects, .. } if objects.contains(&pot));
+    assert!(world.events[&cut].iter().any(told), "what it did alone is told");
+    assert_eq!(world.events[&cut].last(), Some(&Event::Ended(EndReason::Removed)));
+    world.peers.remove(&cut);
+    let again = world.join(ticket);
+    world.run(2_000);
+    assert_eq!(world.peers[&again].seat(), seat);
+    assert_eq!(world.peers[&again].host(), host);
+}
+
+#[test]
+fn network_that_blinks_parts_nobody_where_sides_may_fork() {
+    let (mut world, host, others) = forking(93, 2);
+    relay_goes(&mut world);
+    part(&mut world, &[host], &others);
+    world.run(2_500);
+    world.cuts.clear();
+    world.run(1_000);
+    assert_eq!(world.peers[&others[0]].host(), host);
+    assert!(world.peers[&others[0]].is_member() && world.peers[&host].view().members().count() == 2);
+}
+
 #[test]
 fn who_missed_the_host_and_hears_it_again_only_doubts_it() {
     let (mut world, host, others) = world_of(7, 0, 3);

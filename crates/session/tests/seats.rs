@@ -7,7 +7,7 @@ mod world;
 
 use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{EndReason, Event, Rules};
-use samovar_wire::control::Standing;
+use samovar_wire::control::{Presence, Standing};
 use samovar_wire::{Duration, Generation, PeerId, SeatId, Ticket, Time};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -159,7 +159,7 @@ fn who_asks_for_a_ticket_does_not_look_more_visible() {
     let mut came = Return::new(14);
     came.world.cuts = vec![(came.backup, came.host)];
     came.run_until_member();
-    let hidden = Standing { visible: false, reach: 2 };
+    let hidden = Standing { presence: Presence::Hidden, reach: 2 };
     let run_hidden = |came: &mut Return, ms: u64| {
         for _ in 0..ms {
             let now = came.world.now;
@@ -185,7 +185,7 @@ fn whoever_never_stays_as_it_is_keeps_nobody_out() {
     let flap = |world: &mut World, ms: u64| {
         for n in 0..ms {
             let (now, reach) = (world.now, (n / 40 % 5) as u8);
-            world.peer(flapper).set_standing(now, Standing { visible: true, reach });
+            world.peer(flapper).set_standing(now, Standing { presence: Presence::Visible, reach });
             world.step();
         }
     };

@@ -3,6 +3,7 @@
 mod agreement;
 mod clocks;
 mod divergence;
+mod idle;
 mod memory;
 mod offices;
 mod owners;
@@ -17,6 +18,7 @@ use crate::game::ProcessId;
 pub(crate) use agreement::{disagreement, picture};
 pub(crate) use clocks::{Clocks, out_of_step};
 pub(crate) use divergence::Divergence;
+pub(crate) use idle::Idle;
 pub(crate) use memory::footprint;
 pub(crate) use offices::{Offices, SLEPT};
 pub(crate) use owners::Owners;
@@ -43,6 +45,8 @@ pub enum Promise {
     GoesOn,
     /// A host that was replaced stops acting, and one that most hear is not replaced.
     Office,
+    /// Who does not play does not host, if another can.
+    Plays,
     /// Reliable messages arrive once and in order.
     Reliable,
     /// Unreliable and sequenced messages arrive at most once, sequenced ones in order, and some do when all is well.
@@ -83,6 +87,7 @@ impl Promise {
             Self::OneHost => "one-host",
             Self::GoesOn => "goes-on",
             Self::Office => "office",
+            Self::Plays => "plays",
             Self::Reliable => "reliable",
             Self::Loose => "loose",
             Self::Ordered => "ordered",
@@ -134,6 +139,7 @@ pub(crate) struct Checks {
     pub(crate) forks: bool,
     pub(crate) clocks: Clocks,
     pub(crate) divergence: Divergence,
+    pub(crate) idle: Idle,
     pub(crate) offices: Offices,
     pub(crate) owners: Owners,
     pub(crate) reigns: Reigns,
@@ -155,6 +161,7 @@ impl Checks {
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.clocks.forget(process);
         self.divergence.forget(process);
+        self.idle.forget(process);
         self.offices.forget(process);
         self.owners.forget(process);
         self.reigns.forget(process);

@@ -109,6 +109,13 @@ pub enum Fault {
         /// How long.
         lasts: Duration,
     },
+    /// Games make no steps, and all else of their processes goes on: a browser that withholds frames, a game that waits.
+    StandStill {
+        /// Whose.
+        who: Who,
+        /// How long.
+        lasts: Duration,
+    },
     /// A clock jumps ahead.
     ClockJump {
         /// Whose.
@@ -228,6 +235,7 @@ impl Fault {
             Self::Sleep { .. } => "sleep",
             Self::Stall { .. } => "stall",
             Self::Hide { .. } => "hide",
+            Self::StandStill { .. } => "stand-still",
             Self::ClockJump { .. } => "clock-jump",
             Self::RelayCrash { .. } => "relay-crash",
             Self::RelayReset { .. } => "relay-reset",

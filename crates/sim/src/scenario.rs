@@ -98,8 +98,18 @@ pub const SCENARIOS: &[Scenario] = &[
         partitions::few_miss_the_host,
     ),
     scenario("sides-fork", "each side of a partition goes on, until they meet again", partitions::sides_fork),
+    scenario(
+        "last-survivor",
+        "the relay is gone, then everybody but one, who goes on where sides may fork",
+        relays::last_survivor,
+    ),
     scenario("flapping-link", "a player's network comes and goes", partitions::flapping),
     scenario("hidden-host", "the host's tab goes to the background", sleepers::hidden_host),
+    scenario(
+        "game-stands-still",
+        "the host's game makes no steps, and its network goes on",
+        sleepers::game_stands_still,
+    ),
     scenario("sleeping-host-wakes", "the host's lid is closed and opened", sleepers::sleeping_host_wakes),
     scenario("rolling-joins", "players come while hosts go", joins::rolling_joins),
     scenario("hand-over", "the host gives its office away and stays", joins::hand_over),

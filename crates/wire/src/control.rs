@@ -85,10 +85,21 @@ pub struct Hello {
 /// How fit a member is to host. The host publishes it, and everybody ranks by it (DESIGN §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Standing {
-    /// Its page is visible; always for programs.
-    pub visible: bool,
+    /// Whether it is there to play.
+    pub presence: Presence,
     /// How many members it reaches directly, at most 31.
     pub reach: u8,
+}
+
+/// Whether a member is there to play. A member that stands still hosts only when nobody else can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub enum Presence {
+    /// Its page is hidden, and its game makes steps all the same.
+    Hidden,
+    /// Its page is visible; always for programs.
+    Visible,
+    /// Its game makes no steps, whether anybody sees its page or not.
+    Still,
 }
 
 /// What a member says about the host of a term.

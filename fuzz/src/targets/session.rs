@@ -2,7 +2,7 @@
 
 use samovar_roster::authority::Signatory;
 use samovar_session::{Session, SessionConfig};
-use samovar_wire::control::{Hello, PeerControl, Standing, encode};
+use samovar_wire::control::{Hello, PeerControl, Presence, Standing, encode};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{
@@ -82,7 +82,10 @@ impl Siege {
                 let body = script.bytes(200);
                 self.message(&[&[MessageKind::Control as u8], body].concat());
             }
-            3 => self.control(&PeerControl::Standing(Standing { visible: script.roll(2) == 0, reach: 1 })),
+            3 => {
+                let presence = if script.roll(2) == 0 { Presence::Hidden } else { Presence::Still };
+                self.control(&PeerControl::Standing(Standing { presence, reach: 1 }));
+            }
             4 => {
                 let message = script.bytes(900);
                 self.message(message);

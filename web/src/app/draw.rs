@@ -8,16 +8,17 @@ use samovar_duel::game::{CubeView as Cube, DuelEvent, Scene, Standing, TeapotVie
 use samovar_duel::phase::Phase;
 use samovar_duel::player::{Glaze, PlayerKey, PlayerName};
 use samovar_peer::Path;
-use samovar_session::{Role as SessionRole, Suspension};
+use samovar_session::Role as SessionRole;
+use samovar_wire::control::Presence;
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{ObjectId, PeerId, SortedMap};
 
 use super::App;
 use crate::page::problem::answered;
 use crate::page::{
-    Hud, Label, LinkKind, Pause, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic,
+    CUT_OFF, Hud, Label, LinkKind, PlayerRow, RECONNECTING, RELAY_GONE, RelayState, Role, Traffic,
 };
-use crate::play::Game;
+use crate::play::{Game, UNHEARD_AFTER, is_cut_off, pause_of};
 use crate::sound::Effect;
 use crate::view::{CubeView, Frame, Obstacle, ObstacleView, TeapotView, View};
 
@@ -107,27 +108,30 @@ impl App {
         standings: &[Standing],
         [standing, lockstep]: [Option<String>; 2],
     ) {
-        let Some(play) = &self.play else { return };
+        let (Some(play), is_offline) = (&self.play, self.is_offline) else { return };
         let (hud, trouble) = play.look(|now, peer, _| {
-            let relay = if peer.is_relay_connected() { RelayState::Connected } else { RelayState::Lost };
             let traffic = peer.traffic();
             let traffic = self.meter.read(time, [traffic.bytes_in, traffic.bytes_out]);
             let Some(session) = peer.session() else { return (None, None) };
+            let is_cut_off = is_cut_off(now, session, is_offline);
+            let is_reached = peer.is_relay_connected() && !is_cut_off;
+            let relay = if is_reached { RelayState::Connected } else { RelayState::Lost };
             let role = session.role(now);
             let row = |standing: &Standing| player_row(now, peer, session, standing);
             let spectators = session.view().members().filter(|m| is_spectator(m.record.attributes));
             let spectators: Vec<_> = spectators.map(|m| without_score(m.record)).collect();
             let players = standings.iter().chain(&spectators).map(row).collect();
-            let (role, term) = (role_of(role), session.term().to_string());
-            let hud = Hud { players, role, term, relay, traffic, standing, lockstep };
+            let (role, term) = (role_of(role, is_cut_off), session.term().to_string());
+            let hud = Hud { players, role, term, relay, is_cut_off, traffic, standing, lockstep };
             let alone = session
                 .view()
                 .members()
                 .all(|m| m.peer == session.me() || peer.path(now, m.peer) == Path::None);
-            let is_cut_off = alone && session.view().members().count() > 1;
+            let is_lost = alone && session.view().members().count() > 1;
             let trouble = match hud.role {
                 Role::Suspended(pause) => Some(pause.banner()),
-                _ => is_cut_off.then_some(RECONNECTING),
+                _ if is_cut_off => Some(CUT_OFF),
+                _ => is_lost.then_some(RECONNECTING),
             };
             (Some(hud), trouble)
         });
@@ -339,12 +343,14 @@ fn player_row(
     let (me, host) = (session.me(), session.host());
     let member = session.view().members().find(|m| PlayerKey::Seat(m.record.seat.0) == standing.player);
     let other: Option<PeerId> = member.map(|m| m.peer).filter(|&other| other != me);
+    let is_unheard = |other| session.silence(now, other).is_some_and(|silence| silence >= UNHEARD_AFTER);
     let link = other.map(|other| match peer.path(now, other) {
+        _ if is_unheard(other) => LinkKind::Unheard,
         Path::Direct => LinkKind::Direct,
         Path::RelayedUdp => LinkKind::RelayedUdp,
         Path::Relayed | Path::None => LinkKind::Relayed,
     });
-    let ping = other.and_then(|other| session.round_trip(other));
+    let ping = other.filter(|_| link != Some(LinkKind::Unheard)).and_then(|other| session.round_trip(other));
     PlayerRow {
         key: match standing.player {
             PlayerKey::Seat(seat) => u64::from(seat),
@@ -360,25 +366,17 @@ fn player_row(
         is_backup: member.is_some_and(|m| Some(m.peer) == session.view().backup()),
         ping_ms: ping.map(|ping| ping.as_millis_f64().round() as u32),
         link,
-        away: standing.is_away || member.is_some_and(|m| !m.record.standing.visible),
+        away: standing.is_away || member.is_some_and(|m| m.record.standing.presence != Presence::Visible),
     }
 }
 
-const fn role_of(role: SessionRole) -> Role {
+const fn role_of(role: SessionRole, is_cut_off: bool) -> Role {
     match role {
         SessionRole::Idle => Role::Idle,
         SessionRole::Backup => Role::Backup,
         SessionRole::ActiveAlone => Role::ActiveAlone,
         SessionRole::ActiveBackedUp => Role::ActiveBackedUp,
-        SessionRole::Suspended(why) => Role::Suspended(pause_of(why)),
-    }
-}
-
-pub(super) const fn pause_of(why: Suspension) -> Pause {
-    match why {
-        Suspension::HostLost => Pause::HostLost,
-        Suspension::NoMajority => Pause::CutOff,
-        Suspension::Slept => Pause::Slept,
+        SessionRole::Suspended(why) => Role::Suspended(pause_of(why, is_cut_off)),
     }
 }
 

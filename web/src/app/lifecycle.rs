@@ -30,6 +30,8 @@ impl App {
             Listener::new(&document, "visibilitychange", with(Self::on_visibility))?,
             Listener::new(&document, "freeze", with(Self::on_freeze))?,
             Listener::new(&window, "resize", with(Self::on_resize))?,
+            Listener::new(&window, "offline", with(|app| app.is_offline = true))?,
+            Listener::new(&window, "online", with(|app| app.is_offline = false))?,
             Listener::new(&window, "pagehide", with(Self::on_page_hide))?,
             Listener::new(&window, "pageshow", with(Self::on_page_show))?,
             Listener::new(&canvas, "webglcontextlost", with(|_| ()))?,

@@ -59,10 +59,15 @@ impl App {
         let heir = play.name_of(migration.to);
         let lasted = (migration.resumed.since(migration.detected).as_micros() + 50_000) / 100_000;
         let seconds = tenths(i32::try_from(lasted).unwrap_or(i32::MAX));
-        let went = match migration.cause {
-            Cause::Lost => "The host was lost.",
-            Cause::Left => "The host left.",
-            Cause::HandedOver => "The host handed over.",
+        let former = play.name_of(migration.from);
+        let went = match (migration.cause, former) {
+            (Cause::HandedOver, Some(former)) if play.stands_still(migration.from) => {
+                &format!("{former}'s game stood still.")
+            }
+            (Cause::HandedOver, None) if play.stands_still(migration.from) => "Your game stood still.",
+            (Cause::Lost, _) => "The host was lost.",
+            (Cause::Left, _) => "The host left.",
+            (Cause::HandedOver, _) => "The host handed over.",
         };
         let heir =
             heir.map_or_else(|| "You are the host now".to_owned(), |name| format!("{name} is the host now"));

@@ -26,6 +26,8 @@ pub struct Hud {
     pub term: String,
     /// Whether the relay can be reached.
     pub relay: RelayState,
+    /// Whether this browser has no network, as far as anybody can tell.
+    pub is_cut_off: bool,
     /// Bytes a second, both ways.
     pub traffic: Traffic,
     /// How the match stands, in a game that has matches.
@@ -72,6 +74,8 @@ pub enum LinkKind {
     RelayedUdp,
     /// Through the relay's WebSocket.
     Relayed,
+    /// Not at present.
+    Unheard,
 }
 
 /// What this peer is in the session.
@@ -94,7 +98,7 @@ pub enum Role {
 pub enum Pause {
     /// The host is gone, and nobody could take over yet.
     HostLost,
-    /// This browser is the host, and reaches neither the relay nor most players.
+    /// This browser reaches neither the relay nor most players.
     CutOff,
     /// This browser was the host, slept, and asks whether the others went on.
     Slept,
@@ -125,7 +129,7 @@ impl Pause {
     const fn role(self) -> &'static str {
         match self {
             Self::HostLost => "paused, without a host",
-            Self::CutOff => "host, paused, out of reach",
+            Self::CutOff => "paused, out of reach",
             Self::Slept => "host, paused, just woken up",
         }
     }
@@ -325,6 +329,7 @@ fn about(player: &PlayerRow) -> String {
         LinkKind::Direct => "direct".to_owned(),
         LinkKind::RelayedUdp => "relayed by UDP".to_owned(),
         LinkKind::Relayed => "relayed".to_owned(),
+        LinkKind::Unheard => "out of reach".to_owned(),
     });
     let ping = player.ping_ms.map(|ms| format!("{ms} ms"));
     let own = player.is_self.then(|| "you".to_owned());
@@ -336,7 +341,11 @@ fn summary(hud: &Hud) -> String {
     if let Role::Suspended(pause) = hud.role {
         return pause.summary().to_owned();
     }
-    let relay = if hud.relay == RelayState::Lost { "Relay gone · " } else { "" };
+    let relay = match hud.relay {
+        _ if hud.is_cut_off => "Your network is cut · ",
+        RelayState::Lost => "Relay gone · ",
+        _ => "",
+    };
     match hud.players.iter().find(|player| player.is_host) {
         None => format!("{relay}Choosing a host…"),
         Some(host) if host.is_self => format!("{relay}You are the host"),
@@ -389,6 +398,7 @@ mod tests {
             role: Role::Idle,
             term: "1".to_owned(),
             relay: RelayState::Connected,
+            is_cut_off: false,
             traffic: Traffic::default(),
             standing: None,
             lockstep: None,
@@ -403,6 +413,9 @@ mod tests {
         assert_eq!(summary(&shown), "Host: \u{2068}Ann\u{2069} · 12 ms · direct");
         shown.relay = RelayState::Lost;
         assert_eq!(summary(&shown), "Relay gone · Host: \u{2068}Ann\u{2069} · 12 ms · direct");
+        shown.is_cut_off = true;
+        assert_eq!(summary(&shown), "Your network is cut · Host: \u{2068}Ann\u{2069} · 12 ms · direct");
+        shown.is_cut_off = false;
         for pause in [Pause::HostLost, Pause::CutOff, Pause::Slept] {
             shown.role = Role::Suspended(pause);
             assert!(summary(&shown).starts_with("Paused: "));

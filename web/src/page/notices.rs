@@ -9,6 +9,10 @@ use super::dom::{self, Listener, Text};
 pub const RELAY_GONE: &str = "The relay is gone; the duel goes on over direct links. \
                               New players cannot join until it is back.";
 
+/// Banner while this browser has no network.
+pub const CUT_OFF: &str = "Your network is cut. You play on alone until it is back; \
+                           what changes only here does not count then.";
+
 /// Banner while nobody can be reached.
 pub const RECONNECTING: &str = "Nobody can be reached; reconnecting…";
 

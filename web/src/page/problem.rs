@@ -269,8 +269,7 @@ fn words_about_a_pause(pause: Pause) -> Words {
             "The host is gone, and this browser reaches neither the relay nor most of the players. They may have gone on."
         }
         Pause::CutOff => {
-            "You are the host, but this browser reaches neither the relay nor most of the players. Others may have \
-             taken over."
+            "This browser reaches neither the relay nor most of the players. They may have gone on."
         }
         Pause::Slept => {
             "You were the host when this page was put to sleep. It asks whether somebody took over, and nobody answers."

@@ -39,21 +39,23 @@ pub fn schemas() -> Schemas {
 }
 
 /// How a session in which a duel is played is kept alive, and the orders of its messages: the feed is causal, the bowl
-/// goes by time stamp, matches are total.
+/// goes by time stamp, matches are total. Whoever is left plays on, alone or not: a duel is no bank.
 pub fn rules() -> Rules {
     let orders =
         Orders { causal: true, total: true, timestamp: Some(TimeOrderConfig::DEFAULT), lockstep: None };
-    Rules { orders, ..Rules::default() }
+    Rules { orders, forks: true, ..Rules::default() }
 }
 
 /// The agreed parameters of a session in which a duel is played: a hash of the game's name, its rules' version, its
 /// schemas, and its [`rules`], but for the topology, which peers tell each other by themselves.
 pub fn params() -> u64 {
     let schemas = schemas().hash().to_le_bytes();
-    let Rules { migrates, backups, forks, grace, orders, topology: _ } = rules();
+    let Rules { migrates, backups, forks, grace, steps_within, orders, topology: _ } = rules();
     let TimeOrderConfig { lookahead, patience } = orders.timestamp.unwrap_or_default();
     let flags = [migrates, forks, orders.causal, orders.total, orders.timestamp.is_some()].map(u8::from);
-    let times = [grace, lookahead, patience].map(|time| time.as_micros().to_le_bytes()).concat();
+    let times = [grace, steps_within.unwrap_or_default(), lookahead, patience]
+        .map(|time| time.as_micros().to_le_bytes())
+        .concat();
     let hash = digest(&[b"duel", &RULES_VERSION.to_le_bytes(), &schemas, &flags, &[backups], &times]);
     let [a, b, c, d, e, f, g, h, ..] = hash;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])

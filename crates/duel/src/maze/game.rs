@@ -54,11 +54,13 @@ pub enum MazeNews {
     },
 }
 
-/// How a session is kept alive in which the maze is played: with lockstep, at the rate that the rules are made for.
+/// How a session is kept alive in which the maze is played: with lockstep, at the rate that the rules are made for. Whoever is
+/// left plays on, alone or not.
 #[must_use]
 pub fn rules() -> Rules {
     let lockstep = LockstepConfig::new(1).with_tick(tick());
-    Rules { orders: Orders { lockstep: Some(lockstep), ..Orders::default() }, ..Rules::default() }
+    let orders = Orders { lockstep: Some(lockstep), ..Orders::default() };
+    Rules { orders, forks: true, ..Rules::default() }
 }
 
 /// Objects of the game: none.

@@ -250,3 +250,46 @@ fn a_host_that_hands_over_plays_on_and_nothing_stands_still() {
         assert!(world.players[&former].session.is_member());
     }
 }
+
+/// Sees both robots move on at a player's.
+fn robots_move(world: &mut World, peer: PeerId) {
+    let places = |world: &World| {
+        let robots = (0..2).map(PlayerKey::Robot);
+        let place = |robot| world.players[&peer].teapot(world.now, robot).unwrap().motion.position;
+        robots.map(place).collect::<Vec<_>>()
+    };
+    let before = places(world);
+    world.run(2_500);
+    for (one, other) in before.iter().zip(places(world)) {
+        assert!(distance(*one, other) > 0.05, "a robot stands still at {one:?}");
+    }
+}
+
+#[test]
+fn robots_move_on_when_the_hosts_game_stands_still() {
+    let mut world = World::new(70, 0, 2);
+    let other = world.join();
+    world.run(3_000);
+    let host = world.warrant.host;
+    world.peer(host).next_frame = Time::FAR;
+    world.run_until("another hosts", 3_000, |world| world.warrant.host == other);
+    world.run(500);
+    robots_move(&mut world, other);
+    assert!(world.players[&host].session.is_member());
+}
+
+#[test]
+fn survivor_plays_on_without_the_relay() {
+    let mut world = World::new(71, 0, 2);
+    let survivor = world.join();
+    world.run(3_000);
+    let now = world.now;
+    world.players.values_mut().for_each(|player| player.session.set_relay(now, false));
+    let scores = world.players[&survivor].duel.scoreboard().clone();
+    world.kill(world.warrant.host);
+    world.run_until("it hosts", 5_000, |world| world.players[&survivor].session.is_host());
+    world.run(500);
+    robots_move(&mut world, survivor);
+    let after = world.players[&survivor].duel.scoreboard();
+    assert!(scores.rows().all(|row| after.row(row.player).is_some_and(|now| now.score >= row.score)));
+}

@@ -39,7 +39,7 @@ pub(crate) struct Player {
     pub(crate) duel: Duel,
     pub(crate) hands: Hands,
     pub(crate) frame: Duration,
-    next_frame: Time,
+    pub(crate) next_frame: Time,
     pub(crate) feed: Vec<DuelEvent>,
     pub(crate) ended: Option<Event>,
     /// Why hosts changed.

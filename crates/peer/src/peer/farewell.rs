@@ -29,7 +29,7 @@ impl Peer {
             member.map_or(0, |member| member.record.standing.reach)
         };
         if view.succession(me).first().is_some_and(|&heir| reach(heir) > reach(me)) {
-            session.hand_over(now);
+            session.hand_over_to_player(now);
         }
     }
 }

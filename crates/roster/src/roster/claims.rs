@@ -39,8 +39,16 @@ impl Roster {
         self.is_relay_silent = false;
     }
 
-    pub(super) fn reaches_relay(&self) -> bool {
+    /// Whether the relay can be reached, and answers.
+    #[must_use]
+    pub const fn reaches_relay(&self) -> bool {
         self.relay && !self.is_relay_silent
+    }
+
+    /// Whether there is a connection to the relay, and nothing comes by it.
+    #[must_use]
+    pub const fn is_relay_silent(&self) -> bool {
+        self.relay && self.is_relay_silent
     }
 
     /// The relay gave this peer's claim no effect. When it stays with that, a side that voted while the relay could not be

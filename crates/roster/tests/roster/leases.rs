@@ -163,13 +163,21 @@ fn a_member_that_slept_asks_before_it_acts_on_what_made_it_host_meanwhile() {
 
 #[test]
 fn where_each_side_goes_on_so_does_who_slept_and_is_alone() {
-    let mut roster = roster(2).with_forks(true);
-    roster.set_relay(at(0), false);
-    roster.handle_wake(at(0));
-    look(&mut roster, 400, &[1, 3, 4]);
-    assert_eq!((roster.host(), roster.suspension(at(400))), (PeerId(2), Some(Suspension::Slept)));
-    look(&mut roster, 1_000, &[1, 3, 4]);
-    assert_eq!(roster.suspension(at(1_000)), None);
+    let mut host = roster(1).with_forks(true);
+    host.set_relay(at(0), false);
+    host.handle_wake(at(0));
+    look(&mut host, 400, &[2, 3, 4]);
+    assert_eq!(host.suspension(at(400)), Some(Suspension::Slept));
+    look(&mut host, 1_000, &[2, 3, 4]);
+    assert_eq!(host.suspension(at(1_000)), None);
+    let mut member = roster(2).with_forks(true);
+    member.set_relay(at(0), false);
+    look(&mut member, 0, &[1, 3, 4]);
+    member.handle_wake(at(2_900));
+    look(&mut member, 3_100, &[1, 3, 4]);
+    assert_eq!(member.host(), PeerId(1), "it has waited for nobody while it slept");
+    look(&mut member, 6_100, &[1, 3, 4]);
+    assert_eq!(member.host(), PeerId(2));
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Elections without the relay, and what the relay says of them afterwards.
 
-use samovar_roster::{Act, Roster, Verdict};
+use samovar_roster::{Act, Lives, Roster, Verdict};
 use samovar_wire::control::{Missing, PeerControl, Vote};
 use samovar_wire::relay::Denial;
 use samovar_wire::{PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::{VOTED, at, claims, elect, look, roster, warrant};
+use super::{VOTED, at, claims, elect, look, roster, view, warrant};
 
 #[test]
 fn a_majority_elects_without_the_relay_and_a_minority_does_not() {
@@ -224,6 +224,9 @@ fn where_each_side_goes_on_the_one_that_voted_gives_way_to_the_one_that_the_rela
         let mut roster = roster(2).with_forks(true);
         roster.set_relay(at(0), false);
         look(&mut roster, 0, &[1, 3, 4]);
+        look(&mut roster, 2_999, &[1, 3, 4]);
+        assert_eq!(roster.term(), Term(256), "the others may be back");
+        look(&mut roster, 3_000, &[1, 3, 4]);
         while roster.poll_act().is_some() {}
         assert_eq!((roster.term(), roster.host()), (Term(257), PeerId(2)));
         roster
@@ -237,4 +240,29 @@ fn where_each_side_goes_on_the_one_that_voted_gives_way_to_the_one_that_the_rela
     let mut known = apart();
     assert_eq!(known.handle_warrant(&warrant(2, 2)), Verdict::Newer);
     assert_eq!((known.poll_act(), known.term()), (None, Term(512)));
+}
+
+#[test]
+fn where_sides_go_on_most_of_all_need_not_wait() {
+    let mut roster = roster(2).with_forks(true);
+    roster.set_relay(at(0), false);
+    for peer in [3, 4] {
+        roster.handle_missing(PeerId(peer), Missing { term: Term(256), missed: true, relay: false });
+        roster.handle_vote(PeerId(peer), Vote { term: Term(257), candidate: PeerId(2), electorate: 1 });
+    }
+    look(&mut roster, 0, &[1]);
+    assert_eq!((roster.term(), roster.host()), (Term(257), PeerId(2)));
+}
+
+#[test]
+fn newcomer_that_no_electorate_knows_goes_on_as_well() {
+    let mut roster = roster(2).with_forks(true);
+    roster.set_relay(at(0), false);
+    let mut view = view();
+    view.begin_electorate(|peer| peer == PeerId(1));
+    let lives = [1, 3, 4].map(PeerId).into_iter().collect();
+    for ms in [0, 2_000, 3_000] {
+        roster.watch(at(ms), &view, Lives { missed: &lives, doubted: &lives });
+    }
+    assert_eq!((roster.term(), roster.host()), (Term(257), PeerId(2)));
 }

@@ -1,8 +1,7 @@
 //! Control messages between peers, and closed links.
 
 use samovar_roster::Verdict;
-use samovar_wire::control::{Hello, PeerControl, Standing, encode};
-use samovar_wire::limits::MEMBERS_MAX;
+use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::MessageKind;
 use samovar_wire::{Blame, CloseCode, Duration, PROTOCOL_VERSION, PeerId, Receipt, Ticket, Time};
 
@@ -169,22 +168,6 @@ impl Session {
         }
         if self.is_host() {
             self.remove_member(now, peer);
-        }
-    }
-
-    /// Tells the session how fit this peer is to host: whether its page is visible, and how many members it reaches
-    /// directly. The host publishes it, and everybody ranks by it.
-    pub fn set_standing(&mut self, now: Time, standing: Standing) {
-        let reach = standing.reach.min(MEMBERS_MAX as u8 - 1);
-        let standing = Standing { reach, ..standing };
-        if self.told_standing.replace((self.term(), standing)) == Some((self.term(), standing)) {
-            return;
-        }
-        self.stir();
-        if self.is_host() {
-            self.note_standing(now, self.config.me, standing);
-        } else {
-            self.send_control(now, self.host(), &PeerControl::Standing(standing));
         }
     }
 }

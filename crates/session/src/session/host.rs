@@ -173,9 +173,17 @@ impl Session {
     /// As many backups as the rules want, of those who answer.
     fn name_backups(&mut self, now: Time) {
         let (missed, doubted) = self.lives(now);
-        let silent: Vec<_> =
-            self.view.backups().iter().copied().filter(|peer| missed.contains(peer)).collect();
-        for backup in silent {
+        let backups = self.view.backups();
+        let is_fit = |peer: PeerId| {
+            peer != self.config.me
+                && !backups.contains(&peer)
+                && !doubted.contains(&peer)
+                && !self.view.is_still(peer)
+        };
+        let is_better = self.view.members().any(|m| is_fit(m.peer));
+        let is_unfit = |peer: &PeerId| missed.contains(peer) || is_better && self.view.is_still(*peer);
+        let unfit: Vec<_> = backups.iter().copied().filter(is_unfit).collect();
+        for backup in unfit {
             self.view.dismiss_backup(backup);
         }
         while self.view.backups().len() < usize::from(self.config.rules.backups) {

@@ -87,8 +87,9 @@ impl Session {
         }
     }
 
-    /// The machine of lockstep for this peer's game; `None` when the rules name none.
+    /// The machine of lockstep for this peer's game; `None` when the rules name none. To ask for it is a step of the game.
     pub fn lockstep(&mut self, now: Time) -> Option<Lockstep<'_>> {
+        self.stepped(now);
         let machine = self.orders.lockstep.as_mut()?;
         self.orders.is_touched = true;
         Some(Lockstep::new(machine, now))

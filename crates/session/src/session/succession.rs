@@ -1,6 +1,6 @@
 //! A new term: how the session goes on under it (PROTOCOL §4.10).
 
-use samovar_roster::{Act, Verdict};
+use samovar_roster::{Act, Verdict, View};
 use samovar_wire::control::{Missing, PeerControl};
 use samovar_wire::relay::Denial;
 use samovar_wire::{CloseCode, PeerId, Receipt, Term, Time, Warrant};
@@ -57,6 +57,15 @@ impl Session {
     /// or else whoever is next; this peer is host until then, and a member afterwards. `false` when it is not the
     /// host, or nobody is there to go on.
     pub fn hand_over(&mut self, now: Time) -> bool {
+        self.hand_over_to(now, |_, _| true)
+    }
+
+    /// The same for a host that need not go: only to a member whose game makes steps.
+    pub fn hand_over_to_player(&mut self, now: Time) -> bool {
+        self.hand_over_to(now, |view, peer| !view.is_still(peer))
+    }
+
+    fn hand_over_to(&mut self, now: Time, fits: impl Fn(&View, PeerId) -> bool) -> bool {
         self.note_time(now);
         self.stir();
         if !self.is_host() || !self.config.rules.migrates {
@@ -64,7 +73,7 @@ impl Session {
         }
         let (_, doubted) = self.lives(now);
         let line = self.view.succession(self.me());
-        let is_there = |peer: &&PeerId| !doubted.contains(peer);
+        let is_there = |peer: &&PeerId| !doubted.contains(peer) && fits(&self.view, **peer);
         // The relay makes nobody host that it does not reach.
         let reached = line.iter().find(|peer| is_there(peer) && !self.roster.is_gone(now, **peer));
         let Some(&heir) = reached.or_else(|| line.iter().find(is_there)) else { return false };

@@ -24,7 +24,7 @@ const RELAY_SETTLES: Duration = Duration::from_millis(1_000);
 /// Nor, when that does not come back, before it has been away for so long.
 const RELAY_RETURNS: Duration = Duration::from_millis(3_000);
 /// Who passes no time for so long was away itself, and hears the others before it judges them.
-const AWAY: Duration = Duration::from_millis(100);
+pub(super) const AWAY: Duration = Duration::from_millis(100);
 /// Who passes no time for so long slept: it may have been replaced (DESIGN §4).
 const SLEPT: Duration = Duration::from_millis(2_000);
 /// Where a lost host is not succeeded, the session ends with it.
@@ -133,6 +133,7 @@ impl Session {
         let gap = now.since(self.last_now);
         let is_put_off = self.judges_from > self.last_now;
         self.last_now = self.last_now.max(now);
+        self.steps.pass(gap);
         if gap >= SLEPT && self.phase == Phase::Member {
             self.stir();
             self.roster.handle_wake(now);
@@ -154,6 +155,7 @@ impl Session {
             self.arbitrate(now);
             self.even_out(now);
             self.tell_focus();
+            self.review_steps(now);
             self.tend_star(now);
         }
     }
@@ -262,6 +264,7 @@ impl Session {
             self.claim_if_abandoned(now);
             return;
         }
+        self.review_reach(now);
         self.doubt_host(now);
         let (missed, doubted) = self.lives(now);
         self.give_up_on(now, &missed);

@@ -1,5 +1,6 @@
 //! Relays that end, with hosts that do.
 
+use samovar_session::lockstep::LockstepConfig;
 use samovar_wire::Duration;
 
 use super::{seconds, some_plan};
@@ -22,6 +23,26 @@ pub(super) fn relay_crash_then_host_crash(seed: u64) -> Plan {
     };
     plan.strike(at, fault);
     plan.lasts = Duration::from_millis(4_000) + lasts;
+    plan
+}
+
+pub(super) fn last_survivor(seed: u64) -> Plan {
+    let (mut plan, mut dice) = some_plan(seed, 2 + seed % 3);
+    (plan.rules.forks, plan.has_direct) = (true, true);
+    if seed.is_multiple_of(4) {
+        plan.rules.orders.lockstep = Some(LockstepConfig::new(1));
+    }
+    let at = dice.range(1_500, 2_500);
+    plan.strike(at, Fault::RelayCrash { lasts: seconds(60) });
+    let fault = if dice.chance(0.5) {
+        Fault::Crash { who: Who::AllBut(1), back: None }
+    } else {
+        Fault::Death { who: Who::AllBut(1), back: None }
+    };
+    plan.strike(at + dice.below(1_500), fault);
+    plan.lasts = seconds(14);
+    // It waits for three seconds, whether it is the only one, when it is sure that nobody answers.
+    plan.recovers_within = Some(seconds(8));
     plan
 }
 

@@ -37,3 +37,33 @@ pub(super) fn sleeping_host_wakes(seed: u64) -> Plan {
     }
     plan
 }
+
+pub(super) fn game_stands_still(seed: u64) -> Plan {
+    let players = 2 + seed % 6;
+    let (mut plan, mut dice) = some_plan(seed, players);
+    let lasts = dice.millis(1_000, 9_000);
+    let at = dice.range(3_200, 4_000);
+    if dice.chance(0.3) {
+        // Whoever is first in line does not play either.
+        plan.strike(
+            at - dice.below(1_500),
+            Fault::StandStill { who: Who::Backup, lasts: dice.millis(500, 6_000) },
+        );
+    }
+    plan.strike(at, Fault::StandStill { who: Who::Host, lasts });
+    match dice.below(5) {
+        // Before it may hand over, or while it does, or when another hosts.
+        0 => plan.strike(at + dice.below(4_000), Fault::Crash { who: Who::Host, back: Some(seconds(1)) }),
+        1 => plan.strike(
+            at + dice.below(3_000),
+            Fault::StandStill { who: Who::Players(u64::MAX), lasts: seconds(3) },
+        ),
+        2 => {
+            plan.has_direct = true;
+            plan.strike(dice.below(500), Fault::RelayCrash { lasts: lasts + seconds(4) });
+        }
+        _ => plan.is_single = true,
+    }
+    plan.lasts = seconds(5) + lasts + seconds(3);
+    plan
+}

@@ -19,6 +19,8 @@ pub(crate) enum Ending {
     Resume(Vec<ProcessId>),
     /// These tabs are shown again.
     Show(Vec<ProcessId>),
+    /// These games make steps again.
+    Step(Vec<ProcessId>),
     /// The relay that was about to stop does, for so long.
     RelayStops(Duration),
     /// The relay runs on.
@@ -81,6 +83,7 @@ impl<G: Game> World<G> {
                 self.stop(who, lasts, state)
             }
             Fault::Hide { who, lasts } => self.hide(who, lasts),
+            Fault::StandStill { who, lasts } => self.stand_still(who, lasts),
             Fault::ClockJump { who, by } => self.each(who, |world, id| {
                 let now = world.now;
                 world.processes[id].clock.jump(now, by);
@@ -206,6 +209,7 @@ impl<G: Game> World<G> {
         match ending {
             Ending::Resume(processes) => processes.iter().for_each(|&id| self.resume(id)),
             Ending::Show(processes) => processes.iter().for_each(|&id| self.show(id)),
+            Ending::Step(processes) => processes.iter().for_each(|&id| self.step_again(id)),
             Ending::RelayStops(lasts) if self.relay.is_up() => {
                 self.end_relay();
                 let lasts = if self.healing { Duration::ZERO } else { *lasts };
@@ -260,6 +264,8 @@ impl<G: Game> World<G> {
             self.resume(id);
             self.processes[id].hidden = self.processes[id].hidden.min(1);
             self.show(id);
+            self.processes[id].still = self.processes[id].still.min(1);
+            self.step_again(id);
         }
         for player in 0..self.players.len() {
             self.reload_later(player, Duration::from_millis(100));
@@ -421,6 +427,30 @@ impl<G: Game> World<G> {
         }
         self.queue.push(self.now + lasts, Event::End(Ending::Show(hidden.clone())));
         !hidden.is_empty()
+    }
+
+    fn stand_still(&mut self, who: Who, lasts: Duration) -> bool {
+        let struck = self.processes_of(who);
+        for &id in &struck {
+            self.disturb(id, "stands still");
+            self.processes[id].still += 1;
+        }
+        self.queue.push(self.now + lasts, Event::End(Ending::Step(struck.clone())));
+        !struck.is_empty()
+    }
+
+    fn step_again(&mut self, id: ProcessId) {
+        let process = &mut self.processes[id];
+        if process.still == 0 {
+            return;
+        }
+        process.still -= 1;
+        // Frames that were missed are not made up for.
+        process.next_frame = process.next_frame.max(process.clock.local(self.now));
+        self.disturb(id, "makes steps again");
+        if self.processes[id].is_awake() {
+            self.turn(id);
+        }
     }
 
     fn show(&mut self, id: ProcessId) {

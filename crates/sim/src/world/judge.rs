@@ -16,6 +16,8 @@ const SILENCE_OF_IDLE_MAX: Duration = Duration::from_millis(500);
 const SILENCE_FACTOR_MAX: u64 = 4;
 /// A host is healthy when nothing was wrong with it or its paths for so long.
 const HEALTHY_AFTER: Duration = Duration::from_millis(10_000);
+/// Somebody can host when nothing was wrong with it or its paths for so long.
+const CALM_AFTER: Duration = Duration::from_millis(3_000);
 /// What a peer may hold besides, in bytes of its `Debug` output.
 const MEMORY_BASE: usize = 600_000;
 /// What it may hold for each link.
@@ -101,6 +103,7 @@ impl<G: Game> World<G> {
         let is_calm = self.cuts.is_empty() && self.network_disturbed + HEALTHY_AFTER <= self.now;
         let is_well = process.is_awake()
             && process.hidden == 0
+            && process.still == 0
             && process.leaving.is_none()
             && process.disturbed + HEALTHY_AFTER <= self.now
             && self.relay_disturbed + HEALTHY_AFTER <= self.now;
@@ -184,8 +187,47 @@ impl<G: Game> World<G> {
         }
     }
 
+    /// Looks who hosts and does not play.
+    fn judge_steps(&mut self) {
+        let idle: Vec<_> = (0..self.processes.len()).map(|id| (id, self.is_idle_host(id))).collect();
+        for (id, is_idle) in idle {
+            if let Err(broken) = self.checks.idle.look(self.now, id, is_idle) {
+                self.break_promise(broken);
+            }
+        }
+    }
+
+    /// Whether the game of a host stands still, and somebody who lives under it could host instead. Nobody is judged while
+    /// anything is wrong with the network.
+    fn is_idle_host(&self, id: ProcessId) -> bool {
+        let is_calm = self.cuts.is_empty()
+            && self.storm.is_none()
+            && self.clogs.is_empty()
+            && self.network_disturbed + CALM_AFTER <= self.now
+            && self.relay_disturbed + CALM_AFTER <= self.now;
+        let plays =
+            |process: &Process| process.is_awake() && process.hidden == 0 && process.leaving.is_none();
+        let process = &self.processes[id];
+        if !is_calm || process.still == 0 || !plays(process) {
+            return false;
+        }
+        let members = self.members();
+        let host = members.iter().find(|(other, session)| *other == id && session.is_host());
+        let Some((_, host)) = host.filter(|(_, session)| session.rules().migrates) else { return false };
+        members.iter().any(|(other, session)| {
+            let process = &self.processes[*other];
+            *other != id
+                && session.host() == host.me()
+                && host.view().has(session.me())
+                && plays(process)
+                && process.still == 0
+                && process.disturbed + CALM_AFTER <= self.now
+        })
+    }
+
     /// Looks at all objects of all processes.
     pub(super) fn look_at_all(&mut self) {
+        self.judge_steps();
         for (id, process) in self.processes.iter().enumerate() {
             let Some(session) = process.peer.as_ref().and_then(|peer| peer.session()) else { continue };
             if process.state != State::Running || !session.is_member() {

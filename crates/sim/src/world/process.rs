@@ -57,12 +57,14 @@ pub(super) struct Process {
     pub(super) state: State,
     /// Hidden while this counts anything.
     pub(super) hidden: u32,
+    /// Its game makes no steps while this counts anything.
+    pub(super) still: u32,
     /// Its connections to the relay; two while it moves from one network to another.
     pub(super) sockets: SortedMap<SocketId, ConnId>,
     pub(super) channels: SortedMap<u32, Channel>,
     pub(super) inbox: VecDeque<Arrival>,
     /// Local time of the next frame, and the grid of a hidden tab's timers.
-    next_frame: Time,
+    pub(super) next_frame: Time,
     next_timer: Time,
     /// World time at which a wake-up is due already.
     wake: Time,
@@ -140,6 +142,7 @@ impl<G: Game> World<G> {
             clock,
             state: State::Running,
             hidden: 0,
+            still: 0,
             sockets: SortedMap::new(),
             channels: SortedMap::new(),
             inbox: VecDeque::new(),
@@ -253,6 +256,7 @@ impl<G: Game> World<G> {
                 process.next_timer = now + HIDDEN_INTERVAL;
             }
         }
+        frame &= process.still == 0;
         if timers && peer.poll_timeout().is_some_and(|due| due <= now) {
             peer.handle_timeout(now);
         }
@@ -297,6 +301,7 @@ impl<G: Game> World<G> {
         if !std::mem::replace(&mut process.is_tuned, true) {
             session.set_update_interval(Duration::from_micros(1_000_000 / self.plan.update_rate));
         }
+        session.stepped(now);
         if session.is_member() {
             let (resting, dice) = (self.resting, &mut self.game_dice);
             self.game.tick(&mut Turn { process: id, now, session, resting, dice });
@@ -309,7 +314,8 @@ impl<G: Game> World<G> {
     /// When the driver runs next.
     fn plan_wake(&mut self, id: ProcessId, peer: &Peer) {
         let process = &mut self.processes[id];
-        let mut local = process.next_frame.min(peer.poll_timeout().unwrap_or(Time::FAR));
+        let frame = if process.still == 0 { process.next_frame } else { Time::FAR };
+        let mut local = frame.min(peer.poll_timeout().unwrap_or(Time::FAR));
         if process.hidden > 0 {
             local = process.next_timer;
         }

@@ -463,4 +463,26 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then",
         ]),
     },
+    Mutant {
+        name: "still-members-first",
+        file: "crates/roster/src/view.rs",
+        text: "(is_still, place,",
+        instead: "(is_still && false, place,",
+        breaks: "a backup whose game stands still succeeds the host while others play",
+        finder: Test(&["-p", "samovar-roster", "--lib", "a_member_that_stands_still_comes_last"]),
+    },
+    Mutant {
+        name: "forks-at-once",
+        file: "crates/roster/src/roster.rs",
+        text: "self.missed_since.is_some_and(|since| since + FORKS_AFTER <= now)",
+        instead: "self.missed_since.is_some()",
+        breaks: "a network that blinks parts a member from its session for good, where sides may fork",
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "elections",
+            "network_that_blinks_parts_nobody_where_sides_may_fork",
+        ]),
+    },
 ];

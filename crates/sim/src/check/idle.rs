@@ -1,0 +1,55 @@
+//! DESIGN §5.12: a host whose game stands still for two seconds has handed over, if another can host.
+
+use std::collections::BTreeMap;
+
+use samovar_wire::{Duration, Time};
+
+use super::{Broken, Promise};
+use crate::game::ProcessId;
+
+/// How long a host may stand still: two seconds, and what a hand-over takes under the worst weather.
+const STANDS_STILL_MAX: Duration = Duration::from_millis(3_500);
+
+/// Hosts whose games stand still although another could host, since when.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Idle {
+    since: BTreeMap<ProcessId, Time>,
+}
+
+impl Idle {
+    /// Looks at a process; whether it hosts, its game stands still, and another could host.
+    pub(crate) fn look(&mut self, now: Time, process: ProcessId, is_idle: bool) -> Result<(), Broken> {
+        if !is_idle {
+            self.since.remove(&process);
+            return Ok(());
+        }
+        let since = *self.since.entry(process).or_insert(now);
+        if now.since(since) <= STANDS_STILL_MAX {
+            return Ok(());
+        }
+        let what = format!("process {process} hosts, and its game stands still since {since:?}");
+        Err(Broken::new(Promise::Plays, what))
+    }
+
+    pub(crate) fn forget(&mut self, process: ProcessId) {
+        self.since.remove(&process);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn a_host_may_stand_still_for_a_while() {
+        let mut idle = Idle::default();
+        let at = |ms: u64| Time::from_micros(ms * 1_000);
+        assert!(idle.look(at(0), 1, true).is_ok() && idle.look(at(3_500), 1, true).is_ok());
+        assert!(idle.look(at(3_600), 1, false).is_ok());
+        assert!(idle.look(at(3_700), 1, true).is_ok(), "it played meanwhile");
+        let broken = idle.look(at(7_300), 1, true).map_err(|broken| broken.promise);
+        assert_eq!(broken, Err(Promise::Plays));
+    }
+}
