@@ -109,7 +109,8 @@ pub struct Rules {
     /// a place for who comes back late, until a newcomer needs it and no seat has waited longer; less gives its objects up sooner.
     pub grace: Duration,
     /// Within what time a game makes its next step ([`Session::stepped`]); 2 seconds unless set. A host whose game makes none
-    /// for so long hands over, if another can host; whose game makes none for half of it hosts only when nobody else can.
+    /// for so long hands over, if another can host; whose game makes none for three quarters of it hosts only when nobody
+    /// else can.
     /// More lets all wait longer for a host that stands still, less takes one that is merely slow for one. `None`: nobody
     /// is judged by that.
     pub steps_within: Option<Duration>,

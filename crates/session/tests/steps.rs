@@ -40,7 +40,7 @@ fn cause(world: &World, peer: PeerId) -> Option<Cause> {
 #[test]
 fn host_whose_game_stands_still_hands_over() {
     let (mut world, host, others) = table(60, 3);
-    play(&mut world, &others, 1_500);
+    play(&mut world, &others, 1_800);
     assert!(world.peers[&host].is_host() && world.peers[&host].stands_still());
     assert!(others.iter().all(|other| world.peers[other].view().is_still(host)), "everybody knows");
     play(&mut world, &others, 1_000);
@@ -78,7 +78,7 @@ fn backup_that_stands_still_succeeds_nobody() {
     let (mut world, host, others) = table(63, 4);
     let backup = world.peers[&host].view().backup().unwrap();
     let playing: Vec<_> = world.peers.keys().copied().filter(|&peer| peer != backup).collect();
-    play(&mut world, &playing, 1_500);
+    play(&mut world, &playing, 2_000);
     assert_ne!(world.peers[&host].view().backup(), Some(backup), "another keeps what is accepted");
     world.kill(host);
     let left: Vec<_> = others.iter().copied().filter(|&other| other != backup).collect();
@@ -89,7 +89,7 @@ fn backup_that_stands_still_succeeds_nobody() {
 #[test]
 fn lone_survivor_hosts_though_it_stands_still() {
     let (mut world, host, others) = table(64, 2);
-    world.run(1_500);
+    world.run(1_800);
     world.kill(host);
     world.run(2_000);
     assert!(world.peers[&others[0]].is_host());
@@ -98,7 +98,7 @@ fn lone_survivor_hosts_though_it_stands_still() {
 #[test]
 fn hidden_host_keeps_its_office_from_still_members() {
     let (mut world, host, others) = table(65, 2);
-    play(&mut world, &[host], 1_500);
+    play(&mut world, &[host], 2_000);
     let now = world.now;
     assert!(!world.peer(host).hand_over_to_player(now));
     assert!(world.peer(host).hand_over(now), "one that leaves hands over to anybody");

@@ -61,13 +61,13 @@ impl App {
         let seconds = tenths(i32::try_from(lasted).unwrap_or(i32::MAX));
         let former = play.name_of(migration.from);
         let went = match (migration.cause, former) {
-            (Cause::HandedOver, Some(former)) if play.stands_still(migration.from) => {
-                &format!("{former}'s game stood still.")
+            (Cause::HandedOver, former) if play.stands_still(migration.from) => {
+                former.map_or_else(|| "Your".to_owned(), |former| format!("{former}'s"))
+                    + " game stood still."
             }
-            (Cause::HandedOver, None) if play.stands_still(migration.from) => "Your game stood still.",
-            (Cause::Lost, _) => "The host was lost.",
-            (Cause::Left, _) => "The host left.",
-            (Cause::HandedOver, _) => "The host handed over.",
+            (Cause::Lost, _) => "The host was lost.".to_owned(),
+            (Cause::Left, _) => "The host left.".to_owned(),
+            (Cause::HandedOver, _) => "The host handed over.".to_owned(),
         };
         let heir =
             heir.map_or_else(|| "You are the host now".to_owned(), |name| format!("{name} is the host now"));

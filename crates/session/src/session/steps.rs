@@ -47,7 +47,7 @@ impl Session {
         }
     }
 
-    /// Whether the game of this peer has made no step for half of what the rules say.
+    /// Whether the game of this peer has made no step for three quarters of what the rules say.
     #[must_use]
     pub const fn stands_still(&self) -> bool {
         self.steps.is_still
@@ -78,7 +78,8 @@ impl Session {
     /// Says so when the game stands still; a host whose game still does then hands over, as soon as another can host.
     pub(super) fn review_steps(&mut self, now: Time) {
         let Some((within, since)) = self.config.rules.steps_within.zip(self.steps.since) else { return };
-        if since >= within.half() && !core::mem::replace(&mut self.steps.is_still, true) {
+        let is_still = since >= within.times(3).half().half();
+        if is_still && !core::mem::replace(&mut self.steps.is_still, true) {
             self.stir();
             self.tell_standing(now);
         }
