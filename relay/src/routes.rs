@@ -10,7 +10,7 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{MethodRouter, get};
+use axum::routing::{MethodRouter, get, post};
 
 use crate::door::{Caller, Doorkeeper};
 use crate::games::GameList;
@@ -42,6 +42,7 @@ pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Rou
         .route("/healthz", health())
         .route("/readyz", get(readiness))
         .route("/api/games", get(games))
+        .route("/api/crashed", post(page_crashed))
         .route("/ws", get(web_socket));
     if has_metrics {
         router = router.route("/metrics", get(metrics));
@@ -103,9 +104,7 @@ async fn web_socket(
     if origin.is_some_and(|origin| !house.hub.limits.all().admits_origin(origin.as_bytes())) {
         return turn_away(Turned::Origin, StatusCode::FORBIDDEN, "This relay is not for that page.\n");
     }
-    // Of several headers the last is the nearest proxy's.
-    let forwarded_for = headers.get_all("x-forwarded-for").iter().next_back().map(HeaderValue::as_bytes);
-    let (address, place) = match house.keeper.place(&caller, forwarded_for) {
+    let (address, place) = match house.keeper.place(&caller, nearest_proxys_word(&headers)) {
         Ok(place) => place,
         Err(reason) => {
             let text = "Too many connections from this address.\n";
@@ -122,6 +121,25 @@ async fn web_socket(
 async fn games(State(house): State<House>) -> Response {
     let body = house.games.body(Instant::now(), || house.hub.games());
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+/// A page met an error that it could not go on from. It says no more than that.
+async fn page_crashed(
+    State(house): State<House>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    headers: HeaderMap,
+) -> StatusCode {
+    if let Err(reason) = house.keeper.hear(&caller, nearest_proxys_word(&headers)) {
+        house.hub.metrics.turned(reason);
+        return StatusCode::TOO_MANY_REQUESTS;
+    }
+    house.hub.metrics.page_crashed();
+    StatusCode::NO_CONTENT
+}
+
+/// Of several headers the last is the nearest proxy's.
+fn nearest_proxys_word(headers: &HeaderMap) -> Option<&[u8]> {
+    headers.get_all("x-forwarded-for").iter().next_back().map(HeaderValue::as_bytes)
 }
 
 fn no_page() -> Response {

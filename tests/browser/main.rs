@@ -2,6 +2,9 @@
 
 mod agreement;
 mod background;
+mod faults;
+mod graphics;
+mod hands;
 mod harness;
 mod hidden_host;
 mod hostile_member;

@@ -10,8 +10,10 @@
 //! | [`scratch`] | directories that end with the test |
 //! | [`place`], [`network`] | where a process runs: on the loopback, or in a name space of a network made for the test |
 //! | [`relay`], [`bots`] | `samovar-relay serve` and `samovar-relay bots` |
+//! | [`flaky`] | a proxy before the relay that fails on purpose |
 //! | [`chromium`], [`devtools`] | one browser process each, and the protocol that drives it |
 //! | [`player`] | a person in the game: a tab, its `window.samovar`, its texts |
+//! | [`hands`] | what a person does to a page: mouse, wheel, keys, fingers |
 //! | [`status`] | `samovar.status()` as values, and what all members must agree on |
 //! | [`sampler`] | a tab's view of the game every few milliseconds, for measurements |
 //! | [`watch`] | what a tab sees of the other player: the path, ages, reliable messages |
@@ -20,6 +22,8 @@
 pub mod bots;
 pub mod chromium;
 pub mod devtools;
+pub mod flaky;
+pub mod hands;
 pub mod network;
 pub mod place;
 pub mod player;

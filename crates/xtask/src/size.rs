@@ -9,7 +9,7 @@ use crate::repo::Repo;
 use crate::tools::Toolbox;
 
 /// Bytes that the whole page may take after Brotli: both games, and all orders of a session.
-const BUDGET: u64 = 300_000;
+const BUDGET: u64 = 330_000;
 
 /// Builds the page if it must and prints its size.
 ///
@@ -88,6 +88,6 @@ mod tests {
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[1], "index.html         4,000         1,000");
         assert_eq!(lines[2], "total            400,000       150,000");
-        assert_eq!(lines[3], "50 % of the budget of 300,000 bytes");
+        assert_eq!(lines[3], "45 % of the budget of 330,000 bytes");
     }
 }

@@ -1,13 +1,15 @@
 //! Which keys are down. Keys are known by their place, not their letter: W A S D are where they are on any layout.
 
-/// What a key does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
-    Forward,
-    Back,
-    Left,
-    Right,
-    Fire,
+samovar_wire::counted! {
+    /// What a key does.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Key {
+        Forward,
+        Back,
+        Left,
+        Right,
+        Fire,
+    }
 }
 
 /// `KeyboardEvent.code` of every key that does something.
@@ -32,16 +34,16 @@ impl Key {
 /// The keys that are down.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Keys {
-    down: [bool; 5],
+    down: [bool; Key::COUNT],
 }
 
 impl Keys {
     pub(super) fn press(&mut self, key: Key) {
-        self.down[key as usize] = true;
+        self.down[key.index()] = true;
     }
 
     pub(super) fn release(&mut self, key: Key) {
-        self.down[key as usize] = false;
+        self.down[key.index()] = false;
     }
 
     pub(super) fn release_all(&mut self) {
@@ -57,11 +59,11 @@ impl Keys {
     }
 
     pub(super) fn fires(&self) -> bool {
-        self.down[Key::Fire as usize]
+        self.down[Key::Fire.index()]
     }
 
     fn axis(&self, plus: Key, minus: Key) -> f32 {
-        f32::from(u8::from(self.down[plus as usize])) - f32::from(u8::from(self.down[minus as usize]))
+        f32::from(u8::from(self.down[plus.index()])) - f32::from(u8::from(self.down[minus.index()]))
     }
 }
 
