@@ -120,6 +120,23 @@ impl Doorkeeper {
         Ok((address, Some(self.place_of(address)?)))
     }
 
+    /// A caller tells something without opening a connection for it: its address may do so as often as it may open one.
+    ///
+    /// # Errors
+    /// When that is too often.
+    pub(crate) fn hear<'a>(
+        &self,
+        caller: &Caller,
+        forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
+    ) -> Result<(), Turned> {
+        let (address, _) = self.place(caller, forwarded_for)?;
+        // Whom a proxy speaks for has paid for the place just now.
+        if caller.0.place.is_some() {
+            self.place_of(address)?;
+        }
+        Ok(())
+    }
+
     /// The caller is a WebSocket from now on.
     pub(crate) fn upgrade(caller: &Caller) {
         caller.0.is_upgraded.store(true, Ordering::Relaxed);
@@ -301,6 +318,18 @@ mod tests {
         let stranger = keeper.admit(ip("192.0.2.7")).expect("room");
         let own = place(&stranger, "192.0.2.1").expect("its own");
         assert_eq!(own.0, ip("192.0.2.7"), "whoever is no proxy speaks for itself");
+    }
+
+    #[test]
+    fn a_caller_is_heard_as_often_as_its_address_may_open_connections() {
+        let keeper = keeper("address-opens = 10\ntrusted-proxy = [\"10.0.0.1\"]");
+        let stranger = keeper.admit(ip("192.0.2.1")).expect("room");
+        let heard = (0..100).filter(|_| keeper.hear(&stranger, [].into_iter()).is_ok()).count();
+        assert!((9..=12).contains(&heard), "{heard}");
+        let proxy = keeper.admit(ip("10.0.0.1")).expect("room");
+        let heard = (0..100).filter(|_| keeper.hear(&proxy, [&b"192.0.2.9"[..]].into_iter()).is_ok()).count();
+        assert!((9..=12).contains(&heard), "{heard}");
+        assert!(keeper.hear(&proxy, [&b"192.0.2.8"[..]].into_iter()).is_ok(), "others are heard still");
     }
 
     #[test]

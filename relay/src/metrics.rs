@@ -5,168 +5,22 @@
 //! is a moment's impression, and no single counter runs backwards.
 
 mod histogram;
+mod label;
 mod text;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use samovar_directory::{CloseReason, HostChange, Usage};
-use samovar_wire::Mode;
-use samovar_wire::relay::{Refusal, RelayFrame};
 
 use crate::outbox::Depth;
 use histogram::Histogram;
+use label::{Changed, Refused};
+pub(crate) use label::{Dropped, Ended, Kind, Offered, Turned, Undelivered, Way};
 use text::Text;
 
 /// Shards of the counters.
 const SHARDS: usize = 16;
-
-/// What a message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A forwarded packet, which may be dropped.
-    Packet,
-    /// A forwarded chunk of bulk, which may not.
-    Bulk,
-    /// Between a peer and the relay itself.
-    Control,
-}
-
-/// By which way a message comes or goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// A WebSocket.
-    WebSocket,
-    /// Data channels.
-    Channels,
-}
-
-/// Why a datagram was dropped, or not sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Undelivered {
-    /// It is of no connection, and no request for an address.
-    Unknown,
-    /// Its sender has not proven that it is where the datagram came from, and has had as many bytes as it sent.
-    Unproven,
-    /// Its member sends too many.
-    Rate,
-    /// The system did not take it.
-    System,
-}
-
-/// Why a packet was not passed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dropped {
-    /// Its receiver's queue is full, and it was the oldest.
-    QueueFull,
-    /// Its receiver is not connected.
-    NoReceiver,
-    /// Its sender sends too much.
-    MemberRate,
-    /// Its sender's address sends too much.
-    AddressRate,
-    /// Its game sends too much.
-    GameRate,
-}
-
-/// Why a connection was refused before it said what it wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turned {
-    /// The relay has as many as it takes.
-    Connections,
-    /// Its address has as many as it may.
-    AddressConnections,
-    /// Its address opens too many in a second.
-    AddressOpens,
-    /// It did not say what it wants in time.
-    Handshake,
-    /// Its page is none that is let in.
-    Origin,
-    /// It said far more than a request needs.
-    RequestSize,
-    /// It asked for a WebSocket without the lines that ask for one.
-    NoUpgrade,
-    /// The system gives the process no more descriptors.
-    Descriptors,
-}
-
-impl Turned {
-    pub(crate) const COUNT: usize = Self::ALL.len();
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Connections,
-        Self::AddressConnections,
-        Self::AddressOpens,
-        Self::Handshake,
-        Self::Origin,
-        Self::RequestSize,
-        Self::NoUpgrade,
-        Self::Descriptors,
-    ];
-
-    /// The label of its counter.
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            Self::Connections => "connections",
-            Self::AddressConnections => "address_connections",
-            Self::AddressOpens => "address_opens",
-            Self::Handshake => "handshake_timeout",
-            Self::Origin => "origin",
-            Self::RequestSize => "request_size",
-            Self::NoUpgrade => "no_upgrade",
-            Self::Descriptors => "descriptors",
-        }
-    }
-}
-
-/// What became of an offer of data channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Offered {
-    /// It was none, or could not be answered.
-    Refused,
-    /// Its channels carried.
-    Opened,
-    /// It was answered, and no datagram came.
-    Unreached,
-    /// Datagrams came, and nothing on the channels.
-    Unopened,
-}
-
-/// Why a connection that was let in was closed by the relay without being refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// Too much that must arrive waited for it.
-    TooSlow,
-    /// It answered no ping.
-    Silent,
-    /// It never said who it wants to be.
-    NoEnter,
-    /// Its peer came back by another.
-    Replaced,
-    /// It left.
-    Left,
-    /// Its task or the state machine of its data channels panicked, which is a bug.
-    Panicked,
-}
-
-const WAYS: [&str; 2] = ["websocket", "webrtc"];
-const UNDELIVERED: [&str; 4] = ["unknown", "unproven", "rate", "system"];
-const KINDS: [&str; 3] = ["packet", "bulk", "control"];
-const DROPS: [&str; 5] = ["queue_full", "no_receiver", "member_rate", "address_rate", "game_rate"];
-const OFFERED: [&str; 4] = ["refused", "opened", "unreached", "unopened"];
-const ENDED: [&str; 6] = ["too_slow", "silent", "no_enter", "replaced", "left", "panicked"];
-const CHANGES: [&str; 5] = ["handed_over", "disconnected", "missed", "silent", "shown"];
-const REFUSALS: [&str; 10] = [
-    "unknown_game",
-    "code_taken",
-    "full",
-    "closed",
-    "version",
-    "parameters",
-    "bad_pass",
-    "busy",
-    "misbehaved",
-    "draining",
-];
 
 /// Bounds of the buckets of the time in the relay, in microseconds.
 const FORWARD_BOUNDS: [u64; 13] =
@@ -193,11 +47,11 @@ impl Counter {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Shard {
-    packets_in: [[Counter; 3]; 2],
-    bytes_in: [[Counter; 3]; 2],
-    packets_out: [[Counter; 3]; 2],
-    bytes_out: [[Counter; 3]; 2],
-    dropped: [Counter; 5],
+    packets_in: [[Counter; Kind::COUNT]; Way::COUNT],
+    bytes_in: [[Counter; Kind::COUNT]; Way::COUNT],
+    packets_out: [[Counter; Kind::COUNT]; Way::COUNT],
+    bytes_out: [[Counter; Kind::COUNT]; Way::COUNT],
+    dropped: [Counter; Dropped::COUNT],
     forward: Histogram<13>,
 }
 
@@ -207,13 +61,14 @@ pub(crate) struct Metrics {
     shards: [Shard; SHARDS],
     datagrams: [Counter; 2],
     datagram_bytes: [Counter; 2],
-    undelivered: [Counter; 4],
-    offers: [Counter; 4],
+    undelivered: [Counter; Undelivered::COUNT],
+    offers: [Counter; Offered::COUNT],
     joins: Counter,
-    refused: [Counter; 10],
+    refused: [Counter; Refused::COUNT],
     turned: [Counter; Turned::COUNT],
-    ended: [Counter; 6],
-    host_changes: [Counter; 5],
+    ended: [Counter; Ended::COUNT],
+    host_changes: [Counter; Changed::COUNT],
+    page_crashes: Counter,
     recovery: Histogram<10>,
     /// Since when the process runs, in seconds of Unix time.
     started: u64,
@@ -229,24 +84,6 @@ pub(crate) struct Levels {
     pub(crate) queues: Depth,
     pub(crate) deepest: usize,
     pub(crate) is_draining: bool,
-}
-
-impl Kind {
-    /// What a frame is.
-    pub(crate) const fn of(frame: &RelayFrame<'_>) -> Self {
-        match frame {
-            RelayFrame::Forward { mode, .. } => Self::of_mode(*mode),
-            RelayFrame::Control(_) => Self::Control,
-        }
-    }
-
-    /// What is forwarded in a mode.
-    pub(crate) const fn of_mode(mode: Mode) -> Self {
-        match mode {
-            Mode::Unreliable => Self::Packet,
-            Mode::Reliable => Self::Bulk,
-        }
-    }
 }
 
 /// Where one connection counts.
@@ -268,15 +105,15 @@ impl Metrics {
     /// A message came.
     pub(crate) fn came(&self, shard: ShardId, way: Way, kind: Kind, bytes: usize) {
         let shard = &self.shards[shard.0];
-        shard.packets_in[way as usize][kind as usize].add(1);
-        shard.bytes_in[way as usize][kind as usize].add(bytes as u64);
+        shard.packets_in[way.index()][kind.index()].add(1);
+        shard.bytes_in[way.index()][kind.index()].add(bytes as u64);
     }
 
     /// A message was handed to its socket.
     pub(crate) fn went(&self, shard: ShardId, way: Way, kind: Kind, bytes: usize) {
         let shard = &self.shards[shard.0];
-        shard.packets_out[way as usize][kind as usize].add(1);
-        shard.bytes_out[way as usize][kind as usize].add(bytes as u64);
+        shard.packets_out[way.index()][kind.index()].add(1);
+        shard.bytes_out[way.index()][kind.index()].add(bytes as u64);
     }
 
     /// A forwarded message has spent so long in the relay.
@@ -287,7 +124,7 @@ impl Metrics {
     /// Packets were not passed on.
     pub(crate) fn dropped(&self, shard: ShardId, reason: Dropped, count: usize) {
         if count > 0 {
-            self.shards[shard.0].dropped[reason as usize].add(count as u64);
+            self.shards[shard.0].dropped[reason.index()].add(count as u64);
         }
     }
 
@@ -305,12 +142,12 @@ impl Metrics {
 
     /// A datagram was dropped.
     pub(crate) fn undelivered(&self, reason: Undelivered) {
-        self.undelivered[reason as usize].add(1);
+        self.undelivered[reason.index()].add(1);
     }
 
     /// Something became of an offer of data channels.
     pub(crate) fn offered(&self, outcome: Offered) {
-        self.offers[outcome as usize].add(1);
+        self.offers[outcome.index()].add(1);
     }
 
     /// Somebody is in a game, or is again.
@@ -319,17 +156,22 @@ impl Metrics {
     }
 
     pub(crate) fn turned(&self, reason: Turned) {
-        self.turned[reason as usize].add(1);
+        self.turned[reason.index()].add(1);
     }
 
     pub(crate) fn ended(&self, reason: Ended) {
-        self.ended[reason as usize].add(1);
+        self.ended[reason.index()].add(1);
+    }
+
+    /// A page had to be loaded anew after an error of its own.
+    pub(crate) fn page_crashed(&self) {
+        self.page_crashes.add(1);
     }
 
     /// The directory closed a connection.
     pub(crate) fn closed(&self, reason: CloseReason) {
         match reason {
-            CloseReason::Refused(refusal) => self.refused[refusal_index(refusal)].add(1),
+            CloseReason::Refused(refusal) => self.refused[Refused::from(refusal).index()].add(1),
             CloseReason::Silent => self.ended(Ended::NoEnter),
             CloseReason::Replaced => self.ended(Ended::Replaced),
             CloseReason::Left => self.ended(Ended::Left),
@@ -338,14 +180,7 @@ impl Metrics {
 
     /// A session has another host, after so long without.
     pub(crate) fn host_changed(&self, cause: HostChange, recovery: Option<Duration>) {
-        let index = match cause {
-            HostChange::HandedOver => 0,
-            HostChange::Disconnected => 1,
-            HostChange::Missed => 2,
-            HostChange::Silent => 3,
-            HostChange::Shown => 4,
-        };
-        self.host_changes[index].add(1);
+        self.host_changes[Changed::from(cause).index()].add(1);
         if let Some(recovery) = recovery {
             self.recovery.observe(&RECOVERY_BOUNDS, recovery);
         }
@@ -372,8 +207,8 @@ impl Metrics {
             .value(usage.dormant as u64);
         let mut members =
             text.gauge("samovar_members", "Peers that have entered a game, by the path to them.");
-        members.with(&[("path", WAYS[0])], usage.members.saturating_sub(on_channels) as u64);
-        members.with(&[("path", WAYS[1])], on_channels as u64);
+        members.with(&[("path", Way::WebSocket.label())], usage.members.saturating_sub(on_channels) as u64);
+        members.with(&[("path", Way::Channels.label())], on_channels as u64);
         text.gauge("samovar_connections", "WebSockets, those that have not entered included.")
             .value(usage.connections as u64);
         text.gauge("samovar_tcp_connections", "Connections of any kind, those that fetch the page included.")
@@ -387,24 +222,26 @@ impl Metrics {
     fn write_traffic(&self, text: &mut Text) {
         let sum = |count: &dyn Fn(&Shard) -> u64| self.shards.iter().map(count).sum::<u64>();
         let mut packets = text.counter("samovar_packets_total", "Messages between the relay and its peers.");
-        for (way, path) in WAYS.iter().enumerate() {
-            for (index, kind) in KINDS.iter().enumerate() {
-                let label = |direction| [("path", *path), ("direction", direction), ("kind", *kind)];
-                packets.with(&label("in"), sum(&|s| s.packets_in[way][index].now()));
-                packets.with(&label("out"), sum(&|s| s.packets_out[way][index].now()));
+        for way in Way::ALL {
+            for kind in Kind::ALL {
+                let label =
+                    |direction| [("path", way.label()), ("direction", direction), ("kind", kind.label())];
+                packets.with(&label("in"), sum(&|s| s.packets_in[way.index()][kind.index()].now()));
+                packets.with(&label("out"), sum(&|s| s.packets_out[way.index()][kind.index()].now()));
             }
         }
         let mut bytes = text.counter("samovar_bytes_total", "Bytes of these messages, without their frames.");
-        for (way, path) in WAYS.iter().enumerate() {
-            for (index, kind) in KINDS.iter().enumerate() {
-                let label = |direction| [("path", *path), ("direction", direction), ("kind", *kind)];
-                bytes.with(&label("in"), sum(&|s| s.bytes_in[way][index].now()));
-                bytes.with(&label("out"), sum(&|s| s.bytes_out[way][index].now()));
+        for way in Way::ALL {
+            for kind in Kind::ALL {
+                let label =
+                    |direction| [("path", way.label()), ("direction", direction), ("kind", kind.label())];
+                bytes.with(&label("in"), sum(&|s| s.bytes_in[way.index()][kind.index()].now()));
+                bytes.with(&label("out"), sum(&|s| s.bytes_out[way.index()][kind.index()].now()));
             }
         }
         let mut dropped = text.counter("samovar_dropped_total", "Packets that were not passed on.");
-        for (index, reason) in DROPS.iter().enumerate() {
-            dropped.with(&[("reason", reason)], sum(&|s| s.dropped[index].now()));
+        for reason in Dropped::ALL {
+            dropped.with(&[("reason", reason.label())], sum(&|s| s.dropped[reason.index()].now()));
         }
         text.histogram(
             "samovar_forward_seconds",
@@ -424,13 +261,13 @@ impl Metrics {
             bytes.with(&[("direction", direction)], count.now());
         }
         let mut dropped = text.counter("samovar_datagrams_dropped_total", "Datagrams that were dropped.");
-        for (reason, count) in UNDELIVERED.iter().zip(&self.undelivered) {
-            dropped.with(&[("reason", reason)], count.now());
+        for (reason, count) in Undelivered::ALL.iter().zip(&self.undelivered) {
+            dropped.with(&[("reason", reason.label())], count.now());
         }
         let mut offers =
             text.counter("samovar_offers_total", "Offers of data channels, by what became of them.");
-        for (outcome, count) in OFFERED.iter().zip(&self.offers) {
-            offers.with(&[("outcome", outcome)], count.now());
+        for (outcome, count) in Offered::ALL.iter().zip(&self.offers) {
+            offers.with(&[("outcome", outcome.label())], count.now());
         }
     }
 
@@ -438,20 +275,23 @@ impl Metrics {
         text.counter("samovar_joins_total", "Peers that entered a game, or entered again.")
             .value(self.joins.now());
         let mut refused = text.counter("samovar_refused_total", "Connections that were refused.");
-        let turned = Turned::ALL.map(Turned::word);
-        let reasons = REFUSALS.iter().zip(&self.refused).chain(turned.iter().zip(&self.turned));
-        for (reason, count) in reasons {
-            refused.with(&[("reason", reason)], count.now());
+        for (reason, count) in Refused::ALL.iter().zip(&self.refused) {
+            refused.with(&[("reason", reason.label())], count.now());
+        }
+        for (reason, count) in Turned::ALL.iter().zip(&self.turned) {
+            refused.with(&[("reason", reason.label())], count.now());
         }
         let mut ended =
             text.counter("samovar_ended_total", "Connections that ended for a reason of the protocol.");
-        for (reason, count) in ENDED.iter().zip(&self.ended) {
-            ended.with(&[("reason", reason)], count.now());
+        for (reason, count) in Ended::ALL.iter().zip(&self.ended) {
+            ended.with(&[("reason", reason.label())], count.now());
         }
+        text.counter("samovar_page_crashes_total", "Pages that told of an error that ended their game.")
+            .value(self.page_crashes.now());
         let mut changes =
             text.counter("samovar_host_changes_total", "Sessions that were given another host.");
-        for (cause, count) in CHANGES.iter().zip(&self.host_changes) {
-            changes.with(&[("cause", cause)], count.now());
+        for (cause, count) in Changed::ALL.iter().zip(&self.host_changes) {
+            changes.with(&[("cause", cause.label())], count.now());
         }
         text.histogram(
             "samovar_host_recovery_seconds",
@@ -462,23 +302,10 @@ impl Metrics {
     }
 }
 
-const fn refusal_index(refusal: Refusal) -> usize {
-    match refusal {
-        Refusal::UnknownGame => 0,
-        Refusal::CodeTaken => 1,
-        Refusal::Full => 2,
-        Refusal::Closed => 3,
-        Refusal::Version(_) => 4,
-        Refusal::Parameters => 5,
-        Refusal::BadPass => 6,
-        Refusal::Busy => 7,
-        Refusal::Misbehaved => 8,
-        Refusal::Draining => 9,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use samovar_wire::relay::Refusal;
+
     use super::*;
 
     #[test]

@@ -44,7 +44,7 @@ impl Refusals {
         self.metrics.turned(reason);
         if let Some(times) = self.untold[reason as usize].happened(Instant::now()) {
             let origin = origin.map(tracing::field::display);
-            tracing::warn!(reason = reason.word(), times, origin, "refused: {}", for_operator(reason));
+            tracing::warn!(reason = reason.label(), times, origin, "refused: {}", for_operator(reason));
         }
     }
 }

@@ -13,7 +13,7 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{MethodRouter, any, get};
+use axum::routing::{MethodRouter, any, get, post};
 
 use crate::door::{Caller, Doorkeeper};
 use crate::games::GameList;
@@ -46,6 +46,7 @@ pub(crate) fn public(house: House, page: Option<Page>, has_metrics: bool) -> Rou
         .route("/healthz", health())
         .route("/readyz", get(readiness))
         .route("/api/games", get(games))
+        .route("/api/crashed", post(page_crashed))
         // Whatever is asked there, so that a page whose socket was refused can ask why by a method that names its origin.
         .route("/ws", any(web_socket));
     if has_metrics {
@@ -108,9 +109,7 @@ async fn web_socket(
         refusals.note_page(shown);
         return answer(Turned::Origin, shown);
     }
-    // Of several lines the last is the nearest proxy's.
-    let forwarded_for = headers.get_all("x-forwarded-for").iter().map(HeaderValue::as_bytes);
-    let (address, place) = match house.keeper.place(&caller, forwarded_for) {
+    let (address, place) = match house.keeper.place(&caller, forwarded_for(&headers)) {
         Ok(place) => place,
         Err(reason) => {
             refusals.note(reason);
@@ -134,6 +133,25 @@ async fn web_socket(
 async fn games(State(house): State<House>) -> Response {
     let body = house.games.body(Instant::now(), || house.hub.games());
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+/// A page met an error that it could not go on from. It says no more than that.
+async fn page_crashed(
+    State(house): State<House>,
+    ConnectInfo(caller): ConnectInfo<Caller>,
+    headers: HeaderMap,
+) -> StatusCode {
+    if let Err(reason) = house.keeper.hear(&caller, forwarded_for(&headers)) {
+        house.keeper.refusals.note(reason);
+        return StatusCode::TOO_MANY_REQUESTS;
+    }
+    house.hub.metrics.page_crashed();
+    StatusCode::NO_CONTENT
+}
+
+/// What proxies say of whom they speak for; of several lines the last is the nearest proxy's.
+fn forwarded_for(headers: &HeaderMap) -> impl DoubleEndedIterator<Item = &[u8]> {
+    headers.get_all("x-forwarded-for").iter().map(HeaderValue::as_bytes)
 }
 
 fn no_page() -> Response {

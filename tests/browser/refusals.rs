@@ -71,11 +71,53 @@ async fn a_full_table_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_version_is_told_so() {
+async fn another_version_is_loaded_anew_once_and_then_told() {
     let relay = Relay::start();
-    let visitor = Visit::new(&relay, "new=TEA&name=Eve").with_script(OTHER_VERSION).open().await;
+    let count = "sessionStorage.__loads = 1 + Number(sessionStorage.__loads ?? 0);";
+    let visit = Visit::new(&relay, "new=TEA&name=Eve").with_script(OTHER_VERSION).with_script(count);
+    let visitor = visit.open().await;
     assert_told(&visitor, "Different versions", &["Load the page again"]).await;
+    assert_eq!(visitor.tab().evaluate("sessionStorage.__loads").await, "2");
     visitor.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_an_older_version_keeps_its_seat_and_says_why_it_loads() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    // Of the two pages that Bob's tab loads the second one is old.
+    let old = format!(
+        "sessionStorage.__loads = 1 + Number(sessionStorage.__loads ?? 0);
+        if (sessionStorage.__loads === '2') {{ {OTHER_VERSION} }}"
+    );
+    let bob = Visit::new(&relay, "game=TEA&name=Bob").with_script(&old).open().await;
+    let before = bob.joined().await;
+    bob.reload().await;
+    bob.wait_text("toasts", "The game has a new version").await;
+    let after = bob.joined().await;
+    assert_eq!((after.name.as_str(), after.members.len()), ("Bob", 2), "{before}\n{after}");
+    assert_eq!(bob.tab().evaluate("sessionStorage.__loads").await, "3");
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lone_page_that_meets_a_newer_relay_loads_anew_and_plays_on() {
+    let mut relay = Relay::start();
+    // The page that its tab loads first is old, for the relay that comes second.
+    let old = format!(
+        "sessionStorage.__loads = 1 + Number(sessionStorage.__loads ?? 0);
+        window.__ages = () => {{ {OTHER_VERSION} }};"
+    );
+    let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(&old).open().await;
+    ann.joined().await;
+    ann.tab().evaluate("__ages(), null").await;
+    relay.kill();
+    relay.restart();
+    ann.wait_text("toasts", "The game has a new version").await;
+    let status = ann.joined().await;
+    assert!(status.is_host() && status.name == "Ann", "{status}");
+    ann.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

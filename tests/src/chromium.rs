@@ -148,7 +148,7 @@ impl Chromium {
 }
 
 /// A tab.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tab {
     devtools: Devtools,
     session: String,
@@ -213,12 +213,19 @@ impl Tab {
         events
     }
 
-    /// Exceptions that nobody caught, crashes, and what the page called errors itself.
+    /// Exceptions that nobody caught, crashes, and whatever else the console shows in red, but for what could not be
+    /// fetched or connected to: tests kill relays and hosts.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         let is_failure = |event: &Event| match event.method.as_str() {
             "Runtime.exceptionThrown" | "Inspector.targetCrashed" => true,
-            "Runtime.consoleAPICalled" => event.params["type"] == "error",
+            "Runtime.consoleAPICalled" => matches!(event.params["type"].as_str(), Some("error" | "assert")),
+            "Log.entryAdded" => {
+                let entry = &event.params["entry"];
+                let of_network = entry["source"] == "network"
+                    || entry["text"].as_str().is_some_and(|text| text.starts_with("WebSocket connection to"));
+                entry["level"] == "error" && !of_network
+            }
             _ => false,
         };
         self.events().iter().filter(|event| is_failure(event)).map(line).collect()

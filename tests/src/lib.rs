@@ -12,8 +12,10 @@
 //! | [`pair`] | two players in such a network |
 //! | [`gateway`] | a reverse proxy before the relay, with a path of its own |
 //! | [`relay`], [`bots`] | `samovar-relay serve` and `samovar-relay bots` |
+//! | [`flaky`] | a proxy before the relay that fails on purpose |
 //! | [`chromium`], [`devtools`] | one browser process each, and the protocol that drives it |
 //! | [`player`] | a person in the game: a tab, its `window.samovar`, its texts |
+//! | [`hands`] | what a person does to a page: mouse, wheel, keys, fingers |
 //! | [`status`] | `samovar.status()` as values, and what all members must agree on |
 //! | [`sampler`] | a tab's view of the game every few milliseconds, for measurements |
 //! | [`watch`] | what a tab sees of the other player: the path, ages, reliable messages |
@@ -24,7 +26,9 @@ pub mod bots;
 pub mod chromium;
 pub mod devtools;
 pub mod extent;
+pub mod flaky;
 pub mod gateway;
+pub mod hands;
 pub mod network;
 pub mod pair;
 pub mod place;

@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::chromium::{Chromium, Patience, Tab};
+use crate::flaky::Flaky;
+use crate::hands::{Hands, KEEP_AUDIO};
 use crate::place::Place;
 use crate::relay::Relay;
 use crate::status::{Id, Status};
@@ -21,13 +23,15 @@ pub const SETTLE_WITHIN: Duration = Duration::from_secs(20);
 /// A visit to the page, about to begin.
 #[derive(Debug)]
 pub struct Visit<'a> {
-    relay: &'a Relay,
+    /// Host and port that the page is opened from.
+    address: &'a str,
     query: String,
     place: Place,
     patience: Patience,
     flags: Vec<&'static str>,
-    script: Option<String>,
+    scripts: Vec<String>,
     watch_requests: bool,
+    is_phone: bool,
 }
 
 impl<'a> Visit<'a> {
@@ -43,13 +47,14 @@ impl<'a> Visit<'a> {
             false => query,
         };
         Self {
-            relay,
+            address: relay.address(),
             query,
             place: Place::here(),
             patience: Patience::Endless,
             flags: Vec::new(),
-            script: None,
+            scripts: vec![KEEP_AUDIO.to_owned()],
             watch_requests: false,
+            is_phone: false,
         }
     }
 
@@ -81,10 +86,24 @@ impl<'a> Visit<'a> {
         self
     }
 
-    /// With a script that runs before any of the page's own.
+    /// With a script that runs before any of the page's own, each time that it is loaded.
     #[must_use]
     pub fn with_script(mut self, script: &str) -> Self {
-        self.script = Some(script.to_owned());
+        self.scripts.push(script.to_owned());
+        self
+    }
+
+    /// By a proxy before the relay.
+    #[must_use]
+    pub fn through(mut self, flaky: &'a Flaky) -> Self {
+        self.address = flaky.address();
+        self
+    }
+
+    /// On a phone: a small upright screen that is touched.
+    #[must_use]
+    pub const fn on_a_phone(mut self) -> Self {
+        self.is_phone = true;
         self
     }
 
@@ -100,21 +119,28 @@ impl<'a> Visit<'a> {
     /// # Panics
     /// When that fails.
     pub async fn open(self) -> Player {
-        let Self { relay, query, place, patience, flags, script, watch_requests } = self;
+        let Self { address, query, place, patience, flags, scripts, watch_requests, is_phone } = self;
         let chromium = Chromium::launch(&place, patience, &flags).await;
         // Only the loopback is a secure origin without a certificate.
         if place == Place::here() {
-            chromium.grant_microphone(&format!("http://{}", relay.address())).await;
+            chromium.grant_microphone(&format!("http://{address}")).await;
         }
         let tab = chromium.tab().await;
         if watch_requests {
             tab.ask("Network.enable", json!({})).await;
         }
-        if let Some(source) = script {
+        if is_phone {
+            let screen = json!({ "width": 360, "height": 640, "deviceScaleFactor": 1, "mobile": true });
+            tab.ask("Emulation.setDeviceMetricsOverride", screen).await;
+            let touch = json!({ "enabled": true, "maxTouchPoints": 5 });
+            tab.ask("Emulation.setTouchEmulationEnabled", touch).await;
+        }
+        for source in scripts {
             tab.ask("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source })).await;
         }
-        let player = Player { chromium, tab, last: Mutex::default() };
-        player.tab.open(&relay.page(&query)).await;
+        let hands = Hands::on(tab.clone());
+        let player = Player { chromium, tab, hands, last: Mutex::default() };
+        player.tab.open(&format!("http://{address}/?{query}")).await;
         player
     }
 }
@@ -124,6 +150,7 @@ impl<'a> Visit<'a> {
 pub struct Player {
     chromium: Chromium,
     tab: Tab,
+    hands: Hands,
     last: Mutex<String>,
 }
 
@@ -151,6 +178,24 @@ impl Player {
     #[must_use]
     pub const fn tab(&self) -> &Tab {
         &self.tab
+    }
+
+    /// The hands on that tab.
+    #[must_use]
+    pub const fn hands(&self) -> &Hands {
+        &self.hands
+    }
+
+    /// Waits until the page's audio runs, as it does once the player has done something.
+    ///
+    /// # Panics
+    /// When it stays silent.
+    pub async fn hears(&self) {
+        wait::until("sound runs", SETTLE_WITHIN, async || {
+            let states = self.tab.try_evaluate("window.__audio.map(each => each.state).join()").await?;
+            if states == "running" { Ok(()) } else { Err(states.to_string()) }
+        })
+        .await;
     }
 
     /// What `samovar.status()` says.
@@ -237,7 +282,21 @@ impl Player {
     /// # Panics
     /// When the browser refuses.
     pub async fn reload(&self) {
+        self.hands.forget();
         self.tab.ask("Page.reload", json!({})).await;
+    }
+
+    /// Goes back by so many pages of the tab's history, or forward, as the browser's own buttons do.
+    ///
+    /// # Panics
+    /// When there is no such page.
+    pub async fn go(&self, steps: i64) {
+        self.hands.forget();
+        let history = self.tab.ask("Page.getNavigationHistory", json!({})).await;
+        let index = history["currentIndex"].as_i64().and_then(|index| usize::try_from(index + steps).ok());
+        let entry = index.map(|index| &history["entries"][index]["id"]);
+        let entry = entry.unwrap_or_else(|| panic!("no page {steps} steps away in {history}"));
+        self.tab.ask("Page.navigateToHistoryEntry", json!({ "entryId": entry })).await;
     }
 
     /// The text that a person can see in the element with this id, without the marks that isolate names; empty when it is
@@ -337,15 +396,37 @@ impl Player {
         self.chromium.kill();
     }
 
-    /// Ends the visit and fails when something went wrong that nobody caught.
+    /// Ends the visit and fails when something went wrong that nobody caught, or the page stands still.
     ///
     /// # Panics
     /// Then, with what it was.
     pub async fn finish(self) {
+        self.lives().await;
+        self.has_not_failed().await;
+    }
+
+    /// Fails when something went wrong that nobody caught. The page may be closed by now.
+    ///
+    /// # Panics
+    /// Then, with what it was.
+    pub async fn has_not_failed(&self) {
         // What the page tells before this answer has been told when the answer is there.
         self.tab.try_evaluate("0").await.ok();
         let failures = self.tab.failures();
         assert!(failures.is_empty(), "the page of {:?} failed: {failures:#?}", self.last);
+    }
+
+    /// Waits until the page has drawn further pictures of the game; out of a game, until its script answers and the browser
+    /// draws it.
+    ///
+    /// # Panics
+    /// When it is frozen.
+    pub async fn lives(&self) {
+        self.tab.ask("Page.bringToFront", json!({})).await;
+        self.tab.evaluate("new Promise(requestAnimationFrame)").await;
+        let before = self.wait("the page can be asked", SETTLE_WITHIN, |_| true).await;
+        let draws = |status: &Status| status.frames != before.frames || status.members.is_empty();
+        self.wait("the page draws further pictures", SETTLE_WITHIN, draws).await;
     }
 
     /// Writes the picture of the page to the directory in `SAMOVAR_SCREENSHOTS`, if that is set, and makes it if need be.

@@ -49,6 +49,9 @@ pub struct Status {
     pub relay: String,
     /// Which game: `duel` or `maze`.
     pub mode: String,
+    /// The match, in a duel.
+    #[serde(rename = "match", default)]
+    pub contest: Option<Contest>,
     /// The maze, in a maze.
     pub maze: Option<Maze>,
     /// Everybody in the game.
@@ -65,6 +68,17 @@ pub struct Status {
     pub traffic: Traffic,
     /// What went wrong, in words.
     pub errors: Vec<String>,
+}
+
+/// The match of a duel at one peer.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Contest {
+    /// Counts from 1.
+    pub number: u64,
+    /// `waiting`, `running` or `over`.
+    pub stage: String,
+    /// Who won, once it is over.
+    pub winner: Option<String>,
 }
 
 /// The maze at one peer.

@@ -20,6 +20,7 @@ use crate::address;
 use crate::automation::Automation;
 use crate::battery::Battery;
 use crate::games::{Answer, GameList};
+use crate::guard;
 use crate::input::{Controls, Input};
 use crate::page::{Page, PageEvent, Problem, RelayState};
 use crate::params::{Entry, Mode, Params, PathChoice};
@@ -60,6 +61,9 @@ pub struct App {
     /// Another member hosts since the battery is low.
     is_relieved: bool,
     powered_at: f64,
+    framed_at: f64,
+    /// For how long the browser has kept the graphics from a page that is seen.
+    dark_for: f64,
     play: Option<Play>,
     /// What this page has left already, until its successor has taken over.
     leaving: Option<Play>,
@@ -77,6 +81,10 @@ pub struct App {
     is_offline: bool,
     /// This tab takes its seat back; whether the others went on without something, to be told when it sits again.
     comes_back: Option<bool>,
+    /// Why the page was loaded anew, to be told once.
+    explanation: Option<&'static str>,
+    /// The relay speaks another version, so this page is to be loaded anew when it cannot go on without.
+    is_outdated: bool,
     /// It lives as long as the page, so nothing of it is ever taken apart.
     myself: Option<&'static RefCell<Self>>,
 }
@@ -112,6 +120,8 @@ impl App {
             battery,
             is_relieved: false,
             powered_at: f64::NEG_INFINITY,
+            framed_at: 0.0,
+            dark_for: 0.0,
             play: None,
             leaving: None,
             meter: Meter::default(),
@@ -125,6 +135,8 @@ impl App {
             left_by_hiding: false,
             is_offline: false,
             comes_back: None,
+            explanation: guard::explanation(),
+            is_outdated: false,
             myself: None,
         })));
         app.borrow_mut().myself = Some(app);
@@ -137,7 +149,9 @@ impl App {
             web_sys::console::warn_1(&warning.into());
         }
         let app = self.myself;
-        let status = move || app.map_or_else(String::new, |app| app.borrow().status());
+        // Taken for good when the page has met an error.
+        let status =
+            move || app.and_then(|app| app.try_borrow().ok()).map_or_else(String::new, |app| app.status());
         self.automation = Some(Automation::install(Rc::new(RefCell::new(status)))?);
         if let Some(problem) = self.params.problem.clone() {
             self.page.problem(problem);
@@ -177,6 +191,26 @@ impl App {
         self.in_lobby = true;
         self.listed_at = f64::NEG_INFINITY;
         self.page.show_lobby(None, self.relay);
+        self.explain();
+    }
+
+    /// Tells once why the page was loaded anew.
+    fn explain(&mut self) {
+        if let Some(text) = self.explanation.take() {
+            self.page.toast(text);
+        }
+    }
+
+    /// Shows what a notice had covered.
+    fn show_where_it_is(&self) {
+        match &self.play {
+            Some(play) => {
+                if let Some(code) = play.wish().code.as_ref().filter(|_| play.is_member()) {
+                    self.show_game(code.as_str());
+                }
+            }
+            None => self.page.show_lobby(None, self.relay),
+        }
     }
 
     fn join(&mut self, code: &str) {
@@ -222,6 +256,7 @@ impl App {
 
     fn begin(&mut self, wish: Wish) {
         self.in_lobby = false;
+        self.is_outdated = false;
         self.meter = Meter::default();
         let app = self.myself;
         let on_wake = move || {
@@ -271,6 +306,7 @@ impl App {
         }
         self.refresh_list(time);
         self.watch_power(time);
+        self.watch_graphics(time);
         self.watch_for_trouble(time);
     }
 
@@ -281,6 +317,9 @@ impl App {
             return;
         };
         let (is_member, pause) = (play.is_member(), play.pause(self.is_offline));
+        if self.is_outdated && (pause.is_some() || play.is_alone()) && guard::is_updating() {
+            return;
+        }
         let is_stuck = if is_member { pause.is_some() } else { self.relay == RelayState::Lost };
         let code = play.wish().code.as_ref().map(|code| code.as_str().to_owned()).unwrap_or_default();
         match self.trouble {

@@ -6,6 +6,7 @@ mod automation;
 mod battery;
 mod frame_loop;
 mod games;
+mod guard;
 mod input;
 mod page;
 mod params;
@@ -18,9 +19,12 @@ mod view;
 use wasm_bindgen::prelude::*;
 
 fn main() {
-    std::panic::set_hook(Box::new(|info| web_sys::console::error_1(&info.to_string().into())));
+    std::panic::set_hook(Box::new(|info| guard::crash(&info.to_string())));
+    if guard::is_halted() {
+        return;
+    }
     if let Err(error) = run() {
-        web_sys::console::error_1(&error);
+        guard::crash(&format!("{error:?}"));
     }
 }
 

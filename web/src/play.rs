@@ -75,6 +75,8 @@ pub enum News {
     Relay(bool),
     /// The relay stops within this time.
     Draining(Duration),
+    /// The relay speaks another version. Direct links carry the game for as long as there are any.
+    Outdated,
     /// Something happened in the duel.
     Duel(DuelEvent),
     /// Something happened in the maze.
@@ -161,6 +163,11 @@ impl Play {
     /// Whether the host has admitted this peer.
     pub fn is_member(&self) -> bool {
         self.peer.with(|peer, _| peer.session().is_some_and(Session::is_member))
+    }
+
+    /// Whether nobody else is a member.
+    pub fn is_alone(&self) -> bool {
+        self.peer.with(|peer, _| peer.session().is_some_and(|session| session.view().members().count() == 1))
     }
 
     /// The name of another member; `None` for this peer itself.
@@ -337,8 +344,10 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
         PeerEvent::Refused(refusal) => {
             let what = format!("the relay refused ({refusal:?})");
             journal.error(what.clone());
-            if peer.session().is_none() {
-                news.push(News::Over(refused(refusal, wish, what)));
+            match (peer.session(), refusal) {
+                (None, refusal) => news.push(News::Over(refused(refusal, wish, what))),
+                (Some(_), Refusal::Version(_) | Refusal::Parameters) => news.push(News::Outdated),
+                (Some(_), _) => {}
             }
         }
         PeerEvent::Failed(fault) => {

@@ -14,19 +14,21 @@ use web_sys::{
 
 use crate::page::dom::{self, Listener};
 
-/// What is heard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// A sugar cube is thrown.
-    Fire,
-    /// Sugar meets porcelain.
-    Hit,
-    /// A teapot is back on the table.
-    Respawn,
-    /// Somebody has the sugar bowl.
-    Bowl,
-    /// Another host has taken over.
-    HostChanged,
+samovar_wire::counted! {
+    /// What is heard.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Effect {
+        /// A sugar cube is thrown.
+        Fire,
+        /// Sugar meets porcelain.
+        Hit,
+        /// A teapot is back on the table.
+        Respawn,
+        /// Somebody has the sugar bowl.
+        Bowl,
+        /// Another host has taken over.
+        HostChanged,
+    }
 }
 
 /// Seconds between two starts of the same effect at least: a burst of hits is one noise, not a wall of it.
@@ -70,7 +72,7 @@ struct Device {
     context: AudioContext,
     master: GainNode,
     noise: AudioBuffer,
-    last: Cell<[f64; 4]>,
+    last: Cell<[f64; Effect::COUNT]>,
 }
 
 impl Sound {
@@ -101,7 +103,8 @@ impl Sound {
 
     /// Plays a sound. `loudness` is 0 to 1, `pan` -1 (left) to 1 (right). Costs nothing while silent.
     pub fn play(&self, effect: Effect, loudness: f32, pan: f32) {
-        if self.state.muted.get() || loudness <= 0.0 {
+        // The browser throws at numbers that are none.
+        if self.state.muted.get() || !(loudness > 0.0 && pan.is_finite()) {
             return;
         }
         if let Some(device) = self.state.device.borrow().as_ref() {
@@ -142,17 +145,17 @@ impl Device {
         master.gain().set_value(VOLUME);
         master.connect_with_audio_node(&context.destination())?;
         let noise = noise(&context)?;
-        Ok(Self { context, master, noise, last: Cell::new([f64::NEG_INFINITY; 4]) })
+        Ok(Self { context, master, noise, last: Cell::new([f64::NEG_INFINITY; Effect::COUNT]) })
     }
 
     fn play(&self, effect: Effect, loudness: f32, pan: f32) -> Result<(), JsValue> {
         let now = self.context.current_time();
         let mut last = self.last.get();
         // A context that does not run yet would play everything at once when it starts.
-        if self.context.state() != AudioContextState::Running || now - last[effect as usize] < SPACING {
+        if self.context.state() != AudioContextState::Running || now - last[effect.index()] < SPACING {
             return Ok(());
         }
-        last[effect as usize] = now;
+        last[effect.index()] = now;
         self.last.set(last);
 
         let out = self.context.create_gain()?;
@@ -288,7 +291,7 @@ mod tests {
 
     #[test]
     fn every_effect_is_short_audible_and_within_range() {
-        for effect in [Effect::Fire, Effect::Hit, Effect::Respawn, Effect::Bowl, Effect::HostChanged] {
+        for effect in Effect::ALL {
             let tones = tones(effect);
             assert!(!tones.is_empty());
             let loudest: f32 = tones.iter().map(|tone| tone.gain).sum();

@@ -66,6 +66,8 @@ pub struct View {
     pool: Pool,
     time_s: Option<f64>,
     lost: bool,
+    /// The screen's pixel ratio when the picture was fitted to it.
+    ratio: f64,
 }
 
 impl View {
@@ -84,14 +86,16 @@ impl View {
             pool: Pool::default(),
             time_s: None,
             lost: false,
+            ratio: 1.0,
         };
         view.resize();
         Ok(view)
     }
 
-    /// Fits the picture to the canvas's size on the page; call it when that or the screen's pixel ratio changes.
+    /// Fits the picture to the canvas's size on the page; call it when that changes.
     pub fn resize(&mut self) {
-        let ratio = web_sys::window().map_or(1.0, |window| window.device_pixel_ratio()).min(MAX_PIXEL_RATIO);
+        self.ratio = pixel_ratio();
+        let ratio = self.ratio.min(MAX_PIXEL_RATIO);
         let ratio = if self.quality == Quality::Low { ratio / 2.0 } else { ratio };
         let pixels = |css: i32| (f64::from(css) * ratio).round().max(1.0) as u32;
         let (width, height) = (pixels(self.canvas.client_width()), pixels(self.canvas.client_height()));
@@ -102,12 +106,20 @@ impl View {
         }
     }
 
+    /// Whether the browser has taken the graphics away from it.
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
     /// Draws one frame and moves steam, crumbs and camera on to its time.
     pub fn draw(&mut self, frame: &Frame<'_>) {
         // Sticky: what was built before a loss stays useless after the restoration.
         self.lost |= self.raw.is_context_lost();
         if self.lost {
             return;
+        }
+        if self.ratio != pixel_ratio() {
+            self.resize();
         }
         let before = self.time_s.replace(frame.time_s).unwrap_or(frame.time_s);
         // After a pause (a hidden tab) the scene goes on where it was instead of leaping.
@@ -146,4 +158,9 @@ impl View {
     pub fn burst(&mut self, at: [f32; 3], colour: [u8; 3]) {
         self.pool.burst(Vec3::from(at), colour.map(scene::linear));
     }
+}
+
+/// Pixels of the screen per CSS pixel.
+fn pixel_ratio() -> f64 {
+    web_sys::window().map_or(1.0, |window| window.device_pixel_ratio())
 }

@@ -64,18 +64,20 @@ pub const RATE: u16 = 30;
 /// How many puffs of steam there are.
 pub const PUFFS: usize = 3;
 
-/// One of the two sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// The half with low columns.
-    Red,
-    /// The half with high columns.
-    Blue,
+samovar_wire::counted! {
+    /// One of the two sides.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Side {
+        /// The half with low columns.
+        Red,
+        /// The half with high columns.
+        Blue,
+    }
 }
 
 impl Side {
     /// Both.
-    pub const BOTH: [Self; 2] = [Self::Red, Self::Blue];
+    pub const BOTH: [Self; Self::COUNT] = Self::ALL;
 
     /// The other one.
     #[must_use]
@@ -104,29 +106,24 @@ impl Side {
             std::cmp::Ordering::Greater => Some(Self::Blue),
         }
     }
+}
 
-    const fn index(self) -> usize {
-        self as usize
+samovar_wire::counted! {
+    /// One of the four teapots.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Role {
+        /// The first of the red side.
+        R1,
+        /// The second of the red side.
+        R2,
+        /// The first of the blue side.
+        B1,
+        /// The second of the blue side.
+        B2,
     }
 }
 
-/// One of the four teapots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The first of the red side.
-    R1,
-    /// The second of the red side.
-    R2,
-    /// The first of the blue side.
-    B1,
-    /// The second of the blue side.
-    B2,
-}
-
 impl Role {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::R1, Self::R2, Self::B1, Self::B2];
-
     /// Which side it is on.
     #[must_use]
     pub const fn side(self) -> Side {
@@ -145,12 +142,6 @@ impl Role {
             Self::B1 => "B1",
             Self::B2 => "B2",
         }
-    }
-
-    /// Its number, 0 to 3.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self as usize
     }
 }
 
@@ -212,10 +203,10 @@ pub struct Maze {
     limit: u16,
     /// Steps before this match.
     begun: u64,
-    wins: [u8; 2],
-    runners: [Runner; 4],
+    wins: [u8; Side::COUNT],
+    runners: [Runner; Role::COUNT],
     /// Who carries the bowl of a side.
-    carriers: [Option<Role>; 2],
+    carriers: [Option<Role>; Side::COUNT],
     steam: [Mover; PUFFS],
     seats: Seats,
 }

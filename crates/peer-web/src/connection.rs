@@ -16,6 +16,7 @@ use js_sys::{Array, ArrayBuffer, Uint8Array};
 pub use samovar_peer::ConnectionKey;
 use samovar_wire::Mode;
 use wasm_bindgen::closure::Closure;
+use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{
     Event, MessageEvent, RtcConfiguration, RtcDataChannel, RtcDataChannelInit, RtcDataChannelState,
@@ -113,10 +114,13 @@ impl Connection {
     /// What the browser threw: it has no WebRTC, or refuses an ICE server.
     pub fn start(key: ConnectionKey, role: Role, config: &WebConfig, sink: Sink) -> Result<Self, JsValue> {
         let connection = RtcPeerConnection::new_with_configuration(&configuration(config))?;
+        let channels = channel(&connection, Mode::Unreliable)
+            .and_then(|unreliable| Ok((unreliable, channel(&connection, Mode::Reliable)?)));
+        let (unreliable, reliable) = channels.inspect_err(|_| connection.close())?;
         let shared = Rc::new(Shared {
             key,
-            unreliable: channel(&connection, Mode::Unreliable),
-            reliable: channel(&connection, Mode::Reliable),
+            unreliable,
+            reliable,
             connection,
             sink,
             greets: matches!(role, Role::Offer),
@@ -386,7 +390,22 @@ fn description(kind: RtcSdpType, sdp: &str) -> RtcSessionDescriptionInit {
     description
 }
 
-fn channel(connection: &RtcPeerConnection, mode: Mode) -> RtcDataChannel {
+#[wasm_bindgen]
+extern "C" {
+    /// A connection whose refusal to make a channel can be caught; web-sys lets it fly through everything that waits for the
+    /// call, and what that has borrowed stays so.
+    type Channels;
+
+    #[wasm_bindgen(method, catch, js_name = createDataChannel)]
+    fn create_data_channel(
+        this: &Channels,
+        label: &str,
+        init: &RtcDataChannelInit,
+    ) -> Result<RtcDataChannel, JsValue>;
+}
+
+/// Throws what the browser throws: it has no room for a channel, or an extension meddles.
+fn channel(connection: &RtcPeerConnection, mode: Mode) -> Result<RtcDataChannel, JsValue> {
     let init = RtcDataChannelInit::new();
     init.set_negotiated(true);
     let label = match mode {
@@ -401,9 +420,9 @@ fn channel(connection: &RtcPeerConnection, mode: Mode) -> RtcDataChannel {
             "reliable"
         }
     };
-    let channel = connection.create_data_channel_with_data_channel_dict(label, &init);
+    let channel = connection.unchecked_ref::<Channels>().create_data_channel(label, &init)?;
     channel.set_binary_type(RtcDataChannelType::Arraybuffer);
-    channel
+    Ok(channel)
 }
 
 fn configuration(config: &WebConfig) -> RtcConfiguration {

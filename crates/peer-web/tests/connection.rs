@@ -103,6 +103,18 @@ async fn both_modes_carry_both_ways() {
 }
 
 #[wasm_bindgen_test]
+async fn a_browser_that_makes_no_channel_costs_one_attempt() {
+    let refuse = "RTCPeerConnection.prototype.__make = RTCPeerConnection.prototype.createDataChannel;
+        RTCPeerConnection.prototype.createDataChannel = () => { throw new Error('no room') }";
+    js_sys::eval(refuse).expect("a script");
+    let refused = Connection::start(KEY, Role::Offer, &WebConfig::default(), Rc::new(|_, _| ()));
+    js_sys::eval("RTCPeerConnection.prototype.createDataChannel = RTCPeerConnection.prototype.__make")
+        .expect("a script");
+    assert!(refused.is_err());
+    open_pair().await;
+}
+
+#[wasm_bindgen_test]
 async fn a_description_fits_the_wire_and_names_nobody_else() {
     let offerer = End::start(Role::Offer);
     let sdp = offerer.description().await;

@@ -9,6 +9,7 @@ pub mod claim;
 pub mod close;
 pub mod codec;
 pub mod control;
+mod counted;
 pub mod entropy;
 pub mod generation;
 pub mod id;

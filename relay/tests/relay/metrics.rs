@@ -93,3 +93,14 @@ async fn a_lost_host_and_one_that_hands_over_are_counted_and_the_loss_is_timed()
     assert_eq!(relay.metric("samovar_host_changes_total{cause=\"handed_over\"}").await, 1.0);
     assert_eq!(relay.metric("samovar_host_recovery_seconds_count").await, 1.0);
 }
+
+#[tokio::test]
+async fn pages_that_crashed_are_counted_and_say_no_more_than_that() {
+    let data = Scratch::new();
+    let relay = RelayProcess::start(data.path());
+    for (method, status) in [("POST", "204"), ("POST", "204"), ("GET", "405")] {
+        let head = relay.ask(method, "/api/crashed").await;
+        assert!(head.starts_with(&format!("http/1.1 {status}")), "{head}");
+    }
+    assert_eq!(relay.metric("samovar_page_crashes_total").await, 2.0);
+}

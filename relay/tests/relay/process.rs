@@ -173,13 +173,23 @@ impl RelayProcess {
     pub(crate) async fn get(&self, path: &str) -> (String, String) {
         get_at(&self.address, path).await
     }
+
+    /// A request without a body: the head of the answer.
+    pub(crate) async fn ask(&self, method: &str, path: &str) -> String {
+        ask_at(&self.address, method, path).await.0
+    }
 }
 
 /// `GET` at a host and port: the head and the body.
 pub(crate) async fn get_at(address: &str, path: &str) -> (String, String) {
+    ask_at(address, "GET", path).await
+}
+
+async fn ask_at(address: &str, method: &str, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).await.expect("connects");
-    let request =
-        format!("GET {path} HTTP/1.1\r\nHost: relay\r\nAccept-Encoding: br\r\nConnection: close\r\n\r\n");
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nHost: relay\r\nAccept-Encoding: br\r\nConnection: close\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).await.expect("sends");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.expect("answers");

@@ -1,11 +1,19 @@
 //! What the browser does to a page: hides it, shows it, resizes it, takes its graphics away, closes it.
+//!
+//! A pixel ratio that changes at the same size, as on another screen, is no resize: the view looks at it in each frame.
 
 use std::cell::RefCell;
 
 use wasm_bindgen::prelude::*;
 
 use super::App;
+use crate::page::Problem;
 use crate::page::dom::{self, Listener};
+
+/// How long the page may be without graphics before it says so, in milliseconds that somebody saw.
+const DARK_PATIENCE: f64 = 4_000.0;
+/// The longest time between two frames of a page that is seen.
+const FRAME_MAX: f64 = 500.0;
 
 impl App {
     /// Listens for the life of the page.
@@ -61,7 +69,22 @@ impl App {
     }
 
     fn on_graphics_back(&mut self) {
-        self.build_view();
+        let was_said = self.dark_for > DARK_PATIENCE;
+        if self.build_view() && was_said {
+            self.show_where_it_is();
+        }
+    }
+
+    /// Says so when the browser has taken the graphics and does not give them back. The game goes on meanwhile.
+    pub(super) fn watch_graphics(&mut self, time: f64) {
+        let passed = (time - self.framed_at).clamp(0.0, FRAME_MAX);
+        self.framed_at = time;
+        let was_said = self.dark_for > DARK_PATIENCE;
+        let is_dark = self.view.as_ref().is_some_and(|view| view.is_lost());
+        self.dark_for = if is_dark { self.dark_for + passed } else { 0.0 };
+        if self.dark_for > DARK_PATIENCE && !was_said {
+            self.page.problem(Problem::GraphicsLost);
+        }
     }
 
     /// The page goes: the others are told, so that nobody waits for silence. What takes the seat back stays for a reload.

@@ -5,6 +5,7 @@ use samovar_session::{Cause, Migration};
 
 use super::{App, REJOIN_WITHIN};
 use crate::address;
+use crate::guard;
 use crate::page::{Problem, RelayState};
 use crate::params::Mode;
 use crate::play::{Ending, News, Wish};
@@ -35,6 +36,7 @@ impl App {
                 if let Some(has_diverged) = self.comes_back.take() {
                     self.page.toast(welcome_back(has_diverged));
                 }
+                self.explain();
             }
             News::HostChanged(migration) => self.on_host_changed(&migration),
             News::Relay(connected) => {
@@ -43,6 +45,7 @@ impl App {
                     self.page.show_waiting("The relay does not answer. Trying again…");
                 }
             }
+            News::Outdated => self.is_outdated = true,
             News::Draining(within) => {
                 let seconds = within.as_micros() / 1_000_000;
                 self.page
@@ -91,6 +94,10 @@ impl App {
         match ending {
             Ending::Removed { has_diverged } => self.come_back(wish, has_diverged),
             Ending::OtherGame => self.begin(Wish { mode: wish.mode.other(), is_last_guess: true, ..wish }),
+            // A page of before meets a newer relay or host: it is loaded anew and takes its seat back.
+            Ending::Problem(Problem::VersionMismatch) if guard::is_updating() => {
+                self.page.show_waiting("The game has a new version. Loading it…");
+            }
             Ending::Problem(problem) => self.page.problem(problem),
         }
     }

@@ -62,6 +62,8 @@ pub enum Problem {
     },
     /// The browser gives no WebGL 2.
     NoWebGl2,
+    /// The browser took the graphics away and does not give them back.
+    GraphicsLost,
     /// The address carries a parameter that cannot be understood.
     BadParameter {
         /// The parameter's name.
@@ -125,7 +127,11 @@ impl Problem {
             | Self::CodeTaken { .. } => self.words_about_a_code(),
             Self::Suspended { pause, .. } => words_about_a_pause(*pause),
             Self::Replaced { .. } | Self::Removed { .. } => self.words_about_a_seat(),
-            Self::VersionMismatch | Self::RelayLost | Self::RelayRefuses { .. } | Self::NoWebGl2 => {
+            Self::VersionMismatch
+            | Self::RelayLost
+            | Self::RelayRefuses { .. }
+            | Self::NoWebGl2
+            | Self::GraphicsLost => {
                 self.words_about_this_browser()
             }
             Self::BadParameter { name, value, expected } => Words {
@@ -217,6 +223,14 @@ impl Problem {
                 advice: "Try again in a moment. If it stays so, tell whoever runs this page.",
                 remedies: vec![Remedy::Reload, Remedy::Lobby],
             },
+            Self::GraphicsLost => Words {
+                title: "The picture is gone",
+                explanation: "The browser has taken the graphics away from this page and does not give them \
+                              back. The game goes on, and you are still in it."
+                    .to_owned(),
+                advice: "Load the page again. Your seat and your score are kept for you.",
+                remedies: vec![Remedy::Reload, Remedy::Lobby],
+            },
             Self::NoWebGl2 => Words {
                 title: "This browser cannot draw the table",
                 explanation: "Dueling Teapots is drawn with WebGL 2, which this browser does not offer."
@@ -249,6 +263,7 @@ impl Problem {
             | Self::RelayLost
             | Self::RelayRefuses { .. }
             | Self::NoWebGl2
+            | Self::GraphicsLost
             | Self::BadParameter { .. }
             | Self::Broken { .. } => None,
         }
@@ -308,6 +323,7 @@ mod tests {
             Problem::Replaced { code: code() },
             Problem::Removed { code: code() },
             Problem::NoWebGl2,
+            Problem::GraphicsLost,
             Problem::BadParameter { name: "robots", value: "9".to_owned(), expected: "a number from 0 to 3" },
             Problem::Broken { detail: "x".to_owned() },
         ]

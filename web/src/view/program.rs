@@ -11,7 +11,7 @@ const ATTRIBUTES: [&str; 9] =
 /// Pictures by their units, which all programs share: each is bound once.
 const PICTURES: [&str; 3] = ["shadowMap", "cloth", "wood"];
 /// Names of [`Uniform`].
-const UNIFORMS: [&str; 5] = ["viewProjection", "eye", "key", "shadowMatrix", "unproject"];
+const UNIFORMS: [&str; Uniform::COUNT] = ["viewProjection", "eye", "key", "shadowMatrix", "unproject"];
 /// In front of every shader; the version has to be its first line.
 const HEAD: &str = "#version 300 es\nprecision highp float;\nprecision highp int;\n";
 
@@ -26,19 +26,21 @@ pub enum Unit {
     Wood,
 }
 
-/// What is the same for all that a program draws in a frame. A program that does not read one ignores it.
-#[derive(Clone, Copy, Debug)]
-pub enum Uniform {
-    /// From the world to the picture.
-    ViewProjection,
-    /// Where the camera is.
-    Eye,
-    /// Towards the key light, of unit length.
-    Key,
-    /// From the world to the shadow map.
-    ShadowMatrix,
-    /// From the picture to directions of the world.
-    Unproject,
+samovar_wire::counted! {
+    /// What is the same for all that a program draws in a frame. A program that does not read one ignores it.
+    #[derive(Clone, Copy, Debug)]
+    pub enum Uniform {
+        /// From the world to the picture.
+        ViewProjection,
+        /// Where the camera is.
+        Eye,
+        /// Towards the key light, of unit length.
+        Key,
+        /// From the world to the shadow map.
+        ShadowMatrix,
+        /// From the picture to directions of the world.
+        Unproject,
+    }
 }
 
 /// A pair of shaders.
@@ -85,12 +87,12 @@ impl Program {
     /// Sets a matrix of the program that draws.
     pub fn set_matrix(&self, gl: &Gl, uniform: Uniform, value: &Mat4) {
         let numbers: &[f32; 16] = value.as_ref();
-        gl.uniform_matrix4fv_with_f32_array(self.places[uniform as usize].as_ref(), false, numbers);
+        gl.uniform_matrix4fv_with_f32_array(self.places[uniform.index()].as_ref(), false, numbers);
     }
 
     /// Sets a vector of the program that draws.
     pub fn set_vector(&self, gl: &Gl, uniform: Uniform, value: Vec3) {
-        gl.uniform3f(self.places[uniform as usize].as_ref(), value.x, value.y, value.z);
+        gl.uniform3f(self.places[uniform.index()].as_ref(), value.x, value.y, value.z);
     }
 }
 

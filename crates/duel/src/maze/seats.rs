@@ -10,7 +10,7 @@ pub(super) const WAITING_MAX: usize = 255;
 /// The seats of a maze. A seat has one role, or waits, or is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seats {
-    pub(super) roles: [Option<SeatId>; 4],
+    pub(super) roles: [Option<SeatId>; Role::COUNT],
     /// Who came first is first.
     pub(super) waiting: Vec<SeatId>,
 }

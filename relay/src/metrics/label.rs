@@ -1,0 +1,258 @@
+//! What is counted apart: each enum has a table of counters, and a label for each of its values.
+
+use samovar_directory::HostChange;
+use samovar_wire::Mode;
+use samovar_wire::relay::{Refusal, RelayFrame};
+
+samovar_wire::counted! {
+    /// What a message is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Kind {
+        /// A forwarded packet, which may be dropped.
+        Packet,
+        /// A forwarded chunk of bulk, which may not.
+        Bulk,
+        /// Between a peer and the relay itself.
+        Control,
+    }
+}
+
+samovar_wire::counted! {
+    /// By which way a message comes or goes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Way {
+        /// A WebSocket.
+        WebSocket,
+        /// Data channels.
+        Channels,
+    }
+}
+
+samovar_wire::counted! {
+    /// Why a datagram was dropped, or not sent.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Undelivered {
+        /// It is of no connection, and no request for an address.
+        Unknown,
+        /// Its sender has not proven that it is where the datagram came from, and has had as many bytes as it sent.
+        Unproven,
+        /// Its member sends too many.
+        Rate,
+        /// The system did not take it.
+        System,
+    }
+}
+
+samovar_wire::counted! {
+    /// Why a packet was not passed on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Dropped {
+        /// Its receiver's queue is full, and it was the oldest.
+        QueueFull,
+        /// Its receiver is not connected.
+        NoReceiver,
+        /// Its sender sends too much.
+        MemberRate,
+        /// Its sender's address sends too much.
+        AddressRate,
+        /// Its game sends too much.
+        GameRate,
+    }
+}
+
+samovar_wire::counted! {
+    /// Why a connection was refused before it said what it wants.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Turned {
+        /// The relay has as many as it takes.
+        Connections,
+        /// Its address has as many as it may.
+        AddressConnections,
+        /// Its address opens too many in a second.
+        AddressOpens,
+        /// It did not say what it wants in time.
+        Handshake,
+        /// Its page is none that is let in.
+        Origin,
+        /// It said far more than a request needs.
+        RequestSize,
+        /// It asked for a WebSocket without the lines that ask for one.
+        NoUpgrade,
+        /// The system gives the process no more descriptors.
+        Descriptors,
+    }
+}
+
+samovar_wire::counted! {
+    /// What became of an offer of data channels.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Offered {
+        /// It was none, or could not be answered.
+        Refused,
+        /// Its channels carried.
+        Opened,
+        /// It was answered, and no datagram came.
+        Unreached,
+        /// Datagrams came, and nothing on the channels.
+        Unopened,
+    }
+}
+
+samovar_wire::counted! {
+    /// Why a connection that was let in was closed by the relay without being refused.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Ended {
+        /// Too much that must arrive waited for it.
+        TooSlow,
+        /// It answered no ping.
+        Silent,
+        /// It never said who it wants to be.
+        NoEnter,
+        /// Its peer came back by another.
+        Replaced,
+        /// It left.
+        Left,
+        /// Its task or the state machine of its data channels panicked, which is a bug.
+        Panicked,
+    }
+}
+
+samovar_wire::counted! {
+    /// Why the directory refused somebody.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Refused {
+        UnknownGame,
+        CodeTaken,
+        Full,
+        Closed,
+        Version,
+        Parameters,
+        BadPass,
+        Busy,
+        Misbehaved,
+        Draining,
+    }
+}
+
+samovar_wire::counted! {
+    /// Why a session was given another host.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Changed {
+        HandedOver,
+        Disconnected,
+        Missed,
+        Silent,
+        Shown,
+    }
+}
+
+impl Kind {
+    /// What a frame is.
+    pub(crate) const fn of(frame: &RelayFrame<'_>) -> Self {
+        match frame {
+            RelayFrame::Forward { mode, .. } => Self::of_mode(*mode),
+            RelayFrame::Control(_) => Self::Control,
+        }
+    }
+
+    /// What is forwarded in a mode.
+    pub(crate) const fn of_mode(mode: Mode) -> Self {
+        match mode {
+            Mode::Unreliable => Self::Packet,
+            Mode::Reliable => Self::Bulk,
+        }
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::UnknownGame => Self::UnknownGame,
+            Refusal::CodeTaken => Self::CodeTaken,
+            Refusal::Full => Self::Full,
+            Refusal::Closed => Self::Closed,
+            Refusal::Version(_) => Self::Version,
+            Refusal::Parameters => Self::Parameters,
+            Refusal::BadPass => Self::BadPass,
+            Refusal::Busy => Self::Busy,
+            Refusal::Misbehaved => Self::Misbehaved,
+            Refusal::Draining => Self::Draining,
+        }
+    }
+}
+
+impl From<HostChange> for Changed {
+    fn from(cause: HostChange) -> Self {
+        match cause {
+            HostChange::HandedOver => Self::HandedOver,
+            HostChange::Disconnected => Self::Disconnected,
+            HostChange::Missed => Self::Missed,
+            HostChange::Silent => Self::Silent,
+            HostChange::Shown => Self::Shown,
+        }
+    }
+}
+
+macro_rules! labels {
+    ($($name:ident { $($variant:ident = $label:literal),+ $(,)? })+) => {
+        $(impl $name {
+            /// What scrapes call it.
+            pub(crate) const fn label(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $label),+
+                }
+            }
+        })+
+    };
+}
+
+labels! {
+    Way { WebSocket = "websocket", Channels = "webrtc" }
+    Kind { Packet = "packet", Bulk = "bulk", Control = "control" }
+    Undelivered { Unknown = "unknown", Unproven = "unproven", Rate = "rate", System = "system" }
+    Dropped {
+        QueueFull = "queue_full",
+        NoReceiver = "no_receiver",
+        MemberRate = "member_rate",
+        AddressRate = "address_rate",
+        GameRate = "game_rate",
+    }
+    Turned {
+        Connections = "connections",
+        AddressConnections = "address_connections",
+        AddressOpens = "address_opens",
+        Handshake = "handshake_timeout",
+        Origin = "origin",
+        RequestSize = "request_size",
+        NoUpgrade = "no_upgrade",
+        Descriptors = "descriptors",
+    }
+    Offered { Refused = "refused", Opened = "opened", Unreached = "unreached", Unopened = "unopened" }
+    Ended {
+        TooSlow = "too_slow",
+        Silent = "silent",
+        NoEnter = "no_enter",
+        Replaced = "replaced",
+        Left = "left",
+        Panicked = "panicked",
+    }
+    Refused {
+        UnknownGame = "unknown_game",
+        CodeTaken = "code_taken",
+        Full = "full",
+        Closed = "closed",
+        Version = "version",
+        Parameters = "parameters",
+        BadPass = "bad_pass",
+        Busy = "busy",
+        Misbehaved = "misbehaved",
+        Draining = "draining",
+    }
+    Changed {
+        HandedOver = "handed_over",
+        Disconnected = "disconnected",
+        Missed = "missed",
+        Silent = "silent",
+        Shown = "shown",
+    }
+}

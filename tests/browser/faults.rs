@@ -1,0 +1,174 @@
+//! What breaks in the page itself, or on its way, costs a player a moment and no seat.
+
+use std::time::Duration;
+
+use samovar_tests::flaky::{Fault, Flaky};
+use samovar_tests::hands::Key;
+use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
+use samovar_tests::relay::Relay;
+use samovar_tests::sampler;
+use samovar_tests::status::Status;
+use samovar_tests::wait;
+
+/// Longer than all pauses of a page that waits for its files.
+const RETRIED_WITHIN: Duration = Duration::from_secs(60);
+
+/// While `__panic` is set, buttons take no attributes, which the game relies on: it panics. While `__throw` is, drawing throws.
+const BREAK: &str = r"
+for (const [type, name, flag] of [
+  [Element, 'setAttribute', '__panic'],
+  [WebGL2RenderingContext, 'drawElementsInstanced', '__throw'],
+]) {
+  const real = type.prototype[name];
+  type.prototype[name] = function (...all) {
+    if (window[flag]) throw new Error('broken on purpose');
+    return real.apply(this, all);
+  };
+}";
+
+/// No data channel can be made, as behind some extensions.
+const NO_CHANNELS: &str =
+    "RTCPeerConnection.prototype.createDataChannel = () => { throw new Error('no channel'); };";
+
+/// Sees Bob's page load itself anew and take the seat back, and returns the milliseconds that it took.
+async fn comes_back(ann: &Player, bob: &Player, before: &Status) -> f64 {
+    let since = sampler::now();
+    let is_back = |status: &Status| {
+        status.peer.is_some() && status.peer != before.peer && status.members.len() == before.members.len()
+    };
+    let after = bob.wait("the page is back on its seat", JOIN_WITHIN, is_back).await;
+    let took = sampler::now() - since;
+    bob.wait_text("toasts", "The page met an error and was loaded again").await;
+    assert_eq!(after.scores(), before.scores(), "{after}");
+    let seen = |status: &Status| status.member("Bob").is_ok_and(|bob| Some(&bob.peer) == after.peer.as_ref());
+    ann.wait("the other sees it on its seat", SETTLE_WITHIN, seen).await;
+    took
+}
+
+fn crashes(relay: &Relay) -> String {
+    let (_, text) = relay.get("/metrics").expect("the relay answers");
+    let line = text.lines().find_map(|line| line.strip_prefix("samovar_page_crashes_total "));
+    line.unwrap_or_default().to_owned()
+}
+
+async fn told_of_crashes(relay: &Relay, wanted: &str) {
+    wait::until("the relay has counted it", SETTLE_WITHIN, async || {
+        let count = crashes(relay);
+        if count == wanted { Ok(()) } else { Err(count) }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_survives_its_own_panic_and_says_why_at_the_second() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let bob = Visit::new(&relay, "game=TEA&name=Bob").with_script(BREAK).open().await;
+    bob.joined().await;
+    let before = bob.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
+    bob.tab().evaluate("window.__panic = true").await;
+    bob.hands().tap_key(Key::M).await;
+    let took = comes_back(&ann, &bob, &before).await;
+    println!("from a panic to the seat: {took:.0} ms");
+    assert!(took < 20_000.0, "{took} ms");
+    told_of_crashes(&relay, "1").await;
+    bob.lives().await;
+    bob.tab().evaluate("window.__panic = true").await;
+    bob.hands().tap_key(Key::M).await;
+    bob.wait_text("fault-title", "The game has stopped").await;
+    bob.wait_text("fault-details", "attribute names are literals").await;
+    bob.screenshot("fault-crash").await;
+    let is_alone = |status: &Status| status.others().count() == 0;
+    ann.wait("the page that stopped holds no seat", SETTLE_WITHIN, is_alone).await;
+    told_of_crashes(&relay, "2").await;
+    bob.hands().click("#fault-again").await;
+    bob.joined().await;
+    bob.lives().await;
+    ann.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_that_nobody_caught_recovers_like_a_panic() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let bob = Visit::new(&relay, "game=TEA&name=Bob").with_script(BREAK).open().await;
+    bob.joined().await;
+    let before = bob.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
+    // What others throw into the page is none of its business.
+    bob.tab().evaluate("setTimeout(() => { throw new Error('an extension') }), null").await;
+    bob.tab().evaluate("Promise.reject(new Error('an extension')), null").await;
+    bob.lives().await;
+    assert_eq!(bob.peer().await, before.peer.clone().expect("in a game"));
+    bob.tab().evaluate("window.__throw = true").await;
+    comes_back(&ann, &bob, &before).await;
+    told_of_crashes(&relay, "1").await;
+    bob.lives().await;
+    ann.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_makes_no_channel_plays_by_the_relay() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(NO_CHANNELS).open().await;
+    ann.joined().await;
+    let bob = Player::join(&relay, "game=TEA&name=Bob").await;
+    for player in [&ann, &bob] {
+        let together = |status: &Status| status.others().any(|other| other.path == "relayed");
+        player.wait("they see each other by the relay", SETTLE_WITHIN, together).await;
+        player.drive(1.0, 0.0, false).await;
+        player.lives().await;
+    }
+    ann.finish().await;
+    bob.finish().await;
+}
+
+async fn lobby(player: &Player) {
+    player.wait_text("lobby", "Set a table").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_break_off_are_fetched_again() {
+    let relay = Relay::start();
+    for (end, fault) in [(".wasm", Fault::Reset), (".wasm", Fault::Cut), (".js", Fault::Status(503))] {
+        let flaky = Flaky::before(&relay).await;
+        flaky.fail(end, fault, 3);
+        let visitor = Visit::new(&relay, "").through(&flaky).open().await;
+        lobby(&visitor).await;
+        assert!(flaky.asked(end) > 1, "{end} {fault:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_stays_away_is_named_and_asked_for_again_by_hand() {
+    let relay = Relay::start();
+    let flaky = Flaky::before(&relay).await;
+    flaky.fail(".wasm", Fault::Status(503), usize::MAX);
+    let visitor = Visit::new(&relay, "").through(&flaky).open().await;
+    wait::until("the page says what is wrong", RETRIED_WITHIN, async || {
+        let text = visitor.text("fault").await;
+        let says =
+            ["The game did not arrive", "503", ".wasm", "Load again"].iter().all(|word| text.contains(word));
+        if says { Ok(()) } else { Err(text) }
+    })
+    .await;
+    visitor.screenshot("fault-files").await;
+    flaky.heal();
+    visitor.hands().click("#fault-again").await;
+    lobby(&visitor).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_before_an_update_is_loaded_anew_once() {
+    let relay = Relay::start();
+    let flaky = Flaky::before(&relay).await;
+    flaky.fail_until_reload(".js", Fault::Status(404));
+    let visitor = Visit::new(&relay, "").through(&flaky).open().await;
+    lobby(&visitor).await;
+    assert_eq!(flaky.asked("/"), 2, "the page is asked for again");
+    let flaky = Flaky::before(&relay).await;
+    flaky.fail(".js", Fault::Status(404), usize::MAX);
+    let visitor = Visit::new(&relay, "").through(&flaky).open().await;
+    visitor.wait_text("fault-title", "The game did not arrive").await;
+    visitor.wait_text("fault-details", "404").await;
+    assert_eq!(flaky.asked("/"), 2, "once, and not again");
+}

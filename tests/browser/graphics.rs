@@ -1,0 +1,54 @@
+//! The browser takes the graphics away, and the screen changes under the page.
+
+use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
+use samovar_tests::relay::Relay;
+use samovar_tests::wait;
+use serde_json::json;
+
+/// A change of the screen's pixel ratio alone is no resize, whatever the emulation says of it.
+const NO_RESIZE: &str = "addEventListener('resize', event => event.stopImmediatePropagation(), true);";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_graphics_are_told_and_their_return_too() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann&robots=1").await;
+    let lose = "window.__lose = document.getElementById('scene').getContext('webgl2').getExtension('WEBGL_lose_context');
+        __lose.loseContext(), null";
+    ann.tab().evaluate(lose).await;
+    ann.wait_text("curtain-title", "The picture is gone").await;
+    ann.wait_text("curtain-buttons", "Load again").await;
+    ann.screenshot("graphics-lost").await;
+    assert!(ann.status().await.is_host(), "the game goes on");
+    ann.tab().evaluate("__lose.restoreContext(), null").await;
+    ann.wait_text("scores", "Ann").await;
+    wait::until("the curtain is gone", SETTLE_WITHIN, async || {
+        let text = ann.text("curtain").await;
+        if text.is_empty() { Ok(()) } else { Err(text) }
+    })
+    .await;
+    ann.tab().evaluate("__lose.loseContext(), null").await;
+    ann.wait_text("curtain-title", "The picture is gone").await;
+    ann.hands().click("#curtain-buttons [data-action=reload]").await;
+    ann.wait_text("scores", "Ann").await;
+    ann.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_pixel_ratio_at_the_same_size_is_noticed() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "").with_script(NO_RESIZE).on_a_phone().open().await;
+    ann.wait_text("lobby", "Set a table").await;
+    let width = async || {
+        let width = ann.tab().evaluate("document.getElementById('scene').width").await;
+        width.as_u64().unwrap_or_default()
+    };
+    let before = width().await;
+    let screen = json!({ "width": 360, "height": 640, "deviceScaleFactor": 2, "mobile": true });
+    ann.tab().ask("Emulation.setDeviceMetricsOverride", screen).await;
+    wait::until("the picture has twice as many pixels", SETTLE_WITHIN, async || {
+        let now = width().await;
+        if now == 2 * before { Ok(()) } else { Err(format!("{now} after {before}")) }
+    })
+    .await;
+    ann.finish().await;
+}

@@ -1,0 +1,190 @@
+//! People play as people do: by mouse, keys and fingers, with sound, and to the end of a match.
+
+use std::time::Duration;
+
+use samovar_tests::hands::Key;
+use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
+use samovar_tests::relay::Relay;
+use samovar_tests::status::Status;
+use samovar_tests::wait;
+
+/// Long enough for a match to a few points, or of a minute, on a machine that draws two pages in software meanwhile.
+const MATCH_WITHIN: Duration = Duration::from_secs(180);
+
+/// Somebody in the lobby who has written a name.
+async fn visitor(visit: Visit<'_>, name: &str) -> Player {
+    let player = visit.open().await;
+    player.wait_text("lobby", "Set a table").await;
+    player.hands().write("#name", name).await;
+    player
+}
+
+/// Ann sets a table by mouse, without robots, and Bob joins it from the list of open ones. Both hear sounds.
+async fn sit_down(relay: &Relay, query: &str, mode: &str) -> (Player, Player) {
+    let ann = visitor(Visit::new(relay, query), "Ann").await;
+    ann.hands().click(&format!("input[name=mode][value={mode}]")).await;
+    if mode == "duel" {
+        ann.hands().click("input[name=robots][value='0']").await;
+    }
+    ann.hands().click("#new-game button").await;
+    ann.joined().await;
+    let bob = visitor(Visit::new(relay, query), "Bob").await;
+    bob.hands().click("#games [data-action=join]").await;
+    bob.joined().await;
+    for player in [&ann, &bob] {
+        let both = |status: &Status| status.members.len() == 2 && status.backup.is_some();
+        player.wait("both sit at the table", SETTLE_WITHIN, both).await;
+        player.hears().await;
+    }
+    (ann, bob)
+}
+
+/// How far the own teapot is from where it was.
+fn way(before: &Status, after: &Status) -> f64 {
+    let own = |status: &Status| {
+        status.objects_of("teapot").find(|pot| Some(&pot.owner) == status.peer.as_ref()).cloned()
+    };
+    own(before).zip(own(after)).map_or(0.0, |(before, after)| before.distance(&after))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_outlives_a_host_that_leaves_with_sound_on() {
+    let relay = Relay::start();
+    let (ann, bob) = sit_down(&relay, "points=0&minutes=0&bowls=0", "duel").await;
+    for player in [&ann, &bob] {
+        let before = player.status().await;
+        player.hands().hold(Key::W).await;
+        player.wait("the teapot drives", SETTLE_WITHIN, |status| way(&before, status) > 0.5).await;
+        player.hands().release(Key::W).await;
+    }
+    ann.hands().click("#game [data-action=leave]").await;
+    ann.wait_text("lobby", "Set a table").await;
+    bob.wait("Bob is the host", SETTLE_WITHIN, |status| status.is_host() && status.members.len() == 1).await;
+    bob.lives().await;
+    // Ann's tab is as good as new.
+    ann.hands().click("#games [data-action=join]").await;
+    ann.joined().await;
+    let both = |status: &Status| status.members.len() == 2;
+    bob.wait("Ann is back", JOIN_WITHIN, both).await;
+    for player in [ann, bob] {
+        player.hears().await;
+        player.finish().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_duel_is_played_to_its_end_by_keys() {
+    let relay = Relay::start();
+    let (ann, bob) = sit_down(&relay, "points=2&minutes=0&bowls=4", "duel").await;
+    let over = |status: &Status| {
+        status
+            .contest
+            .as_ref()
+            .filter(|contest| contest.number == 1)
+            .and_then(|contest| contest.winner.clone())
+    };
+    let winner = wait::until("a match is won", MATCH_WITHIN, async || {
+        let mut winners = Vec::new();
+        for player in [&ann, &bob] {
+            let status = player.status().await;
+            player.hands().chase(&status).await;
+            winners.extend(over(&status));
+        }
+        if winners.len() == 2 { Ok(winners) } else { Err(ann.status().await.to_string()) }
+    })
+    .await;
+    assert_eq!(winner[0], winner[1], "both tell of the same winner");
+    for player in [&ann, &bob] {
+        player.hands().hold_only(&[]).await;
+        let next = |status: &Status| status.contest.as_ref().is_some_and(|contest| contest.number == 2);
+        player.wait("the next match begins", SETTLE_WITHIN, next).await;
+        player.hears().await;
+    }
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_maze_is_played_to_its_end_by_keys_though_its_host_goes() {
+    let relay = Relay::start();
+    let (ann, bob) = sit_down(&relay, "minutes=1", "maze").await;
+    let frame = |status: &Status| status.maze.as_ref().map_or(0, |maze| maze.frame);
+    let before = frame(&bob.status().await);
+    let mut turn = 0;
+    wait::until("the match goes on", MATCH_WITHIN, async || {
+        turn += 1;
+        for player in [&ann, &bob] {
+            player.hands().hold_only(&[[Key::W, Key::A, Key::S, Key::D][turn / 5 % 4]]).await;
+        }
+        let status = bob.status().await;
+        if frame(&status) > before + 100 { Ok(()) } else { Err(status.to_string()) }
+    })
+    .await;
+    let places = bob.status().await.maze.map(|maze| maze.places);
+    ann.close().await;
+    bob.wait("Bob is the host", SETTLE_WITHIN, Status::is_host).await;
+    wait::until("the match is over", MATCH_WITHIN, async || {
+        turn += 1;
+        bob.hands().hold_only(&[[Key::W, Key::D, Key::S, Key::A][turn / 5 % 4]]).await;
+        let status = bob.status().await;
+        let is_over = status.maze.as_ref().is_some_and(|maze| maze.stage == "over");
+        if is_over { Ok(()) } else { Err(status.to_string()) }
+    })
+    .await;
+    let status = bob.status().await;
+    assert!(status.maze.as_ref().is_some_and(|maze| Some(&maze.places) != places.as_ref()), "{status}");
+    bob.hears().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_phone_plays_by_stick_and_button() {
+    let relay = Relay::start();
+    let phone = visitor(Visit::new(&relay, "points=0&minutes=0&bowls=0").on_a_phone(), "Ann").await;
+    phone.hands().tap("#new-game button").await;
+    let before = phone.joined().await;
+    phone.hears().await;
+    let (x, y) = phone.hands().touch(1, "#stick").await;
+    phone.hands().slide(1, (x, y - 40.0)).await;
+    phone.wait("the teapot drives", SETTLE_WITHIN, |status| way(&before, status) > 0.5).await;
+    phone.hands().touch(2, "#fire").await;
+    let cubes =
+        |status: &Status| status.objects_of("cube").any(|cube| Some(&cube.owner) == status.peer.as_ref());
+    phone.wait("sugar flies while the thumb drives", SETTLE_WITHIN, cubes).await;
+    phone.screenshot("phone").await;
+    phone.hands().lift(2).await;
+    phone.hands().lift(1).await;
+    let stands = |status: &Status| {
+        let own = status.objects_of("teapot").find(|pot| Some(&pot.owner) == status.peer.as_ref());
+        own.and_then(|pot| pot.velocity.as_ref()).is_some_and(|velocity| velocity[0].hypot(velocity[1]) < 0.1)
+    };
+    phone.wait("the teapot rolls out", SETTLE_WITHIN, stands).await;
+    phone.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_seat_and_its_sounds_outlive_reload_and_back() {
+    let relay = Relay::start();
+    let (ann, bob) = sit_down(&relay, "points=0&minutes=0&bowls=0", "duel").await;
+    let back = async |former: &Status| {
+        let is_back = |status: &Status| status.peer != former.peer && status.members.len() == 2;
+        bob.wait("the page has its seat again", JOIN_WITHIN, is_back).await
+    };
+    let first = bob.status().await;
+    bob.reload().await;
+    let second = back(&first).await;
+    assert_eq!(second.name, "Bob");
+    bob.tab().open("about:blank").await;
+    bob.go(-1).await;
+    let third = back(&second).await;
+    assert_eq!(third.name, "Bob");
+    bob.hide().await;
+    bob.show().await;
+    // A page that was loaded anew is silent until its player does something.
+    bob.hands().hold(Key::A).await;
+    bob.hears().await;
+    for player in [ann, bob] {
+        player.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
+        player.finish().await;
+    }
+}

@@ -1,0 +1,303 @@
+//! A person's hands on a page: mouse, wheel, keyboard and fingers, all of them trusted, as the browser says of events that
+//! a device made. So a click sets user activation, and sound runs from then on.
+//!
+//! What hands cannot reach, a person cannot: an element that is hidden, covered by another, switched off, or outside
+//! the window where no wheel brings it. Then they fail and say why. There is no gamepad in DevTools: a test replaces
+//! `navigator.getGamepads` with [`Visit::with_script`](crate::player::Visit::with_script) instead.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::chromium::Tab;
+use crate::status::Status;
+use crate::wait;
+
+/// How long an element may take to be where hands reach it.
+const REACH_WITHIN: Duration = Duration::from_secs(20);
+
+/// Keeps each audio context that the page makes, which no element shows.
+pub(crate) const KEEP_AUDIO: &str = r"
+window.__audio = [];
+window.AudioContext = class extends AudioContext {
+  constructor(...options) { super(...options); window.__audio.push(this); }
+};";
+
+/// Where the middle of the element is, and what keeps a person from it. `find` is an expression.
+const LOOK: &str = r"(element => {
+if (!element) return {fault: 'there is none'};
+if (!element.checkVisibility({visibilityProperty: true})) return {fault: 'it is hidden'};
+if (element.disabled) return {fault: 'it is switched off'};
+const {left, top, width, height} = element.getBoundingClientRect();
+const x = left + width / 2, y = top + height / 2;
+if (y < 1 || y > innerHeight - 1) return {away: y - innerHeight / 2, fault: `it is at ${x}, ${y}`};
+const there = document.elementFromPoint(x, y);
+const near = one => one && (one === element || element.contains(one) || one.contains(element));
+if (!near(there)) {
+  for (let up = element.parentElement; up; up = up.parentElement) {
+    const box = up.getBoundingClientRect();
+    if (up.scrollHeight > up.clientHeight + 1 && (y < box.top || y > box.bottom)) {
+      return {away: y - (box.top + box.bottom) / 2, within: [box.left + box.width / 2, (box.top + box.bottom) / 2],
+        fault: 'it is scrolled away'};
+    }
+  }
+  const name = there && (there.id || there.className || there.tagName);
+  return {fault: `${name} is in front of it`};
+}
+return {x, y};
+})";
+
+/// A key: what it means on the layout, and where it is on the keyboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// `KeyboardEvent.key`, such as `w`, or `ц` on a Cyrillic layout.
+    pub key: &'static str,
+    /// `KeyboardEvent.code`, such as `KeyW`.
+    pub code: &'static str,
+}
+
+impl Key {
+    /// Forward.
+    pub const W: Self = Self { key: "w", code: "KeyW" };
+    /// Left.
+    pub const A: Self = Self { key: "a", code: "KeyA" };
+    /// Back.
+    pub const S: Self = Self { key: "s", code: "KeyS" };
+    /// Right.
+    pub const D: Self = Self { key: "d", code: "KeyD" };
+    /// Throws.
+    pub const SPACE: Self = Self { key: " ", code: "Space" };
+    /// Sounds on or off.
+    pub const M: Self = Self { key: "m", code: "KeyM" };
+    /// The help.
+    pub const H: Self = Self { key: "h", code: "KeyH" };
+    /// What a form waits for.
+    pub const ENTER: Self = Self { key: "Enter", code: "Enter" };
+}
+
+/// The hands on one tab. They remember what they hold.
+#[derive(Debug)]
+pub struct Hands {
+    tab: Tab,
+    held: Mutex<BTreeSet<Key>>,
+    /// Where each finger is that touches the screen.
+    fingers: Mutex<BTreeMap<u32, (f64, f64)>>,
+}
+
+impl Hands {
+    pub(crate) fn on(tab: Tab) -> Self {
+        Self { tab, held: Mutex::default(), fingers: Mutex::default() }
+    }
+
+    /// Presses and releases the mouse in the middle of the first element of this CSS selector that a person sees.
+    ///
+    /// # Panics
+    /// When a person could not.
+    pub async fn click(&self, selector: &str) {
+        let (x, y) = self.reach(selector).await;
+        self.mouse("mouseMoved", (x, y)).await;
+        self.mouse("mousePressed", (x, y)).await;
+        self.mouse("mouseReleased", (x, y)).await;
+    }
+
+    /// Presses the mouse's first button there, or moves or releases it: `mousePressed`, `mouseMoved`, `mouseReleased`.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn mouse(&self, what: &str, (x, y): (f64, f64)) {
+        let (button, count) = if what == "mouseMoved" { ("none", 0) } else { ("left", 1) };
+        let params = json!({ "type": what, "x": x, "y": y, "button": button, "clickCount": count });
+        self.tab.ask("Input.dispatchMouseEvent", params).await;
+    }
+
+    /// Writes a text into a field, in the place of what is there.
+    ///
+    /// # Panics
+    /// When a person could not.
+    pub async fn write(&self, selector: &str, text: &str) {
+        self.click(selector).await;
+        let all = json!({ "type": "rawKeyDown", "key": "a", "code": "KeyA", "modifiers": 2, "commands": ["selectAll"] });
+        self.tab.ask("Input.dispatchKeyEvent", all).await;
+        self.tab.ask("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": "a", "code": "KeyA" })).await;
+        self.tab.ask("Input.insertText", json!({ "text": text })).await;
+    }
+
+    /// Presses a key and holds it.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn hold(&self, key: Key) {
+        if lock(&self.held).insert(key) {
+            self.tab.ask("Input.dispatchKeyEvent", key_event("keyDown", key)).await;
+        }
+    }
+
+    /// Lets a key go.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn release(&self, key: Key) {
+        if lock(&self.held).remove(&key) {
+            self.tab.ask("Input.dispatchKeyEvent", key_event("keyUp", key)).await;
+        }
+    }
+
+    /// Holds exactly these keys.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn hold_only(&self, keys: &[Key]) {
+        let held = lock(&self.held).clone();
+        for key in held.into_iter().filter(|key| !keys.contains(key)) {
+            self.release(key).await;
+        }
+        for key in keys {
+            self.hold(*key).await;
+        }
+    }
+
+    /// Presses a key and lets it go.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn tap_key(&self, key: Key) {
+        self.hold(key).await;
+        self.release(key).await;
+    }
+
+    /// Forgets what is held: the page of before is gone, and what its keys did with it.
+    pub fn forget(&self) {
+        lock(&self.held).clear();
+        lock(&self.fingers).clear();
+    }
+
+    /// Puts a finger on the middle of an element and leaves it there. Returns where that is.
+    ///
+    /// # Panics
+    /// When a person could not.
+    pub async fn touch(&self, finger: u32, selector: &str) -> (f64, f64) {
+        let place = self.reach(selector).await;
+        lock(&self.fingers).insert(finger, place);
+        self.tell_fingers("touchStart").await;
+        place
+    }
+
+    /// Slides a finger to this place.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn slide(&self, finger: u32, place: (f64, f64)) {
+        lock(&self.fingers).insert(finger, place);
+        self.tell_fingers("touchMove").await;
+    }
+
+    /// Lifts a finger.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn lift(&self, finger: u32) {
+        let is_last = {
+            let mut fingers = lock(&self.fingers);
+            fingers.remove(&finger);
+            fingers.is_empty()
+        };
+        // The browser finds out by itself who is missing among the others.
+        self.tell_fingers(if is_last { "touchEnd" } else { "touchMove" }).await;
+    }
+
+    /// Touches an element briefly.
+    ///
+    /// # Panics
+    /// When a person could not.
+    pub async fn tap(&self, selector: &str) {
+        self.touch(9, selector).await;
+        self.lift(9).await;
+    }
+
+    /// Turns and drives by the keys at the nearest other teapot, and throws when it is ahead: one decision of a player who
+    /// looks at this status.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn chase(&self, status: &Status) {
+        self.hold_only(&keys_to_chase(status)).await;
+    }
+
+    async fn tell_fingers(&self, what: &str) {
+        let points: Vec<Value> = lock(&self.fingers)
+            .iter()
+            .map(|(finger, (x, y))| json!({ "id": finger, "x": x, "y": y, "radiusX": 8, "radiusY": 8 }))
+            .collect();
+        self.tab.ask("Input.dispatchTouchEvent", json!({ "type": what, "touchPoints": points })).await;
+    }
+
+    /// The middle of the first visible element of this selector, after the wheel has brought it into the window.
+    async fn reach(&self, selector: &str) -> (f64, f64) {
+        let find = format!(
+            "(all => all.find(each => each.checkVisibility()) ?? all[0])([...document.querySelectorAll({selector:?})])"
+        );
+        wait::until(&format!("hands reach {selector}"), REACH_WITHIN, async || {
+            let seen = self.tab.try_evaluate(&format!("{LOOK}({find})")).await?;
+            if let (Some(x), Some(y)) = (seen["x"].as_f64(), seen["y"].as_f64()) {
+                return Ok((x, y));
+            }
+            if let Some(away) = seen["away"].as_f64() {
+                let middle = self.tab.try_evaluate("[innerWidth / 2, innerHeight / 2]").await?;
+                let at = if seen["within"].is_array() { &seen["within"] } else { &middle };
+                let wheel =
+                    json!({ "type": "mouseWheel", "x": at[0], "y": at[1], "deltaX": 0, "deltaY": away });
+                self.tab.ask("Input.dispatchMouseEvent", wheel).await;
+            }
+            Err(seen["fault"].as_str().unwrap_or_default().to_owned())
+        })
+        .await
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn key_event(what: &str, Key { key, code }: Key) -> Value {
+    let mut event = json!({ "type": what, "key": key, "code": code });
+    if what == "keyDown" && key.chars().count() == 1 {
+        event["text"] = key.into();
+    }
+    if key == "Enter" {
+        event["text"] = "\r".into();
+        event["windowsVirtualKeyCode"] = 13.into();
+    }
+    event
+}
+
+/// The heading is that of the velocity, which the status has; who stands still drives on to find out.
+fn keys_to_chase(status: &Status) -> Vec<Key> {
+    let pots = status.objects_of("teapot").filter_map(|pot| {
+        let place = pot.position.as_deref().filter(|place| place.len() > 1)?;
+        Some((pot, (place[0], place[1])))
+    });
+    let me = status.peer.as_ref().map(ToString::to_string).unwrap_or_default();
+    let pots: Vec<_> = pots.collect();
+    let mine: Vec<_> = pots.iter().filter(|(pot, _)| status.peer.as_ref() == Some(&pot.owner)).collect();
+    // Who came back drives the teapot of its former peer; a host has those of its robots, too.
+    let own = mine.iter().find(|(pot, _)| pot.id.to_string().starts_with(&me));
+    let Some((pot, (x, y))) = own.or(mine.first().filter(|_| mine.len() == 1)) else { return Vec::new() };
+    let away = |(px, py): (f64, f64)| (px - x).hypot(py - y);
+    let others = pots.iter().filter(|(other, _)| other.id != pot.id).map(|(_, place)| *place);
+    let nearest = others.min_by(|a, b| away(*a).total_cmp(&away(*b)));
+    let velocity = pot.velocity.as_deref().unwrap_or(&[0.0, 0.0]);
+    let speed = velocity[0].hypot(velocity[1]);
+    let Some((px, py)) = nearest.filter(|_| speed >= 0.3) else { return vec![Key::W, Key::A] };
+    let off = (py - y).atan2(px - x) - velocity[1].atan2(velocity[0]);
+    let off = off.sin().atan2(off.cos());
+    let mut keys = vec![if away((px, py)) > 2.5 { Key::W } else { Key::SPACE }];
+    if off.abs() > 0.12 {
+        keys.push(if off > 0.0 { Key::A } else { Key::D });
+    }
+    if off.abs() < 0.25 {
+        keys.push(Key::SPACE);
+    }
+    keys
+}

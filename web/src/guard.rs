@@ -1,0 +1,39 @@
+//! The plain script around the game (`web/guard.js`). It outlives a panic, which ends everything in here.
+
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(catch, js_namespace = samovarGuard)]
+    fn anew(why: &str, details: &str) -> Result<bool, JsValue>;
+    #[wasm_bindgen(catch, js_namespace = samovarGuard)]
+    fn reason() -> Result<String, JsValue>;
+    #[wasm_bindgen(catch, js_namespace = samovarGuard)]
+    fn halted() -> Result<bool, JsValue>;
+}
+
+/// Nothing in here can go on: loads the page anew, or shows these details when that was done just now.
+pub fn crash(details: &str) {
+    web_sys::console::error_1(&details.into());
+    // Without the script nothing is left that could be done.
+    let _ = anew("crash", details);
+}
+
+/// Loads the page anew, because the relay or the host is of another version; `false` when that was done just now.
+pub fn is_updating() -> bool {
+    anew("version", "").unwrap_or(false)
+}
+
+/// Whether the page shows why it has stopped, and the game is not to begin.
+pub fn is_halted() -> bool {
+    halted().unwrap_or(false)
+}
+
+/// Why the page was loaded anew, if it was, in a line for the player.
+pub fn explanation() -> Option<&'static str> {
+    match reason().ok()?.as_str() {
+        "crash" => Some("The page met an error and was loaded again. Your seat was kept."),
+        "version" => Some("The game has a new version, so the page was loaded again. Your seat was kept."),
+        _ => None,
+    }
+}
