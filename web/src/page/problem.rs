@@ -131,9 +131,7 @@ impl Problem {
             | Self::RelayLost
             | Self::RelayRefuses { .. }
             | Self::NoWebGl2
-            | Self::GraphicsLost => {
-                self.words_about_this_browser()
-            }
+            | Self::GraphicsLost => self.words_about_this_browser(),
             Self::BadParameter { name, value, expected } => Words {
                 title: "This link does not work",
                 explanation: format!("It says “{name}={}”. It should be {expected}.", Isolated(value)),
