@@ -61,7 +61,6 @@ pub struct App {
     /// Another member hosts since the battery is low.
     is_relieved: bool,
     powered_at: f64,
-    framed_at: f64,
     /// For how long the browser has kept the graphics from a page that is seen.
     dark_for: f64,
     play: Option<Play>,
@@ -120,7 +119,6 @@ impl App {
             battery,
             is_relieved: false,
             powered_at: f64::NEG_INFINITY,
-            framed_at: 0.0,
             dark_for: 0.0,
             play: None,
             leaving: None,
@@ -290,6 +288,7 @@ impl App {
 
     /// One frame at `time` milliseconds.
     pub fn frame(&mut self, time: f64) {
+        self.watch_graphics(time);
         self.framed_at = time;
         self.turn(time);
         self.draw(time);
@@ -306,7 +305,6 @@ impl App {
         }
         self.refresh_list(time);
         self.watch_power(time);
-        self.watch_graphics(time);
         self.watch_for_trouble(time);
     }
 

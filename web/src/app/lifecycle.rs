@@ -78,7 +78,6 @@ impl App {
     /// Says so when the browser has taken the graphics and does not give them back. The game goes on meanwhile.
     pub(super) fn watch_graphics(&mut self, time: f64) {
         let passed = (time - self.framed_at).clamp(0.0, FRAME_MAX);
-        self.framed_at = time;
         let was_said = self.dark_for > DARK_PATIENCE;
         let is_dark = self.view.as_ref().is_some_and(|view| view.is_lost());
         self.dark_for = if is_dark { self.dark_for + passed } else { 0.0 };
