@@ -50,7 +50,7 @@ async fn robots_move_on_though_the_hosts_frames_are_withheld() {
     stops_drawing(&ann).await;
     let robots = |status: &Status| -> Vec<_> {
         let teapots = status.objects_of("teapot").filter(|pot| Some(&pot.owner) != status.peer.as_ref());
-        teapots.map(|pot| (pot.id.clone(), pot.position)).collect()
+        teapots.map(|pot| (pot.id.clone(), pot.position.clone())).collect()
     };
     let mut last = robots(&bob.status().await);
     for _ in 0..5 {
