@@ -3,6 +3,7 @@
 (() => {
 const STORE = 'samovar.guard', MINUTE = 60000, PAUSES = [0, 500, 1000, 2000, 4000];
 const wait = ms => new Promise(done => setTimeout(done, ms));
+const guard = {anew, reason: () => reason, halted: () => halted, farewell() {}};
 let last = null, started = false, ended = false;
 try { last = JSON.parse(sessionStorage[STORE] || 'null'); } catch {}
 last ||= history.state && history.state[STORE];
@@ -41,6 +42,8 @@ function anew(why, details) {
   if (ended) return true;
   if (why === 'crash') {
     try { navigator.sendBeacon('api/crashed'); } catch {}
+    // So that nobody waits for this page, nor the relay for its host. It is the game's own code, which may be broken.
+    try { guard.farewell(); } catch {}
   }
   const again = last && Date.now() - last.at < MINUTE;
   if (again && why !== 'crash') return false;
@@ -111,5 +114,5 @@ document.addEventListener('readystatechange', () => {
   if (halted && document.readyState === 'interactive') crashed(last.details);
 });
 if (last) keep({at: halted ? 0 : last.at, why: last.why, told: true});
-window.samovarGuard = {anew, reason: () => reason, halted: () => halted};
+window.samovarGuard = guard;
 })();

@@ -1,5 +1,6 @@
 //! The plain script around the game (`web/guard.js`). It outlives a panic, which ends everything in here.
 
+use js_sys::Reflect;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -17,6 +18,14 @@ pub fn crash(details: &str) {
     web_sys::console::error_1(&details.into());
     // Without the script nothing is left that could be done.
     let _ = anew("crash", details);
+}
+
+/// What is to be said to others when the page crashes.
+pub fn on_crash(farewell: impl Fn() + 'static) {
+    let farewell = Closure::<dyn Fn()>::new(farewell).into_js_value();
+    // Without the script there is nobody who would call it.
+    let _ = Reflect::get(&js_sys::global(), &"samovarGuard".into())
+        .and_then(|guard| Reflect::set(&guard, &"farewell".into(), &farewell));
 }
 
 /// Loads the page anew, because the relay or the host is of another version; `false` when that was done just now.

@@ -18,6 +18,7 @@ use samovar_wire::{
     Blame, CloseCode, Duration, GameCode, PeerId, PeerPass, SessionId, Signature, Ticket, Time,
 };
 
+use crate::guard;
 use crate::page::{Pause, Problem, RelayState};
 use crate::params::Mode;
 use crate::seat::Table;
@@ -139,6 +140,7 @@ impl Play {
             rules,
         };
         let peer = WebPeer::start(relay_url, config, on_wake);
+        guard::on_crash(peer.farewell());
         Self {
             peer,
             game,

@@ -65,6 +65,19 @@ impl WebPeer {
         result
     }
 
+    /// What a page calls that cannot go on: it tells the others that it goes away and may come back, unless the peer is gone or
+    /// at work. It does not keep the peer alive, wakes nobody, and does not panic.
+    pub fn farewell(&self) -> impl Fn() + 'static {
+        let shell = Rc::downgrade(&self.0);
+        move || {
+            let Some(shell) = shell.upgrade() else { return };
+            if let Ok(mut driver) = shell.driver.try_borrow_mut() {
+                driver.peer.go_away(now());
+                driver.drain();
+            }
+        }
+    }
+
     /// What answers in place of the relay's WebSocket, once one has closed before it was open: a relay that refuses this
     /// page, or a proxy. `None` when one is open, and while nobody answers at all.
     ///
