@@ -306,8 +306,18 @@ impl Session {
         let roster = Roster::new(config.me, config.key, config.warrant)?
             .with_migration(config.rules.migrates)
             .with_forks(config.rules.forks);
-        let is_founder = roster.is_host();
-        let mut session = Self {
+        let mut session = Self::blank(now, config, roster, kept);
+        if session.roster.is_host() {
+            session.found(now);
+        } else {
+            session.ask_to_join(now);
+        }
+        Some(session)
+    }
+
+    /// Before anything has been said or heard.
+    fn blank(now: Time, config: SessionConfig, roster: Roster, kept: Option<Kept>) -> Self {
+        Self {
             phase: Phase::Joining,
             objects: star::objects_of(&config, &roster),
             view: View::founding(config.capacity),
@@ -366,17 +376,11 @@ impl Session {
             star: star::Star::default(),
             reach: reach::Reach::default(),
             steps: steps::Steps::default(),
-            orders: orders::Machines::new(&config, is_founder),
+            orders: orders::Machines::new(&config, roster.is_host()),
             scratch: Vec::new(),
             roster,
             config,
-        };
-        if is_founder {
-            session.found(now);
-        } else {
-            session.ask_to_join(now);
         }
-        Some(session)
     }
 
     /// This peer.
