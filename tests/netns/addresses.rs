@@ -12,8 +12,8 @@ const SECOND: &str = "10.77.0.201";
 /// Nobody's address.
 const NOBODYS: &str = "10.77.0.250";
 
-/// Two robots that may not link directly, at a relay whose members are told this address of its UDP port.
-async fn robots(told: &'static str) -> Option<(Network, Relay, Bots)> {
+/// Two robots that may not link directly, at a relay that listens like this and whose members are told this address.
+async fn robots(listens: &'static str, told: &'static str) -> Option<(Network, Relay, Bots)> {
     let network = match Network::open(2) {
         Ok(network) => network,
         Err(why) => {
@@ -22,7 +22,7 @@ async fn robots(told: &'static str) -> Option<(Network, Relay, Bots)> {
         }
     };
     network.add_address(0, SECOND.parse().expect("an address"));
-    let relay = Relay::start_with(network.place(0), &["--udp", "0.0.0.0:0", "--public-address", told]);
+    let relay = Relay::start_with(network.place(0), &["--udp", listens, "--public-address", told]);
     let (robots, _) = Bots::found_at(network.place(1), &relay, 2, "relayed").await;
     Some((network, relay, robots))
 }
@@ -37,15 +37,18 @@ fn meet_by(path: &'static str) -> impl Fn(&[Status]) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_leave_from_the_address_that_was_asked() {
-    let Some((_network, relay, mut robots)) = robots(SECOND).await else { return };
-    robots.wait("both have channels to the second address", JOIN_WITHIN, meet_by("relayedUdp")).await;
-    let (_, metrics) = relay.get("/metrics").expect("the relay answers");
-    assert!(metrics.contains("samovar_offers_total{outcome=\"opened\"} 2\n"), "{metrics}");
+    // A socket of IPv6 that takes IPv4 as well has another way to say from where.
+    for listens in ["0.0.0.0:0", "[::]:0"] {
+        let Some((_network, relay, mut robots)) = robots(listens, SECOND).await else { return };
+        robots.wait("both have channels to the second address", JOIN_WITHIN, meet_by("relayedUdp")).await;
+        let (_, metrics) = relay.get("/metrics").expect("the relay answers");
+        assert!(metrics.contains("samovar_offers_total{outcome=\"opened\"} 2\n"), "{metrics}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_public_address_is_told_to_the_operator() {
-    let Some((_network, relay, mut robots)) = robots(NOBODYS).await else { return };
+    let Some((_network, relay, mut robots)) = robots("0.0.0.0:0", NOBODYS).await else { return };
     robots.wait("both play by their WebSockets", JOIN_WITHIN, meet_by("relayed")).await;
     wait::until("the log says what is wrong", 3 * SETTLE_WITHIN, async || {
         let said = relay.said();

@@ -73,8 +73,13 @@ impl fmt::Display for OpenError {
             Why::Silent => write!(f, "it does not answer; is the port right?"),
             Why::Tls(why) => write!(f, "TLS failed ({why})"),
             Why::Answered { status, said } => {
-                write!(f, "{status} at the handshake; is the path right?")?;
-                if said.is_empty() { Ok(()) } else { write!(f, " It says: {said}") }
+                write!(f, "{status} at the handshake")?;
+                match status {
+                    404 => write!(f, "; is the path right?")?,
+                    500.. => write!(f, "; does the relay run behind what answers there?")?,
+                    _ => {}
+                }
+                if said.is_empty() { Ok(()) } else { write!(f, ". It says: {said}") }
             }
             Why::Other(why) => write!(f, "what answers is no relay ({why}); are scheme and port right?"),
         }
@@ -129,10 +134,11 @@ mod tests {
     fn an_answer_is_shown_in_one_line_without_markup() {
         let error = of(403, "This relay is\n not for \u{1b}[31mthat page.\n").to_string();
         assert!(error.starts_with("cannot reach ws://tea.example/ws: 403 at the handshake"), "{error}");
-        assert!(error.ends_with("It says: This relay is not for [31mthat page."), "{error}");
+        assert!(error.ends_with(". It says: This relay is not for [31mthat page."), "{error}");
         assert!(of(404, "<html>nginx</html>").to_string().ends_with("is the path right?"));
         let page = "<html><title>400 to HTTPS port</title><p>x</html>";
         assert!(of(400, page).to_string().ends_with("It says: 400 to HTTPS port"));
+        assert!(of(502, "").to_string().ends_with("does the relay run behind what answers there?"));
         assert!(of(400, &"long ".repeat(1_000)).to_string().len() < 400);
     }
 
