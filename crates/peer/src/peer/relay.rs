@@ -92,47 +92,14 @@ impl Peer {
             {
                 self.adopt_topology(now);
             }
-            ClientEvent::Refused(refusal) => {
-                // A relay that knows nothing of its former life is no witness of this session any more. It takes the
-                // members back as others, who found the session anew.
-                if let (Refusal::BadPass, Some(session)) = (refusal, &mut self.session) {
-                    session.lose_witness();
-                }
-                self.push_event(PeerEvent::Refused(refusal));
-                self.over = self.session.is_none();
-            }
+            ClientEvent::Refused(refusal) => self.on_refused(refusal),
             ClientEvent::Failed(fault) => {
                 self.push_event(PeerEvent::Failed(fault));
                 self.over = self.session.is_none();
             }
-            ClientEvent::Moved => {
-                self.relay_backlog = 0;
-                self.end_ferry(AttemptEnd::Gone);
-                // An offer may have gone out on the former socket, which may have been dead.
-                let offer_again = |path: &mut PathState| path.offer_again(now);
-                self.replace_attempts(offer_again);
-                self.push_event(PeerEvent::RelayRestored);
-            }
-            ClientEvent::Lost => {
-                self.relay_backlog = 0;
-                if let Some(session) = &mut self.session {
-                    let relayed = |path: &Path| matches!(path, Path::Relayed | Path::RelayedUdp);
-                    for (&peer, _) in self.shown_paths.iter().filter(|(_, path)| relayed(path)) {
-                        session.excuse(now, peer);
-                    }
-                    session.set_relay(now, false);
-                }
-                self.end_ferry(AttemptEnd::Gone);
-                self.push_event(PeerEvent::RelayLost);
-            }
-            ClientEvent::Restored => {
-                self.relay_backlog = 0;
-                if let Some(session) = &mut self.session {
-                    session.set_relay(now, true);
-                }
-                self.replace_attempts(|path| path.offer_again(now));
-                self.push_event(PeerEvent::RelayRestored);
-            }
+            ClientEvent::Moved => self.on_moved(now),
+            ClientEvent::Lost => self.on_lost(now),
+            ClientEvent::Restored => self.on_restored(now),
             ClientEvent::Forwarded { from, mode, payload } => {
                 self.on_relayed(now, from, (mode, &payload), true)
             }
@@ -161,6 +128,49 @@ impl Peer {
             }
             _ => {}
         }
+    }
+
+    fn on_refused(&mut self, refusal: Refusal) {
+        // A relay that knows nothing of its former life is no witness of this session any more. It takes the members back as
+        // others, who found the session anew.
+        if let (Refusal::BadPass, Some(session)) = (refusal, &mut self.session) {
+            session.lose_witness();
+        }
+        self.push_event(PeerEvent::Refused(refusal));
+        self.over = self.session.is_none();
+    }
+
+    /// The relay has this peer by another socket, and never was without it.
+    fn on_moved(&mut self, now: Time) {
+        self.relay_backlog = 0;
+        self.end_ferry(AttemptEnd::Gone);
+        // An offer may have gone out on the former socket, which may have been dead.
+        let offer_again = |path: &mut PathState| path.offer_again(now);
+        self.replace_attempts(offer_again);
+        self.push_event(PeerEvent::RelayRestored);
+    }
+
+    fn on_lost(&mut self, now: Time) {
+        self.relay_backlog = 0;
+        if let Some(session) = &mut self.session {
+            let relayed = |path: &Path| matches!(path, Path::Relayed | Path::RelayedUdp);
+            for (&peer, _) in self.shown_paths.iter().filter(|(_, path)| relayed(path)) {
+                session.excuse(now, peer);
+            }
+            session.set_relay(now, false);
+        }
+        self.end_ferry(AttemptEnd::Gone);
+        self.push_event(PeerEvent::RelayLost);
+    }
+
+    fn on_restored(&mut self, now: Time) {
+        self.relay_backlog = 0;
+        if let Some(session) = &mut self.session {
+            session.set_relay(now, true);
+        }
+        // What waited for an answer waits in vain.
+        self.replace_attempts(|path| path.offer_again(now));
+        self.push_event(PeerEvent::RelayRestored);
     }
 
     fn on_entered(&mut self, now: Time, entered: Entered) {

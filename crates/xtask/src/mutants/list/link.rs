@@ -107,7 +107,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "offers-are-not-made-again",
         file: "crates/peer/src/peer/relay.rs",
-        text: "                self.replace_attempts(|path| path.offer_again(now));\n",
+        text: "        self.replace_attempts(|path| path.offer_again(now));\n",
         instead: "",
         breaks: "an offer that was under way when the relay restarted is waited for in vain",
         finder: Test(&[
