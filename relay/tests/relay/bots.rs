@@ -120,7 +120,7 @@ async fn robots_that_are_never_let_in_say_why_and_fail() {
         (format!("https://{at}/"), ["speaks no TLS", "wss://"]),
         ("http://127.0.0.1:1/".to_owned(), ["does the relay run", "ws://127.0.0.1:1/ws"]),
         (format!("ftp://{at}/"), ["is no address of a relay", "--relay"]),
-        (format!("http://{at}/"), ["the relay refused", "UnknownGame"]),
+        (format!("http://{at}/"), ["the relay refused", "there is no game with this code"]),
     ] {
         let mut command = program();
         command.args(["bots", "--game", "NOWHERE", "--seconds", "2", "--relay", &url]);
