@@ -88,6 +88,21 @@ async fn a_page_survives_its_own_panic_and_says_why_at_the_second() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_lone_host_that_panics_has_its_table_again() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").with_script(BREAK).open().await;
+    let before = ann.joined().await;
+    ann.tab().evaluate("window.__panic = true").await;
+    ann.hands().tap_key(Key::M).await;
+    let is_back =
+        |status: &Status| status.peer != before.peer && status.is_host() && status.members.len() == 2;
+    let after = ann.wait("the page hosts again", JOIN_WITHIN, is_back).await;
+    assert!(after.member("Ann").is_ok_and(|ann| ann.is_self), "{after}");
+    ann.wait_text("toasts", "The page met an error and was loaded again").await;
+    ann.lives().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_error_that_nobody_caught_recovers_like_a_panic() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
