@@ -509,7 +509,8 @@ impl Roster {
         if self.waking_until.is_some_and(|until| until <= now) && !self.reaches_relay() && goes_on {
             self.waking_until = None;
         }
-        let wants_new_term = self.waking_until.is_some() || !has_majority;
+        // One that its side voted for claims more often, as any member does whose host the relay does not know.
+        let wants_new_term = !self.is_apart() && (self.waking_until.is_some() || !has_majority);
         if self.relay && wants_new_term && self.heir.is_none() && self.claim_after <= now {
             self.push_claim(now, self.me);
             self.claim_after = now + LEASE;

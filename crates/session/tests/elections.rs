@@ -612,7 +612,8 @@ fn one_of_five_goes_on_alone_and_comes_back_by_its_ticket() {
     world.peer(cut).set_relay(now, true);
     world.run(2_000);
     let told = |event: &Event| matches!(event, Event::Diverged { objects, .. } if objects.contains(&pot));
-    assert!(world.events[&cut].iter().any(told), "what it did alone is told");
+    let events = &world.events[&cut];
+    assert!(events.iter().any(told), "what it did alone is told: {events:?}");
     assert_eq!(world.events[&cut].last(), Some(&Event::Ended(EndReason::Removed)));
     world.peers.remove(&cut);
     let again = world.join(ticket);
