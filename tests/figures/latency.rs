@@ -53,11 +53,9 @@ async fn ping_and_age_of_data_over_a_slow_line_are_true() {
     };
     let udp = ["--udp", "10.77.0.1:0", "--public-address", "10.77.0.1"];
     let relay = Relay::start_with(network.place(0), &udp);
-    let ann =
-        Visit::new(&relay, "new=TEA&name=Ann").small().with_script(KEEP).at(network.place(1)).open().await;
+    let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(KEEP).at(network.place(1)).open().await;
     ann.joined().await;
-    let bob =
-        Visit::new(&relay, "game=TEA&name=Bob").small().with_script(KEEP).at(network.place(2)).open().await;
+    let bob = Visit::new(&relay, "game=TEA&name=Bob").with_script(KEEP).at(network.place(2)).open().await;
     bob.joined().await;
     for player in [&ann, &bob] {
         let linked = |status: &Status| {
