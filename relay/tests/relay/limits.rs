@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{interval, sleep, timeout};
 
+use crate::figures::{assert_unharmed, samples};
 use crate::peer::{Heard, Peer, code};
 use crate::process::{RelayProcess, Scratch, get_at};
 
@@ -249,7 +250,7 @@ async fn a_member_that_sends_a_hundred_times_its_limit_harms_nobody_else() {
     let (mut bob, b) = Peer::join(&relay, "TEA").await;
     let (mut greedy, _) = Peer::join(&relay, "TEA").await;
     let bob_is = b.pass.peer;
-    let calm = latencies(&mut ann, &mut bob, bob_is, 400).await;
+    let calm = latencies(&mut ann, &mut bob, bob_is, samples(400)).await;
     let flood = tokio::spawn(async move {
         let packet = RelayFrame::forward(bob_is, Mode::Unreliable, &[7; 100]);
         let mut each = interval(Duration::from_millis(1));
@@ -272,20 +273,17 @@ async fn a_member_that_sends_a_hundred_times_its_limit_harms_nobody_else() {
     let before =
         relay.metric("samovar_packets_total{path=\"websocket\",direction=\"in\",kind=\"packet\"}").await;
     let start = Instant::now();
-    let stormy = latencies(&mut ann, &mut bob, bob_is, 400).await;
+    let stormy = latencies(&mut ann, &mut bob, bob_is, samples(400)).await;
     let after =
         relay.metric("samovar_packets_total{path=\"websocket\",direction=\"in\",kind=\"packet\"}").await;
     let seconds = start.elapsed().as_secs_f64();
-    let p99 = |sorted: &[Duration]| sorted[sorted.len() * 99 / 100];
-    println!(
-        "p99 {:?} calm, {:?} in the storm; read {} in {seconds} s",
-        p99(&calm),
-        p99(&stormy),
-        after - before
+    println!("read {} in {seconds} s", after - before);
+    // Bob hears the greedy one, too, as much as it may say.
+    assert_unharmed(&calm, &stormy, Duration::from_millis(10));
+    assert!(
+        after - before - f64::from(samples(400)) < 1_000.0 * seconds,
+        "the greedy one is read at its own rate"
     );
-    // Bob hears the greedy one, too, as much as it may say: the margin is for this machine, not for the relay.
-    assert!(p99(&stormy) < 2 * p99(&calm) + Duration::from_millis(25), "{:?} {:?}", p99(&calm), p99(&stormy));
-    assert!(after - before - 400.0 < 1_000.0 * seconds, "the greedy one is read at its own rate");
     assert!(relay.metric("samovar_dropped_total{reason=\"member_rate\"}").await > 0.0);
     assert_eq!(relay.metric("samovar_members{path=\"websocket\"}").await, 3.0, "nobody is thrown out for it");
     flood.abort();

@@ -7,6 +7,7 @@ mod caller;
 mod channels;
 mod drain;
 mod farewell;
+mod figures;
 mod forward;
 mod guide;
 mod herd;

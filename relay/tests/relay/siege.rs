@@ -9,6 +9,7 @@ use tokio::time::{interval, timeout};
 
 use crate::caller::Caller;
 use crate::channels::{beside, pair, start, udp_address};
+use crate::figures::{assert_unharmed, samples};
 use crate::limits::ALONE;
 use crate::peer::{Heard, Peer};
 use crate::process::Scratch;
@@ -75,7 +76,7 @@ async fn nothing_much_is_sent_to_an_address_that_does_not_answer_for_itself() {
     let mut caller = Caller::dial(&mut ann).await;
     // Whoever gets the relay's checks here has never heard of it.
     caller.is_deaf = true;
-    let until = Instant::now() + Duration::from_secs(4);
+    let until = Instant::now() + Duration::from_secs(2);
     while Instant::now() < until {
         timeout(Duration::from_millis(50), caller.step()).await.ok();
         assert!(caller.received <= caller.sent, "{} of {}", caller.received, caller.sent);
@@ -202,7 +203,7 @@ async fn a_member_that_sends_a_hundred_times_its_limit_by_udp_harms_nobody_else(
     let keepers = [ann, bob, eve].map(|mut peer| {
         tokio::spawn(async move { while futures_util::StreamExt::next(&mut peer.socket).await.is_some() {} })
     });
-    let calm = latencies(&mut by_ann, &mut by_bob, b, 120).await;
+    let calm = latencies(&mut by_ann, &mut by_bob, b, samples(120)).await;
     let flood = tokio::spawn(async move {
         let mut each = interval(Duration::from_millis(1));
         loop {
@@ -213,14 +214,11 @@ async fn a_member_that_sends_a_hundred_times_its_limit_by_udp_harms_nobody_else(
         }
     });
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let stormy = latencies(&mut by_ann, &mut by_bob, b, 120).await;
-    let p99 = |sorted: &[Duration]| sorted[sorted.len() * 99 / 100];
-    println!("p99 {:?} calm, {:?} in the storm", p99(&calm), p99(&stormy));
-    // The margin is for this machine, as with WebSockets.
-    assert!(p99(&stormy) < 2 * p99(&calm) + Duration::from_millis(25), "{:?} {:?}", p99(&calm), p99(&stormy));
+    let stormy = latencies(&mut by_ann, &mut by_bob, b, samples(120)).await;
+    assert_unharmed(&calm, &stormy, Duration::from_millis(10));
     let over = relay.metric("samovar_dropped_total{reason=\"member_rate\"}").await;
     let undecrypted = relay.metric("samovar_datagrams_dropped_total{reason=\"rate\"}").await;
-    assert!(over + undecrypted > 1_000.0, "{over} and {undecrypted}");
+    assert!(over + undecrypted > 500.0, "{over} and {undecrypted}");
     flood.abort();
     keepers.iter().for_each(tokio::task::JoinHandle::abort);
 }

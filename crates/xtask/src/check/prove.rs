@@ -86,6 +86,10 @@ fn bugs(context: &Context<'_>) -> Result<Outcome> {
 fn figures(context: &Context<'_>) -> Result<Outcome> {
     network::ensure()?;
     browser::end_to_end(context.repo, &context.toolbox, &["figures"])?;
+    let mut relay = context.repo.cargo("test");
+    relay.args(["--release", "--locked", "--package", "samovar-relay", "--test", "relay", "--"]);
+    relay.args(["--test-threads=1", "--show-output", "bounds::", "herd::", "limits::", "siege::"]);
+    process::run(relay.env("SAMOVAR_FIGURES", "1"))?;
     Ok(Outcome::Done)
 }
 
