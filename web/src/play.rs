@@ -315,16 +315,19 @@ impl Play {
         self.peer.with(|peer, now| {
             let session = peer.session()?;
             let why = session.suspension(now)?;
-            Some(pause_of(why, is_cut_off(now, session, is_offline)))
+            Some(pause_of(why, is_cut_off(now, peer, session, is_offline)))
         })
     }
 }
 
 /// Whether nobody is heard because this browser has no network, as far as anybody can tell.
-pub fn is_cut_off(now: Time, session: &Session, is_offline: bool) -> bool {
+pub fn is_cut_off(now: Time, peer: &Peer, session: &Session, is_offline: bool) -> bool {
     let others = session.view().members().map(|m| m.peer).filter(|&other| other != session.me());
     let is_heard = |other| session.silence(now, other).is_some_and(|silence| silence < UNHEARD_AFTER);
-    session.is_cut_off() || is_offline && !others.into_iter().any(is_heard)
+    let is_alone = !others.into_iter().any(is_heard);
+    // A relay that is there would have said by now who hosts: nothing comes from it either.
+    let is_unanswered = peer.is_relay_connected() && session.suspension(now) == Some(Suspension::HostLost);
+    session.is_cut_off() || is_alone && (is_offline || is_unanswered)
 }
 
 /// Who does not hear the host because it is cut off itself says so.

@@ -113,7 +113,7 @@ impl App {
             let traffic = peer.traffic();
             let traffic = self.meter.read(time, [traffic.bytes_in, traffic.bytes_out]);
             let Some(session) = peer.session() else { return (None, None) };
-            let is_cut_off = is_cut_off(now, session, is_offline);
+            let is_cut_off = is_cut_off(now, peer, session, is_offline);
             let is_reached = peer.is_relay_connected() && !is_cut_off;
             let relay = if is_reached { RelayState::Connected } else { RelayState::Lost };
             let role = session.role(now);
@@ -129,8 +129,8 @@ impl App {
                 .all(|m| m.peer == session.me() || peer.path(now, m.peer) == Path::None);
             let is_lost = alone && session.view().members().count() > 1;
             let trouble = match hud.role {
-                Role::Suspended(pause) => Some(pause.banner()),
                 _ if is_cut_off => Some(CUT_OFF),
+                Role::Suspended(pause) => Some(pause.banner()),
                 _ => is_lost.then_some(RECONNECTING),
             };
             (Some(hud), trouble)

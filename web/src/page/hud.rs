@@ -339,7 +339,8 @@ fn about(player: &PlayerRow) -> String {
 /// The one line that is always seen.
 fn summary(hud: &Hud) -> String {
     if let Role::Suspended(pause) = hud.role {
-        return pause.summary().to_owned();
+        let words = if hud.is_cut_off { "Your network is cut · paused" } else { pause.summary() };
+        return words.to_owned();
     }
     let relay = match hud.relay {
         _ if hud.is_cut_off => "Your network is cut · ",
