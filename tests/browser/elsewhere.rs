@@ -5,6 +5,7 @@ use samovar_tests::gateway::{Gateway, Manners};
 use samovar_tests::place::Place;
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
+use samovar_tests::wait;
 
 /// The game that the page's list shows, entered by a click.
 const ENTER: &str = "document.querySelector('#games [data-action=join]').click(), null";
@@ -31,6 +32,11 @@ async fn the_game_is_played_below_a_path() {
     bob.tab().evaluate(ENTER).await;
     let both = bob.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
     assert!(both.member("Ann").is_ok(), "{both}");
+    wait::until("a reload would find the game", SETTLE_WITHIN, async || {
+        let shown = bob.tab().evaluate("location.search").await;
+        shown.as_str().is_some_and(|shown| shown.contains("game=TEA")).then_some(()).ok_or(shown.to_string())
+    })
+    .await;
     bob.reload().await;
     bob.joined().await;
     ann.finish().await;
