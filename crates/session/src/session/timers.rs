@@ -21,6 +21,8 @@ const PATIENCE_MAX: Duration = Duration::from_millis(3_000);
 const UNDER_WAY_MIN: Duration = Duration::from_millis(50);
 /// A member that was heard through the relay is not judged before this peer's own connection to it has been back for so long.
 const RELAY_SETTLES: Duration = Duration::from_millis(1_000);
+/// Whoever was missed so shortly before that was lost by the same cause: what broke one connection breaks others, one after another.
+const RELAY_BREAKS_WITHIN: Duration = Duration::from_millis(100);
 /// Nor, when that does not come back, before it has been away for so long.
 const RELAY_RETURNS: Duration = Duration::from_millis(3_000);
 /// Who passes no time for so long was away itself, and hears the others before it judges them.
@@ -169,10 +171,10 @@ impl Session {
     }
 
     /// This peer's own connection to the relay is lost, through which it heard a member: that one's silence says nothing
-    /// until the connection has been back for a second, or away for three. Of whom it missed before it knows no better.
+    /// until the connection has been back for a second, or away for three. Of whom it missed long before it knows no better.
     pub fn excuse(&mut self, now: Time, peer: PeerId) {
         let Some(peering) = self.links.get(&peer) else { return };
-        if self.missed_at(peer, peering) > now
+        if self.missed_at(peer, peering) + RELAY_BREAKS_WITHIN > now
             && let Some(peering) = self.links.get_mut(&peer)
         {
             peering.judged_from = now + RELAY_RETURNS;
