@@ -460,11 +460,11 @@ impl Client {
         self.phase = Phase::Entered;
         self.deadline = now + SILENCE_MAX;
         self.pause = RETRY_FIRST;
-        self.lost = false;
+        let was_lost = core::mem::take(&mut self.lost);
         self.outbox.forget_sent();
         let warrant = entered.warrant;
         if self.identity.is_some() {
-            self.events.push_back(ClientEvent::Restored);
+            self.events.push_back(if was_lost { ClientEvent::Restored } else { ClientEvent::Moved });
             if self.adopt(warrant) {
                 self.events.push_back(ClientEvent::Issued(warrant));
             }

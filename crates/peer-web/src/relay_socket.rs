@@ -83,6 +83,10 @@ impl RelaySocket {
     /// # Errors
     /// [`Overflow`] when more than 1 MiB is queued or the socket is not open: drop it.
     pub fn send(&self, bytes: &[u8]) -> Result<(), Overflow> {
+        if self.shared.socket.ready_state() > WebSocket::OPEN {
+            // It is about to say that it is closed, and the browser counts a word on it as an error of the page.
+            return Ok(());
+        }
         if self.shared.socket.buffered_amount() > RELIABLE_QUEUE {
             return Err(Overflow);
         }
