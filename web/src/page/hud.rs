@@ -444,11 +444,6 @@ mod tests {
     }
 
     #[test]
-    fn names_without_ink_are_called_nameless() {
-        assert_eq!(shown_name(&player("\u{202e}")), "Nameless");
-    }
-
-    #[test]
     fn rates_are_in_kilobytes() {
         assert_eq!(kilobytes(12_345), "12.3");
         assert_eq!(kilobytes(0), "0.0");
