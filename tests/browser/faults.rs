@@ -92,6 +92,11 @@ async fn a_lone_host_that_panics_has_its_table_again() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").with_script(BREAK).open().await;
     let before = ann.joined().await;
+    wait::until("the tab keeps what takes its seat back", SETTLE_WITHIN, async || {
+        let ticket = ann.tab().try_evaluate("sessionStorage['samovar.seat.TEA'] ?? ''").await?;
+        if ticket == "" { Err(ticket.to_string()) } else { Ok(()) }
+    })
+    .await;
     ann.tab().evaluate("window.__panic = true").await;
     ann.hands().tap_key(Key::M).await;
     let is_back =

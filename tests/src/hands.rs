@@ -36,21 +36,21 @@ if (!element.checkVisibility({visibilityProperty: true})) return {fault: 'it is 
 if (element.disabled) return {fault: 'it is switched off'};
 const {left, top, width, height} = element.getBoundingClientRect();
 const x = left + width / 2, y = top + height / 2;
-if (y < 1 || y > innerHeight - 1) return {away: y - innerHeight / 2, fault: `it is at ${x}, ${y}`};
+if (y < 1 || y > innerHeight - 1) return {at: [x, y], away: y - innerHeight / 2, fault: `it is at ${x}, ${y}`};
 const there = document.elementFromPoint(x, y);
 const near = one => one && (one === element || element.contains(one) || one.contains(element));
 if (!near(there)) {
   for (let up = element.parentElement; up; up = up.parentElement) {
     const box = up.getBoundingClientRect();
     if (up.scrollHeight > up.clientHeight + 1 && (y < box.top || y > box.bottom)) {
-      return {away: y - (box.top + box.bottom) / 2, within: [box.left + box.width / 2, (box.top + box.bottom) / 2],
+      return {at: [x, y], away: y - (box.top + box.bottom) / 2, within: [box.left + box.width / 2, (box.top + box.bottom) / 2],
         fault: 'it is scrolled away'};
     }
   }
   const name = there && (there.id || there.className || there.tagName);
   return {fault: `${name} is in front of it`};
 }
-return {x, y};
+return {at: [x, y]};
 })";
 
 /// A key: what it means on the layout, and where it is on the keyboard.
@@ -249,9 +249,18 @@ impl Hands {
         let find = format!(
             "(all => all.find(each => each.checkVisibility()) ?? all[0])([...document.querySelectorAll({selector:?})])"
         );
+        let mut last = Value::Null;
         wait::until(&format!("hands reach {selector}"), REACH_WITHIN, async || {
             let seen = self.tab.try_evaluate(&format!("{LOOK}({find})")).await?;
-            if let (Some(x), Some(y)) = (seen["x"].as_f64(), seen["y"].as_f64()) {
+            // What the wheel set in motion rolls on for a while.
+            let moves = last != seen["at"];
+            last = seen["at"].clone();
+            if moves {
+                return Err(format!("it moves: {seen}"));
+            }
+            if seen["fault"].is_null()
+                && let (Some(x), Some(y)) = (last[0].as_f64(), last[1].as_f64())
+            {
                 return Ok((x, y));
             }
             if let Some(away) = seen["away"].as_f64() {
