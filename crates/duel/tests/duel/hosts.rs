@@ -238,7 +238,11 @@ fn a_host_that_hands_over_plays_on_and_nothing_stands_still() {
         let owners: Vec<_> = kept.filter(|object| object.owner() == former).collect();
         assert_eq!(owners.len(), 1, "the former host drives its own teapot and no other: {owners:?}");
         let ghosts = host.duel.scene(world.now, &host.session).teapots;
-        assert_eq!(ghosts.iter().filter(|teapot| teapot.is_ghost).count(), 0, "nobody sees who is away for long");
+        assert_eq!(
+            ghosts.iter().filter(|teapot| teapot.is_ghost).count(),
+            0,
+            "nobody sees who is away for long"
+        );
         assert_eq!(host.drivers().len(), 6, "and its teapot is kept for it");
         let causes = world.players.values().map(|player| player.causes.clone());
         assert!(causes.into_iter().all(|causes| causes == [Cause::HandedOver]));
