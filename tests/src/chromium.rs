@@ -160,8 +160,15 @@ impl Tab {
     /// # Panics
     /// When it fails.
     pub async fn ask(&self, method: &'static str, params: Value) -> Value {
-        let answer = self.devtools.ask(Some(&self.session), method, params).await;
-        answer.unwrap_or_else(|error| panic!("{error}"))
+        self.try_ask(method, params).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Sends a command of the protocol that the browser may refuse for a moment.
+    ///
+    /// # Errors
+    /// The browser's words.
+    pub async fn try_ask(&self, method: &'static str, params: Value) -> Result<Value, String> {
+        self.devtools.ask(Some(&self.session), method, params).await
     }
 
     /// Loads an address and waits until the browser has begun to show it.

@@ -291,7 +291,11 @@ impl Player {
     /// When there is no such page.
     pub async fn go(&self, steps: i64) {
         self.hands.forget();
-        let history = self.tab.ask("Page.getNavigationHistory", json!({})).await;
+        // While one page takes another's place the tab has none.
+        let history = wait::until("the tab has a page", SETTLE_WITHIN, async || {
+            self.tab.try_ask("Page.getNavigationHistory", json!({})).await
+        })
+        .await;
         let index = history["currentIndex"].as_i64().and_then(|index| usize::try_from(index + steps).ok());
         let entry = index.map(|index| &history["entries"][index]["id"]);
         let entry = entry.unwrap_or_else(|| panic!("no page {steps} steps away in {history}"));
