@@ -17,7 +17,7 @@ pub(crate) enum Deed {
     Help { who: usize },
     /// Copies the invitation.
     Copy { who: usize },
-    /// Makes the window another size, on a screen of another density.
+    /// Makes the window another size.
     Resize { who: usize, shape: u8 },
     /// Loads one page anew, or several at one moment: a bit for each.
     Reload { who: u8 },

@@ -9,7 +9,6 @@ use samovar_tests::relay::Relay;
 use samovar_tests::status::{Id, Status};
 use samovar_tests::wait;
 use samovar_wire::Entropy;
-use serde_json::json;
 
 use crate::deed::Deed;
 
@@ -22,8 +21,8 @@ const SEATED_WITHIN: Duration = Duration::from_secs(45);
 /// The keys that [`Deed::Fumble`] holds, a bit for each.
 const KEYS: [Key; 5] = [Key::W, Key::A, Key::S, Key::D, Key::SPACE];
 
-/// Sizes of the window in pixels, and how dense the screen is.
-const SHAPES: [(u32, u32, f64); 4] = [(800, 600, 1.0), (640, 400, 1.5), (480, 640, 2.0), (900, 500, 1.0)];
+/// Sizes of the window in pixels.
+const SHAPES: [(u32, u32); 4] = [(900, 760), (700, 620), (600, 800), (1_000, 640)];
 
 /// Three people at one table.
 pub(crate) struct Walk {
@@ -175,10 +174,8 @@ impl Walk {
     }
 
     async fn resize(&self, who: usize, shape: u8) {
-        let (width, height, density) = SHAPES[usize::from(shape) % SHAPES.len()];
-        let screen =
-            json!({ "width": width, "height": height, "deviceScaleFactor": density, "mobile": false });
-        self.people[who].tab().ask("Emulation.setDeviceMetricsOverride", screen).await;
+        let (width, height) = SHAPES[usize::from(shape) % SHAPES.len()];
+        self.people[who].hands().resize(width, height).await;
     }
 
     /// All at one moment: nobody is waited for.

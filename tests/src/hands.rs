@@ -16,8 +16,8 @@ use crate::chromium::Tab;
 use crate::status::Status;
 use crate::wait;
 
-/// The window that hands need, in CSS pixels.
-const WINDOW: (u32, u32) = (800, 600);
+/// The window that hands need, in pixels of the screen, with the browser's own bars.
+const WINDOW: (u32, u32) = (900, 760);
 
 /// How long an element may take to be where hands reach it.
 const REACH_WITHIN: Duration = Duration::from_secs(20);
@@ -231,6 +231,18 @@ impl Hands {
         self.hold_only(&keys_to_chase(status)).await;
     }
 
+    /// Makes the browser's window another size, in pixels of the screen. A page whose screen is emulated would be seen for
+    /// ever.
+    ///
+    /// # Panics
+    /// When the browser refuses.
+    pub async fn resize(&self, width: u32, height: u32) {
+        self.is_wide.store(true, Ordering::Relaxed);
+        let window = self.tab.ask("Browser.getWindowForTarget", json!({})).await["windowId"].clone();
+        let bounds = json!({ "windowId": window, "bounds": { "width": width, "height": height } });
+        self.tab.ask("Browser.setWindowBounds", bounds).await;
+    }
+
     async fn tell_fingers(&self, what: &str) {
         let points: Vec<Value> = lock(&self.fingers)
             .iter()
@@ -242,9 +254,7 @@ impl Hands {
     /// The middle of the first visible element of this selector, after the wheel has brought it into the window.
     async fn reach(&self, selector: &str) -> (f64, f64) {
         if !self.is_wide.swap(true, Ordering::Relaxed) {
-            let screen =
-                json!({ "width": WINDOW.0, "height": WINDOW.1, "deviceScaleFactor": 0, "mobile": false });
-            self.tab.ask("Emulation.setDeviceMetricsOverride", screen).await;
+            self.resize(WINDOW.0, WINDOW.1).await;
         }
         let find = format!(
             "(all => all.find(each => each.checkVisibility()) ?? all[0])([...document.querySelectorAll({selector:?})])"
