@@ -22,7 +22,7 @@ const SEATED_WITHIN: Duration = Duration::from_secs(45);
 const KEYS: [Key; 5] = [Key::W, Key::A, Key::S, Key::D, Key::SPACE];
 
 /// Sizes of the window in pixels.
-const SHAPES: [(u32, u32); 4] = [(900, 760), (700, 620), (600, 800), (1_000, 640)];
+const SHAPES: [(u32, u32); 4] = [(640, 600), (560, 640), (500, 700), (720, 560)];
 
 /// Three people at one table.
 pub(crate) struct Walk {

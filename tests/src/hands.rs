@@ -17,10 +17,10 @@ use crate::status::Status;
 use crate::wait;
 
 /// The window that hands need, in pixels of the screen, with the browser's own bars.
-const WINDOW: (u32, u32) = (900, 760);
+const WINDOW: (u32, u32) = (640, 600);
 
 /// How long an element may take to be where hands reach it.
-const REACH_WITHIN: Duration = Duration::from_secs(20);
+const REACH_WITHIN: Duration = Duration::from_secs(60);
 
 /// Keeps each audio context that the page makes, which no element shows.
 pub(crate) const KEEP_AUDIO: &str = r"
