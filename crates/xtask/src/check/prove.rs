@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use super::{Context, Outcome, Step, browser};
 use crate::process::{self, Result};
+use crate::repo::NATIVE;
 use crate::tools::network;
 use crate::{fuzz, mutants, person};
 
@@ -65,7 +66,7 @@ fn models(context: &Context<'_>) -> Result<Outcome> {
     ]);
     process::run(figures.env("SAMOVAR_MODEL", "narrow"))?;
     let mut test = context.repo.cargo("test");
-    test.args(["--locked", "--package", "samovar-tests", "--test", "election", "--", "--nocapture"]);
+    test.args(NATIVE).args(["--locked", "--test", "election", "--", "--nocapture"]);
     process::run(test.env("SAMOVAR_MODEL", "narrow"))?;
     Ok(Outcome::Done)
 }
@@ -87,8 +88,9 @@ fn figures(context: &Context<'_>) -> Result<Outcome> {
     network::ensure()?;
     browser::end_to_end(context.repo, &context.toolbox, &["figures"])?;
     let mut relay = context.repo.cargo("test");
-    relay.args(["--release", "--locked", "--package", "samovar-relay", "--test", "relay", "--"]);
-    relay.args(["--test-threads=1", "--show-output", "bounds::", "herd::", "limits::", "siege::"]);
+    // The one selection of packages, so that nothing is compiled anew.
+    relay.args(NATIVE).args(["--locked", "--test", "relay", "--", "--test-threads=1"]);
+    relay.args(["--show-output", "bounds::", "herd::", "limits::", "siege::"]);
     process::run(relay.env("SAMOVAR_FIGURES", "1"))?;
     Ok(Outcome::Done)
 }
