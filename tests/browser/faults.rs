@@ -93,7 +93,7 @@ async fn a_lone_host_that_panics_has_its_table_again() {
     let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").with_script(BREAK).open().await;
     let before = ann.joined().await;
     wait::until("the tab keeps what takes its seat back", SETTLE_WITHIN, async || {
-        let ticket = ann.tab().try_evaluate("sessionStorage['samovar.seat.TEA'] ?? ''").await?;
+        let ticket = ann.tab().try_evaluate("sessionStorage['samovar.table.TEA'] ?? ''").await?;
         if ticket == "" { Err(ticket.to_string()) } else { Ok(()) }
     })
     .await;

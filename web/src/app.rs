@@ -255,6 +255,7 @@ impl App {
     fn begin(&mut self, wish: Wish) {
         self.in_lobby = false;
         self.is_outdated = false;
+        self.kept_at = f64::NEG_INFINITY;
         self.meter = Meter::default();
         let app = self.myself;
         let on_wake = move || {
@@ -375,9 +376,9 @@ impl App {
         let news = play.step(wheel(hands, script));
         play.tend_office();
         let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
-        if time - self.kept_at >= KEEP_EVERY {
+        // At once when there is something for the first time: a page may end before it is kept again.
+        if time - self.kept_at >= KEEP_EVERY && self.keep_table() {
             self.kept_at = time;
-            self.keep_table();
         }
         news.into_iter().for_each(|news| self.on_news(news));
     }
@@ -395,13 +396,12 @@ impl App {
         }
     }
 
-    /// Keeps what the game is founded anew from, should all players go at once.
-    fn keep_table(&self) {
-        if let Some(play) = &self.play
-            && let (Some(code), Some(table)) = (&play.wish().code, play.table())
-        {
-            seat::write_table(code.as_str(), &table);
-        }
+    /// Keeps what the game is founded anew from, should all players go at once; `false` while there is nothing.
+    fn keep_table(&self) -> bool {
+        let Some(play) = &self.play else { return false };
+        let (Some(code), Some(table)) = (&play.wish().code, play.table()) else { return false };
+        seat::write_table(code.as_str(), &table);
+        true
     }
 
     fn leave(&mut self) {
