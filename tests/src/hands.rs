@@ -6,7 +6,6 @@
 //! `navigator.getGamepads` with [`Visit::with_script`](crate::player::Visit::with_script) instead.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,9 +14,6 @@ use serde_json::{Value, json};
 use crate::chromium::Tab;
 use crate::status::Status;
 use crate::wait;
-
-/// The window that hands need, in pixels of the screen, with the browser's own bars.
-const WINDOW: (u32, u32) = (640, 600);
 
 /// How long an element may take to be where hands reach it.
 const REACH_WITHIN: Duration = Duration::from_secs(60);
@@ -85,16 +81,14 @@ impl Key {
 #[derive(Debug)]
 pub struct Hands {
     tab: Tab,
-    /// Whether the window is one that a person would use.
-    is_wide: AtomicBool,
     held: Mutex<BTreeSet<Key>>,
     /// Where each finger is that touches the screen.
     fingers: Mutex<BTreeMap<u32, (f64, f64)>>,
 }
 
 impl Hands {
-    pub(crate) fn on(tab: Tab, is_phone: bool) -> Self {
-        Self { tab, is_wide: AtomicBool::new(is_phone), held: Mutex::default(), fingers: Mutex::default() }
+    pub(crate) fn on(tab: Tab) -> Self {
+        Self { tab, held: Mutex::default(), fingers: Mutex::default() }
     }
 
     /// Presses and releases the mouse in the middle of the first element of this CSS selector that a person sees.
@@ -237,7 +231,6 @@ impl Hands {
     /// # Panics
     /// When the browser refuses.
     pub async fn resize(&self, width: u32, height: u32) {
-        self.is_wide.store(true, Ordering::Relaxed);
         let window = self.tab.ask("Browser.getWindowForTarget", json!({})).await["windowId"].clone();
         let bounds = json!({ "windowId": window, "bounds": { "width": width, "height": height } });
         self.tab.ask("Browser.setWindowBounds", bounds).await;
@@ -253,9 +246,6 @@ impl Hands {
 
     /// The middle of the first visible element of this selector, after the wheel has brought it into the window.
     async fn reach(&self, selector: &str) -> (f64, f64) {
-        if !self.is_wide.swap(true, Ordering::Relaxed) {
-            self.resize(WINDOW.0, WINDOW.1).await;
-        }
         let find = format!(
             "(all => all.find(each => each.checkVisibility()) ?? all[0])([...document.querySelectorAll({selector:?})])"
         );

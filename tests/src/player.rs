@@ -20,9 +20,6 @@ pub const JOIN_WITHIN: Duration = Duration::from_secs(60);
 /// How long anything else may take that is a matter of some packets.
 pub const SETTLE_WITHIN: Duration = Duration::from_secs(20);
 
-/// A window so small that to draw it in software takes no time worth speaking of. Hands make it larger.
-const SMALL: &str = "--window-size=64,48";
-
 /// A visit to the page, about to begin.
 #[derive(Debug)]
 pub struct Visit<'a> {
@@ -115,10 +112,7 @@ impl<'a> Visit<'a> {
     /// # Panics
     /// When that fails.
     pub async fn open(self) -> Player {
-        let Self { address, query, place, patience, mut flags, scripts, watch_requests, is_phone } = self;
-        if !is_phone && std::env::var_os("SAMOVAR_SCREENSHOTS").is_none() {
-            flags.push(SMALL);
-        }
+        let Self { address, query, place, patience, flags, scripts, watch_requests, is_phone } = self;
         let chromium = Chromium::launch(&place, patience, &flags).await;
         // Only the loopback is a secure origin without a certificate.
         if place == Place::here() {
@@ -137,7 +131,7 @@ impl<'a> Visit<'a> {
         for source in scripts {
             tab.ask("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source })).await;
         }
-        let hands = Hands::on(tab.clone(), is_phone);
+        let hands = Hands::on(tab.clone());
         let player = Player { chromium, tab, hands, last: Mutex::default() };
         player.tab.open(&format!("http://{address}/?{query}")).await;
         player
