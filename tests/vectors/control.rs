@@ -77,8 +77,8 @@ fn what_no_peer_says_is_refused() {
     let refused =
         |bytes: &[u8]| assert_eq!(PeerControl::decode(bytes), Err(DecodeError::Invalid), "{bytes:02x?}");
     refused(&[VARIANTS]);
-    // A page is hidden or shown, and reaches 31 others at most.
-    refused(&[3, 2, 0]);
+    // A member is hidden, shown or still, and reaches 31 others at most.
+    refused(&[3, 3, 0]);
     refused(&[3, 1, 32]);
     // Terms that the relay gives out are not voted for.
     refused(&[5, 0xfb, 0, 3, 7, 1]);
