@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_is_heard_as_often_as_its_address_may_open_connections() {
+    fn a_caller_is_heard_as_often_as_it_may_connect() {
         let keeper = keeper("address-opens = 10\ntrusted-proxy = [\"10.0.0.1\"]");
         let stranger = keeper.admit(ip("192.0.2.1")).expect("room");
         let heard = (0..100).filter(|_| keeper.hear(&stranger, [].into_iter()).is_ok()).count();

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_refusal_says_what_to_do_and_an_origin_cannot_smuggle_lines() {
+    fn refusals_say_what_to_do_and_origins_smuggle_no_lines() {
         let origin = ShownOrigin(b"https://evil.example\r\nx: \x1b[31m");
         for reason in Turned::ALL {
             let (status, text) = words(reason, origin);

@@ -82,7 +82,7 @@ async fn another_version_is_loaded_anew_once_and_then_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_of_an_older_version_keeps_its_seat_and_says_why_it_loads() {
+async fn an_older_page_loads_anew_and_keeps_its_seat() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     // Of the two pages that Bob's tab loads the second one is old.

@@ -125,7 +125,7 @@ impl Client {
         self.outbox.push(&ToRelay::Enter(enter));
     }
 
-    /// What is said first on a socket.
+    /// The first message on a socket.
     fn enter(&self) -> Enter {
         let purpose = match (&self.identity, self.warrant) {
             (Some(Identity { entered, .. }), Some(warrant)) => {
@@ -378,7 +378,7 @@ impl Client {
         self.identity.as_ref().map(|identity| identity.entered.pass.peer)
     }
 
-    /// What shows to the relay who we are, from the first entry on.
+    /// The pass that proves this peer's identity to the relay, from the first entry on.
     #[must_use]
     pub fn pass(&self) -> Option<PeerPass> {
         self.identity.as_ref().map(|identity| identity.entered.pass)
@@ -435,7 +435,7 @@ impl Client {
         Ok(())
     }
 
-    /// What the relay says of this peer must be signed by its key, and be what it has said before.
+    /// Checks that the relay signed its answer with its key, and that it agrees with earlier answers.
     fn verify(&self, entered: &Entered) -> Result<RelayKey, Fault> {
         let key = RelayKey::from_bytes(&entered.key).ok_or(Fault::KeyChanged)?;
         if let Some(Identity { key: known, entered: before }) = &self.identity {

@@ -157,7 +157,7 @@ pub struct Directory {
     /// Codes of games and, for a while, of dormant sessions.
     codes: BTreeMap<GameCode, SessionId>,
     archive: Archive,
-    /// Of these, those whose members have all said that they go.
+    /// Dormant sessions whose members have all said LEAVE or AWAY.
     vacated: BTreeSet<SessionId>,
     /// Newcomers to a dormant session whose code is reserved.
     awaiting: BTreeMap<SessionId, BTreeSet<ConnId>>,

@@ -75,7 +75,7 @@ fn a_lone_host_gives_its_seat_and_then_its_office() {
 }
 
 #[test]
-fn a_lone_host_takes_its_seat_back_when_the_newcomer_goes_at_once() {
+fn a_lone_host_takes_its_seat_back_from_a_lost_newcomer() {
     let mut world = World::new(44, 0);
     let host = *world.peers.keys().next().unwrap();
     world.run(1_000);

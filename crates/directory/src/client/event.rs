@@ -17,7 +17,7 @@ impl SocketId {
     }
 }
 
-/// What the driver must do with a WebSocket.
+/// An obligation of the driver about a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientRequest {
     /// Open a socket to the relay beside those that there are; answer with `handle_opened` or, when it cannot be,

@@ -37,7 +37,7 @@ pub(super) struct Spare {
     deadline: Time,
     /// When it was wanted first. If the relay has been heard on the first socket since, that one does.
     since: Time,
-    /// What is to be said on it.
+    /// The ENTER message that is still to be sent on it.
     enter: Option<Vec<u8>>,
 }
 
@@ -97,7 +97,7 @@ impl Client {
         self.flush(now);
     }
 
-    /// What the relay sent before it closed the former socket still counts, but not what it says of that socket itself.
+    /// Messages that the relay sent before it closed the former socket still count, except those about that socket itself.
     pub(super) fn on_former_message(&mut self, now: Time, bytes: &[u8]) -> Result<(), Fault> {
         if self.phase != Phase::Entered {
             return Ok(());

@@ -64,8 +64,8 @@ impl Directory {
         Ok(())
     }
 
-    /// Whoever was a member comes back as another peer: joins the game, or founds it anew where all have said that they go.
-    /// Where others may play on over direct links it waits for them. Nobody is refused whom the game was kept for.
+    /// A former member comes back as another peer. It joins a game that lives, and founds one anew whose members have all
+    /// said LEAVE or AWAY. Where others may play on over direct links it waits for them.
     fn rejoin(
         &mut self,
         now: Time,
@@ -93,15 +93,15 @@ impl Directory {
         Ok(())
     }
 
-    /// Nobody is left but newcomers, and one of them was a member: it hosts, and begins the session anew.
+    /// The first newcomer that was a member hosts a game without other members, and begins its session anew.
     pub(super) fn begin_anew(&mut self, session: SessionId) {
         if let Some(peer) = self.games.get(&session).and_then(Game::refounder) {
             self.grant(session, peer, HostChange::HandedOver);
         }
     }
 
-    /// Of those who wait for a session the first that was a member founds its game anew, and the others join that. Without
-    /// one there is no game.
+    /// The first former member that waits for a session founds its game anew, and the other waiting connections join it.
+    /// Without a former member there is no game.
     pub(super) fn found_anew(&mut self, now: Time, session: SessionId) {
         let waiting = self.awaiting.remove(&session).unwrap_or_default();
         let record = self.archive.get(session).map(|record| (record.code.clone(), record.params));

@@ -155,7 +155,7 @@ fn nobody_is_refused_whom_the_code_was_kept_for() {
 }
 
 #[test]
-fn a_returning_member_begins_anew_a_game_that_only_it_is_left_in() {
+fn the_only_returning_member_begins_its_game_anew() {
     let mut world = two_named();
     let (pass, session) = (world.pass(0), world.warrant(0).session);
     world.go_away(0);

@@ -117,7 +117,7 @@ fn who_is_away_is_a_ghost_that_nothing_touches() {
 }
 
 #[test]
-fn a_ghost_goes_after_ten_seconds_and_comes_back_with_its_player() {
+fn a_ghost_goes_and_comes_back_with_its_player() {
     let mut world = World::new(58, 0, 0);
     let (_, b) = (world.join(), world.join());
     world.run(2_500);
