@@ -76,7 +76,7 @@ async fn the_page_outlives_a_host_that_leaves_with_sound_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_duel_is_played_to_its_end_by_keys() {
     let relay = Relay::start();
-    let (ann, bob) = sit_down(&relay, "points=2&minutes=0&bowls=4", "duel").await;
+    let (ann, bob) = sit_down(&relay, "points=1&minutes=0&bowls=4", "duel").await;
     let over = |status: &Status| {
         status
             .contest
@@ -144,8 +144,10 @@ async fn a_phone_plays_by_stick_and_button() {
     let phone = visitor(Visit::new(&relay, "points=0&minutes=0&bowls=0").on_a_phone(), "Ann").await;
     phone.hands().tap("input[name=robots][value='0']").await;
     phone.hands().tap("#new-game button").await;
-    let before = phone.joined().await;
+    phone.joined().await;
     phone.hears().await;
+    let has_teapot = |status: &Status| status.objects_of("teapot").next().is_some();
+    let before = phone.wait("the teapot stands on the table", SETTLE_WITHIN, has_teapot).await;
     let (x, y) = phone.hands().touch(1, "#stick").await;
     phone.hands().slide(1, (x - 25.0, y - 30.0)).await;
     phone.wait("the teapot drives", SETTLE_WITHIN, |status| way(&before, status) > 0.5).await;
@@ -185,8 +187,9 @@ async fn a_seat_and_its_sounds_outlive_reload_and_back() {
     // A page that was loaded anew is silent until its player does something.
     bob.hands().hold(Key::A).await;
     bob.hears().await;
-    for player in [ann, bob] {
+    for player in [&ann, &bob] {
         player.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
-        player.finish().await;
     }
+    ann.finish().await;
+    bob.finish().await;
 }

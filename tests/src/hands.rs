@@ -18,6 +18,9 @@ use crate::wait;
 /// How long an element may take to be where hands reach it.
 const REACH_WITHIN: Duration = Duration::from_secs(60);
 
+/// How fast a held key turns a teapot, in radians a second.
+const SPIN: f64 = 2.8;
+
 /// Keeps each audio context that the page makes, which no element shows.
 pub(crate) const KEEP_AUDIO: &str = r"
 window.__audio = [];
@@ -25,8 +28,17 @@ window.AudioContext = class extends AudioContext {
   constructor(...options) { super(...options); window.__audio.push(this); }
 };";
 
-/// Where the middle of the element is, and what keeps a person from it. `find` is an expression.
-const LOOK: &str = r"(element => {
+/// Where the middle of the element is, and what keeps a person from it: first of all that it moves, for instance
+/// because the wheel's push has not run out. `find` is an expression.
+const LOOK: &str = r"(async find => {
+const frame = () => new Promise(next => requestAnimationFrame(next));
+const place = element => element && JSON.stringify(element.getBoundingClientRect());
+const before = find();
+const was = place(before);
+await frame();
+await frame();
+const element = find();
+if (element !== before || place(element) !== was) return {fault: 'it moves'};
 if (!element) return {fault: 'there is none'};
 if (!element.checkVisibility({visibilityProperty: true})) return {fault: 'it is hidden'};
 if (element.disabled) return {fault: 'it is switched off'};
@@ -82,13 +94,15 @@ impl Key {
 pub struct Hands {
     tab: Tab,
     held: Mutex<BTreeSet<Key>>,
+    /// For how many looks its teapot has hardly moved.
+    stuck: Mutex<u32>,
     /// Where each finger is that touches the screen.
     fingers: Mutex<BTreeMap<u32, (f64, f64)>>,
 }
 
 impl Hands {
     pub(crate) fn on(tab: Tab) -> Self {
-        Self { tab, held: Mutex::default(), fingers: Mutex::default() }
+        Self { tab, held: Mutex::default(), stuck: Mutex::default(), fingers: Mutex::default() }
     }
 
     /// Presses and releases the mouse in the middle of the first element of this CSS selector that a person sees.
@@ -222,7 +236,27 @@ impl Hands {
     /// # Panics
     /// When the browser refuses.
     pub async fn chase(&self, status: &Status) {
-        self.hold_only(&keys_to_chase(status)).await;
+        let (keys, turn, is_slow) = chase(status);
+        let stuck = {
+            let mut stuck = lock(&self.stuck);
+            *stuck = if is_slow { *stuck + 1 } else { 0 };
+            *stuck
+        };
+        if stuck > 4 {
+            // Something stands before it: back, round, and past it.
+            *lock(&self.stuck) = 0;
+            self.hold_only(&[Key::S, Key::A]).await;
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            self.hold_only(&[Key::W]).await;
+            return tokio::time::sleep(Duration::from_millis(900)).await;
+        }
+        let rest: Vec<_> = keys.iter().copied().filter(|key| ![Key::A, Key::D].contains(key)).collect();
+        self.hold_only(&keys).await;
+        // Who looks a few times a second would turn past the other for ever.
+        if let Some(turn) = turn {
+            tokio::time::sleep(turn).await;
+            self.hold_only(&rest).await;
+        }
     }
 
     /// Makes the browser's window another size, in pixels of the screen. A page whose screen is emulated would be seen for
@@ -247,19 +281,12 @@ impl Hands {
     /// The middle of the first visible element of this selector, after the wheel has brought it into the window.
     async fn reach(&self, selector: &str) -> (f64, f64) {
         let find = format!(
-            "(all => all.find(each => each.checkVisibility()) ?? all[0])([...document.querySelectorAll({selector:?})])"
+            "(() => (all => all.find(each => each.checkVisibility()) ?? all[0])([...document.querySelectorAll({selector:?})]))"
         );
-        let mut last = Value::Null;
         wait::until(&format!("hands reach {selector}"), REACH_WITHIN, async || {
             let seen = self.tab.try_evaluate(&format!("{LOOK}({find})")).await?;
-            // What the wheel set in motion rolls on for a while.
-            let moves = last != seen["at"];
-            last = seen["at"].clone();
-            if moves {
-                return Err(format!("it moves: {seen}"));
-            }
             if seen["fault"].is_null()
-                && let (Some(x), Some(y)) = (last[0].as_f64(), last[1].as_f64())
+                && let (Some(x), Some(y)) = (seen["at"][0].as_f64(), seen["at"][1].as_f64())
             {
                 return Ok((x, y));
             }
@@ -292,8 +319,9 @@ fn key_event(what: &str, Key { key, code }: Key) -> Value {
     event
 }
 
+/// The keys for now, how long to hold those that turn, if not until the next look, and whether the teapot hardly moves.
 /// The heading is that of the velocity, which the status has; who stands still drives on to find out.
-fn keys_to_chase(status: &Status) -> Vec<Key> {
+fn chase(status: &Status) -> (Vec<Key>, Option<Duration>, bool) {
     let pots = status.objects_of("teapot").filter_map(|pot| {
         let place = pot.position.as_deref().filter(|place| place.len() > 1)?;
         Some((pot, (place[0], place[1])))
@@ -303,21 +331,28 @@ fn keys_to_chase(status: &Status) -> Vec<Key> {
     let mine: Vec<_> = pots.iter().filter(|(pot, _)| status.peer.as_ref() == Some(&pot.owner)).collect();
     // Who came back drives the teapot of its former peer; a host has those of its robots, too.
     let own = mine.iter().find(|(pot, _)| pot.id.to_string().starts_with(&me));
-    let Some((pot, (x, y))) = own.or(mine.first().filter(|_| mine.len() == 1)) else { return Vec::new() };
+    let Some((pot, (x, y))) = own.or(mine.first().filter(|_| mine.len() == 1)) else {
+        return (Vec::new(), None, false);
+    };
     let away = |(px, py): (f64, f64)| (px - x).hypot(py - y);
     let others = pots.iter().filter(|(other, _)| other.id != pot.id).map(|(_, place)| *place);
     let nearest = others.min_by(|a, b| away(*a).total_cmp(&away(*b)));
     let velocity = pot.velocity.as_deref().unwrap_or(&[0.0, 0.0]);
     let speed = velocity[0].hypot(velocity[1]);
-    let Some((px, py)) = nearest.filter(|_| speed >= 0.3) else { return vec![Key::W, Key::A] };
+    let Some((px, py)) = nearest.filter(|_| speed >= 0.3) else { return (vec![Key::W, Key::A], None, true) };
     let off = (py - y).atan2(px - x) - velocity[1].atan2(velocity[0]);
     let off = off.sin().atan2(off.cos());
-    let mut keys = vec![if away((px, py)) > 2.5 { Key::W } else { Key::SPACE }];
-    if off.abs() > 0.12 {
+    let mut keys = Vec::new();
+    // At full speed a teapot's curve is as wide as a saucer: it would drive round what is beside it.
+    if off.abs() < 0.7 && away((px, py)) > 2.5 {
+        keys.push(Key::W);
+    }
+    if off.abs() > 0.06 {
         keys.push(if off > 0.0 { Key::A } else { Key::D });
     }
     if off.abs() < 0.25 {
         keys.push(Key::SPACE);
     }
-    keys
+    let turn = (off.abs() < 0.8).then(|| Duration::from_secs_f64(off.abs() / SPIN));
+    (keys, turn, speed < 1.6)
 }

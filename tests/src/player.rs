@@ -218,6 +218,8 @@ impl Player {
     pub async fn wait(&self, what: &str, within: Duration, wanted: impl Fn(&Status) -> bool) -> Status {
         wait::until(what, within, async || match self.try_status().await {
             Ok(status) if wanted(&status) => Ok(status),
+            // Who is in no game sees the lobby or a curtain that says why.
+            Ok(status) if status.host.is_none() => Err(format!("{status}; {}", self.page_text().await)),
             Ok(status) => Err(status.to_string()),
             Err(error) => Err(error),
         })
