@@ -1,6 +1,6 @@
 //! The browser takes the graphics away, and the screen changes under the page.
 
-use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
+use samovar_tests::player::{SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::wait;
 use serde_json::json;
@@ -11,7 +11,8 @@ const NO_RESIZE: &str = "addEventListener('resize', event => event.stopImmediate
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_graphics_are_told_and_their_return_too() {
     let relay = Relay::start();
-    let ann = Player::join(&relay, "new=TEA&name=Ann&robots=1").await;
+    let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").drawn().open().await;
+    ann.joined().await;
     let lose = "window.__lose = document.getElementById('scene').getContext('webgl2').getExtension('WEBGL_lose_context');
         __lose.loseContext(), null";
     ann.tab().evaluate(lose).await;
@@ -36,7 +37,7 @@ async fn lost_graphics_are_told_and_their_return_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_pixel_ratio_at_the_same_size_is_noticed() {
     let relay = Relay::start();
-    let ann = Visit::new(&relay, "").with_script(NO_RESIZE).on_a_phone().open().await;
+    let ann = Visit::new(&relay, "").drawn().with_script(NO_RESIZE).on_a_phone().open().await;
     ann.wait_text("lobby", "Set a table").await;
     let width = async || {
         let width = ann.tab().evaluate("document.getElementById('scene').width").await;

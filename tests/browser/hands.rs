@@ -21,14 +21,14 @@ async fn visitor(visit: Visit<'_>, name: &str) -> Player {
 
 /// Ann sets a table by mouse, without robots, and Bob joins it from the list of open ones. Both hear sounds.
 async fn sit_down(relay: &Relay, query: &str, mode: &str) -> (Player, Player) {
-    let ann = visitor(Visit::new(relay, query), "Ann").await;
+    let ann = visitor(Visit::new(relay, query).drawn(), "Ann").await;
     ann.hands().click(&format!("input[name=mode][value={mode}]")).await;
     if mode == "duel" {
         ann.hands().click("input[name=robots][value='0']").await;
     }
     ann.hands().click("#new-game button").await;
     ann.joined().await;
-    let bob = visitor(Visit::new(relay, query), "Bob").await;
+    let bob = visitor(Visit::new(relay, query).drawn(), "Bob").await;
     bob.hands().click("#games [data-action=join]").await;
     bob.joined().await;
     for player in [&ann, &bob] {
@@ -141,7 +141,7 @@ async fn a_maze_is_played_to_its_end_by_keys_though_its_host_goes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_phone_plays_by_stick_and_button() {
     let relay = Relay::start();
-    let phone = visitor(Visit::new(&relay, "points=0&minutes=0&bowls=0").on_a_phone(), "Ann").await;
+    let phone = visitor(Visit::new(&relay, "points=0&minutes=0&bowls=0").drawn().on_a_phone(), "Ann").await;
     phone.hands().tap("input[name=robots][value='0']").await;
     phone.hands().tap("#new-game button").await;
     phone.joined().await;

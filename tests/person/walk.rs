@@ -50,7 +50,7 @@ impl Walk {
             } else {
                 format!("game=TEA&name={name}")
             };
-            let player = Visit::new(&relay, &query).open().await;
+            let player = Visit::new(&relay, &query).drawn().open().await;
             player.joined().await;
             people.push(player);
         }
@@ -205,7 +205,7 @@ impl Walk {
     /// A new window: the seat is another, since nobody has its ticket any more.
     async fn come(&mut self, who: usize) {
         let query = format!("game=TEA&name={}", NAMES[who]);
-        self.people[who] = Visit::new(&self.relay, &query).open().await;
+        self.people[who] = Visit::new(&self.relay, &query).drawn().open().await;
         self.points[who] = None;
     }
 

@@ -32,10 +32,18 @@ pub struct Visit<'a> {
     scripts: Vec<String>,
     watch_requests: bool,
     is_phone: bool,
+    is_drawn: bool,
 }
 
+/// Takes the work out of WebGL's calls that fill a picture: a page that draws in software needs most of a processor for
+/// it, and a second one then stands still for longer than its host may.
+const UNDRAWN: &str = r"
+for (const name of ['clear', 'drawArrays', 'drawElements', 'drawArraysInstanced', 'drawElementsInstanced']) {
+  WebGL2RenderingContext.prototype[name] = () => {};
+}";
+
 impl<'a> Visit<'a> {
-    /// With this query; the cheap picture is asked for besides.
+    /// With this query. The page does all that it does, and the browser fills no picture: see [`Visit::drawn`].
     #[must_use]
     pub fn new(relay: &'a Relay, query: &str) -> Self {
         let query = if query.is_empty() { "low".to_owned() } else { format!("{query}&low") };
@@ -55,7 +63,16 @@ impl<'a> Visit<'a> {
             scripts: vec![KEEP_AUDIO.to_owned()],
             watch_requests: false,
             is_phone: false,
+            // Whoever wants to look at pictures gets them from every test.
+            is_drawn: std::env::var_os("SAMOVAR_SCREENSHOTS").is_some(),
         }
+    }
+
+    /// With the picture that a person would see; the cheap one.
+    #[must_use]
+    pub const fn drawn(mut self) -> Self {
+        self.is_drawn = true;
+        self
     }
 
     /// At this place.
@@ -112,7 +129,11 @@ impl<'a> Visit<'a> {
     /// # Panics
     /// When that fails.
     pub async fn open(self) -> Player {
-        let Self { address, query, place, patience, flags, scripts, watch_requests, is_phone } = self;
+        let Self { address, query, place, patience, flags, mut scripts, watch_requests, is_phone, is_drawn } =
+            self;
+        if !is_drawn {
+            scripts.push(UNDRAWN.to_owned());
+        }
         let chromium = Chromium::launch(&place, patience, &flags).await;
         // Only the loopback is a secure origin without a certificate.
         if place == Place::here() {
