@@ -132,7 +132,8 @@ impl<'a> Visit<'a> {
         let Self { address, query, place, patience, flags, mut scripts, watch_requests, is_phone, is_drawn } =
             self;
         if !is_drawn {
-            scripts.push(UNDRAWN.to_owned());
+            // First: a test's own scripts may want to hear of these calls.
+            scripts.insert(0, UNDRAWN.to_owned());
         }
         let chromium = Chromium::launch(&place, patience, &flags).await;
         // Only the loopback is a secure origin without a certificate.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::sandbox::Sandbox;
+use super::test::OF_PROVE;
 use crate::page::{self, Optimised};
 use crate::play;
 use crate::process::{self, Explain, Failure, Result};
@@ -127,10 +128,10 @@ pub(crate) fn run(repo: &Repo, targets: &[&str], variables: &[(&str, OsString)])
     failures.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// How many tests of a target run at once on two cores: pages draw in software, and one that is kept from its turn for a
-/// quarter of a second is a host that others miss; robots mostly wait.
+/// How many tests of a target run at once on two cores. Those that measure, or draw what they show, have the machine to
+/// themselves: a page that is kept from its turn for a quarter of a second is a host that others miss.
 fn threads(target: &str) -> usize {
-    if matches!(target, "process" | "netns") { 2 } else { 1 }
+    if OF_PROVE.contains(&target) { 1 } else { 2 }
 }
 
 /// What end-to-end tests act on, built.
