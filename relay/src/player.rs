@@ -1,6 +1,6 @@
 //! The duel on one native peer: a robot, or a spectator that hosts.
 
-use samovar_duel::game::Duel;
+use samovar_duel::game::{Duel, DuelConfig};
 use samovar_duel::journal::Journal;
 use samovar_duel::robot::Robot;
 use samovar_duel::scores::Scoreboard;
@@ -18,7 +18,7 @@ pub(crate) enum Fate {
     Waiting,
     /// It sits and plays.
     Playing,
-    /// The others went on without it, or it was not let in again: it may try with its ticket.
+    /// It was not let in again, or had no ticket when the others went on without it: it may be started again.
     Away,
     /// It is out for good, and why.
     Over(String),
@@ -49,6 +49,8 @@ const KEEP_EVERY: u64 = 30;
 /// A robot; a spectator's controls move nothing.
 pub(crate) struct Player {
     duel: Duel,
+    /// What the duel began with.
+    config: DuelConfig,
     mind: Robot,
     name: String,
     memory: Memory,
@@ -60,9 +62,14 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub(crate) fn new(name: String, duel: Duel, mind: Robot, memory: Memory) -> Self {
+    pub(crate) fn new(name: String, config: DuelConfig, mind: Robot, memory: Memory) -> Self {
         let is_back = memory.ticket.is_some();
-        Self { duel, mind, name, memory, is_back, fate: Fate::Waiting, unreachable: None }
+        let duel = Duel::new(DuelConfig { is_resuming: is_back, ..config });
+        let duel = match &memory.table {
+            Some(table) => duel.with_scoreboard(table.scoreboard.clone()),
+            None => duel,
+        };
+        Self { duel, config, mind, name, memory, is_back, fate: Fate::Waiting, unreachable: None }
     }
 
     /// What it takes to its next peer.
@@ -116,6 +123,11 @@ impl Game for Player {
                 if let Some(session) = peer.session() {
                     self.duel.on_event(now, session, &event);
                 }
+            }
+            PeerEvent::Rejoining { .. } => {
+                (self.fate, self.is_back) = (Fate::Waiting, true);
+                let config = DuelConfig { is_resuming: true, ..self.config };
+                self.duel = Duel::new(config).with_scoreboard(self.duel.scoreboard().clone());
             }
             PeerEvent::Refused(refusal) => {
                 let text = format!("the relay refused: {}", words(refusal));
@@ -187,11 +199,10 @@ fn path_word(me: PeerId, other: PeerId, path: Path) -> PathWord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samovar_duel::game::DuelConfig;
 
     fn player(ticket: Option<Ticket>) -> Player {
         let memory = Memory { ticket, ..Memory::default() };
-        Player::new("Bot 1".to_owned(), Duel::new(DuelConfig::default()), Robot::new(1), memory)
+        Player::new("Bot 1".to_owned(), DuelConfig::default(), Robot::new(1), memory)
     }
 
     #[test]

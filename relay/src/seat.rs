@@ -1,9 +1,10 @@
-//! One native member's place in a game, whichever peer it is at present.
+//! One native member's place in a game. The peer takes its seat back by itself when the others went on without it; another one
+//! is started, with what the former remembers, when that one was not let in.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
-use samovar_duel::game::{self, Duel, DuelConfig};
+use samovar_duel::game::{self, DuelConfig};
 use samovar_duel::robot::Robot;
 use samovar_peer::{PathPolicy, Peer, PeerConfig, Rules};
 use samovar_peer_native::{NativeConfig, NativePeer, Trust, entropy};
@@ -63,10 +64,10 @@ impl Seat {
 
     /// It sits: should it have to come back, it does so soon.
     pub(crate) const fn is_taken(&mut self) {
-        self.pause = FIRST_PAUSE;
+        (self.pause, self.again) = (FIRST_PAUSE, None);
     }
 
-    /// As another peer, with the ticket, when it has waited for long enough: they may be busy with each other.
+    /// Starts another peer, with the ticket, when it has waited for long enough: they may be busy with each other.
     /// Whether it tries now.
     pub(crate) async fn come_back(&mut self, now: Instant, purpose: impl FnOnce() -> Purpose) -> bool {
         if *self.again.get_or_insert(now + self.pause) > now {
@@ -108,16 +109,7 @@ impl Looks {
             capacity: self.capacity,
             rules: Rules { topology: self.topology, ..game::rules() },
         };
-        let duel = Duel::new(DuelConfig {
-            seed,
-            robots: self.robots,
-            is_resuming: ticket.is_some(),
-            ..DuelConfig::default()
-        });
-        let duel = match &memory.table {
-            Some(table) => duel.with_scoreboard(table.scoreboard.clone()),
-            None => duel,
-        };
+        let duel = DuelConfig { seed, robots: self.robots, ..DuelConfig::default() };
         let player = Player::new(peer.name.clone(), duel, Robot::new(seed), memory);
         let mut native = NativeConfig { trust: self.trust.clone(), ..NativeConfig::default() };
         if !self.bind.is_empty() {

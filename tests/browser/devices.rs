@@ -60,6 +60,28 @@ async fn shortcuts_work_on_layouts_without_latin_letters() {
     ann.finish().await;
 }
 
+/// A browser that gives no script its clipboard: over plain HTTP, or while its window has not the focus.
+const NO_CLIPBOARD: &str = "navigator.clipboard.writeText = () => Promise.reject(new Error('not now'));";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_drive_on_after_the_invitation_was_copied() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(NO_CLIPBOARD).open().await;
+    ann.joined().await;
+    ann.hands().click("[data-action=copy]").await;
+    wait::until("the link is selected", SETTLE_WITHIN, async || {
+        let focused = ann.tab().evaluate("document.activeElement.id").await;
+        if focused == "invite-link" { Ok(()) } else { Err(focused.to_string()) }
+    })
+    .await;
+    ann.hands().hold_only(&[Key::W, Key::A]).await;
+    drives(&ann).await;
+    ann.hands().hold_only(&[]).await;
+    ann.hands().tap_key(Key::H).await;
+    ann.hands().click("#help button").await;
+    ann.finish().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_held_key_is_let_go_when_the_page_is_hidden() {
     let relay = Relay::start();

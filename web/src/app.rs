@@ -42,8 +42,6 @@ const REFUSED_PATIENCE: f64 = 3_000.0;
 const SUSPENDED_PATIENCE: f64 = 20_000.0;
 /// Behind a frame for so long the browser withholds frames, and the page plays on without, in milliseconds.
 const WITHHELD_AFTER: f64 = 100.0;
-/// Two rejoins within this time mean that rejoining does not help, in milliseconds.
-const REJOIN_WITHIN: f64 = 5_000.0;
 /// How often what the game is founded anew from is kept, in milliseconds: a page may end without a word.
 const KEEP_EVERY: f64 = 5_000.0;
 
@@ -71,7 +69,6 @@ pub struct App {
     listed_at: f64,
     in_lobby: bool,
     relay: RelayState,
-    rejoined_at: f64,
     kept_at: f64,
     /// Since when the game cannot go on, and whether the page has said so.
     trouble: Option<(f64, bool)>,
@@ -127,7 +124,6 @@ impl App {
             listed_at: f64::NEG_INFINITY,
             in_lobby: false,
             relay: RelayState::Connecting,
-            rejoined_at: f64::NEG_INFINITY,
             kept_at: f64::NEG_INFINITY,
             trouble: None,
             left_by_hiding: false,
@@ -281,10 +277,15 @@ impl App {
     }
 
     fn stop_playing(&mut self) {
+        self.rest();
+        self.play = None;
+    }
+
+    /// Nobody plays here at present.
+    fn rest(&mut self) {
         self.controls.set_active(false);
         self.page.labels(&[]);
         self.page.banner(None);
-        self.play = None;
     }
 
     /// One frame at `time` milliseconds.

@@ -181,7 +181,7 @@ fn belongs_to_control(event: &Event, key: Key) -> bool {
         return false;
     };
     match target.tag_name().to_ascii_lowercase().as_str() {
-        "input" | "select" | "textarea" => true,
+        _ if dom::takes_text(&target) => true,
         "button" | "a" | "summary" => key == Key::Fire,
         _ => target.closest("dialog[open]").ok().flatten().is_some(),
     }

@@ -70,6 +70,8 @@ pub enum News {
     Joined,
     /// The ticket that brings the player back.
     Ticket(Ticket),
+    /// The others went on without this player, who takes the seat back; whether objects changed here meanwhile.
+    Rejoining(bool),
     /// Somebody else is host now.
     HostChanged(Migration),
     /// The relay cannot be reached, or is back.
@@ -89,11 +91,6 @@ pub enum News {
 /// Why a game is over for this peer.
 #[derive(Clone, Debug)]
 pub enum Ending {
-    /// The others went on without it; the ticket takes the seat back.
-    Removed {
-        /// Whether objects changed here and not there.
-        has_diverged: bool,
-    },
     /// The game there is not the one that was thought.
     OtherGame,
     /// Something that the player must read.
@@ -108,8 +105,6 @@ pub struct Play {
     wish: Wish,
     frames: u64,
     is_visible: bool,
-    /// Objects changed here while the others went on.
-    has_diverged: bool,
 }
 
 impl Play {
@@ -122,8 +117,7 @@ impl Play {
             (Some(code), false) => Purpose::Join(code.clone()),
             (code, _) => Purpose::Create(code.clone()),
         };
-        let [a, b, c, d, e, f, g, h, ..] = entropy();
-        let game = Game::new(&wish, u64::from_le_bytes([a, b, c, d, e, f, g, h]));
+        let game = Game::new(&wish, seed());
         let Agreed { params, schemas, rules } = game.agreed();
         let glaze = Glaze::new(usize::from(wish.colour));
         let config = PeerConfig {
@@ -141,15 +135,7 @@ impl Play {
         };
         let peer = WebPeer::start(relay_url, config, on_wake);
         guard::on_crash(peer.farewell());
-        Self {
-            peer,
-            game,
-            journal: Journal::default(),
-            wish,
-            frames: 0,
-            is_visible: true,
-            has_diverged: false,
-        }
+        Self { peer, game, journal: Journal::default(), wish, frames: 0, is_visible: true }
     }
 
     /// What the player wanted.
@@ -187,22 +173,16 @@ impl Play {
 
     /// Plays on: takes what happened and moves the game to now.
     pub fn step(&mut self, controls: Controls) -> Vec<News> {
-        let Self { peer, game, journal, wish, has_diverged, .. } = self;
+        let Self { peer, game, journal, wish, .. } = self;
         peer.with(|peer, now| {
             let mut news = Vec::new();
             while let Some(event) = peer.poll_event() {
-                *has_diverged |= matches!(event, PeerEvent::Session(Event::Diverged { .. }));
                 on_peer_event(now, peer, event, (game, journal, wish), &mut news);
             }
             if let Some(session) = peer.session_mut().filter(|session| session.is_member()) {
                 game.step(now, session, controls);
             }
             news.extend(std::iter::from_fn(|| game.poll_news()));
-            for each in &mut news {
-                if let News::Over(Ending::Removed { has_diverged: told }) = each {
-                    *told = *has_diverged;
-                }
-            }
             news
         })
     }
@@ -340,7 +320,13 @@ pub const fn pause_of(why: Suspension, is_cut_off: bool) -> Pause {
     }
 }
 
-type Parts<'a> = (&'a mut Game, &'a mut Journal, &'a Wish);
+/// What a game's own chance begins with.
+fn seed() -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = entropy();
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+type Parts<'a> = (&'a mut Game, &'a mut Journal, &'a mut Wish);
 
 fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>, news: &mut Vec<News>) {
     let (game, journal, wish) = parts;
@@ -362,6 +348,11 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
                 news.push(News::Over(broken(what)));
             }
         }
+        PeerEvent::Rejoining { has_diverged } => {
+            wish.create = false;
+            *game = game.resumed(wish, seed());
+            news.push(News::Rejoining(has_diverged));
+        }
         PeerEvent::RelayLost => news.push(News::Relay(false)),
         PeerEvent::RelayRestored => news.push(News::Relay(true)),
         PeerEvent::RelayDraining(within) => news.push(News::Draining(within)),
@@ -374,7 +365,8 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
                 Event::Joined => news.push(News::Joined),
                 Event::Ticket(ticket) => news.push(News::Ticket(ticket)),
                 Event::HostChanged(migration) => news.push(News::HostChanged(migration)),
-                Event::Ended(reason) => news.push(News::Over(ended(reason, wish, peer))),
+                // The peer comes back by itself when it can.
+                Event::Ended(reason) if peer.is_over() => news.push(News::Over(ended(reason, wish, peer))),
                 _ => {}
             }
         }
@@ -404,8 +396,7 @@ fn refused(refusal: Refusal, wish: &Wish, what: String) -> Ending {
 fn ended(reason: EndReason, wish: &Wish, peer: &Peer) -> Ending {
     let code = peer.code().or(wish.code.as_ref()).map(|code| code.as_str().to_owned()).unwrap_or_default();
     Ending::Problem(match reason {
-        // Whether anything changed here is known where events come together.
-        EndReason::Removed => return Ending::Removed { has_diverged: false },
+        EndReason::Removed => Problem::Removed { code },
         EndReason::SeatTaken => Problem::Replaced { code },
         EndReason::Refused(CloseCode::Full) => Problem::FullGame { code },
         EndReason::Refused(CloseCode::Closed) => Problem::ClosedGame { code },

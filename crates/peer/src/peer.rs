@@ -2,6 +2,7 @@
 
 mod farewell;
 mod ferry;
+mod rejoin;
 mod relay;
 mod route;
 mod signals;
@@ -18,6 +19,7 @@ use samovar_wire::{
 
 use crate::path::{AttemptEnd, Path, PathState};
 use ferry::Ferry;
+use rejoin::Seat;
 
 /// Paths that may be held at a time: every member and a few that are about to be.
 const PATHS_MAX: usize = 48;
@@ -184,6 +186,12 @@ pub enum PeerEvent {
     /// An attempt at a connection, with a peer or with the relay by [`PeerId::RELAY`], has ended: every [`Request::Offer`]
     /// and [`Request::Answer`] is followed by one of these.
     AttemptEnded(ConnectionKey, AttemptEnd),
+    /// The session ended with [`EndReason::Removed`](samovar_session::EndReason::Removed), and this peer takes its seat back as
+    /// another one, by its ticket: the game begins anew with the next session's [`Event::Joined`], as after a reload.
+    Rejoining {
+        /// Objects changed here while the others went on, and count no more.
+        has_diverged: bool,
+    },
     /// From the session.
     Session(Event),
 }
@@ -195,6 +203,7 @@ pub struct Peer {
     entropy: Entropy,
     client: Client,
     session: Option<Session>,
+    seat: Seat,
     code: Option<GameCode>,
     paths: SortedMap<PeerId, PathState>,
     ferry: Ferry,
@@ -251,6 +260,7 @@ impl Peer {
         let mut entropy = Entropy::new(config.entropy);
         let mut peer = Self {
             client: Client::new(now, relay::client_config(&config, &mut entropy)),
+            seat: Seat::new(config.ticket),
             has_adopted: false,
             config,
             entropy,
@@ -330,7 +340,7 @@ impl Peer {
         self.drive(now);
     }
 
-    /// Whether the peer is over: it left, was refused, or its session ended.
+    /// Whether the peer is over: it left, was refused, or its session ended and there is no ticket to come back by.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.over
@@ -382,6 +392,9 @@ impl Peer {
                 self.handle_network_changed(now);
             }
         }
+        if !self.over {
+            self.tend_seat(now);
+        }
         self.expire_paths(now);
         self.drive(now);
     }
@@ -398,7 +411,7 @@ impl Peer {
         [
             session,
             self.client.poll_timeout(),
-            Some(paths.min(self.leaves_at).min(self.yields_at).min(self.moves_at)),
+            Some(paths.min(self.leaves_at).min(self.yields_at).min(self.moves_at).min(self.seat_due())),
         ]
         .into_iter()
         .flatten()

@@ -165,8 +165,9 @@ fn host_and_backup_die_together() {
 }
 
 #[test]
-fn a_host_that_hangs_is_replaced_and_learns_of_it_when_it_wakes() {
+fn a_host_that_hangs_is_replaced_and_has_its_seat_back_when_it_wakes() {
     let (mut world, processes) = game(World::new(7), 3);
+    let (peer, seat) = (world.session(processes[0]).me(), world.session(processes[0]).seat());
     // The process stops: its sockets stay open, nothing is answered.
     let frozen = world.peers.remove(&processes[0]).unwrap();
     let stopped = world.now;
@@ -182,7 +183,10 @@ fn a_host_that_hangs_is_replaced_and_learns_of_it_when_it_wakes() {
         events.iter().any(|e| matches!(e, PeerEvent::Session(Event::Ended(EndReason::Removed)))),
         "{events:?}"
     );
-    world.kill(processes[0]);
+    assert!(events.iter().any(|e| matches!(e, PeerEvent::Rejoining { .. })), "{events:?}");
+    let back = world.session(processes[0]);
+    assert!(back.is_member() && back.me() != peer, "as another peer");
+    assert_eq!(back.seat(), seat);
     world.assert_converged();
 }
 

@@ -449,10 +449,12 @@ impl Session {
         self.ticket
     }
 
-    /// What to keep for the case that all members go at once; `None` while this peer is no member.
+    /// What to keep for the case that all members go at once; `None` before this peer is a member. When the session has ended it
+    /// is what this peer knew last.
     #[must_use]
     pub fn kept(&self, now: Time) -> Option<Kept> {
-        self.is_member().then(|| Kept { view: self.view.clone(), time: self.session_time(now) })
+        (self.phase != Phase::Joining && self.view.members().next().is_some())
+            .then(|| Kept { view: self.view.clone(), time: self.session_time(now) })
     }
 
     /// The seat of a member.

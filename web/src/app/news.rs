@@ -3,7 +3,7 @@
 use samovar_duel::game::DuelEvent;
 use samovar_session::{Cause, Migration};
 
-use super::{App, REJOIN_WITHIN};
+use super::App;
 use crate::address;
 use crate::guard;
 use crate::page::{Problem, RelayState};
@@ -38,6 +38,7 @@ impl App {
                 }
                 self.explain();
             }
+            News::Rejoining(has_diverged) => self.on_rejoining(has_diverged),
             News::HostChanged(migration) => self.on_host_changed(&migration),
             News::Relay(connected) => {
                 self.relay = if connected { RelayState::Connected } else { RelayState::Lost };
@@ -92,7 +93,6 @@ impl App {
         let Some(wish) = self.play.as_ref().map(|play| play.wish().clone()) else { return };
         self.stop_playing();
         match ending {
-            Ending::Removed { has_diverged } => self.come_back(wish, has_diverged),
             Ending::OtherGame => self.begin(Wish { mode: wish.mode.other(), is_last_guess: true, ..wish }),
             // A page of before meets a newer relay or host: it is loaded anew and takes its seat back.
             Ending::Problem(Problem::VersionMismatch) if guard::is_updating() => {
@@ -102,19 +102,12 @@ impl App {
         }
     }
 
-    /// The others went on without this tab: its ticket takes the seat back, unless that was tried just now.
-    fn come_back(&mut self, wish: Wish, has_diverged: bool) {
-        let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
-        let Some(code) = wish.code.clone() else { return };
-        if time - self.rejoined_at < REJOIN_WITHIN {
-            self.page.problem(Problem::Removed { code: code.as_str().to_owned() });
-            return;
-        }
-        self.rejoined_at = time;
-        self.comes_back = Some(has_diverged);
+    /// The others went on without this tab, which takes its seat back.
+    fn on_rejoining(&mut self, has_diverged: bool) {
+        self.rest();
+        self.kept_at = f64::NEG_INFINITY;
+        self.comes_back = Some(self.comes_back.unwrap_or(false) || has_diverged);
         self.page.show_waiting("The others went on. Taking your seat back…");
-        let (ticket, table) = (seat::read(code.as_str()), seat::read_table(code.as_str()));
-        self.begin(Wish { create: false, ticket, table, ..wish });
     }
 }
 

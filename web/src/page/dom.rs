@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use wasm_bindgen::prelude::*;
-use web_sys::{Document, Element, Event, EventTarget, HtmlElement, Window};
+use web_sys::{Document, Element, Event, EventTarget, HtmlElement, HtmlInputElement, Window};
 
 /// The window of this page.
 ///
@@ -142,5 +142,13 @@ impl Drop for Listener {
         let callback = self.closure.as_ref().unchecked_ref();
         // A target that is gone has no listener left to remove.
         let _ = self.target.remove_event_listener_with_callback(self.kind, callback);
+    }
+}
+
+/// Whether keys write into an element. A field that is only read, as to be copied, leaves them to the game.
+pub fn takes_text(element: &Element) -> bool {
+    match element.dyn_ref::<HtmlInputElement>() {
+        Some(input) => !input.read_only(),
+        None => matches!(element.tag_name().as_str(), "SELECT" | "TEXTAREA"),
     }
 }

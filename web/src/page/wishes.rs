@@ -88,7 +88,7 @@ fn on_change(parts: &Parts, event: &Event) {
 fn on_keydown(parts: &Parts, event: &Event) {
     let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };
     let command = key.ctrl_key() || key.alt_key() || key.meta_key() || key.repeat();
-    let typing = target(event).is_some_and(|target| target.tag_name().eq_ignore_ascii_case("input"));
+    let typing = target(event).is_some_and(|target| dom::takes_text(&target));
     if command || typing || parts.screen.get() != Screen::Game || parts.help.open() {
         return;
     }

@@ -35,11 +35,20 @@ pub enum Game {
 impl Game {
     /// The game that a player wants; `seed` counts for whoever founds it.
     pub(super) fn new(wish: &Wish, seed: u64) -> Self {
-        let (robots, stakes, is_resuming) = (wish.robots, wish.stakes, wish.ticket.is_some());
+        let kept = wish.table.as_ref().map(|table| table.scoreboard.clone());
+        Self::with(wish, seed, wish.ticket.is_some(), kept)
+    }
+
+    /// The same game of a player who takes the seat back.
+    pub(super) fn resumed(&self, wish: &Wish, seed: u64) -> Self {
+        Self::with(wish, seed, true, Some(self.scoreboard()))
+    }
+
+    fn with(wish: &Wish, seed: u64, is_resuming: bool, kept: Option<Scoreboard>) -> Self {
+        let (robots, stakes) = (wish.robots, wish.stakes);
         match wish.mode {
             Mode::Duel => {
                 let duel = Duel::new(DuelConfig { seed, robots, is_resuming, stakes });
-                let kept = wish.table.as_ref().map(|table| table.scoreboard.clone());
                 Self::Duel(Box::new(match kept.filter(|kept| *kept != Scoreboard::default()) {
                     Some(kept) => duel.with_scoreboard(kept),
                     None => duel,

@@ -1,7 +1,7 @@
 //! Between the relay's client and the session: entry, warrants, claims, hints, the listing.
 
 use samovar_directory::{ClientConfig, ClientEvent, ClientRequest, SocketId};
-use samovar_session::{EndReason, Event, Session, SessionConfig, Topology};
+use samovar_session::{Session, SessionConfig, Topology};
 use samovar_wire::relay::{Entered, Listing, Purpose, Refusal};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Time};
@@ -188,7 +188,7 @@ impl Peer {
             entropy: self.entropy.bytes(),
             rules: self.config.rules,
         };
-        self.session = Session::with_kept(now, config, self.config.kept.take());
+        self.session = Session::with_kept(now, config, self.config.kept.clone());
         (self.wanted_since, self.told_client, self.tended) = (None, None, None);
         self.code = Some(entered.code.clone());
         self.push_event(PeerEvent::Entered(entered.code));
@@ -248,9 +248,7 @@ impl Peer {
         }
         let mut ended = false;
         while let Some(event) = self.session.as_mut().and_then(Session::poll_event) {
-            ended |= matches!(event, Event::Ended(_));
-            // Whom the others went on without takes its seat back.
-            self.is_away |= matches!(event, Event::Ended(EndReason::Removed));
+            ended |= self.note_session_event(now, &event);
             self.push_event(PeerEvent::Session(event));
         }
         if ended {

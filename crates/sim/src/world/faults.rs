@@ -440,6 +440,7 @@ impl<G: Game> World<G> {
     }
 
     fn step_again(&mut self, id: ProcessId) {
+        let id = self.heir_of(id);
         let process = &mut self.processes[id];
         if process.still == 0 {
             return;
@@ -454,6 +455,7 @@ impl<G: Game> World<G> {
     }
 
     fn show(&mut self, id: ProcessId) {
+        let id = self.heir_of(id);
         if self.processes[id].hidden == 0 {
             return;
         }

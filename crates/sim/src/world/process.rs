@@ -21,7 +21,7 @@ const ROUNDS_MAX: usize = 4;
 pub(super) const DATAGRAMS_MAX: usize = 256;
 /// A tab in the background has one timer a second.
 const HIDDEN_INTERVAL: Duration = Duration::from_millis(1_000);
-/// How long after the end of its session somebody reloads the page.
+/// How long after the end of its last session somebody reloads the page.
 const RELOAD_AFTER: Duration = Duration::from_millis(700);
 /// How long a process that leaves may take.
 const LEAVE_WITHIN: Duration = Duration::from_millis(3_000);
@@ -79,6 +79,9 @@ pub(super) struct Process {
     /// The peer that it is, or was last.
     pub(super) known_as: Option<PeerId>,
     pub(super) forbidden_seat: Option<ForbiddenSeat>,
+    /// It takes its seat back as another peer, and what it goes on as.
+    is_reborn: bool,
+    heir: Option<ProcessId>,
 }
 
 /// The seat that a ticket must not open.
@@ -156,6 +159,8 @@ impl<G: Game> World<G> {
             is_tuned: false,
             known_as: None,
             forbidden_seat: None,
+            is_reborn: false,
+            heir: None,
         });
         id
     }
@@ -448,6 +453,7 @@ impl<G: Game> World<G> {
                     }
                 }
             }
+            PeerEvent::Rejoining { .. } => self.processes[id].is_reborn = true,
             PeerEvent::Refused(refusal) => {
                 let player = self.processes[id].player;
                 // Nobody knows the game any more: whoever comes first founds it anew.
@@ -489,6 +495,9 @@ impl<G: Game> World<G> {
             player.founds = false;
             player.old_ticket = std::mem::replace(&mut player.ticket, ticket);
         }
+        if self.processes[id].is_reborn {
+            return self.bear_again(id);
+        }
         let process = &self.processes[id];
         let is_late = process.leaving.is_some_and(|since| since + LEAVE_WITHIN <= self.now);
         let is_done = process.sockets.is_empty() && process.channels.is_empty();
@@ -505,6 +514,59 @@ impl<G: Game> World<G> {
             let jitter = self.dice.millis(0, 300);
             self.queue.push(self.now + after + jitter, Event::Start(player));
         }
+    }
+
+    /// What was a process goes on as another one: nobody holds the peer that it is now to what the former one knew.
+    fn bear_again(&mut self, id: ProcessId) {
+        let new = self.processes.len();
+        let process = &mut self.processes[id];
+        let (player, clock) = (process.player, process.clock.clone());
+        let sockets = std::mem::take(&mut process.sockets);
+        let reborn = Process {
+            player,
+            peer: process.peer.take(),
+            clock,
+            state: process.state,
+            hidden: process.hidden,
+            still: process.still,
+            channels: SortedMap::new(),
+            inbox: std::mem::take(&mut process.inbox),
+            next_frame: process.next_frame,
+            next_timer: process.next_timer,
+            wake: Time::FAR,
+            disturbed: self.now,
+            last_sent: process.last_sent,
+            leaving: process.leaving,
+            told_backlog: process.told_backlog,
+            is_tuned: false,
+            known_as: None,
+            forbidden_seat: process.forbidden_seat.take(),
+            is_reborn: false,
+            heir: None,
+            sockets,
+        };
+        for conn in reborn.sockets.values() {
+            if let Some(socket) = self.sockets.get_mut(conn) {
+                socket.process = new;
+            }
+        }
+        self.processes.push(reborn);
+        self.processes[id].heir = Some(new);
+        self.end_process(id);
+        self.players[player].process = Some(new);
+        self.trace.note(self.now, Place::Player(player), || format!("process {id} goes on as {new}"));
+        if let Some(peer) = self.processes[new].peer.take() {
+            self.plan_wake(new, &peer);
+            self.processes[new].peer = Some(peer);
+        }
+    }
+
+    /// What a process is now.
+    pub(super) fn heir_of(&self, mut id: ProcessId) -> ProcessId {
+        while let Some(heir) = self.processes[id].heir {
+            id = heir;
+        }
+        id
     }
 
     /// Nothing is left of a process; what it had open is somebody else's matter.
