@@ -3,6 +3,7 @@
 use samovar_tests::bots::Bots;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
+use samovar_tests::status::Status;
 use samovar_tests::wait;
 
 /// Makes the first message of each WebSocket name another protocol version (PROTOCOL §5).
@@ -99,6 +100,23 @@ async fn an_older_page_loads_anew_and_keeps_its_seat() {
     assert_eq!(bob.tab().evaluate("sessionStorage.__loads").await, "3");
     ann.finish().await;
     bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lone_page_that_meets_a_newer_relay_keeps_its_table() {
+    let mut relay = Relay::start();
+    // Old for the relay that is to come, until it is loaded anew.
+    let old = OTHER_VERSION.replace("!this.__entered", "window.__old && !this.__entered");
+    let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").with_script(&old).open().await;
+    let is_set = |status: &Status| status.is_host() && status.members.len() == 2;
+    let before = ann.wait("the table is set", SETTLE_WITHIN, is_set).await;
+    ann.tab().evaluate("window.__old = true").await;
+    relay.kill();
+    relay.restart();
+    ann.wait_text("toasts", "The game has a new version").await;
+    let after = ann.wait("the table is set again", JOIN_WITHIN, is_set).await;
+    assert!(after.peer != before.peer && after.name == "Ann", "{after}");
+    ann.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

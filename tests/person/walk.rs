@@ -21,6 +21,15 @@ const SEATED_WITHIN: Duration = Duration::from_secs(45);
 /// The keys that [`Deed::Fumble`] holds, a bit for each.
 const KEYS: [Key; 5] = [Key::W, Key::A, Key::S, Key::D, Key::SPACE];
 
+/// Notes what was clicked, to be told when a click did nothing.
+const NOTE_CLICKS: &str = r"
+window.__clicks = [];
+for (const kind of ['pointerdown', 'pointerup', 'click']) addEventListener(kind, event => {
+  const {target, clientX, clientY} = event;
+  __clicks.push([kind, target.id || target.className || target.tagName, clientX, clientY, Math.round(event.timeStamp)]);
+  __clicks.splice(0, __clicks.length - 9);
+}, true);";
+
 /// Sizes of the window in pixels.
 const SHAPES: [(u32, u32); 4] = [(640, 600), (560, 640), (500, 700), (720, 560)];
 
@@ -112,6 +121,7 @@ impl Walk {
             Deed::Help { who } => {
                 self.people[who].hands().tap_key(Key::H).await;
                 self.people[who].hands().click("#help .button.main").await;
+                self.people[who].wait_closed("help").await;
             }
             Deed::Copy { who } => self.people[who].hands().click("[data-action=copy]").await,
             Deed::Resize { who, shape } => self.resize(who, shape).await,
@@ -251,7 +261,7 @@ impl Walk {
 
 /// Ann alone sees pictures: three pages that draw in software are more than two processors can do.
 fn visit<'a>(relay: &'a Relay, who: usize, query: &str) -> Visit<'a> {
-    let visit = Visit::new(relay, query);
+    let visit = Visit::new(relay, query).with_script(NOTE_CLICKS);
     if who == 0 { visit.drawn() } else { visit }
 }
 

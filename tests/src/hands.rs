@@ -46,7 +46,8 @@ const {left, top, width, height} = element.getBoundingClientRect();
 const x = left + width / 2, y = top + height / 2;
 if (y < 1 || y > innerHeight - 1) return {at: [x, y], away: y - innerHeight / 2, fault: `it is at ${x}, ${y}`};
 const there = document.elementFromPoint(x, y);
-const near = one => one && (one === element || element.contains(one) || one.contains(element));
+// A label is pressed in place of what it names; what else is around an element is not the element.
+const near = one => one && (element.contains(one) || one.closest('label')?.contains(element));
 if (!near(there)) {
   for (let up = element.parentElement; up; up = up.parentElement) {
     const box = up.getBoundingClientRect();

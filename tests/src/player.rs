@@ -344,6 +344,24 @@ impl Player {
         .await;
     }
 
+    /// Waits until the dialog with this id is closed.
+    ///
+    /// # Panics
+    /// When it stays open, with what was clicked if the page notes that.
+    pub async fn wait_closed(&self, id: &str) {
+        wait::until(&format!("#{id} is closed"), SETTLE_WITHIN, async || {
+            let look = format!(
+                "{{ const dialog = document.getElementById({id:?}), button = dialog.querySelector('button.main');
+                dialog.open && JSON.stringify([window.__clicks, button.getBoundingClientRect(), innerWidth, innerHeight]) }}"
+            );
+            match self.tab.try_evaluate(&look).await? {
+                open if open == false => Ok(()),
+                open => Err(open.to_string()),
+            }
+        })
+        .await;
+    }
+
     /// Opens another tab in front of this one, so that nobody sees the page any more.
     ///
     /// # Panics

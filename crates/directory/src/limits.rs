@@ -75,6 +75,9 @@ pub const CODE_KEPT_FOR: Duration = Duration::from_millis(15_000);
 /// How long it is kept when all members have said that they go, some of them to come back as others: whoever was a member
 /// founds the game anew at once, and after this time anybody may.
 pub const RETURNS_WITHIN: Duration = Duration::from_millis(2_000);
+/// How long a former member waits at most for others who may play on: longer than the longest pause of a client between two
+/// attempts, and shorter than [`ANSWER_WITHIN`].
+pub const REJOIN_WAIT: Duration = Duration::from_millis(12_000);
 /// How long a newcomer waits for the first member of a game without connections to come back.
 pub const RESTORED_WAIT: Duration = Duration::from_millis(10_000);
 /// How long the term of a session without a connection is remembered.
@@ -102,7 +105,7 @@ pub const RETRY_FIRST: Duration = Duration::from_millis(250);
 pub const RETRY_MAX: Duration = Duration::from_millis(4_000);
 /// How long a client waits for the socket to open.
 pub const OPEN_WITHIN: Duration = Duration::from_millis(10_000);
-/// How long a client waits for the answer to its `Enter`: longer than [`RESTORED_WAIT`].
+/// How long a client waits for the answer to its `Enter`: longer than [`RESTORED_WAIT`] and [`REJOIN_WAIT`].
 pub const ANSWER_WITHIN: Duration = Duration::from_millis(15_000);
 /// How long a relay may be silent before the client takes the connection for broken: two pulses. It has to be back before
 /// its host removes it, which hears nothing of it meanwhile.

@@ -5,6 +5,7 @@
 
 pub(crate) mod browser;
 mod layers;
+mod program;
 mod prove;
 mod sandbox;
 mod sections;

@@ -7,7 +7,7 @@ use super::connection::Phase;
 use super::game::Game;
 use super::timers::Timer;
 use super::{CloseReason, ConnId, Directory, HostChange, Note, Output, Request, TermRecord};
-use crate::limits::{HOST_GRACE, RESTORED_WAIT, RETURNS_PER_GAME_MAX};
+use crate::limits::{HOST_GRACE, REJOIN_WAIT, RESTORED_WAIT, RETURNS_PER_GAME_MAX};
 
 /// Letters of a drawn code: no vowels, so that it spells nothing, and none that looks like another letter or digit.
 const CODE_LETTERS: &[u8] = b"BCDFGHJKMNPRSTWXZ";
@@ -83,11 +83,12 @@ impl Directory {
             }
             self.begin_anew(session);
         } else if was_member {
-            // It waits for as long as the code is kept.
             self.timers.stop(Timer::Connection(conn));
             self.set_phase(conn, Phase::Returning(session));
             if self.vacated.contains(&session) {
                 self.found_anew(now, session);
+            } else {
+                self.timers.hasten(Timer::Reservation(session), now + REJOIN_WAIT);
             }
         }
         Ok(())

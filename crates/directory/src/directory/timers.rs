@@ -38,6 +38,13 @@ impl Timers {
         self.order.insert((time, timer));
     }
 
+    /// Moves a timer that runs, if it would end later.
+    pub(super) fn hasten(&mut self, timer: Timer, time: Time) {
+        if self.times.get(&timer).is_some_and(|&known| known > time) {
+            self.set(timer, time);
+        }
+    }
+
     pub(super) fn stop(&mut self, timer: Timer) {
         if let Some(time) = self.times.remove(&timer) {
             self.order.remove(&(time, timer));

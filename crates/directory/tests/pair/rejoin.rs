@@ -1,7 +1,7 @@
 //! Members whose pages all go at once find their game again (PROTOCOL §5.2).
 
 use samovar_directory::ClientEvent;
-use samovar_directory::limits::RETURNS_WITHIN;
+use samovar_directory::limits::{REJOIN_WAIT, RETURNS_WITHIN};
 use samovar_wire::relay::{Purpose, Refusal};
 use samovar_wire::{PROTOCOL_VERSION, PeerId, PeerPass, Term};
 #[cfg(target_arch = "wasm32")]
@@ -189,4 +189,22 @@ fn a_pass_of_another_session_or_key_is_worth_no_more_than_none() {
         let i = world.rejoin(pass);
         assert!(!world.is_in(i) && world.events(i).is_empty(), "it waits like a newcomer");
     }
+}
+
+#[test]
+fn a_member_that_comes_back_to_a_restarted_relay_waits_twelve_seconds() {
+    let mut world = two_named();
+    let (pass, before) = (world.pass(0), world.warrant(0));
+    world.kill(1);
+    world.kill_relay();
+    // Its page was loaded anew: the relay is of a newer release.
+    world.kill(0);
+    world.start_relay();
+    world.run_for(seconds(2));
+    let ann = world.rejoin(pass);
+    world.run_for(almost(REJOIN_WAIT));
+    assert!(!world.is_in(ann) && world.events(ann).is_empty(), "others may play on");
+    world.run_for(millis(1));
+    assert!(world.is_in(ann));
+    assert_ne!(world.warrant(ann).session, before.session);
 }

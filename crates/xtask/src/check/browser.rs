@@ -5,10 +5,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use super::program;
 use super::sandbox::Sandbox;
 use super::test::OF_PROVE;
 use crate::page::{self, Optimised};
-use crate::play;
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::{NATIVE, Repo, WASM};
 use crate::tools::Toolbox;
@@ -148,7 +148,8 @@ impl Stage {
     /// When one of them cannot be had.
     pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>) -> Result<Self> {
         page::build(repo, toolbox, Optimised::Always)?;
-        let relay = play::build_relay(repo)?;
+        // A release is no faster where a few pages play.
+        let relay = program::as_tested(repo, "samovar-relay", "relay")?;
         Ok(Self { relay, page: page::directory(repo), chromium: Chromium::ensure()? })
     }
 

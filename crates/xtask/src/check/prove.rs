@@ -2,8 +2,9 @@
 //! machines measure. Each goes on to its end and prints all that it found.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::process::Command;
 
-use super::{Context, Outcome, Step, browser};
+use super::{Context, Outcome, Step, browser, program};
 use crate::process::{self, Result};
 use crate::repo::NATIVE;
 use crate::tools::network;
@@ -38,14 +39,26 @@ fn fresh() -> u64 {
     RandomState::new().build_hasher().finish() >> 24
 }
 
+/// A release of the simulator is twice as fast, and takes three minutes to compile.
+const RELEASE_PAYS_FROM: f64 = 30.0;
+
+/// The simulator, built as it pays for so many minutes.
+fn simulator(context: &Context<'_>) -> Result<Command> {
+    if context.minutes < RELEASE_PAYS_FROM {
+        return Ok(Command::new(program::as_tested(context.repo, "samovar-sim", "program")?));
+    }
+    let mut run = context.repo.cargo("run");
+    run.args(["--release", "--locked", "--package", "samovar-sim", "--"]);
+    Ok(run)
+}
+
 fn soak(context: &Context<'_>) -> Result<Outcome> {
     let (first, minutes) = (fresh(), context.minutes * SOAK / SOAKS.len() as f64);
     let mut failures = Vec::new();
     for (count, what) in SOAKS {
         let (seeds, minutes) = (format!("{first}..{}", first + count), minutes.to_string());
-        let mut soak = context.repo.cargo("run");
-        soak.args(["--release", "--locked", "--package", "samovar-sim", "--", "soak"]);
-        let soaked = process::run(soak.args(["--seeds", &seeds, "--minutes", &minutes]).args(what));
+        let mut soak = simulator(context)?;
+        let soaked = process::run(soak.args(["soak", "--seeds", &seeds, "--minutes", &minutes]).args(what));
         failures.extend(soaked.err());
     }
     failures.into_iter().next().map_or(Ok(Outcome::Done), Err)
@@ -54,16 +67,10 @@ fn soak(context: &Context<'_>) -> Result<Outcome> {
 fn models(context: &Context<'_>) -> Result<Outcome> {
     // All runs of which the documents tell figures; virtual time makes them the same on every machine.
     let mut figures = context.repo.cargo("test");
-    figures.args([
-        "--release",
-        "--locked",
-        "--package",
-        "samovar-sim",
-        "--test",
-        "paths",
-        "--test",
-        "recovery",
-    ]);
+    if context.minutes >= RELEASE_PAYS_FROM {
+        figures.arg("--release");
+    }
+    figures.args(NATIVE).args(["--locked", "--test", "paths", "--test", "recovery"]);
     process::run(figures.env("SAMOVAR_MODEL", "narrow"))?;
     let mut test = context.repo.cargo("test");
     test.args(NATIVE).args(["--locked", "--test", "election", "--", "--nocapture"]);
