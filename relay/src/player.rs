@@ -131,9 +131,9 @@ impl Game for Player {
             }
             PeerEvent::Refused(refusal) => {
                 let text = format!("the relay refused: {}", words(refusal));
-                if peer.session().is_some() || self.is_back {
+                if !peer.is_over() || self.is_back {
                     self.memory.journal.error(text);
-                    if peer.session().is_none() {
+                    if peer.is_over() {
                         self.fate = Fate::Away;
                     }
                 } else {

@@ -335,16 +335,17 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
         PeerEvent::Refused(refusal) => {
             let what = format!("the relay refused ({refusal:?})");
             journal.error(what.clone());
-            match (peer.session(), refusal) {
-                (None, refusal) => news.push(News::Over(refused(refusal, wish, what))),
-                (Some(_), Refusal::Version(_) | Refusal::Parameters) => news.push(News::Outdated),
-                (Some(_), _) => {}
+            // The peer may be somebody else by now, so its session tells nothing of this event.
+            match refusal {
+                refusal if peer.is_over() => news.push(News::Over(refused(refusal, wish, what))),
+                Refusal::Version(_) | Refusal::Parameters => news.push(News::Outdated),
+                _ => {}
             }
         }
         PeerEvent::Failed(fault) => {
             let what = format!("the relay breaks the protocol ({fault:?})");
             journal.error(what.clone());
-            if peer.session().is_none() {
+            if peer.is_over() {
                 news.push(News::Over(broken(what)));
             }
         }

@@ -170,9 +170,9 @@ pub struct Traffic {
 pub enum PeerEvent {
     /// The relay knows this peer; the host will admit it, or this peer is the host.
     Entered(GameCode),
-    /// The relay does not let this peer in; final.
+    /// The relay does not let this peer in; final if [`Peer::is_over`] says so. A session may go on by direct paths.
     Refused(Refusal),
-    /// The relay breaks the protocol; final.
+    /// The relay breaks the protocol; final as a refusal is.
     Failed(Fault),
     /// The relay cannot be reached; it is tried again and again.
     RelayLost,
