@@ -49,7 +49,7 @@ const KEEP_EVERY: u64 = 30;
 /// A robot; a spectator's controls move nothing.
 pub(crate) struct Player {
     duel: Duel,
-    /// What the duel began with.
+    /// The settings of the duel, to begin it anew.
     config: DuelConfig,
     mind: Robot,
     name: String,

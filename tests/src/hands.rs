@@ -253,7 +253,7 @@ impl Hands {
         }
         let rest: Vec<_> = keys.iter().copied().filter(|key| ![Key::A, Key::D].contains(key)).collect();
         self.hold_only(&keys).await;
-        // Who looks a few times a second would turn past the other for ever.
+        // Held until the next look, the key would turn the teapot past the other for ever.
         if let Some(turn) = turn {
             tokio::time::sleep(turn).await;
             self.hold_only(&rest).await;

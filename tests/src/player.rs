@@ -63,7 +63,7 @@ impl<'a> Visit<'a> {
             scripts: vec![KEEP_AUDIO.to_owned()],
             watch_requests: false,
             is_phone: false,
-            // Whoever wants to look at pictures gets them from every test.
+            // Every test draws when pictures are asked for.
             is_drawn: std::env::var_os("SAMOVAR_SCREENSHOTS").is_some(),
         }
     }
@@ -240,7 +240,7 @@ impl Player {
     pub async fn wait(&self, what: &str, within: Duration, wanted: impl Fn(&Status) -> bool) -> Status {
         wait::until(what, within, async || match self.try_status().await {
             Ok(status) if wanted(&status) => Ok(status),
-            // Who is in no game sees the lobby or a curtain that says why.
+            // Without a game the page shows the lobby, or a curtain that says why.
             Ok(status) if status.host.is_none() => Err(format!("{status}; {}", self.page_text().await)),
             Ok(status) => Err(status.to_string()),
             Err(error) => Err(error),

@@ -281,7 +281,7 @@ impl App {
         self.play = None;
     }
 
-    /// Nobody plays here at present.
+    /// Takes the controls and what is drawn over the table away.
     fn rest(&mut self) {
         self.controls.set_active(false);
         self.page.labels(&[]);

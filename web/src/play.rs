@@ -320,7 +320,7 @@ pub const fn pause_of(why: Suspension, is_cut_off: bool) -> Pause {
     }
 }
 
-/// What a game's own chance begins with.
+/// A seed for the game's own chance.
 fn seed() -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = entropy();
     u64::from_le_bytes([a, b, c, d, e, f, g, h])

@@ -449,8 +449,8 @@ impl Session {
         self.ticket
     }
 
-    /// What to keep for the case that all members go at once; `None` before this peer is a member. When the session has ended it
-    /// is what this peer knew last.
+    /// The seats and the session time, to be kept in case all members go at once: the newest, or those at the session's end.
+    /// `None` before this peer is a member.
     #[must_use]
     pub fn kept(&self, now: Time) -> Option<Kept> {
         (self.phase != Phase::Joining && self.view.members().next().is_some())

@@ -192,7 +192,7 @@ fn a_pass_of_another_session_or_key_is_worth_no_more_than_none() {
 }
 
 #[test]
-fn a_member_that_comes_back_to_a_restarted_relay_waits_twelve_seconds() {
+fn who_returns_to_a_restarted_relay_waits_twelve_seconds() {
     let mut world = two_named();
     let (pass, before) = (world.pass(0), world.warrant(0));
     world.kill(1);

@@ -68,7 +68,11 @@ impl Peer {
                 self.seat.leaves = true;
                 false
             }
-            Event::Ended(_) => true,
+            Event::Ended(reason) => {
+                // It may come back by joining.
+                self.is_away |= *reason == EndReason::Removed;
+                true
+            }
             _ => false,
         }
     }

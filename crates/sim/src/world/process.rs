@@ -1,5 +1,7 @@
 //! A process: a peer with a clock, a driver's run loop, and whatever keeps it from running.
 
+mod rebirth;
+
 use std::collections::VecDeque;
 
 use samovar_directory::ConnId;
@@ -514,59 +516,6 @@ impl<G: Game> World<G> {
             let jitter = self.dice.millis(0, 300);
             self.queue.push(self.now + after + jitter, Event::Start(player));
         }
-    }
-
-    /// What was a process goes on as another one: nobody holds the peer that it is now to what the former one knew.
-    fn bear_again(&mut self, id: ProcessId) {
-        let new = self.processes.len();
-        let process = &mut self.processes[id];
-        let (player, clock) = (process.player, process.clock.clone());
-        let sockets = std::mem::take(&mut process.sockets);
-        let reborn = Process {
-            player,
-            peer: process.peer.take(),
-            clock,
-            state: process.state,
-            hidden: process.hidden,
-            still: process.still,
-            channels: SortedMap::new(),
-            inbox: std::mem::take(&mut process.inbox),
-            next_frame: process.next_frame,
-            next_timer: process.next_timer,
-            wake: Time::FAR,
-            disturbed: self.now,
-            last_sent: process.last_sent,
-            leaving: process.leaving,
-            told_backlog: process.told_backlog,
-            is_tuned: false,
-            known_as: None,
-            forbidden_seat: process.forbidden_seat.take(),
-            is_reborn: false,
-            heir: None,
-            sockets,
-        };
-        for conn in reborn.sockets.values() {
-            if let Some(socket) = self.sockets.get_mut(conn) {
-                socket.process = new;
-            }
-        }
-        self.processes.push(reborn);
-        self.processes[id].heir = Some(new);
-        self.end_process(id);
-        self.players[player].process = Some(new);
-        self.trace.note(self.now, Place::Player(player), || format!("process {id} goes on as {new}"));
-        if let Some(peer) = self.processes[new].peer.take() {
-            self.plan_wake(new, &peer);
-            self.processes[new].peer = Some(peer);
-        }
-    }
-
-    /// What a process is now.
-    pub(super) fn heir_of(&self, mut id: ProcessId) -> ProcessId {
-        while let Some(heir) = self.processes[id].heir {
-            id = heir;
-        }
-        id
     }
 
     /// Nothing is left of a process; what it had open is somebody else's matter.

@@ -1,0 +1,64 @@
+//! A peer that takes its seat back as another one is another process here, with the same clock and sockets: games and promises
+//! hold no peer to what the former one knew.
+
+use samovar_wire::{SortedMap, Time};
+
+use super::Process;
+use crate::game::{Game, ProcessId};
+use crate::network::Place;
+use crate::world::World;
+
+impl<G: Game> World<G> {
+    /// Makes another process of one whose peer is another now.
+    pub(super) fn bear_again(&mut self, id: ProcessId) {
+        let new = self.processes.len();
+        let process = &mut self.processes[id];
+        let (player, clock) = (process.player, process.clock.clone());
+        let sockets = std::mem::take(&mut process.sockets);
+        let reborn = Process {
+            player,
+            peer: process.peer.take(),
+            clock,
+            state: process.state,
+            hidden: process.hidden,
+            still: process.still,
+            channels: SortedMap::new(),
+            inbox: std::mem::take(&mut process.inbox),
+            next_frame: process.next_frame,
+            next_timer: process.next_timer,
+            wake: Time::FAR,
+            disturbed: self.now,
+            last_sent: process.last_sent,
+            leaving: process.leaving,
+            told_backlog: process.told_backlog,
+            is_tuned: false,
+            known_as: None,
+            forbidden_seat: process.forbidden_seat.take(),
+            is_reborn: false,
+            heir: None,
+            sockets,
+        };
+        for conn in reborn.sockets.values() {
+            if let Some(socket) = self.sockets.get_mut(conn) {
+                socket.process = new;
+            }
+        }
+        self.processes.push(reborn);
+        self.processes[id].heir = Some(new);
+        self.end_process(id);
+        self.players[player].process = Some(new);
+        self.trace.note(self.now, Place::Player(player), || format!("process {id} goes on as {new}"));
+        if let Some(peer) = self.processes[new].peer.take() {
+            self.plan_wake(new, &peer);
+            self.processes[new].peer = Some(peer);
+        }
+    }
+
+    /// The process that this one goes on as, itself if none.
+    pub(in crate::world) fn heir_of(&self, mut id: ProcessId) -> ProcessId {
+        while let Some(heir) = self.processes[id].heir {
+            id = heir;
+        }
+        id
+    }
+}
