@@ -5,6 +5,7 @@
 //! nothing finds is a rule that nothing guards: the command fails.
 
 mod list;
+mod pattern;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -17,14 +18,14 @@ use crate::clock::Stopwatch;
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
 use list::{Finder, Mutant, all};
-use tree::Tree;
+use tree::{Place, Tree};
 
 /// Seeds within which the simulator has to find a bug.
 pub(crate) const SEEDS: u64 = 1_000;
 /// Seeds of a scenario that the sound program is looked at for, and more where a bug is found by a later one.
 const SOUND_SEEDS: u64 = 100;
 /// What found each bug when it was last looked for, below the root: lines of a name and a text.
-const FOUND: &str = "docs/mutants.txt";
+const FOUND: &str = "crates/xtask/src/mutants/found.txt";
 
 /// What to do with the planted bugs.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,20 +61,13 @@ pub(crate) fn mutants(repo: &Repo, order: &Order) -> Result<()> {
     }
 }
 
-/// Checks that the text of each planted bug is where it was, exactly once.
+/// Checks that the pattern of each planted bug fits exactly one place.
 ///
 /// # Errors
 /// Names those of which that is not so.
 pub(crate) fn check(repo: &Repo) -> Result<()> {
-    let mut wrong = Vec::new();
-    for mutant in all() {
-        let path = repo.root.join(mutant.file);
-        let source = fs::read_to_string(&path).explain(path.display())?;
-        let times = source.matches(mutant.text).count();
-        if times != 1 {
-            wrong.push(format!("{}: its text is {times} times in {}", mutant.name, mutant.file));
-        }
-    }
+    let wrong = all().filter_map(|mutant| Place::of(repo, mutant).err());
+    let wrong: Vec<_> = wrong.map(|failure| failure.to_string()).collect();
     if wrong.is_empty() {
         println!("All {} planted bugs can be planted.", all().count());
         return Ok(());
@@ -83,11 +77,11 @@ pub(crate) fn check(repo: &Repo) -> Result<()> {
 
 fn list(repo: &Repo) -> Result<()> {
     let found = read_found(&repo.root)?;
-    println!("| planted bug | what is wrong then | looked for by | found |");
-    println!("|---|---|---|---|");
-    for mutant in all() {
-        let result = found.get(mutant.name).map_or("was not run", String::as_str);
-        println!("| `{}` | {} | {} | {result} |", mutant.name, mutant.breaks, shown(mutant.finder));
+    println!("| planted bug | what is wrong then | promise | looked for by | found |");
+    println!("|---|---|---|---|---|");
+    for Mutant { name, breaks, guards, finder, .. } in all() {
+        let result = found.get(*name).map_or("was not run", String::as_str);
+        println!("| `{name}` | {breaks} | {guards:?} | {} | {result} |", shown(*finder));
     }
     Ok(())
 }
@@ -110,7 +104,7 @@ fn find(repo: &Repo, only: &[String], seeds: u64) -> Result<()> {
         return Err(Failure::new(format!("there is no planted bug {unknown:?}; `--list` names them")));
     }
     let chosen = all().filter(|mutant| only.is_empty() || only.iter().any(|name| name == mutant.name));
-    find_of(repo, &chosen.collect::<Vec<_>>(), seeds, || false)
+    find_of(&Tree::copy(repo, true)?, repo, &chosen.collect::<Vec<_>>(), seeds, || false)
 }
 
 /// Looks for planted bugs, one after another from one that `start` chooses, until the minutes are over; at least for one.
@@ -122,13 +116,18 @@ pub(crate) fn find_for(repo: &Repo, start: u64, minutes: f64) -> Result<()> {
     let first = usize::try_from(start).unwrap_or(0) % bugs.len();
     bugs.rotate_left(first);
     let watch = Stopwatch::start();
-    find_of(repo, &bugs, SEEDS, || watch.elapsed().as_secs_f64() > minutes * 60.0)
+    find_of(&Tree::copy(repo, false)?, repo, &bugs, SEEDS, || watch.elapsed().as_secs_f64() > minutes * 60.0)
 }
 
 /// Looks for the chosen ones, until `is_over` says so.
-fn find_of(repo: &Repo, chosen: &[&Mutant], seeds: u64, is_over: impl Fn() -> bool) -> Result<()> {
+fn find_of(
+    tree: &Tree,
+    repo: &Repo,
+    chosen: &[&Mutant],
+    seeds: u64,
+    is_over: impl Fn() -> bool,
+) -> Result<()> {
     check(repo)?;
-    let tree = Tree::copy(repo)?;
     let mut sound = Sound { program: tree.directory.join("sound"), keeps: BTreeMap::new() };
     if chosen.iter().any(|mutant| matches!(mutant.finder, Finder::Sim(_) | Finder::Star(_))) {
         let simulator = tree.build_simulator()?;
@@ -140,15 +139,16 @@ fn find_of(repo: &Repo, chosen: &[&Mutant], seeds: u64, is_over: impl Fn() -> bo
             break;
         }
         looked += 1;
-        tree.plant(mutant)?;
-        let mut simulate = |runs| simulate(&tree, &mut sound, runs, seeds);
+        let place = Place::of(repo, mutant)?;
+        tree.plant(mutant, &place)?;
+        let mut simulate = |runs| simulate(tree, &mut sound, runs, seeds);
         let outcome = match mutant.finder {
             Finder::Sim(scenario) => simulate(Runs { scenario, is_star: false }),
             Finder::Star(scenario) => simulate(Runs { scenario, is_star: true }),
-            Finder::Model(arguments) => test(&tree, arguments, "narrow"),
-            Finder::Test(arguments) => test(&tree, arguments, "quick"),
+            Finder::Model(arguments) => test(tree, arguments, "narrow"),
+            Finder::Test(arguments) => test(tree, arguments, "quick"),
         };
-        tree.restore(repo, mutant)?;
+        tree.restore(repo, &place)?;
         let text = match outcome.map_err(|failure| failure.during(mutant.name))? {
             Outcome::Found(text) => text,
             Outcome::Survived(text) => {

@@ -97,7 +97,7 @@ fn figures(context: &Context<'_>) -> Result<Outcome> {
     let mut relay = context.repo.cargo("test");
     // The one selection of packages, so that nothing is compiled anew.
     relay.args(NATIVE).args(["--locked", "--test", "relay", "--", "--test-threads=1"]);
-    relay.args(["--show-output", "bounds::", "herd::", "limits::", "siege::"]);
+    relay.args(["--show-output", "attack::", "bounds::", "herd::", "limits::", "siege::"]);
     process::run(relay.env("SAMOVAR_FIGURES", "1"))?;
     Ok(Outcome::Done)
 }

@@ -11,16 +11,51 @@ mod session;
 pub(super) struct Mutant {
     /// Its name on the command line.
     pub(super) name: &'static str,
-    /// The file, below the root.
-    pub(super) file: &'static str,
-    /// A text that is there exactly once.
+    /// The package, below `crates/`.
+    pub(super) package: &'static str,
+    /// A pattern that fits exactly one place in its sources.
     pub(super) text: &'static str,
-    /// What takes its place.
+    /// What takes its place; `$` is what the first one of the pattern stood for.
     pub(super) instead: &'static str,
     /// What is wrong then.
     pub(super) breaks: &'static str,
+    /// What nobody could rely on.
+    pub(super) guards: Promise,
     /// What has to notice.
     pub(super) finder: Finder,
+}
+
+/// What Samovar promises, whatever dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// When changes stop, all live members have the same objects, owners and values.
+    Convergence,
+    /// A stamp names one owner; at every peer stamps of an object only grow.
+    OneOwner,
+    /// An update from anybody but the owner, or under an older stamp, changes nothing.
+    OwnerSpeaks,
+    /// One host per warrant; after a partition heals, one host.
+    OneHost,
+    /// A lane delivers what it says: reliable messages exactly once and in order, sequenced ones never behind a newer one.
+    Reliable,
+    /// Causal, total and time-stamp deliveries and frames of lockstep keep their order at every member.
+    Order,
+    /// An accepted input survives any single failure, and what a losing side accepted alone is reported.
+    Accepted,
+    /// Hostile bytes and strangers take nothing from a member.
+    UntrustedBytes,
+    /// Memory is bounded by live members and objects.
+    Memory,
+    /// A dead relay does not stop a direct game, nor do dead hosts while the relay or a majority lives.
+    Survival,
+    /// Whenever a majority is connected and quiet, somebody hosts.
+    Liveness,
+    /// Whose game stands still hosts no longer.
+    Playing,
+    /// Nothing that a person or a browser does ends a seat within its grace time.
+    Seat,
+    /// A relay's restart drops no seat and deposes no host of a game with direct paths.
+    RelayRestart,
 }
 
 /// What has to notice a planted bug.

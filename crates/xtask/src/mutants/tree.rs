@@ -6,19 +6,54 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::list::Mutant;
-use crate::process::{self, Explain, Result};
+use super::pattern::{self, Match};
+use crate::files;
+use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
+
+/// Where a bug is planted.
+pub(super) struct Place {
+    /// Below the root.
+    file: PathBuf,
+    at: Match,
+}
+
+impl Place {
+    /// The only place that the bug's pattern fits.
+    ///
+    /// # Errors
+    /// It fits none, or several.
+    pub(super) fn of(repo: &Repo, mutant: &Mutant) -> Result<Self> {
+        let sources = Path::new("crates").join(mutant.package).join("src");
+        let mut places = Vec::new();
+        for file in files::below(&repo.root.join(&sources))? {
+            let source = fs::read_to_string(&file).explain(file.display())?;
+            let file = file.strip_prefix(&repo.root).unwrap_or(&file).to_owned();
+            let found = pattern::find(&source, mutant.text);
+            places.extend(found.into_iter().map(|at| Self { file: file.clone(), at }));
+        }
+        match places.len() {
+            1 => Ok(places.remove(0)),
+            times => Err(Failure::new(format!(
+                "{}: its text is {times} times in {}",
+                mutant.name,
+                sources.display()
+            ))),
+        }
+    }
+}
 
 /// A copy of all tracked files, with a build directory of its own.
 pub(super) struct Tree {
     /// Holds the copy and what is built of it.
     pub(super) directory: PathBuf,
     copy: Repo,
+    is_release: bool,
 }
 
 impl Tree {
-    /// Copies what has changed since the last time.
-    pub(super) fn copy(repo: &Repo) -> Result<Self> {
+    /// Copies what has changed since the last time. A release of the simulator pays when it runs for long.
+    pub(super) fn copy(repo: &Repo, is_release: bool) -> Result<Self> {
         let directory = repo.target.join("mutants");
         let root = directory.join("tree");
         let mut files = Command::new("git");
@@ -34,7 +69,7 @@ impl Tree {
         }
         remove_others(&root, &copied)?;
         let target = directory.join("build");
-        Ok(Self { directory, copy: Repo { root, target, packages: Vec::new() } })
+        Ok(Self { directory, copy: Repo { root, target, packages: Vec::new() }, is_release })
     }
 
     /// A call of Cargo in the copy.
@@ -46,23 +81,27 @@ impl Tree {
         command
     }
 
-    /// Builds the simulator in release.
+    /// Builds the simulator.
     pub(super) fn build_simulator(&self) -> Result<PathBuf> {
-        let arguments = ["--quiet", "--release", "--package", "samovar-sim", "--bin", "samovar-sim"];
-        process::run(self.cargo("build").args(arguments))?;
-        Ok(self.copy.target.join("release").join(format!("samovar-sim{}", std::env::consts::EXE_SUFFIX)))
+        let mut build = self.cargo("build");
+        build.args(["--quiet", "--package", "samovar-sim", "--bin", "samovar-sim"]);
+        build.args(self.is_release.then_some("--release"));
+        process::run(&mut build)?;
+        let profile = if self.is_release { "release" } else { "debug" };
+        Ok(self.copy.target.join(profile).join(format!("samovar-sim{}", std::env::consts::EXE_SUFFIX)))
     }
 
-    /// Changes the copy.
-    pub(super) fn plant(&self, mutant: &Mutant) -> Result<()> {
-        let path = self.copy.root.join(mutant.file);
-        let source = fs::read_to_string(&path).explain(path.display())?;
-        fs::write(&path, source.replacen(mutant.text, mutant.instead, 1)).explain(path.display())
+    /// Changes the copy there.
+    pub(super) fn plant(&self, mutant: &Mutant, place: &Place) -> Result<()> {
+        let path = self.copy.root.join(&place.file);
+        let mut source = fs::read_to_string(&path).explain(path.display())?;
+        source.replace_range(place.at.range.clone(), &pattern::fill(mutant.instead, &place.at.receiver));
+        fs::write(&path, source).explain(path.display())
     }
 
     /// Undoes that.
-    pub(super) fn restore(&self, repo: &Repo, mutant: &Mutant) -> Result<()> {
-        copy_changed(&repo.root.join(mutant.file), &self.copy.root.join(mutant.file))
+    pub(super) fn restore(&self, repo: &Repo, place: &Place) -> Result<()> {
+        copy_changed(&repo.root.join(&place.file), &self.copy.root.join(&place.file))
     }
 }
 

@@ -1,31 +1,34 @@
 //! The relay: the witness, its games and their codes.
 
 use super::Finder::{Sim, Test};
-use super::{ELECTIONS, Mutant};
+use super::{ELECTIONS, Mutant, Promise};
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "relay-speaks-before-the-disk",
-        file: "crates/directory/src/directory/succession.rs",
-        text: "        self.timers.stop(Timer::Probe(session));\n        self.keep_record(session);\n",
-        instead: "        self.timers.stop(Timer::Probe(session));\n        self.keep_record(session);\n        let warrant = self.signatory.warrant(session, pending.term, pending.host);\n        self.broadcast(session, None, &FromRelay::Issued(warrant));\n",
+        package: "directory",
+        text: "        $.timers.stop(Timer::Probe(session));\n        $.keep_record(session);\n",
+        instead: "        $.timers.stop(Timer::Probe(session));\n        $.keep_record(session);\n        let warrant = $.signatory.warrant(session, pending.term, pending.host);\n        $.broadcast(session, None, &FromRelay::Issued(warrant));\n",
         breaks: "members hear of a term before it is on disk, and a relay that crashes gives it to somebody else",
+        guards: Promise::OneHost,
         finder: ELECTIONS,
     },
     Mutant {
         name: "term-granted-twice",
-        file: "crates/directory/src/directory/succession.rs",
-        text: "self.persist(session, highest.next_witnessed(), host, cause);",
-        instead: "self.persist(session, highest, host, cause);",
+        package: "directory",
+        text: "$.persist(session, highest.next_witnessed(), host, cause);",
+        instead: "$.persist(session, highest, host, cause);",
         breaks: "the relay grants a term that it has granted before",
+        guards: Promise::OneHost,
         finder: Sim("host-crash"),
     },
     Mutant {
         name: "stale-claim-counts",
-        file: "crates/directory/src/directory/succession.rs",
+        package: "directory",
         text: "let is_due = warrant.term < claim.term && claim.term <= highest.next_witnessed();",
         instead: "let is_due = claim.term <= highest.next_witnessed();",
         breaks: "a claim against a former host deposes its successor; a deposed host's claim counts",
+        guards: Promise::OneHost,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -36,10 +39,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "strangers-claim-counts",
-        file: "crates/directory/src/directory/succession.rs",
+        package: "directory",
         text: "} else if !game.counts(claim.peer) {",
         instead: "} else if !game.counts(claim.peer) && game.pending.is_none() {",
         breaks: "who is no member deposes a host whose connection has just closed",
+        guards: Promise::UntrustedBytes,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -50,10 +54,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "one-of-those-back-decides",
-        file: "crates/directory/src/directory/succession.rs",
+        package: "directory",
         text: "&& !game.awaits_host && !game.is_by_those_back(now)",
         instead: "&& !game.awaits_host",
         breaks: "when the relay restarted, and the host is away for longer than its members, one whom it had removed deposes it",
+        guards: Promise::RelayRestart,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -64,10 +69,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "one-of-those-back-begins-the-reserve",
-        file: "crates/directory/src/directory/game.rs",
-        text: "self.reserve.filter(|_| !self.is_by_those_back(now))?",
-        instead: "self.reserve?",
+        package: "directory",
+        text: "$.reserve.filter(|_| !$.is_by_those_back(now))?",
+        instead: "$.reserve?",
         breaks: "the same, where there was a term in reserve when the relay restarted",
+        guards: Promise::RelayRestart,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -78,10 +84,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "word-is-not-taken",
-        file: "crates/directory/src/directory/game.rs",
-        text: "        self.lacks_word = false;\n        self.shown.clear();\n",
+        package: "directory",
+        text: "        $.lacks_word = false;\n        $.shown.clear();\n",
         instead: "",
         breaks: "after a restart of the relay a dead host is not succeeded before most of those miss it who came back, although it has said who is a member",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -92,10 +99,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "who-is-back-is-not-told",
-        file: "crates/directory/src/directory/entry.rs",
-        text: "                self.send(conn, &FromRelay::Gone(warrant.host));\n",
+        package: "directory",
+        text: "                $.send(conn, &FromRelay::Gone(warrant.host));\n",
         instead: "",
         breaks: "who comes back to the relay does not hear that the host's connection has closed, and leaves for a host that is gone",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -106,10 +114,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "withdrawn-claim-counts",
-        file: "crates/directory/src/directory/succession.rs",
+        package: "directory",
         text: "if let Some(claim) = game.claims.remove(now, peer) {",
         instead: "if let Some(claim) = None {",
         breaks: "who hears the host again goes on claiming for another",
+        guards: Promise::OneHost,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -120,10 +129,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "asked-only-once",
-        file: "crates/directory/src/directory/succession.rs",
+        package: "directory",
         text: "game.asks_again_at(now).map_or(ends, |again| again.min(ends))",
         instead: "ends",
         breaks: "who answered for itself and died with the host is waited for as long as a living host is",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -134,18 +144,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "probe-answer-ignored",
-        file: "crates/directory/src/directory/succession.rs",
+        package: "directory",
         text: "let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));",
         instead: "let (is_host, is_member) = (false, game.counts(peer));",
         breaks: "one member deposes a host that answers the relay",
+        guards: Promise::OneHost,
         finder: Sim("few-miss-the-host"),
     },
     Mutant {
         name: "one-word-suffices",
-        file: "crates/directory/src/directory/game.rs",
+        package: "directory",
         text: "claimants > 1 || silent >= SILENT_SUFFICE",
         instead: "claimants > 0",
         breaks: "one member deposes a host whose answer is late by a trip where another's is, too",
+        guards: Promise::OneHost,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -156,10 +168,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "behind-is-first",
-        file: "crates/directory/src/directory/game.rs",
+        package: "directory",
         text: "is_some_and(|term| Some(term) < highest)",
         instead: "is_some_and(|term| Some(term) > highest)",
         breaks: "who was cut off for long and is first at a restarted relay hosts what it knows",
+        guards: Promise::RelayRestart,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -170,10 +183,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "who-asks-first-follows",
-        file: "crates/directory/src/directory/game.rs",
-        text: "(self.is_behind(peer), !is_heard(peer), Reverse(wanted(peer)))",
-        instead: "(self.is_behind(peer), !is_heard(peer), Reverse(wanted(peer) * 0))",
+        package: "directory",
+        text: "($.is_behind(peer), !is_heard(peer), Reverse(wanted(peer)))",
+        instead: "($.is_behind(peer), !is_heard(peer), Reverse(wanted(peer) * 0))",
         breaks: "whom one member wants hosts before whom most want, if that one claims first",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -184,10 +198,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "who-is-back-is-unheard",
-        file: "crates/directory/src/directory/game.rs",
-        text: "is_by_those_back && !asked || self.claims.is_heard(now, peer)",
-        instead: "self.claims.is_heard(now, peer)",
+        package: "directory",
+        text: "is_by_those_back && !asked || $.claims.is_heard(now, peer)",
+        instead: "$.claims.is_heard(now, peer)",
         breaks: "after a restart whoever asks for itself hosts before whom most of those who are back want",
+        guards: Promise::RelayRestart,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -198,10 +213,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "who-was-asked-is-heard",
-        file: "crates/directory/src/directory/game.rs",
+        package: "directory",
         text: "is_by_those_back && !asked ||",
         instead: "is_by_those_back ||",
         breaks: "after a restart who did not answer when all were asked hosts before who did",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -212,10 +228,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "answered-claims-name-nobody",
-        file: "crates/directory/src/directory/game.rs",
-        text: "let for_it = self.claims.fresh(now)",
-        instead: "let for_it = self.claims.waiting(now)",
+        package: "directory",
+        text: "let for_it = $.claims.fresh(now)",
+        instead: "let for_it = $.claims.waiting(now)",
         breaks: "whom one member wants hosts before whom most want, whose claims were answered a moment ago",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -226,10 +243,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "on-the-way-is-passed-over",
-        file: "crates/directory/src/directory/game.rs",
+        package: "directory",
         text: "(!is_by_those_back || !away.into_iter().any(waits)).then_some(heir)",
         instead: "(true || away.into_iter().any(waits)).then_some(heir)",
         breaks: "after a restart somebody follows whom few want while whom most want is on its way to the relay",
+        guards: Promise::RelayRestart,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -240,10 +258,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "newcomer-takes-the-game",
-        file: "crates/directory/src/directory/game.rs",
-        text: "let is_known = self.named.contains(&peer) || self.shown.contains_key(&peer);",
+        package: "directory",
+        text: "let is_known = $.named.contains(&peer) || $.shown.contains_key(&peer);",
         instead: "let is_known = true;",
         breaks: "after a restart a newcomer counts like those who have come back",
+        guards: Promise::UntrustedBytes,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -254,10 +273,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "shown-term-levels",
-        file: "crates/directory/src/directory/game.rs",
-        text: "if self.shown.values().all(|shown| *shown < term) {",
+        package: "directory",
+        text: "if $.shown.values().all(|shown| *shown < term) {",
         instead: "if true {",
         breaks: "who came back by an older term is no longer behind when another shows the newer one",
+        guards: Promise::RelayRestart,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -268,10 +288,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "begun-is-not-on-disk",
-        file: "crates/directory/src/directory/reserve.rs",
-        text: "            self.announce(now, session, warrant);\n            self.keep_record(session);",
-        instead: "            self.announce(now, session, warrant);",
+        package: "directory",
+        text: "            $.announce(now, session, warrant);\n            $.keep_record(session);",
+        instead: "            $.announce(now, session, warrant);",
         breaks: "that a term in reserve has begun is forgotten with the relay, and the former host has it back",
+        guards: Promise::RelayRestart,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -282,10 +303,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "begun-is-not-learnt",
-        file: "crates/directory/src/directory/entry.rs",
+        package: "directory",
         text: "if game.note_begun_of_pending(warrant) {",
         instead: "if false && game.note_begun_of_pending(warrant) {",
         breaks: "that a term has begun is not learnt while the game comes back, and the former host has it back",
+        guards: Promise::RelayRestart,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -296,10 +318,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "reserve-deposes-who-is-back",
-        file: "crates/directory/src/directory/reserve.rs",
+        package: "directory",
         text: "if game.host_conn().is_some() {\n            return;",
         instead: "if false {\n            return;",
         breaks: "one claim deposes a host that was back before the disk had what is in reserve",
+        guards: Promise::OneHost,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -310,10 +333,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "reserve-for-all-to-begin",
-        file: "crates/directory/src/directory/reserve.rs",
+        package: "directory",
         text: ".filter(|&peer| game.counts(peer))",
         instead: ".filter(|_| true)",
         breaks: "whom the host has removed hears of the warrant in reserve, and begins it when it comes back",
+        guards: Promise::OneHost,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -324,10 +348,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "here-and-awaited",
-        file: "crates/directory/src/directory/succession.rs",
+        package: "directory",
         text: "        if game.host_conn().is_some() {\n            game.awaits_host = false;",
         instead: "        if false {\n            game.awaits_host = false;",
         breaks: "a host that has begun is awaited as the former one was, and missed six seconds late",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -338,10 +363,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "reserve-for-who-is-not-back",
-        file: "crates/directory/src/directory/game.rs",
-        text: "claim.term > reserve.term || self.members.contains_key(&reserve.host)",
+        package: "directory",
+        text: "claim.term > reserve.term || $.members.contains_key(&reserve.host)",
         instead: "true",
         breaks: "a claim begins a term for somebody who is gone as well",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -352,10 +378,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "gone-and-alive",
-        file: "crates/directory/src/directory/succession.rs",
+        package: "directory",
         text: "if answered && game.host_conn().is_some() {",
         instead: "if answered {",
         breaks: "a host that answered a moment ago and is gone since is said to live",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -365,19 +392,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
-        name: "stranger-doubts",
-        file: "crates/directory/src/directory/succession.rs",
-        text: "game.counts(peer) && game.host() != Some(peer)",
-        instead: "game.host() != Some(peer)",
-        breaks: "a stranger makes the relay ask all members whether the host lives",
-        finder: Test(&["-p", "samovar-directory", "--test", "pair", "what_a_stranger_doubts_asks_nobody"]),
-    },
-    Mutant {
         name: "host-is-behind",
-        file: "crates/directory/src/directory/game.rs",
-        text: "Some(peer) != self.host() && self.shown",
-        instead: "self.shown",
+        package: "directory",
+        text: "Some(peer) != $.host() && $.shown",
+        instead: "$.shown",
         breaks: "a host that did not hear of the renewal of its term is deposed by one who misses it when it is back",
+        guards: Promise::RelayRestart,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -388,10 +408,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "removed-members-count",
-        file: "crates/directory/src/directory/game.rs",
-        text: "let is_by_default = self.named.is_empty() || self.host_conn().is_none();",
-        instead: "let is_by_default = self.named.len() < 2 || self.host_conn().is_none();",
+        package: "directory",
+        text: "let is_by_default = $.named.is_empty() || $.host_conn().is_none();",
+        instead: "let is_by_default = $.named.len() < 2 || $.host_conn().is_none();",
         breaks: "those whom the last host removed depose it though it lives, and end when they hear of it",
+        guards: Promise::OneHost,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -402,10 +423,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "strangers-count",
-        file: "crates/directory/src/directory/game.rs",
-        text: "self.counts(peer) && (is_by_default",
-        instead: "(self.counts(peer) || peer.0 > 0) && (peer.0 > 0 || is_by_default",
+        package: "directory",
+        text: "$.counts(peer) && (is_by_default",
+        instead: "($.counts(peer) || peer.0 > 0) && (peer.0 > 0 || is_by_default",
         breaks: "whoever is connected to the relay counts in the majority that deposes a host",
+        guards: Promise::UntrustedBytes,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -416,26 +438,29 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "awaited-host-not-awaited",
-        file: "crates/directory/src/directory/entry.rs",
+        package: "directory",
         text: "= (Some(now), true, true);",
         instead: "= (Some(now), false, true);",
         breaks: "after a restart of the relay whoever is back first deposes the host",
+        guards: Promise::RelayRestart,
         finder: Sim("few-miss-the-host"),
     },
     Mutant {
         name: "relay-forgets-its-terms",
-        file: "crates/directory/src/directory/entry.rs",
+        package: "directory",
         text: "match known.filter(|known| known.term > shown.0) {",
         instead: "match known.filter(|_| false) {",
         breaks: "a relay that restarted believes an old warrant and not its disk, and grants terms again",
+        guards: Promise::OneHost,
         finder: ELECTIONS,
     },
     Mutant {
         name: "reserve-outlives-the-host",
-        file: "crates/directory/src/directory/reserve.rs",
-        text: "self.grant(session, host, HostChange::Shown);",
+        package: "directory",
+        text: "$.grant(session, host, HostChange::Shown);",
         instead: "let _ = host;",
         breaks: "a host that is back is not put above the warrant in reserve, and is deposed by the first who misses it",
+        guards: Promise::OneHost,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -446,10 +471,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "one-frees-the-code-of-all",
-        file: "crates/directory/src/directory/members.rs",
+        package: "directory",
         text: "let is_vacated = !is_back && (game.is_vacated() || has_left && game.named.is_empty());",
         instead: "let _ = is_back;\n            let is_vacated = game.is_vacated() || has_left && game.named.is_empty();",
         breaks: "the first who is back after a restart of the relay, and leaves, frees the code of those who are on their way",
+        guards: Promise::RelayRestart,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -460,10 +486,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "claim-above-the-reserve-is-lost",
-        file: "crates/directory/src/directory/succession.rs",
+        package: "directory",
         text: "if claim.term > reserve.term {",
         instead: "if false {",
         breaks: "who misses the host of the term in reserve as well begins that one, and what it claims is lost",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -474,10 +501,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "begun-is-what-the-disk-has",
-        file: "crates/directory/src/directory/entry.rs",
+        package: "directory",
         text: "known.begun.max(shown)",
         instead: "known.begun",
         breaks: "a relay that restarted takes the term before last for the one that goes on, where members have begun another in reserve unheard",
+        guards: Promise::RelayRestart,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -488,10 +516,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "probe-of-the-older-connection-counts",
-        file: "crates/directory/src/directory/entry.rs",
-        text: "            game.claims.probe = None;\n",
-        instead: "",
+        package: "directory",
+        text: "game.claims.probe = None; if game.claims",
+        instead: "if game.claims",
         breaks: "a host that is back on another connection is deposed, since it does not answer what the former one was asked",
+        guards: Promise::OneHost,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -502,10 +531,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "who-left-again-counts-as-ahead",
-        file: "crates/directory/src/directory/game.rs",
-        text: "let here = self.shown.iter().filter(|(other, _)| self.members.contains_key(other));",
-        instead: "let here = self.shown.iter();",
+        package: "directory",
+        text: "let here = $.shown.iter().filter(|(other, _)| $.members.contains_key(other));",
+        instead: "let here = $.shown.iter();",
         breaks: "after a restart of the relay who was back by the newest term and has left again takes from all others their say",
+        guards: Promise::Liveness,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -516,10 +546,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "socket-closed-before-the-next",
-        file: "crates/directory/src/client.rs",
-        text: "Phase::Entered => return self.want_spare(now),",
-        instead: "Phase::Entered => {\n                self.requests.push_back(ClientRequest::Close(self.socket));\n                self.become_waiting(now);\n            }",
+        package: "directory",
+        text: "Phase::Entered => return $.want_spare(now),",
+        instead: "Phase::Entered => {\n                $.requests.push_back(ClientRequest::Close($.socket));\n                $.become_waiting(now);\n            }",
         breaks: "a change of network that was none costs a host its office",
+        guards: Promise::OneHost,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -530,10 +561,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "code-refuses-whom-it-is-kept-for",
-        file: "crates/directory/src/directory/entry.rs",
-        text: "if self.vacated.contains(&session) {",
+        package: "directory",
+        text: "if $.vacated.contains(&session) {",
         instead: "if false {",
         breaks: "when all pages are loaded anew nobody gets in",
+        guards: Promise::Seat,
         finder: Test(&[
             "-p",
             "samovar-directory",
@@ -544,10 +576,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "silent-member-taken-for-gone",
-        file: "crates/directory/src/directory/game.rs",
-        text: "!self.departed.is_empty() && self.named.iter().all(|peer| self.departed.contains(peer))",
-        instead: "!self.departed.is_empty()",
+        package: "directory",
+        text: "!$.departed.is_empty() && $.named.iter().all(|peer| $.departed.contains(peer))",
+        instead: "!$.departed.is_empty()",
         breaks: "a game is founded anew while members play on without the relay",
+        guards: Promise::OneHost,
         finder: Test(&[
             "-p",
             "samovar-directory",

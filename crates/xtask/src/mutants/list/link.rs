@@ -1,15 +1,16 @@
 //! Links and paths.
 
 use super::Finder::{Sim, Test};
-use super::Mutant;
+use super::{Mutant, Promise};
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "reached-by-any-packet",
-        file: "crates/link/src/link.rs",
+        package: "link",
         text: "if left >= at && are_delivered && bulk_out.acked() >= bulk {",
         instead: "if left >= at && (are_delivered || bulk_out.acked() >= bulk) {",
         breaks: "the other end counts as reached while what was queued before has not all arrived",
+        guards: Promise::Accepted,
         finder: Test(&[
             "-p",
             "samovar-link",
@@ -20,10 +21,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "close-of-a-former-link",
-        file: "crates/link/src/link.rs",
-        text: "if verdict == Verdict::Unlinked || self.is_of_this_link(now, header.generations, verdict)",
-        instead: "if verdict == Verdict::Unlinked || self.is_of_this_link(now, header.generations, verdict) || verdict == Verdict::Former",
+        package: "link",
+        text: "if verdict == Verdict::Unlinked || $.is_of_this_link(now, header.generations, verdict)",
+        instead: "if verdict == Verdict::Unlinked || $.is_of_this_link(now, header.generations, verdict) || verdict == Verdict::Former",
         breaks: "the close of a link that was given up ends the one after it",
+        guards: Promise::Seat,
         finder: Test(&[
             "-p",
             "samovar-link",
@@ -34,10 +36,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "outage-is-a-run",
-        file: "crates/link/src/link/received.rs",
+        package: "link",
         text: "        if (1..=RUN_MAX).contains(&missing) {\n",
         instead: "        if missing > 0 {\n",
         breaks: "after one outage a link reckons with the next, and a death is noticed seconds later",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-link",
@@ -47,18 +50,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "segment-delivered-twice",
-        file: "crates/link/src/link/receive_lane.rs",
-        text: "        if number < self.next {\n            return Ok(());\n        }\n",
-        instead: "        if number < self.next {\n            if last {\n                deliver(buffers.copy_of(bytes));\n            }\n            return Ok(());\n        }\n",
+        package: "link",
+        text: "        if number < $.next {\n            return Ok(());\n        }\n",
+        instead: "        if number < $.next {\n            if last {\n                deliver(buffers.copy_of(bytes));\n            }\n            return Ok(());\n        }\n",
         breaks: "a reliable message that was sent again is delivered again",
+        guards: Promise::Reliable,
         finder: Sim("flapping-link"),
     },
     Mutant {
         name: "generation-ignored",
-        file: "crates/link/src/link/association.rs",
-        text: "generations.receiver.map_or(self.own == Generation::FIRST, |to| to == self.own)",
-        instead: "generations.receiver.is_none_or(|to| to == self.own || self.own != Generation::FIRST)",
+        package: "link",
+        text: "generations.receiver.map_or($.own == Generation::FIRST, |to| to == $.own)",
+        instead: "generations.receiver.is_none_or(|to| to == $.own || $.own != Generation::FIRST)",
         breaks: "packets that are meant for a former link are taken for those of the present one",
+        guards: Promise::Reliable,
         finder: Test(&[
             "-p",
             "samovar-link",
@@ -69,61 +74,38 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "denial-is-never-heard",
-        file: "crates/peer/src/peer/relay.rs",
+        package: "peer",
         text: "session.handle_denial(now, term, denial);",
         instead: "let _ = (session, denial);",
         breaks: "the relay's answer to a claim does not reach the session, which takes the relay for silent",
+        guards: Promise::OneHost,
         finder: Sim("relay-gone-and-host-hesitates"),
     },
     Mutant {
         name: "returns-with-an-old-warrant",
-        file: "crates/peer/src/peer/relay.rs",
-        text: "self.client.set_warrant(now, warrant);",
-        instead: "let _ = (&self.client, warrant);",
+        package: "peer",
+        text: "$.client.set_warrant(now, warrant);",
+        instead: "let _ = (&$.client, warrant);",
         breaks: "who comes back to the relay shows the warrant it entered with and not the highest it knows",
+        guards: Promise::Convergence,
         finder: Sim("host-crash"),
     },
     Mutant {
         name: "sequenced-and-late",
-        file: "crates/link/src/link/loose.rs",
+        package: "link",
         text: "newest.is_some_and(|newest| number <= newest)",
         instead: "newest.is_some_and(|newest| number == newest)",
         breaks: "a sequenced message that comes behind a newer one is heard",
+        guards: Promise::Reliable,
         finder: Sim("host-crash"),
     },
     Mutant {
-        name: "offers-cross-for-ever",
-        file: "crates/peer/src/path/connection.rs",
-        text: "self.awaits_answer && !self.is_crossed && self.described.is_some_and(|at| at + CROSSING > now)",
-        instead: "self.awaits_answer && !self.is_crossed && self.described.is_some()",
-        breaks: "an offer that was lost keeps the other's from being answered for six seconds",
-        finder: Test(&[
-            "-p",
-            "samovar-peer",
-            "--lib",
-            "of_offers_that_cross_one_stands_and_one_that_may_be_lost_gives_way",
-        ]),
-    },
-    Mutant {
-        name: "offers-are-not-made-again",
-        file: "crates/peer/src/peer/relay.rs",
-        text: "        self.replace_attempts(|path| path.offer_again(now));\n",
-        instead: "",
-        breaks: "an offer that was under way when the relay restarted is waited for in vain",
-        finder: Test(&[
-            "-p",
-            "samovar-peer",
-            "--test",
-            "way_back",
-            "a_relay_that_restarts_while_an_offer_is_under_way_delays_the_path_by_no_more_than_that",
-        ]),
-    },
-    Mutant {
         name: "silent-for-ten-seconds-is-closed",
-        file: "crates/peer/src/path.rs",
+        package: "peer",
         text: "Some(_) => Time::FAR,",
         instead: "Some(_) => current.silent_at(self.patience.abandon),",
         breaks: "two who have no relay lose each other for good when one sleeps for ten seconds",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-peer",
@@ -134,10 +116,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "first-change-counts",
-        file: "crates/peer/src/peer/signals.rs",
-        text: "            self.moves_at = rests_until;\n",
+        package: "peer",
+        text: "            $.moves_at = rests_until;\n",
         instead: "",
         breaks: "of two changes of network the second is lost",
+        guards: Promise::Seat,
         finder: Test(&[
             "-p",
             "samovar-peer",
@@ -148,10 +131,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "bulk-into-a-deaf-path",
-        file: "crates/peer/src/peer/route.rs",
-        text: "Path::Direct if !is_deaf || !self.may_relay()",
-        instead: "Path::Direct if !is_deaf || self.may_relay()",
+        package: "peer",
+        text: "Path::Direct if !is_deaf || !$.may_relay()",
+        instead: "Path::Direct if !is_deaf || $.may_relay()",
         breaks: "a snapshot goes by a direct path that is cut one way",
+        guards: Promise::Reliable,
         finder: Test(&[
             "-p",
             "samovar-peer",
@@ -162,10 +146,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "refused-and-believed-in",
-        file: "crates/directory/src/client.rs",
-        text: "        if self.identity.is_some() {\n            self.note_lost();\n        }\n",
+        package: "directory",
+        text: "        if $.identity.is_some() {\n            $.note_lost();\n        }\n",
         instead: "",
         breaks: "members that the relay has refused wait for it when their host dies",
+        guards: Promise::Survival,
         finder: Test(&[
             "-p",
             "samovar-peer",

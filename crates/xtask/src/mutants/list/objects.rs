@@ -1,15 +1,25 @@
 //! Objects: owners, stamps, ends; what wire and objects share.
 
 use super::Finder::{Model, Sim, Test};
-use super::Mutant;
+use super::{Mutant, Promise};
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
+        name: "graves-pile-up",
+        package: "objects",
+        text: "if graves.len() > INTERVALS_MAX {",
+        instead: "if graves.len() > 4_000 * INTERVALS_MAX {",
+        breaks: "what is remembered of the dead grows with the length of the session",
+        guards: Promise::Memory,
+        finder: Test(&["-p", "samovar-objects", "--lib", "memory_is_bounded_when_every_second_object_lives"]),
+    },
+    Mutant {
         name: "reported-end-forgotten",
-        file: "crates/objects/src/objects/ends.rs",
-        text: "self.reported.bury_run(&part);",
+        package: "objects",
+        text: "$.reported.bury_run(&part);",
         instead: "",
         breaks: "a host forgets the reported end of what it does not know, and takes it from its owner, and others do not",
+        guards: Promise::Convergence,
         finder: Test(&[
             "-p",
             "samovar-objects",
@@ -20,34 +30,38 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "host-keeps-deaths-to-itself",
-        file: "crates/objects/src/objects/ends.rs",
-        text: "if self.is_host() && is_news {",
-        instead: "if self.is_host() && is_news && self.star {",
+        package: "objects",
+        text: "if $.is_host() && is_news {",
+        instead: "if $.is_host() && is_news && $.star {",
         breaks: "an end that its owner could not tell everybody before it went is not passed on",
+        guards: Promise::Convergence,
         finder: Test(&["-p", "samovar-objects", "--test", "departures", "an_end_"]),
     },
     Mutant {
         name: "ahead-of-the-announcement-counts",
-        file: "crates/objects/src/replica.rs",
+        package: "objects",
         text: "                && flight.frame > known.ahead\n",
         instead: "                && flight.frame > known.since\n",
         breaks: "a state that was sent ahead of its announcement counts as known although its receiver may have ignored it",
+        guards: Promise::Convergence,
         finder: Sim("rolling-joins"),
     },
     Mutant {
         name: "older-stamp-counts",
-        file: "crates/objects/src/objects/receive.rs",
+        package: "objects",
         text: "Some((stamp, _)) if stamp >= new.stamp => return Ok(()),",
         instead: "Some((stamp, _)) if stamp == new.stamp => return Ok(()),",
         breaks: "the announcement of a former owner takes an object back",
+        guards: Promise::OneOwner,
         finder: Sim("chaos"),
     },
     Mutant {
         name: "anybody-speaks",
-        file: "crates/objects/src/objects/receive.rs",
+        package: "objects",
         text: "if (object.voice, object.stamp) != (from, coded.stamp) {",
         instead: "if object.stamp != coded.stamp {",
         breaks: "the state of an object is taken from whoever knows its stamp, and not from its owner only",
+        guards: Promise::OwnerSpeaks,
         finder: Test(&[
             "-p",
             "samovar-objects",
@@ -58,10 +72,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "promised-waits-below",
-        file: "crates/objects/src/objects/ends.rs",
-        text: "self.granted_to(id).is_some() && !self.is_passed_over(id, stamp)",
-        instead: "self.granted_to(id).is_some()",
+        package: "objects",
+        text: "$.granted_to(id).is_some() && !$.is_passed_over(id, stamp)",
+        instead: "$.granted_to(id).is_some()",
         breaks: "a host waits for ever for an heir that has seen an owner above its promise",
+        guards: Promise::Convergence,
         finder: Test(&[
             "-p",
             "samovar-objects",
@@ -72,10 +87,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "stranger-outbids-a-member",
-        file: "crates/objects/src/objects/receive.rs",
-        text: "(lives && !was_here && !self.star)",
-        instead: "(lives && was_here && !self.star)",
+        package: "objects",
+        text: "(lives && !was_here && !$.star)",
+        instead: "(lives && was_here && !$.star)",
         breaks: "a new host ends or takes what a member owns when it hears that somebody whom it never met had it later",
+        guards: Promise::UntrustedBytes,
         finder: Test(&[
             "-p",
             "samovar-objects",
@@ -86,10 +102,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "grant-outlives-its-host",
-        file: "crates/objects/src/objects/receive.rs",
-        text: "if grant.stamp.term < self.term {",
-        instead: "if grant.stamp.term > self.term {",
+        package: "objects",
+        text: "if grant.stamp.term < $.term {",
+        instead: "if grant.stamp.term > $.term {",
         breaks: "a grant of a deposed host is acted on",
+        guards: Promise::OneOwner,
         finder: Test(&[
             "-p",
             "samovar-objects",
@@ -100,26 +117,29 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "forgotten-grant-is-not-told",
-        file: "crates/objects/src/objects.rs",
-        text: "                self.pass_on_end(id, stamp, None);\n",
+        package: "objects",
+        text: "                $.pass_on_end(id, stamp, None);\n",
         instead: "",
         breaks: "the host alone knows an end by the stamp of a grant in vain, and others believe what was granted before",
+        guards: Promise::Convergence,
         finder: Test(&["-p", "samovar-objects", "--test", "departures", "what_the_host_remembers_of_an_end"]),
     },
     Mutant {
         name: "death-not-remembered",
-        file: "crates/objects/src/tombs.rs",
-        text: "        self.exhume(id);\n        self.dig(id.creator, (id.number, id.number), stamp);",
-        instead: "        self.exhume(id);",
+        package: "objects",
+        text: "        $.exhume(id);\n        $.dig(id.creator, (id.number, id.number), stamp);",
+        instead: "        $.exhume(id);",
         breaks: "a late announcement brings a destroyed object back",
+        guards: Promise::OneOwner,
         finder: Sim("chaos"),
     },
     Mutant {
         name: "counter-before-term",
-        file: "crates/wire/src/stamp.rs",
+        package: "wire",
         text: "    /// The reign in which this ownership began.\n    pub term: Term,\n    /// Grows at each ownership change; the host counts.\n    pub counter: u32,",
         instead: "    /// Grows at each ownership change; the host counts.\n    pub counter: u32,\n    /// The reign in which this ownership began.\n    pub term: Term,",
         breaks: "stamps are compared by their counters, and by their terms only between equals",
+        guards: Promise::OneOwner,
         finder: Model(&[
             "-p",
             "samovar-objects",
@@ -130,10 +150,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "creators-report-stays-with-the-host",
-        file: "crates/objects/src/objects/ends.rs",
-        text: "if self.star || from == run.creator {",
-        instead: "if self.star {",
+        package: "objects",
+        text: "if $.star || from == run.creator {",
+        instead: "if $.star {",
         breaks: "in a mesh an object that ended stays with who took its creator for its owner, and was not linked to its last one",
+        guards: Promise::Convergence,
         finder: Test(&[
             "-p",
             "samovar-objects",
@@ -144,10 +165,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "anybodys-report-ends-in-a-mesh",
-        file: "crates/objects/src/objects/ends.rs",
-        text: "if self.star || from == run.creator {",
-        instead: "if self.star || from != self.me {",
+        package: "objects",
+        text: "if $.star || from == run.creator {",
+        instead: "if $.star || from != $.me {",
         breaks: "in a mesh an end that a former host was mistaken about ends what its owner, who is here, knows to live",
+        guards: Promise::OwnerSpeaks,
         finder: Test(&[
             "-p",
             "samovar-objects",

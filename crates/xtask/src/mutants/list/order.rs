@@ -1,23 +1,25 @@
 //! Orders.
 
 use super::Finder::{Sim, Test};
-use super::Mutant;
+use super::{Mutant, Promise};
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "ends-at-what-the-host-has",
-        file: "crates/order/src/group/flush.rs",
+        package: "order",
         text: "if report.counts[at] > *most {",
         instead: "if report.counts[at] > *most && at > told.members.len() {",
         breaks: "an epoch ends where its new host has heard of the gone, and others were told more",
+        guards: Promise::Order,
         finder: Sim("sequencer-crash"),
     },
     Mutant {
         name: "said-to-others-is-sent",
-        file: "crates/order/src/timestamp.rs",
+        package: "order",
         text: "message.number > begins_behind",
         instead: "message.number > begins_behind.min(0)",
         breaks: "a new link begins with what its sender has promised not to tell, and is closed for it",
+        guards: Promise::Order,
         finder: Test(&[
             "-p",
             "samovar-order",
@@ -28,10 +30,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "dropped-sender-forgotten",
-        file: "crates/order/src/timestamp/gone.rs",
+        package: "order",
         text: "former.insert(id, peer.newest);",
         instead: "former.insert(id, 0);",
         breaks: "what was delivered by time of a member that a view dropped is delivered again when it is back",
+        guards: Promise::Order,
         finder: Test(&[
             "-p",
             "samovar-order",
@@ -42,10 +45,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "any-epoch-is-possible",
-        file: "crates/order/src/group/receive.rs",
-        text: "if is_of_now && report.epoch > self.last_possible_epoch() {",
+        package: "order",
+        text: "if is_of_now && report.epoch > $.last_possible_epoch() {",
         instead: "if is_of_now && report.epoch > u64::MAX - 1 {",
         breaks: "a member that claims a late epoch makes its host count on from there, and all others end",
+        guards: Promise::UntrustedBytes,
         finder: Test(&[
             "-p",
             "samovar-order",
@@ -56,10 +60,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "most-is-believed-of-the-living",
-        file: "crates/order/src/group/flush.rs",
+        package: "order",
         text: "true => **peer == owner,",
         instead: "true => true,",
         breaks: "a member has items written in the name of another that lives",
+        guards: Promise::UntrustedBytes,
         finder: Test(&[
             "-p",
             "samovar-order",
@@ -70,18 +75,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "nothing-there-is-not-said",
-        file: "crates/order/src/group/receive.rs",
+        package: "order",
         text: "if !is_there {",
         instead: "if false {",
         breaks: "who was told by a liar that all have an item is waited for until it is removed",
+        guards: Promise::UntrustedBytes,
         finder: Test(&["-p", "samovar-order", "--test", "orders", "nobody_is_waited_for_who_was_lied_to"]),
     },
     Mutant {
         name: "each-report-is-answered",
-        file: "crates/order/src/group/flush.rs",
+        package: "order",
         text: "*answers < ANSWERS_MAX",
         instead: "*answers < u8::MAX",
         breaks: "one report of a few bytes, again and again, makes a host say megabytes",
+        guards: Promise::UntrustedBytes,
         finder: Test(&[
             "-p",
             "samovar-order",
@@ -92,10 +99,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "number-of-nobodys-message",
-        file: "crates/order/src/log/reading.rs",
-        text: "entry.number > self.said",
+        package: "order",
+        text: "entry.number > $.said",
         instead: "entry.number > u64::MAX - 1",
         breaks: "a host that gives a member's message a number to come silences it for ever",
+        guards: Promise::UntrustedBytes,
         finder: Test(&[
             "-p",
             "samovar-order",
@@ -106,10 +114,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "sent-again-and-kept-before",
-        file: "crates/order/src/group.rs",
-        text: "        self.early.retain(|from| from != peer);\n",
+        package: "order",
+        text: "        $.early.retain(|from| from != peer);\n",
         instead: "",
         breaks: "who says again on a new link what waits for its epoch says too much, and its link ends",
+        guards: Promise::Order,
         finder: Test(&[
             "-p",
             "samovar-order",

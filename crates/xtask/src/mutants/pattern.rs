@@ -1,0 +1,128 @@
+//! Where a planted bug goes: a sequence of Rust's tokens, wherever in its crate that stands.
+//!
+//! Line breaks and comments do not count, and `$` stands for whatever a field or a method is reached by (`self`,
+//! `self.core.roster`, `votes`), so that code may move without its planted bugs.
+
+use std::ops::Range;
+
+use rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
+
+/// Stands for a receiver.
+const RECEIVER: &str = "$";
+
+/// A place in a source that a pattern fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Match {
+    /// Its bytes.
+    pub(super) range: Range<usize>,
+    /// What the pattern's first `$` stands for there; empty when it has none.
+    pub(super) receiver: String,
+}
+
+/// All places in this source that the pattern fits.
+pub(super) fn find(source: &str, pattern: &str) -> Vec<Match> {
+    let (source, pattern) = (tokens(source), tokens(pattern));
+    (0..source.len()).filter_map(|start| fit(&source, start, &pattern)).collect()
+}
+
+/// The text with every `$` replaced by the receiver.
+pub(super) fn fill(text: &str, receiver: &str) -> String {
+    text.replace(RECEIVER, receiver)
+}
+
+/// Each token that is neither a space nor a comment, with its place.
+fn tokens(source: &str) -> Vec<(Range<usize>, &str)> {
+    let mut end = 0;
+    let all = tokenize(source, FrontmatterAllowed::No).map(|token| {
+        let range = end..end + token.len as usize;
+        end = range.end;
+        (token.kind, range)
+    });
+    let is_code = |kind: TokenKind| {
+        !matches!(
+            kind,
+            TokenKind::Whitespace | TokenKind::LineComment { .. } | TokenKind::BlockComment { .. }
+        )
+    };
+    all.filter(|(kind, _)| is_code(*kind)).map(|(_, range)| (range.clone(), &source[range])).collect()
+}
+
+/// The match that begins with this token, if there is one.
+fn fit(source: &[(Range<usize>, &str)], start: usize, pattern: &[(Range<usize>, &str)]) -> Option<Match> {
+    let (mut at, mut receiver) = (start, None);
+    for (index, (_, expected)) in pattern.iter().enumerate() {
+        if *expected != RECEIVER {
+            (source.get(at)?.1 == *expected).then_some(())?;
+            at += 1;
+            continue;
+        }
+        // The whole chain, so that one place fits once.
+        let is_inside = at > 0 && source[at - 1].1 == ".";
+        let length = chain(&source[at..], &pattern[index + 1..])?;
+        (!is_inside && length > 0).then_some(())?;
+        let words = source[at..at + length].iter().map(|(_, word)| *word);
+        receiver.get_or_insert_with(|| words.collect::<String>());
+        at += length;
+    }
+    let last = source.get(at.checked_sub(1)?)?;
+    Some(Match { range: source[start].0.start..last.0.end, receiver: receiver.unwrap_or_default() })
+}
+
+/// How many tokens a receiver has here, if what follows the `$` follows it.
+fn chain(source: &[(Range<usize>, &str)], rest: &[(Range<usize>, &str)]) -> Option<usize> {
+    let rest: Vec<_> = rest.iter().map(|(_, word)| *word).take_while(|word| *word != RECEIVER).collect();
+    let is_word = |word: &str| word.starts_with(|first: char| first.is_alphanumeric() || first == '_');
+    let mut length = 0;
+    loop {
+        is_word(source.get(length)?.1).then_some(())?;
+        length += 1;
+        let follows = source[length..].iter().map(|(_, word)| *word).take(rest.len());
+        if follows.eq(rest.iter().copied()) {
+            return Some(length);
+        }
+        (source.get(length)?.1 == ".").then_some(())?;
+        length += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(source: &str, pattern: &str) -> Vec<(String, String)> {
+        let found = find(source, pattern);
+        found.into_iter().map(|at| (source[at.range].to_owned(), at.receiver)).collect()
+    }
+
+    #[test]
+    fn line_breaks_and_comments_do_not_count() {
+        let source = "fn f() {\n    self.votes // why\n        .clear();\n}";
+        let expected = ("self.votes // why\n        .clear();".to_owned(), String::new());
+        assert_eq!(found(source, "self.votes.clear();"), [expected]);
+        assert_eq!(found("\"self.votes.clear();\"", "self.votes.clear();"), []);
+    }
+
+    #[test]
+    fn a_receiver_is_a_whole_chain_of_fields() {
+        let receivers = |source: &str| {
+            found(source, "$.votes.clear()").into_iter().map(|(_, receiver)| receiver).collect::<Vec<_>>()
+        };
+        assert_eq!(receivers("self.core.roster.votes.clear();"), ["self.core.roster"]);
+        assert_eq!(receivers("roster.votes.clear();"), ["roster"]);
+        assert_eq!(receivers("roster().votes.clear(); votes.clear();"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_receiver_is_found_by_itself() {
+        let source = "a.b.first(c.second())";
+        assert_eq!(found(source, "$.first($.second())"), [(source.to_owned(), "a.b".to_owned())]);
+        assert_eq!(fill("$.third($.first())", "a.b"), "a.b.third(a.b.first())");
+    }
+
+    #[test]
+    fn half_a_block_is_a_pattern_too() {
+        let source = "if a {\n    1\n} else if !b {\n    2\n}";
+        assert_eq!(found(source, "} else if !b {").len(), 1);
+        assert_eq!(found(source, "} else if !b { 3"), []);
+    }
+}
