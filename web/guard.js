@@ -10,7 +10,7 @@ last ||= history.state && history.state[STORE];
 const reason = last && !last.told ? last.why : '';
 const halted = !!(last && last.halt);
 
-// For the next page of this tab. Where storage is forbidden the tab's history stands in, as long as the game does not write there.
+// For the next page of this tab. Where storage is forbidden the tab's history stands in.
 function keep(record) {
   try {
     sessionStorage[STORE] = JSON.stringify(record);
@@ -31,13 +31,20 @@ function show(title, text, details) {
   at('fault-more').hidden = !details;
   at('fault-again').onclick = () => location.reload();
   at('fault-copy').onclick = async () => {
-    await navigator.clipboard.writeText(details);
-    at('fault-copy').textContent = 'Copied';
+    let copied = true;
+    try {
+      await navigator.clipboard.writeText(details);
+    } catch {
+      // Over plain HTTP there is no clipboard to write to, and others refuse.
+      getSelection().selectAllChildren(at('fault-details'));
+      copied = document.execCommand('copy');
+    }
+    at('fault-copy').textContent = copied ? 'Copied' : 'Copy what is marked';
   };
   at('fault-again').focus();
 }
 
-// Loads the page anew for this reason, unless that was done within a minute: then it returns false.
+// Loads the page anew for this reason, unless that was done for it within a minute: then it returns false.
 function anew(why, details) {
   if (ended) return true;
   if (why === 'crash') {
@@ -45,10 +52,11 @@ function anew(why, details) {
     // So that nobody waits for this page, nor the relay for its host. It is the game's own code, which may be broken.
     try { guard.farewell(); } catch {}
   }
-  const again = last && Date.now() - last.at < MINUTE;
+  const at = {...last?.at}, again = Date.now() - at[why] < MINUTE;
   if (again && why !== 'crash') return false;
   ended = true;
-  keep({at: Date.now(), why, details: details.slice(0, 4000), halt: !!again});
+  at[why] = Date.now();
+  keep({at, why, details: details.slice(0, 4000), halt: again});
   location.reload();
   return true;
 }
@@ -113,6 +121,6 @@ addEventListener('TrunkApplicationStarted', () => { started = true; });
 document.addEventListener('readystatechange', () => {
   if (halted && document.readyState === 'interactive') crashed(last.details);
 });
-if (last) keep({at: halted ? 0 : last.at, why: last.why, told: true});
+if (last) keep({at: halted ? {} : last.at, why: last.why, told: true});
 window.samovarGuard = guard;
 })();

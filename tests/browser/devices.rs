@@ -95,6 +95,30 @@ async fn a_held_key_is_let_go_when_the_page_is_hidden() {
     ann.finish().await;
 }
 
+/// Another document on top of the page, which takes the focus when it is clicked.
+const ELSEWHERE: &str = "const frame = document.createElement('iframe');
+frame.id = 'elsewhere';
+frame.style = 'position: fixed; inset: 0 auto auto 0; z-index: 99';
+document.body.append(frame), null";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_held_is_let_go_when_the_focus_goes_elsewhere() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(PADS).open().await;
+    ann.joined().await;
+    ann.tab().evaluate(ELSEWHERE).await;
+    ann.hands().hold(Key::W).await;
+    drives(&ann).await;
+    ann.hands().click("#elsewhere").await;
+    rests(&ann).await;
+    ann.tab().evaluate("__pads[1].axes = [0, -1, 0, 0], null").await;
+    drives(&ann).await;
+    // Another window is in front: only a browser with several can show it.
+    ann.tab().evaluate("document.hasFocus = () => false, null").await;
+    rests(&ann).await;
+    ann.finish().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_pad_that_was_used_last_drives() {
     let relay = Relay::start();

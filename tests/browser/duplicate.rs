@@ -3,6 +3,7 @@
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
+use serde_json::json;
 
 /// What the tab has kept.
 const KEPT: &str = "JSON.stringify({...sessionStorage})";
@@ -13,7 +14,7 @@ async fn duplicate(relay: &Relay, tab: &Player) -> Player {
     let kept = kept.as_str().expect("text");
     assert!(kept.contains("samovar.seat.TEA"), "{kept}");
     let script = format!("sessionStorage.length || Object.assign(sessionStorage, {kept})");
-    Visit::new(relay, "game=TEA&name=Ann").with_script(&script).open().await
+    Visit::new(relay, "game=TEA&name=Ann").with_script(&script).beside(tab).open().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,6 +31,12 @@ async fn a_duplicated_tab_takes_the_seat_of_a_lone_host() {
     };
     let status = second.wait("one Ann plays, and hosts", SETTLE_WITHIN, alone).await;
     assert!(status.members.iter().all(|member| !member.is_spectator), "{status}");
+    // The player goes back to the first tab after all.
+    first.tab().ask("Page.bringToFront", json!({})).await;
+    first.hands().click("#curtain-buttons [data-action=join]").await;
+    first.joined().await;
+    second.wait_text("curtain-title", "You play in another tab").await;
+    first.wait("one Ann plays, and hosts", SETTLE_WITHIN, alone).await;
     first.finish().await;
     second.finish().await;
 }

@@ -13,7 +13,8 @@ use samovar_tests::wait;
 /// Longer than all pauses of a page that waits for its files.
 const RETRIED_WITHIN: Duration = Duration::from_secs(60);
 
-/// While `__panic` is set, buttons take no attributes, which the game relies on: it panics. While `__throw` is, drawing throws.
+/// While `__panic` is set, buttons take no attributes, which the game relies on: it panics. While `__throw` is, drawing throws
+/// it. While `__deep` is, the peer's own driver meets an error at its work.
 const BREAK: &str = r"
 for (const [type, name, flag] of [
   [Element, 'setAttribute', '__panic'],
@@ -21,14 +22,24 @@ for (const [type, name, flag] of [
 ]) {
   const real = type.prototype[name];
   type.prototype[name] = function (...all) {
-    if (window[flag]) throw new Error('broken on purpose');
+    if (window[flag]) throw window[flag] === true ? new Error('broken on purpose') : window[flag];
     return real.apply(this, all);
   };
-}";
+}
+const amount = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'bufferedAmount').get;
+Object.defineProperty(WebSocket.prototype, 'bufferedAmount', { get() {
+  if (window.__deep) { window.__deep = false; throw new Error('broken on purpose'); }
+  return amount.call(this);
+} });";
 
-/// No data channel can be made, as behind some extensions.
-const NO_CHANNELS: &str =
-    "RTCPeerConnection.prototype.createDataChannel = () => { throw new Error('no channel'); };";
+/// No data channel can be made, as behind some extensions: asking for one throws, or there is nothing behind it.
+const NO_CHANNELS: [&str; 2] = [
+    "RTCPeerConnection.prototype.createDataChannel = () => { throw new Error('no channel'); };",
+    "RTCPeerConnection.prototype.createDataChannel = () => {};",
+];
+
+/// A browser that gives no script its clipboard, as over plain HTTP.
+const NO_CLIPBOARD: &str = "Object.defineProperty(navigator, 'clipboard', { value: undefined });";
 
 /// Sees Bob's page load itself anew and take the seat back, and returns the milliseconds that it took.
 async fn comes_back(ann: &Player, bob: &Player, before: &Status) -> f64 {
@@ -63,7 +74,8 @@ async fn told_of_crashes(relay: &Relay, wanted: &str) {
 async fn a_page_survives_its_own_panic_and_says_why_at_the_second() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
-    let bob = Visit::new(&relay, "game=TEA&name=Bob").with_script(BREAK).open().await;
+    let visit = Visit::new(&relay, "game=TEA&name=Bob").with_script(BREAK).with_script(NO_CLIPBOARD);
+    let bob = visit.open().await;
     bob.joined().await;
     let before = bob.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
     bob.tab().evaluate("window.__panic = true").await;
@@ -81,6 +93,10 @@ async fn a_page_survives_its_own_panic_and_says_why_at_the_second() {
     let is_alone = |status: &Status| status.others().count() == 0;
     ann.wait("the page that stopped holds no seat", SETTLE_WITHIN, is_alone).await;
     told_of_crashes(&relay, "2").await;
+    bob.hands().click("#fault-copy").await;
+    bob.wait_text("fault-copy", "Copied").await;
+    let marked = bob.tab().evaluate("getSelection().toString()").await;
+    assert!(marked.as_str().is_some_and(|text| text.contains("attribute names are literals")), "{marked}");
     bob.hands().click("#fault-again").await;
     bob.joined().await;
     bob.lives().await;
@@ -99,6 +115,28 @@ async fn a_lone_host_that_panics_has_its_table_again() {
     .await;
     ann.tab().evaluate("window.__panic = true").await;
     ann.hands().tap_key(Key::M).await;
+    hosts_again(&ann, &before).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lone_host_whose_peer_meets_an_error_has_its_table_again() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").with_script(BREAK).open().await;
+    let before = ann.joined().await;
+    wait::until("the tab keeps what takes its seat back", SETTLE_WITHIN, async || {
+        let ticket = ann.tab().try_evaluate("sessionStorage['samovar.table.TEA'] ?? ''").await?;
+        if ticket == "" { Err(ticket.to_string()) } else { Ok(()) }
+    })
+    .await;
+    let since = sampler::now();
+    ann.tab().evaluate("window.__deep = true").await;
+    hosts_again(&ann, &before).await;
+    // The relay was told, though the peer could tell nobody: it would have waited for the host for twelve seconds.
+    let took = sampler::now() - since;
+    assert!(took < 11_000.0, "{took} ms");
+}
+
+async fn hosts_again(ann: &Player, before: &Status) {
     let is_back =
         |status: &Status| status.peer != before.peer && status.is_host() && status.members.len() == 2;
     let after = ann.wait("the page hosts again", JOIN_WITHIN, is_back).await;
@@ -127,18 +165,33 @@ async fn an_error_that_nobody_caught_recovers_like_a_panic() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_error_without_a_trace_recovers_like_a_panic() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let bob = Visit::new(&relay, "game=TEA&name=Bob").with_script(BREAK).open().await;
+    bob.joined().await;
+    let before = bob.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
+    bob.tab().evaluate("window.__throw = 'no stack'").await;
+    comes_back(&ann, &bob, &before).await;
+    bob.lives().await;
+    ann.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_browser_that_makes_no_channel_plays_by_the_relay() {
     let relay = Relay::start();
-    let ann = Visit::new(&relay, "new=TEA&name=Ann").with_script(NO_CHANNELS).open().await;
-    ann.joined().await;
-    let bob = Player::join(&relay, "game=TEA&name=Bob").await;
-    for player in [&ann, &bob] {
-        let together = |status: &Status| status.others().any(|other| other.path == "relayed");
-        player.wait("they see each other by the relay", SETTLE_WITHIN, together).await;
-        player.drive(1.0, 0.0, false).await;
-        player.lives().await;
+    let bob = Player::join(&relay, "new=TEA&name=Bob").await;
+    for script in NO_CHANNELS {
+        let ann = Visit::new(&relay, "game=TEA&name=Ann").with_script(script).open().await;
+        ann.joined().await;
+        for player in [&ann, &bob] {
+            let together = |status: &Status| status.others().any(|other| other.path == "relayed");
+            player.wait("they see each other by the relay", SETTLE_WITHIN, together).await;
+            player.drive(1.0, 0.0, false).await;
+            player.lives().await;
+        }
+        ann.finish().await;
     }
-    ann.finish().await;
     bob.finish().await;
 }
 
@@ -175,6 +228,19 @@ async fn a_file_that_stays_away_is_named_and_asked_for_again_by_hand() {
     flaky.heal();
     visitor.hands().click("#fault-again").await;
     lobby(&visitor).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_games_that_is_refused_says_what_was_answered() {
+    let relay = Relay::start();
+    let flaky = Flaky::before(&relay).await;
+    flaky.fail("/api/games", Fault::Status(503), usize::MAX);
+    let visitor = Visit::new(&relay, "").through(&flaky).open().await;
+    visitor.wait_text("lobby", "The relay lists no tables").await;
+    visitor.wait_text("lobby", "503").await;
+    flaky.heal();
+    visitor.wait_text("lobby", "No table is set yet").await;
+    visitor.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -35,6 +35,23 @@ async fn lost_graphics_are_told_and_their_return_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn graphics_that_come_back_broken_are_told() {
+    let relay = Relay::start();
+    let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").open().await;
+    ann.joined().await;
+    let lose = "window.__lose = document.getElementById('scene').getContext('webgl2').getExtension('WEBGL_lose_context');
+        WebGL2RenderingContext.prototype.createShader = () => null;
+        __lose.loseContext(), null";
+    ann.tab().evaluate(lose).await;
+    ann.wait_text("curtain-title", "The picture is gone").await;
+    ann.tab().evaluate("__lose.restoreContext(), null").await;
+    ann.wait_text("curtain-title", "cannot draw the table").await;
+    ann.hands().click("#curtain-buttons [data-action=reload]").await;
+    ann.wait_text("scores", "Ann").await;
+    ann.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_pixel_ratio_at_the_same_size_is_noticed() {
     let relay = Relay::start();
     let ann = Visit::new(&relay, "").drawn().with_script(NO_RESIZE).on_a_phone().open().await;

@@ -57,7 +57,7 @@ async fn a_duel_over_direct_links_goes_on_and_admits_again_after_the_relay_is_ba
     }
 }
 
-/// Watches the other's teapot for a while: it never rests for a second.
+/// Watches the other's teapot for a while: it does not come to rest.
 async fn assert_other_moves(player: &Player, other: &str) {
     let status = player.status().await;
     let peer = status.member(other).expect("a member").peer.clone();
@@ -69,7 +69,7 @@ async fn assert_other_moves(player: &Player, other: &str) {
     let start = std::time::Instant::now();
     while start.elapsed() < WITHOUT / 2 {
         let before = place().await.expect("a teapot");
-        wait::until("the other moves", Duration::from_secs(1), async || {
+        wait::until("the other moves", SETTLE_WITHIN, async || {
             let moved = place().await?.distance(&before);
             if moved > 0.5 { Ok(()) } else { Err(format!("{moved} since")) }
         })

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use samovar_tests::player::{Player, SETTLE_WITHIN};
+use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
 use samovar_tests::sampler;
 use samovar_tests::status::{Maze, Status};
@@ -131,6 +131,29 @@ async fn step(players: &[Player], told: &mut Told, is_there: impl Fn(&Maze) -> b
         if waits_for.is_empty() { Ok(()) } else { Err(format!("frames {frames:?}")) }
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_maze_goes_on_where_it_stood_when_all_pages_reload_at_once() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&mode=maze&name=Ann").await;
+    let bob = Player::join(&relay, "game=TEA&mode=maze&name=Bob").await;
+    let is_played = |status: &Status| status.maze.as_ref().is_some_and(|maze| maze.stage == "play");
+    let before = ann.wait("the round is played", SETTLE_WITHIN, is_played).await;
+    bob.wait("both are there", SETTLE_WITHIN, |status| is_played(status) && status.others().count() == 1)
+        .await;
+    // A tab keeps how the game stands when it goes.
+    tokio::join!(ann.reload(), bob.reload());
+    for player in [&ann, &bob] {
+        let is_back = |status: &Status| {
+            let is_in = status.peer.is_some() && status.members.len() == 2;
+            assert!(!is_in || is_played(status), "another maze has begun: {status}");
+            is_in && !before.members.iter().any(|member| Some(&member.peer) == status.peer.as_ref())
+        };
+        player.wait("it is back", JOIN_WITHIN, is_back).await;
+    }
+    ann.finish().await;
+    bob.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -86,20 +86,26 @@ async fn another_version_is_loaded_anew_once_and_then_told() {
 async fn an_older_page_loads_anew_and_keeps_its_seat() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
-    // Of the two pages that Bob's tab loads the second one is old.
-    let old = format!(
-        "sessionStorage.__loads = 1 + Number(sessionStorage.__loads ?? 0);
-        if (sessionStorage.__loads === '2') {{ {OTHER_VERSION} }}"
-    );
-    let bob = Visit::new(&relay, "game=TEA&name=Bob").with_script(&old).open().await;
-    let before = bob.joined().await;
-    bob.reload().await;
-    bob.wait_text("toasts", "The game has a new version").await;
-    let after = bob.joined().await;
-    assert_eq!((after.name.as_str(), after.members.len()), ("Bob", 2), "{before}\n{after}");
-    assert_eq!(bob.tab().evaluate("sessionStorage.__loads").await, "3");
+    // Older than the relay, or than the rules that the host plays by.
+    for (number, script) in
+        [OTHER_VERSION, &OTHER_VERSION.replace("data[2] = 99", "data[4] ^= 1")].iter().enumerate()
+    {
+        // Of the two pages that Bob's tab loads the second one is old.
+        let old = format!(
+            "sessionStorage.__loads = 1 + Number(sessionStorage.__loads ?? 0);
+            if (sessionStorage.__loads === '2') {{ {script} }}"
+        );
+        let bob = Visit::new(&relay, &format!("game=TEA&name=Bob{number}")).with_script(&old).open().await;
+        let before = bob.joined().await;
+        bob.reload().await;
+        bob.wait_text("toasts", "The game has a new version").await;
+        let after = bob.joined().await;
+        assert_eq!(after.members.len(), before.members.len(), "{before}\n{after}");
+        assert_eq!(bob.tab().evaluate("sessionStorage.__loads").await, "3");
+        bob.finish().await;
+        ann.wait("Bob is gone", SETTLE_WITHIN, |status| status.members.len() == 1).await;
+    }
     ann.finish().await;
-    bob.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! A person in the game: a browser of its own, the page in it, and what a person sees and does there.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
@@ -33,6 +33,7 @@ pub struct Visit<'a> {
     watch_requests: bool,
     is_phone: bool,
     is_drawn: bool,
+    beside: Option<&'a Player>,
 }
 
 /// Takes the work out of WebGL's calls that fill a picture: a page that draws in software needs most of a processor for
@@ -65,7 +66,15 @@ impl<'a> Visit<'a> {
             is_phone: false,
             // Every test draws when pictures are asked for.
             is_drawn: std::env::var_os("SAMOVAR_SCREENSHOTS").is_some(),
+            beside: None,
         }
+    }
+
+    /// In another tab of this player's browser, which shows it from then on.
+    #[must_use]
+    pub const fn beside(mut self, player: &'a Player) -> Self {
+        self.beside = Some(player);
+        self
     }
 
     /// With the picture that a person would see; the cheap one.
@@ -129,13 +138,16 @@ impl<'a> Visit<'a> {
     /// # Panics
     /// When that fails.
     pub async fn open(self) -> Player {
-        let Self { address, query, place, patience, flags, mut scripts, watch_requests, is_phone, is_drawn } =
-            self;
+        let Self { address, query, place, patience, flags, mut scripts, beside, .. } = self;
+        let Self { watch_requests, is_phone, is_drawn, .. } = self;
         if !is_drawn {
             // First: a test's own scripts may want to hear of these calls.
             scripts.insert(0, UNDRAWN.to_owned());
         }
-        let chromium = Chromium::launch(&place, patience, &flags).await;
+        let chromium = match beside {
+            Some(player) => Arc::clone(&player.chromium),
+            None => Arc::new(Chromium::launch(&place, patience, &flags).await),
+        };
         // Only the loopback is a secure origin without a certificate.
         if place == Place::here() {
             chromium.grant_microphone(&format!("http://{address}")).await;
@@ -163,7 +175,7 @@ impl<'a> Visit<'a> {
 /// A browser with the page in it. Dropping it kills the browser; after a failure it says what its console held.
 #[derive(Debug)]
 pub struct Player {
-    chromium: Chromium,
+    chromium: Arc<Chromium>,
     tab: Tab,
     hands: Hands,
     last: Mutex<String>,
@@ -187,6 +199,11 @@ impl Player {
     pub async fn joined(&self) -> Status {
         let is_in = |status: &Status| status.host.is_some() && status.members.iter().any(|each| each.is_self);
         self.wait("the page is in the game", JOIN_WITHIN, is_in).await
+    }
+
+    /// The browser, of which no other player has a tab.
+    fn own_browser(&mut self) -> &mut Chromium {
+        Arc::get_mut(&mut self.chromium).expect("a browser with one player")
     }
 
     /// The tab.
@@ -422,17 +439,17 @@ impl Player {
 
     /// The browser stops where it stands, as when a laptop is closed.
     pub fn fall_asleep(&mut self) {
-        self.chromium.pause();
+        self.own_browser().pause();
     }
 
     /// The browser goes on.
     pub fn wake_up(&mut self) {
-        self.chromium.resume();
+        self.own_browser().resume();
     }
 
     /// `SIGKILL` to the browser, this very moment.
     pub fn kill(&mut self) {
-        self.chromium.kill();
+        self.own_browser().kill();
     }
 
     /// Ends the visit and fails when something went wrong that nobody caught, or the page stands still.

@@ -67,7 +67,8 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     let path = window.location().pathname().unwrap_or_else(|_| "/".to_owned());
     let address = path + &query;
     if let Ok(history) = window.history() {
-        // A browser that forbids it costs the convenience of the reload only.
-        let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&address));
+        // What the guard keeps there stays. A browser that forbids it costs the convenience of the reload only.
+        let state = history.state().unwrap_or_default();
+        let _ = history.replace_state_with_url(&state, "", Some(&address));
     }
 }

@@ -22,6 +22,7 @@ use crate::battery::Battery;
 use crate::games::{Answer, GameList};
 use crate::guard;
 use crate::input::{Controls, Input};
+use crate::page::problem::answered;
 use crate::page::{Page, PageEvent, Problem, RelayState};
 use crate::params::{Entry, Mode, Params, PathChoice};
 use crate::play::{Play, Wish};
@@ -158,6 +159,8 @@ impl App {
     /// Builds the scene, now or after the browser gave a lost one back; says so when there can be none.
     fn build_view(&mut self) -> bool {
         let quality = if self.params.low { Quality::Low } else { suggested_quality() };
+        // What there was draws no more.
+        self.view = None;
         match View::new(self.page.canvas(), quality) {
             Ok(view) => self.view = Some(view),
             Err(ViewError::NoWebGl2) => self.page.problem(Problem::NoWebGl2),
@@ -184,7 +187,7 @@ impl App {
         address::show_game(&self.window, &self.params, None);
         self.in_lobby = true;
         self.listed_at = f64::NEG_INFINITY;
-        self.page.show_lobby(None, self.relay);
+        self.page.show_lobby(None, self.relay, None);
         self.explain();
     }
 
@@ -203,7 +206,7 @@ impl App {
                     self.show_game(code.as_str());
                 }
             }
-            None => self.page.show_lobby(None, self.relay),
+            None => self.page.show_lobby(None, self.relay, None),
         }
     }
 
@@ -435,11 +438,15 @@ impl App {
         match self.games.take() {
             Some(Answer::Games(rows)) => {
                 self.relay = RelayState::Connected;
-                self.page.show_lobby(Some(&rows), self.relay);
+                self.page.show_lobby(Some(&rows), self.relay, None);
             }
-            Some(Answer::Unreachable) => {
+            Some(answer) => {
                 self.relay = RelayState::Lost;
-                self.page.show_lobby(Some(&[]), self.relay);
+                let said = match answer {
+                    Answer::Refused(Obstacle { status, text }) => Some(answered(status, &text)),
+                    Answer::Games(_) | Answer::Unreachable => None,
+                };
+                self.page.show_lobby(Some(&[]), self.relay, said.as_deref());
             }
             None => {}
         }

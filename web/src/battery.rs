@@ -34,7 +34,8 @@ impl Battery {
 
     /// Whether the device is likely to go out soon.
     pub fn is_low(&self) -> bool {
-        self.manager.borrow().as_ref().and_then(is_low).unwrap_or(false)
+        let manager = self.manager.borrow().clone();
+        manager.as_ref().and_then(is_low).unwrap_or(false)
     }
 }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, Reflect};
 use samovar_duel::player::PlayerName;
+use samovar_peer_web::Obstacle;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Response;
@@ -20,6 +21,8 @@ const GAMES_MAX: usize = 100;
 pub enum Answer {
     /// The open games.
     Games(Vec<GameRow>),
+    /// Something else was answered.
+    Refused(Obstacle),
     /// The relay did not answer.
     Unreachable,
 }
@@ -39,7 +42,7 @@ impl GameList {
         }
         let list = self.clone();
         spawn_local(async move {
-            let answer = fetch().await.map_or(Answer::Unreachable, Answer::Games);
+            let answer = fetch().await.unwrap_or(Answer::Unreachable);
             *list.answer.borrow_mut() = Some(answer);
             list.asking.set(false);
         });
@@ -51,15 +54,15 @@ impl GameList {
     }
 }
 
-async fn fetch() -> Result<Vec<GameRow>, JsValue> {
+async fn fetch() -> Result<Answer, JsValue> {
     let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
     let response: Response = JsFuture::from(window.fetch_with_str("api/games")).await?.dyn_into()?;
     if !response.ok() {
-        return Err(JsValue::UNDEFINED);
+        return Ok(Answer::Refused(Obstacle::of(&response).await));
     }
     let list: Array = JsFuture::from(response.json()?).await?.dyn_into()?;
     let maze = format!("{:016x}", samovar_duel::maze::game::params());
-    Ok(list.iter().take(GAMES_MAX).filter_map(|game| row(&game, &maze)).collect())
+    Ok(Answer::Games(list.iter().take(GAMES_MAX).filter_map(|game| row(&game, &maze)).collect()))
 }
 
 /// A line of the list; `maze` is what the maze's members agree on.

@@ -101,8 +101,8 @@ impl Controls {
         if !self.state.active.get() {
             return Input::default();
         }
-        let keys = self.state.keys.borrow();
         let (stick, pad) = (self.stick.read(), self.pads.read());
+        let keys = self.state.keys.borrow();
         let held = keys.fires() || self.state.mouse.get() || self.state.finger.get().is_some() || pad.fire;
         Input {
             throttle: (keys.throttle() + stick.0 + pad.throttle).clamp(-1.0, 1.0),

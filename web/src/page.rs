@@ -183,9 +183,10 @@ impl Page {
         self.parts.muted.get()
     }
 
-    /// Shows the lobby, leaving whatever is shown. `None` means that the list is still being fetched.
-    pub fn show_lobby(&self, games: Option<&[GameRow]>, relay: RelayState) {
-        self.parts.lobby.show(games, relay);
+    /// Shows the lobby, leaving whatever is shown. `None` means that the list is still being fetched; `said` tells
+    /// what was answered in its place.
+    pub fn show_lobby(&self, games: Option<&[GameRow]>, relay: RelayState, said: Option<&str>) {
+        self.parts.lobby.show(games, relay, said);
         if self.parts.enter(Screen::Lobby) {
             self.parts.leave_game();
             self.parts.show_mode(self.parts.lobby.mode());

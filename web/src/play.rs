@@ -21,7 +21,7 @@ use samovar_wire::{
 use crate::guard;
 use crate::page::{Pause, Problem, RelayState};
 use crate::params::Mode;
-use crate::seat::Table;
+use crate::seat::{Seat, Table};
 use game::Agreed;
 pub use game::Game;
 
@@ -68,8 +68,8 @@ pub enum News {
     Entered(GameCode),
     /// The player plays.
     Joined,
-    /// The ticket that brings the player back.
-    Ticket(Ticket),
+    /// Where the player sits, and the ticket that brings it back there.
+    Ticket(Seat, Ticket),
     /// The others went on without this player, who takes the seat back; whether objects changed here meanwhile.
     Rejoining(bool),
     /// Somebody else is host now.
@@ -244,7 +244,7 @@ impl Play {
     pub fn table(&self) -> Option<Table> {
         self.peer.with(|peer, now| {
             let (pass, kept) = (peer.pass()?, peer.session()?.kept(now)?);
-            Some(Table { pass, kept, scoreboard: self.game.scoreboard() })
+            Some(Table { pass, kept, game: self.game.kept() })
         })
     }
 
@@ -364,7 +364,12 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
             }
             match event {
                 Event::Joined => news.push(News::Joined),
-                Event::Ticket(ticket) => news.push(News::Ticket(ticket)),
+                Event::Ticket(ticket) => {
+                    let seat = peer.session().and_then(|session| {
+                        Some(Seat { session: session.warrant().session, seat: session.seat()? })
+                    });
+                    news.extend(seat.map(|seat| News::Ticket(seat, ticket)));
+                }
                 Event::HostChanged(migration) => news.push(News::HostChanged(migration)),
                 // The peer comes back by itself when it can.
                 Event::Ended(reason) if peer.is_over() => news.push(News::Over(ended(reason, wish, peer))),

@@ -1,16 +1,16 @@
-//! What takes a seat back, kept per tab so that a reload finds it and another tab does not steal it: the ticket; and, in case
-//! all players go at once, what the game is founded anew from.
+//! What takes a seat back: which seat a tab has, kept per tab so that a reload finds it and another tab does not steal it; that
+//! seat's newest ticket, which all tabs know, so that a player goes from one to the other; and, in case all players go at once,
+//! what the game is founded anew from.
 
-use samovar_duel::scores::Scoreboard;
 use samovar_session::Kept;
-use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Ticket};
+use samovar_wire::{PeerId, PeerPass, SeatId, SessionId, Signature, Ticket};
 use web_sys::Storage;
 
 /// The layout of what is kept: another one is as good as nothing.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Bytes in front of the session: the version, the pass, and how long the session is.
 const HEAD: usize = 1 + 8 + 4 + 64 + 2;
-/// More than a session and a scoreboard can have.
+/// More than a session and the state of a game can have.
 const KEPT_MAX: usize = 24_000;
 
 /// What a tab keeps of a game besides its ticket.
@@ -20,8 +20,8 @@ pub struct Table {
     pub pass: PeerPass,
     /// The seats.
     pub kept: Kept,
-    /// The scores of a duel; none of another game.
-    pub scoreboard: Scoreboard,
+    /// How the game stood, as the game itself writes it.
+    pub game: Vec<u8>,
 }
 
 impl Table {
@@ -34,7 +34,7 @@ impl Table {
         bytes.extend(signature.0);
         bytes.extend((kept.len() as u16).to_le_bytes());
         bytes.extend(kept);
-        bytes.extend(self.scoreboard.to_bytes());
+        bytes.extend(&self.game);
         bytes
     }
 
@@ -45,27 +45,77 @@ impl Table {
         let (peer, head) = head.split_first_chunk()?;
         let (signature, length) = head.split_first_chunk()?;
         let length = u16::from_le_bytes(length.try_into().ok()?);
-        let (kept, scoreboard) = rest.split_at_checked(length.into())?;
+        let (kept, game) = rest.split_at_checked(length.into())?;
         if *version != VERSION {
             return None;
         }
         let session = SessionId(u64::from_le_bytes(*session));
         let pass =
             PeerPass { session, peer: PeerId(u32::from_le_bytes(*peer)), signature: Signature(*signature) };
-        let scoreboard = Scoreboard::from_bytes(scoreboard).ok()?;
-        Some(Self { pass, kept: Kept::from_bytes(kept).ok()?, scoreboard })
+        Some(Self { pass, kept: Kept::from_bytes(kept).ok()?, game: game.to_vec() })
     }
 }
 
-/// The ticket for the game with this code, if this tab has sat there.
-pub fn read(code: &str) -> Option<Ticket> {
-    let bytes = get(&key(code), 16)?;
-    Some(Ticket(bytes.try_into().ok()?))
+/// Where a tab sits in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// The session.
+    pub session: SessionId,
+    /// The seat in it.
+    pub seat: SeatId,
 }
 
-/// Remembers the ticket, where the browser allows it.
-pub fn write(code: &str, ticket: Ticket) {
-    set(&key(code), &ticket.0);
+/// The ticket for the game with this code, if this tab has sat there: the newest one of its seat, whichever tab of this browser
+/// was given it.
+pub fn read(code: &str) -> Option<Ticket> {
+    let bytes = get(&key(code), 26)?;
+    let (ticket, seat) = bytes.split_first_chunk()?;
+    let newest = seat.split_first_chunk().and_then(|(session, seat)| {
+        let session = SessionId(u64::from_le_bytes(*session));
+        let seat = SeatId(u16::from_le_bytes(seat.try_into().ok()?));
+        newest(Seat { session, seat })
+    });
+    Some(newest.unwrap_or(Ticket(*ticket)))
+}
+
+/// Remembers the ticket of this tab's seat, where the browser allows it.
+pub fn write(code: &str, seat: Seat, ticket: Ticket) {
+    let Seat { session, seat: SeatId(number) } = seat;
+    set(&key(code), &[&ticket.0[..], &session.0.to_le_bytes(), &number.to_le_bytes()].concat());
+    let newest = line(seat, ticket);
+    let others = tickets();
+    let others = others.lines().filter(|line| line.get(..NAME) != newest.get(..NAME));
+    let lines: Vec<_> = [&*newest].into_iter().chain(others).take(TICKETS_MAX).collect();
+    if let Some(storage) = shared() {
+        // Where it is full or forbidden, a duplicated tab does not get its seat back.
+        let _ = storage.set_item(TICKETS, &lines.join("\n"));
+    }
+}
+
+/// What all tabs of a browser know: of the seats that they took last the newest tickets, one a line.
+const TICKETS: &str = "samovar.tickets";
+/// Seats of which the tickets are known to all tabs.
+const TICKETS_MAX: usize = 8;
+/// Letters of a line that name the seat.
+const NAME: usize = 20;
+
+fn line(Seat { session, seat }: Seat, ticket: Ticket) -> String {
+    format!("{:016x}{:04x}{}", session.0, seat.0, hex(&ticket.0))
+}
+
+fn newest(seat: Seat) -> Option<Ticket> {
+    let any = line(seat, Ticket([0; 16]));
+    let lines = tickets();
+    let found = lines.lines().find_map(|line| line.strip_prefix(any.get(..NAME)?))?;
+    Some(Ticket(unhex(found)?.try_into().ok()?))
+}
+
+fn tickets() -> String {
+    shared().and_then(|storage| storage.get_item(TICKETS).ok().flatten()).unwrap_or_default()
+}
+
+fn shared() -> Option<Storage> {
+    web_sys::window()?.local_storage().ok().flatten()
 }
 
 /// What the game is founded anew from, if this tab has sat there.
@@ -97,7 +147,11 @@ fn table_key(code: &str) -> String {
 /// So many bytes at most, written in hexadecimal.
 fn get(key: &str, most: usize) -> Option<Vec<u8>> {
     let text = storage()?.get_item(key).ok().flatten()?;
-    if text.len() > 2 * most || !text.len().is_multiple_of(2) || !text.is_ascii() {
+    if text.len() > 2 * most { None } else { unhex(&text) }
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;
     }
     let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
@@ -105,11 +159,14 @@ fn get(key: &str, most: usize) -> Option<Vec<u8>> {
 }
 
 fn set(key: &str, bytes: &[u8]) {
-    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     if let Some(storage) = storage() {
         // A full or forbidden storage costs the seat after a reload, not the game.
-        let _ = storage.set_item(key, &text);
+        let _ = storage.set_item(key, &hex(bytes));
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn storage() -> Option<Storage> {

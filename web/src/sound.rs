@@ -64,7 +64,7 @@ pub struct Sound {
 struct State {
     muted: Cell<bool>,
     gesture: Cell<bool>,
-    device: RefCell<Option<Device>>,
+    device: RefCell<Option<Rc<Device>>>,
 }
 
 /// The browser's audio, once it may be used.
@@ -107,7 +107,8 @@ impl Sound {
         if self.state.muted.get() || !(loudness > 0.0 && pan.is_finite()) {
             return;
         }
-        if let Some(device) = self.state.device.borrow().as_ref() {
+        let device = self.state.device.borrow().clone();
+        if let Some(device) = device {
             // A browser that runs out of audio nodes drops this sound; the next may work.
             let _ = device.play(effect, loudness.min(1.0), pan.clamp(-1.0, 1.0));
         }
@@ -123,11 +124,12 @@ impl State {
     /// Makes the context when it may be made, and lets it run or rest.
     fn wake(&self) {
         let muted = self.muted.get();
-        let mut device = self.device.borrow_mut();
+        let mut device = self.device.take();
         if device.is_none() && self.gesture.get() && !muted {
-            *device = Device::new().ok();
+            device = Device::new().ok().map(Rc::new);
         }
-        let Some(device) = device.as_ref() else { return };
+        self.device.replace(device.clone());
+        let Some(device) = device else { return };
         // Phones interrupt audio on their own; every gesture is a chance to go on.
         let running = device.context.state() == AudioContextState::Running;
         if muted && running {

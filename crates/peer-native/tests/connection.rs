@@ -124,7 +124,7 @@ async fn dropping_one_end_sends_what_is_queued_and_closes_the_other() {
     }
     let before = Instant::now();
     assert_eq!(answerer.next().await, Some(ConnectionEvent::Closed));
-    assert!(before.elapsed() < Duration::from_secs(2), "noticed after {:?}", before.elapsed());
+    assert!(before.elapsed() < Duration::from_secs(10), "noticed after {:?}", before.elapsed());
     assert_eq!(answerer.next().await, None, "closed is said once, and last");
 }
 

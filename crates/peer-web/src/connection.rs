@@ -393,7 +393,7 @@ fn description(kind: RtcSdpType, sdp: &str) -> RtcSessionDescriptionInit {
 #[wasm_bindgen]
 extern "C" {
     /// A connection whose refusal to make a channel can be caught; web-sys lets it fly through everything that waits for the
-    /// call, and what that has borrowed stays so.
+    /// call, and what that has borrowed stays so. An extension's stand-in may answer with anything.
     type Channels;
 
     #[wasm_bindgen(method, catch, js_name = createDataChannel)]
@@ -401,7 +401,7 @@ extern "C" {
         this: &Channels,
         label: &str,
         init: &RtcDataChannelInit,
-    ) -> Result<RtcDataChannel, JsValue>;
+    ) -> Result<JsValue, JsValue>;
 }
 
 /// Throws what the browser throws: it has no room for a channel, or an extension meddles.
@@ -421,6 +421,7 @@ fn channel(connection: &RtcPeerConnection, mode: Mode) -> Result<RtcDataChannel,
         }
     };
     let channel = connection.unchecked_ref::<Channels>().create_data_channel(label, &init)?;
+    let channel: RtcDataChannel = channel.dyn_into()?;
     channel.set_binary_type(RtcDataChannelType::Arraybuffer);
     Ok(channel)
 }

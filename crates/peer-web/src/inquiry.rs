@@ -23,6 +23,19 @@ pub struct Obstacle {
     pub text: String,
 }
 
+impl Obstacle {
+    /// What this answer says. Its body is read only when it is plain text, and only as far as it is kept.
+    pub async fn of(response: &Response) -> Self {
+        let kind = response.headers().get("content-type").ok().flatten().unwrap_or_default();
+        let text = if kind.starts_with("text/plain") {
+            read(response).await.unwrap_or_default()
+        } else {
+            String::new()
+        };
+        Self { status: response.status(), text }
+    }
+}
+
 /// Asks once for each socket that closed before it was open.
 #[derive(Debug, Default)]
 pub(crate) struct Inquiry {
@@ -68,13 +81,7 @@ async fn ask(url: &str) -> Result<Obstacle, JsValue> {
     request.set_method("POST");
     let response: Response =
         JsFuture::from(window.fetch_with_str_and_init(url, &request)).await?.dyn_into()?;
-    let kind = response.headers().get("content-type")?.unwrap_or_default();
-    let text = if kind.starts_with("text/plain") {
-        read(&response).await.unwrap_or_default()
-    } else {
-        String::new()
-    };
-    Ok(Obstacle { status: response.status(), text })
+    Ok(Obstacle::of(&response).await)
 }
 
 /// The first part of the body, of which an answer in a line or two has no second.

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 
 use samovar_peer::{Buffer, Peer, PeerConfig, Request, SocketId, Transmit, stun_servers};
+use samovar_wire::relay::{RelayFrame, ToRelay};
 use samovar_wire::{PeerId, SortedMap, Time};
 
 use crate::alarm::{Alarm, Ring};
@@ -50,6 +51,7 @@ impl WebPeer {
             queue: RefCell::new(VecDeque::new()),
             on_wake: RefCell::new(Box::new(on_wake)),
             wake_wanted: Cell::new(false),
+            newest_relay: Cell::default(),
         });
         shell.work();
         Self(shell)
@@ -65,8 +67,8 @@ impl WebPeer {
         result
     }
 
-    /// What a page calls that cannot go on: it tells the others that it goes away and may come back, unless the peer is gone or
-    /// at work. It does not keep the peer alive, wakes nobody, and does not panic.
+    /// What a page calls that cannot go on: it tells the others that it goes away and may come back; the relay alone, when the
+    /// peer is at work and will not end it. It does not keep the peer alive, wakes nobody, and does not panic.
     pub fn farewell(&self) -> impl Fn() + 'static {
         let shell = Rc::downgrade(&self.0);
         move || {
@@ -74,6 +76,9 @@ impl WebPeer {
             if let Ok(mut driver) = shell.driver.try_borrow_mut() {
                 driver.peer.go_away(now());
                 driver.drain();
+            } else if let Some(relay) = shell.newest_relay.take().upgrade() {
+                // Who has no socket to say it by is missed in silence.
+                let _ = relay.send(&RelayFrame::control(&ToRelay::Away));
             }
         }
     }
@@ -94,6 +99,8 @@ struct Shell {
     queue: RefCell<VecDeque<Input>>,
     on_wake: RefCell<Box<dyn FnMut()>>,
     wake_wanted: Cell<bool>,
+    /// The relay's socket that was opened last.
+    newest_relay: Cell<Weak<RelaySocket>>,
 }
 
 enum Input {
@@ -142,7 +149,7 @@ struct Driver {
     config: WebConfig,
     relay_url: String,
     /// The relay's sockets; two while the peer moves from one network to another.
-    relays: SortedMap<SocketId, RelaySocket>,
+    relays: SortedMap<SocketId, Rc<RelaySocket>>,
     inquiry: Inquiry,
     /// The relay's UDP ports, once known: what is asked there is how members see this page.
     mirrors: Vec<IceServer>,
@@ -174,6 +181,9 @@ impl Driver {
             Input::Relay(socket, event) if self.relays.contains_key(&socket) => match event {
                 RelayEvent::Opened => {
                     self.inquiry.on_opened();
+                    if let (Some(shell), Some(relay)) = (self.shell.upgrade(), self.relays.get(&socket)) {
+                        shell.newest_relay.set(Rc::downgrade(relay));
+                    }
                     self.peer.handle_relay_opened(now(), socket);
                 }
                 RelayEvent::Message(bytes) => self.peer.handle_relay_message(now(), socket, &bytes),
@@ -294,7 +304,7 @@ impl Driver {
         let shell = Weak::clone(&self.shell);
         let sink = Rc::new(move |event| push(&shell, Input::Relay(socket, event)));
         match RelaySocket::open(&self.relay_url, sink) {
-            Ok(relay) => _ = self.relays.insert(socket, relay),
+            Ok(relay) => _ = self.relays.insert(socket, Rc::new(relay)),
             Err(_) => self.peer.handle_relay_closed(now(), socket),
         }
     }

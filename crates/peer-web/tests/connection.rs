@@ -136,7 +136,7 @@ async fn dropping_one_end_sends_what_is_queued_and_closes_the_other() {
     let before = now();
     assert_eq!(answerer.next().await, Some(ConnectionEvent::Closed));
     let noticed = now().since(before).as_millis_f64();
-    assert!(noticed < 2_000.0, "noticed after {noticed} ms");
+    assert!(noticed < 10_000.0, "noticed after {noticed} ms");
     sleep(500).await;
     assert!(answerer.events.borrow().is_empty(), "closed is said once, and last");
     assert!(offerer.events.borrow().is_empty(), "a dropped connection reports nothing");

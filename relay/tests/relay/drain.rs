@@ -43,15 +43,15 @@ async fn it_founds_no_game_lets_members_in_and_ends_when_the_last_has_left() {
         peer.tell(&ToRelay::Leave).await;
     }
     assert!(tokio::task::spawn_blocking(|| relay.ends_well()).await.expect("no panic"));
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(30), "half of the time it has: {:?}", start.elapsed());
 }
 
 #[tokio::test]
 async fn it_ends_when_the_time_is_over_though_games_go_on() {
-    let (_data, relay, mut host) = draining("1").await;
     let start = Instant::now();
+    let (_data, relay, mut host) = draining("1").await;
     assert_eq!(host.hear().await, Heard::Closed(Some(1001)));
-    assert!((900..3_000).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    assert!(start.elapsed() >= Duration::from_secs(1), "{:?}", start.elapsed());
     drop(host);
     assert!(tokio::task::spawn_blocking(|| relay.ends_well()).await.expect("no panic"));
 }

@@ -63,9 +63,15 @@ async fn who_asks_for_its_address_is_told_and_never_sent_more_than_it_sent() {
         }
         assert!(received <= sent, "{received} of {sent}");
     }
-    assert!(answers >= 8, "{answers}");
-    let unproven = relay.metric("samovar_datagrams_dropped_total{reason=\"unproven\"}").await;
-    assert_eq!(unproven as usize, 20 - answers);
+    let unproven = relay.metric("samovar_datagrams_dropped_total{reason=\"unproven\"}").await as usize;
+    // Those that the machine was late with.
+    while answers + unproven < 20 {
+        let late = timeout(Duration::from_secs(10), socket.recv_from(&mut [0; 100])).await;
+        received += late.expect("each is answered or counted").expect("receives").0;
+        answers += 1;
+    }
+    assert!(received <= sent && answers >= 8, "{received} of {sent}, {answers} answers");
+    assert_eq!(answers + unproven, 20);
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ pub struct Meter {
     last: f64,
     leans: SortedMap<ObjectId, Lean>,
     /// Where the teapots of the maze look.
-    pub(super) headings: [f32; 4],
+    pub(super) headings: [f32; samovar_duel::maze::Role::COUNT],
 }
 
 #[derive(Clone, Copy, Default)]

@@ -26,9 +26,11 @@ const STAND: f32 = 0.08;
 /// How far above the table a name hangs.
 const LABEL_HEIGHT: f32 = 1.0;
 /// The glazes of the four teapots: warm for red, cold for blue.
-const GLAZES: [usize; 4] = [1, 6, 5, 4];
-/// What the walls of a side are made of, and between them.
-const SUGARS: [[u8; 3]; 3] = [[244, 176, 150], [150, 186, 246], [250, 240, 214]];
+const GLAZES: [usize; Role::COUNT] = [1, 6, 5, 4];
+/// What the walls of a side are made of.
+const SUGARS: [[u8; 3]; Side::COUNT] = [[244, 176, 150], [150, 186, 246]];
+/// What the walls between the sides are made of.
+const PLAIN_SUGAR: [u8; 3] = [250, 240, 214];
 /// What lies below the corridors: a tray, so that walls and teapots stand out from it. Its rounded edge is under the cloth.
 const TRAY: BlockView =
     BlockView { position: [0.0, 0.0, -0.246], size: [29.6, 18.1, 0.5], colour: [112, 70, 44] };
@@ -284,7 +286,7 @@ const fn heading_of(way: Way) -> f32 {
     }
 }
 
-fn teapot<'a>(runner: &'a Runner, headings: &[f32; 4], time: f64) -> TeapotView<'a> {
+fn teapot<'a>(runner: &'a Runner, headings: &[f32; Role::COUNT], time: f64) -> TeapotView<'a> {
     // One's own teapot glows a little, so that it is found among four.
     let pulse = sin(time / 300.0).max(0.0) * 0.35;
     TeapotView {
@@ -306,7 +308,7 @@ fn blocks(maze: &Maze) -> Vec<BlockView> {
     let tiles = (0..HEIGHT).flat_map(|y| (0..WIDTH).map(move |x| Place { x, y }));
     let walls = tiles.filter(|&tile| !maze.plan().is_open(tile)).map(|tile| {
         let [x, y] = place(tile);
-        let colour = SUGARS[Side::of(tile).map_or(2, |side| side as usize)];
+        let colour = Side::of(tile).map_or(PLAIN_SUGAR, |side| SUGARS[side.index()]);
         BlockView { position: [x, y, WALL / 2.0], size: [1.0, 1.0, WALL], colour }
     });
     let stands = Side::BOTH.map(|side| {

@@ -22,9 +22,9 @@ impl App {
                     play.set_code(code);
                 }
             }
-            News::Ticket(ticket) => {
+            News::Ticket(seat, ticket) => {
                 if let Some(code) = self.play.as_ref().and_then(|play| play.wish().code.as_ref()) {
-                    seat::write(code.as_str(), ticket);
+                    seat::write(code.as_str(), seat, ticket);
                 }
             }
             News::Joined => {
@@ -70,7 +70,7 @@ impl App {
                     + " game stood still."
             }
             (Cause::Lost, _) => "The host was lost.".to_owned(),
-            (Cause::Left, _) => "The host left.".to_owned(),
+            (Cause::Left, _) => "The host went away.".to_owned(),
             (Cause::HandedOver, _) => "The host handed over.".to_owned(),
         };
         let heir =

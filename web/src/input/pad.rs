@@ -33,9 +33,14 @@ impl Pads {
         Ok(Self { connected, last: Cell::default(), _listener: listener })
     }
 
-    /// Asks the browser only after a pad has made itself known: each question makes garbage.
+    /// Asks the browser only after a pad has made itself known: each question makes garbage. Without the focus the pads are
+    /// somebody else's, and at rest here.
     pub(super) fn read(&self) -> Input {
-        if !self.connected.get() {
+        let has_focus = || {
+            let document = web_sys::window().and_then(|window| window.document());
+            document.is_some_and(|document| document.has_focus().unwrap_or(true))
+        };
+        if !self.connected.get() || !has_focus() {
             return Input::default();
         }
         let pads =

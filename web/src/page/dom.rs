@@ -88,11 +88,9 @@ impl Text {
 
     /// Shows this text.
     pub fn set(&self, text: &str) {
-        let mut shown = self.shown.borrow_mut();
-        if *shown != text {
+        if *self.shown.borrow() != text {
             self.element.set_text_content(Some(text));
-            shown.clear();
-            shown.push_str(text);
+            text.clone_into(&mut self.shown.borrow_mut());
         }
     }
 

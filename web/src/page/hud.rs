@@ -205,7 +205,7 @@ impl HudView {
     }
 
     fn show_scores(&self, players: &[&PlayerRow]) {
-        let mut rows = self.rows.borrow_mut();
+        let mut rows = self.rows.take();
         while rows.len() > players.len() {
             if let Some(row) = rows.pop() {
                 row.root.remove();
@@ -223,6 +223,7 @@ impl HudView {
                 }
             }
         }
+        self.rows.replace(rows);
     }
 
     fn show_session(&self, hud: &Hud) {

@@ -43,7 +43,7 @@ impl LabelLayer {
 
     /// Shows exactly these labels.
     pub fn show(&self, labels: &[Label]) {
-        let mut shown = self.shown.borrow_mut();
+        let mut shown = self.shown.take();
         shown.retain(|old| {
             let stays = labels.iter().any(|label| label.key == old.key);
             if !stays {
@@ -61,6 +61,7 @@ impl LabelLayer {
                 }
             }
         }
+        self.shown.replace(shown);
     }
 }
 

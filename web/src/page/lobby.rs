@@ -131,22 +131,25 @@ impl Lobby {
         }
     }
 
-    /// Shows the open games; `None` while they are not known yet.
-    pub fn show(&self, games: Option<&[GameRow]>, relay: RelayState) {
+    /// Shows the open games, `None` while they are not known yet; `said` tells what was answered in their place.
+    pub fn show(&self, games: Option<&[GameRow]>, relay: RelayState, said: Option<&str>) {
         for button in &self.needs_relay {
             button.set_disabled(relay == RelayState::Lost);
         }
+        let refused = said.map(|said| format!("The relay lists no tables; trying again… {said}"));
         self.note.set_or_hide(match (games, relay) {
+            _ if refused.is_some() => refused.as_deref(),
             (_, RelayState::Lost) => Some("The relay does not answer; trying again…"),
             (None, _) => Some("Looking for open tables…"),
             (Some([]), _) => Some("No table is set yet. Start a game and send the link to a friend."),
             (Some(_), _) => None,
         });
         let games = if relay == RelayState::Lost { &[] } else { games.unwrap_or_default() };
-        let mut rows = self.rows.borrow_mut();
+        let mut rows = self.rows.take();
         if !rows.iter().map(|row| &row.game).eq(games) {
             self.arrange(&mut rows, games);
         }
+        self.rows.replace(rows);
     }
 
     /// Keeps the row of each game that stays, so that a button under a finger or the focus does not become another's.

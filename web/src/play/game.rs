@@ -3,7 +3,7 @@
 use samovar_duel::course::Stakes;
 use samovar_duel::game::{self, Duel, DuelConfig};
 use samovar_duel::maze::game::MazeGame;
-use samovar_duel::maze::{self, Hand, Way};
+use samovar_duel::maze::{self, Hand, Maze, Way};
 use samovar_duel::scores::Scoreboard;
 use samovar_duel::status::Played;
 use samovar_duel::teapot::Controls;
@@ -35,22 +35,23 @@ pub enum Game {
 impl Game {
     /// The game that a player wants; `seed` counts for whoever founds it.
     pub(super) fn new(wish: &Wish, seed: u64) -> Self {
-        let kept = wish.table.as_ref().map(|table| table.scoreboard.clone());
+        let kept = wish.table.as_ref().map(|table| &*table.game);
         Self::with(wish, seed, wish.ticket.is_some(), kept)
     }
 
     /// The same game of a player who takes the seat back.
     pub(super) fn resumed(&self, wish: &Wish, seed: u64) -> Self {
-        Self::with(wish, seed, true, Some(self.scoreboard()))
+        Self::with(wish, seed, true, Some(&self.kept()))
     }
 
-    fn with(wish: &Wish, seed: u64, is_resuming: bool, kept: Option<Scoreboard>) -> Self {
+    fn with(wish: &Wish, seed: u64, is_resuming: bool, kept: Option<&[u8]>) -> Self {
         let (robots, stakes) = (wish.robots, wish.stakes);
         match wish.mode {
             Mode::Duel => {
                 let duel = Duel::new(DuelConfig { seed, robots, is_resuming, stakes });
-                Self::Duel(Box::new(match kept.filter(|kept| *kept != Scoreboard::default()) {
-                    Some(kept) => duel.with_scoreboard(kept),
+                let scores = kept.and_then(|kept| Scoreboard::from_bytes(kept).ok());
+                Self::Duel(Box::new(match scores.filter(|scores| *scores != Scoreboard::default()) {
+                    Some(scores) => duel.with_scoreboard(scores),
                     None => duel,
                 }))
             }
@@ -58,7 +59,10 @@ impl Game {
             Mode::Maze => {
                 let is_usual = stakes.seconds == Stakes::default().seconds;
                 let limit = if is_usual { 0 } else { stakes.seconds };
-                Self::Maze(Box::new(MazeGame::with_limit(seed, limit)))
+                let maze = kept.and_then(|kept| Maze::load(kept).ok());
+                Self::Maze(Box::new(MazeGame::with_maze(
+                    maze.unwrap_or_else(|| Maze::new(seed).with_limit(limit)),
+                )))
             }
         }
     }
@@ -101,11 +105,11 @@ impl Game {
         }
     }
 
-    /// The scores, to be kept; of the maze, whose rounds begin anew, there are none.
-    pub(super) fn scoreboard(&self) -> Scoreboard {
+    /// How it stands, for a session that is founded anew.
+    pub(super) fn kept(&self) -> Vec<u8> {
         match self {
-            Self::Duel(duel) => duel.scoreboard().clone(),
-            Self::Maze(_) => Scoreboard::default(),
+            Self::Duel(duel) => duel.scoreboard().to_bytes(),
+            Self::Maze(maze) => maze.maze().save(),
         }
     }
 

@@ -105,13 +105,12 @@ impl MazeGame {
     /// A game that has not begun. The seed counts if this peer founds it.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self::with_limit(seed, 0)
+        Self::with_maze(Maze::new(seed))
     }
 
-    /// The same, but matches are over after so many seconds; see [`Maze::with_limit`].
+    /// A game that stands like this for whoever founds it.
     #[must_use]
-    pub fn with_limit(seed: u64, seconds: u16) -> Self {
-        let maze = Maze::new(seed).with_limit(seconds);
+    pub fn with_maze(maze: Maze) -> Self {
         Self {
             before: maze.clone(),
             maze,

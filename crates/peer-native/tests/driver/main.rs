@@ -131,6 +131,6 @@ async fn a_peer_without_a_relay_keeps_ticking_and_stops_at_once() {
     until(&peer, "a few ticks", |_, _, diary| diary.ticks > 20).await;
     let before = Instant::now();
     let diary = peer.stop().await.expect("the game did not panic");
-    assert!(before.elapsed() < Duration::from_secs(1), "stopping took {:?}", before.elapsed());
+    assert!(before.elapsed() < Duration::from_secs(5), "stopping took {:?}", before.elapsed());
     assert!(!diary.events.iter().any(|event| matches!(event, PeerEvent::Entered(_))));
 }
