@@ -8,6 +8,7 @@ use samovar_wire::Duration;
 
 use crate::check::Violation;
 use crate::run::Outcome;
+use crate::scenario::Scenario;
 
 /// Upper bounds of the histogram's rows, in milliseconds.
 const ROWS: [u64; 14] = [50, 100, 150, 200, 300, 400, 500, 750, 1_000, 1_500, 2_000, 5_000, 10_000, u64::MAX];
@@ -128,6 +129,13 @@ pub struct Summary {
     pub silent: BTreeMap<&'static str, [u64; 2]>,
     /// Packets that members sent each other directly, and through the relay.
     pub sent: [u64; 2],
+    /// By scenario, members that were removed, members that told of what they had done alone, and the time in which they
+    /// did, in microseconds.
+    pub exits: BTreeMap<&'static str, [u64; 3]>,
+    /// From each such removal until the player was a member again.
+    pub returns: Spans,
+    /// By scenario, what the traces of its runs amount to: two programs that behave alike have the same.
+    pub hashes: BTreeMap<&'static str, u64>,
     /// Runs that broke a promise.
     pub failures: Vec<Failure>,
 }
@@ -156,6 +164,10 @@ impl Summary {
             self.add_silent(scenario, [u64::from(is_silent), 1]);
         }
         self.add_sent(outcome.figures.sent);
+        let figures = &outcome.figures;
+        self.add_exits(scenario, [figures.exits, figures.diverged, outcome.simulated.as_micros()]);
+        figures.returns.iter().for_each(|&span| self.returns.add(span));
+        self.add_hash(scenario, outcome.trace.hash().rotate_left(seed as u32 % 64));
         if let Some(violation) = outcome.violation.clone() {
             self.failures.push(Failure { seed, scenario, topology, violation });
         }
@@ -178,6 +190,9 @@ impl Summary {
         self.silences.merge(&other.silences);
         other.silent.into_iter().for_each(|(scenario, runs)| self.add_silent(scenario, runs));
         self.add_sent(other.sent);
+        other.exits.into_iter().for_each(|(scenario, exits)| self.add_exits(scenario, exits));
+        self.returns.merge(&other.returns);
+        other.hashes.into_iter().for_each(|(scenario, hash)| self.add_hash(scenario, hash));
         self.failures.extend(other.failures);
         self.failures.sort_by_key(|failure| (failure.scenario, failure.seed));
     }
@@ -187,6 +202,28 @@ impl Summary {
         runs.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
     }
 
+    fn add_exits(&mut self, scenario: &'static str, more: [u64; 3]) {
+        let exits = self.exits.entry(scenario).or_default();
+        exits.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+    }
+
+    /// Runs end in any order, so their hashes are summed.
+    fn add_hash(&mut self, scenario: &'static str, hash: u64) {
+        let sum = self.hashes.entry(scenario).or_default();
+        *sum = sum.wrapping_add(hash);
+    }
+
+    /// The scenarios in which sessions removed more members than they may: each with exits per hour, and its bound.
+    pub fn evictions(&self) -> impl Iterator<Item = (&'static str, [f64; 2])> {
+        self.exits.iter().filter_map(|(&name, &[exits, _, micros])| {
+            let most = Scenario::named(name)?.exits_at_most()?;
+            let hours = micros as f64 / 3.6e9;
+            // One is an accident in as short a soak as this may be.
+            let is_excess = exits as f64 > most * hours && (exits > 1 || most == 0.0);
+            is_excess.then_some((name, [exits as f64 / hours, most]))
+        })
+    }
+
     /// The scenarios in which silences were longer than usual too often: in one run more than losses explain, one of
     /// fifty. Each as the scenario, those runs, and all of its runs.
     pub fn excesses(&self) -> impl Iterator<Item = (&'static str, [u64; 2])> {
@@ -194,10 +231,10 @@ impl Summary {
         self.silent.iter().map(|(&scenario, &runs)| (scenario, runs)).filter(is_excess)
     }
 
-    /// Whether every promise was kept in every run, and no scenario had long silences too often.
+    /// Whether every promise was kept in every run, and no scenario had long silences, or exits, too often.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.failures.is_empty() && self.excesses().next().is_none()
+        self.failures.is_empty() && self.excesses().next().is_none() && self.evictions().next().is_none()
     }
 
     fn add_sent(&mut self, sent: [u64; 2]) {
@@ -269,6 +306,19 @@ impl core::fmt::Display for Summary {
         }
         for (scenario, [long, all]) in self.excesses() {
             writeln!(f, "TOO OFTEN silent for longer than usual: {scenario}, {long} of {all} runs")?;
+        }
+        if !self.returns.is_empty() {
+            let mut returns = self.returns.clone();
+            let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| returns.percentile(share));
+            writeln!(f, "from removed to joined (p50 {p50:.0} ms, p99 {p99:.0} ms, max {max:.0} ms)")?;
+        }
+        for (scenario, [exits, diverged, micros]) in self.exits.iter().filter(|(_, exits)| exits[0] > 0) {
+            let per_hour = |count: &u64| *count as f64 / (*micros as f64 / 3.6e9).max(1e-9);
+            let (exits, diverged) = (per_hour(exits), per_hour(diverged));
+            writeln!(f, "  {scenario:<34} {exits:>8.1} exits an hour, {diverged:.1} of them diverged")?;
+        }
+        for (scenario, [exits, most]) in self.evictions() {
+            writeln!(f, "TOO MANY exits: {scenario}, {exits:.1} an hour, at most {most}")?;
         }
         writeln!(f, "violations            {:>10}", self.failures.len())?;
         for failure in &self.failures {

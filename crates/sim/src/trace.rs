@@ -89,6 +89,16 @@ impl Trace {
         self.hash = (mixed ^ b).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(31);
     }
 
+    /// These bytes arrived somewhere.
+    pub(crate) fn mix_bytes(&mut self, bytes: &[u8]) {
+        for word in bytes.chunks(16) {
+            let mut pair = [0; 16];
+            pair[..word.len()].copy_from_slice(word);
+            let pair = u128::from_le_bytes(pair);
+            self.mix(pair as u64, (pair >> 64) as u64);
+        }
+    }
+
     pub(crate) fn packet(&mut self, at: Time, place: Place, to: Place, what: impl FnOnce() -> String) {
         self.push(Level::Packet, at, (place, Some(to)), what);
     }

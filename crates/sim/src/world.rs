@@ -95,6 +95,8 @@ struct Player {
     /// What its page has kept when it was loaded anew, and where it sat.
     kept: Option<(PeerPass, Kept)>,
     seat: Option<SeatId>,
+    /// When its session removed it, until it is a member again.
+    removed_at: Option<Time>,
 }
 
 /// Figures of a run.
@@ -116,6 +118,12 @@ pub struct Figures {
     pub silence: Duration,
     /// The largest footprint of a peer, in bytes of its `Debug` output.
     pub footprint: usize,
+    /// Members that their sessions removed.
+    pub exits: u64,
+    /// Members that told of what they had done alone.
+    pub diverged: u64,
+    /// From each such exit until the player was a member again.
+    pub returns: Vec<Duration>,
 }
 
 /// The world of one run.

@@ -140,9 +140,26 @@ impl<G: Game> World<G> {
             let what = format!("{host:?}, says process {id}, and the game forbids that hosts change");
             self.break_promise(Broken::new(Promise::Office, what));
         }
+        self.count_exit(id, event);
         if let (Event::Ended(reason), true) = (event, self.plan.keeps_host) {
             let what = format!("process {id} is no member any more, by {reason:?}, and its host lives");
             self.break_promise(Broken::new(Promise::Office, what));
+        }
+    }
+
+    fn count_exit(&mut self, id: ProcessId, event: &Event) {
+        let player = &mut self.players[self.processes[id].player];
+        match event {
+            Event::Ended(EndReason::Removed) => {
+                self.figures.exits += 1;
+                player.removed_at.get_or_insert(self.now);
+            }
+            Event::Joined => {
+                let since = player.removed_at.take();
+                self.figures.returns.extend(since.map(|since| self.now.since(since)));
+            }
+            Event::Diverged { .. } => self.figures.diverged += 1,
+            _ => {}
         }
     }
 

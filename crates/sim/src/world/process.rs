@@ -209,12 +209,14 @@ impl<G: Game> World<G> {
                 let Some(channel) = process.channels.get(&attempt) else { return };
                 self.figures.packets += 1;
                 self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
+                self.trace.mix_bytes(&bytes);
                 peer.handle_direct_packet(now, channel.peer, attempt, mode, &bytes);
             }
             Arrival::Relay(conn, bytes) => {
                 let Some(socket) = socket_of(&process.sockets, conn) else { return };
                 self.figures.packets += 1;
                 self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
+                self.trace.mix_bytes(&bytes);
                 peer.handle_relay_message(now, socket, &bytes);
             }
             Arrival::SocketLost(conn) => {

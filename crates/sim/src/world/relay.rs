@@ -161,6 +161,7 @@ impl<G: Game> World<G> {
     pub(super) fn relay_message(&mut self, conn: ConnId, bytes: &[u8]) {
         if let Some(directory) = &mut self.relay.directory {
             self.trace.mix(self.now.as_micros(), bytes.len() as u64);
+            self.trace.mix_bytes(bytes);
             directory.handle_message(self.now, conn, bytes);
         }
         self.run_relay();

@@ -11,8 +11,9 @@ const RUNS: u64 = 300;
 const USAGE: &str = "\
 Usage: samovar-sim COMMAND
 
-  soak --seeds A..B [--scenario NAME] [--minutes M] [--star] [--json]
-                                 run seeds A to B, B excluded, of one scenario or of all, on all cores
+  soak --seeds A..B [--scenario NAME] [--minutes M] [--star] [--json | --hashes]
+                                 run seeds A to B, B excluded, of one scenario or of all, on all cores; with --hashes
+                                 print for each scenario a number that only changes when its runs do
   replay SEED [--scenario NAME] [--star] [--shrunk]
                                  run one seed, of chaos unless told otherwise, and print everything that happens
   shrink SEED [--scenario NAME] [--star]
@@ -64,6 +65,8 @@ pub(crate) struct Soak {
     pub(crate) minutes: Option<f64>,
     pub(crate) topology: Topology,
     pub(crate) json: bool,
+    /// Whether only the hashes are printed.
+    pub(crate) hashes: bool,
 }
 
 pub(crate) fn help() -> String {
@@ -89,7 +92,14 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Command, String> {
 }
 
 fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, String> {
-    let mut soak = Soak { seeds: 0..0, scenario: None, minutes: None, topology: Topology::Mesh, json: false };
+    let mut soak = Soak {
+        seeds: 0..0,
+        scenario: None,
+        minutes: None,
+        topology: Topology::Mesh,
+        json: false,
+        hashes: false,
+    };
     while let Some(flag) = rest.next() {
         match flag {
             "--seeds" => soak.seeds = range(rest.next())?,
@@ -97,6 +107,7 @@ fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, Strin
             "--minutes" => soak.minutes = Some(number(flag, rest.next())?),
             "--star" => soak.topology = Topology::Star,
             "--json" => soak.json = true,
+            "--hashes" => soak.hashes = true,
             _ => return Err(format!("soak does not know {flag:?}")),
         }
     }

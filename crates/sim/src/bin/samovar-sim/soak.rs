@@ -31,7 +31,9 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
             eprintln!("{} seed {}: {}", job.scenario.name, job.seed, violation.promise.name());
         }
     });
-    if order.json {
+    if order.hashes {
+        summary.hashes.iter().for_each(|(scenario, hash)| println!("{scenario:<34} {hash:016x}"));
+    } else if order.json {
         println!("{}", summary.json());
     } else {
         let core_hours = core_seconds(watch) / 3_600.0;
