@@ -128,6 +128,9 @@ impl Bounds {
         ..Self::NONE
     };
 
+    /// Hosts die, and there is no relay.
+    pub(crate) const ORPHANS: Self = Self { crashes: 2, losses: 1, suspicions: 1, ticks: 2, ..Self::VOTES };
+
     const HOST_AND_RELAY: Self = Self { cut: 0b1000_0001, has_relay: true, ..Self::VOTES };
     const RELAY_RESTARTS: Self = Self { relay_crashes: 1, relay_starts: 1, ..Self::NONE };
 

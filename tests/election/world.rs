@@ -8,9 +8,10 @@ use samovar_roster::{Roster, View};
 use samovar_wire::control::PeerControl;
 use samovar_wire::{PeerId, PeerPass, SortedMap, SortedSet, Term, Time, Warrant};
 
-use crate::bounds::Bounds;
+use crate::bounds::{Bounds, VOTE};
 use crate::relay::{Desk, Socket};
 use crate::seed::Seed;
+use crate::step::Step;
 
 /// What a lane carries, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -154,6 +155,51 @@ impl World {
                 };
                 first.will_act_as_host(self.now) && acting.iter().any(|rival| are_rivals(&rival))
             })
+    }
+
+    /// The world when nothing fails any more and everything that waits for time has had it.
+    pub(crate) fn left_alone(&self) -> Self {
+        /// More than every time-out together, in ticks of the longest span.
+        const TICKS: usize = 12;
+        let mut world = self.clone();
+        world.left = Bounds { span: VOTE, electorate_changes: self.left.electorate_changes, ..Bounds::NONE };
+        for _ in 0..TICKS {
+            world.run();
+            world.left.ticks = 1;
+            world.take(Step::Tick);
+        }
+        world.run();
+        world
+    }
+
+    /// Everything happens that follows by itself.
+    fn run(&mut self) {
+        loop {
+            let mut steps = Vec::new();
+            self.steps(&mut steps);
+            let Some(&next) = steps.iter().find(|step| !step.is_fault()) else { return };
+            self.take(next);
+        }
+    }
+
+    /// Whether somebody hosts; `None` unless there is a majority, by everybody's count, of whom each is linked to each. A
+    /// newcomer that is made host before it has read a view is another matter: here it does not begin anything anew.
+    pub(crate) fn is_hosted(&self) -> Option<bool> {
+        let members: Vec<_> = self.living().collect();
+        let here = |peer: &&PeerId| members.iter().any(|(_, member)| member.peer == **peer);
+        let has_majority = |member: &Member| {
+            let voters = &member.view.electorate().peers;
+            voters.iter().filter(here).count() * 2 > voters.len()
+        };
+        let are_linked = |&(one, _): &(usize, &Member)| {
+            members.iter().all(|&(other, _)| one == other || self.are_linked(one, other))
+        };
+        let is_majority = self.parted == 0
+            && !members.is_empty()
+            && members.iter().all(|(_, member)| member.joins_under.is_none())
+            && members.iter().all(|&(_, member)| has_majority(member))
+            && members.iter().all(are_linked);
+        is_majority.then(|| members.iter().any(|(_, member)| member.acts_as_host()))
     }
 
     /// Notes whom a peer takes for host; there is one per term.

@@ -7,7 +7,8 @@ use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::Electorate;
 use samovar_wire::{PeerId, SortedMap, Term};
 
-/// What a member has heard of the others since the present term began.
+/// What the others said last of the present term and of later ones. Whoever counts to the end of an election first speaks of its
+/// term before the others have begun it, and says it once: so nothing of a later term is forgotten when one begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Election {
     opinions: SortedMap<PeerId, Missing>,
@@ -17,6 +18,14 @@ pub(crate) struct Election {
 }
 
 impl Election {
+    /// A term begins: what was said of former ones is over.
+    pub(crate) fn begin(&mut self, term: Term) {
+        let is_later = |vote: &Vote| vote.term > term && vote.term.base() == term.base();
+        self.opinions.retain(|_, opinion| opinion.term >= term);
+        self.votes.retain(|_, vote| is_later(vote));
+        self.reigns.retain(|_, vote| is_later(vote));
+    }
+
     /// What a member said about the host last.
     pub(crate) fn on_missing(&mut self, from: PeerId, missing: Missing) {
         self.opinions.insert(from, missing);
@@ -36,9 +45,10 @@ impl Election {
         }
     }
 
-    /// Whether a member said last that it misses the host of `term`.
-    pub(crate) fn misses(&self, peer: PeerId, term: Term) -> bool {
-        self.opinions.get(&peer).is_some_and(|opinion| opinion.term == term && opinion.missed)
+    /// Whether a member misses the host of `term`: it said so last, or votes for another in a later one, which it cannot take back.
+    pub(crate) fn misses(&self, peer: PeerId, term: Term, host: PeerId) -> bool {
+        let says_so = self.opinions.get(&peer).is_some_and(|opinion| opinion.term == term && opinion.missed);
+        says_so || self.votes.get(&peer).is_some_and(|vote| vote.term > term && vote.candidate != host)
     }
 
     /// Whether a member said last that it reaches the relay.

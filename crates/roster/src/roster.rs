@@ -308,7 +308,7 @@ impl Roster {
             // It answers, if late.
             self.is_relay_silent = false;
         }
-        self.election = Election::default();
+        self.election.begin(term);
         (self.said, self.ballot, self.claimed) = (None, None, None);
         (self.heir, self.appointed) = (None, None);
         (self.missed_since, self.minority_since, self.alone_since) = (None, None, None);
@@ -331,7 +331,7 @@ impl Roster {
 
     /// A member says whether it misses the host.
     pub fn handle_missing(&mut self, from: PeerId, missing: Missing) {
-        if missing.term == self.term {
+        if missing.term >= self.term {
             self.election.on_missing(from, missing);
         }
     }
@@ -523,7 +523,7 @@ impl Roster {
             self.is_lease_over || self.heir.is_some()
         } else {
             // The heir hears of it before the others, and begins with them.
-            let resigns = self.heir.is_some() && self.election.misses(self.host, self.term);
+            let resigns = self.heir.is_some() && self.election.misses(self.host, self.term, self.host);
             lives.missed.contains(&self.host) || resigns
         };
         // Who has voted cannot go back.
@@ -566,7 +566,7 @@ impl Roster {
         if self.reaches_relay() || !is_voter {
             return;
         }
-        let agree = |peer: &&PeerId| **peer == self.me || self.election.misses(**peer, self.term);
+        let agree = |peer: &&PeerId| **peer == self.me || self.election.misses(**peer, self.term, self.host);
         if peers.iter().filter(agree).count() * 2 <= peers.len() {
             return;
         }

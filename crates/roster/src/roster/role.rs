@@ -49,7 +49,7 @@ impl Roster {
         } else {
             let is_lost = self.missed_since.is_some_and(|since| since + SUSPENDED_AFTER <= now);
             // A host that only goes names an heir.
-            let says_so = self.heir.is_none() && self.election.misses(self.host, self.term);
+            let says_so = self.heir.is_none() && self.election.misses(self.host, self.term, self.host);
             match (is_lost, says_so) {
                 (true, _) => Some(Suspension::HostLost),
                 (false, true) => Some(Suspension::NoMajority),

@@ -66,7 +66,7 @@ impl Roster {
         let others = view.members().map(|member| member.peer);
         let heard = others.filter(|peer| *peer != self.me && !lives.missed.contains(peer));
         let (stranded, heard) = heard.fold((0, 0), |(stranded, heard), peer| {
-            (stranded + usize::from(self.election.misses(peer, self.term)), heard + 1)
+            (stranded + usize::from(self.election.misses(peer, self.term, self.host)), heard + 1)
         });
         let is_counted = (stranded + 1) * 2 > heard + 1;
         let is_agreed = is_counted && (heard > 0 || self.is_gone(now, self.host));

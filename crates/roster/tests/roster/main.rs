@@ -24,9 +24,14 @@ fn roster(me: u32) -> Roster {
 
 /// Members 1 to 4; 1 hosts, 2 is its backup.
 fn view() -> View {
+    view_of(4)
+}
+
+/// Members from 1 on; 1 hosts, 2 is its backup.
+fn view_of(count: u32) -> View {
     let mut view = View::founding(8);
     let mut entropy = Entropy::new([1; 32]);
-    for n in 1..=4 {
+    for n in 1..=count {
         let hello = Hello { version: 1, params: 0, name: String::new(), attributes: 0, resume: None };
         view.admit(Time::ZERO, PeerId(n), &hello, &mut entropy).unwrap();
     }
@@ -41,8 +46,13 @@ fn at(ms: u64) -> Time {
 
 /// Lets a peer look around at a time, with these peers gone; what it wants done.
 fn look(roster: &mut Roster, ms: u64, gone: &[u32]) -> Vec<Act> {
+    look_in(&view(), roster, ms, gone)
+}
+
+/// The same in another view.
+fn look_in(view: &View, roster: &mut Roster, ms: u64, gone: &[u32]) -> Vec<Act> {
     let missed: SortedSet<_> = gone.iter().copied().map(PeerId).collect();
-    roster.watch(at(ms), &view(), Lives { missed: &missed, doubted: &missed });
+    roster.watch(at(ms), view, Lives { missed: &missed, doubted: &missed });
     core::iter::from_fn(|| roster.poll_act()).collect()
 }
 

@@ -7,7 +7,7 @@ use samovar_wire::{PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::{VOTED, at, claims, elect, look, roster, view, warrant};
+use super::{VOTED, at, claims, elect, look, look_in, roster, view, view_of, warrant};
 
 #[test]
 fn a_majority_elects_without_the_relay_and_a_minority_does_not() {
@@ -51,6 +51,40 @@ fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
     assert!(!roster.listens_to(PeerId(1)) && roster.listens_to(PeerId(3)));
     assert_eq!(votes(&look(&mut roster, 500, &[])), []);
     assert_eq!(votes(&look(&mut roster, 1_000, &[])), [(258, 2)]);
+}
+
+/// The host and the first candidate of five die together: 3, 4 and 5 elect the dead one, and 3 counts to the end first.
+#[test]
+fn opinion_about_a_term_counts_once_the_term_begins() {
+    let view = view_of(5);
+    let mut roster = roster(4);
+    roster.set_relay(at(0), false);
+    for peer in [3, 5] {
+        roster.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+    }
+    assert_eq!(votes(&look_in(&view, &mut roster, 0, &[1])), [(257, 2)]);
+    let vote = Vote { term: VOTED, candidate: PeerId(2), electorate: view.electorate().number };
+    roster.handle_vote(PeerId(3), vote);
+    // 3 lives under 2 now, and misses it, too.
+    roster.handle_reign(PeerId(3), vote);
+    roster.handle_missing(PeerId(3), Missing { term: VOTED, missed: true, relay: false });
+    assert_eq!(votes(&look_in(&view, &mut roster, 1, &[1, 2])), []);
+    roster.handle_vote(PeerId(5), vote);
+    look_in(&view, &mut roster, 2, &[1, 2]);
+    assert_eq!((roster.term(), roster.host()), (VOTED, PeerId(2)));
+    roster.handle_missing(PeerId(5), Missing { term: VOTED, missed: true, relay: false });
+    assert_eq!(votes(&look_in(&view, &mut roster, 3, &[1, 2])), [(258, 3)]);
+}
+
+/// Whoever votes in a later term misses the host of the present one, whether it says so or not.
+#[test]
+fn vote_counts_as_missing_the_host() {
+    let mut roster = roster(2);
+    roster.set_relay(at(0), false);
+    for peer in [3, 4] {
+        roster.handle_vote(PeerId(peer), Vote { term: VOTED, candidate: PeerId(3), electorate: 1 });
+    }
+    assert_eq!(votes(&look(&mut roster, 0, &[1])), [(257, 2)]);
 }
 
 fn votes(acts: &[Act]) -> Vec<(u64, u32)> {

@@ -5,6 +5,24 @@ use super::{ELECTIONS, Mutant, Promise};
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
+        name: "opinion-ahead-is-forgotten",
+        package: "roster",
+        text: "if missing.term >= $.term {",
+        instead: "if missing.term == $.term {",
+        breaks: "the host and the first candidate die together, some count the election sooner than others, and nobody hosts",
+        guards: Promise::Liveness,
+        finder: ELECTIONS,
+    },
+    Mutant {
+        name: "vote-is-no-opinion",
+        package: "roster",
+        text: "vote.term > term && vote.candidate != host",
+        instead: "vote.term > term && vote.candidate != host && vote.electorate == u64::MAX",
+        breaks: "who votes without having said that it misses the host is waited for in vain",
+        guards: Promise::Liveness,
+        finder: Test(&["-p", "samovar-roster", "--test", "roster", "vote_counts_as_missing_the_host"]),
+    },
+    Mutant {
         name: "half-is-a-majority",
         package: "roster",
         text: "supporters * 2 > electorate.peers.len()",
