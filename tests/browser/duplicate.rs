@@ -1,6 +1,6 @@
 //! A tab that its browser's menu duplicates: the copy has all that the tab has kept, its ticket, too.
 
-use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
+use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
 use samovar_tests::status::Status;
 use serde_json::json;
@@ -31,6 +31,9 @@ async fn a_duplicated_tab_takes_the_seat_of_a_lone_host() {
     };
     let status = second.wait("one Ann plays, and hosts", SETTLE_WITHIN, alone).await;
     assert!(status.members.iter().all(|member| !member.is_spectator), "{status}");
+    // It is loaded anew, and with nobody else there the game is founded anew.
+    second.reload().await;
+    second.wait("one Ann plays, and hosts", JOIN_WITHIN, alone).await;
     // The player goes back to the first tab after all.
     first.tab().ask("Page.bringToFront", json!({})).await;
     first.hands().click("#curtain-buttons [data-action=join]").await;

@@ -138,19 +138,27 @@ async fn a_maze_goes_on_where_it_stood_when_all_pages_reload_at_once() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&mode=maze&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&mode=maze&name=Bob").await;
-    let is_played = |status: &Status| status.maze.as_ref().is_some_and(|maze| maze.stage == "play");
-    let before = ann.wait("the round is played", SETTLE_WITHIN, is_played).await;
-    bob.wait("both are there", SETTLE_WITHIN, |status| is_played(status) && status.others().count() == 1)
-        .await;
+    let later_than = |former: (u8, u16), status: &Status| {
+        // Of one round less is left; a new maze would be in its first round, and at its beginning.
+        let maze = status.maze.as_ref();
+        maze.is_some_and(|maze| {
+            maze.round > former.0 || maze.stage != "ready" && (maze.round, maze.seconds_left) <= former
+        })
+    };
+    ann.wait("the round is played", SETTLE_WITHIN, |status| later_than((1, 80), status)).await;
+    let both = |status: &Status| later_than((1, 80), status) && status.others().count() == 1;
+    bob.wait("both are there", SETTLE_WITHIN, both).await;
+    let before = ann.status().await;
+    let former = (maze(&before).round, maze(&before).seconds_left);
     // A tab keeps how the game stands when it goes.
     tokio::join!(ann.reload(), bob.reload());
     for player in [&ann, &bob] {
         let is_back = |status: &Status| {
             let is_in = status.peer.is_some() && status.members.len() == 2;
-            assert!(!is_in || is_played(status), "another maze has begun: {status}");
             is_in && !before.members.iter().any(|member| Some(&member.peer) == status.peer.as_ref())
         };
-        player.wait("it is back", JOIN_WITHIN, is_back).await;
+        let after = player.wait("it is back", JOIN_WITHIN, is_back).await;
+        assert!(later_than(former, &after), "another maze has begun: {after}\n{before}");
     }
     ann.finish().await;
     bob.finish().await;

@@ -78,7 +78,9 @@ async fn ping_and_age_of_data_over_a_slow_line_are_true() {
             "{name} sees a ping of {ping:.2} ms, its browser {control:.2}, and data {least:.1} to {most:.1} ms old, \
              mostly {usual:.1}"
         );
-        assert!((ping - control).abs() < TRUE_WITHIN, "a ping of {ping} ms, and {control} by the browser");
+        // The browser's last ping may have been held up; ours is the median of many.
+        let longest = control.max(2.0 * delay) + TRUE_WITHIN;
+        assert!(ping < longest, "a ping of {ping} ms, and {control} by the browser");
         assert!(ping > 2.0 * delay - 1.0, "no ping is shorter than the line");
         let errors = errors(watch, other);
         assert!(errors.len() > 100, "few looks were of a sample whose taking was seen");

@@ -91,6 +91,8 @@ pub struct Maze {
     pub round: u8,
     /// `ready`, `play`, `told` or `over`.
     pub stage: String,
+    /// How long that lasts still, at most.
+    pub seconds_left: u16,
     /// Rounds won, by side.
     pub wins: BTreeMap<String, u8>,
     /// The own role; `None` for whoever watches.

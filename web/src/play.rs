@@ -21,7 +21,7 @@ use samovar_wire::{
 use crate::guard;
 use crate::page::{Pause, Problem, RelayState};
 use crate::params::Mode;
-use crate::seat::{Seat, Table};
+use crate::seat::Table;
 use game::Agreed;
 pub use game::Game;
 
@@ -68,8 +68,8 @@ pub enum News {
     Entered(GameCode),
     /// The player plays.
     Joined,
-    /// Where the player sits, and the ticket that brings it back there.
-    Ticket(Seat, Ticket),
+    /// The ticket that brings the player back.
+    Ticket(Ticket),
     /// The others went on without this player, who takes the seat back; whether objects changed here meanwhile.
     Rejoining(bool),
     /// Somebody else is host now.
@@ -364,12 +364,7 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
             }
             match event {
                 Event::Joined => news.push(News::Joined),
-                Event::Ticket(ticket) => {
-                    let seat = peer.session().and_then(|session| {
-                        Some(Seat { session: session.warrant().session, seat: session.seat()? })
-                    });
-                    news.extend(seat.map(|seat| News::Ticket(seat, ticket)));
-                }
+                Event::Ticket(ticket) => news.push(News::Ticket(ticket)),
                 Event::HostChanged(migration) => news.push(News::HostChanged(migration)),
                 // The peer comes back by itself when it can.
                 Event::Ended(reason) if peer.is_over() => news.push(News::Over(ended(reason, wish, peer))),

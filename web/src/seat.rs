@@ -1,9 +1,10 @@
-//! What takes a seat back: which seat a tab has, kept per tab so that a reload finds it and another tab does not steal it; that
-//! seat's newest ticket, which all tabs know, so that a player goes from one to the other; and, in case all players go at once,
-//! what the game is founded anew from.
+//! What takes a seat back: the ticket; and, in case all players go at once, what the game is founded anew from.
+//!
+//! It is kept per tab, so that a reload finds it and another tab does not steal it. A tab and its duplicates have it in common,
+//! so that a player goes from one to the other.
 
 use samovar_session::Kept;
-use samovar_wire::{PeerId, PeerPass, SeatId, SessionId, Signature, Ticket};
+use samovar_wire::{PeerId, PeerPass, SessionId, Signature, Ticket};
 use web_sys::Storage;
 
 /// The layout of what is kept: another one is as good as nothing.
@@ -56,66 +57,15 @@ impl Table {
     }
 }
 
-/// Where a tab sits in a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
-    /// The session.
-    pub session: SessionId,
-    /// The seat in it.
-    pub seat: SeatId,
-}
-
-/// The ticket for the game with this code, if this tab has sat there: the newest one of its seat, whichever tab of this browser
-/// was given it.
+/// The ticket for the game with this code, if this tab has sat there.
 pub fn read(code: &str) -> Option<Ticket> {
-    let bytes = get(&key(code), 26)?;
-    let (ticket, seat) = bytes.split_first_chunk()?;
-    let newest = seat.split_first_chunk().and_then(|(session, seat)| {
-        let session = SessionId(u64::from_le_bytes(*session));
-        let seat = SeatId(u16::from_le_bytes(seat.try_into().ok()?));
-        newest(Seat { session, seat })
-    });
-    Some(newest.unwrap_or(Ticket(*ticket)))
+    let bytes = get(&key(code), 16)?;
+    Some(Ticket(bytes.try_into().ok()?))
 }
 
-/// Remembers the ticket of this tab's seat, where the browser allows it.
-pub fn write(code: &str, seat: Seat, ticket: Ticket) {
-    let Seat { session, seat: SeatId(number) } = seat;
-    set(&key(code), &[&ticket.0[..], &session.0.to_le_bytes(), &number.to_le_bytes()].concat());
-    let newest = line(seat, ticket);
-    let others = tickets();
-    let others = others.lines().filter(|line| line.get(..NAME) != newest.get(..NAME));
-    let lines: Vec<_> = [&*newest].into_iter().chain(others).take(TICKETS_MAX).collect();
-    if let Some(storage) = shared() {
-        // Where it is full or forbidden, a duplicated tab does not get its seat back.
-        let _ = storage.set_item(TICKETS, &lines.join("\n"));
-    }
-}
-
-/// What all tabs of a browser know: of the seats that they took last the newest tickets, one a line.
-const TICKETS: &str = "samovar.tickets";
-/// Seats of which the tickets are known to all tabs.
-const TICKETS_MAX: usize = 8;
-/// Letters of a line that name the seat.
-const NAME: usize = 20;
-
-fn line(Seat { session, seat }: Seat, ticket: Ticket) -> String {
-    format!("{:016x}{:04x}{}", session.0, seat.0, hex(&ticket.0))
-}
-
-fn newest(seat: Seat) -> Option<Ticket> {
-    let any = line(seat, Ticket([0; 16]));
-    let lines = tickets();
-    let found = lines.lines().find_map(|line| line.strip_prefix(any.get(..NAME)?))?;
-    Some(Ticket(unhex(found)?.try_into().ok()?))
-}
-
-fn tickets() -> String {
-    shared().and_then(|storage| storage.get_item(TICKETS).ok().flatten()).unwrap_or_default()
-}
-
-fn shared() -> Option<Storage> {
-    web_sys::window()?.local_storage().ok().flatten()
+/// Remembers the ticket, where the browser allows it.
+pub fn write(code: &str, ticket: Ticket) {
+    set(&key(code), &ticket.0);
 }
 
 /// What the game is founded anew from, if this tab has sat there.
@@ -130,9 +80,13 @@ pub fn write_table(code: &str, table: &Table) {
 
 /// Forgets all of it: this tab has left the game.
 pub fn forget(code: &str) {
-    if let Some(storage) = storage() {
-        let _ = storage.remove_item(&key(code));
-        let _ = storage.remove_item(&table_key(code));
+    for key in [key(code), table_key(code)] {
+        if let Some(storage) = storage() {
+            let _ = storage.remove_item(&key);
+        }
+        if let Some((storage, key)) = shared(&key) {
+            let _ = storage.remove_item(&key);
+        }
     }
 }
 
@@ -146,7 +100,8 @@ fn table_key(code: &str) -> String {
 
 /// So many bytes at most, written in hexadecimal.
 fn get(key: &str, most: usize) -> Option<Vec<u8>> {
-    let text = storage()?.get_item(key).ok().flatten()?;
+    let in_common = shared(key).and_then(|(storage, key)| storage.get_item(&key).ok().flatten());
+    let text = in_common.or_else(|| storage()?.get_item(key).ok().flatten())?;
     if text.len() > 2 * most { None } else { unhex(&text) }
 }
 
@@ -159,10 +114,44 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 }
 
 fn set(key: &str, bytes: &[u8]) {
+    let text = hex(bytes);
     if let Some(storage) = storage() {
         // A full or forbidden storage costs the seat after a reload, not the game.
-        let _ = storage.set_item(key, &hex(bytes));
+        let _ = storage.set_item(key, &text);
     }
+    if let Some((storage, key)) = shared(key) {
+        // Where this one is, a duplicate does not give the seat back.
+        let _ = storage.set_item(&key, &text);
+        keep_newest(&storage, &key);
+    }
+}
+
+/// What all tabs of this browser see, and the key there of what this tab and its duplicates have in common.
+fn shared(key: &str) -> Option<(Storage, String)> {
+    const WHO: &str = "samovar.who";
+    let own = storage()?;
+    // The browser copies it to a tab's duplicate.
+    let who = own.get_item(WHO).ok().flatten().or_else(|| {
+        let who = format!("{:013x}", (js_sys::Math::random() * 2f64.powi(52)) as u64);
+        own.set_item(WHO, &who).ok()?;
+        Some(who)
+    })?;
+    Some((web_sys::window()?.local_storage().ok().flatten()?, format!("{key}.{who}")))
+}
+
+/// Forgets what was kept longest ago: tabs end without a word.
+fn keep_newest(storage: &Storage, newest: &str) {
+    const LIST: &str = "samovar.kept";
+    const KEPT: usize = 8;
+    let list = storage.get_item(LIST).ok().flatten().unwrap_or_default();
+    let others = list.lines().filter(|key| *key != newest);
+    let (kept, old): (Vec<_>, Vec<_>) =
+        [newest].into_iter().chain(others).enumerate().partition(|(at, _)| *at < KEPT);
+    for (_, key) in old.iter().filter(|(_, key)| key.starts_with("samovar.")) {
+        let _ = storage.remove_item(key);
+    }
+    let kept: Vec<_> = kept.into_iter().map(|(_, key)| key).collect();
+    let _ = storage.set_item(LIST, &kept.join("\n"));
 }
 
 fn hex(bytes: &[u8]) -> String {

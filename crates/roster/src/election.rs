@@ -26,9 +26,19 @@ impl Election {
         self.reigns.retain(|_, vote| is_later(vote));
     }
 
+    /// Only these can have a word in it still.
+    pub(crate) fn retain(&mut self, is_heard: impl Fn(PeerId) -> bool) {
+        self.opinions.retain(|&peer, _| is_heard(peer));
+        self.votes.retain(|&peer, _| is_heard(peer));
+        self.reigns.retain(|&peer, _| is_heard(peer));
+    }
+
     /// What a member said about the host last.
     pub(crate) fn on_missing(&mut self, from: PeerId, missing: Missing) {
-        self.opinions.insert(from, missing);
+        // Passed on by others, an older one may come behind a newer.
+        if self.opinions.get(&from).is_none_or(|known| known.term <= missing.term) {
+            self.opinions.insert(from, missing);
+        }
     }
 
     /// A member's vote. Of two in one term the first counts: an honest member has only one.

@@ -331,7 +331,8 @@ impl Roster {
 
     /// A member says whether it misses the host.
     pub fn handle_missing(&mut self, from: PeerId, missing: Missing) {
-        if missing.term >= self.term {
+        // A warrant comes before whatever is said under it, so no honest opinion is about a later base.
+        if missing.term >= self.term && missing.term.base() == self.term.base() {
             self.election.on_missing(from, missing);
         }
     }
@@ -402,6 +403,7 @@ impl Roster {
     /// Looks at everybody's life; what follows from it is for [`Roster::poll_act`]. The term and host that won an
     /// election, if one came to its end, or that the relay held in reserve: they are the present ones from now on.
     pub fn watch(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
+        self.election.retain(|peer| view.has(peer) || view.electorate().peers.contains(&peer));
         if let Some(won) = self.count(now, view, lives) {
             return Some(won);
         }

@@ -139,7 +139,7 @@ fn find_of(
             break;
         }
         looked += 1;
-        let place = Place::of(repo, mutant)?;
+        let place = tree.place(mutant)?;
         tree.plant(mutant, &place)?;
         let mut simulate = |runs| simulate(tree, &mut sound, runs, seeds);
         let outcome = match mutant.finder {

@@ -22,9 +22,9 @@ impl App {
                     play.set_code(code);
                 }
             }
-            News::Ticket(seat, ticket) => {
+            News::Ticket(ticket) => {
                 if let Some(code) = self.play.as_ref().and_then(|play| play.wish().code.as_ref()) {
-                    seat::write(code.as_str(), seat, ticket);
+                    seat::write(code.as_str(), ticket);
                 }
             }
             News::Joined => {

@@ -105,10 +105,11 @@ impl Game {
         }
     }
 
-    /// How it stands, for a session that is founded anew.
+    /// How it stands, for a session that is founded anew; nothing before it is known how.
     pub(super) fn kept(&self) -> Vec<u8> {
         match self {
             Self::Duel(duel) => duel.scoreboard().to_bytes(),
+            Self::Maze(maze) if maze.checksums().next().is_none() => Vec::new(),
             Self::Maze(maze) => maze.maze().save(),
         }
     }

@@ -91,6 +91,11 @@ impl Tree {
         Ok(self.copy.target.join(profile).join(format!("samovar-sim{}", std::env::consts::EXE_SUFFIX)))
     }
 
+    /// Where a bug goes in the copy.
+    pub(super) fn place(&self, mutant: &Mutant) -> Result<Place> {
+        Place::of(&self.copy, mutant)
+    }
+
     /// Changes the copy there.
     pub(super) fn plant(&self, mutant: &Mutant, place: &Place) -> Result<()> {
         let path = self.copy.root.join(&place.file);

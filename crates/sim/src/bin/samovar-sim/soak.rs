@@ -31,6 +31,10 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
             eprintln!("{} seed {}: {}", job.scenario.name, job.seed, violation.promise.name());
         }
     });
+    for (scenario, [exits, most]) in summary.evictions() {
+        let last = order.seeds.end - 1;
+        eprintln!("{scenario} seed {last}: {exits:.1} exits an hour up to here, at most {most}");
+    }
     if order.hashes {
         summary.hashes.iter().for_each(|(scenario, hash)| println!("{scenario:<34} {hash:016x}"));
     } else if order.json {

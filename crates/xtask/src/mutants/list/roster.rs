@@ -7,8 +7,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "opinion-ahead-is-forgotten",
         package: "roster",
-        text: "if missing.term >= $.term {",
-        instead: "if missing.term == $.term {",
+        text: "if missing.term >= $.term &&",
+        instead: "if missing.term == $.term &&",
         breaks: "the host and the first candidate die together, some count the election sooner than others, and nobody hosts",
         guards: Promise::Liveness,
         finder: ELECTIONS,
