@@ -242,9 +242,9 @@ fn the_fourth_seeds_algorithm_splits() {
     let found = check("the fourth seed's algorithm", Bounds::SEED);
     let (property, path) = found.broken.expect("the lowest id that everybody sees is not the same for all");
     assert_eq!(property, "no two hosts at rest: no split brain");
-    say(&format!("the fourth seed's algorithm breaks it ({property}):\n{}", tell(path)));
-    let ours = check("the same faults, by warrants and votes", Bounds::SEED_FAULTS);
-    assert!(ours.broken.is_none(), "{:?}", ours.broken.map(|(property, path)| (property, tell(path))));
+    // The same faults by warrants and votes are one of the bounds within which nothing breaks.
+    assert!(Bounds::NARROW.iter().any(|(_, bounds)| *bounds == Bounds::SEED_FAULTS));
+    say(&format!("as it must, the fourth seed's algorithm breaks it ({property}):\n{}", tell(path)));
 }
 
 /// Prints a figure although the test passes: a harness keeps what is printed by the macros to itself.

@@ -343,10 +343,15 @@ impl Player {
     /// # Panics
     /// When the page cannot be asked.
     pub async fn text(&self, id: &str) -> String {
+        self.try_text(id).await.expect("the page can be asked")
+    }
+
+    /// The same of a page that may be loading.
+    async fn try_text(&self, id: &str) -> Result<String, String> {
         let script =
             format!("(e => e && e.checkVisibility() ? e.innerText : '')(document.getElementById('{id}'))");
-        let text = self.tab.evaluate(&script).await;
-        text.as_str().unwrap_or_default().trim().replace(['\u{2068}', '\u{2069}'], "")
+        let text = self.tab.try_evaluate(&script).await?;
+        Ok(text.as_str().unwrap_or_default().trim().replace(['\u{2068}', '\u{2069}'], ""))
     }
 
     /// Waits until the element with this id shows this text.
@@ -355,7 +360,7 @@ impl Player {
     /// When it does not in time, with what it shows instead.
     pub async fn wait_text(&self, id: &str, wanted: &str) {
         wait::until(&format!("#{id} shows {wanted:?}"), JOIN_WITHIN, async || {
-            let text = self.text(id).await;
+            let text = self.try_text(id).await?;
             if text.contains(wanted) { Ok(()) } else { Err(format!("{text:?}; {}", self.page_text().await)) }
         })
         .await;
