@@ -218,8 +218,8 @@ impl Summary {
         self.exits.iter().filter_map(|(&name, &[exits, _, micros])| {
             let most = Scenario::named(name)?.exits_at_most()?;
             let hours = micros as f64 / 3.6e9;
-            // One is an accident in as short a soak as this may be.
-            let is_excess = exits as f64 > most * hours && (exits > 1 || most == 0.0);
+            // A few are an accident in as short a soak as this may be.
+            let is_excess = exits as f64 > most * hours && (exits > 3 || most == 0.0);
             is_excess.then_some((name, [exits as f64 / hours, most]))
         })
     }
