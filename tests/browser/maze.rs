@@ -139,7 +139,7 @@ async fn a_maze_goes_on_where_it_stood_when_all_pages_reload_at_once() {
     let ann = Player::join(&relay, "new=TEA&mode=maze&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&mode=maze&name=Bob").await;
     let later_than = |former: (u8, u16), status: &Status| {
-        // Of one round less is left; a new maze would be in its first round, and at its beginning.
+        // The round has less time left than before; a new maze would be at the beginning of its first round.
         let maze = status.maze.as_ref();
         maze.is_some_and(|maze| {
             maze.round > former.0 || maze.stage != "ready" && (maze.round, maze.seconds_left) <= former

@@ -24,7 +24,7 @@ pub struct Obstacle {
 }
 
 impl Obstacle {
-    /// What this answer says. Its body is read only when it is plain text, and only as far as it is kept.
+    /// Reads an answer: its body only when that is plain text, and only as much as is kept.
     pub async fn of(response: &Response) -> Self {
         let kind = response.headers().get("content-type").ok().flatten().unwrap_or_default();
         let text = if kind.starts_with("text/plain") {

@@ -67,8 +67,8 @@ impl WebPeer {
         result
     }
 
-    /// What a page calls that cannot go on: it tells the others that it goes away and may come back; the relay alone, when the
-    /// peer is at work and will not end it. It does not keep the peer alive, wakes nobody, and does not panic.
+    /// Returns the function that a page calls when it cannot go on. It tells the others that this peer goes away and may come
+    /// back; while the peer is at work it tells the relay alone. It does not keep the peer alive, wakes nobody, does not panic.
     pub fn farewell(&self) -> impl Fn() + 'static {
         let shell = Rc::downgrade(&self.0);
         move || {
@@ -77,7 +77,7 @@ impl WebPeer {
                 driver.peer.go_away(now());
                 driver.drain();
             } else if let Some(relay) = shell.newest_relay.take().upgrade() {
-                // Who has no socket to say it by is missed in silence.
+                // Without an open socket the others notice by silence.
                 let _ = relay.send(&RelayFrame::control(&ToRelay::Away));
             }
         }

@@ -7,8 +7,8 @@ use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::Electorate;
 use samovar_wire::{PeerId, SortedMap, Term};
 
-/// What the others said last of the present term and of later ones. Whoever counts to the end of an election first speaks of its
-/// term before the others have begun it, and says it once: so nothing of a later term is forgotten when one begins.
+/// The others' last words about the present term and later ones. A member that counts an election to its end before the others
+/// speaks of the new term before they have begun it, and once: so beginning a term forgets nothing about later ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Election {
     opinions: SortedMap<PeerId, Missing>,
@@ -18,7 +18,7 @@ pub(crate) struct Election {
 }
 
 impl Election {
-    /// A term begins: what was said of former ones is over.
+    /// Begins a term: forgets what was said about former ones.
     pub(crate) fn begin(&mut self, term: Term) {
         let is_later = |vote: &Vote| vote.term > term && vote.term.base() == term.base();
         self.opinions.retain(|_, opinion| opinion.term >= term);

@@ -76,7 +76,7 @@ fn opinion_about_a_term_counts_once_the_term_begins() {
     assert_eq!(votes(&look_in(&view, &mut roster, 3, &[1, 2])), [(258, 3)]);
 }
 
-/// Whoever votes in a later term misses the host of the present one, whether it says so or not.
+/// A vote in a later term counts as missing the present host, with or without a MISSING.
 #[test]
 fn vote_counts_as_missing_the_host() {
     let mut roster = roster(2);

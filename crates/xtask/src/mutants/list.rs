@@ -15,11 +15,11 @@ pub(super) struct Mutant {
     pub(super) package: &'static str,
     /// A pattern that fits exactly one place in its sources.
     pub(super) text: &'static str,
-    /// What takes its place; `$` is what the first one of the pattern stood for.
+    /// The code that takes its place; `$` stands for the same as the first `$` of the pattern.
     pub(super) instead: &'static str,
     /// What is wrong then.
     pub(super) breaks: &'static str,
-    /// What nobody could rely on.
+    /// The promise that the bug breaks.
     pub(super) guards: Promise,
     /// What has to notice.
     pub(super) finder: Finder,
@@ -50,7 +50,7 @@ pub(super) enum Promise {
     Survival,
     /// Whenever a majority is connected and quiet, somebody hosts.
     Liveness,
-    /// Whose game stands still hosts no longer.
+    /// A member whose game stands still does not host.
     Playing,
     /// Nothing that a person or a browser does ends a seat within its grace time.
     Seat,

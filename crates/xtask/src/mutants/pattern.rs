@@ -15,7 +15,7 @@ const RECEIVER: &str = "$";
 pub(super) struct Match {
     /// Its bytes.
     pub(super) range: Range<usize>,
-    /// What the pattern's first `$` stands for there; empty when it has none.
+    /// The receiver that the pattern's first `$` stands for; empty when the pattern has none.
     pub(super) receiver: String,
 }
 
