@@ -113,6 +113,20 @@ async fn a_host_whose_battery_is_low_hands_over_to_who_comes_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_sends_its_link_from_another_tab_hands_over_to_who_comes() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    ann.hide().await;
+    let bob = Player::join(&relay, "game=TEA&name=Bob").await;
+    bob.wait("who came is the host", SETTLE_WITHIN, Status::is_host).await;
+    ann.show().await;
+    let both = |status: &Status| !status.is_host() && status.others().count() == 1;
+    ann.wait("it is a member", SETTLE_WITHIN, both).await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_leaves_hands_over_first_and_is_in_the_lobby_at_once() {
     let relay = Relay::start();
     let (ann, bob) = playing(&relay).await;

@@ -328,15 +328,10 @@ impl Peer {
     }
 
     /// Whether people can see what this peer shows: a page that is hidden runs slowly. It is a worse host then, and
-    /// hands over if it is one.
+    /// hands over, now or later, as soon as a member is there that is seen.
     pub fn set_visible(&mut self, now: Time, is_visible: bool) {
         self.tended = None;
-        let is_hidden_now = core::mem::replace(&mut self.is_visible, is_visible) && !is_visible;
-        if let Some(session) = &mut self.session
-            && is_hidden_now
-        {
-            session.hand_over_to_player(now);
-        }
+        self.is_visible = is_visible;
         self.drive(now);
     }
 

@@ -135,6 +135,12 @@ impl View {
         self.member(peer).is_some_and(|m| m.record.standing.presence == Presence::Still)
     }
 
+    /// Whether people can see what a member shows, and its game makes steps.
+    #[must_use]
+    pub fn is_visible(&self, peer: PeerId) -> bool {
+        self.member(peer).is_some_and(|m| m.record.standing.presence == Presence::Visible)
+    }
+
     /// Whether a peer is a member.
     #[must_use]
     pub fn has(&self, peer: PeerId) -> bool {

@@ -6,6 +6,7 @@
 mod world;
 
 use samovar_session::{Cause, Event, Rules};
+use samovar_wire::control::{Presence, Standing};
 use samovar_wire::{Duration, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -95,12 +96,60 @@ fn lone_survivor_hosts_though_it_stands_still() {
     assert!(world.peers[&others[0]].is_host());
 }
 
+fn show(world: &mut World, peer: PeerId, presence: Presence) {
+    let (now, reach) = (world.now, 1);
+    world.peer(peer).set_standing(now, Standing { presence, reach });
+}
+
+#[test]
+fn hidden_host_hands_over_at_once_and_stays() {
+    let (mut world, host, others) = table(68, 2);
+    show(&mut world, host, Presence::Hidden);
+    let all = [host, others[0]];
+    play(&mut world, &all, 200);
+    assert!(world.peers[&others[0]].is_host() && world.peers[&host].is_member());
+    show(&mut world, host, Presence::Visible);
+    play(&mut world, &all, 1_000);
+    assert!(world.peers[&others[0]].is_host(), "it does not want its office back");
+}
+
+#[test]
+fn hidden_host_hands_over_to_who_comes_later() {
+    let mut world = World::with_rules(69, 0, Rules::default());
+    let host = *world.peers.keys().next().unwrap();
+    show(&mut world, host, Presence::Hidden);
+    play(&mut world, &[host], 1_000);
+    assert!(world.peers[&host].is_host(), "nobody else is there");
+    let other = world.join(None);
+    play(&mut world, &[host, other], 2_000);
+    assert!(world.peers[&other].is_host() && world.peers[&host].is_member());
+}
+
+#[test]
+fn hidden_host_hands_over_to_the_first_that_is_seen() {
+    let (mut world, host, others) = table(70, 3);
+    let all: Vec<_> = world.peers.keys().copied().collect();
+    for &peer in others.iter().chain([&host]) {
+        show(&mut world, peer, Presence::Hidden);
+        play(&mut world, &all, 100);
+    }
+    play(&mut world, &all, 2_000);
+    assert!(world.peers[&host].is_host(), "nobody would do better");
+    show(&mut world, others[1], Presence::Visible);
+    play(&mut world, &all, 1_000);
+    assert!(world.peers[&others[1]].is_host());
+}
+
 #[test]
 fn hidden_host_keeps_its_office_from_still_members() {
     let (mut world, host, others) = table(65, 2);
     play(&mut world, &[host], 2_000);
     let now = world.now;
-    assert!(!world.peer(host).hand_over_to_player(now));
+    show(&mut world, host, Presence::Hidden);
+    play(&mut world, &[host], 2_000);
+    assert!(world.peers[&host].is_host() && !world.peer(host).hand_over_to_player(now));
+    show(&mut world, host, Presence::Visible);
+    let now = world.now;
     assert!(world.peer(host).hand_over(now), "one that leaves hands over to anybody");
     while world.witness.warrant.host != others[0] {
         play(&mut world, &[host], 1);

@@ -57,8 +57,12 @@ impl Session {
     /// directly. The host publishes it, and everybody ranks by it. Whether its game makes steps the session knows itself.
     pub fn set_standing(&mut self, now: Time, standing: Standing) {
         let reach = standing.reach.min(MEMBERS_MAX as u8 - 1);
-        self.steps.standing = Standing { reach, ..standing };
+        let former = core::mem::replace(&mut self.steps.standing, Standing { reach, ..standing });
         self.tell_standing(now);
+        if former.presence != standing.presence {
+            // The browser may stop a hidden page in the next moment.
+            self.review_steps(now);
+        }
     }
 
     fn tell_standing(&mut self, now: Time) {
@@ -75,16 +79,24 @@ impl Session {
         }
     }
 
-    /// Says so when the game stands still; a host whose game still does then hands over, as soon as another can host.
+    /// Says so when the game stands still. A host that does worse than another would hands over as soon as that one is
+    /// there: one whose game stands still to anybody who plays, one that nobody sees to anybody who is seen.
     pub(super) fn review_steps(&mut self, now: Time) {
-        let Some((within, since)) = self.config.rules.steps_within.zip(self.steps.since) else { return };
-        let is_still = since >= within.times(3).half().half();
+        let stands = |within: Duration| self.steps.since.is_some_and(|since| since >= within);
+        let within = self.config.rules.steps_within;
+        let (is_still, is_over) =
+            (within.is_some_and(|within| stands(within.times(3).half().half())), within.is_some_and(stands));
         if is_still && !core::mem::replace(&mut self.steps.is_still, true) {
             self.stir();
             self.tell_standing(now);
         }
-        if since >= within && self.is_host() && self.roster.heir().is_none() {
+        if !self.is_host() || self.roster.heir().is_some() {
+            return;
+        }
+        if is_over {
             self.hand_over_to_player(now);
+        } else if self.steps.standing.presence == Presence::Hidden {
+            self.hand_over_to(now, |view, peer| view.is_visible(peer));
         }
     }
 }

@@ -65,9 +65,8 @@ impl Session {
         self.hand_over_to(now, |view, peer| !view.is_still(peer))
     }
 
-    fn hand_over_to(&mut self, now: Time, fits: impl Fn(&View, PeerId) -> bool) -> bool {
+    pub(super) fn hand_over_to(&mut self, now: Time, fits: impl Fn(&View, PeerId) -> bool) -> bool {
         self.note_time(now);
-        self.stir();
         if !self.is_host() || !self.config.rules.migrates {
             return false;
         }
@@ -77,6 +76,7 @@ impl Session {
         // The relay makes nobody host that it does not reach.
         let reached = line.iter().find(|peer| is_there(peer) && !self.roster.is_gone(now, **peer));
         let Some(&heir) = reached.or_else(|| line.iter().find(is_there)) else { return false };
+        self.stir();
         self.hurries_until = now + HURRY.times(2);
         self.roster.resign(now, heir);
         // The page may be closed in the next moment.
