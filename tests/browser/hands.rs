@@ -19,7 +19,8 @@ async fn visitor(visit: Visit<'_>, name: &str) -> Player {
     player
 }
 
-/// Ann sets a table by mouse, without robots, and Bob joins it from the list of open ones. Both hear sounds.
+/// Ann sets a table by mouse, without robots, and Bob joins it from the list of open ones. Both hear sounds; Ann's page is
+/// drawn, for two drawn ones are more than two processors can do.
 async fn sit_down(relay: &Relay, query: &str, mode: &str) -> (Player, Player) {
     let ann = visitor(Visit::new(relay, query).drawn(), "Ann").await;
     ann.hands().click(&format!("input[name=mode][value={mode}]")).await;
@@ -28,7 +29,7 @@ async fn sit_down(relay: &Relay, query: &str, mode: &str) -> (Player, Player) {
     }
     ann.hands().click("#new-game button").await;
     ann.joined().await;
-    let bob = visitor(Visit::new(relay, query).drawn(), "Bob").await;
+    let bob = visitor(Visit::new(relay, query), "Bob").await;
     bob.hands().click("#games [data-action=join]").await;
     bob.joined().await;
     for player in [&ann, &bob] {
@@ -73,34 +74,53 @@ async fn the_page_outlives_a_host_that_leaves_with_sound_on() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_duel_is_played_to_its_end_by_keys() {
-    let relay = Relay::start();
-    let (ann, bob) = sit_down(&relay, "points=1&minutes=0&bowls=4", "duel").await;
-    let over = |status: &Status| {
-        status
-            .contest
-            .as_ref()
-            .filter(|contest| contest.number == 1)
-            .and_then(|contest| contest.winner.clone())
-    };
-    let winner = wait::until("a match is won", MATCH_WITHIN, async || {
+/// Plays by keys for all of them until this many matches are over, and returns who won the last of those.
+async fn play_on(players: &[&Player], over: u64) -> String {
+    let winners = wait::until("a match is won", MATCH_WITHIN, async || {
         let mut winners = Vec::new();
-        for player in [&ann, &bob] {
-            let status = player.status().await;
+        for player in players {
+            let status = player.try_status().await?;
             player.hands().chase(&status).await;
-            winners.extend(over(&status));
+            let contest = status.contest.as_ref().filter(|contest| contest.number == over);
+            winners.extend(contest.and_then(|contest| contest.winner.clone()));
         }
-        if winners.len() == 2 { Ok(winners) } else { Err(ann.status().await.to_string()) }
+        if winners.len() == players.len() { Ok(winners) } else { Err(format!("won: {winners:?}")) }
     })
     .await;
-    assert_eq!(winner[0], winner[1], "both tell of the same winner");
-    for player in [&ann, &bob] {
+    assert!(winners.iter().all(|winner| *winner == winners[0]), "all tell of the same winner: {winners:?}");
+    for player in players {
         player.hands().hold_only(&[]).await;
-        let next = |status: &Status| status.contest.as_ref().is_some_and(|contest| contest.number == 2);
+        let next =
+            |status: &Status| status.contest.as_ref().is_some_and(|contest| contest.number == over + 1);
         player.wait("the next match begins", SETTLE_WITHIN, next).await;
-        player.hears().await;
     }
+    winners[0].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn duels_are_played_to_their_end_though_a_page_reloads_and_the_host_goes() {
+    let relay = Relay::start();
+    let (ann, bob) = sit_down(&relay, "points=1&minutes=0&bowls=4", "duel").await;
+    play_on(&[&ann, &bob], 1).await;
+    let before = bob.status().await;
+    // In the middle of the second match one page is loaded anew, and then its host leaves.
+    bob.reload().await;
+    let is_back = |status: &Status| status.peer != before.peer && status.members.len() == 2;
+    let back = bob.wait("Bob has his seat again", JOIN_WITHIN, is_back).await;
+    assert_eq!((back.score("Bob"), back.score("Ann")), (before.score("Bob"), before.score("Ann")));
+    let both = |status: &Status| status.members.len() == 2 && status.backup.is_some();
+    ann.wait("Bob is the backup", SETTLE_WITHIN, both).await;
+    assert!(ann.status().await.is_host());
+    ann.hands().click("#game [data-action=leave]").await;
+    bob.wait("Bob is the host", SETTLE_WITHIN, Status::is_host).await;
+    ann.wait_text("lobby", "Set a table").await;
+    ann.hands().click("#games [data-action=join]").await;
+    ann.joined().await;
+    for player in [&ann, &bob] {
+        player.wait("both sit at the table", JOIN_WITHIN, |status| status.members.len() == 2).await;
+    }
+    play_on(&[&ann, &bob], 2).await;
+    ann.hears().await;
     ann.finish().await;
     bob.finish().await;
 }
@@ -139,9 +159,9 @@ async fn a_maze_is_played_to_its_end_by_keys_though_its_host_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_phone_plays_by_stick_and_button() {
+async fn a_phone_plays_a_match_by_stick_and_button() {
     let relay = Relay::start();
-    let phone = visitor(Visit::new(&relay, "points=0&minutes=0&bowls=0").drawn().on_a_phone(), "Ann").await;
+    let phone = visitor(Visit::new(&relay, "points=1&minutes=0&bowls=0").drawn().on_a_phone(), "Ann").await;
     phone.hands().tap("input[name=robots][value='0']").await;
     phone.hands().tap("#new-game button").await;
     phone.joined().await;
@@ -163,7 +183,18 @@ async fn a_phone_plays_by_stick_and_button() {
         own.and_then(|pot| pot.velocity.as_ref()).is_some_and(|velocity| velocity[0].hypot(velocity[1]) < 0.1)
     };
     phone.wait("the teapot rolls out", SETTLE_WITHIN, stands).await;
+    // Somebody with a keyboard comes and wins, or is hit by what the thumb throws.
+    let bob = visitor(Visit::new(&relay, ""), "Bob").await;
+    bob.hands().click("#games [data-action=join]").await;
+    bob.joined().await;
+    phone.hands().touch(2, "#fire").await;
+    let winner = play_on(&[&bob], 1).await;
+    phone.hands().lift(2).await;
+    let next = |status: &Status| status.contest.as_ref().is_some_and(|contest| contest.number == 2);
+    let after = phone.wait("the next match begins on the phone, too", SETTLE_WITHIN, next).await;
+    assert!(after.member(&winner).is_ok(), "{winner:?} won: {after}");
     phone.finish().await;
+    bob.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

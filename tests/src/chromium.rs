@@ -1,50 +1,15 @@
-//! One browser: a process group of its own that can be killed, and its tabs.
+//! One browser: a program that can be killed, a profile in it, and its tabs.
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::fs;
-use std::process::Stdio;
-use std::time::Duration;
+mod program;
+mod spare;
 
 use base64::Engine as _;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 use crate::devtools::{Devtools, Event};
 use crate::place::Place;
-use crate::process::Process;
-use crate::scratch::Scratch;
-use crate::wait;
-
-/// What every browser is started with.
-///
-/// WebRTC on the loopback needs the flag for it, and a granted microphone: without one a page sees only names that
-/// nobody here resolves in the place of addresses (`TOOLCHAIN.md`). No page of another machine's may be granted one,
-/// so those names are switched off besides. Drawing is in software.
-const FLAGS: [&str; 16] = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-quic",
-    "--no-first-run",
-    "--no-default-browser-check",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-breakpad",
-    "--enable-unsafe-swiftshader",
-    "--allow-loopback-in-peer-connection",
-    "--disable-features=WebRtcHideLocalIpsWithMdns",
-    "--use-fake-ui-for-media-stream",
-    "--use-fake-device-for-media-stream",
-    "--window-size=480,360",
-    "--remote-debugging-port=0",
-];
-
-/// What keeps a browser from saving on pages that nobody sees.
-const UNTHROTTLED: [&str; 3] = [
-    "--disable-renderer-backgrounding",
-    "--disable-background-timer-throttling",
-    "--disable-backgrounding-occluded-windows",
-];
+use program::Program;
 
 /// How a browser treats a page that nobody sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,53 +21,37 @@ pub enum Patience {
     Usual,
 }
 
-/// How long a browser may take to start on a busy machine.
-const START_WITHIN: Duration = Duration::from_secs(40);
-
-/// A running browser. Dropping it kills it.
+/// A person's browser: a profile that nobody else has, in a program that no other has a profile in. Dropping it closes
+/// the profile at once, and whatever it shows; another test may have the program then.
 #[derive(Debug)]
 pub struct Chromium {
-    process: Process,
+    /// There until it is dropped.
+    program: Option<Program>,
     devtools: Devtools,
-    _profile: Scratch,
+    /// The profile's name, by the protocol.
+    context: String,
 }
 
 impl Chromium {
-    /// Starts one with a fresh profile at this place, with more flags.
+    /// Starts one with a fresh profile at this place, with more flags; or takes one that other tests have done with, for
+    /// a start takes two seconds of a processor.
     ///
     /// # Panics
     /// When it does not start; with what it printed.
     pub async fn launch(place: &Place, patience: Patience, flags: &[&str]) -> Self {
-        let profile = Scratch::new();
-        let program = std::env::var_os("SAMOVAR_CHROMIUM").unwrap_or_else(|| OsString::from("chromium"));
-        let mut user_data = OsString::from("--user-data-dir=");
-        user_data.push(profile.path());
-        let log = profile.path().join("printed.log");
-        let stderr = fs::File::create(&log).expect("the scratch directory is writable");
-        let mut command = place.command(program);
-        if patience == Patience::Endless {
-            command.args(UNTHROTTLED);
-        }
-        command.args(FLAGS).args(flags).arg(user_data).arg("about:blank");
-        // What it writes beside its profile would be found by the next one.
-        for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
-            command.env(variable, profile.path());
-        }
-        command.stdout(Stdio::null()).stderr(stderr);
-        let mut process = Process::start("Chromium", &mut command);
-        let file = profile.path().join("DevToolsActivePort");
-        let address = wait::until("Chromium listens", START_WITHIN, async || {
-            process.assert_running();
-            let text = fs::read_to_string(&file).unwrap_or_default();
-            // The port and the path, a line each; the file may be half written.
-            match text.split_once('\n') {
-                Some((port, path)) if path.len() > 20 => Ok((port.to_owned(), path.trim().to_owned())),
-                _ => Err(fs::read_to_string(&log).unwrap_or_default()),
-            }
-        });
-        let (port, path) = address.await;
-        let devtools = Devtools::connect(place, &port, &path).await;
-        Self { process, devtools, _profile: profile }
+        let is_plain = *place == Place::here() && flags.is_empty();
+        let program = match is_plain.then(|| spare::take(patience)).flatten() {
+            Some(program) => program,
+            None => Program::start(place, patience, flags, is_plain).await,
+        };
+        let devtools = Devtools::connect(place, &program.port, &program.path).await;
+        let context = devtools.ask(None, "Target.createBrowserContext", json!({})).await.expect("a profile");
+        let context = context["browserContextId"].as_str().expect("a name").to_owned();
+        Self { program: Some(program), devtools, context }
+    }
+
+    fn program(&mut self) -> &mut Program {
+        self.program.as_mut().expect("it is there until it is dropped")
     }
 
     /// Lets pages of this origin use the microphone.
@@ -110,7 +59,9 @@ impl Chromium {
     /// # Panics
     /// When the browser refuses.
     pub async fn grant_microphone(&self, origin: &str) {
-        let params = json!({ "origin": origin, "permissions": ["audioCapture"] });
+        let params = json!({
+            "origin": origin, "permissions": ["audioCapture"], "browserContextId": self.context,
+        });
         self.devtools.ask(None, "Browser.grantPermissions", params).await.expect("permission");
     }
 
@@ -120,7 +71,8 @@ impl Chromium {
     /// When the browser refuses.
     pub async fn tab(&self) -> Tab {
         let ask = async |method, params| self.devtools.ask(None, method, params).await.expect("a tab");
-        let target = ask("Target.createTarget", json!({ "url": "about:blank" })).await;
+        let params = json!({ "url": "about:blank", "browserContextId": self.context });
+        let target = ask("Target.createTarget", params).await;
         let params = json!({ "targetId": target["targetId"], "flatten": true });
         let session = ask("Target.attachToTarget", params).await["sessionId"].clone();
         let session = session.as_str().expect("a session").to_owned();
@@ -133,17 +85,31 @@ impl Chromium {
 
     /// `SIGSTOP` to all of its processes.
     pub fn pause(&mut self) {
-        self.process.pause();
+        let program = self.program();
+        program.is_as_new = false;
+        program.process.pause();
     }
 
     /// `SIGCONT` to all of its processes.
     pub fn resume(&mut self) {
-        self.process.resume();
+        self.program().process.resume();
     }
 
     /// `SIGKILL` to all of its processes at once.
     pub fn kill(&mut self) {
-        self.process.kill();
+        let program = self.program();
+        program.is_as_new = false;
+        program.process.kill();
+    }
+}
+
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        // After a failure nobody knows what state it is in.
+        if let Some(program) = self.program.take().filter(|each| each.is_as_new && !std::thread::panicking())
+        {
+            spare::give_back(program, std::mem::take(&mut self.context));
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Children that end with the test, by `SIGKILL` and with all of their own children.
 
+use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -22,7 +23,29 @@ impl Process {
     /// When it cannot be started.
     #[must_use]
     pub fn start(name: &str, command: &mut Command) -> Self {
-        let child = command.stdin(Stdio::null()).process_group(0).spawn();
+        Self::spawn(name, command.stdin(Stdio::null()))
+    }
+
+    /// Starts `command` as one that ends with this process, however that ends: it may outlive the test. What it prints
+    /// as errors goes to `log`.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub(crate) fn tied(name: &str, command: &Command, log: File) -> Self {
+        // The shell reads a pipe of which this process has the other end, and nobody ever writes to it.
+        let mut tied = Command::new("sh");
+        tied.args(["-c", "{ \"$@\"; kill -KILL 0; } & read -r _; kill -KILL 0", "tied"]);
+        tied.arg(command.get_program()).args(command.get_args());
+        for (variable, value) in command.get_envs() {
+            if let Some(value) = value {
+                tied.env(variable, value);
+            }
+        }
+        Self::spawn(name, tied.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log))
+    }
+
+    fn spawn(name: &str, command: &mut Command) -> Self {
+        let child = command.process_group(0).spawn();
         let child = child.unwrap_or_else(|error| panic!("{name} does not start: {command:?}: {error}"));
         Self { name: name.to_owned(), child, ended: false }
     }

@@ -3,6 +3,7 @@
 //! `test` is what every change needs: it gives the same answer whenever it is run on the same tree. `prove` looks for
 //! what nobody has seen yet, with fresh seeds and for as long as it is told to; it always goes on to its end.
 
+mod binaries;
 pub(crate) mod browser;
 mod layers;
 mod program;
@@ -101,8 +102,7 @@ pub(crate) fn list(tier: Tier) {
 pub(crate) fn run(repo: &Repo, tier: Tier, order: &Order) -> Result<()> {
     let steps = chosen(tier, &order.only)?;
     let context = Context { repo, toolbox: Toolbox::new(repo)?, minutes: tier.minutes() };
-    let mut times = Times::read(repo);
-    announce(&steps, &times);
+    announce(&steps, &Times::read(repo));
     let total = Stopwatch::start();
     let (mut lines, mut first_failure) = (Vec::new(), None);
     for step in &steps {
@@ -110,7 +110,8 @@ pub(crate) fn run(repo: &Repo, tier: Tier, order: &Order) -> Result<()> {
         let watch = Stopwatch::start();
         let line = match (step.run)(&context) {
             Ok(Outcome::Done) => {
-                times.note(step.name, watch.elapsed());
+                // A step notes its own parts.
+                Times::read(repo).note(step.name, watch.elapsed());
                 format!("{:12} passed in {watch}", step.name)
             }
             Ok(Outcome::Skipped(why)) => format!("{:12} skipped: {why}", step.name),

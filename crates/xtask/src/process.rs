@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -57,24 +56,6 @@ impl<T, E: fmt::Display> Explain<T> for std::result::Result<T, E> {
 /// When it cannot be started or does not succeed; its exit code is passed on.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().explain(shown(command))?;
-    outcome(command, status)
-}
-
-/// Runs a program to its end, shows every line of its standard output and gives it to `on_line`, too.
-///
-/// # Errors
-/// As [`run`].
-pub(crate) fn run_observed(command: &mut Command, mut on_line: impl FnMut(&str)) -> Result<()> {
-    let mut child = command.stdout(Stdio::piped()).spawn().explain(shown(command))?;
-    if let Some(output) = child.stdout.take() {
-        for line in BufReader::new(output).split(b'\n') {
-            let line = line.explain(shown(command))?;
-            let line = String::from_utf8_lossy(&line);
-            println!("{line}");
-            on_line(&line);
-        }
-    }
-    let status = child.wait().explain(shown(command))?;
     outcome(command, status)
 }
 
@@ -157,14 +138,6 @@ mod tests {
         let failure = run(Command::new("sh").args(["-c", "exit 7"])).unwrap_err();
         assert_eq!(failure.code(), 7);
         assert!(failure.to_string().contains("sh -c exit 7"), "{failure}");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn every_line_is_observed_even_an_unfinished_last_one() {
-        let mut lines = Vec::new();
-        run_observed(Command::new("printf").arg("a\\nb"), |line| lines.push(line.to_owned())).unwrap();
-        assert_eq!(lines, ["a", "b"]);
     }
 
     #[test]

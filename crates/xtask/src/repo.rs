@@ -72,6 +72,13 @@ impl Repo {
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
         let mut command = Command::new(cargo());
         command.arg(subcommand).current_dir(&self.root);
+        // `cargo run` describes this very program so. Build scripts that look there (ring's) would run once more at
+        // each change between a call from here and one from a shell, and half the dependencies after them.
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(describes_a_package) {
+                command.env_remove(name);
+            }
+        }
         command
     }
 
@@ -103,6 +110,11 @@ impl Package {
             tests: items(&package["targets"]).filter(is_test).map(|target| text(&target["name"])).collect(),
         }
     }
+}
+
+/// Whether Cargo sets the variable to what it builds or runs, and does not read it.
+fn describes_a_package(variable: &str) -> bool {
+    variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
 }
 
 fn cargo() -> std::ffi::OsString {

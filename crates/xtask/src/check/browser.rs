@@ -1,13 +1,13 @@
 //! The tests that need a browser: the core's own, compiled to wasm, and the end-to-end ones.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::binaries::{self, Binary, Job};
 use super::program;
 use super::sandbox::Sandbox;
-use super::test::OF_PROVE;
 use crate::page::{self, Optimised};
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::{NATIVE, Repo, WASM};
@@ -25,7 +25,7 @@ const IN_BROWSER: [&str; 1] = ["peer-web"];
 ///
 /// # Errors
 /// When a test fails, or nothing was run: a runner that finds no test is content.
-pub(super) fn core_tests(repo: &Repo, path: &OsStr, chromium: &Chromium) -> Result<()> {
+pub(super) fn core_tests(repo: &Repo, runner: &Path, chromium: &Chromium) -> Result<()> {
     let settings = webdriver_settings(repo, chromium)?;
     let has_node = process::find("node").is_some();
     if !has_node {
@@ -33,19 +33,21 @@ pub(super) fn core_tests(repo: &Repo, path: &OsStr, chromium: &Chromium) -> Resu
     }
     let sandbox = Sandbox::open();
     for (packages, in_browser) in [(&CORE[..], !has_node), (&IN_BROWSER[..], true)] {
-        // The sandbox has no network and so must not be the first to compile.
-        process::run(&mut wasm_test(repo, packages, path, &["--no-run"]))?;
-        let mut test = wasm_test(repo, packages, path, &["--offline", "--no-fail-fast"]);
-        test.env("CHROMEDRIVER", &chromium.driver)
-            .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &settings)
-            // In seconds; the defaults of 5 and 20 are short on a machine that also compiles.
-            .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "30")
-            .env("WASM_BINDGEN_TEST_TIMEOUT", "120");
-        if in_browser {
-            test.env("WASM_BINDGEN_USE_BROWSER", "1");
-        }
-        let mut passed = 0;
-        process::run_observed(&mut sandbox.wrap(&test), |line| passed += tests_passed(line))?;
+        let job = |binary: Binary| {
+            let mut test = binary.under(Some(runner));
+            test.env("CHROMEDRIVER", &chromium.driver)
+                .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &settings)
+                // In seconds; the defaults of 5 and 20 are short on a machine that also compiles.
+                .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "30")
+                .env("WASM_BINDGEN_TEST_TIMEOUT", "120");
+            if in_browser {
+                test.env("WASM_BINDGEN_USE_BROWSER", "1");
+            }
+            Job { name: format!("wasm/{}", binary.name), command: sandbox.wrap(&test) }
+        };
+        let binaries = Binary::build(&mut wasm_test(repo, packages))?;
+        let said = binaries::run(repo, binaries.into_iter().map(job).collect())?;
+        let passed: usize = said.iter().flat_map(|said| said.lines()).map(tests_passed).sum();
         if passed == 0 {
             return Err(Failure::new(format!("{} ran no test in wasm", packages.join(", "))));
         }
@@ -58,9 +60,9 @@ pub(super) fn core_tests(repo: &Repo, path: &OsStr, chromium: &Chromium) -> Resu
 }
 
 /// `cargo test` of these packages for wasm.
-fn wasm_test(repo: &Repo, packages: &[&str], path: &OsStr, flags: &[&str]) -> Command {
+fn wasm_test(repo: &Repo, packages: &[&str]) -> Command {
     let mut test = repo.cargo("test");
-    test.args(["--lib", "--tests", "--locked", "--target", WASM]).args(flags).env("PATH", path);
+    test.args(["--lib", "--tests", "--locked", "--target", WASM]);
     // A test's name says where it failed; without lines of code the modules are a third as long to process.
     test.env("CARGO_PROFILE_DEV_DEBUG", "false");
     for package in packages {
@@ -109,29 +111,27 @@ pub(crate) fn run(repo: &Repo, targets: &[&str], variables: &[(&str, OsString)])
     if let Some(missing) = targets.iter().find(|&&target| existing.iter().all(|name| name != target)) {
         return Err(Failure::new(format!("samovar-tests has no test target {missing:?}")));
     }
-    let cargo = |target: &str, last: &[&str]| {
-        let mut test = repo.cargo("test");
-        test.args(NATIVE).args(["--locked", "--test", target]).args(last);
-        test.envs(variables.iter().map(|(name, value)| (name, value)));
-        test
-    };
+    let mut test = repo.cargo("test");
+    test.args(NATIVE).arg("--locked");
     for target in targets {
-        process::run(&mut cargo(target, &["--no-run"]))?;
+        test.args(["--test", target]);
     }
     let sandbox = Sandbox::open();
-    let mut failures = Vec::new();
-    for target in targets {
-        let threads = format!("--test-threads={}", threads(target));
-        let last = ["--offline", "--", &threads, "--show-output"];
-        failures.extend(process::run(&mut sandbox.wrap(&cargo(target, &last))).err());
-    }
-    failures.into_iter().next().map_or(Ok(()), Err)
+    let job = |binary: Binary| {
+        let mut test = binary.command();
+        let target = binary.name.rsplit('/').next().unwrap_or_default();
+        test.args([&format!("--test-threads={}", threads(target)), "--show-output"]);
+        test.envs(variables.iter().map(|(name, value)| (name, value)));
+        Job { command: sandbox.wrap(&test), name: binary.name }
+    };
+    binaries::run(repo, Binary::build(&mut test)?.into_iter().map(job).collect()).map(drop)
 }
 
-/// How many tests of a target run at once on two cores. Those that measure, or draw what they show, have the machine to
-/// themselves: a page that is kept from its turn for a quarter of a second is a host that others miss.
+/// How many tests of a target run at once on two cores. Pages are three: most of their tests' time is waiting. Those
+/// that measure, or draw what they show, have the machine to themselves: a page that is kept from its turn for a quarter
+/// of a second is a host that others miss.
 fn threads(target: &str) -> usize {
-    if OF_PROVE.contains(&target) { 1 } else { 2 }
+    if target == "browser" { 3 } else { 1 }
 }
 
 /// What end-to-end tests act on, built.

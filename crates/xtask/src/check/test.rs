@@ -1,8 +1,9 @@
 //! The steps of `test`: what every change needs. They give the same answer each time: fixed seeds, virtual time, and
 //! nothing that a slow machine could miss.
 
+use super::binaries::{self, Binary, Job};
 use super::{Context, Outcome, Step, browser, layers, sections};
-use crate::process::{self, Result};
+use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, NATIVE, WASM};
 use crate::tools::chromium::Chromium;
 use crate::tools::{Tool, network};
@@ -117,25 +118,31 @@ fn native(context: &Context<'_>) -> Result<Outcome> {
     // One call for all packages, so that nothing is compiled twice; naming the targets leaves out the end-to-end
     // ones, and with named targets the examples in the documentation need a call of their own.
     let mut test = context.repo.cargo("test");
-    test.args(NATIVE).args(["--locked", "--no-fail-fast", "--lib", "--bins"]);
+    test.args(NATIVE).args(["--locked", "--lib", "--bins"]);
     let packages = context.repo.packages.iter().filter(|package| !BROWSER_PACKAGES.contains(&&*package.name));
     let tests = packages.flat_map(|package| &package.tests);
     let others = END_TO_END.into_iter().chain(OF_PROVE).collect::<Vec<_>>();
     for name in tests.filter(|name| !others.contains(&name.as_str())) {
         test.args(["--test", name]);
     }
-    process::run(&mut test)?;
+    let mut binaries = Binary::build(&mut test)?;
+    // What the page does without a browser, its meshes and its reading of addresses, is tested without one.
+    let mut page = context.repo.cargo("test");
+    binaries.extend(Binary::build(page.args(["--locked", "--package", "samovar-web", "--bins"]))?);
+    let jobs = binaries.into_iter().map(|each| Job { command: each.command(), name: each.name });
+    binaries::run(context.repo, jobs.collect())?;
     process::run(context.repo.cargo("test").args(NATIVE).args(["--locked", "--doc"]))?;
     // The browser's driver has an example, too; it compiles anywhere, and runs nowhere.
     process::run(context.repo.cargo("test").args(["--locked", "--doc", "--package", "samovar-peer-web"]))?;
-    // What the page does without a browser, its meshes and its reading of addresses, is tested without one.
-    process::run(context.repo.cargo("test").args(["--locked", "--package", "samovar-web", "--bins"]))?;
     Ok(Outcome::Done)
 }
 
 fn wasm(context: &Context<'_>) -> Result<Outcome> {
     let path = context.toolbox.path_with(&[Tool::WasmBindgen])?;
-    browser::core_tests(context.repo, &path, &Chromium::ensure()?)?;
+    let runner = "wasm-bindgen-test-runner";
+    let runner =
+        process::find_in(&path, runner).ok_or_else(|| Failure::new(format!("{runner} is missing")))?;
+    browser::core_tests(context.repo, &runner, &Chromium::ensure()?)?;
     Ok(Outcome::Done)
 }
 
