@@ -16,9 +16,10 @@ use samovar_wire::{Duration, PeerId, SessionId, SortedSet, Term, Time, Warrant};
 use crate::election::Election;
 use crate::{RelayKey, View};
 pub use role::{Role, Suspension};
+use stranded::STRANDED_FOR_MOST;
 
 /// How long a resignation may travel to the members until the relay is asked.
-const RESIGNATION_TRAVELS: Duration = Duration::from_millis(40);
+const RESIGNATION_TRAVELS: Duration = Duration::from_millis(60);
 /// How long the heir may take to hear that it is one, until the others hear it.
 const HEIR_KNOWS_WITHIN: Duration = Duration::from_millis(250);
 /// A vote that has come to nothing for so long is followed by one in the next term.
@@ -521,12 +522,21 @@ impl Roster {
         }
     }
 
-    /// When to look again by itself, at the latest.
+    /// When the next of its waits is over, for who looked at `after` last and hears nothing meanwhile.
     #[must_use]
-    pub fn poll_timeout(&self) -> Time {
-        let lease = self.alone_since.map_or(Time::FAR, |since| since + LEASE);
-        let vote = self.ballot.map_or(Time::FAR, |(_, at)| at + VOTE_AGAIN);
-        let heir = self.appointed.map_or(Time::FAR, |(_, until)| until);
-        lease.min(vote).min(heir).min(self.waking_until.unwrap_or(Time::FAR))
+    pub fn poll_timeout(&self, after: Time) -> Time {
+        let missed_for = |span: Duration| self.missed_since.map(|since| since + span);
+        let waits = [
+            self.alone_since.map(|since| since + LEASE),
+            self.appointed.map(|(_, until)| until),
+            self.ballot.map(|(_, at)| at + VOTE_AGAIN),
+            self.waking_until,
+            Some(self.claim_after),
+            self.silent_at(),
+            missed_for(FORKS_AFTER).filter(|_| self.forks),
+            missed_for(STRANDED_FOR_MOST).filter(|_| self.is_stranded),
+        ];
+        let waits = waits.into_iter().chain(self.stranded_until()).flatten();
+        waits.filter(|&at| at > after).min().unwrap_or(Time::FAR)
     }
 }

@@ -261,7 +261,8 @@ pub struct Session {
     /// Packets that close links whose state is gone.
     farewells: Vec<(PeerId, Vec<u8>)>,
     migration: Option<Migration>,
-    next_watch: Time,
+    /// When everybody's life was looked at last; `None` to do so at once.
+    watched: Option<Time>,
     no_watch_before: Time,
     /// This peer was away, and takes nobody's silence for a sign before that.
     judges_from: Time,
@@ -357,7 +358,7 @@ impl Session {
             last_now: now,
             farewells: Vec::new(),
             migration: None,
-            next_watch: now,
+            watched: None,
             no_watch_before: now,
             judges_from: now,
             update_interval: transmit::UPDATE_INTERVAL,

@@ -102,10 +102,14 @@ impl Roster {
         }
     }
 
+    /// When the relay is silent, if it does not answer until then.
+    pub(super) fn silent_at(&self) -> Option<Time> {
+        self.unanswered_since.map(|since| since + RELAY_ANSWERS_WITHIN)
+    }
+
     /// A relay that is silent is asked on, but not waited for.
     pub(super) fn note_silence(&mut self, now: Time) {
-        self.is_relay_silent |=
-            self.unanswered_since.is_some_and(|since| since + RELAY_ANSWERS_WITHIN <= now);
+        self.is_relay_silent |= self.silent_at().is_some_and(|at| at <= now);
     }
 
     pub(super) fn push_claim(&mut self, now: Time, candidate: PeerId) {

@@ -15,7 +15,7 @@ const ALONE_FOR: Duration = Duration::from_millis(500);
 /// How long who knows no way to its host waits for the relay's word, which may wait for that host itself (PROTOCOL §5.5).
 const STRANDED_FOR: Duration = Duration::from_millis(10_000);
 /// How long it waits for that word and for the relay itself, which keeps a game's code for as long (PROTOCOL §5.2).
-const STRANDED_FOR_MOST: Duration = Duration::from_millis(60_000);
+pub(super) const STRANDED_FOR_MOST: Duration = Duration::from_millis(60_000);
 /// When the relay is back that host shall be, too, before it is asked for another: those whom it removed may be the first.
 pub(super) const HOST_RETURNS_WITHIN: Duration = Duration::from_millis(6_000);
 
@@ -59,6 +59,15 @@ impl Roster {
         self.gone.iter().any(|&(gone, until)| gone == peer && now <= until)
     }
 
+    /// When such a peer is to come back by its ticket: for it may not ask, has no answer, or hears nobody.
+    pub(super) fn stranded_until(&self) -> [Option<Time>; 2] {
+        let unanswered = match self.unasked_since {
+            Some(since) => Some(since + REMOVED_AFTER),
+            None => self.asked_since.map(|since| since + STRANDED_FOR),
+        };
+        [unanswered, self.unheard_since.map(|since| since + ALONE_FOR)]
+    }
+
     /// The relay is asked by whom others are with, more than half of those that it hears. Who is alone was gone without, if it
     /// does not hear them again, unless that host is the one who went.
     pub(super) fn watch_stranded(&mut self, now: Time, view: &View, lives: Lives<'_>) {
@@ -78,13 +87,9 @@ impl Roster {
         // Where the relay is reached others are heard soon, if they are there.
         let is_unheard = !asks && heard == 0 && self.reaches_relay();
         self.unheard_since = is_unheard.then(|| self.unheard_since.unwrap_or(now));
-        let is_over = match self.unasked_since {
-            Some(since) => since + REMOVED_AFTER <= now,
-            None => self.asked_since.is_some_and(|since| since + STRANDED_FOR <= now),
-        };
-        let is_over = is_over || self.missed_since.is_some_and(|since| since + STRANDED_FOR_MOST <= now);
-        let is_left = self.unheard_since.is_some_and(|since| since + ALONE_FOR <= now);
-        if is_over || is_left {
+        let is_past = |until: Option<Time>| until.is_some_and(|until| until <= now);
+        let is_over = self.stranded_until().into_iter().any(is_past);
+        if is_over || self.missed_since.is_some_and(|since| since + STRANDED_FOR_MOST <= now) {
             self.acts.push_back(Act::Yield);
         } else if is_agreed {
             self.claim(now, view, lives);

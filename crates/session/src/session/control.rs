@@ -100,7 +100,7 @@ impl Session {
             _ if !self.takes_part(from) => self.refuse(from),
             PeerControl::Missing(missing) => {
                 self.roster.handle_missing(from, missing);
-                self.watch_soon(now);
+                self.watch_soon();
                 Ok(())
             }
             PeerControl::Vote(vote) => {

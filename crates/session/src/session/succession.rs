@@ -219,10 +219,10 @@ impl Session {
             // This peer, or all whom it is with, had given up its successor for lost, or never met it. If that lives the
             // others went on; the relay knows (PROTOCOL §4.10).
             self.roster.strand();
-            self.watch_soon(now);
+            self.watch_soon();
         } else if self.view.has(host) && self.roster.is_gone(now, host) {
             // It said farewell while it was voted for: as a host that leaves it is missed at once.
-            self.watch_soon(now);
+            self.watch_soon();
         } else {
             return self.end_removed();
         }

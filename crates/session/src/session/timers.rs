@@ -67,7 +67,7 @@ impl Session {
         self.run_orders(now);
         if self.watch_at() <= now {
             self.stir();
-            self.next_watch = now + WATCH_INTERVAL;
+            self.watched = Some(now);
             self.no_watch_before = now + WATCH_PAUSE;
             self.watch(now);
             self.close_to_overdue(now);
@@ -98,7 +98,8 @@ impl Session {
         )
     }
 
-    /// When to look at everybody's life: now and then, and when the host begins to be missed.
+    /// When to look at everybody's life: now and then, when the host begins to be missed, and when a wait of the election
+    /// is over.
     fn watch_at(&self) -> Time {
         let missed_at = match self.links.get(&self.host()) {
             Some(peering) if self.phase == Phase::Member && self.roster.missed_since().is_none() => {
@@ -108,7 +109,9 @@ impl Session {
             }
             _ => Time::FAR,
         };
-        missed_at.min(self.next_watch).max(self.no_watch_before)
+        let routine =
+            self.watched.map_or(Time::ZERO, |at| (at + WATCH_INTERVAL).min(self.roster.poll_timeout(at)));
+        missed_at.min(routine).max(self.no_watch_before)
     }
 
     /// When a peer that says nothing more begins to be missed.
@@ -233,8 +236,8 @@ impl Session {
     }
 
     /// There is news that a look at everybody's life may make something of, as soon as one is due.
-    pub(super) fn watch_soon(&mut self, now: Time) {
-        self.next_watch = self.next_watch.min(now);
+    pub(super) fn watch_soon(&mut self) {
+        self.watched = None;
     }
 
     /// A host that is silent may be missed soon: then its answer, or that there is none, is known already.
@@ -251,7 +254,7 @@ impl Session {
         if self.judges_from <= now {
             self.look(now);
         } else {
-            self.watch_soon(now);
+            self.watch_soon();
             self.act(now);
         }
     }

@@ -7,7 +7,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "stranger-takes-all-with-it",
         package: "session",
-        text: "$.roster.strand();\n            $.watch_soon(now);",
+        text: "$.roster.strand();\n            $.watch_soon();",
         instead: "return $.end_removed();",
         breaks: "when a term is given to whom all have removed, and it leaves, all end",
         guards: Promise::Survival,
@@ -783,11 +783,26 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "still-host-stays",
         package: "session",
-        text: "since >= within && $.is_host()",
-        instead: "since >= within.times(100) && $.is_host()",
+        text: "within.is_some_and(stands)",
+        instead: "within.is_some_and(|within| stands(within.times(100)))",
         breaks: "a host whose game stands still keeps its office while others play",
         guards: Promise::Playing,
         finder: Sim("game-stands-still"),
+    },
+    Mutant {
+        name: "hidden-host-stays",
+        package: "session",
+        text: "else if $.steps.standing.presence == Presence::Hidden",
+        instead: "else if false && $.steps.standing.presence == Presence::Hidden",
+        breaks: "a host whose page is hidden keeps its office while others are seen",
+        guards: Promise::Playing,
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "steps",
+            "hidden_host_hands_over_to_who_comes_later",
+        ]),
     },
     Mutant {
         name: "absence-is-stillness",
