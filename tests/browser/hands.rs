@@ -68,6 +68,13 @@ async fn the_page_outlives_a_host_that_leaves_with_sound_on() {
     ann.joined().await;
     let both = |status: &Status| status.members.len() == 2;
     bob.wait("Ann is back", JOIN_WITHIN, both).await;
+    // On her own seat: nobody's is kept in vain.
+    wait::until("two seats are told of", SETTLE_WITHIN, async || {
+        let text = bob.text("scores").await;
+        let is_good = text.matches("Ann").count() == 1 && !text.contains("away");
+        if is_good { Ok(()) } else { Err(text) }
+    })
+    .await;
     for player in [ann, bob] {
         player.hears().await;
         player.finish().await;
@@ -119,6 +126,8 @@ async fn duels_are_played_to_their_end_though_a_page_reloads_and_the_host_goes()
     for player in [&ann, &bob] {
         player.wait("both sit at the table", JOIN_WITHIN, |status| status.members.len() == 2).await;
     }
+    let again = bob.status().await;
+    assert_eq!((again.score("Bob"), again.score("Ann")), (back.score("Bob"), back.score("Ann")));
     play_on(&[&ann, &bob], 2).await;
     ann.hears().await;
     ann.finish().await;

@@ -412,7 +412,8 @@ impl App {
         if let Some(play) = self.play.take() {
             play.leave();
             if let Some(code) = &play.wish().code {
-                seat::forget(code.as_str());
+                // Who thinks better of it has the seat again, while the others play on.
+                seat::forget_table(code.as_str());
             }
             self.stop_leaving();
             self.leaving = Some(play);

@@ -78,15 +78,14 @@ pub fn write_table(code: &str, table: &Table) {
     set(&table_key(code), &table.to_bytes());
 }
 
-/// Forgets all of it: this tab has left the game.
-pub fn forget(code: &str) {
-    for key in [key(code), table_key(code)] {
-        if let Some(storage) = storage() {
-            let _ = storage.remove_item(&key);
-        }
-        if let Some((storage, key)) = shared(&key) {
-            let _ = storage.remove_item(&key);
-        }
+/// Forgets that: this tab has left the game, and it is over when all have.
+pub fn forget_table(code: &str) {
+    let key = table_key(code);
+    if let Some(storage) = storage() {
+        let _ = storage.remove_item(&key);
+    }
+    if let Some((storage, key)) = shared(&key) {
+        let _ = storage.remove_item(&key);
     }
 }
 

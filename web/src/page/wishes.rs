@@ -89,11 +89,12 @@ fn on_keydown(parts: &Parts, event: &Event) {
     let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };
     let command = key.ctrl_key() || key.alt_key() || key.meta_key() || key.repeat();
     let typing = target(event).is_some_and(|target| dom::takes_text(&target));
-    if command || typing || parts.screen.get() != Screen::Game || parts.help.open() {
+    if command || typing {
         return;
     }
     match letter(&key.key(), &key.code()) {
         Some('m') => parts.toggle_muted(),
+        Some('h' | '?') if parts.help.open() => parts.help.close(),
         Some('h' | '?') => open_help(parts),
         _ => return,
     }
