@@ -206,9 +206,10 @@ async fn meet(program: &str, proxy: fn(String, &Place, &Relay) -> Proxy) {
     proxy.reload();
     let since = Instant::now();
     goes_on(&mut [&mut founder, &mut other], since).await;
-    // Caddy breaks all sockets at once, nginx none: neither makes another the host.
+    // Caddy breaks all sockets at once, nginx none: neither makes another the host. On a busy machine it may have its own
+    // term renewed, for it hears nobody for a second.
     let after = founder.wait("it plays", SETTLE_WITHIN, both_play).await.remove(0);
-    assert_eq!((&after.host, after.term), (&before.host, before.term), "{after}");
+    assert_eq!(after.host, before.host, "{after}");
     proxy.restart();
     proxy.listens().await;
     goes_on(&mut [&mut founder, &mut other], Instant::now()).await;
