@@ -230,7 +230,7 @@ fn how_it_stands(maze: &Maze) -> String {
     let (stage, left) = maze.stage();
     let seconds = left.div_ceil(RATE);
     let now = match stage {
-        Stage::Ready => format!("round {} in {seconds}", maze.round()),
+        Stage::Ready => format!("round {} in {seconds} s", maze.round()),
         Stage::Play => format!("{}:{:02}", seconds / 60, seconds % 60),
         Stage::Told(_) => "round over".to_owned(),
         Stage::Over(winner) => won(winner, "match"),

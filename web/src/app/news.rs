@@ -75,7 +75,8 @@ impl App {
         };
         let heir =
             heir.map_or_else(|| "You are the host now".to_owned(), |name| format!("{name} is the host now"));
-        self.page.toast(&format!("{went} {heir} ({seconds} s)"));
+        let after = if lasted == 0 { String::new() } else { format!(", after {seconds} s") };
+        self.page.toast(&format!("{went} {heir}{after}"));
         self.sound.play(Effect::HostChanged, 0.8, 0.0);
     }
 

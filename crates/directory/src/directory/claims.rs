@@ -38,6 +38,8 @@ pub(super) struct Claims {
     pub(super) asked_all: Option<Time>,
     /// When the host last answered one.
     pub(super) alive_at: Option<Time>,
+    /// Whom the host wants in its place, who cannot host yet, and when it last said so.
+    wanted: Option<(PeerId, Time)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -99,9 +101,20 @@ impl Claims {
         self.noted.iter().filter(waits).map(|noted| &noted.claim)
     }
 
-    /// All claims without an answer, however long ago: they are answered now.
-    pub(super) fn answer(&mut self) -> Vec<Claim> {
-        let waiting = self.noted.iter_mut().filter(|noted| !noted.is_answered);
+    /// The host wants this member in its place, who cannot host yet.
+    pub(super) fn note_wanted(&mut self, now: Time, candidate: PeerId) {
+        self.wanted = Some((candidate, now));
+    }
+
+    /// Whom the host wants in its place.
+    pub(super) fn wanted(&self, now: Time) -> Option<PeerId> {
+        self.wanted.filter(|&(_, at)| now.since(at) <= CLAIM_COUNTS_FOR).map(|(candidate, _)| candidate)
+    }
+
+    /// All claims without an answer, however long ago, but those for `spared`: they are answered now.
+    pub(super) fn answer(&mut self, spared: Option<PeerId>) -> Vec<Claim> {
+        let is_open = |noted: &&mut Noted| !noted.is_answered && Some(noted.claim.candidate) != spared;
+        let waiting = self.noted.iter_mut().filter(is_open);
         waiting
             .map(|noted| {
                 noted.is_answered = true;

@@ -37,7 +37,7 @@ impl Directory {
             // Whatever it wants, it is answered when that term is on disk.
             game.claims.note(now, claim);
         } else if claim.peer == warrant.host {
-            self.on_hosts_claim(session, claim);
+            self.on_hosts_claim(now, session, claim);
         } else if let Some(reserve) = game.begins_reserve(now, claim) {
             // Whoever claims misses the host, or lives under the warrant in reserve and misses its host.
             self.begin_reserve(now, session);
@@ -51,7 +51,7 @@ impl Directory {
             game.claims.note(now, claim);
             let answered = game.claims.alive_at.is_some_and(|at| now.since(at) <= ALIVE_HOLDS);
             if answered && game.host_conn().is_some() {
-                self.deny_waiting(session);
+                self.deny_waiting(now, session);
             } else {
                 self.consider_claims(now, session);
             }
@@ -59,10 +59,12 @@ impl Directory {
     }
 
     /// The host wants a fresh term, or that another member hosts: nobody can know better.
-    fn on_hosts_claim(&mut self, session: SessionId, claim: Claim) {
-        if self.games.get(&session).is_some_and(|game| game.is_eligible(claim.candidate)) {
+    fn on_hosts_claim(&mut self, now: Time, session: SessionId, claim: Claim) {
+        let Some(game) = self.games.get_mut(&session) else { return };
+        if game.is_eligible(claim.candidate) {
             self.grant(session, claim.candidate, HostChange::HandedOver);
         } else {
+            game.claims.note_wanted(now, claim.candidate);
             self.deny(session, claim, Denial::NotAMember);
         }
     }
@@ -190,7 +192,7 @@ impl Directory {
             if is_host {
                 (game.claims.probe, game.claims.alive_at) = (None, Some(now));
                 self.timers.stop(Timer::Probe(session));
-                self.deny_waiting(session);
+                self.deny_waiting(now, session);
             } else if let Some(answered) = &mut probe.answered
                 && is_member
                 && !answered.contains(&peer)
@@ -228,7 +230,7 @@ impl Directory {
         let Some(game) = self.games.get_mut(&session) else { return };
         let (former, loss) = (game.warrant.replace(warrant), core::mem::take(&mut game.loss));
         game.reserve = None;
-        let waiting = game.claims.answer();
+        let waiting = game.claims.answer(None);
         game.claims.forget();
         game.note_answered();
         if former.is_some() {
@@ -264,10 +266,13 @@ impl Directory {
         self.consider_claims(now, session);
     }
 
-    fn deny_waiting(&mut self, session: SessionId) {
+    /// The host lives. Whom it wants in its place itself may have been voted for, and be on the way here: those who claim
+    /// for that one as well wait.
+    fn deny_waiting(&mut self, now: Time, session: SessionId) {
         let Some(game) = self.games.get_mut(&session) else { return };
         game.loss.since = None;
-        for claim in game.claims.answer() {
+        let wanted = game.claims.wanted(now);
+        for claim in game.claims.answer(wanted) {
             self.deny(session, claim, Denial::HostIsAlive);
         }
     }

@@ -6,7 +6,7 @@ use samovar_wire::relay::Denial;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::world::{World, denied, millis, term};
+use crate::world::{World, denied, millis, seconds, term};
 
 #[test]
 fn a_host_renews_its_term_at_once() {
@@ -46,6 +46,30 @@ fn a_host_cannot_hand_over_to_somebody_who_is_away_or_no_member() {
     assert!(world.issued(2).is_empty() && world.writes.is_empty());
     world.claim_for(0, 2, 2);
     assert_eq!(world.warrant(0).host, world.peer(2));
+}
+
+#[test]
+fn who_claims_for_whom_the_host_itself_wants_is_not_told_that_the_host_lives() {
+    // Handed over by vote while the relay was away: whom they voted for is the last to be back.
+    let mut world = World::with_members(4);
+    world.name_members(0, &[0, 1, 2, 3]);
+    world.seats[2].cut = true;
+    world.drop_socket(2);
+    world.run_for(millis(1));
+    (0..4).for_each(|i| drop(world.events(i)));
+    for _ in 0..8 {
+        world.claim_for(0, 2, 2);
+        assert_eq!(world.events(0), [denied(2, Denial::NotAMember)]);
+        world.claim_for(1, 2, 2);
+        assert!(world.events(1).is_empty(), "it waits");
+        world.claim_for(3, 2, 1);
+        assert_eq!(world.events(3), [denied(2, Denial::HostIsAlive)], "the host wants another");
+        world.run_for(millis(250));
+    }
+    world.seats[2].cut = false;
+    world.run_for(seconds(1));
+    world.claim_for(0, 2, 2);
+    assert_eq!(world.warrant(1).host, world.peer(2));
 }
 
 #[test]

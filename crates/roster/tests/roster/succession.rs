@@ -48,8 +48,8 @@ fn a_host_that_goes_names_its_heir() {
         let acts = look(host, ms, &[]);
         assert_eq!(acts[0], Act::Tell(PeerControl::Resign(PeerId(3))));
         assert_eq!(claims(&acts), []);
-        assert_eq!(claims(&look(host, ms + 39, &[])), []);
-        assert_eq!(claims(&look(host, ms + 40, &[])), [(512, 3)]);
+        assert_eq!(claims(&look(host, ms + 59, &[])), []);
+        assert_eq!(claims(&look(host, ms + 60, &[])), [(512, 3)]);
     }
     let goes = Missing { term: Term::FIRST, missed: true, relay: true };
     let mut other = roster(4);
@@ -95,11 +95,11 @@ fn a_host_whose_heir_the_relay_does_not_reach_names_another() {
     let mut host = roster(1);
     host.resign(at(0), PeerId(2));
     host.handle_heir_knows(at(20));
-    assert_eq!(claims(&look(&mut host, 60, &[])), [(512, 2)]);
+    assert_eq!(claims(&look(&mut host, 80, &[])), [(512, 2)]);
     host.handle_denial(at(120), Term(512), Denial::NotAMember);
     let acts = look(&mut host, 130, &[3]);
     assert!(acts.contains(&Act::Tell(PeerControl::Resign(PeerId(4)))), "{acts:?}");
-    assert_eq!(claims(&look(&mut host, 170, &[3])), [(512, 4)]);
+    assert_eq!(claims(&look(&mut host, 190, &[3])), [(512, 4)]);
     host.handle_denial(at(230), Term(512), Denial::NotAMember);
     assert_eq!(claims(&look(&mut host, 500, &[3])), [(512, 4)], "there is nobody else, who may come back");
 }
