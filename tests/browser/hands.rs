@@ -105,7 +105,7 @@ async fn play_on(players: &[&Player], over: u64) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn duels_are_played_to_their_end_though_a_page_reloads_and_the_host_goes() {
+async fn duels_end_though_a_page_reloads_and_the_host_goes() {
     let relay = Relay::start();
     let (ann, bob) = sit_down(&relay, "points=1&minutes=0&bowls=4", "duel").await;
     play_on(&[&ann, &bob], 1).await;

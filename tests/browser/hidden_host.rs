@@ -113,7 +113,7 @@ async fn a_host_whose_battery_is_low_hands_over_to_who_comes_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_sends_its_link_from_another_tab_hands_over_to_who_comes() {
+async fn a_hidden_host_hands_over_to_who_comes_later() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     ann.hide().await;

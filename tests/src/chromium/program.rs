@@ -10,7 +10,7 @@ use crate::process::Process;
 use crate::scratch::Scratch;
 use crate::wait;
 
-/// What every browser is started with.
+/// The flags that every browser is started with.
 ///
 /// WebRTC on the loopback needs the flag for it, and a granted microphone: without one a page sees only names that
 /// nobody here resolves in the place of addresses (`TOOLCHAIN.md`). No page of another machine's may be granted one,
@@ -34,7 +34,7 @@ const FLAGS: [&str; 16] = [
     "--remote-debugging-port=0",
 ];
 
-/// What keeps a browser from saving on pages that nobody sees.
+/// The flags that keep a browser from saving on pages that nobody sees.
 const UNTHROTTLED: [&str; 3] = [
     "--disable-renderer-backgrounding",
     "--disable-background-timer-throttling",
@@ -74,7 +74,7 @@ impl Program {
             command.args(UNTHROTTLED);
         }
         command.args(FLAGS).args(flags).arg(user_data).arg("about:blank");
-        // What it writes beside its profile would be found by the next one.
+        // The next one would find what it writes beside its profile.
         for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
             command.env(variable, directory.path());
         }

@@ -38,7 +38,7 @@ pub(super) struct Claims {
     pub(super) asked_all: Option<Time>,
     /// When the host last answered one.
     pub(super) alive_at: Option<Time>,
-    /// Whom the host wants in its place, who cannot host yet, and when it last said so.
+    /// The member that the host wants in its place and that cannot host yet, and when the host last said so.
     wanted: Option<(PeerId, Time)>,
 }
 
@@ -101,12 +101,12 @@ impl Claims {
         self.noted.iter().filter(waits).map(|noted| &noted.claim)
     }
 
-    /// The host wants this member in its place, who cannot host yet.
+    /// The host wants this member in its place, which cannot host yet.
     pub(super) fn note_wanted(&mut self, now: Time, candidate: PeerId) {
         self.wanted = Some((candidate, now));
     }
 
-    /// Whom the host wants in its place.
+    /// The member that the host wants in its place, as long as its word counts.
     pub(super) fn wanted(&self, now: Time) -> Option<PeerId> {
         self.wanted.filter(|&(_, at)| now.since(at) <= CLAIM_COUNTS_FOR).map(|(candidate, _)| candidate)
     }

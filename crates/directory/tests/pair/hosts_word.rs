@@ -49,7 +49,7 @@ fn a_host_cannot_hand_over_to_somebody_who_is_away_or_no_member() {
 }
 
 #[test]
-fn who_claims_for_whom_the_host_itself_wants_is_not_told_that_the_host_lives() {
+fn claims_for_the_candidate_of_the_host_itself_wait() {
     // Handed over by vote while the relay was away: whom they voted for is the last to be back.
     let mut world = World::with_members(6);
     world.name_members(0, &[0, 1, 2, 3, 4, 5]);

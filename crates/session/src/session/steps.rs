@@ -84,8 +84,8 @@ impl Session {
     pub(super) fn review_steps(&mut self, now: Time) {
         let stands = |within: Duration| self.steps.since.is_some_and(|since| since >= within);
         let within = self.config.rules.steps_within;
-        let (is_still, is_over) =
-            (within.is_some_and(|within| stands(within.times(3).half().half())), within.is_some_and(stands));
+        let is_still = within.is_some_and(|within| stands(within.times(3).half().half()));
+        let is_over = within.is_some_and(stands);
         if is_still && !core::mem::replace(&mut self.steps.is_still, true) {
             self.stir();
             self.tell_standing(now);

@@ -29,10 +29,14 @@ impl Binary {
     /// Compiles what this call of `cargo test` would run.
     ///
     /// # Errors
-    /// When that fails.
+    /// When that fails, or nothing that Cargo says is understood as a test.
     pub(super) fn build(test: &mut Command) -> Result<Vec<Self>> {
         let said = process::read(test.args(["--no-run", "--message-format=json-render-diagnostics"]))?;
-        Ok(said.lines().filter_map(Self::from_message).collect())
+        let binaries: Vec<_> = said.lines().filter_map(Self::from_message).collect();
+        if binaries.is_empty() {
+            return Err(Failure::new(format!("`{}` names no test", process::shown(test))));
+        }
+        Ok(binaries)
     }
 
     fn from_message(line: &str) -> Option<Self> {
@@ -87,7 +91,7 @@ pub(super) fn run(repo: &Repo, mut jobs: Vec<Job>) -> Result<Vec<String>> {
             let mut ended = lock(&ended);
             let said = outcome.as_ref().map_or("", |(_, said)| said.as_str());
             let mut stdout = io::stdout().lock();
-            // Nobody may be reading.
+            // The reader of this output may be gone.
             if !is_single {
                 let _ = write!(stdout, "\n-- {name}\n{said}");
             }
@@ -158,6 +162,13 @@ mod tests {
         let program = line.replace("true", "false");
         assert_eq!(Binary::from_message(&program), None);
         assert_eq!(Binary::from_message("warning: not JSON"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_build_without_a_test_is_an_error() {
+        let failure = Binary::build(Command::new("sh").args(["-c", "echo '{}'"])).unwrap_err();
+        assert!(failure.to_string().contains("names no test"), "{failure}");
     }
 
     #[cfg(unix)]

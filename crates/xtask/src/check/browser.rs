@@ -127,9 +127,8 @@ pub(crate) fn run(repo: &Repo, targets: &[&str], variables: &[(&str, OsString)])
     binaries::run(repo, Binary::build(&mut test)?.into_iter().map(job).collect()).map(drop)
 }
 
-/// How many tests of a target run at once on two cores, beside those of another target. Those
-/// that measure, or draw what they show, have the machine to themselves: a page that is kept from its turn for a quarter
-/// of a second is a host that others miss.
+/// How many tests of a target run at once on two cores, beside those of another target. More would keep pages from
+/// their turn: one that waits for a quarter of a second is a host that others miss.
 fn threads(target: &str) -> usize {
     if target == "browser" { 2 } else { 1 }
 }
