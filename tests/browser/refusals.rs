@@ -112,7 +112,7 @@ async fn an_older_page_loads_anew_and_keeps_its_seat() {
 async fn a_lone_page_that_meets_a_newer_relay_keeps_its_table() {
     let mut relay = Relay::start();
     // Old for the relay that is to come, until it is loaded anew.
-    let old = OTHER_VERSION.replace("!this.__entered", "window.__old && !this.__entered");
+    let old = OTHER_VERSION.replace("data[2] = 99", "if (window.__old) data[2] = 99");
     let ann = Visit::new(&relay, "new=TEA&name=Ann&robots=1").with_script(&old).open().await;
     let is_set = |status: &Status| status.is_host() && status.members.len() == 2;
     let before = ann.wait("the table is set", SETTLE_WITHIN, is_set).await;
