@@ -184,6 +184,7 @@ fn close_codes() {
         ("left", CloseCode::Left),
         ("seat_taken", CloseCode::SeatTaken),
         ("not_a_member", CloseCode::NotAMember),
+        ("away", CloseCode::Away),
         ("silent", CloseCode::Silent),
         ("version_mismatch", CloseCode::VersionMismatch),
         ("parameter_mismatch", CloseCode::ParameterMismatch),

@@ -219,9 +219,10 @@ impl Duel {
                 let (player, name) = (PlayerKey::Seat(member.seat.0), PlayerName::new(&member.name));
                 self.feed.push(DuelEvent::PlayerCame { player, name, is_back: *resumed });
             }
-            Event::MemberLeft { member, departure: Departure::Gone } => {
+            Event::MemberLeft { member, departure: departure @ (Departure::Gone | Departure::Left) } => {
                 let (player, name) = (PlayerKey::Seat(member.seat.0), PlayerName::new(&member.name));
-                self.feed.push(DuelEvent::PlayerWent { player, name });
+                let has_left = *departure == Departure::Left;
+                self.feed.push(DuelEvent::PlayerWent { player, name, has_left });
             }
             Event::HostChanged(migration) => {
                 self.cubes.judged_since = migration.resumed.as_micros();

@@ -460,7 +460,11 @@ impl Peer {
     pub fn leave_at_once(&mut self, now: Time) {
         self.leaves_at = Time::FAR;
         if let Some(session) = &mut self.session {
-            session.leave();
+            if self.is_away {
+                session.go_away();
+            } else {
+                session.leave();
+            }
         }
         self.drive(now);
         self.close(now);

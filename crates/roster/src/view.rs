@@ -3,7 +3,7 @@
 use samovar_wire::control::{Hello, Presence, Standing};
 use samovar_wire::limits::{BACKUPS_MAX, MEMBERS_MAX, SEATS_MAX};
 use samovar_wire::sorted::sort_by_key;
-use samovar_wire::view::{Electorate, SPECTATOR, SeatRecord, ViewHeader};
+use samovar_wire::view::{Electorate, LEFT, SPECTATOR, SeatRecord, ViewHeader};
 use samovar_wire::{CloseCode, DecodeError, Duration, Entropy, PeerId, SeatId, Ticket, Time};
 
 /// The fields of the session object that hold a view: a header and one per seat.
@@ -203,6 +203,7 @@ impl View {
             let yields = record.peer.replace(peer);
             record.ticket = ticket.hash();
             record.standing.presence = Presence::Visible;
+            record.attributes &= !LEFT;
             record.since = now.as_micros().max(record.since);
             let seat = record.seat;
             self.note_roll();
@@ -218,7 +219,7 @@ impl View {
             seat,
             peer: Some(peer),
             name: hello.name.clone(),
-            attributes: hello.attributes,
+            attributes: hello.attributes & !LEFT,
             standing: Standing { presence: Presence::Visible, reach: 0 },
             ticket: ticket.hash(),
             since: now.as_micros(),
@@ -228,13 +229,21 @@ impl View {
         Ok(Admission { seat, ticket, yields: None })
     }
 
-    /// A free field, if need be that of the seat that has waited longest for its member.
+    /// A free field, if need be that of the seat that has waited longest for its member: first those whose member left for
+    /// good.
     fn free_place(&self) -> Option<usize> {
         self.seats.iter().position(Option::is_none).or_else(|| {
             let waiting = self.seats.iter().enumerate().filter_map(|(i, s)| Some((i, s.as_ref()?)));
-            let oldest = waiting.filter(|(_, s)| s.peer.is_none()).min_by_key(|(_, s)| s.since)?;
+            let oldest = waiting.filter(|(_, s)| s.peer.is_none()).min_by_key(|(_, s)| (!s.has_left(), s.since))?;
             Some(oldest.0)
         })
+    }
+
+    /// A member said that it leaves for good: its seat will tell so.
+    pub fn note_left(&mut self, peer: PeerId) {
+        if let Some(record) = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer)) {
+            record.attributes |= LEFT;
+        }
     }
 
     /// A member is gone; its seat waits for it.

@@ -41,10 +41,12 @@ macro_rules! close_codes {
 }
 
 close_codes! {
-    /// The peer left of its own will.
+    /// The peer left of its own will, for good.
     Left = 1000,
     /// The seat was taken by a newer peer with its ticket: a reload, another tab.
     SeatTaken = 1001,
+    /// The peer goes away and may come back as another one with its ticket: a page is unloaded.
+    Away = 1003,
     /// The peer is not, or no longer, a member of the session that the other end is in.
     NotAMember = 1002,
     /// Nothing was heard for longer than the time-out.
@@ -76,6 +78,12 @@ close_codes! {
 }
 
 impl CloseCode {
+    /// Whether the peer itself said that it goes, and is not to be waited for.
+    #[must_use]
+    pub const fn is_farewell(self) -> bool {
+        matches!(self, Self::Left | Self::Away)
+    }
+
     /// Whose fault it was.
     #[must_use]
     pub const fn blame(self) -> Blame {

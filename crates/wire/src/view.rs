@@ -33,9 +33,13 @@ pub struct Electorate {
     pub peers: Vec<PeerId>,
 }
 
-/// The one bit of a member's attributes that is not the game's own: the member only watches, or keeps the game as its
-/// host, and is not counted among the players that the relay lists.
+/// A bit of a member's attributes that is not the game's own: the member only watches, or keeps the game as its host,
+/// and is not counted among the players that the relay lists.
 pub const SPECTATOR: u32 = 1 << 31;
+
+/// A bit of a seat's attributes that the host sets: whoever sat there has left for good. Its ticket still opens the seat,
+/// as long as seats wait.
+pub const LEFT: u32 = 1 << 30;
 
 /// A further field of the session object: one seat. An empty field is no seat.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
@@ -46,7 +50,7 @@ pub struct SeatRecord {
     pub peer: Option<PeerId>,
     /// The member's name.
     pub name: String,
-    /// The application's own bits, and [`SPECTATOR`].
+    /// The application's own bits, [`SPECTATOR`] and [`LEFT`].
     pub attributes: u32,
     /// How fit it is to host.
     pub standing: Standing,
@@ -54,6 +58,14 @@ pub struct SeatRecord {
     pub ticket: TicketHash,
     /// Session time in microseconds at which the member was lost or came.
     pub since: u64,
+}
+
+impl SeatRecord {
+    /// Whether nobody sits there because its member left for good.
+    #[must_use]
+    pub const fn has_left(&self) -> bool {
+        self.peer.is_none() && self.attributes & LEFT != 0
+    }
 }
 
 impl Message for ViewHeader {

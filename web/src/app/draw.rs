@@ -120,7 +120,8 @@ impl App {
             let row = |standing: &Standing| player_row(now, peer, session, standing);
             let spectators = session.view().members().filter(|m| is_spectator(m.record.attributes));
             let spectators: Vec<_> = spectators.map(|m| without_score(m.record)).collect();
-            let players = standings.iter().chain(&spectators).map(row).collect();
+            let seated = standings.iter().filter(|each| !each.has_left);
+            let players = seated.chain(&spectators).map(row).collect();
             let (role, term) = (role_of(role, is_cut_off), session.term().to_string());
             let hud = Hud { players, role, term, relay, is_cut_off, traffic, standing, lockstep };
             let alone = session
@@ -326,6 +327,7 @@ fn without_score(record: &SeatRecord) -> Standing {
         is_me: false,
         is_robot: false,
         is_away: false,
+        has_left: false,
     }
 }
 

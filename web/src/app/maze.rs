@@ -98,7 +98,9 @@ impl App {
             MazeNews::PlayerCame { name, is_back } => {
                 self.page.feed(&format!("{name} {}", if *is_back { "is back" } else { "sits down" }));
             }
-            MazeNews::PlayerWent { name } => self.page.feed(&format!("{name} is away")),
+            MazeNews::PlayerWent { name, has_left } => {
+                self.page.feed(&format!("{name} {}", if *has_left { "has left" } else { "is away" }));
+            }
             MazeNews::Desync { frame, field } => {
                 let field = field.as_deref().unwrap_or("something");
                 let text = format!("out of step: {field} differs behind frame {frame}");
@@ -204,6 +206,7 @@ fn standing(maze: &Maze, runner: &Runner) -> Standing {
         is_me: runner.is_me,
         is_robot: runner.is_robot,
         is_away: false,
+        has_left: false,
     }
 }
 
@@ -221,6 +224,7 @@ fn watchers(session: &Session, maze: &Maze) -> Vec<Standing> {
         is_me: member.peer == session.me(),
         is_robot: false,
         is_away: false,
+        has_left: false,
     });
     row.collect()
 }

@@ -85,7 +85,9 @@ impl App {
             DuelEvent::PlayerCame { name, is_back, .. } => {
                 self.page.feed(&format!("{name} {}", if *is_back { "is back" } else { "sits down" }));
             }
-            DuelEvent::PlayerWent { name, .. } => self.page.feed(&format!("{name} is away")),
+            DuelEvent::PlayerWent { name, has_left, .. } => {
+                self.page.feed(&format!("{name} {}", if *has_left { "has left" } else { "is away" }));
+            }
             _ => self.on_noise(event),
         }
     }

@@ -27,6 +27,8 @@ pub enum DuelEvent {
         player: PlayerKey,
         /// The name to show.
         name: PlayerName,
+        /// Whether it left for good.
+        has_left: bool,
     },
     /// A cube left a spout.
     Fired {

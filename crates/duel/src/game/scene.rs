@@ -1,6 +1,7 @@
 //! What there is to draw and to list: plain data, nothing of the network and nothing of a screen.
 
 use samovar_session::Session;
+use samovar_wire::view::SeatRecord;
 use samovar_wire::{ObjectId, Time};
 
 use super::kinds::is_program;
@@ -93,6 +94,8 @@ pub struct Standing {
     pub is_robot: bool,
     /// Nobody sits on this player's seat at the moment.
     pub is_away: bool,
+    /// Its player left for good.
+    pub has_left: bool,
 }
 
 impl Duel {
@@ -146,6 +149,7 @@ impl Duel {
             is_me: Some(row.player) == me,
             is_robot: is_robot(session, row.player),
             is_away: matches!(row.player, PlayerKey::Seat(_)) && sitting(session, row.player).is_none(),
+            has_left: seat_of(session, row.player).is_some_and(SeatRecord::has_left),
         };
         self.board.rows.standings().into_iter().map(standing).collect()
     }
@@ -165,17 +169,24 @@ impl Duel {
     }
 }
 
-/// The seat of a player who is here.
-fn sitting(session: &Session, player: PlayerKey) -> Option<&samovar_wire::view::SeatRecord> {
+/// A player's seat.
+fn seat_of(session: &Session, player: PlayerKey) -> Option<&SeatRecord> {
     let PlayerKey::Seat(number) = player else { return None };
-    session.view().members().map(|member| member.record).find(|record| record.seat.0 == number)
+    session.view().seats().find(|record| record.seat.0 == number)
 }
 
-/// Whether a ghost's player has been away so long that it is no longer shown. The host keeps it for the seat.
+/// The seat of a player who is here.
+fn sitting(session: &Session, player: PlayerKey) -> Option<&SeatRecord> {
+    seat_of(session, player).filter(|record| record.peer.is_some())
+}
+
+/// Whether a ghost is no longer shown: its player left, or has been away for so long. The host keeps it for the seat.
 fn is_long_gone(session: &Session, seen: &Seen, time: u64) -> bool {
-    let PlayerKey::Seat(number) = seen.player else { return false };
-    let left = session.view().seats().find(|record| record.seat.0 == number && record.peer.is_none());
-    seen.is_ghost && left.is_none_or(|record| record.since.saturating_add(GHOST_FOR) <= time)
+    if !matches!(seen.player, PlayerKey::Seat(_)) {
+        return false;
+    }
+    let seat = seat_of(session, seen.player).filter(|record| record.peer.is_none());
+    seen.is_ghost && seat.is_none_or(|seat| seat.has_left() || seat.since.saturating_add(GHOST_FOR) <= time)
 }
 
 fn is_robot(session: &Session, player: PlayerKey) -> bool {

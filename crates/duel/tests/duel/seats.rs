@@ -137,6 +137,37 @@ fn a_ghost_goes_and_comes_back_with_its_player() {
 }
 
 #[test]
+fn who_left_for_good_is_shown_no_more_until_it_sits_again() {
+    for leaver_hosts in [false, true] {
+        let mut world = World::new(59, 0, 0);
+        let (a, b) = (world.join(), world.join());
+        world.run(2_500);
+        let (leaver, other) = if leaver_hosts { (a, b) } else { (b, a) };
+        let (key, ticket) = (world.key(leaver), world.players[&leaver].session.ticket());
+        world.leave_for_good(leaver);
+        world.run(1_000);
+        let seen = |world: &World| {
+            let player = &world.players[&other];
+            let lines = player.duel.standings(&player.session);
+            let line = lines.into_iter().find(|line| line.player == key).unwrap();
+            (world.host().teapot(world.now, key).is_some(), line.is_away, line.has_left)
+        };
+        assert_eq!(seen(&world), (false, true, true));
+        let is_told =
+            |event: &DuelEvent| matches!(event, DuelEvent::PlayerWent { has_left, .. } if *has_left);
+        assert_eq!(world.players[&other].count(is_told), 1);
+        let again = world.enter(ticket, 0);
+        world.run(3_000);
+        assert_eq!(world.key(again), key, "its ticket opens the seat");
+        assert_eq!(seen(&world), (true, false, false));
+        world.leave(again);
+        world.run(1_000);
+        assert_eq!(seen(&world), (true, true, false), "a page that is unloaded may be loaded again");
+        world.assert_agreed();
+    }
+}
+
+#[test]
 fn whoever_stays_away_loses_row_and_teapot() {
     let mut world = World::new(56, 0, 0);
     let a = world.join();

@@ -204,6 +204,13 @@ impl World {
 
     /// A page is closed: it says so.
     pub(crate) fn leave(&mut self, peer: PeerId) {
+        self.peer(peer).session.go_away();
+        self.step();
+        self.players.remove(&peer);
+    }
+
+    /// A player leaves for good.
+    pub(crate) fn leave_for_good(&mut self, peer: PeerId) {
         self.peer(peer).session.leave();
         self.step();
         self.players.remove(&peer);

@@ -127,17 +127,21 @@ impl Session {
 
     /// The other end closed the link.
     pub(super) fn on_closed(&mut self, now: Time, peer: PeerId, code: CloseCode) {
-        if code == CloseCode::Left {
+        let is_farewell = code.is_farewell();
+        if is_farewell {
             self.roster.handle_farewell(peer);
         }
-        if peer == self.host() && self.phase == Phase::Joining && code == CloseCode::Left {
+        if code == CloseCode::Left {
+            self.view.note_left(peer);
+        }
+        if peer == self.host() && self.phase == Phase::Joining && is_farewell {
             // It goes while we knock; its successor will be asked.
             self.links.remove(&peer);
             return;
         }
         if peer == self.host() && !self.is_host() {
             match (code, code.blame()) {
-                (CloseCode::Left, _) => {
+                (CloseCode::Left | CloseCode::Away, _) => {
                     if let Some(peering) = self.links.get_mut(&peer) {
                         peering.left = true;
                     }
@@ -152,7 +156,7 @@ impl Session {
         }
         self.remove_link(peer);
         self.part_from(peer);
-        if code == CloseCode::Left {
+        if is_farewell {
             self.parted.remove(&peer);
             if self.view.has(peer) {
                 self.leavers.insert(peer);

@@ -8,10 +8,9 @@ impl Session {
     /// Ends the link to a peer and tells it why.
     pub(super) fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
         if let Some(peering) = self.remove_link(peer) {
-            // Who leaves for good may be told so by a packet of no link; others may be linked again before it arrives.
-            let is_final = code == CloseCode::Left;
+            // Who goes may say so by a packet of no link; others may be linked again before it arrives.
             let packet =
-                if is_final { samovar_link::close_packet(code) } else { peering.link.close_packet(code) };
+                if code.is_farewell() { samovar_link::close_packet(code) } else { peering.link.close_packet(code) };
             self.bid_farewell(peer, packet);
         }
         self.part_from(peer);
@@ -54,7 +53,13 @@ impl Session {
     /// Leaves for good: everybody is told, and a host's successor need not wait for silence.
     pub fn leave(&mut self) {
         self.stir();
-        self.close_all();
+        self.close_all(CloseCode::Left);
+    }
+
+    /// As [`Session::leave`], of somebody who may come back as another peer with its ticket.
+    pub fn go_away(&mut self) {
+        self.stir();
+        self.close_all(CloseCode::Away);
     }
 
     /// The session has lost its witness for good: ends it here, as for a member that was removed. Its ticket takes the seat
@@ -71,13 +76,13 @@ impl Session {
         if reason == EndReason::Removed {
             self.report_divergence();
         }
-        self.close_all();
+        self.close_all(CloseCode::Away);
         self.push_event(Event::Ended(reason));
     }
 
-    fn close_all(&mut self) {
+    fn close_all(&mut self, code: CloseCode) {
         let peers: Vec<_> = self.links.keys().copied().collect();
-        peers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Left));
+        peers.into_iter().for_each(|peer| self.drop_link(peer, code));
         self.phase = Phase::Over;
         self.forget_callers();
     }

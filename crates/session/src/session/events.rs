@@ -46,8 +46,10 @@ pub struct MemberInfo {
 /// Why a member is one no longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// It is gone, with or without a word.
+    /// It is away, with or without a word, and may come back.
     Gone,
+    /// It left for good, of its own will.
+    Left,
     /// A newer peer sits on its seat.
     Replaced,
 }

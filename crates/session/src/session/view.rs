@@ -73,7 +73,12 @@ impl Session {
                 self.note_parted(member.peer, unheard);
             }
             self.freeze_for(member.peer, member.seat);
-            let departure = if replaced { Departure::Replaced } else { Departure::Gone };
+            let has_left = self.view.seats().any(|record| record.seat == member.seat && record.has_left());
+            let departure = match (replaced, has_left) {
+                (true, _) => Departure::Replaced,
+                (false, true) => Departure::Left,
+                (false, false) => Departure::Gone,
+            };
             self.push_event(Event::MemberLeft { member, departure });
         }
         // They may have been closed to under a former host, whose admission of them the new one did not know of.
