@@ -5,6 +5,7 @@
 //! throttled in a hidden tab, where it lets incoming messages drive what is due. What is due when nothing comes in is
 //! driven from a worker, whose timers are not throttled either.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use samovar_wire::Time;
@@ -17,7 +18,7 @@ use crate::pacer::Pacer;
 /// One alarm; it rings once each time it was set.
 pub(crate) struct Alarm {
     ring: Rc<dyn Fn(Ring)>,
-    state: State,
+    state: RefCell<State>,
     turn: Option<Turn>,
     pacer: Option<Pacer>,
 }
@@ -58,37 +59,52 @@ impl Alarm {
     pub(crate) fn new(ring: Rc<dyn Fn(Ring)>) -> Self {
         let turn = Turn::new(Rc::clone(&ring)).ok();
         let pacer = Pacer::new(Rc::clone(&ring)).ok();
-        Self { ring, state: State::Off, turn, pacer }
+        Self { ring, state: RefCell::new(State::Off), turn, pacer }
     }
 
     /// Rings at `wanted`, or stays silent. To be called after every ring and whenever the time may have changed.
-    pub(crate) fn set(&mut self, now: Time, wanted: Option<Time>) {
-        match (&self.state, wanted) {
-            // It rings soon enough; a ring too early costs less than a timer set for every packet.
-            (State::Turning { .. }, _) => {}
-            (State::Waiting { until, .. }, Some(wanted)) if *until <= wanted && now < *until => {}
-            (_, None) => {
-                self.state = State::Off;
+    pub(crate) fn set(&self, now: Time, wanted: Option<Time>) {
+        if self.rings_soon_enough(now, wanted) {
+            return;
+        }
+        match wanted {
+            None => {
+                self.set_state(State::Off);
                 self.pace(-1);
             }
-            (_, Some(wanted)) if wanted <= now => self.turn(),
-            (_, Some(wanted)) => self.wait(now, wanted),
+            Some(wanted) if wanted <= now => self.turn(),
+            Some(wanted) => self.wait(now, wanted),
         }
     }
 
-    /// To be called when it rang.
-    pub(crate) fn rang(&mut self) {
-        self.state = State::Off;
+    /// A ring too early costs less than a timer set for every packet.
+    fn rings_soon_enough(&self, now: Time, wanted: Option<Time>) -> bool {
+        match (&*self.state.borrow(), wanted) {
+            (State::Turning { .. }, _) => true,
+            (State::Waiting { until, .. }, Some(wanted)) => *until <= wanted && now < *until,
+            _ => false,
+        }
     }
 
-    fn turn(&mut self) {
+    /// What the former state holds goes when nothing is borrowed any more.
+    fn set_state(&self, state: State) {
+        let former = self.state.replace(state);
+        drop(former);
+    }
+
+    /// To be called when it rang.
+    pub(crate) fn rang(&self) {
+        self.set_state(State::Off);
+    }
+
+    fn turn(&self) {
         let sent = self.turn.as_ref().is_some_and(|turn| turn.sender.post_message(&JsValue::NULL).is_ok());
         let ring = Rc::clone(&self.ring);
         let timer = if sent { None } else { Timeout::after(0, move || ring(Ring::Due)) };
-        self.state = State::Turning { _timer: timer };
+        self.set_state(State::Turning { _timer: timer });
     }
 
-    fn wait(&mut self, now: Time, wanted: Time) {
+    fn wait(&self, now: Time, wanted: Time) {
         let millis = wanted.since(now).as_micros().div_ceil(1_000).min(LONGEST_MILLIS);
         // At most an hour, which fits.
         let millis = millis as i32;
@@ -98,7 +114,7 @@ impl Alarm {
             let ring = Rc::clone(&self.ring);
             Timeout::after(millis, move || ring(Ring::Timer))
         };
-        self.state = State::Waiting { until: wanted, _timer: timer };
+        self.set_state(State::Waiting { until: wanted, _timer: timer });
     }
 
     fn pace(&self, millis: i32) -> bool {
@@ -128,7 +144,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::clock::now;
     use samovar_wire::Duration;
-    use std::cell::RefCell;
     use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
     wasm_bindgen_test_configure!(run_in_browser);
@@ -149,7 +164,7 @@ pub(crate) mod tests {
 
     #[wasm_bindgen_test]
     async fn what_is_due_waits_for_one_turn_of_the_event_loop_and_rings_once() {
-        let (mut alarm, rings) = alarm();
+        let (alarm, rings) = alarm();
         for _ in 0..3 {
             alarm.set(now(), Some(Time::ZERO));
         }
@@ -164,7 +179,7 @@ pub(crate) mod tests {
 
     #[wasm_bindgen_test]
     async fn an_earlier_time_replaces_a_later_one_and_none_silences() {
-        let (mut alarm, rings) = alarm();
+        let (alarm, rings) = alarm();
         let start = now();
         alarm.set(start, Some(start + Duration::from_millis(60_000)));
         alarm.set(start, Some(start + Duration::from_millis(20)));
@@ -180,7 +195,7 @@ pub(crate) mod tests {
 
     #[wasm_bindgen_test]
     async fn a_dropped_alarm_is_silent() {
-        let (mut alarm, rings) = alarm();
+        let (alarm, rings) = alarm();
         alarm.set(now(), Some(now() + Duration::from_millis(10)));
         drop(alarm);
         sleep(60).await;

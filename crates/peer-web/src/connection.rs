@@ -274,11 +274,12 @@ impl Shared {
     fn become_gathering(self: &Rc<Self>) {
         self.stage.set(Stage::Gathering);
         let weak = Rc::downgrade(self);
-        *self.gathering.borrow_mut() = Timeout::after(GATHER_WITHIN, move || {
+        let timeout = Timeout::after(GATHER_WITHIN, move || {
             if let Some(shared) = weak.upgrade() {
                 shared.report_description();
             }
         });
+        self.gathering.replace(timeout);
         self.on_gathering_change();
     }
 
@@ -393,7 +394,7 @@ fn description(kind: RtcSdpType, sdp: &str) -> RtcSessionDescriptionInit {
 #[wasm_bindgen]
 extern "C" {
     /// A connection whose refusal to make a channel can be caught; web-sys lets it fly through everything that waits for the
-    /// call, and what that has borrowed stays so. An extension's stand-in may answer with anything.
+    /// call. An extension's stand-in may answer with anything.
     type Channels;
 
     #[wasm_bindgen(method, catch, js_name = createDataChannel)]

@@ -33,6 +33,7 @@
 mod alarm;
 mod clock;
 pub mod connection;
+mod driver;
 mod inquiry;
 mod listener;
 mod name;

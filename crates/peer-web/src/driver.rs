@@ -1,0 +1,329 @@
+//! Runs a peer in a page: what the browser reports goes in, what the peer wants is done.
+//!
+//! The browser may call back while the driver is at work: closing a socket, for one, can end another at once. So every
+//! event is queued first and taken by whoever is at work already. Nothing is borrowed while the browser or the page has
+//! the word: what either throws leaves a peer that can still say that it goes.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::{Rc, Weak};
+
+use samovar_peer::{Buffer, Peer, PeerConfig, Request, SocketId, Transmit, stun_servers};
+use samovar_wire::relay::{RelayFrame, ToRelay};
+use samovar_wire::{PeerId, SortedMap, Time};
+
+use crate::alarm::{Alarm, Ring};
+use crate::clock::now;
+use crate::connection::{Connection, ConnectionEvent, ConnectionKey, IceServer, Role, Sink, WebConfig};
+use crate::inquiry::{Inquiry, Obstacle};
+use crate::network::Network;
+use crate::relay_socket::{RelayEvent, RelaySocket};
+
+/// What the page wants to be called when something happened.
+type OnWake = Box<dyn FnMut()>;
+
+/// One peer and all that it speaks through.
+pub(crate) struct Driver {
+    peer: RefCell<Peer>,
+    config: WebConfig,
+    relay_url: String,
+    /// The relay's sockets; two while the peer moves from one network to another.
+    relays: Carriers<SocketId, RelaySocket>,
+    connections: Carriers<ConnectionKey, Connection>,
+    /// The relay's UDP ports, once known: what is asked there is how members see this page.
+    mirrors: RefCell<Vec<IceServer>>,
+    inquiry: Inquiry,
+    alarm: Alarm,
+    _network: Network,
+    queue: RefCell<VecDeque<Input>>,
+    is_at_work: Cell<bool>,
+    /// Nothing while it is being called.
+    on_wake: Cell<Option<OnWake>>,
+    wake_wanted: Cell<bool>,
+    myself: Weak<Self>,
+}
+
+enum Input {
+    Relay(SocketId, RelayEvent),
+    Connection(ConnectionKey, ConnectionEvent),
+    Ring(Ring),
+    NetworkChanged,
+}
+
+impl Driver {
+    /// A driver that does nothing before [`Driver::work`].
+    pub(crate) fn new(
+        relay_url: String,
+        peer: PeerConfig,
+        config: WebConfig,
+        on_wake: OnWake,
+        myself: Weak<Self>,
+    ) -> Self {
+        let (rings, changes) = (Weak::clone(&myself), Weak::clone(&myself));
+        Self {
+            peer: RefCell::new(Peer::new(now(), peer)),
+            config,
+            relay_url,
+            relays: Carriers::default(),
+            connections: Carriers::default(),
+            mirrors: RefCell::default(),
+            inquiry: Inquiry::default(),
+            alarm: Alarm::new(Rc::new(move |ring| push(&rings, Input::Ring(ring)))),
+            _network: Network::watch(Rc::new(move || push(&changes, Input::NetworkChanged))),
+            queue: RefCell::default(),
+            is_at_work: Cell::new(false),
+            on_wake: Cell::new(Some(on_wake)),
+            wake_wanted: Cell::new(false),
+            myself,
+        }
+    }
+
+    /// Lets the page at the peer, then does what the peer wants.
+    ///
+    /// # Panics
+    /// When called from within `access`.
+    pub(crate) fn with<R>(&self, access: impl FnOnce(&mut Peer, Time) -> R) -> R {
+        let result = self.tell(access);
+        self.work_and_wake();
+        result
+    }
+
+    /// Says that this peer goes away, whatever has happened to it.
+    pub(crate) fn go_away(&self) {
+        let now = now();
+        if let Ok(mut peer) = self.peer.try_borrow_mut() {
+            peer.go_away(now);
+        } else {
+            // The peer has panicked. Without an open socket the others notice by silence.
+            for (_, relay) in self.relays.all() {
+                let _ = relay.send(&RelayFrame::control(&ToRelay::Away));
+            }
+            return;
+        }
+        self.drain();
+    }
+
+    /// What answers in place of the relay's WebSocket.
+    pub(crate) fn obstacle(&self) -> Option<Obstacle> {
+        self.inquiry.obstacle()
+    }
+
+    /// Takes everything queued and does what the peer wants; leaves it to whoever is at work already.
+    pub(crate) fn work(&self) {
+        if self.is_at_work.replace(true) {
+            return;
+        }
+        loop {
+            self.drain();
+            let input = self.queue.borrow_mut().pop_front();
+            let Some(input) = input else { break };
+            self.wake_wanted.set(true);
+            self.on_input(input);
+        }
+        let wanted = self.peer.borrow().poll_timeout();
+        self.alarm.set(now(), wanted);
+        self.is_at_work.set(false);
+    }
+
+    fn work_and_wake(&self) {
+        self.work();
+        while self.wake_wanted.get() {
+            // Called by this very function: that call sees what is wanted now.
+            let Some(mut on_wake) = self.on_wake.take() else { return };
+            self.wake_wanted.set(false);
+            on_wake();
+            self.on_wake.set(Some(on_wake));
+        }
+    }
+
+    /// Tells the peer something, or asks it.
+    fn tell<R>(&self, say: impl FnOnce(&mut Peer, Time) -> R) -> R {
+        let now = now();
+        say(&mut self.peer.borrow_mut(), now)
+    }
+
+    fn on_input(&self, input: Input) {
+        match input {
+            Input::Relay(socket, event) if self.relays.get(socket).is_some() => match event {
+                RelayEvent::Opened => {
+                    self.inquiry.on_opened();
+                    self.tell(|peer, now| peer.handle_relay_opened(now, socket));
+                }
+                RelayEvent::Message(bytes) => {
+                    self.tell(|peer, now| peer.handle_relay_message(now, socket, &bytes));
+                }
+                RelayEvent::Closed => self.lose_relay(socket),
+            },
+            Input::Connection(key, event) if self.connections.get(key).is_some() => {
+                self.on_connection(key, event)
+            }
+            // Of a socket or an attempt that was replaced or closed.
+            Input::Relay(..) | Input::Connection(..) => {}
+            Input::NetworkChanged => self.tell(|peer, now| peer.handle_network_changed(now)),
+            Input::Ring(ring) => {
+                self.alarm.rang();
+                if ring == Ring::Due {
+                    self.tell(|peer, now| peer.handle_timeout(now));
+                }
+            }
+        }
+    }
+
+    fn on_connection(&self, key: ConnectionKey, event: ConnectionEvent) {
+        let ConnectionKey { peer: other, attempt } = key;
+        match event {
+            ConnectionEvent::Described(sdp) => {
+                self.tell(|peer, now| peer.handle_local_description(now, other, attempt, sdp));
+            }
+            ConnectionEvent::Opened => self.tell(|peer, now| peer.handle_direct_opened(now, other, attempt)),
+            ConnectionEvent::Packet(mode, bytes) => {
+                self.tell(|peer, now| peer.handle_direct_packet(now, other, attempt, mode, &bytes));
+            }
+            ConnectionEvent::Closed => self.lose_connection(key),
+        }
+    }
+
+    fn lose_relay(&self, socket: SocketId) {
+        if self.relays.take(socket).is_some() {
+            self.inquiry.on_closed(&self.relay_url);
+            self.tell(|peer, now| peer.handle_relay_closed(now, socket));
+        }
+    }
+
+    fn lose_connection(&self, key: ConnectionKey) {
+        if self.connections.take(key).is_some() {
+            self.tell(|peer, now| peer.handle_direct_closed(now, key.peer, key.attempt));
+        }
+    }
+
+    /// Tells what still waits of what was sent before.
+    fn tell_backlogs(&self) {
+        for (socket, relay) in self.relays.all() {
+            let backlog = relay.backlog();
+            self.tell(|peer, now| peer.handle_backlog(now, Buffer::Relay(socket), backlog));
+        }
+        for (key, connection) in self.connections.all() {
+            let backlog = connection.backlog();
+            self.tell(|peer, now| peer.handle_backlog(now, Buffer::Direct(key), backlog));
+        }
+    }
+
+    /// Does what the peer wants until it wants nothing. Its events wait for the page.
+    fn drain(&self) {
+        self.tell_backlogs();
+        loop {
+            let mut idle = true;
+            // Before requests: a farewell goes out before what carries it is closed.
+            while let Some(transmit) = self.tell(|peer, now| peer.poll_transmit(now)) {
+                idle = false;
+                self.transmit(transmit);
+            }
+            while let Some(request) = self.tell(|peer, _| peer.poll_request()) {
+                idle = false;
+                self.obey(request);
+            }
+            if idle {
+                return;
+            }
+        }
+    }
+
+    fn transmit(&self, transmit: Transmit) {
+        match transmit {
+            Transmit::Relay { socket, bytes } => {
+                if self.relays.get(socket).is_some_and(|relay| relay.send(&bytes).is_err()) {
+                    self.lose_relay(socket);
+                }
+            }
+            Transmit::Direct { peer, attempt, mode, bytes } => {
+                let key = ConnectionKey { peer, attempt };
+                if self.connections.get(key).is_some_and(|connection| connection.send(mode, &bytes).is_err())
+                {
+                    self.lose_connection(key);
+                }
+            }
+        }
+    }
+
+    fn obey(&self, request: Request) {
+        match request {
+            Request::OpenRelay(socket) => self.open_relay(socket),
+            Request::CloseRelay(socket) => _ = self.relays.take(socket),
+            Request::Offer { peer, attempt } => self.connect(ConnectionKey { peer, attempt }, Role::Offer),
+            Request::Answer { peer, attempt, offer } => {
+                self.connect(ConnectionKey { peer, attempt }, Role::Answer(offer));
+            }
+            Request::Accept { peer, attempt, answer } => {
+                if peer == PeerId::RELAY {
+                    let server = |url| IceServer { url, username: String::new(), credential: String::new() };
+                    self.mirrors.replace(stun_servers(&answer).map(server).collect());
+                }
+                if let Some(connection) = self.connections.get(ConnectionKey { peer, attempt }) {
+                    connection.accept(&answer);
+                }
+            }
+            Request::CloseDirect { peer, attempt } => {
+                _ = self.connections.take(ConnectionKey { peer, attempt });
+            }
+        }
+    }
+
+    fn open_relay(&self, socket: SocketId) {
+        let myself = Weak::clone(&self.myself);
+        let sink = Rc::new(move |event| push(&myself, Input::Relay(socket, event)));
+        match RelaySocket::open(&self.relay_url, sink) {
+            Ok(relay) => self.relays.add(socket, relay),
+            Err(_) => self.tell(|peer, now| peer.handle_relay_closed(now, socket)),
+        }
+    }
+
+    fn connect(&self, key: ConnectionKey, role: Role) {
+        let myself = Weak::clone(&self.myself);
+        let sink: Sink = Rc::new(move |key, event| push(&myself, Input::Connection(key, event)));
+        let mut config = self.config.clone();
+        if key.peer != PeerId::RELAY {
+            config.ice_servers.extend(self.mirrors.borrow().iter().cloned());
+        }
+        match Connection::start(key, role, &config, sink) {
+            Ok(connection) => self.connections.add(key, connection),
+            Err(_) => self.tell(|peer, now| peer.handle_direct_closed(now, key.peer, key.attempt)),
+        }
+    }
+}
+
+fn push(driver: &Weak<Driver>, input: Input) {
+    // Late events of a peer that is gone concern nobody.
+    if let Some(driver) = driver.upgrade() {
+        driver.queue.borrow_mut().push_back(input);
+        driver.work_and_wake();
+    }
+}
+
+/// What the browser carries bytes with. What is taken out of it goes when nothing is borrowed any more, since the browser
+/// may call back from a closing.
+struct Carriers<K, C>(RefCell<SortedMap<K, Rc<C>>>);
+
+impl<K: Ord, C> Default for Carriers<K, C> {
+    fn default() -> Self {
+        Self(RefCell::new(SortedMap::new()))
+    }
+}
+
+impl<K: Ord + Copy, C> Carriers<K, C> {
+    fn add(&self, key: K, carrier: C) {
+        let replaced = self.0.borrow_mut().insert(key, Rc::new(carrier));
+        drop(replaced);
+    }
+
+    fn get(&self, key: K) -> Option<Rc<C>> {
+        self.0.borrow().get(&key).cloned()
+    }
+
+    fn take(&self, key: K) -> Option<Rc<C>> {
+        self.0.borrow_mut().remove(&key)
+    }
+
+    fn all(&self) -> Vec<(K, Rc<C>)> {
+        self.0.borrow().iter().map(|(&key, carrier)| (key, Rc::clone(carrier))).collect()
+    }
+}
