@@ -3,7 +3,7 @@
 use samovar_duel::course::Stakes;
 use web_sys::{Url, Window};
 
-use crate::params::{Mode, Params, PathChoice};
+use crate::params::{Entry, Mode, Params, PathChoice};
 
 /// Where the relay's WebSocket is: beside the page, wherever that is.
 pub fn relay_url(window: &Window) -> String {
@@ -24,7 +24,8 @@ fn beside(window: &Window, relative: &str) -> String {
         .map_or_else(|_| relative.to_owned(), |url| url.href())
 }
 
-/// Puts the game into the address, so that a reload comes back to it; without a code, the lobby.
+/// Puts the game into the address, so that a reload comes back to it; without a code, the lobby. The way from the lobby into
+/// a game is a step of the tab's history, which leads back.
 pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     let mut query = String::new();
     let mut append = |key: &str, value: &str| {
@@ -69,6 +70,11 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     if let Ok(history) = window.history() {
         // What the guard keeps there stays. A browser that forbids it costs the convenience of the reload only.
         let state = history.state().unwrap_or_default();
-        let _ = history.replace_state_with_url(&state, "", Some(&address));
+        let is_at_lobby = Params::parse(&window.location().search().unwrap_or_default()).entry == Entry::Lobby;
+        let _ = if is_at_lobby && code.is_some() {
+            history.push_state_with_url(&state, "", Some(&address))
+        } else {
+            history.replace_state_with_url(&state, "", Some(&address))
+        };
     }
 }

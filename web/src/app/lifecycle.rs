@@ -40,6 +40,7 @@ impl App {
             Listener::new(&window, "resize", with(Self::on_resize))?,
             Listener::new(&window, "offline", with(|app| app.is_offline = true))?,
             Listener::new(&window, "online", with(|app| app.is_offline = false))?,
+            Listener::new(&window, "popstate", with(Self::on_history))?,
             Listener::new(&window, "pagehide", with(Self::on_page_hide))?,
             Listener::new(&window, "pageshow", with(Self::on_page_show))?,
             Listener::new(&canvas, "webglcontextlost", with(|_| ()))?,
@@ -84,6 +85,11 @@ impl App {
         if self.dark_for > DARK_PATIENCE && !was_said {
             self.page.problem(Problem::GraphicsLost);
         }
+    }
+
+    /// The player went back or forth between the lobby and a game: the address says where to.
+    fn on_history(&mut self) {
+        let _ = self.window.location().reload();
     }
 
     /// The page goes: the others are told, so that nobody waits for silence. What takes the seat back stays for a reload.

@@ -17,6 +17,7 @@ use crate::params::Mode;
 pub struct Lobby {
     document: Document,
     name: HtmlInputElement,
+    name_note: Text,
     fallback_name: String,
     colour: Cell<u8>,
     colour_name: Text,
@@ -38,6 +39,7 @@ impl Lobby {
         let lobby = Self {
             document: document.clone(),
             name: dom::by_id(document, "name")?,
+            name_note: Text::new(dom::by_id(document, "name-note")?),
             fallback_name: default_name(random(90)),
             colour: Cell::new(0),
             colour_name: Text::new(dom::by_id(document, "colour-name")?),
@@ -68,11 +70,19 @@ impl Lobby {
         self.name.set_value(&clean_name(name).unwrap_or_default());
     }
 
+    /// Remembers what the player has typed for a name so far, and says so when not all of it will be shown.
+    pub fn on_name_edited(&self) {
+        let typed = self.name.value();
+        let name = clean_name(&typed).unwrap_or_default();
+        let is_cut = samovar_wire::name::tidy(&typed).len() > name.len();
+        self.name_note.set(if is_cut { "Others see the first 20 characters." } else { "" });
+        store::write(Key::Name, &name);
+    }
+
     /// Takes what the player typed for a name, and remembers it.
     pub fn on_name_typed(&self) -> String {
-        let typed = clean_name(&self.name.value()).unwrap_or_default();
-        self.name.set_value(&typed);
-        store::write(Key::Name, &typed);
+        self.on_name_edited();
+        self.name.set_value(&clean_name(&self.name.value()).unwrap_or_default());
         self.name()
     }
 

@@ -21,6 +21,7 @@ pub fn listen(parts: &Rc<Parts>) -> Result<Vec<Listener>, JsValue> {
     Ok(vec![
         on("click", on_click)?,
         on("submit", on_submit)?,
+        on("input", on_input)?,
         on("change", on_change)?,
         on("keydown", on_keydown)?,
     ])
@@ -68,6 +69,12 @@ fn on_submit(parts: &Parts, event: &Event) {
         _ => return,
     }
     event.prevent_default();
+}
+
+fn on_input(parts: &Parts, event: &Event) {
+    if target(event).is_some_and(|target| target.id() == "name") {
+        parts.lobby.on_name_edited();
+    }
 }
 
 fn on_change(parts: &Parts, event: &Event) {
