@@ -5,10 +5,8 @@ use samovar_tests::gateway::{Gateway, Manners};
 use samovar_tests::place::Place;
 use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
 use samovar_tests::relay::Relay;
+use samovar_tests::status::Status;
 use samovar_tests::wait;
-
-/// The game that the page's list shows, entered by a click.
-const ENTER: &str = "document.querySelector('#games [data-action=join]').click(), null";
 
 /// Opens the page there, in a browser of its own.
 async fn visit(relay: &Relay, gateway: &Gateway, query: &str) -> Player {
@@ -29,7 +27,7 @@ async fn the_game_is_played_below_a_path() {
     assert!(shown.as_str().is_some_and(|shown| shown.starts_with(&gateway.page("game=TEA&"))), "{shown}");
     let bob = visit(&relay, &gateway, "name=Bob&low&path=relayed").await;
     bob.wait_text("games", "TEA").await;
-    bob.tab().evaluate(ENTER).await;
+    bob.hands().click("#games [data-action=join]").await;
     let both = bob.wait("both are there", SETTLE_WITHIN, |status| status.members.len() == 2).await;
     assert!(both.member("Ann").is_ok(), "{both}");
     wait::until("a reload would find the game", SETTLE_WITHIN, async || {
@@ -60,6 +58,35 @@ async fn a_page_of_another_origin_is_told_what_the_relay_says() {
     visitor.wait_text("curtain-text", "This relay is not for").await;
     visitor.wait_text("curtain-text", "403").await;
     visitor.screenshot("refusal-origin").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn players_whom_the_relay_lets_in_no_more_are_told_so_and_play_on() {
+    let mut relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let bob = Player::join(&relay, "game=TEA&name=Bob").await;
+    let linked = |status: &Status| status.others().any(|other| other.path == "direct");
+    for player in [&ann, &bob] {
+        player.wait("they are linked", SETTLE_WITHIN, linked).await;
+    }
+    relay.kill();
+    relay.restart_with(&["--origin", "https://tea.example"]);
+    for player in [&ann, &bob] {
+        player.wait_text("banner", "The relay does not let this page in again").await;
+        player.wait_text("banner", "403").await;
+        let status = player.status().await;
+        assert!(linked(&status) && status.suspension.is_none(), "{status}");
+    }
+    ann.screenshot("refusal-in-a-game").await;
+    relay.kill();
+    relay.restart_with(&[]);
+    for player in [&ann, &bob] {
+        player.wait("it is in again", SETTLE_WITHIN, |status| status.relay == "connected").await;
+        assert_eq!(player.text("banner").await, "");
+    }
+    // The browser tells each refused socket as an error.
+    ann.close().await;
+    bob.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

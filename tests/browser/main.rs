@@ -13,6 +13,7 @@ mod harness;
 mod hidden_host;
 mod hostile_member;
 mod last_survivor;
+mod lobby;
 mod lost_host;
 mod lost_relay;
 mod maze;

@@ -11,7 +11,7 @@ use samovar_tests::status::Status;
 async fn visit(relay: &Relay, visitor: &Player) {
     visitor.wait_text("lobby", "Dueling Teapots").await;
     visitor.screenshot("quiet-lobby").await;
-    visitor.tab().evaluate("document.querySelector('#new-game').requestSubmit()").await;
+    visitor.hands().click("#new-game button").await;
     visitor.joined().await;
     // One is the choice that is made already.
     visitor.wait("a robot plays with it", JOIN_WITHIN, |status| status.members.len() == 2).await;
@@ -22,7 +22,7 @@ async fn visit(relay: &Relay, visitor: &Player) {
     tokio::time::sleep(Duration::from_secs(5)).await;
     visitor.screenshot("quiet-game").await;
     visitor.rest().await;
-    visitor.leave().await;
+    visitor.hands().click("[data-action=leave]").await;
     visitor.wait_text("lobby", "Open tables").await;
     let hosts = visitor.tab().hosts();
     assert_eq!(hosts, BTreeSet::from([relay.address().to_owned()]));

@@ -50,7 +50,7 @@ async fn a_refused_visitor_can_start_the_game_that_is_not_there() {
     let relay = Relay::start();
     let visitor = Visit::new(&relay, "game=TEAROOM&name=Eve").open().await;
     assert_told(&visitor, "No such game", &["TEAROOM"]).await;
-    visitor.tab().evaluate("document.querySelector('#curtain-buttons button').click()").await;
+    visitor.hands().click("#curtain-buttons button").await;
     let status = visitor.joined().await;
     assert!(status.is_host(), "{status}");
     // The host tells the relay what to list once it has founded the session.
@@ -131,7 +131,7 @@ async fn without_a_relay_the_page_says_so() {
     let visitor = Visit::new(&relay, "").open().await;
     visitor.wait_text("lobby", "Dueling Teapots").await;
     relay.kill();
-    visitor.tab().evaluate("document.querySelector('#new-game').requestSubmit()").await;
+    visitor.hands().click("#new-game button").await;
     assert_told(&visitor, "The relay", &[]).await;
     visitor.screenshot("refusal-no-relay").await;
 }

@@ -17,9 +17,13 @@ const FRAMES: &str = "
   window.requestAnimationFrame = frame => window.__withheld ? waiting.push(frame) : real(frame);
 })(window.requestAnimationFrame.bind(window));";
 
-/// Two players and two robots in a game that Ann hosts, whose frames can be withheld.
+/// Two players with robots in a duel that Ann hosts, whose frames can be withheld.
 async fn playing(relay: &Relay) -> (Player, Player) {
-    let ann = Visit::new(relay, "new=TEA&name=Ann&robots=2").with_script(FRAMES).open().await;
+    table(relay, "robots=2").await
+}
+
+async fn table(relay: &Relay, game: &str) -> (Player, Player) {
+    let ann = Visit::new(relay, &format!("new=TEA&name=Ann&{game}")).with_script(FRAMES).open().await;
     ann.wait("Ann plays", SETTLE_WITHIN, |status| status.is_host() && status.member("Ann").is_ok()).await;
     let bob = Player::join(relay, "game=TEA&name=Bob").await;
     for player in [&ann, &bob] {
@@ -92,6 +96,37 @@ async fn host_whose_game_stands_still_hands_over() {
     let plays = |status: &Status| status.member("Ann").is_ok_and(|ann| ann.visible);
     let again = bob.wait("it plays again", SETTLE_WITHIN, plays).await;
     assert_eq!((again.term, again.host), (after.term, after.host), "it does not want its office back");
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_maze_goes_on_though_its_host_draws_nothing_and_then_stands_still() {
+    let relay = Relay::start();
+    let (ann, bob) = table(&relay, "mode=maze").await;
+    let before = bob.status().await;
+    let frame = |status: &Status| status.maze.as_ref().map_or(0, |maze| maze.frame);
+    // A second has thirty.
+    let goes_on = async |from: &Status| {
+        let is_further = |status: &Status| frame(status) >= frame(from) + 90;
+        bob.wait("the maze goes on", SETTLE_WITHIN, is_further).await
+    };
+    goes_on(&before).await;
+    ann.tab().evaluate("__withhold(true), null").await;
+    stops_drawing(&ann).await;
+    let withheld = goes_on(&bob.status().await).await;
+    assert_eq!((withheld.term, &withheld.host), (before.term, &before.host), "it steps, so it may host");
+    ann.tab().evaluate("__withhold(false), null").await;
+    ann.tab().evaluate("samovar.hold(true), null").await;
+    let hosts = |status: &Status| status.is_host() && status.term > before.term;
+    let after = bob.wait("another hosts", SETTLE_WITHIN, hosts).await;
+    bob.wait_text("toasts", "Ann's game stood still. You are the host now").await;
+    goes_on(&after).await;
+    ann.tab().evaluate("samovar.hold(false), null").await;
+    let now = goes_on(&bob.status().await).await;
+    let in_step = |status: &Status| frame(status) >= frame(&now) && !status.is_host();
+    let ann_now = ann.wait("it is in step again", SETTLE_WITHIN, in_step).await;
+    assert_eq!(ann_now.maze.map(|maze| maze.desyncs), Some(0));
     ann.finish().await;
     bob.finish().await;
 }

@@ -21,6 +21,7 @@ async fn join(network: &Network, relay: &Relay, place: usize, query: &str) -> Pl
 async fn cut_off(network: &Network, place: usize, (cut, name): (&Player, &str), other: &Player) {
     let (former, since) = (cut.peer().await, sampler::now());
     network.sever(&[place], &[RELAY, ANN + BOB - place]);
+    cut.wait_text("scores", "out of reach").await;
     wait::until("the page says that its network is cut", SETTLE_WITHIN, async || {
         let (banner, summary) = (cut.text("banner").await, cut.text("session-summary").await);
         for said in [&banner, &summary] {

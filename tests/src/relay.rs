@@ -90,6 +90,15 @@ impl Relay {
         self.process = Some(process);
     }
 
+    /// Starts it again with these arguments in the place of those it had.
+    ///
+    /// # Panics
+    /// When it does not listen, or was not killed before.
+    pub fn restart_with(&mut self, more: &[&'static str]) {
+        self.more = more.to_vec();
+        self.restart();
+    }
+
     /// Starts another in its place, with nothing of its key and its terms.
     ///
     /// # Panics

@@ -1,0 +1,98 @@
+//! Between the lobby and a table, by hand.
+
+use samovar_tests::hands::Key;
+use samovar_tests::player::{Player, SETTLE_WITHIN, Visit};
+use samovar_tests::relay::Relay;
+use samovar_tests::status::Status;
+use samovar_tests::wait;
+
+const JOIN: &str = "#games [data-action=join]";
+const LEAVE: &str = "[data-action=leave]";
+
+/// Ann's table, which has a robot, and Bob in the lobby.
+async fn table(relay: &Relay) -> (Player, Player) {
+    let ann = Player::join(relay, "new=TEA&name=Ann&robots=1").await;
+    let bob = Visit::new(relay, "name=Bob&low").open().await;
+    bob.wait_text("games", "TEA").await;
+    (ann, bob)
+}
+
+/// Waits until the list of scores has the name in it, or has it no more.
+async fn lists(player: &Player, name: &str, wanted: bool) {
+    wait::until("the scores list who is there", SETTLE_WITHIN, async || {
+        let scores = player.text("scores").await;
+        if scores.contains(name) == wanted { Ok(()) } else { Err(scores) }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_by_the_button_is_listed_no_more() {
+    let relay = Relay::start();
+    let (ann, bob) = table(&relay).await;
+    let both = |status: &Status| status.others().count() == 1;
+    for _ in 0..2 {
+        bob.hands().click(JOIN).await;
+        bob.wait("it sits", SETTLE_WITHIN, both).await;
+        lists(&ann, "Bob", true).await;
+        bob.hands().click(LEAVE).await;
+        lists(&ann, "Bob", false).await;
+        ann.wait_text("feed", "Bob has left").await;
+        bob.wait_text("games", "TEA").await;
+    }
+    // So it is with who hosts.
+    bob.hands().click(JOIN).await;
+    bob.wait("it sits again", SETTLE_WITHIN, both).await;
+    ann.wait("there is a backup", SETTLE_WITHIN, |status| status.backup.is_some()).await;
+    ann.hands().click(LEAVE).await;
+    bob.wait("the other hosts", SETTLE_WITHIN, Status::is_host).await;
+    lists(&bob, "Ann", false).await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn back_leads_from_the_table_to_the_lobby_and_forward_to_the_seat() {
+    let relay = Relay::start();
+    let (ann, bob) = table(&relay).await;
+    let both = |status: &Status| status.others().count() == 1;
+    bob.hands().click(JOIN).await;
+    bob.wait("it sits", SETTLE_WITHIN, both).await;
+    ann.wait("both sit", SETTLE_WITHIN, both).await;
+    bob.go(-1).await;
+    bob.wait_text("games", "TEA").await;
+    ann.wait("it is away", SETTLE_WITHIN, |status| status.others().count() == 0).await;
+    lists(&ann, "Bob", true).await;
+    bob.go(1).await;
+    bob.wait("it sits again", SETTLE_WITHIN, both).await;
+    ann.wait_text("feed", "Bob is back").await;
+    ann.finish().await;
+    bob.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lobby_keeps_a_name_that_is_being_typed_and_has_help_and_mute() {
+    let relay = Relay::start();
+    let visitor = Visit::new(&relay, "low").open().await;
+    visitor.wait("the lobby has its list", SETTLE_WITHIN, |status| status.relay == "connected").await;
+    visitor.hands().tap_key(Key::H).await;
+    visitor.wait_text("help", "How to play").await;
+    visitor.hands().tap_key(Key::H).await;
+    visitor.wait_closed("help").await;
+    for (pressed, spoken) in [("true", "muted"), ("false", "not muted")] {
+        visitor.hands().tap_key(Key::M).await;
+        let shown = "[...document.querySelectorAll('[data-action=mute]')].map(button => button.ariaPressed)";
+        let all = visitor.tab().evaluate(&format!("{shown}.every(each => each === '{pressed}')")).await;
+        assert_eq!(all, true, "the lobby says that it is {spoken}");
+    }
+    visitor.hands().write("#name", "A name that is longer than twenty").await;
+    visitor.wait_text("name-note", "first 20 characters").await;
+    visitor.hands().write("#name", "Zoë").await;
+    assert_eq!(visitor.text("name-note").await, "");
+    // Nothing was pressed that says that the name is complete.
+    visitor.reload().await;
+    visitor.wait("the lobby has its list", SETTLE_WITHIN, |status| status.relay == "connected").await;
+    assert_eq!(visitor.tab().evaluate("document.getElementById('name').value").await, "Zoë");
+    assert_eq!(visitor.status().await.name, "Zoë");
+    visitor.finish().await;
+}
