@@ -70,7 +70,8 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
     if let Ok(history) = window.history() {
         // What the guard keeps there stays. A browser that forbids it costs the convenience of the reload only.
         let state = history.state().unwrap_or_default();
-        let is_at_lobby = Params::parse(&window.location().search().unwrap_or_default()).entry == Entry::Lobby;
+        let is_at_lobby =
+            Params::parse(&window.location().search().unwrap_or_default()).entry == Entry::Lobby;
         let _ = if is_at_lobby && code.is_some() {
             history.push_state_with_url(&state, "", Some(&address))
         } else {

@@ -234,7 +234,8 @@ impl View {
     fn free_place(&self) -> Option<usize> {
         self.seats.iter().position(Option::is_none).or_else(|| {
             let waiting = self.seats.iter().enumerate().filter_map(|(i, s)| Some((i, s.as_ref()?)));
-            let oldest = waiting.filter(|(_, s)| s.peer.is_none()).min_by_key(|(_, s)| (!s.has_left(), s.since))?;
+            let oldest =
+                waiting.filter(|(_, s)| s.peer.is_none()).min_by_key(|(_, s)| (!s.has_left(), s.since))?;
             Some(oldest.0)
         })
     }

@@ -311,6 +311,7 @@ fn badges(player: &PlayerRow) -> Vec<(&'static str, &'static str)> {
         (player.is_backup, ("badge", "backup")),
         (player.is_robot, ("badge", "robot")),
         (player.away, ("badge", "away")),
+        (player.link == Some(LinkKind::Unheard), ("badge", "out of reach")),
     ]
     .into_iter()
     .filter_map(|(has, badge)| has.then_some(badge))
@@ -326,11 +327,12 @@ fn member_name(member: Option<&PlayerRow>) -> String {
 }
 
 fn about(player: &PlayerRow) -> String {
-    let link = player.link.map(|link| match link {
-        LinkKind::Direct => "direct".to_owned(),
-        LinkKind::RelayedUdp => "relayed by UDP".to_owned(),
-        LinkKind::Relayed => "relayed".to_owned(),
-        LinkKind::Unheard => "out of reach".to_owned(),
+    let link = player.link.and_then(|link| match link {
+        LinkKind::Direct => Some("direct".to_owned()),
+        LinkKind::RelayedUdp => Some("relayed by UDP".to_owned()),
+        LinkKind::Relayed => Some("relayed".to_owned()),
+        // A badge says so, on small screens, too.
+        LinkKind::Unheard => None,
     });
     let ping = player.ping_ms.map(|ms| format!("{ms} ms"));
     let own = player.is_self.then(|| "you".to_owned());

@@ -9,8 +9,11 @@ impl Session {
     pub(super) fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
         if let Some(peering) = self.remove_link(peer) {
             // Who goes may say so by a packet of no link; others may be linked again before it arrives.
-            let packet =
-                if code.is_farewell() { samovar_link::close_packet(code) } else { peering.link.close_packet(code) };
+            let packet = if code.is_farewell() {
+                samovar_link::close_packet(code)
+            } else {
+                peering.link.close_packet(code)
+            };
             self.bid_farewell(peer, packet);
         }
         self.part_from(peer);
