@@ -82,7 +82,11 @@ async fn players_whom_the_relay_lets_in_no_more_are_told_so_and_play_on() {
     relay.restart_with(&[]);
     for player in [&ann, &bob] {
         player.wait("it is in again", SETTLE_WITHIN, |status| status.relay == "connected").await;
-        assert_eq!(player.text("banner").await, "");
+        wait::until("the banner goes", SETTLE_WITHIN, async || {
+            let banner = player.text("banner").await;
+            if banner.is_empty() { Ok(()) } else { Err(banner) }
+        })
+        .await;
     }
     // The browser tells each refused socket as an error.
     ann.close().await;
