@@ -59,6 +59,9 @@ struct BotsArgs {
     /// Which paths their packets may take.
     #[arg(long, value_enum, default_value_t = PathArg::Auto)]
     path: PathArg,
+    /// The same as --path by-host: client-server.
+    #[arg(long, conflicts_with = "path")]
+    by_host: bool,
     /// Local address of direct links, and again for each further one; loopback alone unless told.
     #[arg(long, value_name = "ADDRESS")]
     bind: Vec<IpAddr>,
@@ -72,6 +75,8 @@ enum PathArg {
     Direct,
     /// Relayed only.
     Relayed,
+    /// Direct with the host and its backups only, which carry the rest.
+    ByHost,
 }
 
 fn game_code(text: &str) -> Result<GameCode, String> {
@@ -119,13 +124,15 @@ fn main() -> ExitCode {
 fn play(args: BotsArgs, log: &Log) -> Result<(), String> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     log.trace(LogConfig { filter, format: LogFormat::Text });
-    let BotsArgs { relay, ca, game, count, seconds, path, bind, .. } = args;
+    let BotsArgs { relay, ca, game, count, seconds, path, by_host, bind, .. } = args;
     let trust = ca.map_or_else(|| Ok(Trust::default()), |file| Trust::with_file(&file));
     let trust = trust.map_err(|error| error.to_string())?;
     let paths = match path {
+        _ if by_host => PathPolicy::ByHost,
         PathArg::Auto => PathPolicy::Auto,
         PathArg::Direct => PathPolicy::Direct,
         PathArg::Relayed => PathPolicy::Relayed,
+        PathArg::ByHost => PathPolicy::ByHost,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime =

@@ -191,6 +191,7 @@ fn path_word(me: PeerId, other: PeerId, path: Path) -> PathWord {
     match path {
         _ if me == other => PathWord::Myself,
         Path::Direct => PathWord::Direct,
+        Path::ByHost => PathWord::ByHost,
         Path::RelayedUdp => PathWord::RelayedUdp,
         Path::Relayed | Path::None => PathWord::Relayed,
     }

@@ -22,6 +22,7 @@ fn founding() -> ViewHeader {
         capacity: 8,
         next_seat: 1,
         electorate: Electorate::default(),
+        by_host: false,
     }
 }
 
@@ -41,6 +42,7 @@ fn headers_and_seats() {
                 capacity: 32,
                 next_seat: 300,
                 electorate: two,
+                by_host: true,
             },
         ),
         (
@@ -52,6 +54,7 @@ fn headers_and_seats() {
                 capacity: 32,
                 next_seat: u16::MAX,
                 electorate: all,
+                by_host: true,
             },
         ),
     ] {

@@ -61,6 +61,7 @@ pub fn show_game(window: &Window, params: &Params, code: Option<&str>) {
         PathChoice::Auto => {}
         PathChoice::Direct => append("path=", "direct"),
         PathChoice::Relayed => append("path=", "relayed"),
+        PathChoice::ByHost => append("by=", "host"),
     }
     if params.low {
         append("low", "");

@@ -233,6 +233,7 @@ impl App {
             PathChoice::Auto => PathPolicy::Auto,
             PathChoice::Direct => PathPolicy::Direct,
             PathChoice::Relayed => PathPolicy::Relayed,
+            PathChoice::ByHost => PathPolicy::ByHost,
         };
         let (name, colour) = (self.page.name(), self.page.colour());
         let mode = self.params.mode;

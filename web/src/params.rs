@@ -1,4 +1,4 @@
-//! What the address asks for: `?game=CODE&name=N&new=CODE&mode=duel|maze&robots=K&points=N&minutes=T&bowls=S&path=auto|direct|relayed&low&colour=C`.
+//! What the address asks for: `?game=CODE&name=N&new=CODE&mode=duel|maze&robots=K&points=N&minutes=T&bowls=S&path=auto|direct|relayed&by=host&low&colour=C`.
 //!
 //! The address is written by strangers. A parameter this page does not know is ignored and reported; one it knows
 //! with a value it cannot understand is a [`Problem`], because guessing would play another game than the one meant.
@@ -73,6 +73,8 @@ pub enum PathChoice {
     Direct,
     /// Through the relay only.
     Relayed,
+    /// Client-server: direct links with the host and its backups only, which carry the rest.
+    ByHost,
 }
 
 /// The address, understood.
@@ -151,6 +153,10 @@ impl Params {
             "mode" => match Mode::parse(value) {
                 Some(mode) => self.mode = mode,
                 None => self.refuse("mode", value, "duel or maze"),
+            },
+            "by" => match value {
+                "host" => self.path = PathChoice::ByHost,
+                _ => self.refuse("by", value, "host"),
             },
             "path" => match value {
                 "auto" => self.path = PathChoice::Auto,

@@ -269,6 +269,7 @@ impl Play {
             let path = |other: PeerId| match peer.path(now, other) {
                 _ if other == me => PathWord::Myself,
                 Path::Direct => PathWord::Direct,
+                Path::ByHost => PathWord::ByHost,
                 Path::RelayedUdp => PathWord::RelayedUdp,
                 Path::Relayed | Path::None => PathWord::Relayed,
             };

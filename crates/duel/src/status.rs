@@ -57,6 +57,8 @@ pub enum PathWord {
     Myself,
     /// Over data channels to it.
     Direct,
+    /// By the host or a backup, which carries it.
+    ByHost,
     /// Over data channels to the relay.
     RelayedUdp,
     /// Over the relay's WebSocket, or not at all at the moment.
@@ -387,6 +389,7 @@ const fn path_word(path: PathWord) -> &'static str {
     match path {
         PathWord::Myself => "self",
         PathWord::Direct => "direct",
+        PathWord::ByHost => "byHost",
         PathWord::RelayedUdp => "relayedUdp",
         PathWord::Relayed => "relayed",
     }

@@ -62,6 +62,8 @@ const PRECEDENCE: Duration = Duration::from_millis(1_000);
 pub enum Path {
     /// Over data channels to the peer.
     Direct,
+    /// By a member that carries: the host, or a backup.
+    ByHost,
     /// Over data channels to the relay.
     RelayedUdp,
     /// Over the WebSocket to the relay.
@@ -124,6 +126,8 @@ pub(crate) struct PathState {
     presence: Presence,
     /// What the driver's buffer of the current connection holds, in bytes.
     pub(crate) backlog: u64,
+    /// Members carry what is said: silence is complained of to them, and by the WebSocket not at all.
+    pub(crate) is_carried: bool,
 }
 
 /// What came of the end of a connection.
@@ -150,6 +154,7 @@ impl PathState {
             complaints: Complaints::default(),
             presence: Presence::default(),
             backlog: 0,
+            is_carried: false,
         }
     }
 
@@ -328,7 +333,12 @@ impl PathState {
 
     /// Whether to tell the other end by every way that nothing is heard of it; at most every [`COMPLAIN_EVERY`].
     pub(crate) fn complains_aloud(&mut self, now: Time) -> bool {
-        self.presence.complains(now)
+        !self.is_carried && self.presence.complains(now)
+    }
+
+    /// Whether something of the other end came lately, whichever way: within the time that it usually takes.
+    pub(crate) fn is_heard(&self, now: Time) -> bool {
+        self.presence.is_heard(now)
     }
 
     /// Whether to tell the other end that it is not heard; at most every [`COMPLAIN_EVERY`].
@@ -483,6 +493,10 @@ impl PathState {
         self.current().into_iter().chain(next.map(|next| next.number))
     }
 
+    fn loud_complaint_at(&self) -> Time {
+        if self.is_carried { Time::FAR } else { self.presence.complaint_at() }
+    }
+
     /// When something of this is due by itself: offers, if this end may make any, by whether it is the lower id; complaints,
     /// if there is a way for them, by whether they are to be quick.
     pub(crate) fn timeout(&self, offers: Option<bool>, complaints: Option<bool>) -> Time {
@@ -494,7 +508,7 @@ impl PathState {
             _ => Time::FAR,
         };
         let complaint = complaints
-            .map_or(Time::FAR, |is_quick| self.complaint_at(is_quick).min(self.presence.complaint_at()));
+            .map_or(Time::FAR, |is_quick| self.complaint_at(is_quick).min(self.loud_complaint_at()));
         let offer = offers.map_or(Time::FAR, |is_lower| self.offer_at(is_lower));
         [self.current_ends_at(offers.is_some()), next, falls, complaint, offer]
             .into_iter()

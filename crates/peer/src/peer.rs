@@ -1,5 +1,6 @@
 //! The peer itself: what a driver calls, and what it is asked to do.
 
+mod carried;
 mod farewell;
 mod ferry;
 mod rejoin;
@@ -18,6 +19,7 @@ use samovar_wire::{
 };
 
 use crate::path::{AttemptEnd, Path, PathState};
+use carried::Carried;
 use ferry::Ferry;
 use rejoin::Seat;
 
@@ -38,6 +40,9 @@ pub enum PathPolicy {
     Direct,
     /// Relayed only, over data channels or the WebSocket.
     Relayed,
+    /// Client-server: direct with the host and its backups only, which carry what other members say to each other; relayed
+    /// where that does not reach. A host with this makes it the way of all members that have [`PathPolicy::Auto`].
+    ByHost,
 }
 
 /// What a peer wants and who it is.
@@ -207,6 +212,7 @@ pub struct Peer {
     code: Option<GameCode>,
     paths: SortedMap<PeerId, PathState>,
     ferry: Ferry,
+    carried: Carried,
     shown_paths: SortedMap<PeerId, Path>,
     last_attempt: u32,
     shown_warrant: Option<Warrant>,
@@ -268,6 +274,7 @@ impl Peer {
             code: None,
             paths: SortedMap::new(),
             ferry: Ferry::new(now),
+            carried: Carried::default(),
             shown_paths: SortedMap::new(),
             last_attempt: 0,
             shown_warrant: None,
@@ -344,6 +351,15 @@ impl Peer {
     /// How packets reach a peer now.
     #[must_use]
     pub fn path(&self, now: Time, peer: PeerId) -> Path {
+        match self.own_path(now, peer) {
+            Path::Direct => Path::Direct,
+            _ if self.carried.carrier(peer).is_some() => Path::ByHost,
+            other => other,
+        }
+    }
+
+    /// The same without members that carry.
+    fn own_path(&self, now: Time, peer: PeerId) -> Path {
         let is_direct = self.paths.get(&peer).is_some_and(|path| path.is_up(now));
         match (is_direct, self.may_relay()) {
             (true, _) => Path::Direct,
@@ -407,6 +423,7 @@ impl Peer {
             session,
             self.client.poll_timeout(),
             Some(paths.min(self.leaves_at).min(self.yields_at).min(self.moves_at).min(self.seat_due())),
+            Some(self.carried.due()),
         ]
         .into_iter()
         .flatten()
@@ -546,6 +563,9 @@ impl Peer {
         let standing = Standing { presence, reach: direct.min(31) as u8 };
         if let Some(session) = self.session.as_mut().filter(|session| session.is_member()) {
             session.set_standing(now, standing);
+            if self.config.paths == PathPolicy::ByHost {
+                session.set_by_host(now);
+            }
         }
     }
 

@@ -5,13 +5,13 @@
 #[expect(dead_code, reason = "not every test needs all of the world")]
 mod world;
 
-use samovar_peer::{PathPolicy, Peer, PeerEvent};
+use samovar_peer::{Peer, PeerEvent};
 use samovar_session::{EndReason, Event};
 use samovar_wire::relay::Purpose;
 use samovar_wire::{Blame, Entropy, GameCode};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-use world::{Process, TEAPOT, World};
+use world::{Process, TEAPOT, World, policy};
 
 const MEMBERS_MAX: u64 = 6;
 /// Few enough for every build; 250 take two minutes.
@@ -121,7 +121,7 @@ impl Chaos {
         let ticket = self.world.peers[&process].session().and_then(|s| s.ticket());
         self.world.kill(process);
         let code = GameCode::parse("TEA").unwrap();
-        self.world.start(Purpose::Join(code), PathPolicy::Auto, ticket);
+        self.world.start(Purpose::Join(code), policy(), ticket);
     }
 
     fn hang(&mut self, process: Process) {

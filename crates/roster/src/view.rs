@@ -34,8 +34,15 @@ impl View {
     pub fn founding(capacity: u8) -> Self {
         let capacity = capacity.clamp(1, MEMBERS_MAX as u8);
         let electorate = Electorate::default();
-        let header =
-            ViewHeader { number: 0, roll: 0, backups: Vec::new(), capacity, next_seat: 1, electorate };
+        let header = ViewHeader {
+            number: 0,
+            roll: 0,
+            backups: Vec::new(),
+            capacity,
+            next_seat: 1,
+            electorate,
+            by_host: false,
+        };
         Self { header, seats: vec![None; SEATS_MAX] }
     }
 
@@ -105,6 +112,28 @@ impl View {
     #[must_use]
     pub const fn electorate(&self) -> &Electorate {
         &self.header.electorate
+    }
+
+    /// Whether members that may choose are to have direct paths with the host and its backups only.
+    #[must_use]
+    pub const fn is_by_host(&self) -> bool {
+        self.header.by_host
+    }
+
+    /// Whether a peer carries what two others say to each other where they have no direct path: the host of this view does,
+    /// and its backups.
+    #[must_use]
+    pub fn carries(&self, host: PeerId, peer: PeerId) -> bool {
+        peer == host || self.header.backups.contains(&peer)
+    }
+
+    /// The host wants to be the one by whom members reach each other. Whether that is news.
+    pub fn set_by_host(&mut self) -> bool {
+        let is_news = !core::mem::replace(&mut self.header.by_host, true);
+        if is_news {
+            self.note_change();
+        }
+        is_news
     }
 
     /// Members at most.

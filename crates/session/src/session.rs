@@ -156,6 +156,10 @@ struct Peering {
     hint: Option<Time>,
     /// From when on its silence says something: until then it was heard through a relay that this peer has lost.
     judged_from: Time,
+    /// The member that carries what the two say to each other, and since when it is that one, or none.
+    carrier: (Option<PeerId>, Time),
+    /// When it was heard last behind an unusual silence.
+    resumed: Time,
     /// The peer said that it leaves.
     left: bool,
     /// The peer asked for admission on this link.

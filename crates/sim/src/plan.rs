@@ -1,5 +1,6 @@
 //! What a run is made of: who plays, under which conditions, and what happens to them.
 
+use samovar_peer::PathPolicy;
 use samovar_session::Rules;
 use samovar_wire::{Duration, Time};
 
@@ -48,6 +49,8 @@ pub struct Plan {
     pub recovers_within: Option<Duration>,
     /// How the session is kept alive.
     pub rules: Rules,
+    /// Which paths members use.
+    pub paths: PathPolicy,
     /// When everything is healed, from the moment at which all players are members.
     pub lasts: Duration,
     /// What happens when, counted from the same moment, in any order.
@@ -78,6 +81,7 @@ impl Plan {
             keeps_host: false,
             recovers_within: None,
             rules: Rules::default(),
+            paths: PathPolicy::Auto,
             lasts: Duration::from_millis(5_000),
             faults: Vec::new(),
         }

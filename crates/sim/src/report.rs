@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use samovar_session::Topology;
+use crate::scenario::Shape;
 use samovar_wire::Duration;
 
 use crate::check::Violation;
@@ -86,7 +86,7 @@ pub struct Failure {
     /// The scenario.
     pub scenario: &'static str,
     /// Who was linked to whom.
-    pub topology: Topology,
+    pub shape: Shape,
     /// What was broken.
     pub violation: Violation,
 }
@@ -94,8 +94,7 @@ pub struct Failure {
 impl core::fmt::Display for Failure {
     /// The run, as `replay` and `shrink` take it.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let star = if self.topology == Topology::Star { " --star" } else { "" };
-        write!(f, "{} --scenario {}{star}", self.seed, self.scenario)
+        write!(f, "{} --scenario {}{}", self.seed, self.scenario, self.shape.flag())
     }
 }
 
@@ -142,7 +141,7 @@ pub struct Summary {
 
 impl Summary {
     /// Adds a run.
-    pub fn add(&mut self, scenario: &'static str, seed: u64, topology: Topology, outcome: &Outcome) {
+    pub fn add(&mut self, scenario: &'static str, seed: u64, shape: Shape, outcome: &Outcome) {
         self.runs += 1;
         self.simulated_micros += outcome.simulated.as_micros();
         for (kind, count) in &outcome.figures.faults {
@@ -169,7 +168,7 @@ impl Summary {
         figures.returns.iter().for_each(|&span| self.returns.add(span));
         self.add_hash(scenario, outcome.trace.hash().rotate_left(seed as u32 % 64));
         if let Some(violation) = outcome.violation.clone() {
-            self.failures.push(Failure { seed, scenario, topology, violation });
+            self.failures.push(Failure { seed, scenario, shape, violation });
         }
     }
 

@@ -11,6 +11,7 @@ mod recoveries;
 mod relays;
 mod sleepers;
 
+use samovar_peer::PathPolicy;
 use samovar_session::Topology;
 use samovar_wire::Duration;
 
@@ -30,6 +31,30 @@ pub struct Scenario {
     make: fn(u64) -> Plan,
 }
 
+/// How the members of a session reach each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// Everybody is linked to everybody, directly where that can be.
+    #[default]
+    Mesh,
+    /// Members are linked to the host and its backups only.
+    Star,
+    /// Everybody is linked to everybody; what two members say to each other is carried by the host and its backups.
+    ByHost,
+}
+
+impl Shape {
+    /// What the simulator's commands call it; nothing for a mesh.
+    #[must_use]
+    pub const fn flag(self) -> &'static str {
+        match self {
+            Self::Mesh => "",
+            Self::Star => " --star",
+            Self::ByHost => " --by-host",
+        }
+    }
+}
+
 impl Scenario {
     /// The plan of a seed, in a mesh.
     #[must_use]
@@ -37,11 +62,15 @@ impl Scenario {
         (self.make)(seed)
     }
 
-    /// The same plan in a topology.
+    /// The same plan where members reach each other otherwise.
     #[must_use]
-    pub fn plan_in(&self, topology: Topology, seed: u64) -> Plan {
+    pub fn plan_in(&self, shape: Shape, seed: u64) -> Plan {
         let mut plan = self.plan(seed);
-        plan.rules.topology = topology;
+        match shape {
+            Shape::Mesh => {}
+            Shape::Star => plan.rules.topology = Topology::Star,
+            Shape::ByHost => plan.paths = PathPolicy::ByHost,
+        }
         plan
     }
 

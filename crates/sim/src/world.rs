@@ -319,7 +319,7 @@ impl<G: Game> World<G> {
             attributes: 0,
             params: schemas.hash(),
             schemas,
-            paths: samovar_peer::PathPolicy::Auto,
+            paths: self.plan.paths,
             capacity: 16,
             rules: self.plan.rules,
         }

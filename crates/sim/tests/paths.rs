@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-use samovar_sim::{Scenario, Summary, Topology, Toy, run};
+use samovar_sim::{Scenario, Summary, Shape, Toy, run};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -17,7 +17,7 @@ fn measure(scenario: &str, seeds: u64) -> Summary {
     for seed in 0..seeds {
         let outcome = run(scenario.plan(seed), Toy::new(), false);
         assert_eq!(outcome.violation, None, "{} seed {seed}", scenario.name);
-        summary.add(scenario.name, seed, Topology::Mesh, &outcome);
+        summary.add(scenario.name, seed, Shape::Mesh, &outcome);
     }
     summary
 }

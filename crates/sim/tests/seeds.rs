@@ -2,33 +2,34 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-use samovar_session::Topology;
-use samovar_sim::{SCENARIOS, Scenario, Toy, run, shrink};
+use samovar_sim::{SCENARIOS, Scenario, Shape, Toy, run, shrink};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const PAST: &str = include_str!("seeds.txt");
 
-fn past() -> impl Iterator<Item = (&'static Scenario, u64, Topology)> {
+fn past() -> impl Iterator<Item = (&'static Scenario, u64, Shape)> {
     let lines = PAST.lines().map(|line| line.split('#').next().unwrap_or_default());
     let lines = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
     lines.filter(|words| !words.is_empty()).map(|words| {
-        let topology = if words.get(2) == Some(&"star") { Topology::Star } else { Topology::Mesh };
-        (Scenario::named(words[0]).unwrap(), words[1].parse().unwrap(), topology)
+        let shape = match words.get(2) {
+            Some(&"star") => Shape::Star,
+            Some(&"by-host") => Shape::ByHost,
+            _ => Shape::Mesh,
+        };
+        (Scenario::named(words[0]).unwrap(), words[1].parse().unwrap(), shape)
     })
 }
 
-fn assert_sound(scenario: &Scenario, seed: u64, topology: Topology) {
-    let mut plan = scenario.plan(seed);
-    plan.rules.topology = topology;
-    let outcome = run(plan, Toy::new(), false);
-    assert_eq!(outcome.violation, None, "{} seed {seed} in a {topology:?}", scenario.name);
+fn assert_sound(scenario: &Scenario, seed: u64, shape: Shape) {
+    let outcome = run(scenario.plan_in(shape, seed), Toy::new(), false);
+    assert_eq!(outcome.violation, None, "{} seed {seed} in a {shape:?}", scenario.name);
 }
 
 /// One half of them; the other is a test of its own, so that two cores share the work.
 fn assert_past_sound(half: usize) {
-    for (scenario, seed, topology) in past().skip(half).step_by(2) {
-        assert_sound(scenario, seed, topology);
+    for (scenario, seed, shape) in past().skip(half).step_by(2) {
+        assert_sound(scenario, seed, shape);
     }
 }
 
@@ -45,8 +46,9 @@ fn what_else_failed_once_does_not_fail_again() {
 #[test]
 fn every_scenario_keeps_every_promise() {
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.is_soaked) {
-        assert_sound(scenario, 1, Topology::Mesh);
-        assert_sound(scenario, 1, Topology::Star);
+        assert_sound(scenario, 1, Shape::Mesh);
+        assert_sound(scenario, 1, Shape::Star);
+        assert_sound(scenario, 1, Shape::ByHost);
     }
 }
 

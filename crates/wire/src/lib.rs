@@ -5,6 +5,7 @@
 //! more than the limit of what it decodes. `PROTOCOL.md` beside this crate is the wire document; the code cites it.
 
 pub mod call;
+pub mod carried;
 pub mod claim;
 pub mod close;
 pub mod codec;

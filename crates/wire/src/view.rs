@@ -21,6 +21,9 @@ pub struct ViewHeader {
     pub next_seat: u16,
     /// Whose votes make a host when the relay is away (PROTOCOL §4.10).
     pub electorate: Electorate,
+    /// Whether members that may choose are to have direct paths with the host and its backups only, and what they say to each
+    /// other is to be carried by these (PROTOCOL §2.6).
+    pub by_host: bool,
 }
 
 /// Those whose votes count. It changes by one peer at a time, and only when most of those before know of it, so that

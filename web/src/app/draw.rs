@@ -349,6 +349,7 @@ fn player_row(
     let link = other.map(|other| match peer.path(now, other) {
         _ if is_unheard(other) => LinkKind::Unheard,
         Path::Direct => LinkKind::Direct,
+        Path::ByHost => LinkKind::ByHost,
         Path::RelayedUdp => LinkKind::RelayedUdp,
         Path::Relayed | Path::None => LinkKind::Relayed,
     });

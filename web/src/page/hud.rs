@@ -70,6 +70,8 @@ pub struct PlayerRow {
 pub enum LinkKind {
     /// From browser to browser.
     Direct,
+    /// By the host or a backup, which carries it.
+    ByHost,
     /// Over data channels through the relay.
     RelayedUdp,
     /// Through the relay's WebSocket.
@@ -329,6 +331,7 @@ fn member_name(member: Option<&PlayerRow>) -> String {
 fn about(player: &PlayerRow) -> String {
     let link = player.link.and_then(|link| match link {
         LinkKind::Direct => Some("direct".to_owned()),
+        LinkKind::ByHost => Some("by the host".to_owned()),
         LinkKind::RelayedUdp => Some("relayed by UDP".to_owned()),
         LinkKind::Relayed => Some("relayed".to_owned()),
         // A badge says so, on small screens, too.
@@ -363,12 +366,14 @@ fn summary(hud: &Hud) -> String {
 
 fn links(players: &[PlayerRow]) -> String {
     let count = |kind| players.iter().filter(|player| player.link == Some(kind)).count();
-    match (count(LinkKind::Direct), count(LinkKind::RelayedUdp) + count(LinkKind::Relayed)) {
-        (0, 0) => "none".to_owned(),
-        (direct, 0) => format!("{direct} direct"),
-        (0, relayed) => format!("{relayed} relayed"),
-        (direct, relayed) => format!("{direct} direct, {relayed} relayed"),
-    }
+    let counts = [
+        (count(LinkKind::Direct), "direct"),
+        (count(LinkKind::ByHost), "by the host"),
+        (count(LinkKind::RelayedUdp) + count(LinkKind::Relayed), "relayed"),
+    ];
+    let told = counts.into_iter().filter(|(count, _)| *count > 0);
+    let told: Vec<_> = told.map(|(count, kind)| format!("{count} {kind}")).collect();
+    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
 }
 
 fn kilobytes(bytes: u32) -> String {
@@ -442,6 +447,8 @@ mod tests {
         let relayed = PlayerRow { link: Some(LinkKind::Relayed), ..player("b") };
         let channels = PlayerRow { link: Some(LinkKind::RelayedUdp), ..player("c") };
         assert_eq!(links(&[direct.clone(), direct.clone(), relayed, channels]), "2 direct, 2 relayed");
+        let carried = PlayerRow { link: Some(LinkKind::ByHost), ..player("d") };
+        assert_eq!(links(&[direct.clone(), carried]), "1 direct, 1 by the host");
         assert_eq!(links(&[direct]), "1 direct");
         assert_eq!(links(&[player("c")]), "none");
     }

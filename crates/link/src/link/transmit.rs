@@ -1,5 +1,6 @@
 //! What goes out, and when: packets, and chunks of the bulk stream.
 
+use samovar_wire::carried::CARRIED_HEAD;
 use samovar_wire::lane::RELIABLE_LANES;
 use samovar_wire::limits::{BULK_CHUNK_MAX, PACKET_MAX};
 use samovar_wire::link_frame::{Frame, PacketHeader};
@@ -43,8 +44,10 @@ pub struct Dues {
 const TURNS: [Option<u8>; 9] = [Some(0), None, Some(1), Some(0), None, Some(2), Some(0), None, Some(3)];
 /// Of a packet in which the unreliable mode comes first, what messages that wait may take from the composed one; in
 /// one turn of three, everything, so that large ones do not wait for ever.
-const LOOSE_SHARE: usize = PACKET_MAX / 2;
+const LOOSE_SHARE: usize = SPACE / 2;
 const LOOSE_TURN: usize = 4;
+/// How large a packet is made at most: a member may have to carry it.
+const SPACE: usize = PACKET_MAX - CARRIED_HEAD;
 /// A datagram's own header, as the last frame of its packet.
 const DATAGRAM_HEAD: usize = 1;
 /// Small segments are sent this often before their loss is known, by the loss there was.
@@ -106,7 +109,7 @@ impl Link {
     fn write_packet(&mut self, now: Time, session: Time, source: Source<'_>, bytes: &mut Vec<u8>) -> bool {
         let must = self.sign_due() <= now;
         let allowed = self.budget.ready_at() <= now;
-        bytes.reserve(PACKET_MAX);
+        bytes.reserve(SPACE);
         let number = self.sent.next();
         let mut out = Writer::new(bytes);
         let (generations, ack) = (self.association.generations(), self.received.ack());
@@ -155,9 +158,9 @@ impl Link {
         let (turn, first) = (self.turn, TURNS[self.turn]);
         self.turn = (self.turn + 1) % TURNS.len();
         self.scratch.clear();
-        let mut end = PACKET_MAX;
+        let mut end = SPACE;
         if first.is_none() {
-            let share = if turn == LOOSE_TURN { PACKET_MAX } else { PACKET_MAX.min(out.len() + LOOSE_SHARE) };
+            let share = if turn == LOOSE_TURN { SPACE } else { SPACE.min(out.len() + LOOSE_SHARE) };
             self.loose_out.write(share, out, &mut self.buffers);
             end = self.compose(number, out.len(), compose);
         }
@@ -185,12 +188,12 @@ impl Link {
 
     /// Asks for the datagram of a packet of which `used` bytes are taken; where other frames must end before it.
     fn compose(&mut self, number: u64, used: usize, compose: &mut Compose<'_>) -> usize {
-        let room = PACKET_MAX.saturating_sub(used + DATAGRAM_HEAD);
+        let room = SPACE.saturating_sub(used + DATAGRAM_HEAD);
         compose(number, room, &mut self.scratch);
         if self.scratch.len() > room {
             self.scratch.clear();
         }
-        if self.scratch.is_empty() { PACKET_MAX } else { PACKET_MAX - DATAGRAM_HEAD - self.scratch.len() }
+        if self.scratch.is_empty() { SPACE } else { SPACE - DATAGRAM_HEAD - self.scratch.len() }
     }
 
     /// Writes the next chunk of the bulk stream when it may go: never more than half of the rate.
@@ -203,7 +206,7 @@ impl Link {
         }
         let rate = self.budget.rate().max(1);
         let most = (rate * CHUNK_MICROS / 1_000_000) as usize;
-        let most = most.clamp(CHUNK_MIN, BULK_CHUNK_MAX);
+        let most = most.clamp(CHUNK_MIN, BULK_CHUNK_MAX - CARRIED_HEAD);
         if !self.bulk_out.next_chunk(now, self.association.generations(), most, out) {
             return false;
         }

@@ -29,6 +29,11 @@ impl Presence {
         }
     }
 
+    /// Whether what was heard last is no unusual time ago.
+    pub(super) fn is_heard(&self, now: Time) -> bool {
+        self.rhythm.is_some_and(|rhythm| rhythm.unusual_at(Patience::PAIR.doubt) > now)
+    }
+
     /// When it is to be complained that nothing is heard, unless something is.
     pub(super) fn complaint_at(&self) -> Time {
         let due = |rhythm: Rhythm| {

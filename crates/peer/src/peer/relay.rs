@@ -2,12 +2,14 @@
 
 use samovar_directory::{ClientConfig, ClientEvent, ClientRequest, SocketId};
 use samovar_session::{Session, SessionConfig, Topology};
+use samovar_wire::carried::Leg;
 use samovar_wire::relay::{Entered, Listing, Purpose, Refusal};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Time};
 
 use crate::path::{AttemptEnd, Path, PathState};
 
+use super::carried::Carried;
 use super::{PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
 
 /// Tells the parameters of a game in a star from those of the same game in a mesh (PROTOCOL §1.1).
@@ -189,6 +191,7 @@ impl Peer {
             rules: self.config.rules,
         };
         self.session = Session::with_kept(now, config, self.config.kept.clone());
+        self.carried = Carried::default();
         (self.wanted_since, self.told_client, self.tended) = (None, None, None);
         self.code = Some(entered.code.clone());
         self.push_event(PeerEvent::Entered(entered.code));
@@ -227,7 +230,9 @@ impl Peer {
             return;
         }
         self.count_in(payload);
-        if let Some(session) = &mut self.session {
+        if let Some(leg) = Leg::of(payload) {
+            self.on_carried(now, from, leg, (mode, payload));
+        } else if let Some(session) = &mut self.session {
             session.handle_packet(now, from, mode, payload);
         }
     }

@@ -14,8 +14,10 @@ const SPARED_ABOVE: usize = 6;
 
 /// Which ways a packet goes: on the rung that is the way, and while that is in doubt on the next one, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Ways {
+pub(super) struct Ways {
     direct: bool,
+    /// Members that carry it.
+    carriers: [Option<PeerId>; 2],
     /// The connection to the relay.
     ferry: Option<u32>,
     socket: bool,
@@ -30,17 +32,54 @@ struct ByRelay {
     ways: Option<Ways>,
 }
 
-impl ByRelay {
-    fn ways(&self, now: Time, path: Option<&PathState>) -> Ways {
-        let direct = path.is_some_and(|path| path.carriers().next().is_some());
-        let is_enough = path
-            .is_some_and(|path| path.is_enough(now, self.is_quick) && !(self.is_quick && path.is_late(now)));
-        let Some(ways) = self.ways.filter(|_| !is_enough) else {
-            return Ways { direct, ..Ways::default() };
-        };
-        let is_called = path.is_some_and(|path| path.is_called(now));
-        Ways { direct, ferry: ways.ferry, socket: is_called || ways.socket }
+/// A member that carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carrier {
+    pub(super) peer: PeerId,
+    /// The way to it is good enough that no other is needed.
+    is_sure: bool,
+}
+
+/// The ways that there are, whoever a packet is for.
+#[derive(Clone, Debug)]
+pub(super) struct Routes {
+    by_relay: ByRelay,
+    /// The members that carry, the best first.
+    carriers: Vec<Carrier>,
+    /// For whom they do.
+    members: Vec<PeerId>,
+}
+
+impl Routes {
+    /// Those that carry for this member.
+    pub(super) fn carriers_to(&self, to: PeerId) -> impl Iterator<Item = Carrier> {
+        let is_member = self.members.contains(&to);
+        self.carriers.iter().filter(move |carrier| is_member && carrier.peer != to).copied()
     }
+
+    fn ways(&self, now: Time, to: PeerId, path: Option<&PathState>) -> Ways {
+        let ways = self.own_ways(now, path);
+        let mut carriers = self.carriers_to(to);
+        let Some(first) = carriers.next().filter(|_| !is_enough(now, path, true)) else { return ways };
+        if first.is_sure {
+            return Ways { direct: ways.direct, carriers: [Some(first.peer), None], ..Ways::default() };
+        }
+        Ways { carriers: [Some(first.peer), carriers.next().map(|next| next.peer)], ..ways }
+    }
+
+    /// The ways without members that carry.
+    pub(super) fn own_ways(&self, now: Time, path: Option<&PathState>) -> Ways {
+        let direct = path.is_some_and(|path| path.carriers().next().is_some());
+        let ways = self.by_relay.ways.filter(|_| !is_enough(now, path, self.by_relay.is_quick));
+        let Some(ways) = ways else { return Ways { direct, ..Ways::default() } };
+        let is_called = path.is_some_and(|path| path.is_called(now));
+        Ways { direct, ferry: ways.ferry, socket: is_called || ways.socket, ..Ways::default() }
+    }
+}
+
+/// Whether a path needs no other beside it. Where the next way `is_quick`, that is taken sooner.
+fn is_enough(now: Time, path: Option<&PathState>, is_quick: bool) -> bool {
+    path.is_some_and(|path| path.is_enough(now, is_quick) && !(is_quick && path.is_late(now)))
 }
 
 impl Peer {
@@ -50,16 +89,35 @@ impl Peer {
         }
         let ferry = self.ferry.way(now);
         let is_sure = ferry.is_some() && self.ferry.path.is_enough(now, true);
-        let ways = Ways { direct: false, ferry, socket: !is_sure };
+        let ways = Ways { ferry, socket: !is_sure, ..Ways::default() };
         ByRelay { is_quick: self.ferry.path.is_up(now), ways: Some(ways) }
+    }
+
+    pub(super) fn routes(&self, now: Time) -> Routes {
+        let by_relay = self.by_relay(now);
+        let session = self.session.as_ref().filter(|session| session.is_member() && self.is_by_host());
+        let Some(session) = session else {
+            return Routes { by_relay, carriers: Vec::new(), members: Vec::new() };
+        };
+        let (me, host) = (session.me(), session.host());
+        let by = core::iter::once(host).chain(session.view().backups().iter().copied());
+        let carrier = |peer: PeerId| {
+            let path = self.paths.get(&peer)?;
+            let is_direct = path.is_up(now);
+            let is_sure =
+                if is_direct { path.is_enough(now, true) && !path.is_late(now) } else { path.is_heard(now) };
+            (is_direct || self.may_relay()).then_some(Carrier { peer, is_sure })
+        };
+        let carriers = by.filter(|&peer| peer != me).filter_map(carrier).collect();
+        Routes { by_relay, carriers, members: self.wanted.clone() }
     }
 
     /// Bulk is no good twice: it goes by the way that is shown, and not by one on which the other end says that it hears
     /// nothing, if there is another.
-    fn way_of_bulk(&self, now: Time, to: PeerId) -> Ways {
+    pub(super) fn own_way_of_bulk(&self, now: Time, to: PeerId) -> Ways {
         let is_deaf = self.paths.get(&to).is_some_and(|path| path.is_complained_of(now));
         let ferry = self.ferry.way(now);
-        match self.path(now, to) {
+        match self.own_path(now, to) {
             Path::None => Ways { direct: true, ..Ways::default() },
             Path::Direct if !is_deaf || !self.may_relay() => Ways { direct: true, ..Ways::default() },
             Path::Relayed => Ways { socket: true, ..Ways::default() },
@@ -69,7 +127,7 @@ impl Peer {
 
     /// Gives each packet of the session its ways.
     pub(super) fn route_session(&mut self, now: Time) {
-        let mut by_relay = None;
+        let mut routes = None;
         let mut packet = core::mem::take(&mut self.packet);
         while self.transmits.len() < QUEUE_MAX {
             let session = self.session.as_mut();
@@ -77,21 +135,29 @@ impl Peer {
             else {
                 break;
             };
-            let mut ways = match mode {
-                Mode::Unreliable => {
-                    by_relay.get_or_insert_with(|| self.by_relay(now)).ways(now, self.paths.get(&to))
+            if mode == Mode::Reliable {
+                match self.carried.carrier(to) {
+                    Some(carrier) => self.send_chunk_by(now, carrier, to, &packet),
+                    None => self.send(self.own_way_of_bulk(now, to), to, mode, &packet),
                 }
-                Mode::Reliable => self.way_of_bulk(now, to),
-            };
-            ways.socket |=
-                mode == Mode::Unreliable && self.paths.get_mut(&to).is_some_and(PathState::takes_owed);
-            self.send(ways, to, mode, &packet);
+                continue;
+            }
+            let mut ways = routes.get_or_insert_with(|| self.routes(now)).ways(now, to, self.paths.get(&to));
+            ways.socket |= self.paths.get_mut(&to).is_some_and(PathState::takes_owed);
+            for carrier in core::mem::take(&mut ways.carriers).into_iter().flatten() {
+                self.bundle_up(now, carrier, to, &packet);
+            }
+            let is_direct = ways == Ways { direct: true, ..Ways::default() };
+            if !(is_direct && self.joins_bundle(now, to, &packet)) {
+                self.send(ways, to, mode, &packet);
+            }
         }
         self.packet = packet;
+        self.flush_bundles(now);
     }
 
     /// A chunk takes one connection.
-    fn send(&mut self, ways: Ways, to: PeerId, mode: Mode, payload: &[u8]) {
+    pub(super) fn send(&mut self, ways: Ways, to: PeerId, mode: Mode, payload: &[u8]) {
         if ways.socket {
             self.send_socket(to, mode, payload);
         }
@@ -127,7 +193,8 @@ impl Peer {
         if !self.may_relay() {
             return;
         }
-        let by_relay = self.by_relay(now);
+        let routes = self.routes(now);
+        let by_relay = &routes.by_relay;
         let host = self.session.as_ref().filter(|session| !session.is_host()).map(Session::host);
         let late = self.paths.values().filter(|path| path.is_late(now)).count();
         let is_spared = host.is_some() && late > SPARED_ABOVE;
@@ -145,7 +212,7 @@ impl Peer {
             self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
         }
         for (peer, is_aloud) in silent {
-            let mut ways = by_relay.ways(now, self.paths.get(&peer));
+            let mut ways = routes.own_ways(now, self.paths.get(&peer));
             ways.socket |= is_aloud;
             self.send(ways, peer, Mode::Unreliable, &[]);
         }
@@ -153,10 +220,10 @@ impl Peer {
 
     /// Tells the session which paths lose nothing: those that are the relay's WebSocket and no other.
     pub(super) fn note_losses(&mut self, now: Time) {
-        let by_relay = self.by_relay(now);
+        let routes = self.routes(now);
         let Some(session) = &mut self.session else { return };
         for (&peer, path) in &self.paths {
-            let is_lossless = by_relay.ways(now, Some(path)) == Ways { socket: true, ..Ways::default() };
+            let is_lossless = routes.ways(now, peer, Some(path)) == Ways { socket: true, ..Ways::default() };
             session.set_lossless(now, peer, is_lossless);
         }
     }
@@ -179,11 +246,11 @@ impl Peer {
             return;
         }
         self.settled = None;
-        let by_relay = self.by_relay(now);
+        let routes = self.routes(now);
         let ways: Vec<_> = self
             .paths
             .iter()
-            .map(|(&peer, path)| (peer, path.backlog, by_relay.ways(now, Some(path))))
+            .map(|(&peer, path)| (peer, path.backlog, routes.ways(now, peer, Some(path))))
             .collect();
         // Of the relay's buffers each link has its share.
         let shared = |is_one: fn(&Ways) -> bool| ways.iter().filter(|(.., ways)| is_one(ways)).count().max(1);

@@ -106,7 +106,7 @@ impl Peer {
         let Some(me) = self.me() else { return };
         let is_full = !self.paths.contains_key(&from) && self.paths.len() >= PATHS_MAX;
         // The relay never offers.
-        if self.config.paths == PathPolicy::Relayed || from == PeerId::RELAY || is_full {
+        if self.config.paths == PathPolicy::Relayed || from == PeerId::RELAY || is_full || !self.wants_direct(from) {
             return;
         }
         let path = self.paths.entry(from).or_insert_with(|| PathState::new(now, Patience::PAIR));
@@ -123,9 +123,12 @@ impl Peer {
     }
 
     /// Whether this peer is the one that offers: the lower id; and to whom it wants nothing but a direct path. `None` when
-    /// there is nothing to say to the other: in a star not everybody has a link to everybody.
+    /// there is nothing to say to the other, since in a star not everybody has a link to everybody, or others carry it.
     pub(super) fn is_offerer(&self, peer: PeerId) -> Option<bool> {
         let session = self.session.as_ref().filter(|session| session.is_linked(peer))?;
+        if !self.wants_direct(peer) {
+            return None;
+        }
         Some(self.config.paths == PathPolicy::Direct || session.me() < peer)
     }
 
@@ -193,6 +196,7 @@ impl Peer {
             self.shown_paths.retain(|peer, _| self.wanted.contains(peer));
         }
         self.make_offers(now);
+        self.note_carriers(now);
         self.complain(now);
         self.show_paths(now);
     }

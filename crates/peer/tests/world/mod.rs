@@ -45,6 +45,11 @@ pub(crate) fn topology() -> samovar_session::Topology {
     if is_star { samovar_session::Topology::Star } else { samovar_session::Topology::Mesh }
 }
 
+/// The paths under test: the tests that are modules of `by_host` run so.
+pub(crate) fn policy() -> PathPolicy {
+    if module_path!().starts_with("by_host::") { PathPolicy::ByHost } else { PathPolicy::Auto }
+}
+
 pub(crate) struct World {
     pub(crate) now: Time,
     pub(crate) peers: BTreeMap<Process, Peer>,
@@ -173,11 +178,11 @@ impl World {
     }
 
     pub(crate) fn create(&mut self, code: &str) -> Process {
-        self.start(Purpose::Create(GameCode::parse(code)), PathPolicy::Auto, None)
+        self.start(Purpose::Create(GameCode::parse(code)), policy(), None)
     }
 
     pub(crate) fn join(&mut self, code: &str) -> Process {
-        self.start(Purpose::Join(GameCode::parse(code).unwrap()), PathPolicy::Auto, None)
+        self.start(Purpose::Join(GameCode::parse(code).unwrap()), policy(), None)
     }
 
     /// A message that the relay did not send comes to a process from it.
@@ -472,6 +477,13 @@ impl World {
                 peer.handle_direct_closed(now, other, attempt);
             }
         }
+    }
+
+    /// The open direct connection of a process with another.
+    pub(crate) fn attempt_with(&self, process: Process, other: PeerId) -> Option<u32> {
+        let other = self.process_of(other)?;
+        let mut open = self.channels.iter().filter(|(from, to)| from.0 == process && to.0 == other);
+        open.next_back().map(|(from, _)| from.1)
     }
 
     pub(crate) fn session(&self, process: Process) -> &Session {

@@ -27,6 +27,8 @@ impl Session {
                 opened: now,
                 hint: None,
                 judged_from: Time::ZERO,
+                carrier: (None, Time::ZERO),
+                resumed: Time::ZERO,
                 left: false,
                 greeted: false,
                 welcomed: false,

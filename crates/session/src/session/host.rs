@@ -140,6 +140,16 @@ impl Session {
         }
     }
 
+    /// Members that may choose shall reach each other by this host and its backups. Without effect at a member, which follows.
+    pub fn set_by_host(&mut self, now: Time) {
+        if self.is_host() && self.phase == Phase::Member && self.view.set_by_host() {
+            self.stir();
+            if self.is_settled(now) {
+                self.next_view(now);
+            }
+        }
+    }
+
     /// A member is gone: its seat waits, its objects are the host's.
     pub(super) fn remove_member(&mut self, now: Time, peer: PeerId) {
         // Otherwise the next view will be without it, since it has no link.

@@ -26,6 +26,9 @@ impl Session {
         }
         let Some(peering) = self.links.get_mut(&from) else { return };
         peering.idle = None;
+        if peering.link.is_quiet(now) {
+            peering.resumed = now;
+        }
         let delivered = peering.link.deliveries();
         let result = peering.link.handle(now, mode, bytes);
         peering.is_told &= peering.link.deliveries() == delivered;

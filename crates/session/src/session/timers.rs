@@ -25,6 +25,8 @@ const RELAY_SETTLES: Duration = Duration::from_millis(1_000);
 const RELAY_BREAKS_WITHIN: Duration = Duration::from_millis(100);
 /// Nor, when that does not come back, before it has been away for so long.
 const RELAY_RETURNS: Duration = Duration::from_millis(3_000);
+/// For so long behind the moment from which on a carrier is missed, those are not whom only it was heard through.
+const CARRIER_EXCUSES: Duration = Duration::from_millis(1_000);
 /// Who passes no time for so long was away itself, and hears the others before it judges them.
 pub(super) const AWAY: Duration = Duration::from_millis(100);
 /// Who passes no time for so long slept: it may have been replaced (DESIGN §4).
@@ -128,8 +130,26 @@ impl Session {
         // The relay lost it, too: a sign of life and a half are enough.
         let hinted = peering.link.heard_at() + self.pace_of(peer).times(3).half();
         let missed_at = if peering.is_hinted() { silent.min(hinted) } else { silent };
+        let missed_at = self.missed_beyond_carrier(missed_at, peering);
         // A host's lease goes on by whom it hears, whatever keeps it from that.
         if self.is_host() { missed_at } else { missed_at.max(peering.judged_from) }
+    }
+
+    /// What a carrier did not bring since it fell silent says nothing of who it would have been from: nobody is missed before
+    /// the carrier, nor sooner behind its silence, or behind the change to it, than any silence says something.
+    fn missed_beyond_carrier(&self, missed_at: Time, peering: &Peering) -> Time {
+        let (carrier, since) = peering.carrier;
+        let span = missed_at.since(peering.link.heard_at());
+        let missed_at = if since == Time::ZERO { missed_at } else { missed_at.max(since + span) };
+        let carrier = carrier.and_then(|carrier| Some((carrier, self.links.get(&carrier)?)));
+        let Some((peer, carrier)) = carrier.filter(|(_, carrier)| carrier.carrier.0.is_none()) else {
+            return missed_at;
+        };
+        let missed_at = missed_at.max(carrier.resumed + span);
+        if carrier.link.quiet_at() > missed_at {
+            return missed_at;
+        }
+        missed_at.max(self.missed_at(peer, carrier) + CARRIER_EXCUSES)
     }
 
     /// Notes how much time passed since this peer last looked: it may have slept.

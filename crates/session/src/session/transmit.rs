@@ -189,6 +189,14 @@ impl Session {
         }
     }
 
+    /// Which member carries what this peer and another say to each other; `None` when they have a path of their own, or
+    /// the relay's.
+    pub fn set_carrier(&mut self, now: Time, peer: PeerId, carrier: Option<PeerId>) {
+        if let Some(peering) = self.links.get_mut(&peer).filter(|peering| peering.carrier.0 != carrier) {
+            peering.carrier = (carrier, now);
+        }
+    }
+
     /// Whether the path to a peer keeps order and loses nothing; see [`samovar_link::Link::set_lossless`].
     pub fn set_lossless(&mut self, now: Time, peer: PeerId, lossless: bool) {
         if let Some(peering) =

@@ -296,8 +296,9 @@ impl<G: Game> World<G> {
             let (now, peer) = (process.clock.local(self.now), process.peer.as_ref()?);
             let others = members.iter().map(|(other, session)| (*other, session.me()));
             let linked = others.filter(|(_, other)| session.link_stats(*other).is_some());
+            let is_best = |path| path == best || path == Path::ByHost;
             let (other, path) =
-                linked.map(|(other, id)| (other, peer.path(now, id))).find(|(_, path)| *path != best)?;
+                linked.map(|(other, id)| (other, peer.path(now, id))).find(|(_, path)| !is_best(*path))?;
             Some(Broken::new(
                 Promise::Paths,
                 format!("process {id} reaches {other} by {path:?}, not {best:?}"),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use samovar_sim::{Plan, SCENARIOS, Scenario, Topology, Toy, shrink};
+use samovar_sim::{Plan, SCENARIOS, Scenario, Shape, Toy, shrink};
 
 /// Runs of each row of a table unless told otherwise.
 const RUNS: u64 = 300;
@@ -11,18 +11,19 @@ const RUNS: u64 = 300;
 const USAGE: &str = "\
 Usage: samovar-sim COMMAND
 
-  soak --seeds A..B [--scenario NAME] [--minutes M] [--star] [--json | --hashes]
+  soak --seeds A..B [--scenario NAME] [--minutes M] [--star | --by-host] [--json | --hashes]
                                  run seeds A to B, B excluded, of one scenario or of all, on all cores; with --hashes
                                  print for each scenario a number that only changes when its runs do
-  replay SEED [--scenario NAME] [--star] [--shrunk]
+  replay SEED [--scenario NAME] [--star | --by-host] [--shrunk]
                                  run one seed, of chaos unless told otherwise, and print everything that happens
-  shrink SEED [--scenario NAME] [--star]
+  shrink SEED [--scenario NAME] [--star | --by-host]
                                  leave out the faults that a violation does not need
                                  (`replay --shrunk` tells all that happens then)
-  recovery [--runs N] [--star]   measure how long a session stands still when its host goes
-  paths [--runs N] [--star]      measure how long what the host moves stands still when paths come and go
+  recovery [--runs N] [--star | --by-host]   measure how long a session stands still when its host goes
+  paths [--runs N] [--star | --by-host]      measure how long what the host moves stands still when paths come and go
 
-With --star members are linked to the host and its backups only, otherwise everybody to everybody.
+With --star members are linked to the host and its backups only, otherwise everybody to everybody; with --by-host
+the host and its backups carry what two others say to each other.
   help                           this text
 
 Exit code: 0 all promises held, 1 one was broken, 2 the command line is wrong.
@@ -36,22 +37,22 @@ pub(crate) enum Command {
     Soak(Soak),
     Replay(One),
     Shrink(One),
-    Recovery { runs: u64, topology: Topology },
-    Paths { runs: u64, topology: Topology },
+    Recovery { runs: u64, shape: Shape },
+    Paths { runs: u64, shape: Shape },
 }
 
 /// One seed of one scenario.
 pub(crate) struct One {
     pub(crate) scenario: &'static Scenario,
     pub(crate) seed: u64,
-    pub(crate) topology: Topology,
+    pub(crate) shape: Shape,
     /// Whether the faults that a violation does not need are left out.
     pub(crate) is_shrunk: bool,
 }
 
 impl One {
     pub(crate) fn plan(&self) -> Plan {
-        let plan = self.scenario.plan_in(self.topology, self.seed);
+        let plan = self.scenario.plan_in(self.shape, self.seed);
         if self.is_shrunk { shrink(&plan, Toy::new) } else { plan }
     }
 }
@@ -63,7 +64,7 @@ pub(crate) struct Soak {
     pub(crate) scenario: Option<&'static Scenario>,
     /// Stop after so long.
     pub(crate) minutes: Option<f64>,
-    pub(crate) topology: Topology,
+    pub(crate) shape: Shape,
     pub(crate) json: bool,
     /// Whether only the hashes are printed.
     pub(crate) hashes: bool,
@@ -85,8 +86,8 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Command, String> {
         Some("soak") => parse_soak(rest).map(Command::Soak),
         Some("replay") => parse_one(rest, false).map(Command::Replay),
         Some("shrink") => parse_one(rest, true).map(Command::Shrink),
-        Some("recovery") => parse_table(rest).map(|(runs, topology)| Command::Recovery { runs, topology }),
-        Some("paths") => parse_table(rest).map(|(runs, topology)| Command::Paths { runs, topology }),
+        Some("recovery") => parse_table(rest).map(|(runs, shape)| Command::Recovery { runs, shape }),
+        Some("paths") => parse_table(rest).map(|(runs, shape)| Command::Paths { runs, shape }),
         Some(other) => Err(format!("there is no command {other:?}")),
     }
 }
@@ -96,7 +97,7 @@ fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, Strin
         seeds: 0..0,
         scenario: None,
         minutes: None,
-        topology: Topology::Mesh,
+        shape: Shape::Mesh,
         json: false,
         hashes: false,
     };
@@ -105,7 +106,8 @@ fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, Strin
             "--seeds" => soak.seeds = range(rest.next())?,
             "--scenario" => soak.scenario = Some(scenario(rest.next())?),
             "--minutes" => soak.minutes = Some(number(flag, rest.next())?),
-            "--star" => soak.topology = Topology::Star,
+            "--star" => soak.shape = Shape::Star,
+            "--by-host" => soak.shape = Shape::ByHost,
             "--json" => soak.json = true,
             "--hashes" => soak.hashes = true,
             _ => return Err(format!("soak does not know {flag:?}")),
@@ -115,29 +117,31 @@ fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, Strin
 }
 
 fn parse_one<'a>(mut rest: impl Iterator<Item = &'a str>, mut is_shrunk: bool) -> Result<One, String> {
-    let (mut seed, mut name, mut topology) = (None, scenario(Some("chaos"))?, Topology::Mesh);
+    let (mut seed, mut name, mut shape) = (None, scenario(Some("chaos"))?, Shape::Mesh);
     while let Some(argument) = rest.next() {
         match argument {
             "--scenario" => name = scenario(rest.next())?,
-            "--star" => topology = Topology::Star,
+            "--star" => shape = Shape::Star,
+            "--by-host" => shape = Shape::ByHost,
             "--shrunk" => is_shrunk = true,
             _ if seed.is_none() => seed = Some(number("SEED", Some(argument))?),
             _ => return Err(format!("unexpected argument {argument:?}")),
         }
     }
-    Ok(One { scenario: name, seed: seed.ok_or("a SEED is needed")?, topology, is_shrunk })
+    Ok(One { scenario: name, seed: seed.ok_or("a SEED is needed")?, shape, is_shrunk })
 }
 
-fn parse_table<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<(u64, Topology), String> {
-    let (mut runs, mut topology) = (RUNS, Topology::Mesh);
+fn parse_table<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<(u64, Shape), String> {
+    let (mut runs, mut shape) = (RUNS, Shape::Mesh);
     while let Some(flag) = rest.next() {
         match flag {
             "--runs" => runs = number(flag, rest.next())?,
-            "--star" => topology = Topology::Star,
+            "--star" => shape = Shape::Star,
+            "--by-host" => shape = Shape::ByHost,
             _ => return Err(format!("recovery and paths do not know {flag:?}")),
         }
     }
-    Ok((runs, topology))
+    Ok((runs, shape))
 }
 
 fn scenario(name: Option<&str>) -> Result<&'static Scenario, String> {

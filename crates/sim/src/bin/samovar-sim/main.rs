@@ -26,8 +26,8 @@ fn main() -> ExitCode {
         Ok(Command::Soak(order)) => soak::soak(&order),
         Ok(Command::Replay(one)) => replay(one.plan()),
         Ok(Command::Shrink(one)) => show_shrunk(&one.plan()),
-        Ok(Command::Recovery { runs, topology }) => recovery::measure(runs, topology),
-        Ok(Command::Paths { runs, topology }) => paths::measure(runs, topology),
+        Ok(Command::Recovery { runs, shape }) => recovery::measure(runs, shape),
+        Ok(Command::Paths { runs, shape }) => paths::measure(runs, shape),
         Err(what) => {
             eprintln!("{what}\n\n{}", arguments::help());
             ExitCode::from(2)

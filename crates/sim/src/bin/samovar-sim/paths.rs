@@ -2,19 +2,19 @@
 
 use std::process::ExitCode;
 
-use samovar_sim::{SCENARIOS, Topology};
+use samovar_sim::{SCENARIOS, Shape};
 
 use crate::workers::{Job, work};
 
 /// Measures all rows and prints them. What is said of violations goes to the other stream.
-pub(crate) fn measure(runs: u64, topology: Topology) -> ExitCode {
+pub(crate) fn measure(runs: u64, shape: Shape) -> ExitCode {
     println!(
         "| what happens | scenario | holes | p50 ms | p99 ms | max ms | sent by the relay | violations |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     let mut is_sound = true;
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.name.starts_with("hole-")) {
-        let jobs: Vec<_> = (0..runs).map(|seed| Job { scenario, seed, topology }).collect();
+        let jobs: Vec<_> = (0..runs).map(|seed| Job { scenario, seed, shape }).collect();
         let mut summary = work(&jobs, || false, |_, _| {});
         let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| summary.standstills.percentile(share));
         let [direct, relayed] = summary.sent;

@@ -2,19 +2,19 @@
 
 use std::process::ExitCode;
 
-use samovar_sim::{SCENARIOS, Spans, Topology, Trouble, fourth_seed};
+use samovar_sim::{SCENARIOS, Spans, Shape, Trouble, fourth_seed};
 
 use crate::workers::{Job, work};
 
 /// Measures all rows and prints them. What is said of violations goes to the other stream.
-pub(crate) fn measure(runs: u64, topology: Topology) -> ExitCode {
+pub(crate) fn measure(runs: u64, shape: Shape) -> ExitCode {
     println!(
         "| what happens | scenario | runs | recovered | p50 ms | p99 ms | max ms | gap p50 | gap p99 | violations |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut is_sound = true;
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.name.starts_with("recovery-")) {
-        let jobs: Vec<_> = (0..runs).map(|seed| Job { scenario, seed, topology }).collect();
+        let jobs: Vec<_> = (0..runs).map(|seed| Job { scenario, seed, shape }).collect();
         let mut summary = work(&jobs, || false, |_, _| {});
         let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| summary.recoveries.percentile(share));
         let [gap, worst_gap] = [0.5, 0.99].map(|share| summary.gaps.percentile(share));
@@ -32,7 +32,7 @@ pub(crate) fn measure(runs: u64, topology: Topology) -> ExitCode {
         }
         is_sound &= summary.failures.is_empty();
     }
-    if topology == Topology::Mesh {
+    if shape == Shape::Mesh {
         compare(runs);
     }
     if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }

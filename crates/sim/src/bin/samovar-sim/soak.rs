@@ -15,12 +15,12 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
     let scenarios =
         SCENARIOS.iter().filter(|s| order.scenario.map_or(s.is_soaked, |only| only.name == s.name));
     let scenarios: Vec<_> = scenarios.collect();
-    let topology = order.topology;
+    let shape = order.shape;
     // Seed by seed, so that a soak that ends early has run all scenarios alike.
     let jobs: Vec<_> = order
         .seeds
         .clone()
-        .flat_map(|seed| scenarios.iter().map(move |scenario| Job { scenario, seed, topology }))
+        .flat_map(|seed| scenarios.iter().map(move |scenario| Job { scenario, seed, shape }))
         .collect();
     let watch = Stopwatch::start();
     let is_over = || order.minutes.is_some_and(|minutes| watch.elapsed().as_secs_f64() > minutes * 60.0);
@@ -46,7 +46,7 @@ pub(crate) fn soak(order: &Soak) -> ExitCode {
         for failure in summary.failures.iter().take(PICTURES_MAX) {
             println!("\nreplay {failure}");
             if let Some(scenario) = Scenario::named(failure.scenario) {
-                crate::print_failure(&scenario.plan_in(topology, failure.seed));
+                crate::print_failure(&scenario.plan_in(shape, failure.seed));
             }
         }
     }

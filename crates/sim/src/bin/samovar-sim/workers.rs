@@ -3,18 +3,18 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use samovar_sim::{Outcome, Plan, Scenario, Summary, Topology, Toy, run};
+use samovar_sim::{Outcome, Plan, Scenario, Summary, Shape, Toy, run};
 
 /// One run to do.
 pub(crate) struct Job {
     pub(crate) scenario: &'static Scenario,
     pub(crate) seed: u64,
-    pub(crate) topology: Topology,
+    pub(crate) shape: Shape,
 }
 
 impl Job {
     pub(crate) fn plan(&self) -> Plan {
-        self.scenario.plan_in(self.topology, self.seed)
+        self.scenario.plan_in(self.shape, self.seed)
     }
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn work(
                         break;
                     }
                     let outcome = run(job.plan(), Toy::new(), false);
-                    own.add(job.scenario.name, job.seed, job.topology, &outcome);
+                    own.add(job.scenario.name, job.seed, job.shape, &outcome);
                     done(job, &outcome);
                 }
                 if let Ok(mut total) = total.lock() {
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn jobs_are_done_once_each_and_summed_up() {
         let scenario = Scenario::named("hand-over").unwrap();
-        let jobs: Vec<_> = (0..3).map(|seed| Job { scenario, seed, topology: Topology::Mesh }).collect();
+        let jobs: Vec<_> = (0..3).map(|seed| Job { scenario, seed, shape: Shape::Mesh }).collect();
         let summary = work(&jobs, || false, |_, _| {});
         assert_eq!(summary.runs, 3);
         assert!(summary.faults["hand-over"] >= 3);

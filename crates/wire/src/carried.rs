@@ -1,0 +1,137 @@
+//! Packets and chunks that a member carries for two others (PROTOCOL §2.6).
+//!
+//! ```text
+//! carried  = tag { peer length packet }
+//! tag      = 1 towards the carrier, 2 from it
+//! ```
+//!
+//! No packet and no chunk of a link begins with one of the tags.
+
+use crate::limits::{BULK_CHUNK_MAX, PACKET_MAX};
+use crate::{DecodeError, Mode, PeerId, Reader, Writer};
+
+/// Bytes around one packet or chunk that is carried alone: what links leave free in theirs.
+pub const CARRIED_HEAD: usize = 16;
+
+/// Which way it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Leg {
+    /// To the carrier: each entry names its receiver.
+    Up,
+    /// From the carrier: each entry names its sender.
+    Down,
+}
+
+impl Leg {
+    const fn tag(self) -> u8 {
+        match self {
+            Self::Up => 1,
+            Self::Down => 2,
+        }
+    }
+
+    /// Which leg this was carried on; `None` for what is of the sender's own link.
+    #[must_use]
+    pub const fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes.first() {
+            Some(1) => Some(Self::Up),
+            Some(2) => Some(Self::Down),
+            _ => None,
+        }
+    }
+}
+
+/// One packet or chunk among those that travel together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// Its receiver on the way up, its sender on the way down.
+    pub peer: PeerId,
+    /// What the link wrote; opaque to the carrier.
+    pub payload: &'a [u8],
+}
+
+impl Entry<'_> {
+    /// Appends this entry; to nothing, behind the leg's tag.
+    pub fn encode(self, leg: Leg, bytes: &mut Vec<u8>) {
+        if bytes.is_empty() {
+            bytes.push(leg.tag());
+        }
+        let mut out = Writer::new(bytes);
+        out.u32(self.peer.0);
+        out.prefixed(self.payload);
+    }
+
+    /// Bytes that it takes at most, the tag included.
+    #[must_use]
+    pub const fn room(payload: &[u8]) -> usize {
+        payload.len() + 1 + 4 + 3
+    }
+}
+
+/// The entries of what was carried.
+///
+/// # Errors
+/// `TooLarge` when the whole is larger than what a link may write in this mode, `Truncated`, `Invalid` without a tag or with
+/// no entry, or with an empty one.
+pub fn entries(mode: Mode, bytes: &[u8]) -> Result<Vec<Entry<'_>>, DecodeError> {
+    let max = if mode == Mode::Unreliable { PACKET_MAX } else { BULK_CHUNK_MAX };
+    if bytes.len() > max {
+        return Err(DecodeError::TooLarge);
+    }
+    let mut reader = Reader::new(bytes);
+    reader.u8()?;
+    if Leg::of(bytes).is_none() {
+        return Err(DecodeError::Invalid);
+    }
+    let mut entries = Vec::new();
+    while !reader.is_empty() {
+        let entry = Entry { peer: PeerId(reader.u32()?), payload: reader.prefixed(max)? };
+        if entry.payload.is_empty() {
+            return Err(DecodeError::Invalid);
+        }
+        entries.push(entry);
+    }
+    if entries.is_empty() { Err(DecodeError::Invalid) } else { Ok(entries) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn entries_come_back_as_they_went() {
+        let all = [(7, &b"one"[..]), (9, &[3; 300]), (7, b"x")];
+        for leg in [Leg::Up, Leg::Down] {
+            let mut bytes = Vec::new();
+            for (peer, payload) in all {
+                let before = bytes.len();
+                Entry { peer: PeerId(peer), payload }.encode(leg, &mut bytes);
+                assert!(bytes.len() <= before + Entry::room(payload));
+            }
+            assert_eq!(Leg::of(&bytes), Some(leg));
+            let read: Vec<_> = entries(Mode::Unreliable, &bytes).unwrap();
+            assert!(read.iter().map(|entry| (entry.peer.0, entry.payload)).eq(all));
+        }
+    }
+
+    #[test]
+    fn the_largest_of_a_link_fits_alone_and_anything_broken_is_refused() {
+        for (mode, max) in [(Mode::Unreliable, PACKET_MAX), (Mode::Reliable, BULK_CHUNK_MAX)] {
+            let mut bytes = Vec::new();
+            Entry { peer: PeerId(1), payload: &vec![5; max - CARRIED_HEAD] }.encode(Leg::Up, &mut bytes);
+            assert_eq!(entries(mode, &bytes).map(|entries| entries.len()), Ok(1));
+            bytes.resize(max + 1, 0);
+            assert_eq!(entries(mode, &bytes), Err(DecodeError::TooLarge));
+        }
+        let mut bytes = Vec::new();
+        Entry { peer: PeerId(1), payload: b"abc" }.encode(Leg::Down, &mut bytes);
+        for length in 1..bytes.len() {
+            assert!(entries(Mode::Unreliable, &bytes[..length]).is_err(), "{length}");
+        }
+        for broken in [&[][..], &[3, 1, 0, 0, 0, 1, 9], &[1, 1, 0, 0, 0, 0]] {
+            assert!(entries(Mode::Unreliable, broken).is_err(), "{broken:?}");
+        }
+    }
+}
