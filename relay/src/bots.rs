@@ -14,7 +14,7 @@ use samovar_duel::game;
 use samovar_duel::player::Glaze;
 use samovar_peer::{PathPolicy, Peer};
 use samovar_peer_native::{OpenError, Trust, entropy};
-use samovar_session::{Session, Topology};
+use samovar_session::Session;
 use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
@@ -220,7 +220,7 @@ fn take_seat(url: &str, config: &BotsConfig, code: Option<GameCode>, (tag, numbe
         attributes: game::attributes(glaze, true),
         capacity: CAPACITY,
         robots: 0,
-        topology: Topology::Mesh,
+        by_host: false,
     };
     Seat::take(looks, code.map_or(Purpose::Create(None), Purpose::Join))
 }

@@ -15,7 +15,7 @@ use samovar_duel::game::{attributes, is_spectator};
 use samovar_duel::player::Glaze;
 use samovar_peer::{PathPolicy, Peer};
 use samovar_peer_native::Trust;
-use samovar_session::{Session, Topology};
+use samovar_session::Session;
 use samovar_wire::GameCode;
 use samovar_wire::relay::Purpose;
 use samovar_wire::view::SPECTATOR;
@@ -45,8 +45,8 @@ const KEPT_FOR: Duration = Duration::from_secs(30);
 pub struct RefereeConfig {
     /// The code of the first table.
     pub code: GameCode,
-    /// Who has a link to whom at the tables that it founds.
-    pub topology: Topology,
+    /// Whether players have paths with it and its backup only, at the tables that it founds.
+    pub by_host: bool,
 }
 
 /// A host of tables.
@@ -132,7 +132,7 @@ impl Table {
             attributes: attributes(Glaze::default(), true) | SPECTATOR,
             capacity: PLAYERS + 1,
             robots: ROBOTS,
-            topology: referee.config.topology,
+            by_host: referee.config.by_host,
         };
         let seat = Seat::take(looks, Purpose::Create(code.clone()));
         Self { seat, code, state: State::Setting, since: now, joins_next: true }

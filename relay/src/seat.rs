@@ -8,7 +8,6 @@ use samovar_duel::game::{self, DuelConfig};
 use samovar_duel::robot::Robot;
 use samovar_peer::{PathPolicy, Peer, PeerConfig, Rules};
 use samovar_peer_native::{NativeConfig, NativePeer, Trust, entropy};
-use samovar_session::Topology;
 use samovar_wire::Time;
 use samovar_wire::relay::Purpose;
 use tokio::time::Instant;
@@ -36,7 +35,7 @@ pub(crate) struct Looks {
     /// Robots of a game that it founds.
     pub(crate) robots: u8,
     /// Of a game that it founds.
-    pub(crate) topology: Topology,
+    pub(crate) by_host: bool,
 }
 
 /// A place in a game.
@@ -107,7 +106,7 @@ impl Looks {
             schemas: game::schemas(),
             paths: self.paths,
             capacity: self.capacity,
-            rules: Rules { topology: self.topology, ..game::rules() },
+            rules: Rules { by_host: self.by_host, ..game::rules() },
         };
         let duel = DuelConfig { seed, robots: self.robots, ..DuelConfig::default() };
         let player = Player::new(peer.name.clone(), duel, Robot::new(seed), memory);

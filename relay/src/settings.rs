@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use samovar_session::Topology;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 
@@ -57,8 +56,13 @@ pub struct Settings {
     /// relay dies their players go on by themselves.
     #[arg(long, env = "SAMOVAR_REFEREE", value_name = "CODE", num_args = 0..=1, default_missing_value = "REFEREE")]
     referee: Option<Code>,
-    /// Makes the referee's tables stars: players have links to the referee and to its backup, which speak for the others.
-    #[arg(long, env = "SAMOVAR_STAR", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    /// Client-server at the referee's tables: players have paths with the referee and its backup only, which carry what
+    /// players say to each other.
+    #[arg(long, env = "SAMOVAR_BY_HOST", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    by_host: Option<bool>,
+    /// The former name of `--by-host`.
+    #[arg(long, hide = true, env = "SAMOVAR_STAR", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     star: Option<bool>,
     /// Answers /metrics, /healthz and /readyz at this address too, and /metrics nowhere else.
     #[arg(long, env = "SAMOVAR_METRICS", value_name = "ADDRESS:PORT")]
@@ -149,8 +153,8 @@ pub enum SettingsError {
     Toml(PathBuf, Box<toml::de::Error>),
     /// Nobody said where the data are.
     NoData,
-    /// A star without a referee.
-    StarWithoutReferee,
+    /// Client-server without a referee.
+    ByHostWithoutReferee,
     /// Nobody said where others reach the address of `udp`, or said it more than once.
     PublicAddress,
     /// Nobody may show the page in a frame, or everybody, and somebody besides.
@@ -172,8 +176,8 @@ impl fmt::Display for SettingsError {
                 f,
                 "the relay's data have no place: name a directory with --data, SAMOVAR_DATA, or the key `data`"
             ),
-            Self::StarWithoutReferee => {
-                write!(f, "only the referee's tables are stars: set --referee beside --star")
+            Self::ByHostWithoutReferee => {
+                write!(f, "--by-host is for the referee's tables: set --referee beside it")
             }
             Self::PublicAddress => write!(
                 f,
@@ -222,6 +226,7 @@ impl Settings {
             data: self.data.or(below.data),
             web: self.web.or(below.web),
             referee: self.referee.or(below.referee),
+            by_host: self.by_host.or(below.by_host),
             star: self.star.or(below.star),
             metrics: self.metrics.or(below.metrics),
             origin: self.origin.or(below.origin),
@@ -257,7 +262,8 @@ impl Settings {
             data: None,
             web: None,
             referee: None,
-            star: Some(false),
+            by_host: Some(false),
+            star: None,
             metrics: None,
             origin: Some(Vec::new()),
             frame_ancestors: Some(vec![Frame::Own]),
@@ -300,13 +306,12 @@ impl Settings {
     /// When they contradict each other, or the data have no place.
     pub fn resolve(self) -> Result<(ServeConfig, LogConfig), SettingsError> {
         let all = self.or(Self::defaults());
-        let is_star = set(all.star);
-        if is_star && all.referee.is_none() {
-            return Err(SettingsError::StarWithoutReferee);
+        let by_host = set(all.by_host) || all.star == Some(true);
+        if by_host && all.referee.is_none() {
+            return Err(SettingsError::ByHostWithoutReferee);
         }
         all.check_byte_rates()?;
-        let topology = if is_star { Topology::Star } else { Topology::Mesh };
-        let referee = all.referee.clone().map(|code| RefereeConfig { code: code.0, topology });
+        let referee = all.referee.clone().map(|code| RefereeConfig { code: code.0, by_host });
         let filter = set(all.log.clone());
         let filter = EnvFilter::try_new(&filter).map_err(|error| SettingsError::Filter(filter, error))?;
         let log = LogConfig { filter, format: set(all.log_format) };
@@ -440,6 +445,7 @@ mod tests {
     fn what_contradicts_itself_is_refused_with_a_way_out() {
         for (text, word) in [
             ("", "--data"),
+            ("data = \"d\"\nby-host = true", "--referee"),
             ("data = \"d\"\nstar = true", "--referee"),
             ("data = \"d\"\ngame-bytes = 5", "game-bytes"),
             ("data = \"d\"\nframe-ancestors = [\"none\", \"self\"]", "--frame-ancestors"),

@@ -7,7 +7,7 @@ use samovar_tests::wait;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_show_the_referee_as_host_and_not_as_a_player() {
-    for (more, topology) in [(&["--referee"][..], "mesh"), (&["--referee", "--star"], "star")] {
+    for (more, topology) in [(&["--referee"][..], "mesh"), (&["--referee", "--by-host"], "byHost")] {
         let relay = Relay::start_with(&Place::here(), more);
         wait::until("the table is listed", SETTLE_WITHIN, async || {
             relay.listed("REFEREE").ok_or(String::new())

@@ -34,7 +34,7 @@ fn is_refereed(status: &Status) -> bool {
     host.is_some_and(|host| host.is_spectator && host.name == "The relay")
 }
 
-/// Whether so many play, with direct paths between all who have links: in a star those are the backup's.
+/// Whether so many play, with direct paths between all who have links: where the host and its backup carry those are the backup's.
 fn are_linked(all: &[Status], players: usize) -> bool {
     let is_linked = |status: &Status| {
         let others = || status.others().filter(|each| !each.is_spectator);
@@ -81,7 +81,7 @@ async fn players_of_a_referee_elect_one_of_themselves_when_the_relay_is_killed_a
 
 #[tokio::test(flavor = "multi_thread")]
 async fn players_in_a_referees_star_do_so_too() {
-    relay_dies(refereed(&["--star"]).await, "star").await;
+    relay_dies(refereed(&["--by-host"]).await, "byHost").await;
 }
 
 async fn relay_dies(mut relay: Relay, topology: &str) {

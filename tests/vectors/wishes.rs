@@ -1,11 +1,10 @@
-//! Wishes, calls, what members see, and ways through the host of a star (PROTOCOL §4.7 to §4.9 and §4.11).
+//! Wishes, calls, and what members see (PROTOCOL §4.7 to §4.9).
 
 use samovar_wire::call::{Call, Reply};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
 use samovar_wire::object::MessageKind;
 use samovar_wire::sight::{Focus, Sight};
-use samovar_wire::via::{Passed, Via, Way};
-use samovar_wire::{DecodeError, Lane, ObjectId, Reader, Stamp, Term, Time, Writer};
+use samovar_wire::{DecodeError, ObjectId, Reader, Stamp, Term, Time, Writer};
 
 use crate::file::{Form, Vectors};
 use crate::{OTHER, PEER};
@@ -33,27 +32,6 @@ fn read<'a, T>(
     let value = body(&mut reader)?;
     reader.end()?;
     Ok(value)
-}
-
-fn check_star(vectors: &mut Vectors) {
-    let ways = [
-        ("via_to_all", Way::ToAll, Lane::GAME, 300),
-        ("via_to_all_loosely", Way::ToAll, Lane::Unreliable, 0),
-        ("via_to_one", Way::To(PEER), Lane::Bulk, 1),
-        ("via_from_one", Way::From(OTHER), Lane::Sequenced(3), 7),
-    ];
-    for (name, way, lane, number) in ways {
-        let via = Via { way, term: Term(513), lane, number, message: b"\x09hi" };
-        let encoded = message(MessageKind::Via, |out| via.encode(out));
-        vectors.check(name, Form::Open, &encoded, |bytes| {
-            Ok(read(bytes, MessageKind::Via, Via::decode)? == via)
-        });
-    }
-    let passed = Passed { lane: Lane::Reliable(3), number: 300 };
-    let encoded = message(MessageKind::Passed, |out| passed.encode(out));
-    vectors.check("passed", Form::Closed, &encoded, |bytes| {
-        Ok(read(bytes, MessageKind::Passed, Passed::decode)? == passed)
-    });
 }
 
 fn check_wishes(vectors: &mut Vectors) {
@@ -145,7 +123,6 @@ fn wishes_calls_and_sights() {
     check_wishes(&mut vectors);
     check_calls(&mut vectors);
     check_sights(&mut vectors);
-    check_star(&mut vectors);
     vectors.finish();
 }
 
@@ -164,10 +141,6 @@ fn what_no_member_says_about_wishes_calls_and_sights_is_refused() {
         let bits = number.to_bits().to_le_bytes();
         let focus = [&[1][..], &[0; 12], &bits].concat();
         assert_eq!(Focus::decode(&mut Reader::new(&focus)), Err(DecodeError::Invalid), "{number}");
-    }
-    for way in [0x0a, 0x0f, 0x30, 0x85] {
-        let via = [way, 1, 2, 3, 4, 5, 6];
-        assert_eq!(Via::decode(&mut Reader::new(&via)), Err(DecodeError::Invalid), "{way:02x}");
     }
     let sight = [&cup[..], &[2, 3, 2]].concat();
     assert_eq!(Sight::decode(&mut Reader::new(&sight)), Err(DecodeError::Invalid));

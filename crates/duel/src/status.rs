@@ -1,6 +1,6 @@
 //! A peer's status as plain JSON: `samovar.status()` of the page, one line of a robot (docs/automation.md).
 
-use samovar_session::{Object, Role, Session, Suspension, Topology};
+use samovar_session::{Object, Role, Session, Suspension};
 use samovar_wire::control::Presence;
 use samovar_wire::{Duration, ObjectId, PeerId, Stamp, Time};
 
@@ -201,10 +201,7 @@ impl Status {
             term: session.term().0,
             host: session.host().to_string(),
             backup: session.view().backup().map(|backup| backup.to_string()),
-            topology: match session.topology() {
-                Topology::Mesh => "mesh",
-                Topology::Star => "star",
-            },
+            topology: if session.view().is_by_host() { "byHost" } else { "mesh" },
             relay: if outside.relay_connected { RelayState::Connected } else { RelayState::Lost }.word(),
             mode: match game {
                 Played::Duel(_) => "duel",

@@ -502,11 +502,6 @@ impl Link {
         self.is_behind = is_behind;
     }
 
-    /// All that is to be said is queued anew: of what arrived before nothing is known.
-    pub fn forget_reached(&mut self) {
-        (self.reached, self.milestone, self.is_behind) = (Time::ZERO, <_>::default(), true);
-    }
-
     /// A moment before which nothing was queued in a reliable lane, or in bulk, or waited to be by [`Link::set_behind`],
     /// that is not known to have arrived; zero until there is one. It follows the present by a round trip or two, or by
     /// as much as what is queued takes.

@@ -11,25 +11,21 @@ use crate::state::StateReader;
 pub struct Object {
     pub(crate) id: ObjectId,
     pub(crate) owner: PeerId,
-    /// Who told of it: the owner, or in a star its host.
-    pub(crate) voice: PeerId,
     pub(crate) stamp: Stamp,
     pub(crate) traits: Traits,
     pub(crate) sampled: Time,
     pub(crate) revision: u64,
     pub(crate) numbers: Vec<i32>,
     pub(crate) texts: Vec<Text>,
-    /// At who tells others: the frame from which on the numbers are what they are. Elsewhere: the newest frame heard of.
+    /// At the owner: the frame from which on the numbers are what they are. Elsewhere: the newest frame heard of.
     pub(crate) frame: u64,
     /// The frame of the announcement, or at the owner the one in which it took the object: nothing of this ownership is
     /// older.
     pub(crate) since: u64,
     pub(crate) past: Past,
-    /// At the host of a star, of what others own.
-    pub(crate) heard: Option<Box<Heard>>,
-    /// At who tells others: changed since the last frame began.
+    /// At the owner: changed since the last frame began.
     pub(crate) touched: bool,
-    /// At who tells others, when changes are reliable: the version of each field, counted over all objects.
+    /// At the owner, when changes are reliable: the version of each field, counted over all objects.
     pub(crate) versions: Vec<u64>,
     /// At the owner: how much it counts when there is not room for all; see `Objects::set_priority`.
     pub(crate) priority: u8,
@@ -46,16 +42,6 @@ pub struct Object {
 pub(crate) struct Text {
     pub(crate) bytes: Vec<u8>,
     pub(crate) frame: u64,
-}
-
-/// How far the owner's frames have come, where what it says is passed on in frames of another.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Heard {
-    frame: u64,
-    since: u64,
-    past: Past,
-    /// Of each text.
-    texts: Vec<u64>,
 }
 
 impl Object {
@@ -136,32 +122,6 @@ impl Object {
     /// When it was sampled, in units of the wire.
     pub(crate) fn sample(&self) -> u64 {
         self.sampled.as_micros() / SAMPLE_UNIT
-    }
-
-    /// From now on this peer passes on in frames of its own what it hears of this object.
-    pub(crate) fn begin_passing_on(&mut self) {
-        if self.heard.is_none() {
-            self.heard = Some(Box::new(Heard { texts: vec![0; self.texts.len()], ..Heard::default() }));
-            self.swap_frames();
-        }
-    }
-
-    /// What it hears of this object is for itself again.
-    pub(crate) fn end_passing_on(&mut self) {
-        self.swap_frames();
-        self.heard = None;
-    }
-
-    /// Puts on the frames of who tells of it, to listen, or takes them off again, to pass it on; where it is not
-    /// passed on there is nothing to do.
-    pub(crate) fn swap_frames(&mut self) {
-        let Some(heard) = self.heard.as_deref_mut() else { return };
-        core::mem::swap(&mut self.frame, &mut heard.frame);
-        core::mem::swap(&mut self.since, &mut heard.since);
-        core::mem::swap(&mut self.past, &mut heard.past);
-        for (text, frame) in self.texts.iter_mut().zip(&mut heard.texts) {
-            core::mem::swap(&mut text.frame, frame);
-        }
     }
 
     /// Bytes of its texts together.

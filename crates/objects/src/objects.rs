@@ -8,14 +8,13 @@ mod owner;
 mod receive;
 mod send;
 mod sight;
-mod star;
 mod typed;
 
 use std::collections::VecDeque;
 
 use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
 use samovar_wire::object::Traits;
-use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, SortedSet, Stamp, Term, Time};
+use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, Stamp, Term, Time};
 
 use crate::interest::Interest;
 use crate::object::{Object, Text};
@@ -111,14 +110,10 @@ pub struct Objects {
     me: PeerId,
     host: PeerId,
     term: Term,
-    /// Members speak with the host only, which speaks for everybody.
-    star: bool,
     schemas: SchemasOf,
     slots: Slots,
     tombs: Tombs,
     replicas: SortedMap<PeerId, Replica>,
-    /// Members of a star to whom this one does not speak.
-    aside: SortedSet<PeerId>,
     /// At the host: ends that members reported of what this peer did not know.
     reported: Tombs,
     /// At the host: grants whose receivers have not announced themselves yet.
@@ -184,12 +179,10 @@ impl Objects {
             me,
             host,
             term,
-            star: false,
             schemas: SchemasOf(schemas),
             slots: Slots::default(),
             tombs: Tombs::default(),
             replicas: SortedMap::new(),
-            aside: SortedSet::new(),
             reported: Tombs::default(),
             granted: SortedMap::new(),
             departed: Vec::new(),
@@ -297,7 +290,6 @@ impl Objects {
         self.slots.insert(Object {
             id,
             owner: self.me,
-            voice: self.me,
             stamp: Stamp::created(self.term),
             traits,
             sampled: now,
@@ -307,7 +299,6 @@ impl Objects {
             frame: 0,
             since: 0,
             past: Past::default(),
-            heard: None,
             touched: false,
             versions: if traits.reliable { vec![0; fields] } else { Vec::new() },
             priority: PRIORITY,
@@ -321,9 +312,6 @@ impl Objects {
 
     /// This peer owns an object from now on.
     fn own(&mut self, id: ObjectId) {
-        if let Some(object) = self.slots.get_mut(id) {
-            (object.voice, object.heard) = (self.me, None);
-        }
         self.replicas.values_mut().for_each(|replica| {
             replica.grants.remove(&id);
         });
@@ -544,8 +532,7 @@ impl Objects {
 
     /// Whether a peer is, or was, somebody whose objects there can be.
     fn is_known(&self, peer: PeerId) -> bool {
-        let is_here = self.replicas.contains_key(&peer) || self.aside.contains(&peer);
-        peer == self.me || is_here || self.departed.contains(&peer)
+        peer == self.me || self.replicas.contains_key(&peer) || self.departed.contains(&peer)
     }
 
     /// An object is no longer there. A grant that is under way brings it back, so it is not forgotten.

@@ -6,8 +6,8 @@
 //!
 //! | | how | costs | for |
 //! |---|---|---|---|
-//! | [`Vector`] | a stamp on each message | about 5 bytes per message among 16 | a mesh |
-//! | [`Dispatcher`] | the host relays everything in the order in which it comes | a second way, through the host | a star |
+//! | [`Vector`] | a stamp on each message | about 5 bytes per message among 16 | direct paths |
+//! | [`Dispatcher`] | the host relays everything in the order in which it comes | a second way, through the host | client-server |
 //! | [`Barrier`] | rounds that end for all at once | waits for the slowest member; a frame from each to each in a round | simulations in steps |
 //!
 //! All three are [`crate::Order`]s with the same promise, which the same tests hold them to. A member is not delivered its own
@@ -21,3 +21,12 @@ mod vector;
 pub use barrier::Barrier;
 pub use dispatcher::Dispatcher;
 pub use vector::Vector;
+
+/// How causal order is brought about, where a game chooses it by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Causality {
+    /// [`Vector`].
+    Vector,
+    /// [`Dispatcher`].
+    Dispatcher,
+}

@@ -271,11 +271,6 @@ impl Group<dyn Rule> {
         self.epoch.host
     }
 
-    /// Who is in the present epoch, in ascending order.
-    pub(crate) fn members(&self) -> &[PeerId] {
-        &self.epoch.members
-    }
-
     /// Whether somebody is a member in the present epoch.
     pub(crate) fn has_member(&self, peer: PeerId) -> bool {
         self.epoch.members.binary_search(&peer).is_ok()

@@ -7,21 +7,17 @@
 
 mod entry;
 mod reading;
-mod timeline;
 
 use std::collections::VecDeque;
 
 use samovar_wire::order::{Frame, ITEMS_BYTES_MAX, Run};
-use samovar_wire::timed::Promise;
-use samovar_wire::{CloseCode, PeerId, SortedMap, SortedSet, Time, Writer};
+use samovar_wire::{CloseCode, PeerId, SortedMap, SortedSet, Writer};
 
 use crate::group::{Group, blame};
 use crate::order::{Event, SendError, Transmit, UNSTABLE_BYTES_MAX, UNSTABLE_MAX, View, check_size};
-use crate::timestamp::TimeOrderConfig;
-pub(crate) use entry::{Entry, LATE, PEER_LATE, PEER_ON_TIME, Purpose};
-use entry::{STABLE, is_message};
+pub(crate) use entry::Purpose;
+use entry::{Entry, STABLE, is_known};
 use reading::Reading;
-use timeline::Timeline;
 
 /// What this peer said and has not seen in the log.
 #[derive(Clone, Debug)]
@@ -54,7 +50,6 @@ struct Submissions {
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     me: PeerId,
-    purpose: Purpose,
     group: Group<Reading>,
     /// The epoch that what follows is about.
     epoch: u64,
@@ -66,8 +61,6 @@ pub(crate) struct Log {
     /// The same, in any epoch.
     ever_submitted: u64,
     arrivals: VecDeque<Arrival>,
-    /// By time: where arrivals wait instead.
-    timeline: Option<Timeline>,
     submissions: SortedMap<PeerId, Submissions>,
     events: VecDeque<Event>,
 }
@@ -76,7 +69,6 @@ impl Log {
     pub(crate) fn new(me: PeerId, purpose: Purpose) -> Self {
         Self {
             me,
-            purpose,
             group: Group::new(me, Reading::new(me, purpose)),
             epoch: 0,
             next: 1,
@@ -85,15 +77,9 @@ impl Log {
             submitted: 0,
             ever_submitted: 0,
             arrivals: VecDeque::new(),
-            timeline: None,
             submissions: SortedMap::new(),
             events: VecDeque::new(),
         }
-    }
-
-    /// A log in which messages, which begin with their times, stand by these.
-    pub(crate) fn by_time(me: PeerId, config: TimeOrderConfig) -> Self {
-        Self { timeline: Some(Timeline::new(me, config)), ..Self::new(me, Purpose::Time) }
     }
 
     pub(crate) fn handle_view(&mut self, view: &View) {
@@ -154,45 +140,6 @@ impl Log {
         self.group.host() == Some(self.me)
     }
 
-    /// Whether this peer is, or was, with the others.
-    pub(crate) const fn is_in_group(&self) -> bool {
-        self.epoch > 0
-    }
-
-    /// Whether another peer hears now what this one has to say.
-    pub(crate) fn submits_to(&self, peer: PeerId) -> bool {
-        peer != self.me && self.group.host() == Some(peer) && !self.group.is_frozen()
-    }
-
-    /// The number of the last message that this peer has not seen in the log, 0 if there is none.
-    pub(crate) fn last_pending(&self) -> u64 {
-        self.pending.last().map_or(0, |pending| pending.number)
-    }
-
-    /// By time: a member promises to say nothing older.
-    pub(crate) fn handle_promise(&mut self, now: Time, from: PeerId, promise: Promise) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.on_promise(now, from, promise);
-        }
-    }
-
-    /// By time: at the host time passes; whether something has its place now.
-    pub(crate) fn handle_time(&mut self, now: Time, floor: Time) -> bool {
-        let Some(timeline) = &mut self.timeline else { return false };
-        timeline.handle_time(now, floor);
-        let has_placed = !self.group.is_frozen() && self.place();
-        if has_placed {
-            self.go_on();
-        }
-        has_placed
-    }
-
-    /// By time: when that alone gives something a place.
-    pub(crate) fn poll_timeout(&self, now: Time) -> Option<Time> {
-        let is_open = self.is_host() && !self.group.is_frozen() && self.group.has_room();
-        self.timeline.as_ref().filter(|_| is_open).and_then(|timeline| timeline.poll_timeout(now))
-    }
-
     /// Does what follows from what has happened in the group.
     fn go_on(&mut self) {
         loop {
@@ -204,9 +151,6 @@ impl Log {
                 self.events.push_back(event);
             }
             self.forget_pending(self.group.rule.seen);
-            for number in core::mem::take(&mut self.group.rule.taken) {
-                self.forget_one(number);
-            }
             if self.epoch != self.group.epoch() {
                 self.begin_epoch();
             }
@@ -222,18 +166,6 @@ impl Log {
         self.submitted = self.group.rule.seen;
         self.arrivals.clear();
         self.submissions.clear();
-        if let Some(timeline) = &mut self.timeline {
-            let members = self.group.members().to_vec();
-            let Reading { late, last, .. } = &mut self.group.rule;
-            late.retain(|peer| members.binary_search(peer).is_ok());
-            timeline.begin(&members, late, *last);
-        }
-    }
-
-    fn forget_one(&mut self, number: u64) {
-        if let Ok(at) = self.pending.binary_search_by_key(&number, |pending| pending.number) {
-            self.pending_bytes -= self.pending.remove(at).payload.len();
-        }
     }
 
     fn forget_pending(&mut self, last: u64) {
@@ -245,19 +177,15 @@ impl Log {
     fn place(&mut self) -> bool {
         let own = self.pending.iter().filter(|pending| pending.number > self.submitted);
         for Pending { number, flags, payload } in own.cloned().collect::<Vec<_>>() {
-            // What this peer itself says is what it checked when it was said.
-            let _ = self.arrive(Arrival { origin: self.me, number, flags, payload });
+            self.arrivals.push_back(Arrival { origin: self.me, number, flags, payload });
         }
         self.submitted = self.next - 1;
         self.ever_submitted = self.submitted;
         let mut is_any = false;
         while self.group.has_room() {
-            let next = match &mut self.timeline {
-                Some(timeline) => timeline.pop(),
-                None => self.arrivals.pop_front(),
-            };
+            let next = self.arrivals.pop_front();
             let Some(Arrival { origin, number, flags, payload }) = next else { break };
-            if let Some(submissions) = self.submissions.get_mut(&origin).filter(|_| is_message(flags)) {
+            if let Some(submissions) = self.submissions.get_mut(&origin) {
                 submissions.waiting -= 1;
                 submissions.bytes -= payload.len();
             }
@@ -265,14 +193,6 @@ impl Log {
             is_any = true;
         }
         is_any
-    }
-
-    fn arrive(&mut self, arrival: Arrival) -> Result<(), CloseCode> {
-        if let Some(timeline) = &mut self.timeline {
-            return timeline.push(arrival);
-        }
-        self.arrivals.push_back(arrival);
-        Ok(())
     }
 
     /// Tells the host what it was not told in this epoch.
@@ -286,8 +206,7 @@ impl Log {
             let mut last = self.submitted;
             for pending in self.pending.iter().filter(|pending| pending.number > self.submitted) {
                 let is_full = encoded.len() + pending.payload.len() + 8 > ITEMS_BYTES_MAX;
-                // By time a later one may have got its place before.
-                if first.is_some() && (is_full || pending.number != last + 1) {
+                if first.is_some() && is_full {
                     break;
                 }
                 let item = [&[pending.flags], pending.payload.as_slice()].concat();
@@ -319,17 +238,13 @@ impl Log {
                 return Err(CloseCode::LimitExceeded);
             }
             let (&flags, payload) = item.split_first().ok_or(CloseCode::Malformed)?;
-            if !self.purpose.allows(flags) {
+            if !is_known(flags) {
                 return Err(CloseCode::Malformed);
             }
             submissions.last = number;
             submissions.waiting += 1;
             submissions.bytes += payload.len();
-            let arrival = Arrival { origin: from, number, flags, payload: payload.to_vec() };
-            match &mut self.timeline {
-                Some(timeline) => timeline.push(arrival)?,
-                None => self.arrivals.push_back(arrival),
-            }
+            self.arrivals.push_back(Arrival { origin: from, number, flags, payload: payload.to_vec() });
         }
         Ok(())
     }

@@ -47,7 +47,6 @@ mod gone;
 mod peer;
 mod promises;
 mod promising;
-mod star;
 
 use std::collections::VecDeque;
 
@@ -56,8 +55,6 @@ use samovar_wire::timed::{Promise, Timed, TimedMessage};
 use samovar_wire::{CloseCode, DecodeError, Duration, PeerId, Reader, SortedMap, Time, Writer};
 
 use peer::Peer;
-pub(crate) use promises::Promises;
-pub use star::{StarEvent, StarTimeOrder};
 
 /// The furthest in the future that a message may be, for its sender.
 pub const AHEAD_MAX: Duration = Duration::from_millis(2_000);

@@ -12,4 +12,4 @@ pub use path::{AttemptEnd, Path};
 pub use peer::{Buffer, ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, Traffic, Transmit};
 pub use samovar_directory::SocketId;
 pub use samovar_directory::description::stun_servers;
-pub use samovar_session::{Kept, Rules, Schemas, Topology};
+pub use samovar_session::{Kept, Rules, Schemas};

@@ -455,6 +455,11 @@ impl PathState {
             && !self.is_late(now)
     }
 
+    /// Whether there is no connection, and the last attempt at one came to nothing.
+    pub(crate) const fn has_failed(&self) -> bool {
+        self.current.is_none() && self.failures > 0
+    }
+
     /// Whether it will be silent for an unusual time a frame from now. Where the next way needs no sparing packets take
     /// that as well from then on: the other end is not bothered, and it is over with the next packet, so it costs little.
     pub(crate) fn is_late(&self, now: Time) -> bool {

@@ -68,8 +68,7 @@ pub struct PeerConfig {
     pub paths: PathPolicy,
     /// For a founder: members at most.
     pub capacity: u8,
-    /// Agreed: how the session is kept alive. They belong into `params`, but for the topology, which a peer adds itself:
-    /// who joins a game of the other one lives by that.
+    /// Agreed: how the session is kept alive. They belong into `params`, but for [`Rules::by_host`].
     pub rules: Rules,
 }
 
@@ -241,8 +240,6 @@ pub struct Peer {
     leaves_at: Time,
     /// When a host whose relay is about to stop looks whether another is linked better.
     yields_at: Time,
-    /// It lives by another topology than its own: that of the game.
-    has_adopted: bool,
     /// When it was driven last and had nothing to send; `None` when something has happened since.
     settled: Option<Time>,
     /// What [`Peer::poll_timeout`] says while nothing has happened since.
@@ -267,7 +264,6 @@ impl Peer {
         let mut peer = Self {
             client: Client::new(now, relay::client_config(&config, &mut entropy)),
             seat: Seat::new(config.ticket),
-            has_adopted: false,
             config,
             entropy,
             session: None,
@@ -563,9 +559,6 @@ impl Peer {
         let standing = Standing { presence, reach: direct.min(31) as u8 };
         if let Some(session) = self.session.as_mut().filter(|session| session.is_member()) {
             session.set_standing(now, standing);
-            if self.config.paths == PathPolicy::ByHost {
-                session.set_by_host(now);
-            }
         }
     }
 

@@ -6,7 +6,7 @@
 mod world;
 
 use samovar_peer::{Buffer, ConnectionKey, Path, PathPolicy, PeerEvent, Request, Transmit};
-use samovar_session::{EndReason, Event, Lane, Target, Topology};
+use samovar_session::{EndReason, Event, Lane, Target};
 use samovar_wire::relay::{FromRelay, Purpose, Refusal, Signal};
 use samovar_wire::{Duration, GameCode, PeerId};
 #[cfg(target_arch = "wasm32")]
@@ -279,25 +279,6 @@ fn refusals_have_their_reason() {
     let events = &world.events[&unknown];
     assert!(events.contains(&PeerEvent::Refused(Refusal::UnknownGame)), "{events:?}");
     assert!(world.events[&taken].contains(&PeerEvent::Refused(Refusal::CodeTaken)));
-}
-
-#[test]
-fn who_joins_lives_by_the_topology_of_the_game() {
-    for paths in [PathPolicy::Auto, PathPolicy::Relayed] {
-        let (mut world, mut processes) = game(World::new(40), 2);
-        let other = match world::topology() {
-            Topology::Mesh => Topology::Star,
-            Topology::Star => Topology::Mesh,
-        };
-        let code = GameCode::parse("TEA").unwrap();
-        let joiner = world.start_in(other, Purpose::Join(code), paths, None);
-        processes.push(joiner);
-        world.run(2_000);
-        assert!(world.session(joiner).is_member());
-        assert_eq!(world.session(joiner).topology(), world::topology());
-        move_something(&mut world, &processes);
-        world.assert_converged();
-    }
 }
 
 /// Whether a peer answers an offer that the relay says is somebody's.

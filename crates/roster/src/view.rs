@@ -127,13 +127,11 @@ impl View {
         peer == host || self.header.backups.contains(&peer)
     }
 
-    /// The host wants to be the one by whom members reach each other. Whether that is news.
-    pub fn set_by_host(&mut self) -> bool {
-        let is_news = !core::mem::replace(&mut self.header.by_host, true);
-        if is_news {
+    /// The host wants to be the one by whom members reach each other.
+    pub fn set_by_host(&mut self) {
+        if !core::mem::replace(&mut self.header.by_host, true) {
             self.note_change();
         }
-        is_news
     }
 
     /// Members at most.

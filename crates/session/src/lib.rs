@@ -30,6 +30,7 @@ pub use kept::Kept;
 pub use samovar_link::LinkStats;
 pub use samovar_objects as objects;
 pub use samovar_objects::{CreateError, Focus, Object, ObjectError, Schemas, State};
+pub use samovar_order::causal::Causality;
 pub use samovar_order::lockstep;
 pub use samovar_order::timestamp::TimeOrderConfig;
 pub use samovar_roster::{Role, Suspension, View};
@@ -40,5 +41,5 @@ pub use session::{
     CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, Cause, Delivery, Departure,
     EndReason, Event, IncomingCall, Lockstep, MemberInfo, Migration, Orders, Outcome, OwnershipPolicy,
     OwnershipRequest, Procedure, Reply, ReplyError, Rules, SendError, Session, SessionConfig, SubmitError,
-    Target, Topology, Transmit, WISHES_MAX, WishError,
+    Target, Transmit, WISHES_MAX, WishError,
 };

@@ -17,7 +17,6 @@ mod reach;
 mod route;
 mod rpc;
 mod send;
-mod star;
 mod steps;
 mod succession;
 mod timers;
@@ -50,7 +49,6 @@ pub use rpc::{
     Reply, ReplyError,
 };
 pub use send::SendError;
-pub use star::Topology;
 
 /// How long a game makes no step until its host hands over, unless the game says otherwise (DESIGN §5.12).
 const STEPS_WITHIN: Duration = Duration::from_millis(2_000);
@@ -98,8 +96,9 @@ pub struct Rules {
     pub migrates: bool,
     /// How many members keep what the host accepted, besides the host: 1 or 2.
     pub backups: u8,
-    /// Who has a link to whom.
-    pub topology: Topology,
+    /// Whether this peer, when it hosts, wants members to have direct paths with host and backups only, which carry what others
+    /// say to each other (PROTOCOL §2.6): client-server. Of no effect but on paths, and not agreed beforehand: the view tells.
+    pub by_host: bool,
     /// Whether each side of a partition goes on by itself, until they meet again and one is kept: for games where
     /// play counts for more than its outcome, as in a duel. Whoever hears neither the relay nor a majority goes on when it has
     /// missed its host for three seconds; what it did alone is told by [`Event::Diverged`] when the other side is kept, and its
@@ -119,19 +118,23 @@ pub struct Rules {
 }
 
 impl Default for Rules {
-    /// A host is succeeded, has one backup, in a mesh, a partition has one side that goes on, seats wait for 10 minutes, and
+    /// A host is succeeded, has one backup, paths are between all members, a partition has one side that goes on, seats wait for 10 minutes, and
     /// a game makes a step within 2 seconds.
     fn default() -> Self {
         Self {
             migrates: true,
             backups: 1,
-            topology: Topology::Mesh,
+            by_host: false,
             forks: false,
             grace: GRACE,
             steps_within: Some(STEPS_WITHIN),
             orders: Orders::default(),
         }
     }
+}
+
+fn objects_of(config: &SessionConfig, roster: &Roster) -> Objects {
+    Objects::new(config.me, roster.host(), roster.term(), config.schemas.clone())
 }
 
 /// How far this peer is.
@@ -180,8 +183,6 @@ struct Peering {
     ahead: Option<(Vote, Time)>,
     /// What it said under it.
     held: VecDeque<LinkEvent>,
-    /// The latest term of what it passed on, in a star, and this peer ignored.
-    ignored: Option<Term>,
 }
 
 /// For how long there is nothing to send to a peer unless something happens.
@@ -256,7 +257,7 @@ pub struct Session {
     split_at: Option<Time>,
     /// The latest objects that ended or changed owners, and when, in session time.
     fates: Vec<(Time, ObjectId)>,
-    /// This peer's own objects of which somebody lacked something when it was parted from, or a star began anew, and when.
+    /// This peer's own objects of which somebody lacked something when it was parted from, and when.
     lacked: Vec<(Time, ObjectId)>,
     /// What the host of which term was told of this peer's fitness.
     told_standing: Option<(Term, Standing)>,
@@ -288,7 +289,6 @@ pub struct Session {
     /// What the others were told of it.
     told_focus: Option<Focus>,
     focus_untold: SortedSet<PeerId>,
-    star: star::Star,
     reach: reach::Reach,
     steps: steps::Steps,
     orders: orders::Machines,
@@ -324,7 +324,7 @@ impl Session {
     fn blank(now: Time, config: SessionConfig, roster: Roster, kept: Option<Kept>) -> Self {
         Self {
             phase: Phase::Joining,
-            objects: star::objects_of(&config, &roster),
+            objects: objects_of(&config, &roster),
             view: View::founding(config.capacity),
             view_revision: None,
             kept,
@@ -378,7 +378,6 @@ impl Session {
             focus: None,
             told_focus: None,
             focus_untold: SortedSet::new(),
-            star: star::Star::default(),
             reach: reach::Reach::default(),
             steps: steps::Steps::default(),
             orders: orders::Machines::new(&config, roster.is_host()),

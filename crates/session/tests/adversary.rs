@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use samovar_roster::View;
 use samovar_roster::authority::Signatory;
-use samovar_session::{Schemas, Session, SessionConfig, Topology};
+use samovar_session::{Schemas, Session, SessionConfig};
 use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
 use samovar_wire::control::{Hello, PeerControl, Presence, Standing, encode};
@@ -22,10 +22,9 @@ use samovar_wire::object::{
 use samovar_wire::range_coder::RangeEncoder;
 use samovar_wire::sight::{Focus, Sight};
 use samovar_wire::symbol::{Model, encode_wide};
-use samovar_wire::via::{Passed, Via, Way};
 use samovar_wire::view::Electorate;
 use samovar_wire::{
-    CloseCode, Duration, Entropy, Generations, Kind, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SeatId,
+    CloseCode, Duration, Entropy, Generations, Kind, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SeatId,
     SessionId, Stamp, Term, Ticket, Time, Writer,
 };
 #[cfg(target_arch = "wasm32")]
@@ -186,9 +185,7 @@ impl Liar {
             MessageKind::Input,
             MessageKind::Held,
             MessageKind::Told,
-            MessageKind::Via,
-            MessageKind::Passed,
-        ][self.roll(if world::topology() == Topology::Star { 12 } else { 10 }) as usize];
+        ][self.roll(10) as usize];
         let mut bytes = vec![kind as u8];
         let mut out = Writer::new(&mut bytes);
         match kind {
@@ -208,14 +205,6 @@ impl Liar {
             }
             MessageKind::Held => Held { term: known.term, view: number, number: usual }.encode(&mut out),
             MessageKind::Told => Told { term: known.term }.encode(&mut out),
-            MessageKind::Via => {
-                let message = [&[self.roll(30) as u8], &[1; 30][..]].concat();
-                let peer = PeerId(self.small(100));
-                let way = [Way::ToAll, Way::To(peer), Way::From(peer)][self.roll(3) as usize];
-                let lane = if self.roll(8) == 0 { Lane::GAME } else { Lane::SESSION };
-                Via { way, term: known.term, lane, number, message: &message }.encode(&mut out);
-            }
-            MessageKind::Passed => Passed { lane: Lane::SESSION, number }.encode(&mut out),
             MessageKind::Focus => {
                 let center = core::array::from_fn(|_| self.number(9) as f32);
                 Focus::encode(Some(&Focus { center, radius: self.number(9) as f32 }), &mut out);
@@ -377,7 +366,7 @@ fn a_member_that_lies_about_everything_harms_nobody() {
 /// A session that joins a liar, which is host.
 fn victim(relay: &Signatory, liar: PeerId, seed: u8) -> Session {
     let config = SessionConfig {
-        rules: samovar_session::Rules { topology: world::topology(), ..samovar_session::Rules::default() },
+        rules: samovar_session::Rules::default(),
         schemas: Schemas::new(),
         me: PeerId(50),
         key: relay.key(),

@@ -5,7 +5,7 @@
 #[expect(dead_code, reason = "not every test needs all of the world")]
 mod world;
 
-use samovar_session::{Delivery, EndReason, Event, Orders, Rules, Target};
+use samovar_session::{Causality, Delivery, EndReason, Event, Orders, Rules, Target};
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::link_frame::{Frame as Part, PacketHeader};
 use samovar_wire::object::MessageKind;
@@ -47,7 +47,7 @@ impl Liar {
 }
 
 fn world_with_a_liar() -> (World, PeerId, [PeerId; 3], Liar) {
-    let orders = Orders { total: true, causal: true, ..Orders::default() };
+    let orders = Orders { total: true, causal: Some(Causality::Vector), ..Orders::default() };
     let mut world = World::with_rules(5, 0, Rules { orders, ..Rules::default() });
     let host = world.witness.warrant.host;
     let honest = [host, world.join(None), world.join(None)];

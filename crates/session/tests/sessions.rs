@@ -6,7 +6,7 @@
 pub(crate) mod world;
 
 use samovar_link::{Link, LinkConfig, Source};
-use samovar_session::{Delivery, Departure, EndReason, Event, Role, Suspension, Target, Topology};
+use samovar_session::{Delivery, Departure, EndReason, Event, Role, Suspension, Target};
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::object::Traits;
 use samovar_wire::{
@@ -92,9 +92,6 @@ fn host_and_backup_die_together_and_the_last_survivor_goes_on() {
 
 #[test]
 fn what_only_one_survivor_has_seen_is_adopted_for_all() {
-    if world::topology() == Topology::Star {
-        return; // There it takes a host that told one and not the other; `star.rs` has that.
-    }
     let mut world = World::new(2, 0);
     let host = *world.peers.keys().next().unwrap();
     let (a, b) = (world.join(None), world.join(None));
@@ -572,10 +569,9 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_their_games_are_told() {
         world.assert_converged();
         for ((peer, other), before) in [(a, b), (b, a)].into_iter().zip(before) {
             let events = &world.events[&peer][before..];
-            // What was under way is lost, and both are told so; in a star it goes another way.
+            // What was under way is lost, and both are told so.
             let about: Vec<_> = events.iter().filter(|e| is_about(e, other)).collect();
             match about[..] {
-                [] => assert_eq!(world::topology(), Topology::Star),
                 [Event::MemberLeft { .. }, Event::MemberJoined { resumed: true, .. }] => {}
                 _ => panic!("seed {seed}: {about:?}"),
             }

@@ -46,6 +46,6 @@ pub use plan::Plan;
 pub use report::{Failure, Spans, Summary};
 pub use run::{FaultCounts, Figures, Outcome, Recovery, run, shrink};
 pub use samovar_session::Rules;
-pub use scenario::{Shape, SCENARIOS, Scenario};
+pub use scenario::{SCENARIOS, Scenario, Shape};
 pub use toy::Toy;
 pub use trace::{Entry, Level, Trace};

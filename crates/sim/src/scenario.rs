@@ -12,7 +12,6 @@ mod relays;
 mod sleepers;
 
 use samovar_peer::PathPolicy;
-use samovar_session::Topology;
 use samovar_wire::Duration;
 
 use crate::dice::Dice;
@@ -34,12 +33,10 @@ pub struct Scenario {
 /// How the members of a session reach each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// Everybody is linked to everybody, directly where that can be.
+    /// Directly, where that can be.
     #[default]
     Mesh,
-    /// Members are linked to the host and its backups only.
-    Star,
-    /// Everybody is linked to everybody; what two members say to each other is carried by the host and its backups.
+    /// What two members say to each other is carried by the host and its backups.
     ByHost,
 }
 
@@ -49,7 +46,6 @@ impl Shape {
     pub const fn flag(self) -> &'static str {
         match self {
             Self::Mesh => "",
-            Self::Star => " --star",
             Self::ByHost => " --by-host",
         }
     }
@@ -68,7 +64,6 @@ impl Scenario {
         let mut plan = self.plan(seed);
         match shape {
             Shape::Mesh => {}
-            Shape::Star => plan.rules.topology = Topology::Star,
             Shape::ByHost => plan.paths = PathPolicy::ByHost,
         }
         plan

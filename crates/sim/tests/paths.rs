@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-use samovar_sim::{Scenario, Summary, Shape, Toy, run};
+use samovar_sim::{Scenario, Shape, Summary, Toy, run};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 

@@ -56,7 +56,7 @@ fn a_sound_seed_has_nothing_to_shrink() {
 fn tables_have_a_row_for_each_thing_that_happens() {
     let (code, printed, _) = run("recovery --runs 1");
     assert!(code == 0 && printed.contains("`recovery-crash` | 1 | 1 |"), "{printed}");
-    let (code, printed, _) = run("paths --runs 1 --star");
+    let (code, printed, _) = run("paths --runs 1 --by-host");
     assert!(code == 0 && printed.contains("`hole-calm`"), "{printed}");
 }
 

@@ -13,7 +13,6 @@ fn past() -> impl Iterator<Item = (&'static Scenario, u64, Shape)> {
     let lines = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
     lines.filter(|words| !words.is_empty()).map(|words| {
         let shape = match words.get(2) {
-            Some(&"star") => Shape::Star,
             Some(&"by-host") => Shape::ByHost,
             _ => Shape::Mesh,
         };
@@ -47,7 +46,6 @@ fn what_else_failed_once_does_not_fail_again() {
 fn every_scenario_keeps_every_promise() {
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.is_soaked) {
         assert_sound(scenario, 1, Shape::Mesh);
-        assert_sound(scenario, 1, Shape::Star);
         assert_sound(scenario, 1, Shape::ByHost);
     }
 }

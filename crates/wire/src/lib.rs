@@ -32,7 +32,6 @@ pub mod symbol;
 pub mod time;
 pub mod timed;
 pub mod traits;
-pub mod via;
 pub mod view;
 pub mod warrant;
 

@@ -47,10 +47,6 @@ pub enum MessageKind {
     Focus = 17,
     /// Which objects of the sender the receiver is told of.
     Sight = 18,
-    /// A message between members of a star, on its way through the host.
-    Via = 19,
-    /// A member's messages have reached all whom they were for.
-    Passed = 23,
     /// What members want the host's game to do.
     Input = 20,
     /// Inputs of the receiver are held.
@@ -94,8 +90,6 @@ impl MessageKind {
             16 => Self::Cancel,
             17 => Self::Focus,
             18 => Self::Sight,
-            19 => Self::Via,
-            23 => Self::Passed,
             20 => Self::Input,
             21 => Self::Held,
             22 => Self::Told,

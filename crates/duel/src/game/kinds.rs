@@ -1,6 +1,6 @@
 //! The kinds of objects of a duel, what members must agree on, and how the objects look to a script.
 
-use samovar_session::{Object, Orders, Rules, Schemas, TimeOrderConfig};
+use samovar_session::{Causality, Object, Orders, Rules, Schemas, TimeOrderConfig};
 use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Kind, PeerId, Time, digest};
@@ -41,18 +41,29 @@ pub fn schemas() -> Schemas {
 /// How a session in which a duel is played is kept alive, and the orders of its messages: the feed is causal, the bowl
 /// goes by time stamp, matches are total. Whoever is left plays on, alone or not: a duel is no bank.
 pub fn rules() -> Rules {
-    let orders =
-        Orders { causal: true, total: true, timestamp: Some(TimeOrderConfig::DEFAULT), lockstep: None };
+    let orders = Orders {
+        causal: Some(Causality::Vector),
+        total: true,
+        timestamp: Some(TimeOrderConfig::DEFAULT),
+        lockstep: None,
+    };
     Rules { orders, forks: true, ..Rules::default() }
 }
 
 /// The agreed parameters of a session in which a duel is played: a hash of the game's name, its rules' version, its
-/// schemas, and its [`rules`], but for the topology, which peers tell each other by themselves.
+/// schemas, and its [`rules`], but for what these say of paths, of which the view tells.
 pub fn params() -> u64 {
     let schemas = schemas().hash().to_le_bytes();
-    let Rules { migrates, backups, forks, grace, steps_within, orders, topology: _ } = rules();
+    let Rules { migrates, backups, forks, grace, steps_within, orders, by_host: _ } = rules();
     let TimeOrderConfig { lookahead, patience } = orders.timestamp.unwrap_or_default();
-    let flags = [migrates, forks, orders.causal, orders.total, orders.timestamp.is_some()].map(u8::from);
+    let causal = orders.causal.map_or(0, |causality| 1 + causality as u8);
+    let flags = [
+        u8::from(migrates),
+        u8::from(forks),
+        causal,
+        u8::from(orders.total),
+        u8::from(orders.timestamp.is_some()),
+    ];
     let times = [grace, steps_within.unwrap_or_default(), lookahead, patience]
         .map(|time| time.as_micros().to_le_bytes())
         .concat();

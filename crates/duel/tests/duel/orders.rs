@@ -2,14 +2,14 @@
 //! order, and cannot with the one that the duel's rules name.
 
 use samovar_duel::game::{DuelEvent, rules};
-use samovar_session::{Orders, Rules, Topology};
+use samovar_session::{Causality, Orders, Rules};
 use samovar_wire::{Duration, PeerId};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::world::{Hands, World};
 
-const NO_ORDERS: Orders = Orders { causal: false, total: false, timestamp: None, lockstep: None };
+const NO_ORDERS: Orders = Orders { causal: None, total: false, timestamp: None, lockstep: None };
 
 /// What the feeds say of one shot that hits: at the host, and at who watches and hears of the shooter late.
 fn feeds_of_a_hit(rules: Rules, loss: u64) -> [Vec<&'static str>; 2] {
@@ -52,9 +52,10 @@ fn in_causal_order_no_feed_says_destroyed_before_fired() {
 }
 
 #[test]
-fn in_a_star_the_host_sees_to_the_order() {
+fn the_host_as_dispatcher_sees_to_the_order() {
+    let orders = Orders { causal: Some(Causality::Dispatcher), ..rules().orders };
     for loss in [0, 10] {
-        for feed in feeds_of_a_hit(Rules { topology: Topology::Star, ..rules() }, loss) {
+        for feed in feeds_of_a_hit(Rules { orders, ..rules() }, loss) {
             assert_eq!(feed, ["fired", "destroyed"], "with {loss} % loss");
         }
     }

@@ -107,13 +107,6 @@ impl World {
         world
     }
 
-    pub(crate) fn with_rules_and_stakes(seed: u8, loss_percent: u64, rules: Rules, stakes: Stakes) -> Self {
-        let mut world = Self::empty(seed, loss_percent);
-        (world.rules, world.stakes) = (rules, stakes);
-        world.enter(None, 0);
-        world
-    }
-
     /// A world in which there is something to play for.
     pub(crate) fn with_stakes(seed: u8, loss_percent: u64, robots: u8, stakes: Stakes) -> Self {
         let mut world = Self::empty(seed, loss_percent);

@@ -2,7 +2,6 @@
 
 use samovar_duel::maze::Role;
 use samovar_duel::maze::game::{MazeGame, MazeNews, params};
-use samovar_session::Topology;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -23,20 +22,18 @@ fn four_members_have_four_teapots_and_one_state() {
 
 #[test]
 fn a_dead_host_costs_a_moment_and_a_robot_takes_its_teapot() {
-    for (seed, topology) in
-        (2..5).flat_map(|seed| [Topology::Mesh, Topology::Star].map(|topology| (seed, topology)))
-    {
-        let mut world = World::in_topology(topology, seed, 3, 4);
+    for seed in 2..5 {
+        let mut world = World::new(seed, 3, 4);
         world.run(2_000);
         let (host, before) = (world.warrant.host, world.assert_agreed());
         let role = world.role(host).expect("the host plays");
         world.kill(host);
         world.run(4_000);
-        assert!(world.assert_agreed() > before + 60, "seed {seed}, {topology:?}");
+        assert!(world.assert_agreed() > before + 60, "seed {seed}");
         for player in world.players.values() {
-            assert_eq!(player.game.maze().seat_of(role), None, "seed {seed}, {topology:?}: a robot drives");
+            assert_eq!(player.game.maze().seat_of(role), None, "seed {seed}: a robot drives");
             let is_desync = |news: &MazeNews| matches!(news, MazeNews::Desync { .. });
-            assert!(!player.news.iter().any(is_desync), "seed {seed}, {topology:?}");
+            assert!(!player.news.iter().any(is_desync), "seed {seed}");
         }
     }
 }

@@ -7,7 +7,7 @@ use samovar_duel::maze::game::{MazeGame, MazeNews, params, rules, schemas};
 use samovar_duel::maze::{Hand, Role};
 use samovar_duel::player::Glaze;
 use samovar_roster::authority::Signatory;
-use samovar_session::{Rules, Session, SessionConfig, Topology};
+use samovar_session::{Session, SessionConfig};
 use samovar_wire::{Duration, Entropy, Mode, PeerId, SessionId, Term, Time, Warrant};
 
 const STEP: Duration = Duration::from_millis(2);
@@ -35,16 +35,11 @@ pub(crate) struct World {
     dice: Entropy,
     loss_percent: u64,
     next_peer: u32,
-    topology: Topology,
 }
 
 impl World {
     /// With so many members who have come one after the other.
     pub(crate) fn new(seed: u8, loss_percent: u64, members: usize) -> Self {
-        Self::in_topology(Topology::Mesh, seed, loss_percent, members)
-    }
-
-    pub(crate) fn in_topology(topology: Topology, seed: u8, loss_percent: u64, members: usize) -> Self {
         let signatory = Signatory::new(&[seed; 32]);
         let mut world = Self {
             now: Time::from_micros(1_000_000),
@@ -56,7 +51,6 @@ impl World {
             dice: Entropy::new([seed; 32]),
             loss_percent,
             next_peer: 100,
-            topology,
         };
         for _ in 0..members {
             world.join();
@@ -78,7 +72,7 @@ impl World {
             attributes: attributes(Glaze::default(), false),
             ticket: None,
             capacity: 8,
-            rules: Rules { topology: self.topology, ..rules() },
+            rules: rules(),
             entropy: self.dice.bytes(),
         };
         let player = Player {

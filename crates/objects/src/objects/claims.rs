@@ -97,8 +97,7 @@ impl Objects {
     fn overlay(&mut self, now: Time, id: ObjectId) -> Result<&mut Object, ObjectError> {
         let object = self.slots.get(id).ok_or(ObjectError::Unknown)?;
         let overlay = self.claims.get_mut(&id).ok_or(ObjectError::NotOwner)?;
-        let overlay =
-            overlay.get_or_insert_with(|| Object { past: Past::default(), heard: None, ..object.clone() });
+        let overlay = overlay.get_or_insert_with(|| Object { past: Past::default(), ..object.clone() });
         overlay.sampled = now;
         overlay.revision += 1;
         Ok(overlay)

@@ -151,8 +151,8 @@ impl Objects {
     }
 
     /// A member reports ends. The host may know nothing of the objects, as the former host told others of them and not
-    /// this one: somebody may speak up who owns such an object. In a star all are told of the ends until then; elsewhere owners
-    /// speak to all, but of what its creator reports others may know nobody else as the owner.
+    /// this one: somebody may speak up who owns such an object. Owners speak to all, but of what its creator reports others may
+    /// know nobody else as the owner.
     pub(super) fn note_report(&mut self, from: PeerId, run: &Deaths) {
         // What ended under its own reign it knows, and nobody shall bury what will be created in it.
         let is_credible = self.is_known(run.creator) || self.tombs.creators() < STRANGE_CREATORS_MAX;
@@ -170,7 +170,7 @@ impl Objects {
                 let part = Deaths { first: start, last, ..*run };
                 if !self.tombs.holds(&part) {
                     self.reported.bury_run(&part);
-                    if self.star || from == run.creator {
+                    if from == run.creator {
                         self.tombs.bury_run(&part);
                         is_news = true;
                     }

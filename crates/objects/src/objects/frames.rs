@@ -351,10 +351,7 @@ fn keep_best<T>(list: &mut Vec<T>, scores: &[u64], count: usize) {
 /// only, the peer knows the object by that announcement or ignores them, and a new owner's objects move a round trip
 /// earlier for it (PROTOCOL §4.2 rule 6).
 fn is_ahead(object: &Object, known: &Known, round: &Round) -> bool {
-    object.stamp.counter > 0
-        && object.heard.is_none()
-        && object.since > round.begun
-        && matches!(known.announced, Receipt::Lane(_))
+    object.stamp.counter > 0 && object.since > round.begun && matches!(known.announced, Receipt::Lane(_))
 }
 
 /// What of an object's past a peer has that a guess can be made of.

@@ -12,15 +12,10 @@ use crate::tombs::Tombs;
 const DEPARTED_MAX: usize = 128;
 
 impl Objects {
-    /// A peer is linked: it is told of everything that this peer owns. Linked peers stay until removed. In a star this
-    /// is said of each member, whether it is linked or not.
+    /// A peer is linked: it is told of everything that this peer owns. Linked peers stay until removed.
     pub fn add_peer(&mut self, peer: PeerId) {
         self.departed.retain(|&departed| departed != peer);
-        if !self.speaks_to(peer) {
-            self.aside.insert(peer);
-            return;
-        }
-        let objects = self.slots.iter().filter(|o| self.tells_of(o) && o.owner != peer);
+        let objects = self.slots.iter().filter(|object| object.owner == self.me);
         let told: SortedSet<_> = objects.map(|o| o.id).collect();
         // A newcomer may hear late of what ended before it came.
         let deaths_due = self.is_host();
@@ -46,7 +41,7 @@ impl Objects {
 
     /// A peer is no longer linked: nothing is sent to it.
     pub fn remove_peer(&mut self, peer: PeerId) {
-        if self.replicas.remove(&peer).is_some() | self.aside.remove(&peer) {
+        if self.replicas.remove(&peer).is_some() {
             self.departed.push(peer);
         }
         self.interest.forget(peer);
@@ -80,9 +75,6 @@ impl Objects {
     /// Who hosts now, and in which term, which is a new one.
     pub fn set_host(&mut self, host: PeerId, term: Term) {
         (self.host, self.term) = (host, term);
-        if self.star {
-            self.turn_to_host();
-        }
         self.settle_anew();
         self.reported = Tombs::default();
         // What a former host granted is announced by the receivers under the former term, or never.

@@ -1,14 +1,11 @@
 //! What other peers say about objects, and what of it is believed (PROTOCOL §4).
 
 use samovar_wire::limits::{FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX};
-use samovar_wire::object::{
-    Announcement, Deaths, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Traits, Update,
-};
+use samovar_wire::object::{Announcement, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Traits, Update};
 use samovar_wire::{CloseCode, DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Time};
 
 use super::fields::{read_fields, read_numbers};
 use super::frames::{Last, basis, frames_of};
-use super::star::Change;
 use super::{ObjectEvent, Objects, PRIORITY, Promise};
 use crate::coder::{Baseline, Coded, Decoder};
 use crate::object::{Object, Text};
@@ -40,9 +37,6 @@ impl Objects {
     /// merely old is ignored and no error.
     pub fn handle_message(&mut self, from: PeerId, kind: MessageKind, body: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(body);
-        if !self.listens_to(from) {
-            return Ok(());
-        }
         match kind {
             MessageKind::Create | MessageKind::Migrate | MessageKind::Grant | MessageKind::Orphan => {
                 let announcement = Announcement::decode(&mut reader).map_err(malformed)?;
@@ -110,34 +104,9 @@ impl Objects {
     ) -> Result<(), CloseCode> {
         let Some(slot) = self.slots.slot(coded.id) else { return Ok(()) };
         let Some(object) = self.slots.at_mut(slot) else { return Ok(()) };
-        // Only the owner speaks, or who told of it for the owner, under the owner's stamp (DESIGN §5.3).
-        if (object.voice, object.stamp) != (from, coded.stamp) {
+        // Only the owner speaks, under its stamp (DESIGN §5.3).
+        if (object.owner, object.stamp) != (from, coded.stamp) || head.frame <= object.since {
             return Ok(());
-        }
-        if object.heard.is_none() {
-            return self.apply_to(slot, head, coded, last).map(|_| ());
-        }
-        object.swap_frames();
-        let result = self.apply_to(slot, head, coded, last);
-        if let Some(object) = self.slots.at_mut(slot) {
-            object.swap_frames();
-        }
-        self.pass_on_change(slot, result?);
-        Ok(())
-    }
-
-    /// Takes the state of one object, by the frames of who sent it; what of it changed.
-    fn apply_to(
-        &mut self,
-        slot: u32,
-        head: &FrameHead,
-        coded: &Coded,
-        last: &mut Last,
-    ) -> Result<Change, CloseCode> {
-        let mut change = Change::default();
-        let Some(object) = self.slots.at_mut(slot) else { return Ok(change) };
-        if head.frame <= object.since {
-            return Ok(change);
         }
         if object.traits.kind != coded.kind || object.traits.reliable {
             return Err(CloseCode::Malformed);
@@ -152,13 +121,11 @@ impl Objects {
                 coded.resolve(schema, basis.as_ref(), numbers).map_err(malformed)?;
                 object.past.note(KEPT_OF_OTHERS, head.frame, sample, numbers);
                 if head.frame > object.frame {
-                    change.numbers = object.numbers != *numbers;
                     object.numbers.copy_from_slice(numbers);
                 }
             } else if head.frame > object.frame {
-                // An honest sender builds on what this peer has; but in a star that may have come under another term and
-                // not been heeded: then it is said again.
-                return if self.star { Ok(change) } else { Err(CloseCode::Malformed) };
+                // An honest sender builds on what this peer has.
+                return Err(CloseCode::Malformed);
             }
             // Otherwise so many overtook it that what it builds on is gone: its numbers are old.
         }
@@ -169,17 +136,15 @@ impl Objects {
                 continue;
             }
             text.frame = head.frame;
-            change.texts |= u64::from(text.bytes != bytes) << index;
             text.bytes.clear();
             text.bytes.extend_from_slice(bytes);
         }
         if head.frame > object.frame {
             object.frame = head.frame;
-            let sampled = object.sampled.max(Time::from_micros(sample.saturating_mul(SAMPLE_UNIT)));
-            change.numbers |= core::mem::replace(&mut object.sampled, sampled) != sampled;
+            object.sampled = object.sampled.max(Time::from_micros(sample.saturating_mul(SAMPLE_UNIT)));
         }
         object.revision += 1;
-        Ok(change)
+        Ok(())
     }
 
     fn handle_announcement(
@@ -190,10 +155,8 @@ impl Objects {
     ) -> Result<(), CloseCode> {
         let (id, stamp) = (announcement.id, announcement.stamp);
         let owner = announcement.owner;
-        if !self.may_tell(from, owner) || (owner != from && id == ObjectId::SESSION) {
-            // Who hosted a star may not know yet that this peer does.
-            let is_late = self.star && self.is_host() && stamp.term < self.term;
-            return if is_late { Ok(()) } else { Err(CloseCode::NotYours) };
+        if owner != from {
+            return Err(CloseCode::NotYours);
         }
         self.check_term(stamp)?;
         if id == ObjectId::SESSION {
@@ -212,7 +175,7 @@ impl Objects {
         } else if kind == MessageKind::Migrate {
             self.check_granted(from, id, stamp)?;
         }
-        self.accept(from, announcement)
+        self.accept(announcement)
     }
 
     /// Terms are passed on before anything is said under them, so a later one than ours has no warrant.
@@ -232,20 +195,18 @@ impl Objects {
         }
     }
 
-    fn accept(&mut self, from: PeerId, new: &Announcement<'_>) -> Result<(), CloseCode> {
+    fn accept(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
         let contested = self.contested(new);
-        let is_defended = self.star && contested.is_some();
-        if !is_defended && self.tombs.stamp(new.id).is_some_and(|death| death >= new.stamp) {
+        if self.tombs.stamp(new.id).is_some_and(|death| death >= new.stamp) {
             return Ok(());
         }
         let known = self.slots.get(new.id).map(|o| (o.stamp, o.owner));
         match known {
             Some((stamp, owner)) if stamp == new.stamp && owner == new.owner => {
-                return self.refresh(from, new);
+                return self.refresh(new);
             }
             // A counter at its end cannot grow: then the host, which checks every change of owner, is right.
-            Some((stamp, owner))
-                if stamp == new.stamp && owner != new.owner && self.host_says(from, new.owner) => {}
+            Some((stamp, owner)) if stamp == new.stamp && owner != new.owner && new.owner == self.host => {}
             Some((stamp, owner)) if stamp == new.stamp && owner != new.owner => {
                 return Err(CloseCode::NotYours);
             }
@@ -257,7 +218,7 @@ impl Objects {
             return Err(CloseCode::LimitExceeded);
         }
         let id = new.id;
-        let object = self.read_announcement(from, new)?;
+        let object = self.read_announcement(new)?;
         self.tombs.exhume(new.id);
         if let Some(promise) = self.granted.get_mut(&new.id) {
             promise.told.retain(|&(told, _)| told > new.stamp);
@@ -277,9 +238,6 @@ impl Objects {
             replica.grants.retain(|granted, stamp| *granted != id || *stamp > new.stamp);
         });
         self.slots.insert(object);
-        if self.is_center() {
-            self.pass_on(id);
-        }
         if let Some(end) = contested {
             self.defend(id, new.owner, end);
         }
@@ -295,25 +253,16 @@ impl Objects {
     }
 
     /// An owner announces again what this peer knows: it lost its link to this peer and has another one now, on which
-    /// it builds on this announcement. Or somebody else tells of it, in a star that has another host.
-    fn refresh(&mut self, from: PeerId, new: &Announcement<'_>) -> Result<(), CloseCode> {
-        let object = self.read_announcement(from, new)?;
+    /// it builds on this announcement.
+    fn refresh(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
+        let object = self.read_announcement(new)?;
         let Some(slot) = self.slots.slot(new.id) else { return Ok(()) };
         let Some(known) = self.slots.at_mut(slot) else { return Ok(()) };
         let is_same = (known.traits, known.texts.len()) == (object.traits, object.texts.len());
-        if known.heard.is_some() {
-            if is_same {
-                self.refresh_passed_on(slot, object);
-            }
-            return Ok(());
-        }
-        if (new.frame >= known.frame || known.voice != from) && is_same {
+        if new.frame >= known.frame && is_same {
             // What is announced counts as seen.
             if !core::mem::replace(known, object).current {
                 self.events.push_back(ObjectEvent::Entered(new.id));
-            }
-            if self.is_center() {
-                self.pass_on(new.id);
             }
             self.refresh_claim(new.id);
         }
@@ -321,7 +270,7 @@ impl Objects {
     }
 
     /// The object that an announcement speaks of.
-    fn read_announcement(&self, from: PeerId, new: &Announcement<'_>) -> Result<Object, CloseCode> {
+    fn read_announcement(&self, new: &Announcement<'_>) -> Result<Object, CloseCode> {
         let mut state = State::default();
         let schema = self.schema(new.traits.kind);
         read_fields(schema, new.fields.iter(), &mut state)?;
@@ -333,7 +282,6 @@ impl Objects {
         Ok(Object {
             id: new.id,
             owner: new.owner,
-            voice: from,
             stamp: new.stamp,
             traits: new.traits,
             sampled,
@@ -343,7 +291,6 @@ impl Objects {
             frame,
             since: frame,
             past,
-            heard: None,
             touched: false,
             versions: if new.traits.reliable { vec![0; fields] } else { Vec::new() },
             priority: PRIORITY,
@@ -374,7 +321,7 @@ impl Objects {
             return Ok(());
         }
         if self.slots.get(grant.id).is_none() {
-            self.accept(from, grant)?;
+            self.accept(grant)?;
         }
         self.take(grant.id, grant.stamp);
         Ok(())
@@ -398,7 +345,7 @@ impl Objects {
         let was_here = self.departed.contains(&owner);
         let is_known_better = |known_owner: &PeerId| {
             let lives = *known_owner == self.me || self.replicas.contains_key(known_owner);
-            stamp.term == self.term || (lives && !was_here && !self.star)
+            stamp.term == self.term || (lives && !was_here)
         };
         if let Some(known_owner) = self.slots.get(id).map(|object| object.owner).filter(is_known_better) {
             let is_drawn_here = known_owner == self.me && stamp.term == self.term;
@@ -410,22 +357,18 @@ impl Objects {
         // The host takes no more than the gone could have owned and it may own itself.
         let may_be = was_here || known.is_some();
         if death.is_none() && may_be && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
-            self.accept(from, orphan)?;
+            self.accept(orphan)?;
             self.adopt_one(id);
             return Ok(());
         }
-        if death.is_none() && !self.star && self.may_bury(from, id, stamp) {
-            // Others may know it as that of a former owner who lives, and speaks of it no more. In a star the report tells.
+        if death.is_none() && self.may_bury(from, id, stamp) {
+            // Others may know it as that of a former owner who lives, and speaks of it no more.
             self.end_by(self.me, id, stamp);
         } else if let Some(replica) = self.replicas.get_mut(&from)
             && replica.destroys.len() < OBJECTS_AT_HOST_MAX
         {
             // It ended, or nobody else knows of it: it shall not stay with one member for ever.
             replica.tell_end(id, death.unwrap_or(stamp));
-            if self.star {
-                let ObjectId { creator, number } = id;
-                self.note_report(from, &Deaths { creator, first: number, last: number, stamp });
-            }
         }
         Ok(())
     }
@@ -442,22 +385,16 @@ impl Objects {
     fn apply(&mut self, from: PeerId, update: &Update<'_>) -> Result<(), CloseCode> {
         let Some(slot) = self.slots.slot(update.id) else { return Ok(()) };
         let Some(object) = self.slots.at_mut(slot) else { return Ok(()) };
-        // Only the owner speaks, or who told of it for the owner, under the owner's stamp (DESIGN §5.3); and what
-        // frames bring is not brought by the lane.
-        if object.voice != from || object.stamp != update.stamp || !object.traits.reliable {
+        // Only the owner speaks, under its stamp (DESIGN §5.3); and what frames bring is not brought by the lane.
+        if object.owner != from || object.stamp != update.stamp || !object.traits.reliable {
             return Ok(());
         }
         let schema = self.schemas.0.of(object.traits.kind);
-        let mut change = Change::default();
         for (index, value) in update.fields() {
             set_field(object, schema, index, value)?;
             object.revision += 1;
-            change.fields |= 1 << index;
         }
         object.sampled = object.sampled.max(update.sampled);
-        if object.heard.is_some() {
-            self.pass_on_change(slot, change);
-        }
         Ok(())
     }
 }

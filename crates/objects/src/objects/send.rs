@@ -58,10 +58,9 @@ impl Objects {
         writer.u8(MessageKind::Snapshot as u8);
         let mut included = Vec::new();
         // Objects with reliable updates stay in the lane, or an update could arrive before the snapshot does; so do
-        // those that somebody else created, of which a DESTROY that comes before them may not be believed, unless the
-        // host of a star says it.
+        // those that somebody else created, of which a DESTROY that comes before them may not be believed.
         let objects = self.replicas.get(&peer)?.unannounced.iter().filter_map(|&id| self.slots.get(id));
-        let is_believed = |object: &&Object| object.id.creator == self.me || self.is_center();
+        let is_believed = |object: &&Object| object.id.creator == self.me;
         for object in objects.filter(|object| !object.traits.reliable).filter(is_believed) {
             let fields = self.schema(object.traits.kind).map_or(object.texts.len(), |s| s.fields().len());
             if writer.len() + fields * FIELD_MAX > samovar_wire::limits::MESSAGE_MAX - 64 {
@@ -111,13 +110,6 @@ impl Objects {
             // What is beyond a message is not told: hardly anybody can hear of those objects any more.
             self.tombs.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
             return Some(Pending(What::Deaths));
-        }
-        // In a star nobody hears of a newcomer's objects by another way than of the newcomer.
-        if self.star
-            && replica.dirty.contains(&ObjectId::SESSION)
-            && let Some(pending) = self.write_reliable_update(now, peer, &mut writer)
-        {
-            return Some(pending);
         }
         if let Some(object) = replica.unannounced.first().and_then(|&id| self.slots.get(id)) {
             self.write_own(object, &mut writer);

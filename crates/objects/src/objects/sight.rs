@@ -88,7 +88,7 @@ impl Objects {
 
     /// Looks where an object of this peer is by now, and who sees it.
     pub(super) fn look(&mut self, slot: u32) {
-        let Some(object) = self.slots.at(slot).filter(|object| self.tells_of(object)) else { return };
+        let Some(object) = self.slots.at(slot).filter(|object| object.owner == self.me) else { return };
         let Some(place) = self.place_of(object) else { return };
         self.interest.put(slot, Some(place));
         if self.interest.has_foci() {
@@ -108,7 +108,7 @@ impl Objects {
 
     /// Whether a peer sees an object of this peer, and what follows when that is new.
     fn judge(&mut self, peer: PeerId, slot: u32) {
-        let Some(object) = self.slots.at(slot).filter(|object| self.tells_of(object)) else { return };
+        let Some(object) = self.slots.at(slot).filter(|object| object.owner == self.me) else { return };
         let (place, focus) = (self.place_of(object), self.interest.focus(peer));
         let Some(replica) = self.replicas.get_mut(&peer) else { return };
         let Some(known) = replica.known_mut(slot) else { return };
@@ -189,8 +189,8 @@ impl Objects {
         for _ in 0..count {
             let Sight { id, stamp, current } =
                 Sight::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
-            // Only who told of the object speaks, under its owner's stamp.
-            let Some(object) = self.slots.get_mut(id).filter(|o| (o.voice, o.stamp) == (from, stamp)) else {
+            // Only the owner speaks, under its stamp.
+            let Some(object) = self.slots.get_mut(id).filter(|o| (o.owner, o.stamp) == (from, stamp)) else {
                 continue;
             };
             if core::mem::replace(&mut object.current, current) != current {

@@ -8,7 +8,7 @@ use crate::world::{Peer, World, machine};
 
 impl World {
     pub(crate) fn add(&mut self, me: PeerId, host: PeerId, term: u64) {
-        let (objects, linked) = (machine(me, host, term, self.star), Default::default());
+        let (objects, linked) = (machine(me, host, term), Default::default());
         let peer = Peer { objects, host, term, view: Vec::new(), linked, past: Past::default() };
         self.peers.insert(me, peer);
     }
@@ -114,15 +114,10 @@ impl World {
 
     /// The warrant is passed on before anything is said under it.
     pub(crate) fn hear_warrant(&mut self, me: PeerId, term: u64, host: PeerId) {
-        let star = self.star;
         let Some(peer) = self.peers.get_mut(&me).filter(|peer| peer.term < term) else { return };
         let former = core::mem::replace(&mut peer.host, host);
         peer.term = term;
         peer.objects.set_host(host, Term(term));
-        if star {
-            // The new host may have heard less of others than this peer.
-            peer.past.expect_one_step_back();
-        }
         let linked = peer.linked.clone();
         self.tell(|| format!("{me} hears that {host} hosts"));
         for &to in &linked {

@@ -12,7 +12,6 @@ struct Known {
     is_alive: bool,
     /// The serial number of each field's value.
     serials: Vec<u32>,
-    may_step_back: bool,
 }
 
 /// One peer's past.
@@ -50,11 +49,6 @@ fn serials(object: &Object) -> Vec<u32> {
 }
 
 impl Past {
-    /// Once the values may be older than those that were there.
-    pub(crate) fn expect_one_step_back(&mut self) {
-        self.0.values_mut().for_each(|known| known.may_step_back = true);
-    }
-
     /// Compares with what the peer knows now.
     pub(crate) fn check(&mut self, me: PeerId, objects: &Objects, ledger: &mut Ledger) -> Result<(), String> {
         for object in objects.iter() {
@@ -69,20 +63,13 @@ impl Past {
             {
                 return Err(format!("{me} has a state of {id} that was never set: {:?}", object.numbers()));
             }
-            let new = Known { stamp, is_alive: true, serials: serials(object), may_step_back: false };
-            if let Some(mut old) = self.0.insert(id, new.clone()) {
+            let new = Known { stamp, is_alive: true, serials: serials(object) };
+            if let Some(old) = self.0.insert(id, new.clone()) {
                 if stamp < old.stamp || stamp == old.stamp && !old.is_alive {
                     return Err(format!("{me} goes back to {stamp:?} from {:?} of {id}", old.stamp));
                 }
                 if stamp == old.stamp && owner != me {
-                    let is_older = old.serials.iter().zip(&new.serials).any(|(old, new)| new < old);
-                    if old.may_step_back && is_older {
-                        (old.may_step_back, old.serials) = (false, new.serials.clone());
-                    }
                     check_values(object, &old, &new)?;
-                    if let Some(known) = self.0.get_mut(&id) {
-                        known.may_step_back = old.may_step_back;
-                    }
                 }
             }
         }

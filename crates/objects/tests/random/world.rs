@@ -57,7 +57,6 @@ pub(crate) struct Peer {
 
 pub(crate) struct World {
     seed: u64,
-    pub(crate) star: bool,
     is_told: bool,
     pub(crate) dice: Dice,
     pub(crate) weather: Weather,
@@ -74,19 +73,17 @@ pub(crate) struct World {
 }
 
 /// The one place where a machine is made.
-pub(crate) fn machine(me: PeerId, host: PeerId, term: u64, star: bool) -> Objects {
-    let objects = Objects::new(me, host, Term(term), typed::schemas());
-    if star { objects.in_star() } else { objects }
+pub(crate) fn machine(me: PeerId, host: PeerId, term: u64) -> Objects {
+    Objects::new(me, host, Term(term), typed::schemas())
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, star: bool, is_told: bool) -> Self {
+    pub(crate) fn new(seed: u64, is_told: bool) -> Self {
         let mut dice = Dice::new(seed);
         let weather = Weather { loss: dice.roll(501), doubled: dice.roll(100), delay: 1 + dice.roll(8) };
         let founder = PeerId(1);
         let mut world = Self {
             seed,
-            star,
             is_told,
             dice,
             weather,
@@ -110,7 +107,7 @@ impl World {
     }
 
     pub(crate) fn fail(&self, what: &str) -> ! {
-        panic!("tick {}, star {}: {what}\nSAMOVAR_SEED={} replays it", self.tick, self.star, self.seed)
+        panic!("tick {}: {what}\nSAMOVAR_SEED={} replays it", self.tick, self.seed)
     }
 
     pub(crate) fn tell(&self, what: impl FnOnce() -> String) {

@@ -9,5 +9,4 @@ mod dice;
 mod exhaustive;
 mod late;
 mod lives;
-mod star;
 mod world;

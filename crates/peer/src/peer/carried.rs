@@ -95,7 +95,8 @@ impl Peer {
             return;
         }
         let routes = self.routes(now);
-        let carried = self.wanted.iter().filter_map(|&to| Some((to, routes.carrier_of(now, to, self.paths.get(&to))?)));
+        let carried =
+            self.wanted.iter().filter_map(|&to| Some((to, routes.carrier_of(now, to, self.paths.get(&to))?)));
         self.carried.carriers = carried.collect();
         let Some(session) = &mut self.session else { return };
         for &peer in &self.wanted {
@@ -201,7 +202,9 @@ impl Peer {
     fn carry(&mut self, now: Time, from: PeerId, to: PeerId, (mode, payload): (Mode, &[u8])) {
         if self.carried.allowances.len() > MEMBERS_MAX {
             let session = self.session.as_ref();
-            self.carried.allowances.retain(|peer, _| session.is_some_and(|session| session.view().has(*peer)));
+            self.carried
+                .allowances
+                .retain(|peer, _| session.is_some_and(|session| session.view().has(*peer)));
         }
         let full = Allowance { bytes: BURST, since: now };
         let allowance = self.carried.allowances.entry(from).or_insert(full);
@@ -227,6 +230,10 @@ fn carries(session: &Session, peer: PeerId) -> bool {
 impl Routes {
     /// The first of the carriers by which a packet goes to who has no direct path.
     fn carrier_of(&self, now: Time, to: PeerId, path: Option<&PathState>) -> Option<PeerId> {
-        if path.is_some_and(|path| path.is_up(now)) { None } else { self.carriers_to(to).next().map(|by| by.peer) }
+        if path.is_some_and(|path| path.is_up(now)) {
+            None
+        } else {
+            self.carriers_to(to).next().map(|by| by.peer)
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Between the relay's client and the session: entry, warrants, claims, hints, the listing.
 
 use samovar_directory::{ClientConfig, ClientEvent, ClientRequest, SocketId};
-use samovar_session::{Session, SessionConfig, Topology};
+use samovar_session::{Rules, Session, SessionConfig};
 use samovar_wire::carried::Leg;
-use samovar_wire::relay::{Entered, Listing, Purpose, Refusal};
+use samovar_wire::relay::{Entered, Listing, Refusal};
 use samovar_wire::view::SPECTATOR;
 use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Time};
 
@@ -12,22 +12,12 @@ use crate::path::{AttemptEnd, Path, PathState};
 use super::carried::Carried;
 use super::{PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
 
-/// Tells the parameters of a game in a star from those of the same game in a mesh (PROTOCOL §1.1).
-const STAR: u64 = 0x9d07_51a4_e3c6_2b8f;
-
 pub(super) fn client_config(config: &PeerConfig, entropy: &mut Entropy) -> ClientConfig {
     ClientConfig {
         version: PROTOCOL_VERSION,
-        params: agreed_params(config),
+        params: config.params,
         purpose: config.purpose.clone(),
         entropy: entropy.bytes(),
-    }
-}
-
-const fn agreed_params(config: &PeerConfig) -> u64 {
-    match config.rules.topology {
-        Topology::Mesh => config.params,
-        Topology::Star => config.params ^ STAR,
     }
 }
 
@@ -71,29 +61,10 @@ impl Peer {
         }
     }
 
-    /// The game may be one of the other topology. If it is not that what differs, it refuses again.
-    fn adopt_topology(&mut self, now: Time) {
-        self.has_adopted = true;
-        let topology = &mut self.config.rules.topology;
-        *topology = match topology {
-            Topology::Mesh => Topology::Star,
-            Topology::Star => Topology::Mesh,
-        };
-        let config = client_config(&self.config, &mut self.entropy);
-        self.client.start_over(now, config);
-    }
-
     fn on_client_event(&mut self, now: Time, event: ClientEvent) {
         self.tended = None;
         match event {
             ClientEvent::Entered(entered) => self.on_entered(now, entered),
-            ClientEvent::Refused(Refusal::Parameters)
-                if !self.has_adopted
-                    && self.session.is_none()
-                    && matches!(self.config.purpose, Purpose::Join(_) | Purpose::Rejoin(..)) =>
-            {
-                self.adopt_topology(now);
-            }
             ClientEvent::Refused(refusal) => self.on_refused(refusal),
             ClientEvent::Failed(fault) => {
                 self.push_event(PeerEvent::Failed(fault));
@@ -177,18 +148,19 @@ impl Peer {
 
     fn on_entered(&mut self, now: Time, entered: Entered) {
         let Some(key) = self.client.key() else { return };
+        let rules = self.config.rules;
         let config = SessionConfig {
             schemas: self.config.schemas.clone(),
             me: entered.pass.peer,
             key,
             warrant: entered.warrant,
-            params: agreed_params(&self.config),
+            params: self.config.params,
             name: self.config.name.clone(),
             attributes: self.config.attributes,
             ticket: self.config.ticket,
             capacity: self.config.capacity,
             entropy: self.entropy.bytes(),
-            rules: self.config.rules,
+            rules: Rules { by_host: rules.by_host || self.config.paths == PathPolicy::ByHost, ..rules },
         };
         self.session = Session::with_kept(now, config, self.config.kept.clone());
         self.carried = Carried::default();

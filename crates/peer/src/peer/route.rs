@@ -36,6 +36,8 @@ struct ByRelay {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Carrier {
     pub(super) peer: PeerId,
+    /// There is a direct way to it, or one was tried in vain.
+    is_usable: bool,
     /// The way to it is good enough that no other is needed.
     is_sure: bool,
 }
@@ -51,10 +53,11 @@ pub(super) struct Routes {
 }
 
 impl Routes {
-    /// Those that carry for this member.
+    /// Those that carry for this member: for a backup only who comes before it, for the host nobody.
     pub(super) fn carriers_to(&self, to: PeerId) -> impl Iterator<Item = Carrier> {
         let is_member = self.members.contains(&to);
-        self.carriers.iter().filter(move |carrier| is_member && carrier.peer != to).copied()
+        let before = self.carriers.iter().take_while(move |carrier| is_member && carrier.peer != to);
+        before.filter(|carrier| carrier.is_usable).copied()
     }
 
     fn ways(&self, now: Time, to: PeerId, path: Option<&PathState>) -> Ways {
@@ -102,13 +105,17 @@ impl Peer {
         let (me, host) = (session.me(), session.host());
         let by = core::iter::once(host).chain(session.view().backups().iter().copied());
         let carrier = |peer: PeerId| {
-            let path = self.paths.get(&peer)?;
-            let is_direct = path.is_up(now);
-            let is_sure =
-                if is_direct { path.is_enough(now, true) && !path.is_late(now) } else { path.is_heard(now) };
-            (is_direct || self.may_relay()).then_some(Carrier { peer, is_sure })
+            let path = self.paths.get(&peer);
+            let is_direct = path.is_some_and(|path| path.is_up(now));
+            let is_sure = if is_direct {
+                is_enough(now, path, true)
+            } else {
+                path.is_some_and(|path| path.is_heard(now))
+            };
+            let is_usable = is_direct || self.may_relay() && path.is_some_and(PathState::has_failed);
+            Carrier { peer, is_usable, is_sure }
         };
-        let carriers = by.filter(|&peer| peer != me).filter_map(carrier).collect();
+        let carriers = by.take_while(|&peer| peer != me).map(carrier).collect();
         Routes { by_relay, carriers, members: self.wanted.clone() }
     }
 

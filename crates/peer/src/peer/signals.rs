@@ -106,7 +106,11 @@ impl Peer {
         let Some(me) = self.me() else { return };
         let is_full = !self.paths.contains_key(&from) && self.paths.len() >= PATHS_MAX;
         // The relay never offers.
-        if self.config.paths == PathPolicy::Relayed || from == PeerId::RELAY || is_full || !self.wants_direct(from) {
+        if self.config.paths == PathPolicy::Relayed
+            || from == PeerId::RELAY
+            || is_full
+            || !self.wants_direct(from)
+        {
             return;
         }
         let path = self.paths.entry(from).or_insert_with(|| PathState::new(now, Patience::PAIR));

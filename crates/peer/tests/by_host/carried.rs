@@ -82,7 +82,10 @@ fn what_a_carrier_carried_goes_on_under_the_next_one() {
         }
     }
     assert!(world.session(a).term() > term, "another hosts");
-    assert!(world.session(b).view().has(me(&world, a)), "nobody was missed for what its carrier did not bring");
+    assert!(
+        world.session(b).view().has(me(&world, a)),
+        "nobody was missed for what its carrier did not bring"
+    );
     assert_eq!(told(&world, b), (0..100).map(|number| vec![number]).collect::<Vec<_>>());
     assert!(longest < 400, "{longest} ms without a word");
     world.assert_converged();

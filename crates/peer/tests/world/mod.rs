@@ -39,12 +39,6 @@ impl Sockets {
     }
 }
 
-/// The topology under test: the tests that are modules of `star` run in a star.
-pub(crate) fn topology() -> samovar_session::Topology {
-    let is_star = module_path!().starts_with("star::");
-    if is_star { samovar_session::Topology::Star } else { samovar_session::Topology::Mesh }
-}
-
 /// The paths under test: the tests that are modules of `by_host` run so.
 pub(crate) fn policy() -> PathPolicy {
     if module_path!().starts_with("by_host::") { PathPolicy::ByHost } else { PathPolicy::Auto }
@@ -145,17 +139,6 @@ impl World {
     }
 
     pub(crate) fn start(&mut self, purpose: Purpose, paths: PathPolicy, ticket: Option<Ticket>) -> Process {
-        self.start_in(topology(), purpose, paths, ticket)
-    }
-
-    /// One that expects this topology.
-    pub(crate) fn start_in(
-        &mut self,
-        topology: samovar_session::Topology,
-        purpose: Purpose,
-        paths: PathPolicy,
-        ticket: Option<Ticket>,
-    ) -> Process {
         let process = Process(self.next_process);
         self.next_process += 1;
         let config = PeerConfig {
@@ -169,7 +152,7 @@ impl World {
             schemas: samovar_peer::Schemas::new(),
             paths,
             capacity: 8,
-            rules: samovar_peer::Rules { topology, ..samovar_peer::Rules::default() },
+            rules: samovar_peer::Rules::default(),
         };
         self.peers.insert(process, Peer::new(self.now, config));
         self.events.insert(process, Vec::new());

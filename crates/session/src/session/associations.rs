@@ -39,11 +39,9 @@ impl Session {
                 idle: None,
                 ahead: None,
                 held: std::collections::VecDeque::new(),
-                ignored: None,
             };
             self.links.insert(peer, Box::new(peering));
             self.stir();
-            self.send_again_to(peer);
             self.set_paces();
         }
         self.links.get_mut(&peer).expect("it is there or was put there")
@@ -64,9 +62,9 @@ impl Session {
 
     /// Opens the link to a member that has none: the other end is told everything. What was under way on a former link
     /// is lost, so that the game learns that the member left and is back; the game at the other end does, too
-    /// (DESIGN §5.5). In a star messages have other ways.
+    /// (DESIGN §5.5).
     pub(super) fn link_member(&mut self, now: Time, peer: PeerId) {
-        if let Some(member) = self.members.get(&peer).filter(|_| !self.is_star()).cloned() {
+        if let Some(member) = self.members.get(&peer).cloned() {
             self.push_event(Event::MemberLeft { member: member.clone(), departure: Departure::Gone });
             self.push_event(Event::MemberJoined { member, resumed: true });
         }
@@ -117,7 +115,6 @@ impl Session {
         let is_unlinked = |peer: &PeerId| {
             *peer != self.config.me
                 && self.closed_to(*peer).is_none()
-                && self.wants_link(*peer)
                 && !self.links.get(peer).is_some_and(|peering| peering.admitted)
         };
         let unlinked: Vec<_> = self.view.members().map(|member| member.peer).filter(is_unlinked).collect();

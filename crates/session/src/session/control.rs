@@ -70,8 +70,6 @@ impl Session {
 
     pub(super) fn handle_control(&mut self, now: Time, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let news = PeerControl::decode(body).map_err(|_| CloseCode::Malformed)?;
-        self.pass_on_news(from, &news, body);
-        self.note_term(from, &news);
         match news {
             PeerControl::Hello(hello) => self.on_hello(now, from, &hello),
             PeerControl::Welcome(ticket) => {
@@ -155,7 +153,7 @@ impl Session {
             return;
         }
         self.remove_link(peer);
-        self.part_from(peer);
+        self.objects.remove_peer(peer);
         if is_farewell {
             self.parted.remove(&peer);
             if self.view.has(peer) {

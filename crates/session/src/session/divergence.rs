@@ -69,24 +69,6 @@ impl Session {
         self.lacked.extend(ids.iter().map(|&id| (now, id)));
     }
 
-    /// A star begins anew under another term. What somebody lacked under the former one the next host may lack for ever, and
-    /// what has reached that one says nothing of objects: it was told of none.
-    pub(super) fn forget_reached(&mut self, now: Time, former: PeerId) {
-        if !self.is_star() {
-            return;
-        }
-        self.note_lacked(&self.lacked_by_any());
-        // That one may have passed on nothing of it for as long as it takes to remove whom it does not reach.
-        let host = self.links.get(&former);
-        let said = host.map(|host| host.shared()).or(self.parted.get(&former).copied());
-        let reached = said.map_or(now, |said| said - UNHEARD_FOR);
-        let reached = reached.max(host.map_or(Time::ZERO, |host| host.before));
-        for peering in self.links.values_mut() {
-            peering.before = peering.shared().min(reached);
-            peering.link.forget_reached();
-        }
-    }
-
     fn lacked_by_any(&self) -> SortedSet<ObjectId> {
         let lasting = self.links.iter().filter(|(_, peering)| peering.is_lasting());
         lasting.flat_map(|(&peer, peering)| self.lacked_by(peer, peering)).collect()
@@ -116,16 +98,6 @@ impl Session {
             .unwrap_or(now)
     }
 
-    /// The same of one whom it was linked to. A member of a star tells of objects nobody but its host.
-    pub(super) fn shared_with(&self, peering: &Peering) -> Time {
-        let shared = peering.shared();
-        if self.is_star() && !self.roster.is_host() {
-            shared.min(self.unreached_since(shared))
-        } else {
-            shared
-        }
-    }
-
     /// While this peer misses its host others may go on without it. They have not, when under a witnessed term all are
     /// reached again for a while: whoever lives under a later one says so.
     pub(super) fn review_split(&mut self, now: Time) {
@@ -141,7 +113,7 @@ impl Session {
 
     /// What this peer said up to then had reached another before there was a link.
     pub(super) fn reached_before(&self, now: Time, peer: PeerId) -> Time {
-        // A member of a star is linked late to those whom its host spoke for: nothing is known of what reached them.
+        // Of a member that this peer was not linked to nothing is known of what reached it.
         let unknown = if self.view.has(peer) { Time::ZERO } else { now };
         self.parted.get(&peer).copied().unwrap_or(unknown)
     }

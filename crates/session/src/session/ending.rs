@@ -16,7 +16,7 @@ impl Session {
             };
             self.bid_farewell(peer, packet);
         }
-        self.part_from(peer);
+        self.objects.remove_peer(peer);
     }
 
     /// Not to be linked again, and why. Who fell off the end of the list is told nothing, which costs it a time-out.
@@ -39,7 +39,7 @@ impl Session {
     pub(super) fn remove_link(&mut self, peer: PeerId) -> Option<Peering> {
         let peering = self.links.remove(&peer)?;
         if peering.is_lasting() {
-            self.note_parted(peer, self.shared_with(&peering));
+            self.note_parted(peer, peering.shared());
             self.note_lacked(&self.lacked_by(peer, &peering));
         }
         Some(*peering)

@@ -222,8 +222,7 @@ pub enum Event {
     Diverged {
         /// All objects that were created, changed, destroyed or given to another owner here since what this peer said last
         /// reached those who went on, and some that these know: it cannot tell who they are, or what arrived last. All of this
-        /// peer's own, if their host is one that it has never met; in a star what changed in ten seconds more, where its
-        /// host had removed those or was succeeded. Of ends and changes of owner the latest 512.
+        /// peer's own, if their host is one that it has never met. Of ends and changes of owner the latest 512.
         objects: Vec<ObjectId>,
         /// The first of this peer's inputs that was accepted here since then, of the last ten seconds: those who went on may
         /// never have heard of it, nor of those behind it.

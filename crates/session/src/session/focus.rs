@@ -35,7 +35,7 @@ impl Session {
             self.told_focus =
                 self.told_focus.map(|told| if told.is_valid() { told } else { focus.unwrap_or(told) });
             let admitted = self.links.iter().filter(|(_, p)| p.admitted).map(|(&peer, _)| peer);
-            self.focus_untold = admitted.filter(|&peer| self.shows_focus_to(peer)).collect();
+            self.focus_untold = admitted.collect();
             self.tell_focus();
         }
     }
@@ -55,7 +55,7 @@ impl Session {
 
     /// A member came: it hears what this peer wants to see.
     pub(super) fn tell_focus_to(&mut self, peer: PeerId) {
-        if self.told_focus.is_some() && self.shows_focus_to(peer) {
+        if self.told_focus.is_some() {
             self.focus_untold.insert(peer);
         }
     }

@@ -38,6 +38,7 @@ impl Session {
         let admission = self.view.admit(Time::ZERO, self.config.me, &self.hello(), &mut self.entropy);
         let admission = admission.expect("the first seat of a new session is free");
         self.view.begin_electorate(|_| true);
+        self.shape_view();
         let fields = self.view.to_fields();
         let fields: Vec<_> = fields.iter().map(|f| &f[..]).collect();
         debug_assert_eq!(fields.len(), VIEW_FIELDS);
@@ -140,13 +141,10 @@ impl Session {
         }
     }
 
-    /// Members that may choose shall reach each other by this host and its backups. Without effect at a member, which follows.
-    pub fn set_by_host(&mut self, now: Time) {
-        if self.is_host() && self.phase == Phase::Member && self.view.set_by_host() {
-            self.stir();
-            if self.is_settled(now) {
-                self.next_view(now);
-            }
+    /// The view says what this peer wants of paths as its host.
+    pub(super) fn shape_view(&mut self) {
+        if self.config.rules.by_host {
+            self.view.set_by_host();
         }
     }
 

@@ -5,6 +5,7 @@ mod early;
 mod lockstep;
 mod machines;
 
+use samovar_order::causal::Causality;
 use samovar_order::lockstep::{LockstepConfig, LockstepView, Player};
 use samovar_order::timestamp::TimeOrderConfig;
 use samovar_order::{View, ViewId};
@@ -36,11 +37,11 @@ const LOSSY: f32 = 0.003;
 /// The orders that a session's messages can have; the same for all its members. None costs anything unless it is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Orders {
-    /// [`Delivery::Causal`]: by vector stamps in a mesh, by the host as dispatcher in a star.
-    pub causal: bool,
+    /// [`Delivery::Causal`], and how it is brought about.
+    pub causal: Option<Causality>,
     /// [`Delivery::Total`] and [`Delivery::Stable`].
     pub total: bool,
-    /// [`Delivery::Timestamp`]: by everybody's promises to everybody in a mesh, by the host in a star.
+    /// [`Delivery::Timestamp`]: by everybody's promises to everybody.
     pub timestamp: Option<TimeOrderConfig>,
     /// [`Session::lockstep`].
     pub lockstep: Option<LockstepConfig>,
@@ -220,9 +221,6 @@ impl Session {
     /// Takes to the game what its turn has come for.
     pub(super) fn deliver_ordered(&mut self, now: Time) {
         let time = self.clock.time(now);
-        if self.clock.is_known() {
-            self.orders.handle_time(time);
-        }
         while let Some(happened) = self.orders.poll_event(time) {
             match happened {
                 Happened::Message(from, delivery, bytes) => {
@@ -302,13 +300,10 @@ impl Session {
         is_open
     }
 
-    /// At the host: members that hold up all others, a new view or, in a star, what is to reach them under a term that they do
-    /// not say they live in.
+    /// At the host: members that hold up all others.
     pub(super) fn stalling(&mut self, now: Time) -> Vec<PeerId> {
-        let others = self.view.members().map(|member| member.peer).filter(|&peer| peer != self.config.me);
-        let elsewhere: Vec<_> = others.filter(|&peer| !self.heeds(peer)).collect();
         let links = &self.links;
-        self.orders.stalling(now, &elsewhere, |peer| {
+        self.orders.stalling(now, |peer| {
             let trip = links.get(&peer).and_then(|peering| peering.link.round_trip()).unwrap_or_default();
             trip.times(ANSWER_TRIPS).clamp(ANSWERS_WITHIN, FAR_ANSWERS_WITHIN)
         })

@@ -7,7 +7,6 @@ use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
 use samovar_wire::{CloseCode, Duration, Lane, Mode, ObjectId, PeerId, Reader, Time};
 
-use super::star::is_early;
 use super::{Event, Phase, Session};
 
 /// Strangers that may wait for admission at a host at a time.
@@ -41,7 +40,7 @@ impl Session {
             self.watch(now);
         }
         while let Some(event) = self.links.get_mut(&from).and_then(|peering| peering.link.poll_event()) {
-            if !self.is_theirs_alone(&event) {
+            if !Self::is_theirs_alone(&event) {
                 self.stir();
             }
             if let Err(code) = self.on_link_event(now, from, event) {
@@ -54,26 +53,22 @@ impl Session {
     }
 
     /// Whether an event changes nothing that anybody but its sender would be told of: states of objects, and what became
-    /// of packets. In a star the host passes states on.
-    fn is_theirs_alone(&self, event: &LinkEvent) -> bool {
+    /// of packets.
+    fn is_theirs_alone(event: &LinkEvent) -> bool {
         match event {
             LinkEvent::Fate(..) | LinkEvent::Clock { .. } => true,
-            LinkEvent::Datagram(_, bytes) => {
-                !self.is_star() && bytes.first() == Some(&(MessageKind::Frame as u8))
-            }
+            LinkEvent::Datagram(_, bytes) => bytes.first() == Some(&(MessageKind::Frame as u8)),
             _ => false,
         }
     }
 
     /// Who speaks under a term that this peer has not counted to its end waits to be heard (PROTOCOL §4.10), but for
-    /// its control messages, and those of others that it passes on: these bring the end about.
+    /// its control messages: these bring the end about.
     fn hold(&mut self, from: PeerId, event: LinkEvent) -> Result<Option<LinkEvent>, CloseCode> {
-        let term = self.term();
         let Some(peering) = self.links.get_mut(&from) else { return Ok(Some(event)) };
         let waits = match &event {
             LinkEvent::Message(_, bytes) => match bytes.split_first() {
                 Some((&kind, _)) if kind == MessageKind::Control as u8 => false,
-                Some((&kind, body)) if kind == MessageKind::Via as u8 => is_early(body, term),
                 _ => peering.ahead.is_some(),
             },
             LinkEvent::Datagram(..) => peering.ahead.is_some(),
@@ -104,8 +99,7 @@ impl Session {
             if is_heard {
                 peering.note_ahead(None);
             }
-            // What has to wait on does so, in its order. What it passed on under this term has not, also when it speaks under a later one
-            // by now: what follows in its lane comes behind.
+            // What has to wait on does so, in its order.
             for event in core::mem::take(&mut peering.held) {
                 if let Err(code) = self.on_link_event(now, peer, event) {
                     self.on_misbehaviour(now, peer, code);
@@ -219,9 +213,6 @@ impl Session {
             Ok(MessageKind::App) if self.takes_part(from) => {
                 self.on_app(from, Lane::Unreliable, reader.rest())
             }
-            Ok(MessageKind::Via) if self.takes_part(from) => {
-                self.handle_via(now, from, Lane::Unreliable, reader.rest())
-            }
             Ok(kind @ (MessageKind::Call | MessageKind::Reply | MessageKind::Cancel)) => {
                 if self.takes_part(from) {
                     self.handle_call(from, Lane::Unreliable, kind, reader.rest())?;
@@ -232,13 +223,9 @@ impl Session {
                 self.handle_order_datagram(now, from, kind, reader.rest())
             }
             // A datagram may overtake what makes its sender a member.
-            Ok(
-                MessageKind::Frame
-                | MessageKind::App
-                | MessageKind::Via
-                | MessageKind::Promise
-                | MessageKind::Lockstep,
-            ) => Ok(()),
+            Ok(MessageKind::Frame | MessageKind::App | MessageKind::Promise | MessageKind::Lockstep) => {
+                Ok(())
+            }
             _ => Err(CloseCode::Malformed),
         }
     }
@@ -276,8 +263,6 @@ impl Session {
             MessageKind::Call | MessageKind::Reply | MessageKind::Cancel => {
                 self.handle_call(from, lane, kind, reader.rest())
             }
-            MessageKind::Via => self.handle_via(now, from, lane, reader.rest()),
-            MessageKind::Passed => self.handle_passed(from, reader.rest()),
             MessageKind::Request => self.handle_request(now, from, reader.rest()),
             MessageKind::Answer => self.handle_answer(from, reader.rest()),
             MessageKind::Input => self.handle_inputs(now, from, reader.rest()),
@@ -287,8 +272,6 @@ impl Session {
                 self.handle_order(now, from, kind, reader.rest())
             }
             MessageKind::Promise => Err(CloseCode::Unexpected),
-            // A snapshot has a way of its own, and may come before the word of its term does.
-            _ if lane == Lane::SESSION && !self.heeds(from) => Ok(()),
             _ => {
                 self.objects.handle_message(from, kind, reader.rest())?;
                 self.after_objects(now);
@@ -365,6 +348,6 @@ impl Session {
 
 /// Whether a message of this kind may come by any lane; what concerns objects keeps the order of the session's.
 const fn has_any_lane(kind: MessageKind) -> bool {
-    use MessageKind::{App, Call, Cancel, Reply, Via};
-    matches!(kind, App | Call | Reply | Cancel | Via)
+    use MessageKind::{App, Call, Cancel, Reply};
+    matches!(kind, App | Call | Reply | Cancel)
 }

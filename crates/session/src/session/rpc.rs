@@ -9,7 +9,6 @@ use samovar_objects::pack::{BitReader, BitWriter, Pack};
 use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
 use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
-use samovar_wire::via::Way;
 use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, SortedSet, Time, Writer};
 
 use super::{Event, Phase, SendError, Session, Target};
@@ -310,14 +309,6 @@ impl Session {
     ) -> Result<(), Option<SendError>> {
         let mut bytes = vec![kind as u8];
         encode(&mut Writer::new(&mut bytes));
-        if self.is_star() {
-            let is_member = self.view.has(to) && to != self.config.me;
-            return if is_member {
-                self.send_in_star(Way::To(to), lane, bytes).map_err(|error| Some(error.into()))
-            } else {
-                Err(None)
-            };
-        }
         let peering = self.links.get_mut(&to).filter(|peering| peering.admitted).ok_or(None)?;
         peering.link.send(lane, &bytes).map_err(|error| Some(error.into()))?;
         Ok(())
@@ -411,9 +402,8 @@ impl Session {
 
     /// Ends calls to and of peers that are gone.
     pub(super) fn forget_callers(&mut self) {
-        let (links, view) = (&self.links, &self.view);
-        let goes_by_host = self.is_star() && self.phase == Phase::Member;
-        let is_gone = |peer: PeerId| if goes_by_host { !view.has(peer) } else { !links.contains_key(&peer) };
+        let links = &self.links;
+        let is_gone = |peer: PeerId| !links.contains_key(&peer);
         let lost: Vec<_> =
             self.calls.made.iter().filter(|(_, made)| is_gone(made.to)).map(|(&id, _)| id).collect();
         self.calls.open.retain(|key, _| !is_gone(key.from));

@@ -74,7 +74,7 @@ impl Session {
     /// Sends a message of the game by a lane, or in one of the orders that the session's rules name.
     ///
     /// By a lane it comes in the order of that lane per receiver, and to nobody twice; what was under way is lost with the
-    /// link, or with a host of a star. Lanes do not wait for each other, nor for objects: what a message in [`Lane::GAME`]
+    /// link. Lanes do not wait for each other, nor for objects: what a message in [`Lane::GAME`]
     /// speaks of may not be here yet. In [`Lane::SESSION`] it comes behind all that this peer said about its objects before.
     ///
     /// In an order it survives links and hosts, and everybody whom it is for gets it in its place, in the total and
@@ -103,10 +103,6 @@ impl Session {
         framed.push(MessageKind::App as u8);
         framed.extend_from_slice(message);
         let to = self.receiver(target);
-        if self.is_star() {
-            let target = to.map_or(target, Target::Peer);
-            return Ok(self.send_by_host(target, lane, framed)?);
-        }
         let is_for = |peer| target == Target::All || to == Some(peer);
         for (_, peering) in self.links.iter_mut().filter(|(peer, peering)| peering.admitted && is_for(**peer))
         {

@@ -156,7 +156,6 @@ impl Session {
             (false, false) => Cause::Lost,
         };
         (self.claim, self.appointment) = (None, None);
-        self.forget_reached(now, former);
         self.objects.set_host(host, term);
         self.set_paces();
         if host != former {
@@ -171,7 +170,7 @@ impl Session {
             if host == self.me() {
                 // No member was left who could have claimed, and the session's state is gone with them.
                 self.drop_link(former, CloseCode::NotAMember);
-                self.objects = super::star::objects_of(&self.config, &self.roster);
+                self.objects = super::objects_of(&self.config, &self.roster);
                 return self.found(now);
             }
             // What the former host gave may have died with it: the new one gives another. The former one is
@@ -179,7 +178,7 @@ impl Session {
             if host != former {
                 self.ticket = None;
                 self.remove_link(former);
-                self.part_from(former);
+                self.objects.remove_peer(former);
                 self.ask_to_join(now);
             }
             self.release_held(now);
@@ -208,7 +207,6 @@ impl Session {
             // The former host may go on yet: from when on it did not hear this peer, who need not have missed it.
             self.note_split(missed_since.min(self.unreached_since(now)));
         }
-        self.turn_to_host(now, former);
         self.begin_inputs(now, former);
         if host == self.me() {
             self.become_host(now, former, cause);
@@ -245,6 +243,7 @@ impl Session {
         if former != self.me() && cause != Cause::HandedOver {
             self.view.vacate(self.known_time(now), former);
         }
+        self.shape_view();
         if self.view.dismiss_backup(self.me()) {
             self.last_backup = self.seat();
         }

@@ -181,7 +181,6 @@ impl Session {
             self.even_out(now);
             self.tell_focus();
             self.review_steps(now);
-            self.tend_star(now);
         }
     }
 
@@ -233,11 +232,6 @@ impl Session {
         let (mut missed, mut doubted) = (SortedSet::new(), SortedSet::new());
         for member in self.view.members().map(|member| member.peer).filter(|&peer| peer != self.config.me) {
             let peering = self.links.get(&member);
-            if peering.is_none() && !self.wants_link(member) {
-                // Nobody knows, which is no reason to miss it, nor to prefer it.
-                doubted.insert(member);
-                continue;
-            }
             // Who has no link is as good as missed: the rules of the game were broken on one side.
             let is_missed = peering
                 .is_none_or(|peering| peering.left || judges && self.missed_at(member, peering) <= now);

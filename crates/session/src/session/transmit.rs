@@ -177,8 +177,7 @@ impl Session {
             self.objects.on_sent(to, pending, receipt);
         };
         peering.link.set_behind(!is_all_said);
-        let is_all_said = self.pump_orders(now, to, is_all_said);
-        self.carry(to, is_all_said);
+        self.pump_orders(now, to, is_all_said);
     }
 
     /// The path to a peer changed: what was under way on the old one may be lost.

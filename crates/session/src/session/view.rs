@@ -65,12 +65,8 @@ impl Session {
             let code = if replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
             self.drop_link(member.peer, code);
             self.close_to(member.peer, code);
-            // The host of a star removes whom it does not hear, and may have passed on nothing to it for about that long,
-            // whoever else reached it.
-            let unheard = now - UNHEARD_FOR;
-            let known = self.parted.get(&member.peer).copied();
-            if known.is_none_or(|known| self.is_star() && !self.roster.is_host() && known > unheard) {
-                self.note_parted(member.peer, unheard);
+            if !self.parted.contains_key(&member.peer) {
+                self.note_parted(member.peer, now - UNHEARD_FOR);
             }
             self.freeze_for(member.peer, member.seat);
             let has_left = self.view.seats().any(|record| record.seat == member.seat && record.has_left());
@@ -99,7 +95,6 @@ impl Session {
         }
         self.seats = self.view.seats().map(|record| record.seat).collect();
         self.members = members;
-        self.meet_members();
         let view = &self.view;
         self.objects.report_orphans(|peer| !view.has(peer));
         if self.backup != self.view.backup() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
 use samovar_session::objects::Kinded;
-use samovar_session::{Event, Rules, Schemas, Session, SessionConfig, Topology};
+use samovar_session::{Event, Rules, Schemas, Session, SessionConfig};
 use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::relay::Denial;
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
@@ -87,11 +87,6 @@ pub(crate) fn relay_comes(world: &mut World) {
     world.peers.values_mut().for_each(|session| session.set_relay(now, true));
 }
 
-/// The topology under test: the tests that are modules of `star.rs` run in a star.
-pub(crate) fn topology() -> Topology {
-    if module_path!().starts_with("star::") { Topology::Star } else { Topology::Mesh }
-}
-
 impl World {
     pub(crate) fn new(seed: u8, loss_percent: u64) -> Self {
         Self::with_rules(seed, loss_percent, Rules::default())
@@ -115,7 +110,7 @@ impl World {
             cuts: Vec::new(),
             next_peer: 100,
             claims: BTreeMap::new(),
-            rules: Rules { topology: topology(), ..rules },
+            rules,
         };
         world.join(None);
         world

@@ -1,7 +1,7 @@
 //! Messages in order and games in lockstep, when what keeps the order ends.
 
 use samovar_session::lockstep::LockstepConfig;
-use samovar_session::{Orders, TimeOrderConfig};
+use samovar_session::{Causality, Orders, TimeOrderConfig};
 
 use super::{seconds, some_plan};
 use crate::dice::Dice;
@@ -9,8 +9,12 @@ use crate::fault::{Fault, Who};
 use crate::plan::Plan;
 
 /// All orders that messages can have.
-const SPOKEN: Orders =
-    Orders { causal: true, total: true, timestamp: Some(TimeOrderConfig::DEFAULT), lockstep: None };
+const SPOKEN: Orders = Orders {
+    causal: Some(Causality::Vector),
+    total: true,
+    timestamp: Some(TimeOrderConfig::DEFAULT),
+    lockstep: None,
+};
 
 /// Some orders: half of all runs speak in them, and others do without any, so that what they cost is not all that is tested.
 pub(super) fn some_orders(dice: &mut Dice) -> Orders {

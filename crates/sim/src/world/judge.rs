@@ -1,7 +1,7 @@
 //! Where the checkers look: after each turn at what changed, ten times a second at everything.
 
 use samovar_peer::{Path, Peer};
-use samovar_session::{EndReason, Event, Session, Topology};
+use samovar_session::{EndReason, Event, Session};
 use samovar_wire::{Blame, Duration, PeerId, Time};
 
 use super::World;
@@ -10,8 +10,6 @@ use crate::check::{Broken, News, Promise, footprint};
 use crate::game::{Game, ProcessId};
 use crate::network::Place;
 
-/// How long a pair may be silent that has no updates for each other.
-const SILENCE_OF_IDLE_MAX: Duration = Duration::from_millis(500);
 /// A silence of so many times the usual one is no bad luck with losses: a path was not given up.
 const SILENCE_FACTOR_MAX: u64 = 4;
 /// A host is healthy when nothing was wrong with it or its paths for so long.
@@ -262,17 +260,12 @@ impl<G: Game> World<G> {
     pub(super) fn judge_silence(&mut self, id: ProcessId, now: Time, session: &Session) {
         let Some(usual) = self.plan.usual_silence.filter(|_| session.is_member()) else { return };
         let most = usual.times(SILENCE_FACTOR_MAX);
-        // In a star only the host has updates for a member, and a member for the host; others speak every 100 ms.
-        let is_star = session.rules().topology == Topology::Star;
-        let is_updated = |peer: PeerId| !is_star || [session.me(), peer].contains(&session.host());
         let others = self.members().into_iter().map(|(other, theirs)| (other, theirs.me()));
-        let silence = |(other, peer)| Some((session.silence(now, peer)?, other, is_updated(peer)));
+        let silence = |(other, peer)| Some((session.silence(now, peer)?, other));
         let (mut longest, mut broken) = (Duration::ZERO, None);
-        for (silence, other, is_updated) in others.filter_map(silence) {
-            if is_updated {
-                longest = longest.max(silence);
-            }
-            if silence > if is_updated { most } else { most.max(SILENCE_OF_IDLE_MAX) } {
+        for (silence, other) in others.filter_map(silence) {
+            longest = longest.max(silence);
+            if silence > most {
                 broken = Some((silence.as_micros() / 1_000, other));
             }
         }

@@ -32,7 +32,7 @@ const PERSON: f64 = 0.5;
 
 /// What `soak` runs, each for a third of its time: the seeds at most, and of what.
 const SOAKS: [(u64, &[&str]); 3] =
-    [(1_000_000, &["--scenario", "chaos"]), (10_000, &[]), (10_000, &["--star"])];
+    [(1_000_000, &["--scenario", "chaos"]), (10_000, &[]), (10_000, &["--by-host"])];
 
 /// New at each start; one that breaks something is printed, and stays what it is.
 fn fresh() -> u64 {

@@ -4,15 +4,16 @@ use std::collections::VecDeque;
 
 use samovar_order::causal::{Dispatcher, Vector};
 use samovar_order::lockstep::Lockstep;
-use samovar_order::timestamp::{self, StarEvent, StarTimeOrder, TimeOrder};
+use samovar_order::timestamp::{self, TimeOrder};
 use samovar_order::total::Total;
 use samovar_order::{Event, Order, View};
 use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
 use samovar_wire::timed::Promise;
 use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, Time};
 
-use super::super::{SendError, SessionConfig, Topology};
+use super::super::{SendError, SessionConfig};
 use super::early::Early;
+use crate::Causality;
 
 /// A host that acts looks at them more often.
 const LOOKS_WITHIN: Duration = Duration::from_millis(2_000);
@@ -64,13 +65,6 @@ impl Causal {
     }
 }
 
-/// Time-stamp order, by who hears whom.
-#[derive(Debug)]
-enum Timed {
-    Mesh(Box<TimeOrder>),
-    Star(Box<StarTimeOrder>),
-}
-
 /// Takes what an order has to send: to whom, of which kind, by which lane.
 type Put<'a> = dyn FnMut(PeerId, MessageKind, Lane, &[u8]) + 'a;
 
@@ -88,11 +82,11 @@ pub(in super::super) fn time_of(body: &[u8]) -> Option<Time> {
 pub(in super::super) struct Machines {
     causal: Option<Causal>,
     total: Option<Total>,
-    timed: Option<Timed>,
+    timed: Option<Box<TimeOrder>>,
     pub(super) lockstep: Option<Lockstep>,
     /// What waits for room in the lanes to each member.
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
-    /// In time-stamp order in a mesh, from before this peer knew session time.
+    /// In time-stamp order, from before this peer knew session time.
     early: Option<Early>,
     /// Whom the others wait for, since when, and for how long at most.
     awaited: Vec<(PeerId, Time, Duration)>,
@@ -105,9 +99,9 @@ pub(in super::super) struct Machines {
 impl Machines {
     pub(in super::super) fn new(config: &SessionConfig, is_founder: bool) -> Self {
         let (me, rules) = (config.me, config.rules);
-        let causal = rules.orders.causal.then(|| match rules.topology {
-            Topology::Mesh => Causal::Vector(Box::new(Vector::new(me))),
-            Topology::Star => Causal::Dispatcher(Box::new(Dispatcher::new(me))),
+        let causal = rules.orders.causal.map(|causality| match causality {
+            Causality::Vector => Causal::Vector(Box::new(Vector::new(me))),
+            Causality::Dispatcher => Causal::Dispatcher(Box::new(Dispatcher::new(me))),
         });
         let lockstep = rules.orders.lockstep.map(|lockstep| {
             if is_founder { Lockstep::found(me, lockstep) } else { Lockstep::join(me, lockstep) }
@@ -115,12 +109,9 @@ impl Machines {
         Self {
             causal,
             total: rules.orders.total.then(|| Total::new(me)),
-            timed: rules.orders.timestamp.map(|timed| match rules.topology {
-                Topology::Mesh => Timed::Mesh(Box::new(TimeOrder::new(me, timed))),
-                Topology::Star => Timed::Star(Box::new(StarTimeOrder::new(me, timed))),
-            }),
+            timed: rules.orders.timestamp.map(|timed| Box::new(TimeOrder::new(me, timed))),
             lockstep,
-            early: (rules.topology == Topology::Mesh).then(Early::default),
+            early: Some(Early::default()),
             ..Self::default()
         }
     }
@@ -135,11 +126,8 @@ impl Machines {
             Delivery::Total => self.total.as_mut().map(|total| total.send(letter)),
             Delivery::Stable => self.total.as_mut().map(|total| total.send_stable(letter)),
             Delivery::Timestamp(at) => {
-                let sent = match self.timed.as_mut().ok_or(SendError::NotInTheRules)? {
-                    Timed::Mesh(timed) => timed.send(time, at, letter).map(|_| ()),
-                    Timed::Star(timed) => timed.send(time, at, letter),
-                };
-                return sent.map_err(SendError::from);
+                let timed = self.timed.as_mut().ok_or(SendError::NotInTheRules)?;
+                return timed.send(time, at, letter).map(|_| ()).map_err(SendError::from);
             }
             Delivery::Lane(_) => None,
         };
@@ -156,10 +144,7 @@ impl Machines {
         let handled = match kind {
             MessageKind::Causal => self.causal.as_mut().map(|causal| causal.order().handle_frame(from, body)),
             MessageKind::Total => self.total.as_mut().map(|total| total.handle_frame(from, body)),
-            MessageKind::Timed => self.timed.as_mut().map(|timed| match timed {
-                Timed::Mesh(timed) => timed.handle_message(time, from, body),
-                Timed::Star(timed) => timed.handle_frame(from, body),
-            }),
+            MessageKind::Timed => self.timed.as_mut().map(|timed| timed.handle_message(time, from, body)),
             MessageKind::Lockstep => {
                 self.lockstep.as_mut().map(|lockstep| lockstep.handle_message(now, from, body))
             }
@@ -190,38 +175,32 @@ impl Machines {
     /// Who broke the rules of the order by what waited, and how.
     pub(super) fn tell_early(&mut self, time: Time, early: Early) -> Vec<(PeerId, CloseCode)> {
         self.is_touched = true;
-        match &mut self.timed {
-            Some(Timed::Mesh(timed)) => early.tell(time, timed),
-            _ => Vec::new(),
-        }
+        self.timed.as_mut().map(|timed| early.tell(time, timed)).unwrap_or_default()
     }
 
     /// The promise to be stated in a packet to a member, if it is one that hears promises, and an update in it does not
     /// say as much.
     pub(super) fn promise(&mut self, time: Time, to: PeerId, has_update: bool) -> Option<Promise> {
-        match self.timed.as_mut()? {
-            Timed::Mesh(timed) => timed.promise_beside(time, to, has_update),
-            Timed::Star(timed) => timed.promise(time, to),
-        }
+        self.timed.as_mut()?.promise_beside(time, to, has_update)
     }
 
     /// A packet went to a member, and an update in it, if one did: the packet's number, and the time that it states.
     pub(in super::super) fn on_sent(&mut self, time: Time, to: PeerId, update: Option<(u64, Time)>) {
-        if let Some(Timed::Mesh(timed)) = &mut self.timed {
+        if let Some(timed) = &mut self.timed {
             timed.on_sent(time, to, update);
         }
     }
 
     /// What became of a packet with an update.
     pub(in super::super) fn on_fate(&mut self, to: PeerId, packet: u64, has_arrived: bool) {
-        if let Some(Timed::Mesh(timed)) = &mut self.timed {
+        if let Some(timed) = &mut self.timed {
             timed.on_fate(to, packet, has_arrived);
         }
     }
 
-    /// An update says when it was: nothing older comes from who is a member of a mesh. Whether that was a promise.
+    /// An update says when it was: nothing older comes from who is a member. Whether that was a promise.
     pub(super) fn handle_update(&mut self, time: Time, from: PeerId, body: &[u8]) -> bool {
-        let Some(Timed::Mesh(timed)) = &mut self.timed else { return false };
+        let Some(timed) = &mut self.timed else { return false };
         time_of(body).is_some_and(|stated| timed.handle_update(time, from, stated))
     }
 
@@ -233,12 +212,10 @@ impl Machines {
         from: PeerId,
         promise: Promise,
     ) -> Result<(), CloseCode> {
-        match self.timed.as_mut().ok_or(CloseCode::Unexpected)? {
-            Timed::Mesh(timed) => match &mut self.early {
-                Some(early) => early.on_promise(from, promise),
-                None => timed.handle_promise(time, from, promise),
-            },
-            Timed::Star(timed) => timed.handle_promise(time, from, promise),
+        let timed = self.timed.as_mut().ok_or(CloseCode::Unexpected)?;
+        match &mut self.early {
+            Some(early) => early.on_promise(from, promise),
+            None => timed.handle_promise(time, from, promise),
         }
         Ok(())
     }
@@ -248,19 +225,9 @@ impl Machines {
         self.timed.is_some()
     }
 
-    /// Session time passes.
-    pub(super) fn handle_time(&mut self, time: Time) {
-        if let Some(Timed::Star(timed)) = &mut self.timed {
-            self.is_touched |= timed.handle_time(time);
-        }
-    }
-
     /// When session time alone delivers something.
     pub(super) fn poll_timeout(&self, time: Time) -> Option<Time> {
-        match self.timed.as_ref()? {
-            Timed::Mesh(timed) => timed.poll_timeout(time),
-            Timed::Star(timed) => timed.poll_timeout(time),
-        }
+        self.timed.as_ref()?.poll_timeout(time)
     }
 
     /// Who is there; `time` is session time if that is known.
@@ -271,10 +238,8 @@ impl Machines {
         if let Some(total) = &mut self.total {
             total.handle_view(view);
         }
-        match (&mut self.timed, time) {
-            (Some(Timed::Mesh(timed)), Some(time)) => timed.handle_view(time, &view.members),
-            (Some(Timed::Star(timed)), _) => timed.handle_view(view),
-            _ => {}
+        if let (Some(timed), Some(time)) = (&mut self.timed, time) {
+            timed.handle_view(time, &view.members);
         }
         if let Some(lockstep) = &mut self.lockstep {
             step(lockstep);
@@ -292,13 +257,10 @@ impl Machines {
         if let Some(total) = &mut self.total {
             total.handle_link(peer);
         }
-        match &mut self.timed {
-            Some(Timed::Mesh(timed)) => match &mut self.early {
-                Some(early) => early.on_link(peer),
-                None => timed.handle_linked(time, peer),
-            },
-            Some(Timed::Star(timed)) => timed.handle_link(peer),
-            None => {}
+        match (&mut self.timed, &mut self.early) {
+            (Some(_), Some(early)) => early.on_link(peer),
+            (Some(timed), None) => timed.handle_linked(time, peer),
+            (None, _) => {}
         }
         if let Some(lockstep) = &mut self.lockstep {
             lockstep.handle_linked(now, peer);
@@ -327,18 +289,8 @@ impl Machines {
         while let Some(out) = total.as_mut().and_then(Order::poll_transmit) {
             put(out.to, MessageKind::Total, Lane::SESSION, &out.bytes);
         }
-        match timed {
-            Some(Timed::Mesh(timed)) => {
-                while let Some(out) = timed.poll_transmit() {
-                    put(out.to, MessageKind::Timed, Lane::SESSION, &out.bytes);
-                }
-            }
-            Some(Timed::Star(timed)) => {
-                while let Some(out) = timed.poll_transmit() {
-                    put(out.to, MessageKind::Timed, Lane::SESSION, &out.bytes);
-                }
-            }
-            None => {}
+        while let Some(out) = timed.as_mut().and_then(|timed| timed.poll_transmit()) {
+            put(out.to, MessageKind::Timed, Lane::SESSION, &out.bytes);
         }
         while let Some(out) = lockstep.as_mut().and_then(Lockstep::poll_transmit) {
             put(out.to, MessageKind::Lockstep, out.lane, &out.bytes);
@@ -366,15 +318,7 @@ impl Machines {
         if !self.knows_time() {
             return None;
         }
-        let event = match self.timed.as_mut()? {
-            Timed::Mesh(timed) => timed.poll_event(time)?,
-            Timed::Star(timed) => match timed.poll_event()? {
-                StarEvent::Timed(event) => event,
-                StarEvent::Behind => return Some(Happened::Behind(Delivery::Timestamp(time))),
-                StarEvent::Broke(peer, code) => return Some(Happened::Broke(peer, code)),
-            },
-        };
-        Some(match event {
+        Some(match self.timed.as_mut()?.poll_event(time)? {
             timestamp::Event::Message(message) => {
                 Happened::Message(message.from, Delivery::Timestamp(message.time), message.bytes)
             }
@@ -385,25 +329,16 @@ impl Machines {
     }
 
     /// At the host: who has held up the others for longer than its patience with them.
-    pub(super) fn stalling(
-        &mut self,
-        now: Time,
-        elsewhere: &[PeerId],
-        patience: impl Fn(PeerId) -> Duration,
-    ) -> Vec<PeerId> {
+    pub(super) fn stalling(&mut self, now: Time, patience: impl Fn(PeerId) -> Duration) -> Vec<PeerId> {
         let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
         let total = self.total.as_ref().map(Order::awaited);
-        let timed = match &self.timed {
-            Some(Timed::Star(timed)) => Some(timed.awaited()),
-            _ => None,
-        };
         let mut before = core::mem::take(&mut self.awaited);
         if core::mem::replace(&mut self.looked, now) + LOOKS_WITHIN <= now {
             // Nobody was waited for while this peer slept, was suspended, or was no host.
             before.clear();
         }
         let mut stalling = Vec::new();
-        for peer in causal.into_iter().chain(total).chain(timed).flatten().chain(elsewhere.iter().copied()) {
+        for peer in causal.into_iter().chain(total).flatten() {
             let known = before.iter().find(|known| known.0 == peer);
             let (_, since, most) = known.copied().unwrap_or((peer, now, Duration::ZERO));
             // A link that begins anew meanwhile does not know yet how far it is.

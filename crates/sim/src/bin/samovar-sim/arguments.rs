@@ -11,19 +11,18 @@ const RUNS: u64 = 300;
 const USAGE: &str = "\
 Usage: samovar-sim COMMAND
 
-  soak --seeds A..B [--scenario NAME] [--minutes M] [--star | --by-host] [--json | --hashes]
+  soak --seeds A..B [--scenario NAME] [--minutes M] [--by-host] [--json | --hashes]
                                  run seeds A to B, B excluded, of one scenario or of all, on all cores; with --hashes
                                  print for each scenario a number that only changes when its runs do
-  replay SEED [--scenario NAME] [--star | --by-host] [--shrunk]
+  replay SEED [--scenario NAME] [--by-host] [--shrunk]
                                  run one seed, of chaos unless told otherwise, and print everything that happens
-  shrink SEED [--scenario NAME] [--star | --by-host]
+  shrink SEED [--scenario NAME] [--by-host]
                                  leave out the faults that a violation does not need
                                  (`replay --shrunk` tells all that happens then)
-  recovery [--runs N] [--star | --by-host]   measure how long a session stands still when its host goes
-  paths [--runs N] [--star | --by-host]      measure how long what the host moves stands still when paths come and go
+  recovery [--runs N] [--by-host]   measure how long a session stands still when its host goes
+  paths [--runs N] [--by-host]      measure how long what the host moves stands still when paths come and go
 
-With --star members are linked to the host and its backups only, otherwise everybody to everybody; with --by-host
-the host and its backups carry what two others say to each other.
+With --by-host the host and its backups carry what two others say to each other.
   help                           this text
 
 Exit code: 0 all promises held, 1 one was broken, 2 the command line is wrong.
@@ -93,20 +92,13 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Command, String> {
 }
 
 fn parse_soak<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<Soak, String> {
-    let mut soak = Soak {
-        seeds: 0..0,
-        scenario: None,
-        minutes: None,
-        shape: Shape::Mesh,
-        json: false,
-        hashes: false,
-    };
+    let mut soak =
+        Soak { seeds: 0..0, scenario: None, minutes: None, shape: Shape::Mesh, json: false, hashes: false };
     while let Some(flag) = rest.next() {
         match flag {
             "--seeds" => soak.seeds = range(rest.next())?,
             "--scenario" => soak.scenario = Some(scenario(rest.next())?),
             "--minutes" => soak.minutes = Some(number(flag, rest.next())?),
-            "--star" => soak.shape = Shape::Star,
             "--by-host" => soak.shape = Shape::ByHost,
             "--json" => soak.json = true,
             "--hashes" => soak.hashes = true,
@@ -121,7 +113,6 @@ fn parse_one<'a>(mut rest: impl Iterator<Item = &'a str>, mut is_shrunk: bool) -
     while let Some(argument) = rest.next() {
         match argument {
             "--scenario" => name = scenario(rest.next())?,
-            "--star" => shape = Shape::Star,
             "--by-host" => shape = Shape::ByHost,
             "--shrunk" => is_shrunk = true,
             _ if seed.is_none() => seed = Some(number("SEED", Some(argument))?),
@@ -136,7 +127,6 @@ fn parse_table<'a>(mut rest: impl Iterator<Item = &'a str>) -> Result<(u64, Shap
     while let Some(flag) = rest.next() {
         match flag {
             "--runs" => runs = number(flag, rest.next())?,
-            "--star" => shape = Shape::Star,
             "--by-host" => shape = Shape::ByHost,
             _ => return Err(format!("recovery and paths do not know {flag:?}")),
         }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use samovar_sim::{SCENARIOS, Spans, Shape, Trouble, fourth_seed};
+use samovar_sim::{SCENARIOS, Shape, Spans, Trouble, fourth_seed};
 
 use crate::workers::{Job, work};
 

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use samovar_sim::{Outcome, Plan, Scenario, Summary, Shape, Toy, run};
+use samovar_sim::{Outcome, Plan, Scenario, Shape, Summary, Toy, run};
 
 /// One run to do.
 pub(crate) struct Job {

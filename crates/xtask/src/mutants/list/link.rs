@@ -1,6 +1,6 @@
 //! Links and paths.
 
-use super::Finder::{Sim, Test};
+use super::Finder::{ByHost, Sim, Test};
 use super::{Mutant, Promise};
 
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -158,5 +158,44 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "way_back",
             "a_relay_that_has_refused_its_members_is_not_waited_for_when_their_host_dies",
         ]),
+    },
+    Mutant {
+        name: "anybody-carries",
+        package: "peer",
+        text: "Leg::Down if knows && is_by_carrier && peer != me",
+        instead: "Leg::Down if knows && (is_by_carrier || peer != me)",
+        breaks: "a member that carries nothing is believed what it says of others",
+        guards: Promise::UntrustedBytes,
+        finder: Test(&[
+            "-p",
+            "samovar-peer",
+            "--test",
+            "by_host",
+            "nobody_but_a_carrier_speaks_for_others_and_none_for_strangers",
+        ]),
+    },
+    Mutant {
+        name: "carries-without-bound",
+        package: "peer",
+        text: "if !allowance.take(now, payload.len()) || is_full {",
+        instead: "if !allowance.take(now, 0) || is_full {",
+        breaks: "a member has its host carry whatever it sends",
+        guards: Promise::UntrustedBytes,
+        finder: Test(&[
+            "-p",
+            "samovar-peer",
+            "--test",
+            "by_host",
+            "what_is_carried_for_one_member_is_bounded",
+        ]),
+    },
+    Mutant {
+        name: "carrier-excuses-nobody",
+        package: "session",
+        text: "if carrier.link.quiet_at() > missed_at {",
+        instead: "if carrier.link.quiet_at() > missed_at || true {",
+        breaks: "a member misses all whom it heard by a host that died, and elects itself",
+        guards: Promise::OneHost,
+        finder: ByHost("host-and-backup-crash"),
     },
 ];
