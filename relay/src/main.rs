@@ -159,9 +159,13 @@ const fn workers(processors: usize) -> usize {
 }
 
 fn serve(args: Box<ServeArgs>, log: &Log) -> Result<(), String> {
-    let (config, log_config) =
-        args.settings().and_then(Settings::resolve).map_err(|error| error.to_string())?;
+    let settings = args.settings().map_err(|error| error.to_string())?;
+    let is_old = settings.has_old_names();
+    let (config, log_config) = settings.resolve().map_err(|error| error.to_string())?;
     log.trace(log_config);
+    if is_old {
+        tracing::warn!("`star` is called `by-host` now; the next release does not know the old name");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers(std::thread::available_parallelism().map_or(1, usize::from)))
         .enable_all()

@@ -252,6 +252,12 @@ impl Settings {
         }
     }
 
+    /// Whether something is set by a name that it has no longer.
+    #[must_use]
+    pub const fn has_old_names(&self) -> bool {
+        self.star.is_some()
+    }
+
     /// What is used when nothing else is said.
     #[must_use]
     pub fn defaults() -> Self {

@@ -6,7 +6,7 @@ use samovar_tests::bots::Bots;
 use samovar_tests::place::Place;
 use samovar_tests::player::{JOIN_WITHIN, Player, SETTLE_WITHIN};
 use samovar_tests::relay::Relay;
-use samovar_tests::status::{Status, distance};
+use samovar_tests::status::{Id, Status, distance};
 use samovar_tests::wait;
 
 /// How far apart two members may see something that moves. A teapot is two units wide and drives some units a
@@ -32,6 +32,53 @@ async fn members_that_want_direct_links_only_see_the_same() {
 #[tokio::test(flavor = "multi_thread")]
 async fn members_over_the_relay_see_the_same() {
     members_see_the_same(Relay::start(), "relayed", "relayed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_see_the_same_when_the_host_and_its_backup_carry_what_they_say() {
+    let relay = Relay::start();
+    let query = |who: &str| format!("{who}&by=host");
+    let mut players = vec![Player::join(&relay, &query("new=TEA&name=Ann&robots=1")).await];
+    for name in ["Bob", "Cy", "Di"] {
+        players.push(Player::join(&relay, &format!("game=TEA&name={name}")).await);
+    }
+    let carries = |status: &Status, peer: &Id| {
+        status.host.as_ref() == Some(peer) || status.backup.as_ref() == Some(peer)
+    };
+    for player in &players {
+        let ready = |status: &Status| {
+            let me = status.peer.as_ref().expect("it plays");
+            let path =
+                |other: &Id| if carries(status, me) || carries(status, other) { "direct" } else { "byHost" };
+            status.topology == "byHost"
+                && status.backup.is_some()
+                && status.others().count() == 3
+                && status.others().all(|other| other.path == path(&other.peer))
+        };
+        player.wait("its paths are with host and backup", SETTLE_WITHIN, ready).await;
+        player.hunt().await;
+    }
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    // The host's browser dies, and with it whatever it carried.
+    let before = players[1].status().await;
+    players[0].kill();
+    let host = |status: &Status| {
+        status.term > before.term && status.host != before.host && status.others().count() == 2
+    };
+    let after = players[1].wait("another hosts", SETTLE_WITHIN, host).await;
+    for player in &players[2..] {
+        let same = |status: &Status| host(status) && status.host == after.host;
+        player.wait("the others follow it", SETTLE_WITHIN, same).await;
+    }
+    // Each hears the others by a carrier: what they score reaches all.
+    let scored = |status: &Status| status.others().map(|other| other.score).sum::<i64>() > 0;
+    for player in &players[1..] {
+        player.wait("it sees another score", HIT_WITHIN, scored).await;
+        player.rest().await;
+    }
+    for player in players.into_iter().skip(1) {
+        player.finish().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

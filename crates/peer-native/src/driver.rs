@@ -20,7 +20,8 @@ use crate::relay_socket::{OpenError, RelayEvent, RelaySocket};
 /// What runs on a peer. All of it is called in the peer's own task and must not block: while a call lasts nobody hears the peer, and
 /// the others soon take it for lost. One that hosted is then succeeded like one that crashed, and learns so when the call returns.
 ///
-/// A game says `stepped` to the session in each tick, or asks for its lockstep, which says so as well.
+/// A game says `stepped` to the session in each tick, or asks for its lockstep, which says so as well: from the first time on a host
+/// that does not for two seconds hands over ([`Rules::steps_within`](samovar_peer::Rules::steps_within)).
 pub trait Game: Send + 'static {
     /// The time between two calls of [`on_tick`](Self::on_tick); asked once. Default: a thirtieth of a second.
     fn tick(&self) -> Duration {

@@ -4,28 +4,43 @@
 //! relay's WebSocket, direct connections, tokio's clock. It decides nothing about the protocol.
 //!
 //! ```no_run
-//! use samovar_peer::{PathPolicy, Peer, PeerConfig, PeerEvent, Schemas};
+//! use samovar_peer::{PathPolicy, Peer, PeerConfig, PeerEvent, Purpose, Schemas, Time};
 //! use samovar_peer_native::{Game, NativeConfig, NativePeer, entropy};
-//! use samovar_wire::Time;
-//! use samovar_wire::relay::Purpose;
+//! use samovar_session::{Event, Lane, Target};
 //!
-//! struct Watcher;
+//! struct Greeter;
 //!
-//! impl Game for Watcher {
-//!     fn on_event(&mut self, _now: Time, _peer: &mut Peer, event: PeerEvent) {
-//!         println!("{event:?}");
+//! impl Game for Greeter {
+//!     fn on_event(&mut self, _now: Time, peer: &mut Peer, event: PeerEvent) {
+//!         match event {
+//!             PeerEvent::Entered(code) => println!("others join by Purpose::Join({code})"),
+//!             PeerEvent::Session(Event::MemberJoined { member, .. }) => {
+//!                 let Some(session) = peer.session_mut() else { return };
+//!                 let greeting = format!("welcome, {}", member.name);
+//!                 // It fails only when too much waits for that member already.
+//!                 let _ = session.send(Target::Peer(member.peer), Lane::GAME, greeting.as_bytes());
+//!             }
+//!             PeerEvent::Session(Event::Message { from, bytes, .. }) => {
+//!                 println!("{from} says {}", String::from_utf8_lossy(&bytes));
+//!             }
+//!             _ => {}
+//!         }
 //!     }
 //!
-//!     fn on_tick(&mut self, _now: Time, _peer: &mut Peer) {}
+//!     fn on_tick(&mut self, now: Time, peer: &mut Peer) {
+//!         if let Some(session) = peer.session_mut() {
+//!             session.stepped(now);
+//!         }
+//!     }
 //! }
 //!
-//! # async fn watch() {
+//! # async fn greet() {
 //! let config = PeerConfig {
 //!     entropy: entropy(),
 //!     purpose: Purpose::Create(None),
 //!     ticket: None,
 //!     kept: None,
-//!     name: "Watcher".to_owned(),
+//!     name: "Greeter".to_owned(),
 //!     attributes: 0,
 //!     params: 0,
 //!     schemas: Schemas::new(),
@@ -34,9 +49,9 @@
 //!     rules: samovar_peer::Rules::default(),
 //! };
 //! let url = "ws://127.0.0.1:8080/ws".to_owned();
-//! let watcher = NativePeer::start(url, config, NativeConfig::default(), Watcher);
+//! let greeter = NativePeer::start(url, config, NativeConfig::default(), Greeter);
 //! tokio::time::sleep(std::time::Duration::from_secs(60)).await;
-//! watcher.stop().await;
+//! greeter.stop().await;
 //! # }
 //! ```
 

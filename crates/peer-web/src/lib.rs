@@ -8,9 +8,8 @@
 //! policy allows it by `worker-src blob:`; without that, timers of the page stand in.
 //!
 //! ```no_run
-//! use samovar_peer::{PathPolicy, PeerConfig, Schemas};
+//! use samovar_peer::{PathPolicy, PeerConfig, Purpose, Schemas};
 //! use samovar_peer_web::{WebPeer, entropy};
-//! use samovar_wire::relay::Purpose;
 //!
 //! let config = PeerConfig {
 //!     entropy: entropy(),

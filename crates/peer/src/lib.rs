@@ -13,3 +13,5 @@ pub use peer::{Buffer, ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, R
 pub use samovar_directory::SocketId;
 pub use samovar_directory::description::stun_servers;
 pub use samovar_session::{Kept, Rules, Schemas};
+pub use samovar_wire::relay::Purpose;
+pub use samovar_wire::{GameCode, PeerId, Time};

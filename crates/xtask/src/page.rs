@@ -47,12 +47,13 @@ pub(crate) fn build(repo: &Repo, toolbox: &Toolbox<'_>, optimised: Optimised) ->
     }
     state.forget()?;
     let taken = trunk(repo, toolbox, optimised)?;
+    println!("Compressing the page: half a minute.");
     let watch = Stopwatch::start();
     shorten(repo)?;
     for file in files_of(repo)? {
         compress::compress(&file)?;
     }
-    println!("Compressed the page in {watch}.");
+    println!("Compressed it in {watch}.");
     state.remember(taken)
 }
 

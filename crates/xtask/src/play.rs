@@ -22,7 +22,9 @@ const ASK_EVERY: Duration = Duration::from_millis(30);
 /// When the port is taken, a build fails, or the relay does.
 pub(crate) fn play(repo: &Repo, port: u16, open: bool) -> Result<()> {
     require_free(port)?;
+    println!("play: builds the page, then the relay: 5 to 15 minutes the first time, seconds after that");
     page::build(repo, &Toolbox::new(repo)?, Optimised::IfPossible)?;
+    println!("play: the page is there, now the relay");
     let relay = build_relay(repo)?;
     // Each port has its own data: the database belongs to one relay at a time.
     let data = repo.target.join("play-data").join(port.to_string());

@@ -122,7 +122,7 @@ fn the_command_line_explains_itself() {
     let help = run(&["serve", "--help"]);
     let text = String::from_utf8_lossy(&help.stdout).into_owned();
     assert!(
-        ["--listen", "--data", "--web", "--referee [<CODE>]", "--star", "127.0.0.1:8080"]
+        ["--listen", "--data", "--web", "--referee [<CODE>]", "--by-host", "127.0.0.1:8080"]
             .iter()
             .all(|word| text.contains(word)),
         "{text}"

@@ -18,7 +18,8 @@ use crate::Causality;
 /// A host that acts looks at them more often.
 const LOOKS_WITHIN: Duration = Duration::from_millis(2_000);
 
-/// How a message is delivered: in which order with others, and whether it may be lost.
+/// How a message is delivered: in which order with others, and whether it may be lost. Lanes are there always; an order is when
+/// the session's [`Rules::orders`](crate::Rules::orders) name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// By a lane of each link: [`Lane::Unreliable`], sequenced, reliable and in the order of its sender (FIFO), or in bulk.
