@@ -107,3 +107,28 @@ async fn a_ticket_opens_its_seat_once_and_a_used_one_none() {
         player.finish().await;
     }
 }
+
+/// A browser that keeps a page to show it again says so to the page by these two events. Which pages a browser keeps is its
+/// own business, and it keeps none with an open WebSocket or connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_the_browser_kept_takes_its_seat_again_when_it_is_shown() {
+    let relay = Relay::start();
+    let ann = Player::join(&relay, "new=TEA&name=Ann").await;
+    let bob = Player::join(&relay, "game=TEA&name=Bob").await;
+    let both = |status: &Status| status.others().count() == 1;
+    ann.wait("both sit", SETTLE_WITHIN, both).await;
+    let former = bob.peer().await;
+    let say = async |what: &str| {
+        let event =
+            format!("window.dispatchEvent(new PageTransitionEvent('{what}', {{ persisted: true }})), null");
+        bob.tab().evaluate(&event).await;
+    };
+    say("pagehide").await;
+    ann.wait("the page is away", SETTLE_WITHIN, |status| status.others().count() == 0).await;
+    say("pageshow").await;
+    let again = |status: &Status| both(status) && status.peer.as_ref().is_some_and(|peer| *peer != former);
+    bob.wait("it sits again", JOIN_WITHIN, again).await;
+    ann.wait_text("feed", "Bob is back").await;
+    ann.finish().await;
+    bob.finish().await;
+}

@@ -18,13 +18,16 @@
 //! queue like any other, and seen sooner.
 //!
 //! A queue, or a loss, that stays whatever this link does is somebody else's: after [`STUBBORN`] looks it becomes part
-//! of the path. The rate never falls below [`FLOOR`], which carries acks, keep-alive and small reliable messages.
+//! of the path. The rate never falls below [`FLOOR`], which carries acks, keep-alive and small reliable messages. Links that
+//! share a path share it, and what they begin with.
 
 use samovar_wire::limits::PACKET_MAX;
 use samovar_wire::{Duration, Time};
 
 /// The least rate, in bytes per second.
 const FLOOR: u64 = 8_000;
+/// That of a link that shares its path with ever so many.
+const FLOOR_MIN: u64 = 1_000;
 /// The rate that a link begins with.
 const START: u64 = 64_000;
 /// The greatest rate.
@@ -79,6 +82,8 @@ struct Look {
 #[derive(Debug)]
 pub(super) struct Budget {
     rate: u64,
+    /// How many links share the path.
+    sharers: u64,
     /// May be negative: then something has to be waited for.
     tokens: i64,
     updated: Time,
@@ -113,6 +118,7 @@ impl Budget {
     pub(super) fn new(now: Time) -> Self {
         Self {
             rate: START,
+            sharers: 1,
             tokens: 2 * FULL_PACKET as i64 * MICRO,
             updated: now,
             look: Look { from: now, ..Look::default() },
@@ -133,7 +139,26 @@ impl Budget {
 
     /// Bytes per second.
     pub(super) fn rate(&self) -> u64 {
-        if self.choked { FLOOR } else { self.rate }
+        if self.choked { self.floor() } else { self.rate }
+    }
+
+    /// The least rate of one of those that share the path.
+    fn floor(&self) -> u64 {
+        (FLOOR / self.sharers).max(FLOOR_MIN)
+    }
+
+    /// So many links share the path from now on. One that has met no limit yet begins with its share.
+    pub(super) fn set_sharers(&mut self, now: Time, sharers: u64) {
+        let sharers = sharers.max(1);
+        if sharers == self.sharers {
+            return;
+        }
+        self.refill(now);
+        self.sharers = sharers;
+        if self.starting {
+            self.rate = self.rate.min((START / sharers).max(self.floor()));
+        }
+        self.rate = self.rate.max(self.floor());
     }
 
     /// What may go at once after a pause.
@@ -323,7 +348,7 @@ impl Budget {
             (true, false) => delivered * 17 / 20,
             (true, true) => self.rate * 7 / 10,
         };
-        self.rate = target.clamp(FLOOR.min(self.rate), self.rate).max(FLOOR);
+        self.rate = target.clamp(self.floor().min(self.rate), self.rate).max(self.floor());
         // What was sent since that look's packets is in the queue as well.
         let base = self.least_trip().unwrap_or(Duration::ZERO).as_micros();
         let standing = self.in_flight.saturating_sub(delivered * base / 1_000_000);
@@ -350,7 +375,7 @@ impl Budget {
         }
         self.refill(now);
         self.starting = false;
-        self.rate = (self.rate * 17 / 20).max(FLOOR);
+        self.rate = (self.rate * 17 / 20).max(self.floor());
     }
 
     /// The path is another one, or its least round trip is not what it was.
@@ -372,5 +397,23 @@ impl Budget {
         self.look = Look { from: now, ..Look::default() };
         self.backlog = (0, now);
         self.heard = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn links_that_share_a_path_begin_with_what_one_would_and_keep_something_each() {
+        let mut budget = Budget::new(Time::ZERO);
+        for (sharers, rate, floor) in
+            [(4, START / 4, FLOOR / 4), (31, START / 31, FLOOR_MIN), (1, FLOOR, FLOOR)]
+        {
+            budget.set_sharers(Time::ZERO, sharers);
+            assert_eq!((budget.rate(), budget.floor()), (rate, floor), "{sharers} links");
+        }
     }
 }

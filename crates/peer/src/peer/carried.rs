@@ -19,6 +19,8 @@ const HELD_FOR: Duration = Duration::from_millis(8);
 const BUNDLE_MAX: usize = 1_100;
 /// What is for a receiver whose path holds more than so many bytes is dropped.
 const BACKLOG_MAX: u64 = 64 * 1_024;
+/// What each packet counts for besides its bytes: many small ones are work, too.
+const AROUND: usize = 64;
 /// What is carried for one member: bytes per second, and at once.
 const RATE: u64 = 1_000_000;
 const BURST: u64 = 256 * 1_024;
@@ -209,7 +211,7 @@ impl Peer {
         let full = Allowance { bytes: BURST, since: now };
         let allowance = self.carried.allowances.entry(from).or_insert(full);
         let is_full = self.paths.get(&to).is_some_and(|path| path.backlog > BACKLOG_MAX);
-        if !allowance.take(now, payload.len()) || is_full {
+        if !allowance.take(now, payload.len() + AROUND) || is_full {
             return;
         }
         let entry = Entry { peer: from, payload };

@@ -177,7 +177,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "carries-without-bound",
         package: "peer",
-        text: "if !allowance.take(now, payload.len()) || is_full {",
+        text: "if !allowance.take(now, payload.len() + AROUND) || is_full {",
         instead: "if !allowance.take(now, 0) || is_full {",
         breaks: "a member has its host carry whatever it sends",
         guards: Promise::UntrustedBytes,
