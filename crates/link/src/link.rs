@@ -415,7 +415,7 @@ impl Link {
         self.liveness.forget_stall();
     }
 
-    /// How many links share the path, this one included; 1 unless set. Together they claim no more of it, unasked, than one.
+    /// How many links share the path, this one included; 1 unless set. When it takes too little they claim together what one would.
     pub fn set_sharers(&mut self, now: Time, sharers: usize) {
         self.budget.set_sharers(now, sharers as u64);
     }

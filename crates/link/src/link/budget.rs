@@ -19,7 +19,7 @@
 //!
 //! A queue, or a loss, that stays whatever this link does is somebody else's: after [`STUBBORN`] looks it becomes part
 //! of the path. The rate never falls below [`FLOOR`], which carries acks, keep-alive and small reliable messages. Links that
-//! share a path share it, and what they begin with.
+//! share a path share it.
 
 use samovar_wire::limits::PACKET_MAX;
 use samovar_wire::{Duration, Time};
@@ -147,17 +147,10 @@ impl Budget {
         (FLOOR / self.sharers).max(FLOOR_MIN)
     }
 
-    /// So many links share the path from now on. One that has met no limit yet begins with its share.
+    /// So many links share the path from now on.
     pub(super) fn set_sharers(&mut self, now: Time, sharers: u64) {
-        let sharers = sharers.max(1);
-        if sharers == self.sharers {
-            return;
-        }
         self.refill(now);
-        self.sharers = sharers;
-        if self.starting {
-            self.rate = self.rate.min((START / sharers).max(self.floor()));
-        }
+        self.sharers = sharers.max(1);
         self.rate = self.rate.max(self.floor());
     }
 
@@ -407,13 +400,11 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     #[test]
-    fn links_that_share_a_path_begin_with_what_one_would_and_keep_something_each() {
+    fn links_that_share_a_path_share_the_least_that_is_claimed_of_it_and_keep_something_each() {
         let mut budget = Budget::new(Time::ZERO);
-        for (sharers, rate, floor) in
-            [(4, START / 4, FLOOR / 4), (31, START / 31, FLOOR_MIN), (1, FLOOR, FLOOR)]
-        {
+        for (sharers, floor) in [(4, FLOOR / 4), (31, FLOOR_MIN), (1, FLOOR)] {
             budget.set_sharers(Time::ZERO, sharers);
-            assert_eq!((budget.rate(), budget.floor()), (rate, floor), "{sharers} links");
+            assert_eq!((budget.rate(), budget.floor()), (START, floor), "{sharers} links");
         }
     }
 }
