@@ -415,11 +415,6 @@ impl Link {
         self.liveness.forget_stall();
     }
 
-    /// How many links share the path, this one included; 1 unless set. When it takes too little they claim together what one would.
-    pub fn set_sharers(&mut self, now: Time, sharers: usize) {
-        self.budget.set_sharers(now, sharers as u64);
-    }
-
     /// Whether the path keeps order and loses nothing but what is proven lost: packets that go over the relay's
     /// WebSocket only. Then nothing is copied, and the probe waits for a second: it is the net for what the relay
     /// drops under overload.

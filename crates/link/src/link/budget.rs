@@ -18,16 +18,13 @@
 //! queue like any other, and seen sooner.
 //!
 //! A queue, or a loss, that stays whatever this link does is somebody else's: after [`STUBBORN`] looks it becomes part
-//! of the path. The rate never falls below [`FLOOR`], which carries acks, keep-alive and small reliable messages. Links that
-//! share a path share it.
+//! of the path. The rate never falls below [`FLOOR`], which carries acks, keep-alive and small reliable messages.
 
 use samovar_wire::limits::PACKET_MAX;
 use samovar_wire::{Duration, Time};
 
 /// The least rate, in bytes per second.
 const FLOOR: u64 = 8_000;
-/// That of a link that shares its path with ever so many.
-const FLOOR_MIN: u64 = 1_000;
 /// The rate that a link begins with.
 const START: u64 = 64_000;
 /// The greatest rate.
@@ -82,8 +79,6 @@ struct Look {
 #[derive(Debug)]
 pub(super) struct Budget {
     rate: u64,
-    /// How many links share the path.
-    sharers: u64,
     /// May be negative: then something has to be waited for.
     tokens: i64,
     updated: Time,
@@ -118,7 +113,6 @@ impl Budget {
     pub(super) fn new(now: Time) -> Self {
         Self {
             rate: START,
-            sharers: 1,
             tokens: 2 * FULL_PACKET as i64 * MICRO,
             updated: now,
             look: Look { from: now, ..Look::default() },
@@ -139,19 +133,7 @@ impl Budget {
 
     /// Bytes per second.
     pub(super) fn rate(&self) -> u64 {
-        if self.choked { self.floor() } else { self.rate }
-    }
-
-    /// The least rate of one of those that share the path.
-    fn floor(&self) -> u64 {
-        (FLOOR / self.sharers).max(FLOOR_MIN)
-    }
-
-    /// So many links share the path from now on.
-    pub(super) fn set_sharers(&mut self, now: Time, sharers: u64) {
-        self.refill(now);
-        self.sharers = sharers.max(1);
-        self.rate = self.rate.max(self.floor());
+        if self.choked { FLOOR } else { self.rate }
     }
 
     /// What may go at once after a pause.
@@ -341,7 +323,7 @@ impl Budget {
             (true, false) => delivered * 17 / 20,
             (true, true) => self.rate * 7 / 10,
         };
-        self.rate = target.clamp(self.floor().min(self.rate), self.rate).max(self.floor());
+        self.rate = target.clamp(FLOOR.min(self.rate), self.rate).max(FLOOR);
         // What was sent since that look's packets is in the queue as well.
         let base = self.least_trip().unwrap_or(Duration::ZERO).as_micros();
         let standing = self.in_flight.saturating_sub(delivered * base / 1_000_000);
@@ -368,7 +350,7 @@ impl Budget {
         }
         self.refill(now);
         self.starting = false;
-        self.rate = (self.rate * 17 / 20).max(self.floor());
+        self.rate = (self.rate * 17 / 20).max(FLOOR);
     }
 
     /// The path is another one, or its least round trip is not what it was.
@@ -390,21 +372,5 @@ impl Budget {
         self.look = Look { from: now, ..Look::default() };
         self.backlog = (0, now);
         self.heard = now;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    #[test]
-    fn links_that_share_a_path_share_the_least_that_is_claimed_of_it_and_keep_something_each() {
-        let mut budget = Budget::new(Time::ZERO);
-        for (sharers, floor) in [(4, FLOOR / 4), (31, FLOOR_MIN), (1, FLOOR)] {
-            budget.set_sharers(Time::ZERO, sharers);
-            assert_eq!((budget.rate(), budget.floor()), (START, floor), "{sharers} links");
-        }
     }
 }

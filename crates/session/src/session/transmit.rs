@@ -191,15 +191,8 @@ impl Session {
     /// Which member carries what this peer and another say to each other; `None` when they have a path of their own, or
     /// the relay's.
     pub fn set_carrier(&mut self, now: Time, peer: PeerId, carrier: Option<PeerId>) {
-        let Some(peering) = self.links.get_mut(&peer).filter(|peering| peering.carrier.0 != carrier) else {
-            return;
-        };
-        peering.carrier = (carrier, now);
-        // The way to a carrier is that of all whom it carries for, and of its own link.
-        let carriers: Vec<_> =
-            self.links.iter().map(|(&peer, link)| link.carrier.0.unwrap_or(peer)).collect();
-        for (peering, by) in self.links.values_mut().zip(&carriers) {
-            peering.link.set_sharers(now, carriers.iter().filter(|&other| other == by).count());
+        if let Some(peering) = self.links.get_mut(&peer).filter(|peering| peering.carrier.0 != carrier) {
+            peering.carrier = (carrier, now);
         }
     }
 
