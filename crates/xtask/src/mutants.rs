@@ -89,7 +89,6 @@ fn list(repo: &Repo) -> Result<()> {
 fn shown(finder: Finder) -> String {
     match finder {
         Finder::Sim(scenario) => format!("simulator, `{scenario}`"),
-        Finder::ByHost(scenario) => format!("simulator, `{scenario}` by the host"),
         Finder::Model(arguments) => format!("model `{}`", name_of(arguments)),
         Finder::Test(arguments) => format!("test `{}`", name_of(arguments)),
     }
@@ -129,7 +128,7 @@ fn find_of(
 ) -> Result<()> {
     check(repo)?;
     let mut sound = Sound { program: tree.directory.join("sound"), keeps: BTreeMap::new() };
-    if chosen.iter().any(|mutant| matches!(mutant.finder, Finder::Sim(_) | Finder::ByHost(_))) {
+    if chosen.iter().any(|mutant| matches!(mutant.finder, Finder::Sim(_))) {
         let simulator = tree.build_simulator()?;
         fs::copy(&simulator, &sound.program).explain(sound.program.display())?;
     }
@@ -143,8 +142,7 @@ fn find_of(
         tree.plant(mutant, &place)?;
         let mut simulate = |runs| simulate(tree, &mut sound, runs, seeds);
         let outcome = match mutant.finder {
-            Finder::Sim(scenario) => simulate(Runs { scenario, by_host: false }),
-            Finder::ByHost(scenario) => simulate(Runs { scenario, by_host: true }),
+            Finder::Sim(scenario) => simulate(Runs { scenario }),
             Finder::Model(arguments) => test(tree, arguments, "narrow"),
             Finder::Test(arguments) => test(tree, arguments, "quick"),
         };
@@ -167,12 +165,11 @@ fn find_of(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Runs {
     scenario: &'static str,
-    by_host: bool,
 }
 
 impl Runs {
     fn shown(self) -> String {
-        format!("`{}`{}", self.scenario, if self.by_host { " by the host" } else { "" })
+        format!("`{}`", self.scenario)
     }
 }
 
@@ -227,7 +224,6 @@ impl Violation {
 fn first_violation(program: &Path, runs: Runs, seeds: u64) -> Result<Option<Violation>> {
     let mut command = Command::new(program);
     command.args(["soak", "--seeds", &format!("0..{seeds}"), "--scenario", runs.scenario]);
-    command.args(runs.by_host.then_some("--by-host"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().explain(process::shown(&command))?;
     let lines = child.stderr.take().map(|pipe| BufReader::new(pipe).lines());

@@ -63,8 +63,6 @@ pub(super) enum Promise {
 pub(super) enum Finder {
     /// The simulator in this scenario, within the first thousand seeds.
     Sim(&'static str),
-    /// The same where the host and its backups carry what members say to each other.
-    ByHost(&'static str),
     /// A model: a test that goes through histories or orders of what can happen to the real machines, all or many.
     Model(&'static [&'static str]),
     /// A test: the arguments of `cargo test`, the name of the test last.

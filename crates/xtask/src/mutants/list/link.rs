@@ -1,6 +1,6 @@
 //! Links and paths.
 
-use super::Finder::{ByHost, Sim, Test};
+use super::Finder::{Sim, Test};
 use super::{Mutant, Promise};
 
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -188,14 +188,5 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "by_host",
             "what_is_carried_for_one_member_is_bounded",
         ]),
-    },
-    Mutant {
-        name: "carrier-excuses-nobody",
-        package: "session",
-        text: "if carrier.link.quiet_at() > missed_at {",
-        instead: "if carrier.link.quiet_at() > missed_at || true {",
-        breaks: "a member misses all whom it heard by a host that died, and elects itself",
-        guards: Promise::OneHost,
-        finder: ByHost("host-and-backup-crash"),
     },
 ];

@@ -310,15 +310,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         finder: Test(&["-p", "samovar-session", "--test", "sessions", "nobody_but_the_host_gives_tickets"]),
     },
     Mutant {
-        name: "warrant-not-first",
-        package: "session",
-        text: "        $.send_control(now, peer, &PeerControl::Warrant(*$.roster.warrant()));\n",
-        instead: "",
-        breaks: "a new link does not begin with the warrant that its sender speaks under",
-        guards: Promise::Convergence,
-        finder: Sim("host-crash"),
-    },
-    Mutant {
         name: "greeting-skipped",
         package: "session",
         text: "for news in $.roster.greeting() {",
