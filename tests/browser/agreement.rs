@@ -35,7 +35,7 @@ async fn members_over_the_relay_see_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn members_see_the_same_when_the_host_and_its_backup_carry_what_they_say() {
+async fn a_table_by_the_host_outlives_its_host() {
     let relay = Relay::start();
     let query = |who: &str| format!("{who}&by=host");
     let mut players = vec![Player::join(&relay, &query("new=TEA&name=Ann&robots=1")).await];

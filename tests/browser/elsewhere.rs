@@ -61,7 +61,7 @@ async fn a_page_of_another_origin_is_told_what_the_relay_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn players_whom_the_relay_lets_in_no_more_are_told_so_and_play_on() {
+async fn players_refused_in_a_game_are_told_and_play_on() {
     let mut relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;

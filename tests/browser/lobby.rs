@@ -52,7 +52,7 @@ async fn who_leaves_by_the_button_is_listed_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn back_leads_from_the_table_to_the_lobby_and_forward_to_the_seat() {
+async fn back_leads_to_the_lobby_and_forward_to_the_seat() {
     let relay = Relay::start();
     let (ann, bob) = table(&relay).await;
     let both = |status: &Status| status.others().count() == 1;
@@ -71,7 +71,7 @@ async fn back_leads_from_the_table_to_the_lobby_and_forward_to_the_seat() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_lobby_keeps_a_name_that_is_being_typed_and_has_help_and_mute() {
+async fn the_lobby_keeps_a_typed_name_and_has_help_and_mute() {
     let relay = Relay::start();
     let visitor = Visit::new(&relay, "low").open().await;
     visitor.wait("the lobby has its list", SETTLE_WITHIN, |status| status.relay == "connected").await;

@@ -111,7 +111,7 @@ async fn a_ticket_opens_its_seat_once_and_a_used_one_none() {
 /// A browser that keeps a page to show it again says so to the page by these two events. Which pages a browser keeps is its
 /// own business, and it keeps none with an open WebSocket or connection.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_the_browser_kept_takes_its_seat_again_when_it_is_shown() {
+async fn a_page_that_the_browser_kept_sits_again_when_shown() {
     let relay = Relay::start();
     let ann = Player::join(&relay, "new=TEA&name=Ann").await;
     let bob = Player::join(&relay, "game=TEA&name=Bob").await;

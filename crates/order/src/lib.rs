@@ -17,8 +17,8 @@
 //!    lane of the link to each receiver, when it sends anyway: what is said between two polls shares frames;
 //! 6. at the host, looks at [`Order::awaited`]: who is there for seconds holds up all others and is to be removed.
 //!
-//! The host's crash needs nothing besides: the view of the next one ends the former epoch, and everybody goes on. A star
-//! has links between the host and the others only, which is enough for [`causal::Dispatcher`] and [`total::Total`].
+//! The host's crash needs nothing besides: the view of the next one ends the former epoch, and everybody goes on. Links
+//! between the host and the others are enough for [`causal::Dispatcher`] and [`total::Total`].
 //!
 //! ```
 //! use samovar_order::{Event, Order, Transmit, View, ViewId, total::Total};

@@ -86,7 +86,7 @@ impl Alarm {
         }
     }
 
-    /// What the former state holds goes when nothing is borrowed any more.
+    /// Drops the former state, whose timer calls the browser, when nothing is borrowed any more.
     fn set_state(&self, state: State) {
         let former = self.state.replace(state);
         drop(former);

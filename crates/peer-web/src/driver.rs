@@ -19,7 +19,7 @@ use crate::inquiry::{Inquiry, Obstacle};
 use crate::network::Network;
 use crate::relay_socket::{RelayEvent, RelaySocket};
 
-/// What the page wants to be called when something happened.
+/// The function of the page that is called when something happened.
 type OnWake = Box<dyn FnMut()>;
 
 /// One peer and all that it speaks through.
@@ -103,7 +103,7 @@ impl Driver {
         self.drain();
     }
 
-    /// What answers in place of the relay's WebSocket.
+    /// The answer of whoever is in the place of the relay's WebSocket.
     pub(crate) fn obstacle(&self) -> Option<Obstacle> {
         self.inquiry.obstacle()
     }
@@ -157,7 +157,7 @@ impl Driver {
             Input::Connection(key, event) if self.connections.get(key).is_some() => {
                 self.on_connection(key, event)
             }
-            // Of a socket or an attempt that was replaced or closed.
+            // The socket or the attempt was replaced or closed.
             Input::Relay(..) | Input::Connection(..) => {}
             Input::NetworkChanged => self.tell(|peer, now| peer.handle_network_changed(now)),
             Input::Ring(ring) => {
@@ -299,8 +299,8 @@ fn push(driver: &Weak<Driver>, input: Input) {
     }
 }
 
-/// What the browser carries bytes with. What is taken out of it goes when nothing is borrowed any more, since the browser
-/// may call back from a closing.
+/// Sockets or connections by their names. One that is taken out is dropped when nothing is borrowed any more, since the
+/// browser may call back from its closing.
 struct Carriers<K, C>(RefCell<SortedMap<K, Rc<C>>>);
 
 impl<K: Ord, C> Default for Carriers<K, C> {

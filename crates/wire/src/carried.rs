@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_of_a_link_fits_alone_and_anything_broken_is_refused() {
+    fn the_largest_packet_fits_and_broken_entries_are_refused() {
         for (mode, max) in [(Mode::Unreliable, PACKET_MAX), (Mode::Reliable, BULK_CHUNK_MAX)] {
             let mut bytes = Vec::new();
             Entry { peer: PeerId(1), payload: &vec![5; max - CARRIED_HEAD] }.encode(Leg::Up, &mut bytes);

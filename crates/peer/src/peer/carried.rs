@@ -1,4 +1,4 @@
-//! What members carry for each other where not everybody has a direct path to everybody: client-server (PROTOCOL §2.6).
+//! Members carry packets for each other where not everybody has a direct path to everybody: client-server (PROTOCOL §2.6).
 //!
 //! The host and its backups are *carriers*. Two other members that have no direct path say to each other by a carrier what
 //! they have to say. The carrier understands nothing of it, and holds what it carries for a moment, so that much of it goes
@@ -17,20 +17,20 @@ use crate::path::PathState;
 const HELD_FOR: Duration = Duration::from_millis(8);
 /// So many bytes go to a receiver at once; what comes behind them goes in another datagram.
 const BUNDLE_MAX: usize = 1_100;
-/// What is for a receiver whose path holds more than so many bytes is dropped.
+/// A carrier drops packets for a receiver whose path holds more than so many bytes.
 const BACKLOG_MAX: u64 = 64 * 1_024;
-/// What each packet counts for besides its bytes: many small ones are work, too.
+/// Each packet counts for so many bytes more than it has: many small ones are work, too.
 const AROUND: usize = 64;
-/// What is carried for one member: bytes per second, and at once.
+/// A carrier carries so much for one member: bytes per second, and at once.
 const RATE: u64 = 1_000_000;
 const BURST: u64 = 256 * 1_024;
 
-/// What is carried, at either end of it and in the middle.
+/// The carried packets of a peer, at either end of their way and in the middle.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
     /// Packets that go out together, by whom they go to.
     bundles: SortedMap<(PeerId, Leg), Bundle>,
-    /// What each member may have carried still.
+    /// How much more each member may have carried.
     allowances: SortedMap<PeerId, Allowance>,
     /// By whom packets to others go at present.
     carriers: SortedMap<PeerId, PeerId>,

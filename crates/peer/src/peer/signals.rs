@@ -127,7 +127,7 @@ impl Peer {
     }
 
     /// Whether this peer is the one that offers: the lower id; and to whom it wants nothing but a direct path. `None` when
-    /// there is nothing to say to the other, since in a star not everybody has a link to everybody, or others carry it.
+    /// there is no link to the other, or others carry what it says.
     pub(super) fn is_offerer(&self, peer: PeerId) -> Option<bool> {
         let session = self.session.as_ref().filter(|session| session.is_linked(peer))?;
         if !self.wants_direct(peer) {

@@ -40,7 +40,7 @@ fn told(world: &World, process: Process) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn members_have_direct_paths_with_host_and_backups_only_and_say_all_to_each_other() {
+fn members_have_direct_paths_with_host_and_backups_only() {
     let (mut world, all) = game(World::new(3), 6);
     let (carriers, others) = parts(&world, &all);
     assert_eq!((carriers.len(), others.len()), (2, 4));
@@ -145,7 +145,7 @@ fn what_cannot_be_read_is_the_fault_of_who_brought_it() {
 }
 
 #[test]
-fn nobody_but_a_carrier_speaks_for_others_and_none_for_strangers() {
+fn nobody_but_a_carrier_speaks_for_others() {
     let (mut world, all) = game(World::new(8), 4);
     let (carriers, others) = parts(&world, &all);
     let [a, b] = others[..] else { panic!("two of four carry nothing") };
