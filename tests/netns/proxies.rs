@@ -190,7 +190,9 @@ async fn meet(program: &str, proxy: fn(String, &Place, &Relay) -> Proxy) {
     let authority = proxy.files.path().join("certificate.pem").display().to_string();
     let trust = ["--ca", &authority];
     let (mut founder, code) = Bots::found_behind(network.place(1), &root, &trust, "relayed").await;
-    let mut other = Bots::join_behind(network.place(2), &format!("{root}tea/"), &trust, (&code, "relayed"));
+    // One is told of the authority, the other's machine knows it.
+    let (below, game) = (format!("{root}tea/"), (&*code, "relayed"));
+    let mut other = Bots::join_trusting(network.place(2), &below, &authority, game);
     let before = founder.wait("the founder plays with the other", JOIN_WITHIN, both_play).await.remove(0);
     other.wait("and the other with it", JOIN_WITHIN, both_play).await;
     // Limits are those of players.

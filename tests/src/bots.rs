@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
-use std::process::{ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -80,10 +80,12 @@ impl Bots {
         Self::start_by(place, url, &[&["--new", "--path", path], more].concat()).with_code().await
     }
 
-    /// One robot that joins a game there, by its code over paths of a kind.
+    /// One robot that joins a game there by its code, over paths of a kind, on a machine whose store of authorities is this file.
     #[must_use]
-    pub fn join_behind(place: &Place, url: &str, more: &[&str], (code, path): (&str, &str)) -> Self {
-        Self::start_by(place, url, &[&["--game", code, "--path", path], more].concat())
+    pub fn join_trusting(place: &Place, url: &str, store: &str, (code, path): (&str, &str)) -> Self {
+        let mut command = place.command(program());
+        command.env("SSL_CERT_FILE", store).env_remove("SSL_CERT_DIR");
+        Self::run(command, place, url, &["--game", code, "--path", path])
     }
 
     async fn with_code(mut self) -> (Self, String) {
@@ -116,7 +118,10 @@ impl Bots {
     }
 
     fn start_by(place: &Place, url: &str, arguments: &[&str]) -> Self {
-        let mut command = place.command(program());
+        Self::run(place.command(program()), place, url, arguments)
+    }
+
+    fn run(mut command: Command, place: &Place, url: &str, arguments: &[&str]) -> Self {
         command.args(["bots", "--relay", url, "--seconds", SECONDS]);
         command.args(["--bind", &place.address().to_string()]).args(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
