@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use samovar_session::lockstep::LockstepConfig;
 use samovar_session::{
-    Delivery, Event, Lane, Orders, Rules, SendError, Target, TimeOrderConfig, Topology, Traits,
+    Causality, Delivery, Event, Lane, Orders, Rules, SendError, Target, TimeOrderConfig, Traits,
 };
 use samovar_wire::{Duration, Kind, PeerId, Time};
 
@@ -69,8 +69,10 @@ fn frames(report: &mut Report) {
     add(report, "orders_frames", "samovar", "causal_stamp_16", stamps::bytes_of_a_stamp(16), "B per message");
 }
 
-/// How a message may be sent, and its name in the report.
-const WAYS: [(&str, fn(Time) -> Delivery); 5] = [
+/// A name in the report, and how a message is sent at a time.
+type Way = (&'static str, fn(Time) -> Delivery);
+
+const WAYS: [Way; 5] = [
     ("fifo", |_| Delivery::Lane(Lane::GAME)),
     ("causal", |_| Delivery::Causal),
     ("total", |_| Delivery::Total),
@@ -82,8 +84,8 @@ const WAYS: [(&str, fn(Time) -> Delivery); 5] = [
 fn delays(bench: &str, loss: f64, report: &mut Report) {
     for (name, way) in WAYS {
         let timestamp = Some(TimeOrderConfig::default());
-        let orders = Orders { causal: true, total: true, timestamp, lockstep: None };
-        let rules = Rules { orders, topology: Topology::Mesh, ..Rules::default() };
+        let orders = Orders { causal: Some(Causality::Vector), total: true, timestamp, lockstep: None };
+        let rules = Rules { orders, ..Rules::default() };
         let mut table = Table::new(4, rules, Duration::from_millis(25), loss);
         table.run(3_000, |_, _, _| {});
         let mut said: BTreeMap<(PeerId, u32), Time> = BTreeMap::new();

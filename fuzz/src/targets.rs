@@ -24,9 +24,10 @@ const LINK: usize = 16 * 1024 * 1024;
 /// The objects of three peers, or of one with the most that a peer may own, and all that is known of them.
 const OBJECTS: usize = 32 * 1024 * 1024;
 
-pub(crate) const TARGETS: [Target; 14] = [
+pub(crate) const TARGETS: [Target; 15] = [
     ("packets", DECODER, decoders::packets),
     ("chunks", DECODER, decoders::chunks),
+    ("carried", DECODER, decoders::carried),
     ("messages", DECODER, decoders::messages),
     ("control", DECODER, decoders::control),
     ("view", DECODER, decoders::view),

@@ -47,20 +47,23 @@ pub(super) fn frames_of_a_step(n: u32) -> f64 {
     frames as f64 / STEPS as f64
 }
 
+/// Frames on their way, each with the step in which it was sent.
+type Lane = VecDeque<(u64, Vec<u8>)>;
+
 /// Bytes of the stamp of a message when all of `n` members chatter alike, a message taking as long as all need for one each.
 pub(super) fn bytes_of_a_stamp(n: u32) -> f64 {
     const MESSAGES: u64 = 8_000;
     let view = view(n);
     let mut members: Vec<_> = view.members.iter().map(|&peer| Vector::new(peer)).collect();
     members.iter_mut().for_each(|member| member.handle_view(&view));
-    let mut lanes: BTreeMap<(usize, usize), VecDeque<(u64, Vec<u8>)>> = BTreeMap::new();
+    let mut lanes: BTreeMap<(usize, usize), Lane> = BTreeMap::new();
     let (mut rng, mut bytes, mut messages) = (Rng::new(1, 7), 0, 0);
     for step in 0..MESSAGES {
         if step > u64::from(n) * 8 {
             members[(rng.next_u64() % u64::from(n)) as usize].send(b"").expect("there is room");
         }
-        for from in 0..members.len() {
-            while let Some(out) = members[from].poll_transmit() {
+        for (from, member) in members.iter_mut().enumerate() {
+            while let Some(out) = member.poll_transmit() {
                 // A frame of the most frequent kind is its kind and the stamp.
                 if out.bytes[0] < 0x80 {
                     (bytes, messages) = (bytes + out.bytes.len() - 1, messages + 1);

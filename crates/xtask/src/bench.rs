@@ -34,21 +34,21 @@ pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<()> {
     // Not `--locked`: what the game's crates depend on changes without the benches' lock file. The peers are pinned.
     command.arg("--quiet").arg("--manifest-path").arg(manifest);
     command.arg("--target-dir").arg(target);
-    // What `cargo run` says of this program is not true of the benches; their dependencies' build scripts would
-    // take it for a change and run again.
-    for (name, _) in std::env::vars_os() {
-        if name
-            .to_str()
-            .is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
-        {
-            command.env_remove(name);
-        }
-    }
     match subcommand {
         "bench" => command.args(["--bench", MICRO]),
         _ => command.args(["--release", "--bin", "samovar-bench"]),
     };
     process::run(command.arg("--").args(rest))
+}
+
+/// Fails when the benches do not compile or clippy has a word on them.
+///
+/// # Errors
+/// When it does.
+pub(crate) fn check(repo: &Repo) -> Result<()> {
+    let mut clippy = repo.cargo("clippy");
+    clippy.arg("--manifest-path").arg(manifest(repo)).arg("--target-dir").arg(repo.target.join("bench"));
+    process::run(clippy.args(["--all-targets", "--", "-D", "warnings"]))
 }
 
 /// Fails when the formatter would change a file of the benches.

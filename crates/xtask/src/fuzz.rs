@@ -114,6 +114,16 @@ fn build(repo: &Repo) -> Result<PathBuf> {
     Ok(target.join(host).join("debug/samovar-fuzz"))
 }
 
+/// Fails when the fuzzer does not compile or clippy has a word on it.
+///
+/// # Errors
+/// When it does.
+pub(crate) fn check(repo: &Repo) -> Result<()> {
+    let mut clippy = repo.cargo("clippy");
+    clippy.current_dir(repo.root.join("fuzz"));
+    process::run(clippy.args(["--locked", "--", "-D", "warnings"]))
+}
+
 /// The machine's own target triple.
 fn host() -> Result<String> {
     let version = process::read(Command::new("rustc").arg("-vV"))?;

@@ -8,6 +8,7 @@ use samovar_duel::state::{Identity, TeapotState};
 use samovar_objects::State;
 use samovar_roster::{RelayKey, View};
 use samovar_wire::call::{Call, Reply};
+use samovar_wire::carried::{self, Leg};
 use samovar_wire::claim::{Answer, Request};
 use samovar_wire::control::{Message, PeerControl, decode, encode};
 use samovar_wire::input::{Held, Input, Told};
@@ -18,7 +19,6 @@ use samovar_wire::object::{
 };
 use samovar_wire::relay::{Addressed, FromRelay, RelayFrame, ToRelay};
 use samovar_wire::sight::{Focus, Sight};
-use samovar_wire::via::{Passed, Via};
 use samovar_wire::view::{SeatRecord, ViewHeader};
 use samovar_wire::{Mode, PeerId, PeerPass, Reader, SessionId, Signature, Term, Time, Warrant, Writer};
 
@@ -46,6 +46,16 @@ pub(super) fn chunks(bytes: &[u8]) {
     let mut again = Vec::new();
     chunk.encode(&mut again);
     assert_eq!(BulkChunk::decode(&again), Ok(chunk));
+}
+
+/// What a member carries for others: each entry comes back as it went.
+pub(super) fn carried(bytes: &[u8]) {
+    for mode in [Mode::Unreliable, Mode::Reliable] {
+        let (Some(leg), Ok(entries)) = (Leg::of(bytes), carried::entries(mode, bytes)) else { continue };
+        let mut again = Vec::new();
+        entries.iter().for_each(|entry| entry.encode(leg, &mut again));
+        assert_eq!((Leg::of(&again), carried::entries(mode, &again)), (Some(leg), Ok(entries)));
+    }
 }
 
 pub(super) fn messages(bytes: &[u8]) {
@@ -78,7 +88,6 @@ pub(super) fn messages(bytes: &[u8]) {
             between_members(kind, reader.rest());
         }
         MessageKind::Focus | MessageKind::Sight => sight(reader.rest()),
-        MessageKind::Via | MessageKind::Passed => via(reader.rest()),
         MessageKind::Input | MessageKind::Held | MessageKind::Told => input(reader.rest()),
         _ => announcement(&mut reader),
     }
@@ -141,20 +150,6 @@ fn input(bytes: &[u8]) {
         assert_eq!(Held::decode(&mut Reader::new(&again)), Ok(held));
     }
     let _ = Told::decode(&mut Reader::new(bytes));
-}
-
-/// And so do messages through the host of a star.
-fn via(bytes: &[u8]) {
-    let mut again = Vec::new();
-    if let Ok(via) = Via::decode(&mut Reader::new(bytes)) {
-        via.encode(&mut Writer::new(&mut again));
-        assert_eq!(Via::decode(&mut Reader::new(&again)), Ok(via));
-    }
-    again.clear();
-    if let Ok(passed) = Passed::decode(&mut Reader::new(bytes)) {
-        passed.encode(&mut Writer::new(&mut again));
-        assert_eq!(Passed::decode(&mut Reader::new(&again)), Ok(passed));
-    }
 }
 
 fn announcement(reader: &mut Reader<'_>) {

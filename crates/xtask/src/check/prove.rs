@@ -8,9 +8,9 @@ use super::{Context, Outcome, Step, browser, program};
 use crate::process::{self, Result};
 use crate::repo::NATIVE;
 use crate::tools::network;
-use crate::{fuzz, mutants, person};
+use crate::{bench, fuzz, mutants, person};
 
-pub(super) const STEPS: [Step; 6] = [
+pub(super) const STEPS: [Step; 7] = [
     Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 4.0, run: soak },
     Step {
         name: "models",
@@ -19,6 +19,7 @@ pub(super) const STEPS: [Step; 6] = [
         run: models,
     },
     Step { name: "fuzz", about: "hostile bytes for every decoder and state machine", first: 4.0, run: fuzz },
+    Step { name: "benches", about: "the benches compile, beside their peers", first: 3.0, run: benches },
     Step { name: "bugs", about: "planted bugs, each of which has to be found", first: 4.0, run: bugs },
     Step { name: "figures", about: "medians of real browsers and processes", first: 4.0, run: figures },
     Step { name: "person", about: "people who click, reload and close at random", first: 8.0, run: person },
@@ -83,6 +84,11 @@ fn fuzz(context: &Context<'_>) -> Result<Outcome> {
         return Ok(Outcome::Skipped(obstacle));
     }
     fuzz::fuzz_for(context.repo, context.minutes * FUZZ)?;
+    Ok(Outcome::Done)
+}
+
+fn benches(context: &Context<'_>) -> Result<Outcome> {
+    bench::check(context.repo)?;
     Ok(Outcome::Done)
 }
 

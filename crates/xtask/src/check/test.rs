@@ -7,7 +7,7 @@ use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, NATIVE, WASM};
 use crate::tools::chromium::Chromium;
 use crate::tools::{Tool, network};
-use crate::{bench, mutants, page, size};
+use crate::{bench, fuzz, mutants, page, size};
 
 pub(super) const STEPS: [Step; 14] = [
     Step { name: "setup", about: "Rust's parts and all dependencies are there", first: 0.5, run: setup },
@@ -60,6 +60,10 @@ fn clippy(context: &Context<'_>) -> Result<Outcome> {
     let mut clippy = context.repo.cargo("clippy");
     clippy.args(NATIVE).args(["--all-targets", "--locked", "--", "-D", "warnings"]);
     process::run(&mut clippy)?;
+    // A workspace of its own, of which nothing above knows.
+    if fuzz::obstacle().is_none() {
+        fuzz::check(context.repo)?;
+    }
     Ok(Outcome::Done)
 }
 
