@@ -5,9 +5,7 @@ mod draw;
 mod lifecycle;
 mod maze;
 mod news;
-
-use std::cell::RefCell;
-use std::rc::Rc;
+mod place;
 
 use samovar_duel::teapot::Controls as Wheel;
 use samovar_peer::PathPolicy;
@@ -30,6 +28,7 @@ use crate::seat;
 use crate::sound::Sound;
 use crate::view::{Quality, View, ViewError, suggested_quality};
 use draw::Meter;
+pub use place::Place;
 
 /// How often the lobby asks for the list of games, in milliseconds.
 const LIST_EVERY: f64 = 2_500.0;
@@ -83,7 +82,7 @@ pub struct App {
     /// The relay speaks another version, so this page is to be loaded anew when it cannot go on without.
     is_outdated: bool,
     /// It lives as long as the page, so nothing of it is ever taken apart.
-    myself: Option<&'static RefCell<Self>>,
+    myself: &'static Place,
 }
 
 impl App {
@@ -91,7 +90,7 @@ impl App {
     ///
     /// # Errors
     /// Page and code are of different versions, or there is no window.
-    pub fn start() -> Result<&'static RefCell<Self>, JsValue> {
+    pub fn start() -> Result<&'static Place, JsValue> {
         let window = web_sys::window().ok_or(JsValue::UNDEFINED)?;
         let mut params = Params::parse(&window.location().search().unwrap_or_default());
         let page = Page::new()?;
@@ -105,7 +104,8 @@ impl App {
         let controls = Controls::new(page.canvas())?;
         let sound = Sound::new(page.muted())?;
         let battery = Battery::ask(&window);
-        let app: &'static RefCell<Self> = Box::leak(Box::new(RefCell::new(Self {
+        let place: &'static Place = Box::leak(Box::default());
+        let mut app = Box::new(Self {
             window,
             page,
             controls,
@@ -132,22 +132,20 @@ impl App {
             comes_back: None,
             explanation: guard::explanation(),
             is_outdated: false,
-            myself: None,
-        })));
-        app.borrow_mut().myself = Some(app);
-        app.borrow_mut().open()?;
-        Ok(app)
+            myself: place,
+        });
+        app.open()?;
+        place.put(app);
+        Ok(place)
     }
 
     fn open(&mut self) -> Result<(), JsValue> {
         for warning in &self.params.warnings {
             web_sys::console::warn_1(&warning.into());
         }
-        let app = self.myself;
-        // Taken for good when the page has met an error.
-        let status =
-            move || app.and_then(|app| app.try_borrow().ok()).map_or_else(String::new, |app| app.status());
-        self.automation = Some(Automation::install(Rc::new(RefCell::new(status)))?);
+        let place = self.myself;
+        let status = move || place.with(|app| app.status()).unwrap_or_default();
+        self.automation = Some(Automation::install(status)?);
         if let Some(problem) = self.params.problem.clone() {
             self.page.problem(problem);
         } else if self.build_view() {
@@ -257,17 +255,15 @@ impl App {
         self.is_outdated = false;
         self.kept_at = f64::NEG_INFINITY;
         self.meter = Meter::default();
-        let app = self.myself;
+        let place = self.myself;
         let on_wake = move || {
             // While the page is at work it will look by itself; while the browser draws it each frame does.
-            if let Some(app) = app
-                && let Ok(mut app) = app.try_borrow_mut()
-            {
+            place.with(|app| {
                 let time = samovar_peer_web::now().as_micros() as f64 / 1_000.0;
                 if app.is_hidden() || time - app.framed_at >= WITHHELD_AFTER {
                     app.turn(time);
                 }
-            }
+            });
         };
         let mut play = Play::start(&address::relay_url(&self.window), wish, on_wake);
         self.params.warnings.iter().for_each(|warning| play.note_error(warning.clone()));

@@ -1,6 +1,6 @@
 //! `window.samovar`: status, input, leave and hold for scripts and tests (docs/automation.md).
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 use js_sys::{JSON, Object, Reflect};
@@ -21,14 +21,11 @@ impl Automation {
     ///
     /// # Errors
     /// There is no window to put it on.
-    pub fn install(status: Rc<RefCell<dyn FnMut() -> String>>) -> Result<Self, JsValue> {
+    pub fn install(status: impl Fn() -> String + 'static) -> Result<Self, JsValue> {
         let input = Rc::new(Cell::new(Input::default()));
         let leave = Rc::new(Cell::new(false));
-        let ask_status = Closure::<dyn FnMut() -> JsValue>::new(move || {
-            // A script cannot call while the page itself is at work, so the borrow is free.
-            let json = status.try_borrow_mut().map(|mut status| status()).unwrap_or_default();
-            JSON::parse(&json).unwrap_or(JsValue::NULL)
-        });
+        let ask_status =
+            Closure::<dyn FnMut() -> JsValue>::new(move || JSON::parse(&status()).unwrap_or(JsValue::NULL));
         let set_input = {
             let input = Rc::clone(&input);
             Closure::<dyn FnMut(JsValue)>::new(move |wish: JsValue| input.set(read_input(&wish)))

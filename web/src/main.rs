@@ -29,8 +29,10 @@ fn main() {
 }
 
 fn run() -> Result<(), JsValue> {
-    let app = app::App::start()?;
+    let place = app::App::start()?;
     // Both live as long as the page does.
-    std::mem::forget(app::App::listen(app)?);
-    frame_loop::start(move |time| app.borrow_mut().frame(time))
+    std::mem::forget(app::App::listen(place)?);
+    frame_loop::start(move |time| {
+        place.with(|app| app.frame(time));
+    })
 }

@@ -2,11 +2,9 @@
 //!
 //! A pixel ratio that changes at the same size, as on another screen, is no resize: the view looks at it in each frame.
 
-use std::cell::RefCell;
-
 use wasm_bindgen::prelude::*;
 
-use super::App;
+use super::{App, Place};
 use crate::page::Problem;
 use crate::page::dom::{self, Listener};
 
@@ -20,18 +18,16 @@ impl App {
     ///
     /// # Errors
     /// There is no window.
-    pub fn listen(app: &'static RefCell<Self>) -> Result<Vec<Listener>, JsValue> {
+    pub fn listen(place: &'static Place) -> Result<Vec<Listener>, JsValue> {
         let (window, document) = (dom::window()?, dom::document()?);
-        let canvas = app.borrow().page.canvas().clone();
+        let canvas = place.with(|app| app.page.canvas().clone()).ok_or(JsValue::UNDEFINED)?;
         let with = |act: fn(&mut Self)| {
             move |event: web_sys::Event| {
                 if event.type_() == "webglcontextlost" {
                     // Without this the browser never gives the context back.
                     event.prevent_default();
                 }
-                if let Ok(mut app) = app.try_borrow_mut() {
-                    act(&mut app);
-                }
+                place.with(act);
             }
         };
         Ok(vec![
