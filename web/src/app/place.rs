@@ -7,8 +7,8 @@ use super::App;
 /// Holds the page's state while nothing works on it.
 ///
 /// Whoever works on it takes it out: nothing is borrowed while JavaScript has the word, and an event that comes in between
-/// finds nothing to work on. What JavaScript throws runs no destructor, so the state does not come back then; `guard` hears
-/// of the error and loads the page anew.
+/// finds nothing to work on. What JavaScript throws runs no destructor, so the state does not come back then: the page is
+/// loaded anew, at the latest when its next frame is due.
 #[derive(Default)]
 pub struct Place(Cell<Option<Box<App>>>);
 
