@@ -22,11 +22,45 @@
 //! What must not be lost with any single peer goes by [`Session::submit`]: the host's game gets it as
 //! [`Event::Input`], and the player is told [`Event::Accepted`] when the host is not alone in holding it.
 
+mod admission;
+mod calls;
 mod clock;
+mod config;
+mod context;
+mod control;
+mod core;
+mod desk;
+mod dispatch;
+mod divergence;
+mod edit;
+mod ending;
+mod event;
+mod handover;
+mod inputs;
+mod interest;
 mod kept;
+mod links;
+mod orders;
+mod ownership;
+mod send;
 mod session;
+mod settle;
+mod steps;
+mod term;
+mod time;
+mod transmit;
+mod view;
 
+pub use calls::{
+    CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, IncomingCall, Procedure,
+    Reply, ReplyError,
+};
+pub use config::{Rules, SessionConfig};
+pub use event::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
+pub use inputs::SubmitError;
 pub use kept::Kept;
+pub use orders::{Delivery, Lockstep, Orders};
+pub use ownership::{Outcome, OwnershipPolicy, OwnershipRequest, WISHES_MAX, WishError};
 pub use samovar_link::LinkStats;
 pub use samovar_objects as objects;
 pub use samovar_objects::{CreateError, Focus, Object, ObjectError, Schemas, State};
@@ -37,9 +71,6 @@ pub use samovar_roster::{Role, Suspension, View};
 pub use samovar_wire::Lane;
 pub use samovar_wire::claim::{Denial, Request, Wish};
 pub use samovar_wire::object::{Access, Orphan, Traits};
-pub use session::{
-    CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, Cause, Delivery, Departure,
-    EndReason, Event, IncomingCall, Lockstep, MemberInfo, Migration, Orders, Outcome, OwnershipPolicy,
-    OwnershipRequest, Procedure, Reply, ReplyError, Rules, SendError, Session, SessionConfig, SubmitError,
-    Target, Transmit, WISHES_MAX, WishError,
-};
+pub use send::SendError;
+pub use session::Session;
+pub(crate) use session::objects_of;

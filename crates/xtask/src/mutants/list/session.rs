@@ -7,8 +7,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "stranger-takes-all-with-it",
         package: "session",
-        text: "$.roster.strand();\n            $.watch_soon();",
-        instead: "return $.end_removed();",
+        text: "$.roster.strand();\n            $.watch.soon();",
+        instead: "self.end_removed();\n            return false;",
         breaks: "when a term is given to whom all have removed, and it leaves, all end",
         guards: Promise::Survival,
         finder: Test(&[
@@ -37,7 +37,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "ticket-before-the-backup",
         package: "session",
-        text: "filter(|&backup| !$.holds_view(backup))",
+        text: "filter(|&backup| !$.holds_view(objects, backup))",
         instead: "filter(|_| false)",
         breaks: "a ticket is given that only the host knows of: when it dies the used one opens the seat again",
         guards: Promise::Seat,
@@ -52,7 +52,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "hello-counts-again-and-again",
         package: "session",
-        text: "if peering.welcomed {",
+        text: "if link.welcomed {",
         instead: "if false {",
         breaks: "each HELLO of a member changes the view of everybody",
         guards: Promise::UntrustedBytes,
@@ -91,8 +91,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "ticket-dies-with-its-host",
         package: "session",
-        text: "$.live_by_view(now); $.ask_for_ticket(now);",
-        instead: "$.live_by_view(now);",
+        text: "self.live_by_view(now); $.ask_for_ticket();",
+        instead: "self.live_by_view(now);",
         breaks: "whoever has no ticket when its host dies never gets one",
         guards: Promise::Seat,
         finder: Test(&[
@@ -106,8 +106,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "reports-no-orphans",
         package: "session",
-        text: "$.objects.report_orphans(|peer| !view.has(peer)); if",
-        instead: "let _ = view; if",
+        text: "$.objects.report_orphans(|peer| !view.has(peer)); let backup",
+        instead: "let backup",
         breaks: "what only one survivor has seen of the gone is not shown to the new host",
         guards: Promise::Convergence,
         finder: Sim("partition-with-host-in-minority"),
@@ -124,8 +124,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "ends-are-not-reported",
         package: "session",
-        text: "$.fates.push(($.clock.time(now), id));",
-        instead: "let _ = (now, id);",
+        text: "$.fates.push((core.time(now), id));",
+        instead: "let _ = (core, now, id);",
         breaks: "a member of the side that did not go on is not told what ended there",
         guards: Promise::Accepted,
         finder: Sim("partition-with-host-in-minority"),
@@ -133,8 +133,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "later-is-known",
         package: "session",
-        text: "id != ObjectId::SESSION && $.objects.may_lag(peer, id, &covers)",
-        instead: "id != ObjectId::SESSION && $.objects.may_lag(peer, id, &covers) && false",
+        text: "id != ObjectId::SESSION && $.may_lag(peer, id, &covers)",
+        instead: "id != ObjectId::SESSION && $.may_lag(peer, id, &covers) && false",
         breaks: "a state that was not sent, or was lost again and again, is taken for known since later messages have arrived",
         guards: Promise::Accepted,
         finder: Test(&[
@@ -148,8 +148,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "queued-is-all",
         package: "session",
-        text: "peering.link.set_behind(!is_all_said);",
-        instead: "peering.link.set_behind(false);",
+        text: "link.transport.set_behind(!is_all_said);",
+        instead: "link.transport.set_behind(false);",
         breaks: "what had no room in a lane yet is taken for known when what came before has arrived",
         guards: Promise::Accepted,
         finder: Test(&[
@@ -163,8 +163,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "control-waits-for-room",
         package: "session",
-        text: "?.link.send_control(&bytes)",
-        instead: "?.link.send(samovar_wire::Lane::SESSION, &bytes)",
+        text: "?.transport.send_control(&bytes)",
+        instead: "?.transport.send(samovar_wire::Lane::SESSION, &bytes)",
         breaks: "who is told of more objects than its queue takes is closed when somebody votes",
         guards: Promise::Survival,
         finder: Test(&[
@@ -178,8 +178,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "heard-is-reached",
         package: "session",
-        text: "$.link.reached_at().max($.before)",
-        instead: "$.link.heard_at()",
+        text: "$.transport.reached_at().max($.before)",
+        instead: "$.transport.heard_at()",
         breaks: "who hears others and is not heard takes what it does for known to them",
         guards: Promise::Accepted,
         finder: Sim("asymmetric-partition"),
@@ -327,8 +327,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "ahead-is-not-held",
         package: "session",
-        text: "_ => peering.ahead.is_some(),",
-        instead: "_ => peering.ahead.is_some() && peering.left,",
+        text: "_ => link.ahead.is_some(),",
+        instead: "_ => link.ahead.is_some() && link.left,",
         breaks: "what is said under a term that this peer has not counted to its end is heard before its time",
         guards: Promise::Survival,
         finder: Sim("partition-with-host-in-minority"),
@@ -360,7 +360,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "inputs-before-collection",
         package: "session",
-        text: "if $.is_host() && !$.inputs.is_collecting() {",
+        text: "if $.is_host() && !self.is_collecting() {",
         instead: "if $.is_host() {",
         breaks: "a new host's game gets inputs before those who live have passed on what they hold",
         guards: Promise::Accepted,
@@ -390,7 +390,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "patience-without-end",
         package: "session",
-        text: "        let silent = silent.min(peering.link.heard_at() + PATIENCE_MAX);\n",
+        text: "        let silent = silent.min(transport.heard_at() + PATIENCE_MAX);\n",
         instead: "",
         breaks: "where a path lost much for long a host that nobody reaches acts on for as long",
         guards: Promise::OneHost,
@@ -420,7 +420,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "elected-farewell-ends-all",
         package: "session",
-        text: "} else if $.view.has(host) && $.roster.is_gone(now, host) {",
+        text: "} else if self.core.view().has(host) && $.roster.is_gone(now, host) {",
         instead: "} else if false {",
         breaks: "an heir leaves while it is voted for, and all who have elected it end",
         guards: Promise::Survival,
@@ -450,8 +450,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "host-yields-its-seat",
         package: "session",
-        text: "is_some_and(|own| Some(own.record.ticket) == hash)",
-        instead: "is_some_and(|own| Some(own.record.ticket) == hash && false)",
+        text: "is_some_and(|own| Some(own.ticket) == hash)",
+        instead: "is_some_and(|own| Some(own.ticket) == hash && false)",
         breaks: "a host gives its own seat away in a view of its own, and ends with it",
         guards: Promise::Seat,
         finder: Test(&[
@@ -465,7 +465,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "waking-judges",
         package: "session",
-        text: "let judges = $.judges_from <= now;",
+        text: "let judges = $.judges(now);",
         instead: "let judges = true;",
         breaks: "who slept and hears first that it hosts begins with an electorate of itself",
         guards: Promise::OneHost,
@@ -480,8 +480,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "waking-looks-at-once",
         package: "session",
-        text: "if $.judges_from <= now {\n            $.look(now);",
-        instead: "if true {\n            $.look(now);",
+        text: "if $.judges(now) {\n            $.look(now);",
+        instead: "if true {\n            self.look(now);",
         breaks: "who misses the host and is away for a moment takes it for heard",
         guards: Promise::Survival,
         finder: Test(&[
@@ -510,8 +510,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "closed-without-a-reason",
         package: "session",
-        text: "(from, samovar_link::close_packet(code))",
-        instead: "(from, samovar_link::close_packet([code, CloseCode::NotAMember][1]))",
+        text: "$.bid_farewell(peer, samovar_link::close_packet(code));",
+        instead: "$.bid_farewell(peer, samovar_link::close_packet([code, CloseCode::NotAMember][1]));",
         breaks: "who missed that its seat was taken is told that it was removed, and comes back as somebody new",
         guards: Promise::Seat,
         finder: Test(&[
@@ -525,8 +525,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "vacant-seats-are-unknown",
         package: "session",
-        text: "$.seats = $.view.seats().map(|record| record.seat).collect();",
-        instead: "$.seats = $.view.members().map(|member| member.record.seat).collect();",
+        text: "$.seats = self.core.view().seats().map(|record| record.seat).collect();",
+        instead: "$.seats = self.core.view().members().map(|member| member.record.seat).collect();",
         breaks: "who comes back is taken for new by all who saw its seat wait",
         guards: Promise::Seat,
         finder: Test(&[
@@ -540,7 +540,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "word-of-a-socket-outweighs-hearing",
         package: "session",
-        text: "$.hint.is_some_and(|since| $.link.heard_at() <= since + under_way)",
+        text: "$.hint.is_some_and(|since| $.transport.heard_at() <= since + under_way)",
         instead: "$.hint.is_some()",
         breaks: "a host whose socket to the relay broke is missed at its first late packet",
         guards: Promise::RelayRestart,
@@ -555,7 +555,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "own-lost-socket-blames-the-host",
         package: "session",
-        text: "if $.is_host() { missed_at } else { missed_at.max(peering.judged_from) }",
+        text: "if $.is_host() { missed_at } else { missed_at.max(link.judged_from) }",
         instead: "missed_at",
         breaks: "a proxy that breaks all sockets at once costs a host its office",
         guards: Promise::RelayRestart,
@@ -570,8 +570,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "still-host-stays",
         package: "session",
-        text: "within.is_some_and(stands)",
-        instead: "within.is_some_and(|within| stands(within.times(100)))",
+        text: "within.is_some_and(|within| $.stands(within))",
+        instead: "within.is_some_and(|within| $.stands(within.times(100)))",
         breaks: "a host whose game stands still keeps its office while others play",
         guards: Promise::Playing,
         finder: Sim("game-stands-still"),
@@ -579,8 +579,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "hidden-host-stays",
         package: "session",
-        text: "else if $.steps.standing.presence == Presence::Hidden",
-        instead: "else if false && $.steps.standing.presence == Presence::Hidden",
+        text: "else if $.is_hidden()",
+        instead: "else if false && $.is_hidden()",
         breaks: "a host whose page is hidden keeps its office while others are seen",
         guards: Promise::Playing,
         finder: Test(&[
@@ -594,7 +594,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "absence-is-stillness",
         package: "session",
-        text: "time.min(timers::AWAY)",
+        text: "time.min(AWAY)",
         instead: "time",
         breaks: "a driver that did not run takes its own absence for a game that stands still",
         guards: Promise::Playing,

@@ -1,0 +1,227 @@
+//! What a host does with its desk: it founds, admits, removes, and publishes one view after another.
+
+use samovar_roster::VIEW_FIELDS;
+use samovar_wire::control::{Hello, Standing};
+use samovar_wire::{CloseCode, Duration, ObjectId, PROTOCOL_VERSION, PeerId, Time};
+
+use crate::core::Phase;
+use crate::core::peer_link::PeerLink;
+use crate::desk::Desk;
+use crate::settle::News;
+use crate::{EndReason, Event, Kept, Session};
+
+/// A stranger that has not said hello for so long is forgotten.
+const HELLO_WITHIN: Duration = Duration::from_millis(5_000);
+/// How long a host that does not know session time waits for a member that does.
+const TIME_WITHIN: Duration = Duration::from_millis(1_000);
+/// Why writing a view cannot fail.
+const FITS: &str = "the host owns the session object, and a view is within its limits";
+
+impl Session {
+    /// Founds the session, or begins it anew: this peer takes the first seat and creates the session object.
+    pub(crate) fn found(&mut self, now: Time) {
+        let core = &mut self.core;
+        let members = &mut core.members;
+        match members.kept.take() {
+            Some(Kept { view, time }) => {
+                members.view = view.founded_anew(time, core.config.capacity);
+                core.clock.begin_at(now, time);
+            }
+            None => {
+                members.view = samovar_roster::View::founding(core.config.capacity);
+                core.clock.begin(now);
+            }
+        }
+        let (me, hello) = (core.me(), core.hello());
+        let admission = core.members.view.admit(Time::ZERO, me, &hello, &mut self.desk.entropy);
+        let admission = admission.expect("the first seat of a new session is free");
+        core.members.view.begin_electorate(|_| true);
+        self.shape_view();
+        let core = &mut self.core;
+        let fields = core.view().to_fields();
+        let fields: Vec<_> = fields.iter().map(|f| &f[..]).collect();
+        debug_assert_eq!(fields.len(), VIEW_FIELDS);
+        let created = self.objects.create_session(core.time(now), &fields);
+        created.expect(FITS);
+        core.phase = Phase::Member;
+        core.members.note_view(&self.objects);
+        core.push_event(Event::Joined);
+        core.take_ticket(admission.ticket);
+        self.orders = crate::orders::Machines::new(&core.config, true);
+        self.orders.tell(core, now);
+        self.orders.deliver(core, now);
+    }
+
+    pub(crate) fn on_hello(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
+        if let Some(link) = self.core.net.link_mut(from) {
+            link.greeted = true;
+            // It asked in another term while its ticket was on the way.
+            if link.welcomed {
+                return Ok(());
+            }
+        }
+        if !self.core.roster.is_host() || self.core.phase != Phase::Member {
+            // It was meant for the host that this peer was when it was sent.
+            return Ok(());
+        }
+        if hello.version != PROTOCOL_VERSION {
+            return Err(CloseCode::VersionMismatch);
+        }
+        if hello.params != self.core.config.params {
+            return Err(CloseCode::ParameterMismatch);
+        }
+        if !self.desk.knocks.iter().any(|(peer, _)| *peer == from) {
+            self.desk.knocks.push_back((from, hello.clone()));
+        }
+        if self.core.is_host() && self.is_settled(now) {
+            self.next_view(now);
+        }
+        Ok(())
+    }
+
+    fn is_settled(&self, now: Time) -> bool {
+        self.desk.is_settled(&self.core, &self.objects, now)
+    }
+
+    pub(crate) fn admit(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
+        let time = self.core.known_time(now);
+        let admission = self.core.members.view.admit(time, from, hello, &mut self.desk.entropy)?;
+        if let Some(yields) = admission.yields {
+            self.drop_link(yields, CloseCode::SeatTaken);
+            self.core.net.close_to(yields, CloseCode::SeatTaken);
+        }
+        self.core.greet(from);
+        if let Some(link) = self.core.net.link_mut(from) {
+            link.welcomed = true;
+        }
+        self.desk.tickets.retain(|&(peer, _)| peer != from);
+        self.desk.tickets.push((from, admission.ticket));
+        Ok(())
+    }
+
+    /// A member is more or less fit to host than the view says. What changes again before the view settles is published
+    /// once.
+    pub(crate) fn note_standing(&mut self, now: Time, peer: PeerId, standing: Standing) {
+        if self.core.members.view.set_standing(peer, standing) && self.is_settled(now) {
+            self.next_view(now);
+        }
+    }
+
+    /// The view says what this peer wants of paths as its host.
+    pub(crate) fn shape_view(&mut self) {
+        if self.core.config.rules.by_host {
+            self.core.members.view.set_by_host();
+        }
+    }
+
+    /// A member is gone: its seat waits, its objects are the host's.
+    pub(crate) fn remove_member(&mut self, now: Time, peer: PeerId) {
+        let time = self.core.known_time(now);
+        // Otherwise the next view will be without it, since it has no link.
+        if self.is_settled(now) && self.core.members.view.vacate(time, peer) {
+            self.publish_view(now);
+        }
+    }
+
+    /// The view changed by this peer's hand: writes it to the session object and lives by it.
+    pub(crate) fn publish_view(&mut self, now: Time) {
+        self.desk.name_backups(&mut self.core, now);
+        let view = self.core.view();
+        (self.desk.published, self.desk.published_number) = (now, view.number());
+        let time = self.core.time(now);
+        for (index, field) in view.to_fields().iter().enumerate() {
+            let written = self.objects.set(time, ObjectId::SESSION, index, field);
+            written.expect(FITS);
+        }
+        self.core.members.note_view(&self.objects);
+        self.live_by_view(now);
+        self.adopt_objects();
+        self.settle(now, News::OBJECTS);
+        self.desk.hand_out_tickets(&mut self.core, &self.objects);
+    }
+
+    /// The host takes what those have left who are gone, and what goes with the host.
+    pub(crate) fn adopt_objects(&mut self) {
+        let view = self.core.view();
+        self.objects.adopt(|peer| !view.has(peer));
+    }
+
+    /// Removes who is gone, replaces a silent backup, gives up old seats, admits who knocks.
+    pub(crate) fn do_housework(&mut self, now: Time) {
+        if !self.core.clock.is_known() && self.desk.published + TIME_WITHIN <= now {
+            self.core.clock.resume(now, self.core.members.heard);
+        }
+        if self.is_settled(now) {
+            self.next_view(now);
+        }
+        self.desk.hand_out_tickets(&mut self.core, &self.objects);
+    }
+
+    /// Gives up strangers that have not said hello, or said it to a host that is none any more.
+    pub(crate) fn forget_strangers(&mut self, now: Time) {
+        let is_overdue = |link: &PeerLink| !link.admitted && link.opened + HELLO_WITHIN <= now;
+        let strangers = self.core.net.links().filter(|(_, link)| is_overdue(link));
+        let strangers: Vec<_> = strangers.map(|(peer, _)| peer).collect();
+        strangers.into_iter().for_each(|peer| self.drop_link(peer, CloseCode::Silent));
+    }
+
+    /// A former host whose seat somebody else has ends once that one has taken all that goes with the office.
+    pub(crate) fn yield_seat(&mut self) {
+        if self.desk.aside.is_some() && !self.core.roster.is_host() && self.is_succeeded() {
+            self.end(EndReason::SeatTaken);
+        }
+    }
+
+    /// Changes the view by all that happened since the last.
+    fn next_view(&mut self, now: Time) {
+        let mut gone = Desk::gone(&self.core, now);
+        gone.extend(self.orders.stalling_members(&self.core, now));
+        let time = self.core.known_time(now);
+        for peer in gone {
+            self.core.members.view.vacate(time, peer);
+        }
+        self.core.members.view.expire(time, self.core.config.rules.grace);
+        if self.desk.tend_own_seat(&mut self.core, now) && self.core.roster.heir().is_none() {
+            // It hands over as soon as it can. Where the rules let nobody succeed it, it hosts on and watches.
+            self.hand_over(now);
+        }
+        self.admit_knocking(now);
+        if !self.core.is_host() {
+            return;
+        }
+        self.desk.step_electorate(&mut self.core, &self.objects);
+        self.desk.name_backups(&mut self.core, now);
+        if self.core.view().number() != self.desk.published_number {
+            self.publish_view(now);
+        }
+    }
+
+    fn admit_knocking(&mut self, now: Time) {
+        let time = self.core.known_time(now);
+        for _ in 0..self.desk.knocks.len() {
+            let Some((peer, mut hello)) = self.desk.knocks.pop_front() else { break };
+            if Desk::is_own_seat(&self.core, &hello) {
+                if self.core.roster.heir().is_some() || self.hand_over(now) {
+                    self.desk.knocks.push_back((peer, hello));
+                    continue;
+                }
+                // Nobody is there who could host instead: the newcomer will be.
+                if self.desk.aside.is_none() {
+                    let (me, view) = (self.core.me(), &mut self.core.members.view);
+                    self.desk.aside = view.step_aside(time, me, &mut self.desk.entropy);
+                }
+                if self.desk.aside.is_none() {
+                    hello.resume = None;
+                }
+            }
+            // Whoever knocked on a former link does so again on the present one.
+            if self.core.net.link(peer).is_some_and(|link| link.greeted)
+                && let Err(code) = self.admit(now, peer, &hello)
+            {
+                self.drop_link(peer, code);
+                self.core.net.close_to(peer, code);
+                self.core.push_event(Event::LinkClosed { peer, code });
+            }
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! Calls: questions to another peer's game, with an answer, a refusal, or a reason why there is none (PROTOCOL §4.8).
+//!
+//! A call travels by any lane, and its answer by the same; by a sequenced one, where newer messages displace older,
+//! the answer comes by [`Lane::Unreliable`]. On a lane that loses messages a call is carried out at most once, and ends
+//! by its time-out when it or its answer is lost.
+
+use samovar_objects::StateError;
+use samovar_objects::pack::{BitReader, BitWriter, Pack};
+use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
+use samovar_wire::limits::APP_MESSAGE_MAX;
+use samovar_wire::object::MessageKind;
+use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, SortedSet, Time, Writer};
+
+use crate::context::Incoming;
+use crate::core::{Core, Phase};
+use crate::settle::News;
+use crate::{Event, SendError, Session, Target};
+
+/// Calls of this peer that may be open at a time.
+pub const CALLS_MAX: usize = 256;
+/// Calls of one other peer that may wait for this peer's answer; more are answered with `Busy`.
+pub const CALLS_PER_PEER_MAX: usize = 64;
+
+/// A call of this peer; never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(u64);
+
+/// What is asked, of whom, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Whom: one member, or whoever hosts.
+    pub target: Target,
+    /// By which lane.
+    pub lane: Lane,
+    /// What; the game's own numbering.
+    pub method: u16,
+    /// The game's own, at most `APP_MESSAGE_MAX` bytes, and what fits a packet when the lane is not reliable.
+    pub bytes: &'a [u8],
+    /// How long to wait for an answer.
+    pub timeout: Duration,
+}
+
+/// A call of another peer, to be answered by [`Session::reply`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IncomingCall {
+    /// Whose, and which of its calls.
+    pub key: CallKey,
+    /// What is called.
+    pub method: u16,
+    /// The caller's game's own.
+    pub bytes: Vec<u8>,
+}
+
+/// Names a call of another peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallKey {
+    /// The caller.
+    pub from: PeerId,
+    number: u64,
+}
+
+/// The answer to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply<'a> {
+    /// What was asked for.
+    Done(&'a [u8]),
+    /// The game refuses, for a reason of its own.
+    Refused(u16),
+    /// There is no such method.
+    NoSuchMethod,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// It was answered.
+    Answered(Vec<u8>),
+    /// The other game refused, for a reason of its own.
+    Refused(u16),
+    /// The other game has no such method.
+    NoSuchMethod,
+    /// Too many calls of this peer wait for the other game's answer.
+    Busy,
+    /// No answer came in time. It may have been carried out.
+    TimedOut,
+    /// This peer cancelled it. It may have been carried out.
+    Cancelled,
+    /// The other peer is gone. It may have been carried out.
+    PeerGone,
+}
+
+impl CallOutcome {
+    /// Reads the answer to a [`Procedure`]; `None` when there is no answer.
+    ///
+    /// # Errors
+    /// `Invalid` when it is not what the procedure answers.
+    pub fn read<P: Procedure>(&self) -> Option<Result<P::Reply, StateError>> {
+        if let Self::Answered(bytes) = self { Some(unpacked(bytes)) } else { None }
+    }
+}
+
+impl IncomingCall {
+    /// Reads what is asked of a [`Procedure`].
+    ///
+    /// # Errors
+    /// `Invalid` when it is not what the procedure asks.
+    pub fn read<P: Procedure>(&self) -> Result<P::Request, StateError> {
+        unpacked(&self.bytes)
+    }
+}
+
+/// A method with what it asks and answers, each packed into at most 255 bytes.
+pub trait Procedure {
+    /// Its number.
+    const METHOD: u16;
+    /// What it asks.
+    type Request: Pack;
+    /// What it answers.
+    type Reply: Pack;
+}
+
+fn packed<T: Pack>(value: &T) -> BitWriter {
+    const { assert!(T::BITS_MAX.div_ceil(8) <= 255, "what a procedure asks or answers takes at most 255 bytes") };
+    let mut bits = BitWriter::default();
+    value.pack(&mut bits);
+    bits
+}
+
+fn unpacked<T: Pack>(bytes: &[u8]) -> Result<T, StateError> {
+    let mut bits = BitReader::new(bytes);
+    let value = T::unpack(&mut bits)?;
+    bits.finish()?;
+    Ok(value)
+}
+
+/// Why a call was not made. The caller is at fault, or its appetite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallError {
+    /// There is no link to such a member; this peer itself and [`Target::All`] cannot be called.
+    NoSuchPeer,
+    /// [`CALLS_MAX`] calls are open.
+    TooMany,
+    /// The link did not take it.
+    Send(SendError),
+}
+
+impl core::fmt::Display for CallError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NoSuchPeer => f.write_str("there is no such member to call"),
+            Self::TooMany => f.write_str("too many calls are open"),
+            Self::Send(error) => core::fmt::Display::fmt(error, f),
+        }
+    }
+}
+
+impl core::error::Error for CallError {}
+
+/// Why an answer was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReplyError {
+    /// The call is answered, cancelled, or its caller gone.
+    NotOpen,
+    /// The link did not take it; the call is open still.
+    Send(SendError),
+}
+
+impl core::fmt::Display for ReplyError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NotOpen => f.write_str("nobody waits for this answer"),
+            Self::Send(error) => core::fmt::Display::fmt(error, f),
+        }
+    }
+}
+
+impl core::error::Error for ReplyError {}
+
+/// A call of this peer that has no answer yet.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    to: PeerId,
+    lane: Lane,
+    until: Time,
+}
+
+/// All open calls.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Calls {
+    last: u64,
+    made: SortedMap<CallId, Made>,
+    /// The calls of this peer by the end of their time.
+    deadlines: SortedSet<(Time, CallId)>,
+    /// Calls of others, and by which lane they are answered.
+    open: SortedMap<CallKey, Lane>,
+    /// Of those the ones that the game has not seen.
+    queue: Vec<IncomingCall>,
+}
+
+impl Calls {
+    /// When the next call has waited long enough.
+    pub(crate) fn deadline(&self) -> Time {
+        self.deadlines.first().map_or(Time::FAR, |&(until, _)| until)
+    }
+
+    fn take(&mut self, id: CallId) -> Option<Made> {
+        let made = self.made.remove(&id)?;
+        self.deadlines.remove(&(made.until, id));
+        Some(made)
+    }
+
+    fn is_open(&self, key: CallKey) -> bool {
+        self.open.contains_key(&key)
+    }
+
+    fn call(&mut self, core: &mut Core, now: Time, to: PeerId, call: Call<'_>) -> Result<CallId, CallError> {
+        if call.bytes.len() > APP_MESSAGE_MAX {
+            return Err(CallError::Send(SendError::TooLarge));
+        }
+        if self.made.len() >= CALLS_MAX {
+            return Err(CallError::TooMany);
+        }
+        let id = CallId(self.last + 1);
+        let body = CallBody { number: id.0, method: call.method, bytes: call.bytes };
+        let sent = core.net.send(to, call.lane, MessageKind::Call, |out| body.encode(out));
+        sent.map_err(|error| error.map_or(CallError::NoSuchPeer, CallError::Send))?;
+        let until = now + call.timeout;
+        self.last = id.0;
+        self.made.insert(id, Made { to, lane: call.lane, until });
+        self.deadlines.insert((until, id));
+        Ok(id)
+    }
+
+    fn reply(&mut self, core: &mut Core, key: CallKey, reply: Reply<'_>) -> Result<(), ReplyError> {
+        let lane = *self.open.get(&key).ok_or(ReplyError::NotOpen)?;
+        let body = match reply {
+            Reply::Done(bytes) if bytes.len() > APP_MESSAGE_MAX => {
+                return Err(ReplyError::Send(SendError::TooLarge));
+            }
+            Reply::Done(bytes) => ReplyBody::Done(bytes),
+            Reply::Refused(code) => ReplyBody::Refused(code),
+            Reply::NoSuchMethod => ReplyBody::NoSuchMethod,
+        };
+        let sent = core.net.send(key.from, lane, MessageKind::Reply, |out| body.encode(key.number, out));
+        sent.map_err(|error| error.map_or(ReplyError::NotOpen, ReplyError::Send))?;
+        self.open.remove(&key);
+        Ok(())
+    }
+
+    pub(crate) fn handle(
+        &mut self,
+        core: &mut Core,
+        Incoming { from, lane, kind, body }: Incoming<'_>,
+    ) -> Result<News, CloseCode> {
+        let mut reader = Reader::new(body);
+        let result = match kind {
+            MessageKind::Call => {
+                CallBody::decode(&mut reader).map(|call| self.on_call(core, from, lane, &call))
+            }
+            MessageKind::Reply => {
+                ReplyBody::decode(&mut reader).map(|(number, reply)| self.on_reply(core, from, number, reply))
+            }
+            _ => reader.varint().and_then(|number| {
+                reader.end()?;
+                self.drop_call(CallKey { from, number });
+                Ok(())
+            }),
+        };
+        result.map(|()| News::SAID).map_err(|error| match error {
+            samovar_wire::DecodeError::TooLarge => CloseCode::TooLarge,
+            _ => CloseCode::Malformed,
+        })
+    }
+
+    fn on_call(&mut self, core: &mut Core, from: PeerId, lane: Lane, call: &CallBody<'_>) {
+        let key = CallKey { from, number: call.number };
+        if self.is_open(key) || core.phase == Phase::Over {
+            return;
+        }
+        let lane = if let Lane::Sequenced(_) = lane { Lane::Unreliable } else { lane };
+        let (first, last) = (CallKey { from, number: 0 }, CallKey { from, number: u64::MAX });
+        if self.open.range(&first, &last).count() >= CALLS_PER_PEER_MAX {
+            // Who cannot even be told so waits until its time is over.
+            let encode = |out: &mut Writer<'_>| ReplyBody::Busy.encode(call.number, out);
+            let _ = core.net.send(from, lane, MessageKind::Reply, encode);
+            return;
+        }
+        self.open.insert(key, lane);
+        let bytes = call.bytes.to_vec();
+        self.queue.push(IncomingCall { key, method: call.method, bytes });
+    }
+
+    fn on_reply(&mut self, core: &mut Core, from: PeerId, number: u64, reply: ReplyBody<'_>) {
+        let id = CallId(number);
+        // Nobody else can answer, and nobody twice.
+        if self.made.get(&id).is_none_or(|made| made.to != from) {
+            return;
+        }
+        self.take(id);
+        let outcome = match reply {
+            ReplyBody::Done(bytes) => CallOutcome::Answered(bytes.to_vec()),
+            ReplyBody::Refused(code) => CallOutcome::Refused(code),
+            ReplyBody::NoSuchMethod => CallOutcome::NoSuchMethod,
+            ReplyBody::Busy => CallOutcome::Busy,
+        };
+        core.push_event(Event::Reply { call: id, from, outcome });
+    }
+
+    /// A caller does not wait any more.
+    fn drop_call(&mut self, key: CallKey) {
+        if self.open.remove(&key).is_some() {
+            self.queue.retain(|call| call.key != key);
+        }
+    }
+
+    /// Ends a call without an answer, and tells the other side that none is wanted.
+    fn give_up(&mut self, core: &mut Core, id: CallId, outcome: CallOutcome) {
+        let Some(Made { to, lane, .. }) = self.take(id) else { return };
+        // A message that was lost leaves the call open there until this peer is gone, so this is never sent by a lane
+        // that loses; and by a reliable one it comes behind the call.
+        let lane = if let Lane::Reliable(_) | Lane::Bulk = lane { lane } else { Lane::SESSION };
+        let _ = core.net.send(to, lane, MessageKind::Cancel, |out| out.varint(id.0));
+        core.push_event(Event::Reply { call: id, from: to, outcome });
+    }
+
+    /// Ends calls whose time is over.
+    pub(crate) fn expire(&mut self, core: &mut Core, now: Time) -> News {
+        let mut news = News::NONE;
+        while let Some(&(until, id)) = self.deadlines.first()
+            && until <= now
+        {
+            self.give_up(core, id, CallOutcome::TimedOut);
+            news = News::SAID;
+        }
+        news
+    }
+
+    /// Ends calls to and of peers that are gone.
+    pub(crate) fn forget_callers(&mut self, core: &mut Core) {
+        let is_gone = |peer: PeerId| !core.net.is_linked(peer);
+        let lost: Vec<_> = self.made.iter().filter(|(_, made)| is_gone(made.to)).map(|(&id, _)| id).collect();
+        self.open.retain(|key, _| !is_gone(key.from));
+        self.queue.retain(|call| !is_gone(call.key.from));
+        lost.into_iter().for_each(|id| self.give_up(core, id, CallOutcome::PeerGone));
+    }
+}
+
+impl Session {
+    /// Calls another peer's game; [`Event::Reply`] tells how that ended, exactly once.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn call(&mut self, now: Time, call: Call<'_>) -> Result<CallId, CallError> {
+        self.core.stir();
+        let to = self.core.receiver(&self.objects, call.target).ok_or(CallError::NoSuchPeer)?;
+        self.calls.call(&mut self.core, now, to, call)
+    }
+
+    /// Calls a [`Procedure`]; the method and the bytes of `call` do not matter.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn call_as<P: Procedure>(
+        &mut self,
+        now: Time,
+        call: Call<'_>,
+        request: &P::Request,
+    ) -> Result<CallId, CallError> {
+        let bits = packed(request);
+        self.call(now, Call { method: P::METHOD, bytes: bits.bytes(), ..call })
+    }
+
+    /// Waits for an answer no longer; [`CallOutcome::Cancelled`] follows, unless the call has ended.
+    pub fn cancel(&mut self, id: CallId) {
+        self.core.stir();
+        self.calls.give_up(&mut self.core, id, CallOutcome::Cancelled);
+    }
+
+    /// The next call of another peer. Each must be answered: who has `CALLS_PER_PEER_MAX` open is told `Busy`.
+    pub fn poll_call(&mut self) -> Option<IncomingCall> {
+        let queue = &mut self.calls.queue;
+        (!queue.is_empty()).then(|| queue.remove(0))
+    }
+
+    /// Whether a call of another peer waits for an answer still: it may have been cancelled.
+    #[must_use]
+    pub fn is_waiting(&self, key: CallKey) -> bool {
+        self.calls.is_open(key)
+    }
+
+    /// Answers a call of another peer.
+    ///
+    /// # Errors
+    /// See [`ReplyError`].
+    pub fn reply(&mut self, key: CallKey, reply: Reply<'_>) -> Result<(), ReplyError> {
+        self.core.stir();
+        self.calls.reply(&mut self.core, key, reply)
+    }
+
+    /// Answers a call of a [`Procedure`].
+    ///
+    /// # Errors
+    /// See [`ReplyError`].
+    pub fn reply_as<P: Procedure>(&mut self, key: CallKey, reply: &P::Reply) -> Result<(), ReplyError> {
+        self.reply(key, Reply::Done(packed(reply).bytes()))
+    }
+}

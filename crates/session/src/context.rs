@@ -1,0 +1,25 @@
+//! What a service is given for one call.
+
+use samovar_objects::Objects;
+use samovar_wire::object::MessageKind;
+use samovar_wire::{Lane, PeerId, Time};
+
+use crate::core::Core;
+
+/// What a service may see and use of the session for one call.
+pub(crate) struct Context<'a> {
+    pub(crate) core: &'a mut Core,
+    pub(crate) objects: &'a mut Objects,
+    pub(crate) now: Time,
+}
+
+/// A message or datagram that came by a link.
+#[derive(Clone, Copy)]
+pub(crate) struct Incoming<'a> {
+    pub(crate) from: PeerId,
+    /// [`Lane::Unreliable`] for a datagram.
+    pub(crate) lane: Lane,
+    pub(crate) kind: MessageKind,
+    /// What follows the kind.
+    pub(crate) body: &'a [u8],
+}

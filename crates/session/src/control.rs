@@ -1,0 +1,145 @@
+//! Control messages between peers, and closed links.
+
+use samovar_roster::Verdict;
+use samovar_wire::control::{PeerControl, Vote};
+use samovar_wire::{Blame, CloseCode, PeerId, Time};
+
+use crate::core::Phase;
+use crate::{EndReason, Event, Session};
+
+impl Session {
+    pub(crate) fn handle_control(&mut self, now: Time, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
+        let news = PeerControl::decode(body).map_err(|_| CloseCode::Malformed)?;
+        match news {
+            PeerControl::Hello(hello) => self.on_hello(now, from, &hello),
+            PeerControl::Welcome(ticket) => {
+                // What a former host gave may have died with its view.
+                if from == self.host() {
+                    self.core.take_ticket(ticket);
+                }
+                Ok(())
+            }
+            PeerControl::Warrant(warrant) => match self.handle_warrant(now, &warrant) {
+                Verdict::Forged => Err(CloseCode::BadWarrant),
+                Verdict::Newer | Verdict::Known => {
+                    if warrant.term == self.term() {
+                        self.listen(now, from, None);
+                    }
+                    Ok(())
+                }
+            },
+            PeerControl::Standing(standing) => {
+                if self.is_host() {
+                    self.note_standing(now, from, standing);
+                }
+                Ok(())
+            }
+            // What a stranger thinks of the host concerns nobody.
+            _ if !self.core.takes_part(from) => self.refuse(from),
+            PeerControl::Missing(missing) => {
+                self.core.roster.handle_missing(from, missing);
+                self.core.watch.soon();
+                Ok(())
+            }
+            PeerControl::Vote(vote) => {
+                self.core.roster.handle_vote(from, vote);
+                self.watch(now);
+                Ok(())
+            }
+            PeerControl::Reign(vote) => {
+                self.core.roster.handle_reign(from, vote);
+                self.watch(now);
+                let ahead = self.is_elsewhere(from, vote).then_some(vote);
+                self.listen(now, from, ahead);
+                Ok(())
+            }
+            PeerControl::Resign(heir) => {
+                if self.core.view().has(heir) {
+                    self.core.roster.handle_resignation(from, heir);
+                    self.watch(now);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Who takes no part has said what members say. It may be honest: one that a former host admitted and did not live to
+    /// announce; or the host, whom this peer cannot follow, and which is not gone (PROTOCOL §4.10).
+    pub(crate) fn refuse(&mut self, from: PeerId) -> Result<(), CloseCode> {
+        if from != self.host() {
+            return Err(CloseCode::NotAMember);
+        }
+        self.end_removed();
+        Ok(())
+    }
+
+    /// A member speaks under a host under whom this peer does not live, or does as well.
+    fn listen(&mut self, now: Time, from: PeerId, ahead: Option<Vote>) {
+        let Some(link) = self.core.net.link_mut(from) else { return };
+        let was = link.ahead;
+        link.note_ahead(ahead);
+        if was.is_some() && ahead.is_none() {
+            self.release_held(now);
+        }
+    }
+
+    /// Whether a member that lives under the host of a vote is ahead of this peer, or on another side of the session.
+    /// What it says there waits until both live under the same host.
+    pub(crate) fn is_elsewhere(&self, from: PeerId, vote: Vote) -> bool {
+        let is_other = ![from, vote.candidate].contains(&self.host());
+        vote.term > self.term() || self.core.config.rules.forks && is_other
+    }
+
+    /// The other end closed the link.
+    pub(crate) fn on_closed(&mut self, now: Time, peer: PeerId, code: CloseCode) {
+        let is_farewell = code.is_farewell();
+        if is_farewell {
+            self.core.roster.handle_farewell(peer);
+        }
+        if code == CloseCode::Left {
+            self.core.members.view.note_left(peer);
+        }
+        if peer == self.host() && self.core.phase == Phase::Joining && is_farewell {
+            // It goes while we knock; its successor will be asked.
+            self.core.net.take(peer);
+            return;
+        }
+        if peer == self.host() && !self.is_host() {
+            return self.on_closed_by_host(now, code);
+        }
+        self.remove_link(peer);
+        self.objects.remove_peer(peer);
+        if is_farewell {
+            self.divergence.on_farewell(peer);
+            if self.core.view().has(peer) {
+                self.desk.leavers.insert(peer);
+            }
+        }
+        // A member may have read of this peer in no view yet, and will when its host is further.
+        let is_by_view = matches!(code, CloseCode::NotAMember | CloseCode::SeatTaken);
+        if !is_by_view || self.is_host() || !self.core.view().has(peer) {
+            self.core.net.close_to(peer, CloseCode::NotAMember);
+        }
+        if code.blame() == Blame::Misbehaviour {
+            self.core.push_event(Event::LinkClosed { peer, code });
+        }
+        if self.is_host() {
+            self.remove_member(now, peer);
+        }
+    }
+
+    fn on_closed_by_host(&mut self, now: Time, code: CloseCode) {
+        match (code, code.blame()) {
+            (CloseCode::Left | CloseCode::Away, _) => {
+                if let Some(link) = self.core.net.link_mut(self.host()) {
+                    link.left = true;
+                }
+                self.watch(now);
+            }
+            (CloseCode::SeatTaken, _) => self.end(EndReason::SeatTaken),
+            (_, Blame::Incompatible) => self.end(EndReason::Refused(code)),
+            (_, Blame::Misbehaviour) => self.end(EndReason::Misbehaviour(code)),
+            _ => self.end(EndReason::Removed),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What every part of a session stands on: who this peer is, what time it is, who lives, and the links to the others.
+//!
+//! A [`Core`] is also what a service sees of its session: its functions take one, and return [`News`](crate::settle::News)
+//! for what follows elsewhere.
+
+pub(crate) mod linking;
+pub(crate) mod membership;
+pub(crate) mod net;
+pub(crate) mod outbox;
+pub(crate) mod peer_link;
+pub(crate) mod reach;
+pub(crate) mod watch;
+
+use samovar_objects::Objects;
+use samovar_roster::{Roster, View};
+use samovar_wire::control::{Hello, PeerControl, encode};
+use samovar_wire::object::MessageKind;
+use samovar_wire::view::SeatRecord;
+use samovar_wire::{CloseCode, ObjectId, PROTOCOL_VERSION, PeerId, Receipt, SeatId, Term, Ticket, Time};
+
+use crate::clock::SessionClock;
+use crate::{Event, Kept, SessionConfig, Target};
+use membership::Membership;
+use net::Net;
+use outbox::Outbox;
+use watch::Watch;
+
+/// How far this peer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// It waits for the host to admit it.
+    Joining,
+    /// It is a member.
+    Member,
+    /// It is out.
+    Over,
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) config: SessionConfig,
+    pub(crate) phase: Phase,
+    /// When time last passed here.
+    pub(crate) now: Time,
+    pub(crate) clock: SessionClock,
+    pub(crate) roster: Roster,
+    pub(crate) members: Membership,
+    pub(crate) watch: Watch,
+    pub(crate) net: Net,
+    pub(crate) out: Outbox,
+    /// See [`crate::Session::stirs`].
+    pub(crate) stirs: u64,
+}
+
+impl Core {
+    pub(crate) fn new(now: Time, config: SessionConfig, roster: Roster, kept: Option<Kept>) -> Self {
+        Self {
+            phase: Phase::Joining,
+            now,
+            clock: SessionClock::unknown(now),
+            roster,
+            members: Membership::new(config.capacity, kept),
+            watch: Watch::new(now),
+            net: Net::new(now),
+            out: Outbox::default(),
+            stirs: 0,
+            config,
+        }
+    }
+
+    pub(crate) const fn me(&self) -> PeerId {
+        self.config.me
+    }
+
+    pub(crate) const fn host(&self) -> PeerId {
+        self.roster.host()
+    }
+
+    pub(crate) const fn term(&self) -> Term {
+        self.roster.term()
+    }
+
+    pub(crate) const fn view(&self) -> &View {
+        &self.members.view
+    }
+
+    /// Whether this peer hosts, and may act as the host now.
+    pub(crate) fn is_host(&self) -> bool {
+        self.roster.acts_as_host() && self.phase == Phase::Member
+    }
+
+    pub(crate) fn seat_of(&self, peer: PeerId) -> Option<&SeatRecord> {
+        self.view().member(peer).map(|member| member.record)
+    }
+
+    /// This peer's seat; `None` before admission.
+    pub(crate) fn seat(&self) -> Option<SeatId> {
+        self.seat_of(self.me()).map(|record| record.seat)
+    }
+
+    /// Session time.
+    pub(crate) fn time(&self, now: Time) -> Time {
+        self.clock.time(now)
+    }
+
+    /// Session time, as far as this peer knows it: a host that has had no answer knows it from the last view.
+    pub(crate) fn known_time(&self, now: Time) -> Time {
+        self.clock.time(now).max(self.members.heard)
+    }
+
+    pub(crate) fn push_event(&mut self, event: Event) {
+        self.out.push(event);
+    }
+
+    /// Something happened that others may have to be told of.
+    pub(crate) fn stir(&mut self) {
+        self.stirs += 1;
+        self.net.wake();
+    }
+
+    /// Whether a peer's word about objects counts: a member's does, and to a joiner its host's.
+    pub(crate) fn takes_part(&self, peer: PeerId) -> bool {
+        self.net.is_admitted(peer) || (self.phase == Phase::Joining && peer == self.host())
+    }
+
+    /// The one member that a target names, if it is one.
+    pub(crate) fn receiver(&self, objects: &Objects, target: Target) -> Option<PeerId> {
+        match target {
+            Target::Peer(peer) => Some(peer),
+            Target::Host => Some(self.host()),
+            Target::Owner(object) => objects.get(object).map(samovar_objects::Object::owner),
+            Target::All => None,
+        }
+    }
+
+    /// Whether a member is known to have the session object as it is now.
+    pub(crate) fn holds_view(&self, objects: &Objects, peer: PeerId) -> bool {
+        peer == self.me()
+            || self.net.link(peer).is_some_and(|link| {
+                let deliveries = link.transport.deliveries();
+                objects.is_synced(peer, ObjectId::SESSION, &|receipt| deliveries.cover(receipt))
+            })
+    }
+
+    /// Sends a control message; a peer whose queue is full is not reading, and is closed.
+    pub(crate) fn send_control(&mut self, to: PeerId, message: &PeerControl) -> Option<Receipt> {
+        let mut bytes = vec![MessageKind::Control as u8];
+        encode(message, &mut bytes);
+        let sent = self.net.link_mut(to)?.transport.send_control(&bytes);
+        if sent.is_err() {
+            self.net.accuse(to, CloseCode::LimitExceeded);
+        }
+        sent.ok()
+    }
+
+    /// Sends a control message to all members.
+    pub(crate) fn tell_all(&mut self, news: &PeerControl) {
+        for peer in self.net.admitted() {
+            self.send_control(peer, news);
+        }
+    }
+
+    /// Tells a peer by what right this one speaks, before anything is said under the present term (PROTOCOL §4.3).
+    pub(crate) fn greet(&mut self, peer: PeerId) {
+        self.send_control(peer, &PeerControl::Warrant(*self.roster.warrant()));
+        for news in self.roster.greeting() {
+            self.send_control(peer, &news);
+        }
+    }
+
+    /// What this peer says to a host that shall admit it.
+    pub(crate) fn hello(&self) -> Hello {
+        Hello {
+            version: PROTOCOL_VERSION,
+            params: self.config.params,
+            name: self.config.name.clone(),
+            attributes: self.config.attributes,
+            resume: self.config.ticket,
+        }
+    }
+
+    /// The reign in which this peer was admitted, or the link to the host, is another one now, and the ticket has not come.
+    pub(crate) fn ask_for_ticket(&mut self) {
+        if self.phase == Phase::Member
+            && self.members.ticket.is_none()
+            && self.members.asked != Some(self.term())
+        {
+            self.members.asked = Some(self.term());
+            self.send_control(self.host(), &PeerControl::Hello(self.hello()));
+        }
+    }
+
+    pub(crate) fn take_ticket(&mut self, ticket: Ticket) {
+        self.members.ticket = Some(ticket);
+        // What admits this peer may have another lane.
+        if self.phase == Phase::Member {
+            self.push_event(Event::Ticket(ticket));
+        }
+    }
+
+    /// Tells the game of a change of host, when all that goes with the office is here.
+    pub(crate) fn on_resumed(&mut self, now: Time) {
+        if let Some(mut migration) = self.out.migration.take() {
+            migration.resumed = self.clock.time(now);
+            self.push_event(Event::HostChanged(migration));
+        }
+    }
+}

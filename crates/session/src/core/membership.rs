@@ -1,0 +1,79 @@
+//! What this peer has read of the session: who its members are, and what it was given.
+
+use std::collections::VecDeque;
+
+use samovar_objects::Objects;
+use samovar_roster::View;
+use samovar_wire::{CloseCode, ObjectId, PeerId, SeatId, SortedMap, Stamp, Term, Ticket, Time};
+
+use crate::{Event, Kept, MemberInfo};
+
+/// Messages of the game that may wait until this peer is a member; the oldest are dropped beyond it.
+const EARLY_MAX: usize = 1_024;
+
+/// The view, and what came with it.
+#[derive(Debug)]
+pub(crate) struct Membership {
+    pub(crate) view: View,
+    /// The revision of the session object that `view` was read from.
+    pub(crate) view_revision: Option<(Stamp, u64)>,
+    /// What the session begins with, if it is this peer that begins it.
+    pub(crate) kept: Option<Kept>,
+    /// The session time at which the session object was last sampled by its host, as this peer read it.
+    pub(crate) heard: Time,
+    /// The members that the game knows of.
+    pub(crate) members: SortedMap<PeerId, MemberInfo>,
+    /// Seats of the view before, with somebody or without, to tell who comes back from who is new.
+    pub(crate) seats: Vec<SeatId>,
+    pub(crate) backup: Option<PeerId>,
+    pub(crate) ticket: Option<Ticket>,
+    /// The term in which this peer asked for a ticket last.
+    pub(crate) asked: Option<Term>,
+    /// When the host that this peer asks for admission is taken for gone.
+    pub(crate) abandoned_at: Time,
+    /// Messages of the game that came before this peer was a member.
+    early: VecDeque<Event>,
+}
+
+impl Membership {
+    pub(super) fn new(capacity: u8, kept: Option<Kept>) -> Self {
+        Self {
+            view: View::founding(capacity),
+            view_revision: None,
+            kept,
+            heard: Time::ZERO,
+            members: SortedMap::new(),
+            seats: Vec::new(),
+            backup: None,
+            ticket: None,
+            asked: None,
+            abandoned_at: Time::FAR,
+            early: VecDeque::new(),
+        }
+    }
+
+    /// Keeps a message of the game until this peer is a member.
+    pub(crate) fn keep_early(&mut self, event: Event) {
+        if self.early.len() == EARLY_MAX {
+            self.early.pop_front();
+        }
+        self.early.push_back(event);
+    }
+
+    pub(crate) fn take_early(&mut self) -> VecDeque<Event> {
+        core::mem::take(&mut self.early)
+    }
+
+    /// This peer wrote the session object itself.
+    pub(crate) fn note_view(&mut self, objects: &Objects) {
+        let object = objects.get(ObjectId::SESSION);
+        self.view_revision = object.map(|object| (object.stamp(), object.revision()));
+    }
+}
+
+/// The view of a session object that is no longer there cannot be; a broken one is the host's fault.
+pub(crate) fn decode_view(objects: &Objects) -> Option<Result<View, CloseCode>> {
+    let object = objects.get(ObjectId::SESSION)?;
+    let fields = (0..object.field_count()).map(|i| object.field(i));
+    Some(View::from_fields(fields).map_err(|_| CloseCode::Malformed))
+}

@@ -1,0 +1,229 @@
+//! The links to all other peers, one after another to each, and what is written to them.
+
+use samovar_objects::Objects;
+use samovar_wire::object::MessageKind;
+use samovar_wire::{CloseCode, Duration, Generation, Lane, PeerId, Receipt, SortedMap, Time, Writer};
+
+use super::peer_link::{Idle, PeerLink};
+use crate::SendError;
+
+/// Peers that are remembered as not to be linked again.
+const CLOSED_MAX: usize = 128;
+/// Peers whose generation is remembered: more than a peer can have links to.
+const REMEMBERED_MAX: usize = 256;
+/// How soon after one link to a peer the next may begin by that peer's doing. Each tells it everything anew.
+const RESTART_INTERVAL: Duration = Duration::from_millis(500);
+/// How often at most a stranger is told that it is no member.
+const REBUFF_INTERVAL: Duration = Duration::from_millis(100);
+/// Packets that close links and wait to be sent.
+const FAREWELLS_MAX: usize = 64;
+/// The interval of updates to a peer unless the game sets another: 30 a second.
+const UPDATE_INTERVAL: Duration = Duration::from_micros(33_333);
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Net {
+    /// Boxed, since they are looked up all the time and large.
+    links: SortedMap<PeerId, Box<PeerLink>>,
+    /// The newest link to a peer: its generation, and when it began.
+    associations: SortedMap<PeerId, (Generation, Time)>,
+    /// Peers that were members, or broke the rules: not linked again, and told why when they speak.
+    closed: Vec<(PeerId, CloseCode)>,
+    /// When a stranger was last told that it is no member.
+    last_rebuff: Time,
+    /// Packets that close links whose state is gone.
+    farewells: Vec<(PeerId, Vec<u8>)>,
+    /// Who broke the rules and is still linked.
+    accused: Vec<(PeerId, CloseCode)>,
+    /// Who was served last by [`crate::Session::poll_transmit`].
+    serving: Option<PeerId>,
+    pub(crate) update_interval: Duration,
+    /// Until then this peer tells of its objects more often: it has just become host, or is one no longer.
+    pub(crate) hurries_until: Time,
+    /// When the game changed something last.
+    pub(crate) wrote: Time,
+}
+
+impl Net {
+    pub(super) const fn new(now: Time) -> Self {
+        Self {
+            links: SortedMap::new(),
+            associations: SortedMap::new(),
+            closed: Vec::new(),
+            last_rebuff: Time::ZERO,
+            farewells: Vec::new(),
+            accused: Vec::new(),
+            serving: None,
+            update_interval: UPDATE_INTERVAL,
+            hurries_until: now,
+            wrote: Time::ZERO,
+        }
+    }
+
+    pub(crate) fn link(&self, peer: PeerId) -> Option<&PeerLink> {
+        self.links.get(&peer).map(|link| &**link)
+    }
+
+    pub(crate) fn link_mut(&mut self, peer: PeerId) -> Option<&mut PeerLink> {
+        self.links.get_mut(&peer).map(|link| &mut **link)
+    }
+
+    /// The link to a member.
+    pub(crate) fn member_mut(&mut self, peer: PeerId) -> Option<&mut PeerLink> {
+        self.link_mut(peer).filter(|link| link.admitted)
+    }
+
+    pub(crate) fn is_linked(&self, peer: PeerId) -> bool {
+        self.links.contains_key(&peer)
+    }
+
+    pub(crate) fn is_admitted(&self, peer: PeerId) -> bool {
+        self.link(peer).is_some_and(|link| link.admitted)
+    }
+
+    /// All links.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (PeerId, &PeerLink)> {
+        self.links.iter().map(|(&peer, link)| (peer, &**link))
+    }
+
+    pub(crate) fn links_mut(&mut self) -> impl Iterator<Item = (PeerId, &mut PeerLink)> {
+        self.links.iter_mut().map(|(&peer, link)| (peer, &mut **link))
+    }
+
+    /// Everybody that there is a link to.
+    pub(crate) fn peers(&self) -> Vec<PeerId> {
+        self.links.keys().copied().collect()
+    }
+
+    /// All linked members.
+    pub(crate) fn admitted(&self) -> Vec<PeerId> {
+        self.links().filter(|(_, link)| link.admitted).map(|(peer, _)| peer).collect()
+    }
+
+    /// Begins a link; what this peer said up to `before` had reached the other before.
+    pub(super) fn begin(&mut self, now: Time, peer: PeerId, before: Time) {
+        let generation = self.next_generation(now, peer);
+        self.links.insert(peer, Box::new(PeerLink::new(now, generation, before)));
+    }
+
+    fn next_generation(&mut self, now: Time, peer: PeerId) -> Generation {
+        let former = self.associations.get(&peer).map(|&(generation, _)| generation);
+        if former.is_none() && self.associations.len() >= REMEMBERED_MAX {
+            let unlinked = self.associations.iter().filter(|(peer, _)| !self.links.contains_key(peer));
+            if let Some(oldest) = unlinked.min_by_key(|(_, (_, began))| *began).map(|(&peer, _)| peer) {
+                self.associations.remove(&oldest);
+            }
+        }
+        let generation = former.map_or(Generation::FIRST, Generation::next);
+        self.associations.insert(peer, (generation, now));
+        generation
+    }
+
+    /// Whether a peer may have another link by its own doing.
+    pub(crate) fn may_restart(&self, now: Time, peer: PeerId) -> bool {
+        self.associations.get(&peer).is_none_or(|&(_, began)| began + RESTART_INTERVAL <= now)
+    }
+
+    /// The state of a link goes.
+    pub(crate) fn take(&mut self, peer: PeerId) -> Option<PeerLink> {
+        self.links.remove(&peer).map(|link| *link)
+    }
+
+    /// Not to be linked again, and why. Who fell off the end of the list is told nothing, which costs it a time-out.
+    pub(crate) fn close_to(&mut self, peer: PeerId, code: CloseCode) {
+        if self.closed_to(peer).is_some() {
+            return;
+        }
+        if self.closed.len() == CLOSED_MAX {
+            self.closed.remove(0);
+        }
+        self.closed.push((peer, code));
+    }
+
+    /// Why a peer is not to be linked again.
+    pub(crate) fn closed_to(&self, peer: PeerId) -> Option<CloseCode> {
+        self.closed.iter().find(|closed| closed.0 == peer).map(|closed| closed.1)
+    }
+
+    /// Those may be linked again.
+    pub(crate) fn reopen_to(&mut self, whom: impl Fn(PeerId) -> bool) {
+        self.closed.retain(|&(peer, _)| !whom(peer));
+    }
+
+    /// Tells a peer that is not to be linked again why, now and then.
+    pub(crate) fn rebuff(&mut self, now: Time, peer: PeerId, code: CloseCode) {
+        if self.last_rebuff + REBUFF_INTERVAL <= now {
+            self.last_rebuff = now;
+            self.bid_farewell(peer, samovar_link::close_packet(code));
+        }
+    }
+
+    pub(crate) fn bid_farewell(&mut self, peer: PeerId, packet: Vec<u8>) {
+        // The latest matter most; whoever misses one learns of its end by silence.
+        if self.farewells.len() >= FAREWELLS_MAX {
+            self.farewells.remove(0);
+        }
+        self.farewells.push((peer, packet));
+    }
+
+    pub(crate) fn poll_farewell(&mut self) -> Option<(PeerId, Vec<u8>)> {
+        (!self.farewells.is_empty()).then(|| self.farewells.remove(0))
+    }
+
+    /// A peer broke the rules, as comes out while something else is done: its link ends behind that.
+    pub(crate) fn accuse(&mut self, peer: PeerId, code: CloseCode) {
+        self.accused.push((peer, code));
+    }
+
+    pub(crate) fn poll_accused(&mut self) -> Option<(PeerId, CloseCode)> {
+        (!self.accused.is_empty()).then(|| self.accused.remove(0))
+    }
+
+    /// There may be something to tell to everybody.
+    pub(super) fn wake(&mut self) {
+        self.links.values_mut().for_each(|link| (link.is_told, link.idle) = (false, None));
+    }
+
+    /// Sends a message of a kind of its own; `None` as the error when there is no link.
+    pub(crate) fn send(
+        &mut self,
+        to: PeerId,
+        lane: Lane,
+        kind: MessageKind,
+        encode: impl FnOnce(&mut Writer<'_>),
+    ) -> Result<Receipt, Option<SendError>> {
+        let mut bytes = vec![kind as u8];
+        encode(&mut Writer::new(&mut bytes));
+        let link = self.member_mut(to).ok_or(None)?;
+        link.transport.send(lane, &bytes).map_err(|error| Some(error.into()))
+    }
+
+    /// The same in the session's lane; whether there was room.
+    pub(crate) fn send_about(
+        &mut self,
+        to: PeerId,
+        kind: MessageKind,
+        encode: impl FnOnce(&mut Writer<'_>),
+    ) -> bool {
+        self.send(to, Lane::SESSION, kind, encode).is_ok()
+    }
+
+    /// For how long there is nothing to send to a peer that is told everything.
+    pub(crate) fn idle_to(&self, peer: PeerId, link: &PeerLink, objects: &Objects) -> Idle {
+        link.idle_to(peer, objects, self.update_interval, self.wrote)
+    }
+
+    /// Who is served now.
+    pub(crate) const fn serving(&self) -> Option<PeerId> {
+        self.serving
+    }
+
+    /// Turns to whoever comes behind that.
+    pub(crate) fn serve_next(&mut self) {
+        let next = match self.serving {
+            Some(peer) => self.links.next_after(&peer),
+            None => self.links.first_key_value(),
+        };
+        self.serving = next.map(|(&peer, _)| peer);
+    }
+}

@@ -1,0 +1,171 @@
+//! The host's desk: who knocks, which tickets wait, and what the view says next. Empty at members.
+
+use std::collections::VecDeque;
+
+use samovar_objects::Objects;
+use samovar_wire::control::{Hello, PeerControl};
+use samovar_wire::{Duration, Entropy, PeerId, Receipt, SeatId, SortedSet, Ticket, Time};
+
+use crate::core::Core;
+use crate::core::peer_link::PeerLink;
+
+/// A member that has been silent for so long is removed; its seat waits for it.
+pub(crate) const REMOVED_AFTER: Duration = Duration::from_millis(5_000);
+/// The same when the relay says that its connection closed.
+const REMOVED_AFTER_HINT: Duration = Duration::from_millis(1_000);
+/// How long a view waits at most until everybody who answers has it.
+const SETTLES_WITHIN: Duration = Duration::from_millis(250);
+/// And at most until a backup has it that somebody's ticket waits for.
+const BACKED_UP_WITHIN: Duration = Duration::from_millis(1_000);
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    /// Where the search for a backup goes on.
+    pub(crate) last_backup: Option<SeatId>,
+    pub(crate) entropy: Entropy,
+    /// Newcomers whose admission waits for the view to settle.
+    pub(crate) knocks: VecDeque<(PeerId, Hello)>,
+    /// The seat that this host gave to whoever showed its ticket, until that one hosts.
+    pub(crate) aside: Option<SeatId>,
+    /// Tickets that a backup has to know of before they are given away.
+    pub(crate) tickets: Vec<(PeerId, Ticket)>,
+    /// Members that said that they leave: they will never vote again.
+    pub(crate) leavers: SortedSet<PeerId>,
+    /// When this peer published a view last, and which.
+    pub(crate) published: Time,
+    pub(crate) published_number: u64,
+    /// Whom this host told first that it wants it for its successor, and what says that it knows.
+    pub(crate) appointment: Option<(PeerId, Receipt)>,
+}
+
+impl Desk {
+    pub(crate) fn new(now: Time, entropy: [u8; 32]) -> Self {
+        Self {
+            last_backup: None,
+            entropy: Entropy::new(entropy),
+            knocks: VecDeque::new(),
+            aside: None,
+            tickets: Vec::new(),
+            leavers: SortedSet::new(),
+            published: now,
+            published_number: 0,
+            appointment: None,
+        }
+    }
+
+    /// Another peer hosts now.
+    pub(crate) fn clear(&mut self, core: &mut Core) {
+        self.knocks.clear();
+        self.tickets.clear();
+        core.net.links_mut().for_each(|(_, link)| link.welcomed = false);
+    }
+
+    /// Whether everybody who answers has the view as it is. Views come one after another: the next begins when the
+    /// one before is settled (DESIGN §4), or when somebody has taken too long: a backup for which tickets wait has longer.
+    pub(crate) fn is_settled(&self, core: &Core, objects: &Objects, now: Time) -> bool {
+        let within = if self.tickets.is_empty() { SETTLES_WITHIN } else { BACKED_UP_WITHIN };
+        if self.published + within <= now {
+            return true;
+        }
+        let (_, doubted) = core.lives(now);
+        let mut answering = core.view().members().map(|m| m.peer).filter(|peer| !doubted.contains(peer));
+        answering.all(|peer| core.holds_view(objects, peer))
+    }
+
+    /// Gives those tickets away that all backups know of: what opens a seat, and what no longer does, is the same
+    /// under the next host (PROTOCOL §4.1).
+    pub(crate) fn hand_out_tickets(&mut self, core: &mut Core, objects: &Objects) {
+        if self.tickets.is_empty() || !core.is_host() {
+            return;
+        }
+        self.tickets.retain(|&(peer, _)| core.view().has(peer));
+        let backups = core.view().backups().iter().copied();
+        let lacking: Vec<_> = backups.filter(|&backup| !core.holds_view(objects, backup)).collect();
+        let is_ready = |&(peer, _): &(PeerId, Ticket)| lacking.iter().all(|&backup| backup == peer);
+        while let Some(place) = self.tickets.iter().position(is_ready) {
+            let (peer, ticket) = self.tickets.remove(place);
+            core.stir();
+            if peer == core.me() {
+                core.take_ticket(ticket);
+            } else {
+                core.send_control(peer, &PeerControl::Welcome(ticket));
+            }
+        }
+    }
+
+    /// As many backups as the rules want, of those who answer.
+    pub(crate) fn name_backups(&mut self, core: &mut Core, now: Time) {
+        let (missed, doubted) = core.lives(now);
+        let me = core.me();
+        let view = &mut core.members.view;
+        let is_fit = |peer: PeerId| {
+            peer != me && !view.backups().contains(&peer) && !doubted.contains(&peer) && !view.is_still(peer)
+        };
+        let is_better = view.members().any(|m| is_fit(m.peer));
+        let is_unfit = |peer: &PeerId| missed.contains(peer) || is_better && view.is_still(*peer);
+        let unfit: Vec<_> = view.backups().iter().copied().filter(is_unfit).collect();
+        for backup in unfit {
+            view.dismiss_backup(backup);
+        }
+        while view.backups().len() < usize::from(core.config.rules.backups) {
+            let answers = |peer: PeerId| !doubted.contains(&peer);
+            let Some(backup) = view.name_backup(me, self.last_backup, answers) else { break };
+            self.last_backup = view.member(backup).map(|member| member.record.seat);
+        }
+    }
+
+    /// The electorate follows the members, one at a time, until this host resigns: who votes listens to it on.
+    pub(crate) fn step_electorate(&mut self, core: &mut Core, objects: &Objects) {
+        if core.roster.heir().is_some() {
+            return;
+        }
+        let holding: SortedSet<_> = {
+            let voters = core.view().electorate().peers.iter().copied();
+            let everybody = voters.chain(core.view().members().map(|m| m.peer));
+            everybody.filter(|&peer| core.holds_view(objects, peer) || self.leavers.contains(&peer)).collect()
+        };
+        core.members.view.step_electorate(|peer| holding.contains(&peer));
+        let voters = core.view().electorate();
+        self.leavers.retain(|peer| voters.peers.contains(peer));
+    }
+
+    /// Whether somebody wants this host's own seat. A view in which it has none would end with it, before anybody has that
+    /// view. Another one hosts first, who seats the newcomer; or this host steps aside until the newcomer can host.
+    pub(crate) fn is_own_seat(core: &Core, hello: &Hello) -> bool {
+        let hash = hello.resume.map(|ticket| ticket.hash());
+        core.seat_of(core.me()).is_some_and(|own| Some(own.ticket) == hash)
+    }
+
+    /// Takes this host's seat back when whoever has it goes before it hosts; whether this host is aside still.
+    pub(crate) fn tend_own_seat(&mut self, core: &mut Core, now: Time) -> bool {
+        let Some(seat) = self.aside else { return false };
+        let (me, time) = (core.me(), core.known_time(now));
+        if let Some(ticket) = core.members.view.step_back(time, me, seat, &mut self.entropy) {
+            self.aside = None;
+            self.tickets.push((me, ticket));
+            return false;
+        }
+        true
+    }
+
+    /// Whether the heir of this host has heard that it is one; it is told so once.
+    pub(crate) fn takes_appointment(&mut self, core: &Core) -> bool {
+        let is_delivered = |&mut (heir, receipt): &mut (PeerId, Receipt)| {
+            core.net.link(heir).is_some_and(|link| link.transport.is_delivered(receipt))
+        };
+        self.appointment.take_if(is_delivered).is_some()
+    }
+
+    /// Members that have been silent for too long, or are linked no longer: a former host may have missed the farewell of a
+    /// member that closed its link to this peer.
+    pub(crate) fn gone(core: &Core, now: Time) -> Vec<PeerId> {
+        let is_gone = |link: &PeerLink| {
+            let patience = if link.is_hinted() { REMOVED_AFTER_HINT } else { REMOVED_AFTER };
+            link.admitted && (link.left || link.judged_from <= now && link.transport.silence(now) >= patience)
+        };
+        let silent = core.net.links().filter(|(_, link)| is_gone(link)).map(|(peer, _)| peer);
+        let unlinked = core.view().members().map(|m| m.peer).filter(|&peer| !core.net.is_linked(peer));
+        silent.chain(unlinked.filter(|&peer| peer != core.me())).collect()
+    }
+}

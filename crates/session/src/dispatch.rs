@@ -1,0 +1,232 @@
+//! What arrives: from a link to whom it is for.
+
+use samovar_link::{Fate, LinkEvent};
+use samovar_wire::limits::APP_MESSAGE_MAX;
+use samovar_wire::object::MessageKind;
+use samovar_wire::{CloseCode, Lane, Mode, PeerId, Reader, Time};
+
+use crate::context::{Context, Incoming};
+use crate::core::Phase;
+use crate::settle::News;
+use crate::{EndReason, Event, Session};
+
+/// Messages and datagrams of one peer that may wait until this peer knows the term they were said under.
+const HELD_MAX: usize = 1_024;
+
+impl Session {
+    /// Bytes for this peer came on `mode` of the path to `from`.
+    pub fn handle_packet(&mut self, now: Time, from: PeerId, mode: Mode, bytes: &[u8]) {
+        self.pass(now);
+        // What a host says that this peer voted against shall not be acknowledged (PROTOCOL §4.10).
+        let listens =
+            self.core.phase != Phase::Over && from != self.me() && self.core.roster.listens_to(from);
+        if listens && (self.core.net.is_linked(from) || self.admits_stranger(now, from)) {
+            if let Err(code) = self.receive(now, from, mode, bytes) {
+                self.expel(now, from, code);
+                self.settle_accused(now);
+                return;
+            }
+            self.settle(now, News::OBJECTS);
+            self.desk.hand_out_tickets(&mut self.core, &self.objects);
+        }
+    }
+
+    fn receive(&mut self, now: Time, from: PeerId, mode: Mode, bytes: &[u8]) -> Result<(), CloseCode> {
+        let Some(link) = self.core.net.link_mut(from) else { return Ok(()) };
+        link.idle = None;
+        if link.transport.is_quiet(now) {
+            link.resumed = now;
+        }
+        let delivered = link.transport.deliveries();
+        let result = link.transport.handle(now, mode, bytes);
+        link.is_told &= link.transport.deliveries() == delivered;
+        result?;
+        if self.desk.appointment.is_some_and(|(heir, _)| heir == from) {
+            self.core.stir();
+            self.watch(now);
+        }
+        while let Some(event) = self.core.net.link_mut(from).and_then(|link| link.transport.poll_event()) {
+            if !is_theirs_alone(&event) {
+                self.core.stir();
+            }
+            self.on_link_event(now, from, event)?;
+        }
+        Ok(())
+    }
+
+    /// Who speaks under a term that this peer has not counted to its end waits to be heard (PROTOCOL §4.10), but for
+    /// its control messages: these bring the end about.
+    fn hold(&mut self, from: PeerId, event: LinkEvent) -> Result<Option<LinkEvent>, CloseCode> {
+        let host = self.host();
+        let Some(link) = self.core.net.link_mut(from) else { return Ok(Some(event)) };
+        let waits = match &event {
+            LinkEvent::Message(_, bytes) => match bytes.split_first() {
+                Some((&kind, _)) if kind == MessageKind::Control as u8 => false,
+                _ => link.ahead.is_some(),
+            },
+            LinkEvent::Datagram(..) => link.ahead.is_some(),
+            _ => false,
+        };
+        if !waits {
+            return Ok(Some(event));
+        }
+        if link.held.len() >= HELD_MAX {
+            if from == host {
+                // It is as honest as this peer, and so is the count that does not come here: the ticket leads to where the
+                // session is by now.
+                self.end(EndReason::Removed);
+                return Ok(None);
+            }
+            return Err(CloseCode::NotAMember);
+        }
+        link.held.push_back(event);
+        Ok(None)
+    }
+
+    /// The present term is a newer one: hears those who were waiting under it.
+    pub(crate) fn release_held(&mut self, now: Time) {
+        for peer in self.core.net.peers() {
+            let ahead = self.core.net.link(peer).and_then(|link| link.ahead);
+            let is_heard = ahead.is_none_or(|(vote, _)| !self.is_elsewhere(peer, vote));
+            let Some(link) = self.core.net.link_mut(peer) else { continue };
+            if is_heard {
+                link.note_ahead(None);
+            }
+            // What has to wait on does so, in its order.
+            for event in core::mem::take(&mut link.held) {
+                if let Err(code) = self.on_link_event(now, peer, event) {
+                    self.expel(now, peer, code);
+                    break;
+                }
+            }
+        }
+        self.settle(now, News::OBJECTS);
+    }
+
+    fn on_link_event(&mut self, now: Time, from: PeerId, event: LinkEvent) -> Result<(), CloseCode> {
+        let Some(event) = self.hold(from, event)? else { return Ok(()) };
+        match event {
+            LinkEvent::Message(lane, bytes) => {
+                let result = self.on_message(now, from, lane, &bytes);
+                self.recycle(from, bytes);
+                self.settle(now, result?);
+            }
+            LinkEvent::Datagram(_, bytes) => {
+                let result = self.on_datagram(now, from, &bytes);
+                self.recycle(from, bytes);
+                self.settle(now, result?);
+            }
+            LinkEvent::Fate(packet, fate) => {
+                self.objects.on_fate(from, packet, fate == Fate::Delivered);
+                self.orders.on_fate(from, packet, fate == Fate::Delivered);
+            }
+            LinkEvent::Clock { session, received, round_trip } => {
+                if from == self.host() {
+                    self.core.clock.on_sample(session, received, round_trip);
+                } else if self.core.roster.is_host() && self.core.view().has(from) {
+                    // A newcomer that had to take over at once learns from the others what time it is.
+                    self.core.clock.on_word(session, received, round_trip, self.core.members.heard);
+                }
+            }
+            LinkEvent::Closed(code) => self.on_closed(now, from, code),
+            LinkEvent::Restarted => self.on_restarted(now, from),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The link of a peer gets a buffer back.
+    fn recycle(&mut self, peer: PeerId, bytes: Vec<u8>) {
+        if let Some(link) = self.core.net.link_mut(peer) {
+            link.transport.recycle(bytes);
+        }
+    }
+
+    fn on_datagram(&mut self, now: Time, from: PeerId, bytes: &[u8]) -> Result<News, CloseCode> {
+        use MessageKind::{App, Call, Cancel, Frame, Lockstep, Promise, Reply};
+        let mut reader = Reader::new(bytes);
+        let kind = MessageKind::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
+        let body = reader.rest();
+        let incoming = Incoming { from, lane: Lane::Unreliable, kind, body };
+        match kind {
+            Frame | App | Call | Reply | Cancel | Promise | Lockstep if !self.core.takes_part(from) => {
+                // A datagram may overtake what makes its sender a member.
+                Ok(News::NONE)
+            }
+            Frame => {
+                self.objects.handle_datagram(from, body)?;
+                // Its time is a promise in time-stamp order.
+                let is_promise = self.orders.handle_update(self.core.time(now), from, body);
+                Ok(if is_promise { News::ORDERS } else { News::NONE })
+            }
+            App => self.on_app(from, Lane::Unreliable, body),
+            Call | Reply | Cancel => self.calls.handle(&mut self.core, incoming),
+            Promise | Lockstep => self.orders.handle_datagram(&self.core, now, incoming),
+            _ => Err(CloseCode::Malformed),
+        }
+    }
+
+    fn on_message(&mut self, now: Time, from: PeerId, lane: Lane, bytes: &[u8]) -> Result<News, CloseCode> {
+        use MessageKind::{
+            Answer, App, Call, Cancel, Causal, Control, Held, Input, Lockstep, Promise, Reply, Request,
+            Timed, Told, Total,
+        };
+        let mut reader = Reader::new(bytes);
+        let kind = MessageKind::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
+        let body = reader.rest();
+        let incoming = Incoming { from, lane, kind, body };
+        let core = &mut self.core;
+        match kind {
+            // Their order is that of the session's lane; no other can carry them.
+            kind if !has_any_lane(kind) && lane != Lane::SESSION && lane != Lane::Bulk => {
+                Err(CloseCode::Unexpected)
+            }
+            Control => self.handle_control(now, from, body).map(|()| News::NONE),
+            // As with datagrams.
+            _ if matches!(lane, Lane::Sequenced(_)) && !core.takes_part(from) => Ok(News::NONE),
+            _ if !core.takes_part(from) => self.refuse(from).map(|()| News::NONE),
+            App => self.on_app(from, lane, body),
+            Call | Reply | Cancel => self.calls.handle(core, incoming),
+            Request | Answer => {
+                let mut ctx = Context { core, objects: &mut self.objects, now };
+                self.ownership.handle(&mut ctx, incoming)
+            }
+            Input => self.inputs.handle(core, now, from, body),
+            Held => self.inputs.handle_held(core, from, body),
+            Told => self.inputs.handle_told(core, from, body),
+            Causal | Total | Timed | Lockstep => self.orders.handle_message(core, now, incoming),
+            Promise => Err(CloseCode::Unexpected),
+            _ => self.objects.handle_message(from, kind, body).map(|()| News::OBJECTS),
+        }
+    }
+
+    /// A message of the game. In a lane of its own it may overtake what admits this peer: then it waits for that.
+    fn on_app(&mut self, from: PeerId, lane: Lane, bytes: &[u8]) -> Result<News, CloseCode> {
+        if bytes.len() > APP_MESSAGE_MAX {
+            return Err(CloseCode::TooLarge);
+        }
+        let event = Event::Message { from, delivery: lane.into(), bytes: bytes.to_vec() };
+        if self.core.phase != Phase::Joining {
+            self.core.push_event(event);
+        } else if lane != Lane::Unreliable {
+            self.core.members.keep_early(event);
+        }
+        Ok(News::NONE)
+    }
+}
+
+/// Whether an event changes nothing that anybody but its sender would be told of: states of objects, and what became
+/// of packets.
+fn is_theirs_alone(event: &LinkEvent) -> bool {
+    match event {
+        LinkEvent::Fate(..) | LinkEvent::Clock { .. } => true,
+        LinkEvent::Datagram(_, bytes) => bytes.first() == Some(&(MessageKind::Frame as u8)),
+        _ => false,
+    }
+}
+
+/// Whether a message of this kind may come by any lane; what concerns objects keeps the order of the session's.
+const fn has_any_lane(kind: MessageKind) -> bool {
+    use MessageKind::{App, Call, Cancel, Reply};
+    matches!(kind, App | Call | Reply | Cancel)
+}

@@ -1,0 +1,95 @@
+//! How links and the session end: who is told, and who is remembered not to be linked again.
+
+use samovar_wire::{CloseCode, PeerId, Time};
+
+use crate::core::Phase;
+use crate::core::peer_link::PeerLink;
+use crate::{EndReason, Event, Session};
+
+impl Session {
+    /// Ends the link to a peer and tells it why.
+    pub(crate) fn drop_link(&mut self, peer: PeerId, code: CloseCode) {
+        if let Some(link) = self.remove_link(peer) {
+            // Who goes may say so by a packet of no link; others may be linked again before it arrives.
+            let packet = if code.is_farewell() {
+                samovar_link::close_packet(code)
+            } else {
+                link.transport.close_packet(code)
+            };
+            self.core.net.bid_farewell(peer, packet);
+        }
+        self.objects.remove_peer(peer);
+    }
+
+    /// The state of a link goes.
+    pub(crate) fn remove_link(&mut self, peer: PeerId) -> Option<PeerLink> {
+        let link = self.core.net.take(peer)?;
+        self.divergence.on_unlinked(&self.core, &self.objects, peer, &link);
+        Some(link)
+    }
+
+    /// A peer broke the rules: its link ends with the reason, and nobody else notices.
+    pub(crate) fn expel(&mut self, now: Time, peer: PeerId, code: CloseCode) {
+        self.core.stir();
+        let was_admitted = self.core.net.is_admitted(peer);
+        self.drop_link(peer, code);
+        self.core.net.close_to(peer, code);
+        self.core.push_event(Event::LinkClosed { peer, code });
+        if peer == self.host() {
+            self.end(EndReason::Misbehaviour(code));
+        } else if was_admitted && self.is_host() {
+            self.remove_member(now, peer);
+        }
+    }
+
+    /// Leaves for good: everybody is told, and a host's successor need not wait for silence.
+    pub fn leave(&mut self) {
+        self.core.stir();
+        self.close_all(CloseCode::Left);
+    }
+
+    /// As [`Session::leave`], of somebody who may come back as another peer with its ticket.
+    pub fn go_away(&mut self) {
+        self.core.stir();
+        self.close_all(CloseCode::Away);
+    }
+
+    /// The session has lost its witness for good: ends it here, as for a member that was removed. Its ticket takes the seat
+    /// back where it is founded anew.
+    pub fn lose_witness(&mut self) {
+        self.core.stir();
+        self.end(EndReason::Removed);
+    }
+
+    /// Others went on under a host that this peer cannot follow, and its ticket takes the seat back.
+    pub(crate) fn end_removed(&mut self) {
+        self.divergence.note_split_from_host(&self.core);
+        self.end(EndReason::Removed);
+    }
+
+    pub(crate) fn end(&mut self, reason: EndReason) {
+        if self.core.phase == Phase::Over {
+            return;
+        }
+        if reason == EndReason::Removed {
+            self.report_divergence();
+        }
+        self.close_all(CloseCode::Away);
+        self.core.push_event(Event::Ended(reason));
+    }
+
+    /// Tells the game what changed here since this peer last reached those who went on.
+    fn report_divergence(&mut self) {
+        let (core, inputs) = (&self.core, &self.inputs);
+        let accepted_since = |since| inputs.accepted_since(core, since);
+        if let Some(event) = self.divergence.report(core, &self.objects, accepted_since) {
+            self.core.push_event(event);
+        }
+    }
+
+    fn close_all(&mut self, code: CloseCode) {
+        self.core.net.peers().into_iter().for_each(|peer| self.drop_link(peer, code));
+        self.core.phase = Phase::Over;
+        self.calls.forget_callers(&mut self.core);
+    }
+}

@@ -1,0 +1,346 @@
+//! Inputs: what members want the host's game to do, accepted when nobody's death alone can undo it (PROTOCOL §4.12).
+//!
+//! A member sends its inputs to the host and to each backup that its view names, and counts an input as accepted when
+//! all of them have said under the present term that they hold it. Whoever holds inputs passes them to each new host,
+//! which gives them to its game when it has heard all that live, so that a game gets the inputs of a seat in order.
+//!
+//! It refuses to accept anything on a host's word that may not act as one, or that knows of other backups than the
+//! member; what the link says of delivery counts for nothing here, since it does not say as what the receiver took it.
+
+mod feed;
+mod own;
+mod store;
+
+use samovar_wire::input::{Held, INPUT_KEPT_FOR, Input, Told};
+use samovar_wire::limits::INPUT_MAX;
+use samovar_wire::{CloseCode, Duration, PeerId, Reader, SeatId, SortedMap, SortedSet, Time};
+
+use crate::core::{Core, Phase};
+use crate::settle::News;
+use crate::{Event, Session};
+use feed::Feed;
+use own::OwnInputs;
+use store::Store;
+
+/// How long a new host waits for those who live to pass on what they hold.
+const COLLECTS_FOR: Duration = Duration::from_millis(1_000);
+/// An absent member's inputs are not numbered further ahead of session time: numbers follow it from behind.
+const AHEAD_MAX: Duration = Duration::from_millis(60_000);
+
+/// Why an input was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SubmitError {
+    /// This peer is no member.
+    NotAMember,
+    /// It has more than `INPUT_MAX` bytes.
+    TooLarge,
+    /// Too many inputs of this peer are not accepted yet, or were within the last ten seconds: 256, or 16 KiB.
+    WouldBlock,
+}
+
+impl core::fmt::Display for SubmitError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::NotAMember => "only a member submits inputs",
+            Self::TooLarge => "an input is too large",
+            Self::WouldBlock => "too many inputs are on their way or held",
+        })
+    }
+}
+
+impl core::error::Error for SubmitError {}
+
+/// A new host hears what others hold.
+#[derive(Clone, Debug)]
+struct Collection {
+    /// Its game has to wait. Afterwards it takes what comes late as long as that is of use.
+    is_open: bool,
+    /// Who has not told everything yet.
+    awaited: SortedSet<PeerId>,
+    /// Who has.
+    told: SortedSet<PeerId>,
+    /// Who may hold inputs of others: the former host and its backups.
+    sources: SortedSet<PeerId>,
+    /// What these passed on of others' inputs and is not looked at yet.
+    passed: Store,
+    until: Time,
+}
+
+/// All that concerns inputs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inputs {
+    own: OwnInputs,
+    store: Store,
+    /// What those who hold this peer's inputs were sent, and have said.
+    feeds: SortedMap<PeerId, Feed>,
+    /// The last input that each member sent of its own under this term.
+    received: SortedMap<PeerId, u64>,
+    /// Whom this peer has to say that it holds inputs.
+    owed: SortedSet<PeerId>,
+    collection: Option<Collection>,
+    scratch: Vec<u8>,
+}
+
+impl Inputs {
+    fn is_collecting(&self) -> bool {
+        self.collection.as_ref().is_some_and(|collection| collection.is_open)
+    }
+
+    /// A link begins anew: what was under way on the former one may be lost.
+    pub(crate) fn on_linked(&mut self, peer: PeerId) {
+        self.feeds.remove(&peer);
+    }
+
+    fn submit(&mut self, core: &Core, now: Time, bytes: &[u8]) -> Result<u64, SubmitError> {
+        let Some((seat, since)) = core.view().member(core.me()).map(|m| (m.record.seat, m.record.since))
+        else {
+            return Err(SubmitError::NotAMember);
+        };
+        if core.phase != Phase::Member {
+            return Err(SubmitError::NotAMember);
+        }
+        if bytes.len() > INPUT_MAX {
+            return Err(SubmitError::TooLarge);
+        }
+        self.own.expire(now);
+        if !self.own.has_room(bytes.len()) {
+            return Err(SubmitError::WouldBlock);
+        }
+        // Behind all of whoever sat here before: it submitted less than one in a microsecond.
+        let number = self.own.last.max(since).saturating_add(1);
+        if core.roster.is_host() {
+            let kept = self.store.keep((seat, number), bytes, now + INPUT_KEPT_FOR);
+            kept.map_err(|_| SubmitError::WouldBlock)?;
+        }
+        self.own.push(number, bytes);
+        Ok(number)
+    }
+
+    /// The next input for the game of this host.
+    pub(crate) fn poll(&mut self, core: &Core) -> Option<Event> {
+        if !core.is_host() {
+            return None;
+        }
+        let (seat, number, bytes) = self.store.poll_due()?;
+        Some(Event::Input { seat, number, bytes })
+    }
+
+    /// A new term begins, the former one's view being known still: nothing that was said of inputs before counts.
+    pub(crate) fn begin_term(&mut self, core: &Core, now: Time, former: PeerId) {
+        self.feeds.clear();
+        self.received.clear();
+        self.owed.clear();
+        let (me, host) = (core.me(), core.host());
+        if host == former && host == me {
+            return;
+        }
+        self.store.begin_reign();
+        self.collection = None;
+        if host != me {
+            return;
+        }
+        let (missed, _) = core.lives(now);
+        let others = core.view().members().map(|m| m.peer).filter(|peer| *peer != me);
+        let mut sources: SortedSet<_> = core.view().backups().iter().copied().collect();
+        sources.insert(former);
+        self.collection = Some(Collection {
+            is_open: true,
+            awaited: others.filter(|peer| !missed.contains(peer)).collect(),
+            told: SortedSet::new(),
+            sources,
+            passed: Store::default(),
+            until: now + COLLECTS_FOR,
+        });
+        let Some(seat) = core.view().member(me).map(|m| m.record.seat) else { return };
+        for input in self.own.behind(0) {
+            let until = now + Duration::from_millis(input.left(now).into());
+            // There is room: what others may have passed on of this seat is less than three times as much.
+            let _ = self.store.keep((seat, input.number), &input.bytes, until);
+        }
+    }
+
+    pub(crate) fn handle(
+        &mut self,
+        core: &Core,
+        now: Time,
+        from: PeerId,
+        body: &[u8],
+    ) -> Result<News, CloseCode> {
+        let Some(seat) = core.view().member(from).map(|m| m.record.seat) else { return Ok(News::NONE) };
+        let mut reader = Reader::new(body);
+        loop {
+            let input = Input::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
+            let key = (input.seat, input.number);
+            let until = now + Duration::from_millis(input.left.into());
+            if input.seat == seat {
+                let kept = self.store.keep(key, input.bytes, until);
+                kept.map_err(|_| CloseCode::LimitExceeded)?;
+                let last = self.received.entry(from).or_default();
+                *last = input.number.max(*last);
+                self.owed.insert(from);
+            } else if from == core.host() {
+                let kept = self.store.keep(key, input.bytes, until);
+                kept.map_err(|_| CloseCode::LimitExceeded)?;
+            } else if let Some(collection) = &mut self.collection
+                && collection.sources.contains(&from)
+                && core.view().seats().any(|record| record.seat == input.seat)
+            {
+                // What does not fit is not what an honest member submitted.
+                let _ = collection.passed.keep(key, input.bytes, until);
+            }
+            if reader.is_empty() {
+                break;
+            }
+        }
+        Ok(News::INPUTS)
+    }
+
+    pub(crate) fn handle_held(&mut self, core: &Core, from: PeerId, body: &[u8]) -> Result<News, CloseCode> {
+        let held = Held::decode(&mut Reader::new(body)).map_err(|_| CloseCode::Malformed)?;
+        if held.term == core.term()
+            && let Some(feed) = self.feeds.get_mut(&from)
+        {
+            feed.on_held(held);
+        }
+        Ok(News::INPUTS)
+    }
+
+    pub(crate) fn handle_told(&mut self, core: &Core, from: PeerId, body: &[u8]) -> Result<News, CloseCode> {
+        let told = Told::decode(&mut Reader::new(body)).map_err(|_| CloseCode::Malformed)?;
+        if told.term == core.term()
+            && let Some(collection) = &mut self.collection
+        {
+            collection.awaited.remove(&from);
+            collection.told.insert(from);
+        }
+        Ok(News::INPUTS)
+    }
+
+    /// What follows from what is known now: inputs that are accepted, and those that the game of this host gets.
+    pub(crate) fn settle(&mut self, core: &mut Core, now: Time) {
+        if core.phase != Phase::Member {
+            return;
+        }
+        self.collect(core, now);
+        if core.is_host() && !self.is_collecting() {
+            self.store.give();
+        }
+        let accepted = self.accepted_up_to(core);
+        if accepted > self.own.accepted {
+            for number in self.own.accept(now, accepted) {
+                core.push_event(Event::Accepted { number });
+            }
+        }
+    }
+
+    /// The last of this peer's inputs that the host and all backups hold; zero when not all have said so under the
+    /// present term, and of the backups that this peer knows of.
+    fn accepted_up_to(&self, core: &Core) -> u64 {
+        let (me, host) = (core.me(), core.host());
+        let by_host = match self.feeds.get(&host) {
+            _ if host == me && core.is_host() => u64::MAX,
+            Some(feed) if feed.view <= core.view().number() => feed.held,
+            _ => 0,
+        };
+        let backups = core.view().backups();
+        if backups.is_empty() && (host != me || core.view().members().count() > 1) {
+            return 0;
+        }
+        let by = |peer: PeerId| self.feeds.get(&peer).map_or(0, |feed| feed.held);
+        let by_backups = backups.iter().map(|&peer| if peer == me { u64::MAX } else { by(peer) });
+        by_backups.min().unwrap_or(u64::MAX).min(by_host)
+    }
+
+    /// Takes what others passed on, when everybody who lives has done so or has taken too long.
+    fn collect(&mut self, core: &Core, now: Time) {
+        let Some(mut collection) = self.collection.take() else { return };
+        let was_open = collection.is_open;
+        if was_open {
+            let (missed, _) = core.lives(now);
+            collection.awaited.retain(|peer| !missed.contains(peer) && core.view().has(*peer));
+            collection.is_open = !collection.awaited.is_empty() && now < collection.until;
+        }
+        if !collection.is_open {
+            let passed = core::mem::take(&mut collection.passed);
+            let is_news = self.take_passed(core, now, &collection, &passed);
+            // The backups hold all of it, too, before this host counts as backed up.
+            if was_open || is_news {
+                let keys: Vec<_> = self.store.keys().collect();
+                let backups = core.view().backups();
+                for (_, feed) in self.feeds.iter_mut().filter(|(peer, _)| backups.contains(peer)) {
+                    feed.pass(keys.iter().copied());
+                }
+            }
+        }
+        self.collection = Some(collection);
+    }
+
+    /// Takes of what was passed on what may be so; whether there was any.
+    fn take_passed(&mut self, core: &Core, now: Time, collection: &Collection, passed: &Store) -> bool {
+        let latest = (core.time(now) + AHEAD_MAX).as_micros();
+        let mut is_any = false;
+        for key in passed.keys() {
+            if key.1 > latest || has_told(core, collection, key) {
+                continue;
+            }
+            if let Some((bytes, until)) = passed.get(key) {
+                // What does not fit is not what an honest member submitted.
+                is_any |= self.store.keep(key, bytes, until).is_ok();
+            }
+        }
+        is_any
+    }
+
+    /// Whether the backups hold what this host holds.
+    pub(crate) fn are_backed_up(&self, core: &Core) -> bool {
+        let holds = |peer: PeerId| {
+            self.feeds.get(&peer).zip(core.net.link(peer)).is_some_and(|(feed, link)| {
+                feed.held >= self.own.last_kept() && feed.has_passed(&link.transport.deliveries())
+            })
+        };
+        !self.is_collecting() && core.view().backups().iter().all(|&peer| holds(peer))
+    }
+
+    /// The first of this peer's inputs that was accepted since a moment of session time and is kept.
+    pub(crate) fn accepted_since(&self, core: &Core, since: Time) -> Option<u64> {
+        self.own.first_accepted(|at| core.time(at) >= since)
+    }
+
+    /// Drops what is held for long enough.
+    pub(crate) fn review(&mut self, core: &mut Core, now: Time) {
+        self.own.expire(now);
+        let (view, is_host) = (core.view(), core.roster.is_host());
+        self.store.expire(now, is_host, |seat| view.seats().any(|record| record.seat == seat));
+        self.settle(core, now);
+    }
+}
+
+/// Whether whoever sits on a seat has told all its inputs up to this one itself: what others say of these is of
+/// no account, so that nobody speaks for a member that lives.
+fn has_told(core: &Core, collection: &Collection, (seat, number): (SeatId, u64)) -> bool {
+    let record = core.view().seats().find(|record| record.seat == seat);
+    record.is_none_or(|record| {
+        let is_heard = |peer: PeerId| peer == core.me() || collection.told.contains(&peer);
+        record.peer.is_some_and(is_heard) && number > record.since
+    })
+}
+
+impl Session {
+    /// Wants the host's game to do something: its number, for [`Event::Accepted`]. Each input is given to the game of
+    /// each host exactly once in its reign, in the order of submission, as [`Event::Input`]; that of an accepted one
+    /// survives the end of any single peer. A game of a new host skips inputs whose effect it sees in what the former one left, by
+    /// keeping the number of the last input of each seat in the object that has the effect.
+    ///
+    /// An input is sent at once, and again to each new host and backup. It is not accepted while nobody but the host
+    /// could hold it, except when this peer is alone in its session.
+    ///
+    /// # Errors
+    /// See [`SubmitError`]; then nothing was sent.
+    pub fn submit(&mut self, now: Time, bytes: &[u8]) -> Result<u64, SubmitError> {
+        self.core.stir();
+        let number = self.inputs.submit(&self.core, now, bytes)?;
+        self.settle(now, News::INPUTS);
+        Ok(number)
+    }
+}

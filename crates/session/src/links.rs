@@ -1,0 +1,112 @@
+//! How links begin, and begin anew (PROTOCOL §2.2).
+
+use samovar_wire::control::PeerControl;
+use samovar_wire::{CloseCode, Duration, PeerId, Time};
+
+use crate::core::Phase;
+use crate::{Departure, Event, Session};
+
+/// Strangers that may wait for admission at a host at a time.
+const STRANGERS_MAX: usize = 16;
+/// Who is not admitted for so long claims the term for itself: members would have found a host long before.
+const ABANDONED_AFTER: Duration = Duration::from_millis(10_000);
+/// And how often.
+const CLAIM_AGAIN: Duration = Duration::from_millis(1_000);
+
+impl Session {
+    /// Makes sure there is a link to a peer.
+    fn open_link(&mut self, now: Time, peer: PeerId) {
+        let before = self.divergence.reached_before(&self.core, now, peer);
+        self.core.open_link(now, peer, before);
+    }
+
+    /// Opens the link to a member that has none: the other end is told everything. What was under way on a former link
+    /// is lost, so that the game learns that the member left and is back; the game at the other end does, too
+    /// (DESIGN §5.5).
+    pub(crate) fn link_member(&mut self, now: Time, peer: PeerId) {
+        if let Some(member) = self.core.members.members.get(&peer).cloned() {
+            self.core.push_event(Event::MemberLeft { member: member.clone(), departure: Departure::Gone });
+            self.core.push_event(Event::MemberJoined { member, resumed: true });
+        }
+        let is_new = !self.core.net.is_linked(peer);
+        self.open_link(now, peer);
+        if let Some(link) = self.core.net.link_mut(peer) {
+            link.admitted = true;
+        }
+        self.core.greet(peer);
+        if is_new && peer == self.host() && self.core.out.migration.is_none() {
+            self.core.members.asked = None;
+            self.core.ask_for_ticket();
+        }
+        self.objects.add_peer(peer);
+        self.inputs.on_linked(peer);
+        let time = self.core.time(now);
+        self.orders.handle_link((now, time), peer);
+        self.interest.on_linked(peer);
+    }
+
+    /// The other end of a link began anew: so does this one. Whoever is a member stays one.
+    pub(crate) fn on_restarted(&mut self, now: Time, peer: PeerId) {
+        if !self.core.net.may_restart(now, peer) {
+            return;
+        }
+        let Some(former) = self.remove_link(peer) else { return };
+        if former.admitted {
+            self.objects.restart_peer(peer);
+            self.link_member(now, peer);
+            let view = self.core.view();
+            self.objects.report_orphans(|peer| !view.has(peer));
+        } else if self.core.phase == Phase::Joining && peer == self.host() {
+            self.core.members.ticket = None;
+            self.ask_to_join(now);
+        } else {
+            self.open_link(now, peer);
+        }
+    }
+
+    /// Whether to listen to a peer that there is no link to: a host does, until it has heard a hello, and so does
+    /// everybody to a member.
+    pub(crate) fn admits_stranger(&mut self, now: Time, from: PeerId) -> bool {
+        if let Some(code) = self.core.net.closed_to(from) {
+            self.core.net.rebuff(now, from, code);
+            return false;
+        }
+        if self.core.is_member_come_back(now, from) {
+            self.link_member(now, from);
+            return true;
+        }
+        let strangers = self.core.net.links().filter(|(_, link)| !link.admitted).count();
+        if !self.is_host() || strangers >= STRANGERS_MAX {
+            return false;
+        }
+        self.open_link(now, from);
+        true
+    }
+
+    /// Asks the host by the highest warrant for admission, with that warrant first.
+    pub(crate) fn ask_to_join(&mut self, now: Time) {
+        let host = self.host();
+        self.core.members.abandoned_at = now + ABANDONED_AFTER;
+        self.core.members.asked = Some(self.term());
+        self.open_link(now, host);
+        let (warrant, hello) = (*self.warrant(), self.core.hello());
+        self.core.send_control(host, &PeerControl::Warrant(warrant));
+        self.core.send_control(host, &PeerControl::Hello(hello));
+    }
+
+    /// Nobody answers who could admit this peer, nor takes over: there may be no member left. The relay knows.
+    pub(crate) fn claim_if_abandoned(&mut self, now: Time) {
+        if self.core.phase == Phase::Joining && self.core.members.abandoned_at <= now {
+            self.core.members.abandoned_at = now + CLAIM_AGAIN;
+            self.core.out.claim = Some((self.term().next_witnessed(), self.me()));
+        }
+    }
+
+    /// Who lives but does not take what it must be told is no member that could ever agree with the others.
+    pub(crate) fn close_to_overdue(&mut self, now: Time) {
+        let overdue = self.core.net.peers().into_iter().find(|&peer| self.objects.is_overdue(peer));
+        if let Some(peer) = overdue {
+            self.expel(now, peer, CloseCode::LimitExceeded);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Load balancing: what nobody in particular owns is spread so that each member manages about as many objects.
+//!
+//! Nobody's are objects whose traits say *balanced* and that the host owns and did not ask for itself, and those of
+//! them that balancing has moved. One moves at a time, from whoever has the most to whoever has the fewest, and only if
+//! the one has at least two more than the other: each move brings the numbers closer together, so moves come to an
+//! end and none is ever taken back.
+
+use samovar_objects::Object;
+use samovar_wire::{Duration, ObjectId, PeerId, SortedMap, SortedSet, Time};
+
+use super::Ownership;
+use crate::context::Context;
+use crate::settle::News;
+
+/// The time between two moves.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// A member that was silent for so long is given nothing.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Balance {
+    pub(super) is_on: bool,
+    next: Time,
+    /// What balancing gave to other members.
+    pub(super) pool: SortedSet<ObjectId>,
+}
+
+impl Ownership {
+    /// Moves one object, if that makes the load more even.
+    pub(crate) fn even_out(&mut self, ctx: &mut Context<'_>) -> News {
+        if !self.balance.is_on || !ctx.core.is_host() || self.balance.next > ctx.now {
+            return News::NONE;
+        }
+        self.balance.next = ctx.now + INTERVAL;
+        let Some((id, to)) = self.next_move(ctx) else { return News::NONE };
+        let given = self.give(ctx, id, to);
+        if given.is_ok() && to != ctx.core.me() {
+            self.balance.pool.insert(id);
+        }
+        given.unwrap_or(News::NONE)
+    }
+
+    fn next_move(&self, ctx: &Context<'_>) -> Option<(ObjectId, PeerId)> {
+        let me = ctx.core.me();
+        let answers = |peer: PeerId| {
+            let link = ctx.core.net.link(peer).filter(|link| link.admitted);
+            peer == me || link.is_some_and(|link| link.transport.silence(ctx.now) < ANSWERS_WITHIN)
+        };
+        let members = ctx.core.view().members().map(|member| member.peer);
+        let mut counts: SortedMap<PeerId, usize> =
+            members.filter(|&peer| answers(peer)).map(|peer| (peer, 0)).collect();
+        let mut movable: SortedMap<PeerId, ObjectId> = SortedMap::new();
+        for object in ctx.objects.iter().filter(|object| object.traits().balanced) {
+            let id = object.id();
+            let promised = ctx.objects.granted_to(id);
+            let holder = promised.unwrap_or(object.owner());
+            let Some(count) = counts.get_mut(&holder) else { continue };
+            *count += 1;
+            if promised.is_none() && self.is_nobodys(ctx, object) {
+                movable.entry(holder).or_insert(id);
+            }
+        }
+        let (&to, &fewest) = counts.iter().min_by_key(|&(&peer, &count)| (count, peer))?;
+        let most = counts.iter().filter_map(|(peer, &count)| Some((count, *movable.get(peer)?)));
+        let (count, id) = most.max_by_key(|&(count, id)| (count, core::cmp::Reverse(id)))?;
+        (count >= fewest + 2).then_some((id, to))
+    }
+
+    /// Whether an object may be spread now.
+    fn is_nobodys(&self, ctx: &Context<'_>, object: &Object) -> bool {
+        let (id, arbiter) = (object.id(), &self.arbiter);
+        let is_free = object.owner() == ctx.core.me() || self.balance.pool.contains(&id);
+        is_free
+            && !arbiter.kept.contains(&id)
+            && !arbiter.frozen.contains_key(&id)
+            && !arbiter.moved.contains_key(&id)
+    }
+}

@@ -1,0 +1,231 @@
+//! A new term: how the session goes on under it (PROTOCOL §4.10).
+
+use samovar_roster::{Act, Verdict};
+use samovar_wire::control::{Missing, PeerControl};
+use samovar_wire::relay::Denial;
+use samovar_wire::{CloseCode, PeerId, Term, Time, Warrant};
+
+use crate::clock::SessionClock;
+use crate::context::Context;
+use crate::core::Phase;
+use crate::divergence::unreached_since;
+use crate::handover::HURRY;
+use crate::{Cause, Migration, Session};
+
+/// How the reign that ends now was known here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Former {
+    host: PeerId,
+    missed_since: Option<Time>,
+    is_handed_over: bool,
+}
+
+impl Session {
+    /// Takes a warrant from the relay or a member, and lives under it when it opens a newer term.
+    pub fn handle_warrant(&mut self, now: Time, warrant: &Warrant) -> Verdict {
+        self.pass(now);
+        self.core.stir();
+        let (former, before) = (self.reign(), self.term());
+        let verdict = self.core.roster.handle_warrant(warrant);
+        if self.term() != before && self.core.phase != Phase::Over {
+            self.begin_term(now, former);
+        }
+        self.act(now);
+        verdict
+    }
+
+    /// The relay has lost the host, and says by which warrant to go on should this peer miss it, too.
+    pub fn handle_successor(&mut self, now: Time, warrant: Warrant) {
+        self.pass(now);
+        self.core.stir();
+        self.core.roster.keep_in_reserve(warrant);
+        if self.core.roster.missed_since().is_some() {
+            self.watch(now);
+        }
+    }
+
+    /// The relay did not grant the term that was claimed.
+    pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
+        self.core.stir();
+        self.core.roster.handle_denial(now, term, denial);
+        self.act(now);
+    }
+
+    /// Whether the relay can be reached. What it grants beats what members vote for, so it is asked while it can be.
+    pub fn set_relay(&mut self, now: Time, is_reached: bool) {
+        self.pass(now);
+        self.core.stir();
+        self.core.roster.set_relay(now, is_reached);
+        if is_reached {
+            self.core.end_excuses(now);
+        }
+        self.watch(now);
+    }
+
+    /// The present reign, as it will be looked back on.
+    pub(crate) fn reign(&self) -> Former {
+        let roster = &self.core.roster;
+        Former {
+            host: roster.host(),
+            missed_since: roster.missed_since(),
+            is_handed_over: roster.heir().is_some(),
+        }
+    }
+
+    /// Does what the roster wants done.
+    pub(crate) fn act(&mut self, now: Time) {
+        while let Some(act) = self.core.roster.poll_act() {
+            match act {
+                Act::Tell(news) => {
+                    if let PeerControl::Missing(Missing { missed, .. }) = news {
+                        self.core.note_missed_host(missed);
+                    }
+                    self.core.tell_all(&news);
+                }
+                Act::Appoint(heir) => {
+                    let receipt = self.core.send_control(heir, &PeerControl::Resign(heir));
+                    self.desk.appointment = receipt.map(|receipt| (heir, receipt));
+                }
+                Act::Claim(term, candidate) => self.core.out.claim = Some((term, candidate)),
+                Act::Yield => self.end_removed(),
+            }
+        }
+        self.settle_accused(now);
+    }
+
+    pub(crate) fn begin_term(&mut self, now: Time, former: Former) {
+        let (host, term) = (self.host(), self.term());
+        let missed_since = former.missed_since.unwrap_or(now);
+        let cause = self.cause_of_end(former);
+        let detected = self.core.time(missed_since);
+        let former = former.host;
+        (self.core.out.claim, self.desk.appointment) = (None, None);
+        self.objects.set_host(host, term);
+        self.core.set_paces();
+        if host != former {
+            if self.core.phase == Phase::Member || self.core.roster.is_host() {
+                self.core.clock.on_host_changed(now);
+            } else {
+                // The new host may begin the session anew, whose time is another.
+                self.core.clock = SessionClock::unknown(now);
+            }
+        }
+        if self.core.phase == Phase::Joining {
+            return self.knock_under(now, former);
+        }
+        if host != former {
+            self.desk.clear(&mut self.core);
+            if former == self.me() {
+                // Whom this peer was about to drop may be a member of its successor's.
+                let members = &self.core.members.members;
+                self.core.net.reopen_to(|peer| members.contains_key(&peer));
+            }
+            let resumed = detected;
+            self.core.out.migration =
+                Some(Migration { term, from: former, to: host, cause, detected, resumed });
+        }
+        // Passed on before anything is said under it, so that nobody sees a stamp of a term it cannot know
+        // (PROTOCOL §4.3).
+        if term.is_witnessed() {
+            let warrant = *self.warrant();
+            self.core.tell_all(&PeerControl::Warrant(warrant));
+        } else {
+            self.act(now);
+            if self.core.phase == Phase::Over {
+                return;
+            }
+            // The former host may go on yet: from when on it did not hear this peer, who need not have missed it.
+            let unreached = unreached_since(&self.core, now);
+            self.divergence.note_split(&self.core, missed_since.min(unreached));
+        }
+        self.inputs.begin_term(&self.core, now, former);
+        if self.live_under(now, former, cause) {
+            self.release_held(now);
+        }
+    }
+
+    fn cause_of_end(&self, former: Former) -> Cause {
+        if self.core.net.link(former.host).is_some_and(|link| link.left) {
+            Cause::Left
+        } else if former.is_handed_over {
+            Cause::HandedOver
+        } else {
+            Cause::Lost
+        }
+    }
+
+    /// A newcomer turns to the host of the new term, or begins the session anew.
+    fn knock_under(&mut self, now: Time, former: PeerId) {
+        let host = self.host();
+        if host == self.me() {
+            // No member was left who could have claimed, and the session's state is gone with them.
+            self.drop_link(former, CloseCode::NotAMember);
+            self.objects = crate::objects_of(&self.core);
+            return self.found(now);
+        }
+        // What the former host gave may have died with it: the new one gives another. The former one is
+        // told nothing: it may be a member, and this peer soon another.
+        if host != former {
+            self.core.members.ticket = None;
+            self.remove_link(former);
+            self.objects.remove_peer(former);
+            self.ask_to_join(now);
+        }
+        self.release_held(now);
+    }
+
+    /// Does its part under the new host; `false` when this peer's session ends with it.
+    fn live_under(&mut self, now: Time, former: PeerId, cause: Cause) -> bool {
+        let (host, term) = (self.host(), self.term());
+        if host == self.me() {
+            self.become_host(now, former, cause);
+            self.renew_wishes(now);
+        } else if self.core.takes_part(host) {
+            self.renew_wishes(now);
+        } else if term.is_witnessed() && self.core.config.rules.migrates {
+            // This peer, or all whom it is with, had given up its successor for lost, or never met it. If that lives the
+            // others went on; the relay knows (PROTOCOL §4.10).
+            self.core.roster.strand();
+            self.core.watch.soon();
+        } else if self.core.view().has(host) && self.core.roster.is_gone(now, host) {
+            // It said farewell while it was voted for: as a host that leaves it is missed at once.
+            self.core.watch.soon();
+        } else {
+            self.end_removed();
+            return false;
+        }
+        true
+    }
+
+    fn renew_wishes(&mut self, now: Time) {
+        let mut ctx = Context { core: &mut self.core, objects: &mut self.objects, now };
+        let news = self.ownership.renew_wishes(&mut ctx);
+        self.settle(now, news);
+    }
+
+    /// The session object is this peer's now, and with it everything that the former host has left.
+    fn become_host(&mut self, now: Time, former: PeerId, cause: Cause) {
+        self.objects.take_session();
+        self.core.net.hurries_until = now + HURRY;
+        let (me, time) = (self.me(), self.core.known_time(now));
+        // One that lives after all finds out at once, and its ticket takes the seat back.
+        if former != me && cause != Cause::HandedOver {
+            self.core.members.view.vacate(time, former);
+        }
+        self.shape_view();
+        if self.core.members.view.dismiss_backup(me) {
+            self.desk.last_backup = self.seat();
+        }
+        if self.term().is_witnessed() {
+            let (missed, _) = self.core.lives(now);
+            self.core.members.view.begin_electorate(|peer| !missed.contains(&peer));
+        }
+        if self.core.members.ticket.is_none() {
+            let hello = self.core.hello();
+            let admitted = self.admit(now, me, &hello);
+            debug_assert!(admitted.is_ok(), "who hosts is a member");
+        }
+        self.publish_view(now);
+        self.core.on_resumed(now);
+    }
+}

@@ -1,0 +1,172 @@
+//! What time brings: losses, deaths, elections, the host's housework.
+
+use samovar_link::LinkEvent;
+use samovar_roster::Lives;
+use samovar_wire::{Duration, PeerId, Time};
+
+use crate::context::Context;
+use crate::core::Phase;
+use crate::ownership::Ownership;
+use crate::settle::News;
+use crate::{EndReason, Session};
+
+/// Who passes no time for so long slept: it may have been replaced (DESIGN §4).
+const SLEPT: Duration = Duration::from_millis(2_000);
+/// Where a lost host is not succeeded, the session ends with it.
+const ENDS_AFTER: Duration = Duration::from_millis(5_000);
+
+impl Session {
+    /// Lets time pass. A driver hands over what has arrived before it calls this.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.pass(now);
+        if self.core.phase == Phase::Over {
+            return;
+        }
+        // What a path can take is found out by looking now and then, which is due at no time of its own.
+        let looks = self.core.watch_at() <= now;
+        for (peer, link) in self.core.net.links_mut() {
+            if !looks && link.idle.is_some_and(|idle| idle.due > now) {
+                continue;
+            }
+            if link.transport.handle_timeout(now) {
+                link.idle = None;
+            }
+            while let Some(event) = link.transport.poll_event() {
+                if let LinkEvent::Fate(packet, fate) = event {
+                    self.objects.on_fate(peer, packet, fate == samovar_link::Fate::Delivered);
+                }
+            }
+        }
+        let news = self.calls.expire(&mut self.core, now) | self.orders.run(&mut self.core, now);
+        self.settle(now, news);
+        if self.core.watch_at() <= now {
+            self.core.stir();
+            self.core.watch.begin(now);
+            self.watch(now);
+            self.close_to_overdue(now);
+            if self.is_host() {
+                self.do_housework(now);
+            }
+            self.review(now);
+        }
+    }
+
+    /// When [`Session::handle_timeout`] or [`Session::poll_transmit`] have something to do by themselves.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        if self.core.phase == Phase::Over {
+            return None;
+        }
+        let net = &self.core.net;
+        let links = net
+            .links()
+            .map(|(peer, link)| link.idle.unwrap_or_else(|| net.idle_to(peer, link, &self.objects)).due);
+        Some(
+            links
+                .min()
+                .unwrap_or(Time::FAR)
+                .min(self.core.watch_at())
+                .min(self.calls.deadline())
+                .min(self.orders.due(&self.core)),
+        )
+    }
+
+    /// Notes how much time passed since this peer last looked: it may have slept.
+    #[inline(never)]
+    pub(crate) fn pass(&mut self, now: Time) {
+        let core = &mut self.core;
+        let (last, gap) = (core.now, now.since(core.now));
+        core.now = last.max(now);
+        self.steps.pass(gap);
+        if gap >= SLEPT && core.phase == Phase::Member {
+            core.stir();
+            core.roster.handle_wake(now);
+        }
+        core.watch.pass(now, last, gap);
+    }
+
+    /// What is open between this peer and others: wishes, calls, what was not told yet.
+    fn review(&mut self, now: Time) {
+        self.calls.forget_callers(&mut self.core);
+        if self.core.phase != Phase::Member {
+            return;
+        }
+        self.forget_strangers(now);
+        let news = self.with_context(now, Ownership::review_wishes);
+        self.settle(now, news);
+        self.inputs.review(&mut self.core, now);
+        let news = self.with_context(now, Ownership::arbitrate);
+        self.settle(now, news);
+        let news = self.with_context(now, Ownership::even_out);
+        self.settle(now, news);
+        self.interest.tell(&mut self.core);
+        self.review_steps(now);
+    }
+
+    fn with_context(&mut self, now: Time, act: fn(&mut Ownership, &mut Context<'_>) -> News) -> News {
+        let mut ctx = Context { core: &mut self.core, objects: &mut self.objects, now };
+        act(&mut self.ownership, &mut ctx)
+    }
+
+    /// The relay says that a peer's connection to it closed: as much as a hint, and that it cannot make that peer host.
+    pub fn handle_gone(&mut self, now: Time, peer: PeerId) {
+        // Right behind a connection that is back it says that the other's is not, which was closed with it perhaps.
+        if self.core.roster.handle_gone(now, peer) {
+            self.handle_hint(now, peer);
+        }
+    }
+
+    /// This peer's own connection to the relay is lost, through which it heard a member: that one's silence says nothing
+    /// until the connection has been back for a second, or away for three. Of whom it missed long before it knows no better.
+    pub fn excuse(&mut self, now: Time, peer: PeerId) {
+        self.core.excuse(now, peer);
+    }
+
+    /// A connection to a peer closed: a hint, not a proof, and none any more when the peer is heard after that.
+    pub fn handle_hint(&mut self, now: Time, peer: PeerId) {
+        if let Some(link) = self.core.net.link_mut(peer) {
+            link.hint = Some(now);
+        }
+    }
+
+    /// Looks at everybody's life, as soon as silence says anything.
+    pub(crate) fn watch(&mut self, now: Time) {
+        if self.core.watch.judges(now) {
+            self.look(now);
+        } else {
+            self.core.watch.soon();
+            self.act(now);
+        }
+    }
+
+    /// Looks at everybody's life, and does what follows for the host of the session.
+    pub(crate) fn look(&mut self, now: Time) {
+        self.core.drop_hints();
+        if self.core.phase != Phase::Member {
+            self.claim_if_abandoned(now);
+            return;
+        }
+        self.core.review_reach(now);
+        self.core.doubt_host(now);
+        let (missed, doubted) = self.core.lives(now);
+        self.orders.give_up_on(now, &missed);
+        if self.desk.takes_appointment(&self.core) {
+            self.core.stir();
+            self.core.roster.handle_heir_knows(now);
+        }
+        let former = self.reign();
+        let lives = Lives { missed: &missed, doubted: &doubted };
+        let won = self.core.roster.watch(now, &self.core.members.view, lives);
+        self.divergence.review(&self.core, now);
+        if won.is_some() {
+            self.begin_term(now, former);
+        }
+        self.act(now);
+        let is_lost = self.core.roster.missed_since().is_some_and(|since| since + ENDS_AFTER <= now);
+        let is_gone = self.core.net.link(self.host()).is_some_and(|host| host.left);
+        if !self.core.config.rules.migrates && !self.core.roster.is_host() && (is_lost || is_gone) {
+            self.end(EndReason::HostLost);
+        }
+        self.yield_seat();
+    }
+}

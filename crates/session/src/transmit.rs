@@ -1,0 +1,171 @@
+//! What goes out: to whom, in which mode, which bytes.
+
+use samovar_link::Source;
+use samovar_objects::Place;
+use samovar_wire::{Duration, Lane, Mode, PeerId, Time};
+
+use crate::orders::{Beside, time_of};
+use crate::{Session, Transmit};
+
+impl Session {
+    /// How often each peer is sent what it lacks of this peer's objects; 33 ms unless set. Shorter intervals follow
+    /// motion closer, and cost bytes in proportion. At least a millisecond.
+    pub fn set_update_interval(&mut self, interval: Duration) {
+        self.core.stir();
+        self.core.net.update_interval = interval.max(Duration::from_millis(1));
+        self.core.set_paces();
+    }
+
+    /// The next bytes for a path, `None` when there is nothing to send now.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        let mut bytes = Vec::new();
+        let (to, mode) = self.poll_transmit_into(now, &mut bytes)?;
+        Some(Transmit { to, mode, bytes })
+    }
+
+    /// As [`Session::poll_transmit`], into a buffer that is used again and again; what it held before is gone.
+    pub fn poll_transmit_into(&mut self, now: Time, out: &mut Vec<u8>) -> Option<(PeerId, Mode)> {
+        out.clear();
+        if let Some((to, bytes)) = self.core.net.poll_farewell() {
+            out.extend_from_slice(&bytes);
+            return Some((to, Mode::Unreliable));
+        }
+        // Begins with who was served last, who may have more, and ends when nobody has had anything.
+        for _ in 0..=self.core.net.links().count() {
+            if let Some(peer) = self.core.net.serving()
+                && let Some(mode) = self.transmit_to(now, peer, out)
+            {
+                return Some((peer, mode));
+            }
+            self.core.net.serve_next();
+        }
+        // Whoever takes nothing of what it must be told.
+        self.settle_accused(now);
+        None
+    }
+
+    fn transmit_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
+        // Where assertions are checked, it is tried all the same.
+        if self.core.net.link(to)?.is_idle(now) && !cfg!(debug_assertions) {
+            return None;
+        }
+        // Ordered messages have times of their own.
+        let has_orders = self.orders.is_any();
+        if has_orders || !self.core.net.link(to)?.is_told {
+            self.pump(now, to);
+        } else if cfg!(debug_assertions) {
+            let waiting = |session: &Self| session.link_stats(to).map(|stats| stats.unacked);
+            let before = waiting(self);
+            self.pump(now, to);
+            debug_assert_eq!(before, waiting(self), "{to} was told everything");
+        }
+        let link = self.core.net.link(to)?;
+        let idle = self.core.net.idle_to(to, link, &self.objects);
+        debug_assert!(link.idle.is_none_or(|known| known == idle), "{to} was to be sent nothing");
+        let sent =
+            if idle.until > now && !cfg!(debug_assertions) { None } else { self.write_to(now, to, out) };
+        debug_assert!(idle.until <= now || sent.is_none(), "nothing wanted to be sent to {to}");
+        let link = self.core.net.link_mut(to)?;
+        link.is_told = true;
+        link.idle = (sent.is_none() && idle.until > now && !has_orders).then_some(idle);
+        sent
+    }
+
+    fn write_to(&mut self, now: Time, to: PeerId, out: &mut Vec<u8>) -> Option<Mode> {
+        // What is sampled before the session's time is known is sampled by this peer's own, and so are its frames.
+        let time = self.core.clock.time(now);
+        let session = if self.core.clock.is_known() { time } else { Time::ZERO };
+        let usual = self.core.net.update_interval;
+        let hurries = now < self.core.net.hurries_until;
+        let link = self.core.net.link_mut(to)?;
+        let wanted = link.update_at(to, &self.objects, usual) <= now;
+        // What the budget holds back now is written when it allows, from what is true then.
+        let due = wanted && link.transport.budget_at() <= now;
+        let mut more = false;
+        let mut update = None;
+        let (objects, deliveries) = (&mut self.objects, link.transport.deliveries());
+        let mut compose = |packet, room, out: &mut Vec<u8>| {
+            if due {
+                let place = Place { now: time, peer: to, packet, room };
+                let start = out.len();
+                more = objects.write_datagram(place, &|receipt| deliveries.cover(receipt), out);
+                update = out.get(start + 1..).and_then(time_of).map(|time| (packet, time));
+            }
+        };
+        let sent = link.transport.poll_transmit(now, session, Source { wanted, compose: &mut compose }, out);
+        if due && !more {
+            let interval = if hurries { usual.half().half() } else { usual };
+            // An eighth: what is newer by a frame is worth no more.
+            (link.next_update, link.patience) = (now + interval, interval.half().half().half());
+            link.transport.expect_packet(link.next_update + link.patience);
+        }
+        if sent == Some(Mode::Unreliable) {
+            self.orders.on_sent(time, to, update);
+        }
+        sent
+    }
+
+    /// Moves what a member lacks into its lanes, as far as there is room: inputs, objects, and behind them what is in an order.
+    fn pump(&mut self, now: Time, to: PeerId) {
+        self.inputs.pump(&mut self.core, &self.objects, now, to);
+        let time = self.core.time(now);
+        let interval = self.core.net.update_interval;
+        let Some(link) = self.core.net.member_mut(to) else { return };
+        let mut scratch = core::mem::take(&mut self.scratch);
+        scratch.clear();
+        if let Some(pending) = self.objects.poll_snapshot(to, &mut scratch)
+            && let Ok(receipt) = link.transport.send(Lane::Bulk, &scratch)
+        {
+            self.objects.on_sent(to, pending, receipt);
+        }
+        let deliveries = link.transport.deliveries();
+        self.objects.settle_sights(to, &|receipt| deliveries.cover(receipt));
+        let is_all_said = loop {
+            scratch.clear();
+            let Some(pending) = self.objects.poll_message(time, to, &mut scratch) else { break true };
+            let Ok(receipt) = link.transport.send(Lane::SESSION, &scratch) else { break false };
+            self.objects.on_sent(to, pending, receipt);
+        };
+        self.scratch = scratch;
+        link.transport.set_behind(!is_all_said);
+        if self.orders.is_any() {
+            let at = link.update_at(to, &self.objects, interval).max(link.transport.budget_at());
+            let beside = Beside { is_all_said, has_update: at <= now };
+            self.orders.pump(&mut self.core, now, to, beside);
+        }
+    }
+
+    /// The path to a peer changed: what was under way on the old one may be lost.
+    pub fn handle_path_changed(&mut self, now: Time, peer: PeerId) {
+        if let Some(link) = self.core.net.link_mut(peer) {
+            link.idle = None;
+            link.transport.handle_path_changed(now);
+        }
+    }
+
+    /// Which member carries what this peer and another say to each other; `None` when they have a path of their own, or
+    /// the relay's.
+    pub fn set_carrier(&mut self, now: Time, peer: PeerId, carrier: Option<PeerId>) {
+        if let Some(link) = self.core.net.link_mut(peer).filter(|link| link.carrier.0 != carrier) {
+            link.carrier = (carrier, now);
+        }
+    }
+
+    /// Whether the path to a peer keeps order and loses nothing; see [`samovar_link::Link::set_lossless`].
+    pub fn set_lossless(&mut self, now: Time, peer: PeerId, lossless: bool) {
+        if let Some(link) =
+            self.core.net.link_mut(peer).filter(|link| link.transport.is_lossless() != lossless)
+        {
+            link.idle = None;
+            link.transport.set_lossless(now, lossless);
+        }
+    }
+
+    /// Bytes that the path to a peer still holds; see [`samovar_link::Link::handle_backlog`].
+    pub fn handle_backlog(&mut self, now: Time, peer: PeerId, bytes: u64) {
+        if let Some(link) = self.core.net.link_mut(peer) {
+            link.idle = None;
+            link.transport.handle_backlog(now, bytes);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! A new view: how everybody lives by it.
+
+use samovar_wire::{CloseCode, ObjectId, PeerId, SortedMap, Time};
+
+use crate::context::Context;
+use crate::core::Phase;
+use crate::core::membership::decode_view;
+use crate::settle::News;
+use crate::{Departure, EndReason, Event, MemberInfo, Session};
+
+impl Session {
+    /// Lives by the session object when somebody else wrote it anew.
+    pub(crate) fn read_session_object(&mut self, now: Time) {
+        let Some(object) = self.objects.get(ObjectId::SESSION) else { return };
+        let revision = (object.stamp(), object.revision());
+        // What a former host wrote last may arrive behind the next one's warrant, and name others than that one will.
+        let is_former = object.stamp().term != self.term();
+        let members = &mut self.core.members;
+        if members.view_revision == Some(revision) || object.owner() == self.core.config.me || is_former {
+            return;
+        }
+        let owner = object.owner();
+        members.heard = object.sampled();
+        members.view_revision = Some(revision);
+        match decode_view(&self.objects) {
+            Some(Ok(view)) => members.view = view,
+            Some(Err(code)) => return self.expel(now, owner, code),
+            None => return,
+        }
+        self.core.roster.handle_view();
+        self.core.on_resumed(now);
+        self.live_by_view(now);
+        // Not before: until its view is here a new host may not know yet that it is one.
+        self.core.ask_for_ticket();
+    }
+
+    /// Opens and ends links, and tells the game, as the view says.
+    pub(crate) fn live_by_view(&mut self, now: Time) {
+        if self.core.view().has(self.me()) {
+            self.become_member(now);
+        } else if self.is_member() {
+            return self.end(EndReason::Removed);
+        }
+        if self.core.phase != Phase::Member {
+            return;
+        }
+        let members: SortedMap<PeerId, MemberInfo> =
+            self.core.view().members().map(|member| (member.peer, member_info(&member))).collect();
+        let former = &self.core.members.members;
+        let gone: Vec<_> = former.values().filter(|m| !members.contains_key(&m.peer)).cloned().collect();
+        let came: Vec<_> = members.values().filter(|m| !former.contains_key(&m.peer)).cloned().collect();
+        for member in gone {
+            let is_replaced = members.values().any(|m| m.seat == member.seat);
+            self.on_gone(now, member, is_replaced);
+        }
+        // They may have been closed to under a former host, whose admission of them the new one did not know of.
+        self.core.net.reopen_to(|peer| came.iter().any(|member| member.peer == peer));
+        self.core.unlinked_members().into_iter().for_each(|peer| self.link_member(now, peer));
+        let (me, mut news) = (self.me(), News::NONE);
+        for member in came.into_iter().filter(|member| member.peer != me) {
+            let (peer, seat) = (member.peer, member.seat);
+            let resumed = self.core.members.seats.contains(&seat);
+            self.core.push_event(Event::MemberJoined { member, resumed });
+            let mut ctx = Context { core: &mut self.core, objects: &mut self.objects, now };
+            news |= self.ownership.unfreeze_for(&mut ctx, peer, seat);
+        }
+        self.settle(now, news);
+        // Behind the names of those who sent them.
+        for event in self.core.members.take_early() {
+            self.core.push_event(event);
+        }
+        self.core.members.seats = self.core.view().seats().map(|record| record.seat).collect();
+        self.core.members.members = members;
+        let view = self.core.view();
+        self.objects.report_orphans(|peer| !view.has(peer));
+        let backup = view.backup();
+        if self.core.members.backup != backup {
+            self.core.members.backup = backup;
+            self.core.push_event(Event::BackupChanged(backup));
+        }
+        self.inputs.settle(&mut self.core, now);
+        self.orders.tell(&self.core, now);
+        self.orders.deliver(&mut self.core, now);
+    }
+
+    fn become_member(&mut self, now: Time) {
+        if self.core.phase == Phase::Joining {
+            self.core.phase = Phase::Member;
+            self.core.clock.show(now);
+            self.core.push_event(Event::Joined);
+            if let Some(ticket) = self.core.members.ticket {
+                self.core.push_event(Event::Ticket(ticket));
+            }
+        }
+    }
+
+    /// A member is in the view no longer.
+    fn on_gone(&mut self, now: Time, member: MemberInfo, is_replaced: bool) {
+        let code = if is_replaced { CloseCode::SeatTaken } else { CloseCode::NotAMember };
+        self.drop_link(member.peer, code);
+        self.core.net.close_to(member.peer, code);
+        self.divergence.on_removed(now, member.peer);
+        self.ownership.freeze_for(&self.objects, member.peer, member.seat);
+        let mut seats = self.core.view().seats();
+        let departure = if is_replaced {
+            Departure::Replaced
+        } else if seats.any(|record| record.seat == member.seat && record.has_left()) {
+            Departure::Left
+        } else {
+            Departure::Gone
+        };
+        drop(seats);
+        self.core.push_event(Event::MemberLeft { member, departure });
+    }
+}
+
+fn member_info(member: &samovar_roster::Member<'_>) -> MemberInfo {
+    MemberInfo {
+        peer: member.peer,
+        seat: member.record.seat,
+        name: member.record.name.clone(),
+        attributes: member.record.attributes,
+    }
+}
