@@ -5,10 +5,19 @@
 //! and says what to do.
 
 pub mod authority;
-mod election;
+mod gone;
+mod lease;
+mod opinions;
+mod phase;
+mod role;
 mod roster;
+mod stranded;
 mod view;
+mod votes;
+mod witness;
 
 pub use authority::RelayKey;
-pub use roster::{Act, LEASE, Lives, Role, Roster, Suspension, Verdict};
+pub use lease::LEASE;
+pub use role::{Role, Suspension};
+pub use roster::{Act, Lives, Roster, Verdict};
 pub use view::{Admission, Member, VIEW_FIELDS, View};

@@ -57,8 +57,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "vote-not-remembered",
         package: "roster",
-        text: "$.ballot = Some((vote, now));\n        $.cast.push((term, vote.candidate));",
-        instead: "$.ballot = None;",
+        text: "$.phase.set_ballot(Ballot { vote, at: now });\n        $.cast.push((term, vote.candidate));",
+        instead: "",
         breaks: "a member forgets that it voted: it votes again in the same term, and hears the old host on",
         guards: Promise::OneHost,
         finder: Test(&[
@@ -72,8 +72,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "voter-hears-the-old-host",
         package: "roster",
-        text: "$.ballot.is_none() || peer != $.host",
-        instead: "$.ballot.is_none() || peer != $.me",
+        text: "$.phase.ballot().is_none() || peer != $.host",
+        instead: "$.phase.ballot().is_none() || peer != $.me",
         breaks: "who voted goes on acknowledging what the old host says",
         guards: Promise::Accepted,
         finder: Test(&[
@@ -120,8 +120,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "lease-without-end",
         package: "roster",
-        text: "$.is_lease_over = was_over || $.alone_since.is_some_and(|since| since + LEASE <= now);",
-        instead: "$.is_lease_over = was_over && $.alone_since.is_some_and(|since| since + LEASE <= now);",
+        text: "if $.is_over() || since.is_some_and(|since| since + LEASE <= now) {",
+        instead: "if $.is_over() && since.is_some_and(|since| since + LEASE <= now) {",
         breaks: "a host that reaches neither relay nor majority goes on accepting and granting",
         guards: Promise::OneHost,
         finder: Sim("partition-with-host-in-minority"),
@@ -129,8 +129,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "sleeper-acts-at-once",
         package: "roster",
-        text: "$.waking_until = Some(now + WAKING);",
-        instead: "$.waking_until = (now + WAKING == now).then_some(now);",
+        text: "$.probation = Some(now + WAKING);",
+        instead: "$.probation = (now + WAKING == now).then_some(now);",
         breaks: "a host that slept acts before it has asked whether it was replaced",
         guards: Promise::OneHost,
         finder: Sim("sleeping-host-wakes"),
@@ -138,8 +138,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "heir-acts-when-it-wakes",
         package: "roster",
-        text: "if is_renewal && $.claimed == Some($.me) {",
-        instead: "if !is_renewal || $.claimed == Some($.me) {",
+        text: "if is_renewal && $.witness.claimed() == Some($.me) {",
+        instead: "if !is_renewal || self.witness.claimed() == Some(self.me) {",
         breaks: "what made a member host while it slept counts when it wakes, whatever came after that",
         guards: Promise::OneHost,
         finder: Test(&[
@@ -153,7 +153,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "renewal-of-before-the-sleep",
         package: "roster",
-        text: "if is_renewal && $.claimed == Some($.me) {",
+        text: "if is_renewal && $.witness.claimed() == Some($.me) {",
         instead: "if is_renewal {",
         breaks: "a host that slept acts on a renewal of its term that it had asked for before",
         guards: Promise::OneHost,
@@ -168,8 +168,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "silent-relay-has-a-lease-of-its-own",
         package: "roster",
-        text: "$.alone_since.or(Some($.unanswered_since.unwrap_or(now).max(since)))",
-        instead: "$.alone_since.or(Some(now))",
+        text: "$.asked_since().unwrap_or(now)",
+        instead: "now",
         breaks: "the lease of a host whose relay is silent begins when the relay has been silent for as long",
         guards: Promise::OneHost,
         finder: Test(&[
@@ -201,8 +201,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "stranded-begins-the-reserve",
         package: "roster",
-        text: "if $.is_stranded {",
-        instead: "if $.is_stranded && $.reserve.is_none() {",
+        text: "if $.phase.is_stranded() {\n                $.watch_stranded",
+        instead: "if self.phase.is_stranded() && self.reserve.is_none() {\n                self.watch_stranded",
         breaks: "who was removed lives under the warrant in reserve although the host is heard by all others",
         guards: Promise::OneHost,
         finder: Test(&[
@@ -255,7 +255,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "resigned-host-is-unheard",
         package: "roster",
-        text: "peer != $.host || $.heir.is_some()",
+        text: "peer != $.host || $.phase.heir().is_some()",
         instead: "peer != $.host",
         breaks: "who voted does not hear the vote of the host that resigned, which it may need",
         guards: Promise::Liveness,
@@ -270,8 +270,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "unreached-heir-stays",
         package: "roster",
-        text: "$.heir.is_none_or(|heir| !$.is_gone(now, heir))",
-        instead: "$.heir.is_none_or(|heir| view.has(heir))",
+        text: "if !$.is_gone(now, heir) {",
+        instead: "if view.has(heir) {",
         breaks: "a host goes on asking for an heir that the relay does not reach",
         guards: Promise::Playing,
         finder: Test(&[
@@ -318,8 +318,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "suspended-host-acts",
         package: "roster",
-        text: "$.is_host() && $.waking_until.is_none() && $.ballot.is_none() && !$.is_lease_over",
-        instead: "$.is_host()",
+        text: "$.is_host() && $.probation.is_none() && $.phase.ballot().is_none() && !$.phase.is_lease_over()",
+        instead: "self.is_host()",
         breaks: "a host that is suspended, whatever for, admits, grants and accepts on",
         guards: Promise::OneHost,
         finder: Sim("partition-with-host-in-minority"),
@@ -327,8 +327,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "losing-side-stays",
         package: "roster",
-        text: "let gives_way = has_voted || $.is_stranded || !$.term.is_witnessed();",
-        instead: "let gives_way = has_voted || $.is_stranded;",
+        text: "if has_voted || is_stranded || !$.term.is_witnessed() =>",
+        instead: "if has_voted || is_stranded =>",
         breaks: "a side that voted for another host stays by it when the relay says that the first one lives",
         guards: Promise::OneHost,
         finder: Test(&[
@@ -342,8 +342,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "lost-relay-owes-nothing",
         package: "roster",
-        text: "        if reached {\n            $.hear_relay();\n",
-        instead: "        $.hear_relay();\n        if reached {\n",
+        text: "        if reached {\n            $.witness.hear();\n",
+        instead: "        self.witness.hear();\n        if reached {\n",
         breaks: "a host that loses a relay which did not answer acts on for another lease",
         guards: Promise::OneHost,
         finder: Test(&[
@@ -357,8 +357,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "one-denial-ends-it",
         package: "roster",
-        text: "gives_way && first + DENIED_FOR <= now",
-        instead: "gives_way",
+        text: "first + DENIED_FOR <= now",
+        instead: "first <= now",
         breaks: "both sides of a partition give way to each other, and nobody is left",
         guards: Promise::Liveness,
         finder: Test(&[
@@ -463,8 +463,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "farewell-forgotten",
         package: "roster",
-        text: "$.gone.retain(|&(_, until)| until == Time::FAR);",
-        instead: "$.gone.clear();",
+        text: "$.0.retain(|&(_, until)| until == Time::FAR);",
+        instead: "self.0.clear();",
         breaks: "the last member forgets who said farewell when its relay was away, and leaves for a host that is gone",
         guards: Promise::Survival,
         finder: Test(&[
@@ -478,8 +478,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "away-is-just-gone",
         package: "roster",
-        text: "$.relay_since.is_none_or(|since| now > since + TOLD_WITHIN)",
-        instead: "true",
+        text: "$.since.is_none_or(|since| now > since + TOLD_WITHIN)",
+        instead: "now >= Time::ZERO",
         breaks: "after a restart of the relay a host that is not back yet is missed sooner than usual",
         guards: Promise::RelayRestart,
         finder: Test(&[
@@ -493,7 +493,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "stranded-without-the-relay-end",
         package: "roster",
-        text: "let is_waiting = is_counted && !$.relay;",
+        text: "let is_waiting = is_counted && !has_relay;",
         instead: "let is_waiting = false;",
         breaks: "who gave way to a host that they cannot reach end when the relay goes, though no ticket is of use without it",
         guards: Promise::RelayRestart,
@@ -532,8 +532,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "forks-at-once",
         package: "roster",
-        text: "$.missed_since.is_some_and(|since| since + FORKS_AFTER <= now)",
-        instead: "$.missed_since.is_some()",
+        text: "$.phase.has_lasted(now, FORKS_AFTER)",
+        instead: "$.phase.missed_since().is_some()",
         breaks: "a network that blinks parts a member from its session for good, where sides may fork",
         guards: Promise::OneHost,
         finder: Test(&[

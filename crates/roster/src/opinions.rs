@@ -10,14 +10,14 @@ use samovar_wire::{PeerId, SortedMap, Term};
 /// The others' last words about the present term and later ones. A member that counts an election to its end before the others
 /// speaks of the new term before they have begun it, and once: so beginning a term forgets nothing about later ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Election {
+pub(crate) struct Opinions {
     opinions: SortedMap<PeerId, Missing>,
     votes: SortedMap<PeerId, Vote>,
     /// Who lives under which host, by its own word.
     reigns: SortedMap<PeerId, Vote>,
 }
 
-impl Election {
+impl Opinions {
     /// Begins a term: forgets what was said about former ones.
     pub(crate) fn begin(&mut self, term: Term) {
         let is_later = |vote: &Vote| vote.term > term && vote.term.base() == term.base();
@@ -114,40 +114,40 @@ mod tests {
 
     #[test]
     fn more_than_half_of_the_electorate_makes_a_host() {
-        let mut election = Election::default();
-        election.on_vote(PeerId(2), vote(2, 5));
-        election.on_vote(PeerId(3), vote(2, 5));
-        election.on_vote(PeerId(9), vote(2, 5));
+        let mut opinions = Opinions::default();
+        opinions.on_vote(PeerId(2), vote(2, 5));
+        opinions.on_vote(PeerId(3), vote(2, 5));
+        opinions.on_vote(PeerId(9), vote(2, 5));
         assert_eq!(
-            election.winner(&electorate(5, 4), true),
+            opinions.winner(&electorate(5, 4), true),
             None,
             "9 is no voter, and two of four are no majority"
         );
-        election.on_vote(PeerId(4), vote(2, 5));
-        assert_eq!(election.winner(&electorate(5, 4), true), Some((TERM, PeerId(2))));
+        opinions.on_vote(PeerId(4), vote(2, 5));
+        assert_eq!(opinions.winner(&electorate(5, 4), true), Some((TERM, PeerId(2))));
     }
 
     #[test]
     fn a_second_vote_in_a_term_does_not_count() {
-        let mut election = Election::default();
+        let mut opinions = Opinions::default();
         for voter in [1, 2] {
-            election.on_vote(PeerId(voter), vote(2, 5));
-            election.on_vote(PeerId(voter), vote(3, 5));
+            opinions.on_vote(PeerId(voter), vote(2, 5));
+            opinions.on_vote(PeerId(voter), vote(3, 5));
         }
-        election.on_vote(PeerId(3), vote(3, 5));
-        assert_eq!(election.winner(&electorate(5, 3), true), Some((TERM, PeerId(2))));
+        opinions.on_vote(PeerId(3), vote(3, 5));
+        assert_eq!(opinions.winner(&electorate(5, 3), true), Some((TERM, PeerId(2))));
     }
 
     #[test]
     fn votes_under_a_newer_electorate_count_only_when_they_have_won() {
-        let mut election = Election::default();
-        election.on_vote(PeerId(2), vote(2, 6));
-        election.on_vote(PeerId(3), vote(2, 6));
-        assert_eq!(election.winner(&electorate(5, 3), true), None);
-        assert_eq!(election.winner(&electorate(6, 3), true), Some((TERM, PeerId(2))));
-        assert_eq!(election.winner(&electorate(6, 3), false), None);
-        election.on_reign(PeerId(2), vote(2, 6));
-        election.on_reign(PeerId(3), vote(2, 6));
-        assert_eq!(election.winner(&electorate(5, 3), true), Some((TERM, PeerId(2))));
+        let mut opinions = Opinions::default();
+        opinions.on_vote(PeerId(2), vote(2, 6));
+        opinions.on_vote(PeerId(3), vote(2, 6));
+        assert_eq!(opinions.winner(&electorate(5, 3), true), None);
+        assert_eq!(opinions.winner(&electorate(6, 3), true), Some((TERM, PeerId(2))));
+        assert_eq!(opinions.winner(&electorate(6, 3), false), None);
+        opinions.on_reign(PeerId(2), vote(2, 6));
+        opinions.on_reign(PeerId(3), vote(2, 6));
+        assert_eq!(opinions.winner(&electorate(5, 3), true), Some((TERM, PeerId(2))));
     }
 }

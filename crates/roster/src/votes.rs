@@ -2,14 +2,20 @@
 
 use samovar_wire::control::{PeerControl, Vote};
 use samovar_wire::view::Electorate;
-use samovar_wire::{PeerId, SortedSet, Term, Time};
+use samovar_wire::{Duration, PeerId, SortedSet, Term, Time};
 
-use super::{Act, FORKS_AFTER, Lives, Roster, VOTE_AGAIN};
-use crate::View;
+use crate::phase::Ballot;
+use crate::{Act, Lives, Roster, View};
+
+/// A vote that has come to nothing for so long is followed by one in the next term.
+pub(crate) const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
+/// Where each side of a partition may go on by itself, it does when it has missed its host for so long: a network that is back
+/// by then parts nobody.
+pub(crate) const FORKS_AFTER: Duration = Duration::from_millis(3_000);
 
 impl Roster {
     /// Whose votes count: where each side goes on, and this one has waited for the other, those of all who are on it.
-    pub(super) fn electorate(&self, now: Time, view: &View, lives: Lives<'_>) -> Electorate {
+    pub(crate) fn electorate(&self, now: Time, view: &View, lives: Lives<'_>) -> Electorate {
         let mut electorate = view.electorate().clone();
         if self.may_fork(now) {
             let here = view.members().map(|member| member.peer);
@@ -19,14 +25,14 @@ impl Roster {
     }
 
     /// Whether this peer has waited for its host long enough to go on without it and most of the others.
-    pub(super) fn may_fork(&self, now: Time) -> bool {
-        self.forks && self.missed_since.is_some_and(|since| since + FORKS_AFTER <= now)
+    pub(crate) fn may_fork(&self, now: Time) -> bool {
+        self.forks && self.phase.has_lasted(now, FORKS_AFTER)
     }
 
     /// Counts what was heard, at once when there is news.
-    pub(super) fn count(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
+    pub(crate) fn count(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         let counts_votes = self.knows_electorate || self.may_fork(now);
-        let (term, host) = self.election.winner(&self.electorate(now, view, lives), counts_votes)?;
+        let (term, host) = self.opinions.winner(&self.electorate(now, view, lives), counts_votes)?;
         if term <= self.term || !view.has(host) {
             return None;
         }
@@ -37,8 +43,8 @@ impl Roster {
     }
 
     /// Whom this peer wants: the host's heir, or the first in line that it hears (DESIGN §4).
-    pub(super) fn candidate(&self, view: &View, lives: Lives<'_>) -> PeerId {
-        if let Some(heir) = self.heir.filter(|heir| view.has(*heir) && !lives.missed.contains(heir)) {
+    pub(crate) fn candidate(&self, view: &View, lives: Lives<'_>) -> PeerId {
+        if let Some(heir) = self.phase.heir().filter(|heir| view.has(*heir) && !lives.missed.contains(heir)) {
             return heir;
         }
         let line = view.succession(self.host);
@@ -49,27 +55,27 @@ impl Roster {
     }
 
     /// Votes when most of the electorate misses the host and nobody can ask the relay.
-    pub(super) fn vote(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+    pub(crate) fn vote(&mut self, now: Time, view: &View, lives: Lives<'_>) {
         let Electorate { number, peers } = &self.electorate(now, view, lives);
         let is_voter = peers.contains(&self.me) && (self.knows_electorate || self.may_fork(now));
         if self.reaches_relay() || !is_voter {
             return;
         }
-        let agree = |peer: &&PeerId| **peer == self.me || self.election.misses(**peer, self.term, self.host);
+        let agree = |peer: &&PeerId| **peer == self.me || self.opinions.misses(**peer, self.term, self.host);
         if peers.iter().filter(agree).count() * 2 <= peers.len() {
             return;
         }
-        let asks_relay = |peer: &&PeerId| self.election.reaches_relay(**peer) && !lives.missed.contains(peer);
+        let asks_relay = |peer: &&PeerId| self.opinions.reaches_relay(**peer) && !lives.missed.contains(peer);
         if peers.iter().any(|peer| asks_relay(&peer)) {
             return;
         }
         // Others may have gone on to a later election. After 255 of them only the relay helps.
-        let highest = self.election.highest();
-        let term = match self.ballot {
+        let highest = self.opinions.highest();
+        let term = match self.phase.ballot() {
             None => highest.or(self.term.next_voted()),
-            Some((vote, _)) if highest > Some(vote.term) => highest,
-            Some((_, at)) if at + VOTE_AGAIN > now => None,
-            Some((vote, _)) => vote.term.next_voted(),
+            Some(Ballot { vote, .. }) if highest > Some(vote.term) => highest,
+            Some(Ballot { at, .. }) if at + VOTE_AGAIN > now => None,
+            Some(Ballot { vote, .. }) => vote.term.next_voted(),
         };
         // A former vote may be in a term above the one that won.
         let voted = self.cast.last().map(|&(term, _)| term);
@@ -77,9 +83,9 @@ impl Roster {
         let next = || voted.and_then(Term::next_voted);
         let Some(term) = term.and_then(|term| Some(term).filter(is_new).or_else(next)) else { return };
         let vote = Vote { term, candidate: self.candidate(view, lives), electorate: *number };
-        self.ballot = Some((vote, now));
+        self.phase.set_ballot(Ballot { vote, at: now });
         self.cast.push((term, vote.candidate));
-        self.election.on_vote(self.me, vote);
+        self.opinions.on_vote(self.me, vote);
         self.acts.push_back(Act::Tell(PeerControl::Vote(vote)));
     }
 }

@@ -2,8 +2,7 @@
 
 use samovar_wire::{Duration, Time};
 
-use super::Roster;
-use crate::View;
+use crate::{Roster, View};
 
 /// With the host missed for so long and no successor, the session is suspended here.
 const SUSPENDED_AFTER: Duration = Duration::from_millis(1_000);
@@ -39,17 +38,18 @@ impl Roster {
     #[must_use]
     pub fn suspension(&self, now: Time) -> Option<Suspension> {
         if self.is_host() {
-            if self.waking_until.is_some() {
+            if self.probation.is_some() {
                 Some(Suspension::Slept)
-            } else if self.ballot.is_some() || self.is_lease_over {
+            } else if self.phase.ballot().is_some() || self.phase.is_lease_over() {
                 Some(Suspension::NoMajority)
             } else {
                 None
             }
         } else {
-            let is_lost = self.missed_since.is_some_and(|since| since + SUSPENDED_AFTER <= now);
+            let is_lost = self.phase.has_lasted(now, SUSPENDED_AFTER);
             // A host that only goes names an heir.
-            let says_so = self.heir.is_none() && self.election.misses(self.host, self.term, self.host);
+            let says_so =
+                self.phase.heir().is_none() && self.opinions.misses(self.host, self.term, self.host);
             match (is_lost, says_so) {
                 (true, _) => Some(Suspension::HostLost),
                 (false, true) => Some(Suspension::NoMajority),
@@ -61,7 +61,10 @@ impl Roster {
     /// Whether this peer may act as host now: it is, and has no reason to doubt that it still is.
     #[must_use]
     pub fn acts_as_host(&self) -> bool {
-        self.is_host() && self.waking_until.is_none() && self.ballot.is_none() && !self.is_lease_over
+        self.is_host()
+            && self.probation.is_none()
+            && self.phase.ballot().is_none()
+            && !self.phase.is_lease_over()
     }
 
     /// This peer's role; `is_backed_up` says whether the backups hold the session object.

@@ -1,0 +1,41 @@
+//! Who is known to have gone.
+
+use samovar_wire::limits::MEMBERS_MAX;
+use samovar_wire::{Duration, PeerId, Time};
+
+/// For how long the word counts that a peer's connection to the relay has closed.
+const GONE_FOR: Duration = Duration::from_millis(10_000);
+
+/// Who said farewell, or whose connection to the relay closed, and until when that counts; the last of many.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Gone(Vec<(PeerId, Time)>);
+
+impl Gone {
+    /// Its connection closed. It may come back, and nobody says so.
+    pub(crate) fn note(&mut self, now: Time, peer: PeerId) {
+        self.insert(peer, now + GONE_FOR);
+    }
+
+    /// It said farewell, and never comes back.
+    pub(crate) fn note_farewell(&mut self, peer: PeerId) {
+        self.insert(peer, Time::FAR);
+    }
+
+    fn insert(&mut self, peer: PeerId, until: Time) {
+        let known = self.0.iter().position(|&(gone, _)| gone == peer).map(|at| self.0.remove(at));
+        if known.is_none() && self.0.len() == MEMBERS_MAX {
+            let passing = self.0.iter().position(|&(_, until)| until != Time::FAR);
+            self.0.remove(passing.unwrap_or_default());
+        }
+        self.0.push((peer, known.map_or(until, |(_, known)| until.max(known))));
+    }
+
+    /// While the relay could not be reached nobody said who came back.
+    pub(crate) fn forget_connections(&mut self) {
+        self.0.retain(|&(_, until)| until == Time::FAR);
+    }
+
+    pub(crate) fn has(&self, now: Time, peer: PeerId) -> bool {
+        self.0.iter().any(|&(gone, until)| gone == peer && now <= until)
+    }
+}

@@ -1,0 +1,123 @@
+//! By what right a host reigns on: a majority of the electorate, the relay, or, for a moment, neither (PROTOCOL §4.10).
+
+use samovar_wire::{Duration, PeerId, SortedSet, Time};
+
+use crate::phase::{Leave, Phase};
+use crate::{Lives, Roster, View};
+
+/// How long a host reigns on that reaches neither the relay nor a majority of the electorate.
+pub const LEASE: Duration = Duration::from_millis(1_000);
+
+/// Who stands behind a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Support {
+    /// Most of the electorate.
+    Majority,
+    /// The relay, or the side that it is on, where each side goes on.
+    Minority { since: Time },
+    /// Nobody: no majority since `minority`, and no relay either.
+    Alone { minority: Time, since: Time },
+    /// Nor was anybody for the time of a lease: it acts no more until a majority is heard.
+    Over { minority: Option<Time>, since: Option<Time> },
+}
+
+impl Support {
+    pub(crate) const fn is_over(self) -> bool {
+        matches!(self, Self::Over { .. })
+    }
+
+    /// What this peer missed while it slept says nothing.
+    pub(crate) const fn wake(&mut self) {
+        *self = match self {
+            Self::Over { .. } => Self::Over { minority: None, since: None },
+            _ => Self::Majority,
+        };
+    }
+
+    /// When a lease is over that ends for want of support.
+    pub(crate) fn over_at(self) -> Option<Time> {
+        match self {
+            Self::Alone { since, .. } | Self::Over { since: Some(since), .. } => Some(since + LEASE),
+            Self::Majority | Self::Minority { .. } | Self::Over { since: None, .. } => None,
+        }
+    }
+
+    const fn minority(self) -> Option<Time> {
+        match self {
+            Self::Majority => None,
+            Self::Minority { since } => Some(since),
+            Self::Alone { minority, .. } => Some(minority),
+            Self::Over { minority, .. } => minority,
+        }
+    }
+
+    const fn alone(self) -> Option<Time> {
+        match self {
+            Self::Majority | Self::Minority { .. } => None,
+            Self::Alone { since, .. } => Some(since),
+            Self::Over { since, .. } => since,
+        }
+    }
+
+    /// What it is now that no majority is heard; `silent_since` is when a relay that may not be counted on has been asked
+    /// first, and nothing when it may.
+    fn without_majority(self, now: Time, silent_since: Option<Time>) -> Self {
+        let minority = self.minority().unwrap_or(now);
+        // A relay that is silent has been so since it was asked.
+        let since = silent_since.map(|silent| self.alone().unwrap_or(silent.max(minority)));
+        if self.is_over() || since.is_some_and(|since| since + LEASE <= now) {
+            // That there is a relay again does not say what it granted meanwhile: its answer does, which begins a term.
+            return Self::Over { minority: Some(minority), since };
+        }
+        since.map_or(Self::Minority { since: minority }, |since| Self::Alone { minority, since })
+    }
+}
+
+impl Roster {
+    /// A host's claim to reign, and what it does to keep it.
+    pub(crate) fn watch_lease(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        if !self.is_host() {
+            self.probation.take_if(|until| *until <= now);
+            return;
+        }
+        let voters = &view.electorate().peers;
+        // Who was removed for its silence may vote for another all the same.
+        let is_majority = |silent: &SortedSet<PeerId>| {
+            let is_heard = |peer: PeerId| view.has(peer) && !silent.contains(&peer);
+            let heard = voters.iter().filter(|&&peer| peer == self.me || is_heard(peer)).count();
+            heard * 2 > voters.len()
+        };
+        let has_majority = is_majority(lives.missed);
+        // Who is only not missed yet need not have been heard since this peer woke.
+        let has_heard_majority = is_majority(lives.doubted);
+        self.witness.note_silence(now);
+        let counts_on_relay = self.witness.is_reached() || self.forks;
+        let silent_since = (!counts_on_relay).then(|| self.witness.asked_since().unwrap_or(now));
+        if let Phase::Leading { support, .. } = &mut self.phase {
+            *support =
+                if has_majority { Support::Majority } else { support.without_majority(now, silent_since) };
+        }
+        let goes_on = has_heard_majority || self.forks;
+        if self.probation.is_some_and(|until| until <= now) && !self.witness.is_reached() && goes_on {
+            self.probation = None;
+        }
+        // One that its side voted for claims more often, as any member does whose host the relay does not know.
+        let wants_new_term = !self.is_apart() && (self.probation.is_some() || !has_majority);
+        if self.witness.may_claim(now) && wants_new_term && self.phase.heir().is_none() {
+            self.push_claim(now, self.me);
+            self.witness.pause(now + LEASE);
+        }
+    }
+
+    /// The relay makes nobody host that it does not reach: this host names another, if there is one.
+    pub(crate) fn watch_heir(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        let Phase::Leading { leave: Leave::Told { heir }, .. } = self.phase else { return };
+        if !self.is_gone(now, heir) {
+            return;
+        }
+        let mut line = view.succession(self.me).into_iter();
+        if let Some(heir) = line.find(|&peer| !self.is_gone(now, peer) && !lives.doubted.contains(&peer)) {
+            self.tell_heir(now, heir);
+        }
+    }
+}

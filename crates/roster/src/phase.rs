@@ -1,0 +1,163 @@
+//! What a peer is in its term, and what it waits for there.
+
+use samovar_wire::control::Vote;
+use samovar_wire::{Duration, PeerId, Time};
+
+use crate::lease::Support;
+use crate::stranded::Wait;
+use crate::votes::{FORKS_AFTER, VOTE_AGAIN};
+
+/// What this peer has voted last in its term, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Ballot {
+    pub(crate) vote: Vote,
+    pub(crate) at: Time,
+}
+
+/// Whether a host goes, and who knows of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Leave {
+    /// It stays.
+    No,
+    /// It waits until its heir knows, or until then, with telling the others.
+    Telling { heir: PeerId, until: Time },
+    /// All are told.
+    Told { heir: PeerId },
+}
+
+/// The phases of a peer in its term.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Phase {
+    /// Another peer hosts, and is heard. It may have named an heir.
+    Following { heir: Option<PeerId> },
+    /// Another peer hosts, and is missed.
+    Seeking { since: Time, heir: Option<PeerId>, ballot: Option<Ballot> },
+    /// A peer hosts that is no member, as far as this one knows. It is missed since then.
+    Stranded { since: Option<Time>, wait: Wait },
+    /// This peer hosts; it may seek a successor for itself since then.
+    Leading { support: Support, leave: Leave, since: Option<Time>, ballot: Option<Ballot> },
+}
+
+impl Phase {
+    /// A term begins.
+    pub(crate) const fn begin(is_host: bool) -> Self {
+        if is_host {
+            Self::Leading { support: Support::Majority, leave: Leave::No, since: None, ballot: None }
+        } else {
+            Self::Following { heir: None }
+        }
+    }
+
+    /// Since when the host is missed; at a host, since when it may reign no longer.
+    pub(crate) const fn missed_since(&self) -> Option<Time> {
+        match *self {
+            Self::Following { .. } => None,
+            Self::Seeking { since, .. } => Some(since),
+            Self::Stranded { since, .. } | Self::Leading { since, .. } => since,
+        }
+    }
+
+    /// Whom the host wants for its successor, as all are told.
+    pub(crate) const fn heir(&self) -> Option<PeerId> {
+        match *self {
+            Self::Following { heir } | Self::Seeking { heir, .. } => heir,
+            Self::Leading { leave: Leave::Told { heir }, .. } => Some(heir),
+            Self::Stranded { .. } | Self::Leading { .. } => None,
+        }
+    }
+
+    /// The heir, told or still to be told.
+    pub(crate) const fn named_heir(&self) -> Option<PeerId> {
+        match *self {
+            Self::Leading { leave: Leave::Telling { heir, .. }, .. } => Some(heir),
+            _ => self.heir(),
+        }
+    }
+
+    /// The host names an heir.
+    pub(crate) fn set_heir(&mut self, heir: PeerId) {
+        match self {
+            Self::Following { heir: known } | Self::Seeking { heir: known, .. } => *known = Some(heir),
+            Self::Leading { leave, .. } => *leave = Leave::Told { heir },
+            Self::Stranded { .. } => {}
+        }
+    }
+
+    pub(crate) const fn ballot(&self) -> Option<Ballot> {
+        match *self {
+            Self::Seeking { ballot, .. } | Self::Leading { ballot, .. } => ballot,
+            Self::Following { .. } | Self::Stranded { .. } => None,
+        }
+    }
+
+    /// This peer votes.
+    pub(crate) fn set_ballot(&mut self, cast: Ballot) {
+        if let Self::Seeking { ballot, .. } | Self::Leading { ballot, .. } = self {
+            *ballot = Some(cast);
+        }
+    }
+
+    pub(crate) const fn is_stranded(&self) -> bool {
+        matches!(self, Self::Stranded { .. })
+    }
+
+    pub(crate) fn is_lease_over(&self) -> bool {
+        matches!(self, Self::Leading { support, .. } if support.is_over())
+    }
+
+    /// Notes whether the host is missed now; whether it is or has to be taken for that: who has voted cannot go back.
+    pub(crate) fn note_missed(&mut self, now: Time, missed: bool) -> bool {
+        match self {
+            Self::Following { heir } if missed => {
+                *self = Self::Seeking { since: now, heir: *heir, ballot: None };
+            }
+            Self::Seeking { heir, ballot: None, .. } if !missed => *self = Self::Following { heir: *heir },
+            Self::Stranded { .. } if !missed => *self = Self::Following { heir: None },
+            Self::Leading { since, ballot: None, .. } if !missed => *since = None,
+            Self::Stranded { since, .. } | Self::Leading { since, .. } => drop(since.get_or_insert(now)),
+            Self::Following { .. } | Self::Seeking { .. } => {}
+        }
+        self.missed_since().is_some()
+    }
+
+    /// This peer slept until now: what it missed before says nothing.
+    pub(crate) fn wake(&mut self, now: Time) {
+        match self {
+            Self::Following { .. } => {}
+            Self::Seeking { heir, ballot: None, .. } => *self = Self::Following { heir: *heir },
+            Self::Seeking { since, ballot: Some(_), .. } => *since = now,
+            Self::Stranded { since, wait } => (*since, *wait) = (None, Wait::default()),
+            Self::Leading { support, since, .. } => {
+                *since = None;
+                support.wake();
+            }
+        }
+    }
+
+    /// When the waits of this phase are over.
+    pub(crate) fn timeouts(&self, forks: bool) -> impl Iterator<Item = Time> {
+        let again = |ballot: Option<Ballot>| ballot.map(|ballot| ballot.at + VOTE_AGAIN);
+        let forks_at = |since: Option<Time>| since.filter(|_| forks).map(|since| since + FORKS_AFTER);
+        let waits: [Option<Time>; 4] = match self {
+            Self::Following { .. } => [None; 4],
+            Self::Seeking { since, ballot, .. } => [again(*ballot), forks_at(Some(*since)), None, None],
+            Self::Stranded { since, wait } => {
+                let [answer, heard, relay] = wait.until(*since);
+                [answer, heard, relay, forks_at(*since)]
+            }
+            Self::Leading { support, leave, since, ballot } => {
+                let told = match leave {
+                    Leave::Telling { until, .. } => Some(*until),
+                    Leave::No | Leave::Told { .. } => None,
+                };
+                [support.over_at(), told, again(*ballot), forks_at(*since)]
+            }
+        };
+        waits.into_iter().flatten()
+    }
+
+    /// For how long this phase may last that begins with `since`.
+    pub(crate) fn has_lasted(&self, now: Time, span: Duration) -> bool {
+        self.missed_since().is_some_and(|since| since + span <= now)
+    }
+}

@@ -1,0 +1,79 @@
+//! A host that is no member (PROTOCOL §4.10 rule 16).
+
+use samovar_wire::{Duration, Time};
+
+use crate::phase::Phase;
+use crate::witness::REMOVED_AFTER;
+use crate::{Act, Lives, Roster, View};
+
+/// How long who knows no way to its host, and reaches the relay, waits for others to be heard.
+const ALONE_FOR: Duration = Duration::from_millis(500);
+/// How long who knows no way to its host waits for the relay's word, which may wait for that host itself (PROTOCOL §5.5).
+const STRANDED_FOR: Duration = Duration::from_millis(10_000);
+/// How long it waits for that word and for the relay itself, which keeps a game's code for as long (PROTOCOL §5.2).
+const STRANDED_FOR_MOST: Duration = Duration::from_millis(60_000);
+
+/// What such a peer waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Wait {
+    /// Since when it may not ask: most of those that it hears are with the host, or it hears nobody at all.
+    unasked: Option<Time>,
+    /// Since when it has not had to wait for the relay to be back.
+    asked: Option<Time>,
+    /// Since when it has heard nobody.
+    unheard: Option<Time>,
+}
+
+impl Wait {
+    /// The relay came or went.
+    pub(crate) const fn on_relay(&mut self) {
+        (self.unasked, self.asked) = (None, None);
+    }
+
+    /// When this peer is to come back by its ticket: for it may not ask or has no answer, hears nobody, or misses that host
+    /// since `missed` and the relay with it.
+    pub(crate) fn until(&self, missed: Option<Time>) -> [Option<Time>; 3] {
+        let unanswered = match self.unasked {
+            Some(since) => Some(since + REMOVED_AFTER),
+            None => self.asked.map(|since| since + STRANDED_FOR),
+        };
+        let unheard = self.unheard.map(|since| since + ALONE_FOR);
+        [unanswered, unheard, missed.map(|since| since + STRANDED_FOR_MOST)]
+    }
+}
+
+impl Roster {
+    /// The host of the present term is no member that this peer knows. If it lives this peer was removed; if it does not,
+    /// nobody shall end with it. The relay knows: this peer misses that host, and hears.
+    pub fn strand(&mut self) {
+        self.phase = Phase::Stranded { since: self.phase.missed_since(), wait: Wait::default() };
+    }
+
+    /// The relay is asked by whom others are with, more than half of those that it hears. Who is alone was gone without, if it
+    /// does not hear them again, unless that host is the one who went.
+    pub(crate) fn watch_stranded(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        self.tell_missing(true);
+        let others = view.members().map(|member| member.peer);
+        let heard = others.filter(|peer| *peer != self.me && !lives.missed.contains(peer));
+        let (stranded, heard) = heard.fold((0, 0), |(stranded, heard), peer| {
+            (stranded + usize::from(self.opinions.misses(peer, self.term, self.host)), heard + 1)
+        });
+        let is_counted = (stranded + 1) * 2 > heard + 1;
+        let is_agreed = is_counted && (heard > 0 || self.is_gone(now, self.host));
+        let has_relay = self.witness.is_connected();
+        let asks = is_agreed && has_relay;
+        // Without the relay nobody knows who was removed, and no ticket is of use.
+        let is_waiting = is_counted && !has_relay;
+        // Where the relay is reached others are heard soon, if they are there.
+        let is_unheard = !asks && heard == 0 && self.witness.is_reached();
+        let Phase::Stranded { since, wait } = &mut self.phase else { return };
+        wait.unasked = (!asks && !is_waiting).then(|| wait.unasked.unwrap_or(now));
+        wait.asked = (!is_waiting).then(|| wait.asked.unwrap_or(now));
+        wait.unheard = is_unheard.then(|| wait.unheard.unwrap_or(now));
+        if wait.until(*since).into_iter().flatten().any(|until| until <= now) {
+            self.acts.push_back(Act::Yield);
+        } else if is_agreed {
+            self.claim(now, view, lives);
+        }
+    }
+}

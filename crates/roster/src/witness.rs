@@ -1,0 +1,255 @@
+//! What is asked of the relay, and what it answers (PROTOCOL §4.10, §5.5).
+
+use samovar_wire::relay::Denial;
+use samovar_wire::{Duration, PeerId, Term, Time};
+
+use crate::phase::{Leave, Phase};
+use crate::{Act, LEASE, Lives, Roster, View};
+
+/// How often a claim is repeated while the host is missed.
+const CLAIM_AGAIN: Duration = Duration::from_millis(250);
+/// For how long the relay must have known of a living host until that ends a session: what it said first may be from before
+/// that host heard that it has been succeeded, which then gives way, too.
+const DENIED_FOR: Duration = Duration::from_millis(500);
+/// A relay that leaves claims unanswered for so long is taken for away.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(1_000);
+/// Within this time after its connection to the relay is back a peer is told whether the host has one.
+const TOLD_WITHIN: Duration = Duration::from_millis(500);
+/// When the relay is back the host that is no member shall be, too, before it is asked for another: those whom it removed may
+/// be the first.
+const HOST_RETURNS_WITHIN: Duration = Duration::from_millis(6_000);
+/// A member that misses its host for so long, and is none by the relay's word, was removed; so was who knows no way to its
+/// host for so long, when most of the others do.
+pub(crate) const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
+
+/// The relay, as this peer knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Witness {
+    /// Whether there is a connection to it.
+    is_connected: bool,
+    /// Since when, if that is another than the first.
+    since: Option<Time>,
+    /// It leaves claims unanswered.
+    is_silent: bool,
+    /// For whom this peer claimed last in this term.
+    claimed: Option<PeerId>,
+    /// When it may be asked next.
+    next: Time,
+    /// The first claim that it has not answered.
+    unanswered_since: Option<Time>,
+    /// When its answer was first that another host lives than the one that this peer went on with, and when last.
+    denied: Option<(Time, Time)>,
+}
+
+impl Witness {
+    pub(crate) const fn new() -> Self {
+        Self {
+            is_connected: true,
+            since: None,
+            is_silent: false,
+            claimed: None,
+            next: Time::ZERO,
+            unanswered_since: None,
+            denied: None,
+        }
+    }
+
+    /// A term begins; a renewed one may help no more than the one before: the pause goes on.
+    pub(crate) const fn begin(&mut self, is_witnessed: bool, is_renewal: bool) {
+        // It answers, if late.
+        self.is_silent &= !is_witnessed;
+        if !is_renewal {
+            self.next = Time::ZERO;
+        }
+        (self.claimed, self.unanswered_since, self.denied) = (None, None, None);
+    }
+
+    /// Whether it can be reached, and answers.
+    pub(crate) const fn is_reached(&self) -> bool {
+        self.is_connected && !self.is_silent
+    }
+
+    pub(crate) const fn is_connected(&self) -> bool {
+        self.is_connected
+    }
+
+    /// Since when it leaves claims unanswered.
+    pub(crate) const fn asked_since(&self) -> Option<Time> {
+        self.unanswered_since
+    }
+
+    /// For whom this peer claimed last in this term.
+    pub(crate) const fn claimed(&self) -> Option<PeerId> {
+        self.claimed
+    }
+
+    /// Whether it may be asked now.
+    pub(crate) fn may_claim(&self, now: Time) -> bool {
+        self.is_connected && self.next <= now
+    }
+
+    /// It is not asked before that.
+    pub(crate) const fn pause(&mut self, until: Time) {
+        self.next = until;
+    }
+
+    /// This peer slept, and asks anew.
+    pub(crate) const fn ask_anew(&mut self) {
+        (self.next, self.claimed) = (Time::ZERO, None);
+    }
+
+    fn hear(&mut self) {
+        self.unanswered_since = None;
+        self.is_silent = false;
+    }
+
+    /// One that is silent is asked on, but not waited for.
+    pub(crate) fn note_silence(&mut self, now: Time) {
+        self.is_silent |= self.silent_at().is_some_and(|at| at <= now);
+    }
+
+    /// When it is silent, if it does not answer until then.
+    fn silent_at(&self) -> Option<Time> {
+        self.unanswered_since.map(|since| since + ANSWERS_WITHIN)
+    }
+
+    /// When its waits are over.
+    pub(crate) fn timeouts(&self) -> impl Iterator<Item = Time> {
+        [Some(self.next), self.silent_at()].into_iter().flatten()
+    }
+
+    /// Whether it was there before the last moment: what it says right behind a connection that is back it says of what happened
+    /// meanwhile.
+    pub(crate) fn is_settled(&self, now: Time) -> bool {
+        self.since.is_none_or(|since| now > since + TOLD_WITHIN)
+    }
+
+    /// It says that another host lives; whether it has said so for long enough. What it said long ago is no part of that.
+    fn note_denied(&mut self, now: Time) -> bool {
+        let first = self.denied.filter(|&(_, last)| now.since(last) <= DENIED_FOR.times(2));
+        let first = first.map_or(now, |(first, _)| first);
+        self.denied = Some((first, now));
+        first + DENIED_FOR <= now
+    }
+}
+
+impl Roster {
+    /// Whether the relay can be reached now.
+    pub fn set_relay(&mut self, now: Time, reached: bool) {
+        self.witness.is_connected = reached;
+        self.gone.forget_connections();
+        if let Phase::Stranded { wait, .. } = &mut self.phase {
+            wait.on_relay();
+        }
+        self.witness.denied = None;
+        if reached {
+            self.witness.hear();
+            self.witness.since = Some(now);
+            // A host whose majority is gone lets that come first, if it went on without it.
+            let gives_way = self.is_host() && self.term.is_witnessed() && self.probation.is_none();
+            self.witness.next = match (gives_way, self.phase.is_stranded()) {
+                (true, _) => now + LEASE,
+                (_, true) => now + HOST_RETURNS_WITHIN,
+                _ => Time::ZERO,
+            };
+        }
+    }
+
+    /// Whether the relay can be reached, and answers.
+    #[must_use]
+    pub const fn reaches_relay(&self) -> bool {
+        self.witness.is_reached()
+    }
+
+    /// Whether there is a connection to the relay, and nothing comes by it.
+    #[must_use]
+    pub const fn is_relay_silent(&self) -> bool {
+        self.witness.is_connected && self.witness.is_silent
+    }
+
+    /// The relay gave this peer's claim no effect. When it stays with that, a side that voted while the relay could not be
+    /// reached is at its end: the former host lives after all. So is who has voted to no avail, since it cannot go back; whom
+    /// its host has removed without its knowing; and who knows no way to its host. The relay's word of a term that has begun
+    /// meanwhile is about a former host. A host that resigned hears that the relay does not reach its heir.
+    pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
+        self.witness.hear();
+        if term <= self.term {
+            return;
+        }
+        // The relay knows a host for a member: it is whom that one claimed for who cannot host.
+        if denial == Denial::NotAMember && self.warrant.host == self.me {
+            if let Some(heir) = self.phase.heir().filter(|heir| self.witness.claimed == Some(*heir)) {
+                self.handle_gone(now, heir);
+            }
+            return;
+        }
+        let (has_voted, is_stranded) = (self.phase.ballot().is_some(), self.phase.is_stranded());
+        let is_over = match denial {
+            Denial::HostIsAlive if has_voted || is_stranded || !self.term.is_witnessed() => {
+                self.witness.note_denied(now)
+            }
+            Denial::HostIsAlive => {
+                self.witness.denied = None;
+                false
+            }
+            Denial::NotAMember => {
+                let is_lost = self.phase.has_lasted(now, REMOVED_AFTER);
+                self.is_apart() || !self.is_host() && (has_voted || is_stranded || is_lost)
+            }
+            Denial::Stale => false,
+        };
+        if is_over {
+            self.acts.push_back(Act::Yield);
+        }
+    }
+
+    /// Whom the host named, or who is first in line, is claimed for.
+    pub(crate) fn claim(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        self.witness.note_silence(now);
+        if !self.witness.is_connected {
+            return;
+        }
+        let candidate = self.candidate(view, lives);
+        // Who died together with the host may have been missed a moment later than it.
+        let is_claimed_dead =
+            self.witness.claimed.is_some_and(|peer| peer != candidate && lives.missed.contains(&peer));
+        if self.witness.next <= now || is_claimed_dead {
+            self.push_claim(now, candidate);
+        }
+    }
+
+    pub(crate) fn push_claim(&mut self, now: Time, candidate: PeerId) {
+        self.witness.next = now + CLAIM_AGAIN;
+        self.witness.claimed = Some(candidate);
+        self.witness.unanswered_since.get_or_insert(now);
+        self.acts.push_back(Act::Claim(self.term.next_witnessed(), candidate));
+    }
+
+    /// The relay says that a peer's connection has closed, or that it can make it no host. It may come back, and nobody says so.
+    ///
+    /// Whether it closed just now, and not before this peer came back to the relay, which then says how it is with the host.
+    pub fn handle_gone(&mut self, now: Time, peer: PeerId) -> bool {
+        self.gone.note(now, peer);
+        peer != self.host || self.witness.is_settled(now)
+    }
+
+    /// A peer said farewell: that peer never comes back.
+    pub fn handle_farewell(&mut self, peer: PeerId) {
+        self.gone.note_farewell(peer);
+    }
+
+    /// Whether a peer said farewell, or the relay lost it a moment ago.
+    #[must_use]
+    pub fn is_gone(&self, now: Time, peer: PeerId) -> bool {
+        self.gone.has(now, peer)
+    }
+
+    /// This host goes: it tells all whom it wants for its successor.
+    pub(crate) fn tell_heir(&mut self, now: Time, heir: PeerId) {
+        if let Phase::Leading { leave, .. } = &mut self.phase {
+            *leave = Leave::Told { heir };
+            self.witness.next = now + crate::roster::RESIGNATION_TRAVELS;
+            self.acts.push_back(Act::Tell(samovar_wire::control::PeerControl::Resign(heir)));
+        }
+    }
+}
