@@ -98,8 +98,10 @@ impl World {
     fn act(&mut self, slot: usize) {
         while let Some(act) = self.member_mut(slot).and_then(|member| member.roster()?.poll_act()) {
             match act {
-                Act::Tell(news) => self.tell_members(slot, &Letter::Control(news)),
-                Act::Appoint(_) => {}
+                Act::Tell(opinion) => {
+                    self.tell_members(slot, &Letter::Control(PeerControl::Opinion(opinion)));
+                }
+                Act::Appoint(..) => {}
                 Act::Claim(term, candidate) => self.say_to_relay(slot, &ToRelay::Claim(term, candidate)),
                 Act::Yield => self.end(slot),
             }

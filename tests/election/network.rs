@@ -26,7 +26,9 @@ impl World {
         let Some(Mind::Samovar(roster)) = self.member(from).map(|member| &member.mind) else { return };
         let (warrant, greeting) = (*roster.warrant(), roster.greeting());
         self.post(from, to, Letter::Control(PeerControl::Warrant(warrant)));
-        greeting.into_iter().for_each(|news| self.post(from, to, Letter::Control(news)));
+        if let Some(opinion) = greeting {
+            self.post(from, to, Letter::Control(PeerControl::Opinion(opinion)));
+        }
     }
 
     /// A link breaks and begins anew: each end says who it is, or that the other is none any more.
@@ -93,8 +95,10 @@ impl World {
         let term = member.known_term();
         match letter {
             Letter::Control(PeerControl::Warrant(warrant)) => warrant.term <= term,
-            Letter::Control(PeerControl::Vote(vote) | PeerControl::Reign(vote)) => vote.term <= term,
-            Letter::Control(PeerControl::Missing(_)) => true,
+            Letter::Control(PeerControl::Opinion(opinion)) => {
+                let votes = opinion.vote.is_some_and(|vote| vote.term > term);
+                opinion.term <= term && !votes && opinion.heir.is_none()
+            }
             Letter::Control(_) => false,
             Letter::View(of, _) => *of < term,
             Letter::Held(of, _) => *of < term || !self.left.electorate_changes,
@@ -141,18 +145,8 @@ impl World {
             return self.on_warrant(to, warrant);
         }
         let Some(member) = self.member_mut(to).filter(|member| member.view.has(from)) else { return };
-        let knows = |heir| member.view.has(heir);
-        let is_known = !matches!(news, PeerControl::Resign(heir) if !knows(heir));
-        let Some(roster) = member.roster().filter(|_| is_known) else { return };
-        match news {
-            PeerControl::Missing(missing) => roster.handle_missing(from, missing),
-            PeerControl::Vote(vote) => roster.handle_vote(from, vote),
-            PeerControl::Reign(vote) => roster.handle_reign(from, vote),
-            PeerControl::Resign(heir) => roster.handle_resignation(from, heir),
-            PeerControl::Hello(_)
-            | PeerControl::Welcome(_)
-            | PeerControl::Warrant(_)
-            | PeerControl::Standing(_) => {}
+        if let (PeerControl::Opinion(opinion), Some(roster)) = (news, member.roster()) {
+            roster.handle_opinion(from, opinion);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use samovar_wire::control::{Hello, Missing, PeerControl, Presence, Standing, Vote, encode};
+use samovar_wire::control::{Hello, Opinion, PeerControl, Presence, Standing, Vote, encode};
 use samovar_wire::object::MessageKind;
 use samovar_wire::{DecodeError, PeerId, Reader, Term};
 
@@ -16,13 +16,10 @@ const fn variant(message: &PeerControl) -> u8 {
         PeerControl::Welcome(_) => 1,
         PeerControl::Warrant(_) => 2,
         PeerControl::Standing(_) => 3,
-        PeerControl::Missing(_) => 4,
-        PeerControl::Vote(_) => 5,
-        PeerControl::Reign(_) => 6,
-        PeerControl::Resign(_) => 7,
+        PeerControl::Opinion(_) => 4,
     }
 }
-const VARIANTS: u8 = 8;
+const VARIANTS: u8 = 5;
 
 fn messages() -> Vec<(&'static str, PeerControl)> {
     let hello =
@@ -42,17 +39,24 @@ fn messages() -> Vec<(&'static str, PeerControl)> {
         ("standing", PeerControl::Standing(Standing { presence: Presence::Visible, reach: 31 })),
         ("standing_hidden", PeerControl::Standing(Standing { presence: Presence::Hidden, reach: 0 })),
         ("standing_still", PeerControl::Standing(Standing { presence: Presence::Still, reach: 2 })),
-        ("missing", PeerControl::Missing(Missing { term: THIRD, missed: true, relay: false })),
-        ("missing_no_longer", PeerControl::Missing(Missing { term: FIRST_VOTE, missed: false, relay: true })),
-        ("vote", PeerControl::Vote(Vote { term: FIRST_VOTE, candidate: PEER, electorate: 1 })),
-        ("vote_late", PeerControl::Vote(LATE)),
-        ("reign", PeerControl::Reign(Vote { term: FIRST_VOTE, candidate: PEER, electorate: 300 })),
-        ("resign", PeerControl::Resign(PEER)),
+        ("opinion_content", PeerControl::Opinion(Opinion::content(FIRST_VOTE, PEER))),
+        ("opinion_missing", PeerControl::Opinion(MISSING)),
+        ("opinion_voting", PeerControl::Opinion(Opinion { vote: Some(FIRST), ..MISSING })),
+        (
+            "opinion_late",
+            PeerControl::Opinion(Opinion { term: LATE.term.base(), vote: Some(LATE), ..MISSING }),
+        ),
+        (
+            "opinion_resigning",
+            PeerControl::Opinion(Opinion { relay: true, heir: Some(PeerId(7)), ..MISSING }),
+        ),
     ]
 }
 
 /// The first vote behind the third term of the relay.
 const FIRST_VOTE: Term = Term(0x301);
+const FIRST: Vote = Vote { term: FIRST_VOTE, candidate: PeerId(7), electorate: 300 };
+const MISSING: Opinion = Opinion { missed: true, ..Opinion::content(THIRD, PEER) };
 const LATE: Vote = Vote { term: Term(u64::MAX), candidate: PeerId(7), electorate: u64::MAX };
 
 #[test]
@@ -80,9 +84,9 @@ fn what_no_peer_says_is_refused() {
     // A member is hidden, shown or still, and reaches 31 others at most.
     refused(&[3, 3, 0]);
     refused(&[3, 1, 32]);
-    // Terms that the relay gives out are not voted for.
-    refused(&[5, 0xfb, 0, 3, 7, 1]);
-    refused(&[6, 0, 7, 1]);
+    // A vote is above its sender's term, and in no term that the relay gives out.
+    refused(&[4, 1, 7, 1, 0, 1, 1, 7, 1, 0]);
+    refused(&[4, 0xfb, 0, 3, 7, 1, 0, 1, 0xfb, 0, 4, 7, 1, 0]);
     // HELLO whose version is written in four bytes.
     refused(&[0, 0xfc, 1, 0, 0, 0, 0, 0, 0, 0]);
     // HELLO whose name turns round what follows it, is too long, is not UTF-8.

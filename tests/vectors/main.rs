@@ -42,5 +42,5 @@ fn warrant() -> Warrant {
 
 #[test]
 fn the_vectors_are_of_this_version() {
-    assert_eq!(PROTOCOL_VERSION, 4, "new vectors, and an entry in PROTOCOL §9");
+    assert_eq!(PROTOCOL_VERSION, 5, "new vectors, and an entry in PROTOCOL §9");
 }

@@ -103,7 +103,7 @@ impl Roster {
         }
         // One that its side voted for claims more often, as any member does whose host the relay does not know.
         let wants_new_term = !self.is_apart() && (self.probation.is_some() || !has_majority);
-        if self.witness.may_claim(now) && wants_new_term && self.phase.heir().is_none() {
+        if self.witness.may_claim(now) && wants_new_term && self.phase.told_heir().is_none() {
             self.push_claim(now, self.me);
             self.witness.pause(now + LEASE);
         }

@@ -1,92 +1,85 @@
-//! The count of an election that the relay does not witness (PROTOCOL §4.10).
+//! What the members say of their hosts, and the count of an election that the relay does not witness (PROTOCOL §4.10).
 //!
 //! Links vouch for who speaks, so nobody shows anybody else's vote: each member counts those that it hears itself.
 
-use samovar_wire::control::{Missing, Vote};
+use samovar_wire::control::{Opinion, Vote};
 use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::Electorate;
 use samovar_wire::{PeerId, SortedMap, Term};
 
-/// The others' last words about the present term and later ones. A member that counts an election to its end before the others
-/// speaks of the new term before they have begun it, and once: so beginning a term forgets nothing about later ones.
+/// What each member said last, whatever term that is about; what it says of a term is judged when that is asked. A member that
+/// counts an election to its end before the others speaks of the new term before they have begun it, and once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Opinions {
-    opinions: SortedMap<PeerId, Missing>,
-    votes: SortedMap<PeerId, Vote>,
-    /// Who lives under which host, by its own word.
-    reigns: SortedMap<PeerId, Vote>,
-}
+pub(crate) struct Opinions(SortedMap<PeerId, Opinion>);
 
 impl Opinions {
-    /// Begins a term: forgets what was said about former ones.
-    pub(crate) fn begin(&mut self, term: Term) {
-        let is_later = |vote: &Vote| vote.term > term && vote.term.base() == term.base();
-        self.opinions.retain(|_, opinion| opinion.term >= term);
-        self.votes.retain(|_, vote| is_later(vote));
-        self.reigns.retain(|_, vote| is_later(vote));
-    }
-
     /// Only these can have a word in it still.
     pub(crate) fn retain(&mut self, is_heard: impl Fn(PeerId) -> bool) {
-        self.opinions.retain(|&peer, _| is_heard(peer));
-        self.votes.retain(|&peer, _| is_heard(peer));
-        self.reigns.retain(|&peer, _| is_heard(peer));
+        self.0.retain(|&peer, _| is_heard(peer));
     }
 
-    /// What a member said about the host last.
-    pub(crate) fn on_missing(&mut self, from: PeerId, missing: Missing) {
-        // Passed on by others, an older one may come behind a newer.
-        if self.opinions.get(&from).is_none_or(|known| known.term <= missing.term) {
-            self.opinions.insert(from, missing);
+    /// A member's opinion takes the place of its former one. Of two votes in one term the first counts: an honest member has
+    /// only one. Whether there is more news in it than whether the host is missed.
+    pub(crate) fn insert(&mut self, from: PeerId, mut opinion: Opinion) -> bool {
+        let known = self.0.get(&from);
+        if let (Some(new), Some(old)) = (&mut opinion.vote, known.and_then(|known| known.vote))
+            && new.term == old.term
+        {
+            *new = old;
         }
+        let rest = |opinion: &Opinion| (opinion.term, opinion.host, opinion.vote, opinion.heir);
+        let is_more = known.map_or_else(|| !opinion.is_implied(), |known| rest(known) != rest(&opinion));
+        self.0.insert(from, opinion);
+        is_more
     }
 
-    /// A member's vote. Of two in one term the first counts: an honest member has only one.
-    pub(crate) fn on_vote(&mut self, from: PeerId, vote: Vote) {
-        if self.votes.get(&from).is_none_or(|known| known.term < vote.term) {
-            self.votes.insert(from, vote);
-        }
+    /// The votes for terms above this one, under its base.
+    fn votes(&self, term: Term) -> impl Iterator<Item = Vote> {
+        self.0.values().filter_map(|opinion| opinion.vote).filter(move |vote| is_later(vote.term, term))
     }
 
-    /// A member counted an election to its end.
-    pub(crate) fn on_reign(&mut self, from: PeerId, vote: Vote) {
-        if self.reigns.get(&from).is_none_or(|known| known.term < vote.term) {
-            self.reigns.insert(from, vote);
-        }
-    }
-
-    /// Whether a member misses the host of `term`: it said so last, or votes for another in a later one, which it cannot take back.
+    /// Whether a member misses the host of `term`: it says so, or votes for another in a later one or lives under another there,
+    /// which it cannot take back.
     pub(crate) fn misses(&self, peer: PeerId, term: Term, host: PeerId) -> bool {
-        let says_so = self.opinions.get(&peer).is_some_and(|opinion| opinion.term == term && opinion.missed);
-        says_so || self.votes.get(&peer).is_some_and(|vote| vote.term > term && vote.candidate != host)
+        let Some(opinion) = self.0.get(&peer) else { return false };
+        let votes = |vote: Vote| vote.term > term && vote.candidate != host;
+        let has_moved_on = is_later(opinion.term, term) && opinion.host != host;
+        opinion.term == term && opinion.missed || has_moved_on || opinion.vote.is_some_and(votes)
     }
 
-    /// Whether a member said last that it reaches the relay.
-    pub(crate) fn reaches_relay(&self, peer: PeerId) -> bool {
-        self.opinions.get(&peer).is_some_and(|opinion| opinion.relay)
+    /// Whether a member that misses its host, that of `term` or of a later one, reaches the relay.
+    pub(crate) fn reaches_relay(&self, peer: PeerId, term: Term) -> bool {
+        self.0.get(&peer).is_some_and(|opinion| opinion.term >= term && opinion.relay)
     }
 
-    /// The highest term that anybody votes in.
-    pub(crate) fn highest(&self) -> Option<Term> {
-        self.votes.values().map(|vote| vote.term).max()
+    /// The highest term above this one that anybody votes in.
+    pub(crate) fn highest(&self, term: Term) -> Option<Term> {
+        self.votes(term).map(|vote| vote.term).max()
     }
 
-    /// The election that is won, the highest if there are more.
+    /// The election above `term` that is won, the highest if there are more.
     ///
     /// A vote of somebody who knows a newer electorate than the counter's does not count: the majority may be another
     /// one there. For the same reason no vote counts for who has not read the electorate that began with the last
-    /// witnessed term (`counts_votes` is false). The word of somebody who has counted to the end does, since what it
-    /// says is so under any electorate.
-    pub(crate) fn winner(&self, electorate: &Electorate, counts_votes: bool) -> Option<(Term, PeerId)> {
-        let ballots = self.votes.values().chain(self.reigns.values());
-        let mut stood: Vec<_> = ballots.map(|vote| (vote.term, vote.candidate)).collect();
+    /// witnessed term (`counts_votes` is false). The word of somebody who has counted to the end does, and lives under whom it
+    /// elected: what it says is so under any electorate.
+    pub(crate) fn winner(
+        &self,
+        term: Term,
+        electorate: &Electorate,
+        counts_votes: bool,
+    ) -> Option<(Term, PeerId)> {
+        let reigns = self.0.values().map(|opinion| (opinion.term, opinion.host));
+        let voted = self.votes(term).map(|vote| (vote.term, vote.candidate));
+        let mut stood: Vec<_> = reigns.filter(|&(reign, _)| is_later(reign, term)).chain(voted).collect();
         sort_by_key(&mut stood, |stood| *stood);
         stood.dedup();
         let is_for = |peer: &PeerId, stood: (Term, PeerId)| {
-            let voted = self.votes.get(peer).is_some_and(|vote| {
+            let Some(opinion) = self.0.get(peer) else { return false };
+            let has_voted = opinion.vote.is_some_and(|vote| {
                 counts_votes && (vote.term, vote.candidate) == stood && vote.electorate <= electorate.number
             });
-            voted || self.reigns.get(peer).is_some_and(|vote| (vote.term, vote.candidate) == stood)
+            has_voted || (opinion.term, opinion.host) == stood
         };
         let won = |stood: &(Term, PeerId)| {
             let supporters = electorate.peers.iter().filter(|peer| is_for(peer, *stood)).count();
@@ -96,58 +89,77 @@ impl Opinions {
     }
 }
 
+/// Whether a term is above another by votes alone.
+fn is_later(term: Term, than: Term) -> bool {
+    term > than && term.base() == than.base()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
+    const BASE: Term = Term(256);
     const TERM: Term = Term(257);
 
     fn electorate(number: u64, count: u32) -> Electorate {
         Electorate { number, peers: (1..=count).map(PeerId).collect() }
     }
 
-    fn vote(candidate: u32, electorate: u64) -> Vote {
-        Vote { term: TERM, candidate: PeerId(candidate), electorate }
+    fn vote(candidate: u32, electorate: u64) -> Opinion {
+        let vote = Some(Vote { term: TERM, candidate: PeerId(candidate), electorate });
+        Opinion { missed: true, vote, ..Opinion::content(BASE, PeerId(1)) }
     }
 
     #[test]
     fn more_than_half_of_the_electorate_makes_a_host() {
         let mut opinions = Opinions::default();
-        opinions.on_vote(PeerId(2), vote(2, 5));
-        opinions.on_vote(PeerId(3), vote(2, 5));
-        opinions.on_vote(PeerId(9), vote(2, 5));
+        for voter in [2, 3, 9] {
+            assert!(opinions.insert(PeerId(voter), vote(2, 5)));
+        }
         assert_eq!(
-            opinions.winner(&electorate(5, 4), true),
+            opinions.winner(BASE, &electorate(5, 4), true),
             None,
             "9 is no voter, and two of four are no majority"
         );
-        opinions.on_vote(PeerId(4), vote(2, 5));
-        assert_eq!(opinions.winner(&electorate(5, 4), true), Some((TERM, PeerId(2))));
+        opinions.insert(PeerId(4), vote(2, 5));
+        assert_eq!(opinions.winner(BASE, &electorate(5, 4), true), Some((TERM, PeerId(2))));
+        assert_eq!(opinions.winner(TERM, &electorate(5, 4), true), None, "that term has begun");
     }
 
     #[test]
     fn a_second_vote_in_a_term_does_not_count() {
         let mut opinions = Opinions::default();
         for voter in [1, 2] {
-            opinions.on_vote(PeerId(voter), vote(2, 5));
-            opinions.on_vote(PeerId(voter), vote(3, 5));
+            opinions.insert(PeerId(voter), vote(2, 5));
+            opinions.insert(PeerId(voter), vote(3, 5));
         }
-        opinions.on_vote(PeerId(3), vote(3, 5));
-        assert_eq!(opinions.winner(&electorate(5, 3), true), Some((TERM, PeerId(2))));
+        opinions.insert(PeerId(3), vote(3, 5));
+        assert_eq!(opinions.winner(BASE, &electorate(5, 3), true), Some((TERM, PeerId(2))));
     }
 
     #[test]
     fn votes_under_a_newer_electorate_count_only_when_they_have_won() {
         let mut opinions = Opinions::default();
-        opinions.on_vote(PeerId(2), vote(2, 6));
-        opinions.on_vote(PeerId(3), vote(2, 6));
-        assert_eq!(opinions.winner(&electorate(5, 3), true), None);
-        assert_eq!(opinions.winner(&electorate(6, 3), true), Some((TERM, PeerId(2))));
-        assert_eq!(opinions.winner(&electorate(6, 3), false), None);
-        opinions.on_reign(PeerId(2), vote(2, 6));
-        opinions.on_reign(PeerId(3), vote(2, 6));
-        assert_eq!(opinions.winner(&electorate(5, 3), true), Some((TERM, PeerId(2))));
+        opinions.insert(PeerId(2), vote(2, 6));
+        opinions.insert(PeerId(3), vote(2, 6));
+        assert_eq!(opinions.winner(BASE, &electorate(5, 3), true), None);
+        assert_eq!(opinions.winner(BASE, &electorate(6, 3), true), Some((TERM, PeerId(2))));
+        assert_eq!(opinions.winner(BASE, &electorate(6, 3), false), None);
+        opinions.insert(PeerId(2), Opinion::content(TERM, PeerId(2)));
+        opinions.insert(PeerId(3), Opinion::content(TERM, PeerId(2)));
+        assert_eq!(opinions.winner(BASE, &electorate(5, 3), true), Some((TERM, PeerId(2))));
+    }
+
+    #[test]
+    fn that_a_host_is_missed_again_is_no_other_news() {
+        let mut opinions = Opinions::default();
+        let content = Opinion::content(BASE, PeerId(1));
+        assert!(!opinions.insert(PeerId(2), content));
+        assert!(!opinions.insert(PeerId(2), Opinion { missed: true, ..content }));
+        assert!(opinions.misses(PeerId(2), BASE, PeerId(1)));
+        assert!(opinions.insert(PeerId(1), Opinion { heir: Some(PeerId(2)), ..content }));
+        assert!(!opinions.insert(PeerId(1), Opinion { heir: Some(PeerId(2)), missed: true, ..content }));
     }
 }

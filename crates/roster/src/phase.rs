@@ -28,10 +28,10 @@ pub(crate) enum Leave {
 /// The phases of a peer in its term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Phase {
-    /// Another peer hosts, and is heard. It may have named an heir.
-    Following { heir: Option<PeerId> },
+    /// Another peer hosts, and is heard.
+    Following,
     /// Another peer hosts, and is missed.
-    Seeking { since: Time, heir: Option<PeerId>, ballot: Option<Ballot> },
+    Seeking { since: Time, ballot: Option<Ballot> },
     /// A peer hosts that is no member, as far as this one knows. It is missed since then.
     Stranded { since: Option<Time>, wait: Wait },
     /// This peer hosts; it may seek a successor for itself since then.
@@ -44,49 +44,39 @@ impl Phase {
         if is_host {
             Self::Leading { support: Support::Majority, leave: Leave::No, since: None, ballot: None }
         } else {
-            Self::Following { heir: None }
+            Self::Following
         }
     }
 
     /// Since when the host is missed; at a host, since when it may reign no longer.
     pub(crate) const fn missed_since(&self) -> Option<Time> {
         match *self {
-            Self::Following { .. } => None,
+            Self::Following => None,
             Self::Seeking { since, .. } => Some(since),
             Self::Stranded { since, .. } | Self::Leading { since, .. } => since,
         }
     }
 
-    /// Whom the host wants for its successor, as all are told.
-    pub(crate) const fn heir(&self) -> Option<PeerId> {
+    /// Whom this host wants for its successor, as all are told.
+    pub(crate) const fn told_heir(&self) -> Option<PeerId> {
         match *self {
-            Self::Following { heir } | Self::Seeking { heir, .. } => heir,
             Self::Leading { leave: Leave::Told { heir }, .. } => Some(heir),
-            Self::Stranded { .. } | Self::Leading { .. } => None,
+            _ => None,
         }
     }
 
-    /// The heir, told or still to be told.
+    /// The heir of this host, told or still to be told.
     pub(crate) const fn named_heir(&self) -> Option<PeerId> {
         match *self {
-            Self::Leading { leave: Leave::Telling { heir, .. }, .. } => Some(heir),
-            _ => self.heir(),
-        }
-    }
-
-    /// The host names an heir.
-    pub(crate) fn set_heir(&mut self, heir: PeerId) {
-        match self {
-            Self::Following { heir: known } | Self::Seeking { heir: known, .. } => *known = Some(heir),
-            Self::Leading { leave, .. } => *leave = Leave::Told { heir },
-            Self::Stranded { .. } => {}
+            Self::Leading { leave: Leave::Telling { heir, .. } | Leave::Told { heir }, .. } => Some(heir),
+            _ => None,
         }
     }
 
     pub(crate) const fn ballot(&self) -> Option<Ballot> {
         match *self {
             Self::Seeking { ballot, .. } | Self::Leading { ballot, .. } => ballot,
-            Self::Following { .. } | Self::Stranded { .. } => None,
+            Self::Following | Self::Stranded { .. } => None,
         }
     }
 
@@ -108,14 +98,11 @@ impl Phase {
     /// Notes whether the host is missed now; whether it is or has to be taken for that: who has voted cannot go back.
     pub(crate) fn note_missed(&mut self, now: Time, missed: bool) -> bool {
         match self {
-            Self::Following { heir } if missed => {
-                *self = Self::Seeking { since: now, heir: *heir, ballot: None };
-            }
-            Self::Seeking { heir, ballot: None, .. } if !missed => *self = Self::Following { heir: *heir },
-            Self::Stranded { .. } if !missed => *self = Self::Following { heir: None },
+            Self::Following if missed => *self = Self::Seeking { since: now, ballot: None },
+            Self::Seeking { ballot: None, .. } | Self::Stranded { .. } if !missed => *self = Self::Following,
             Self::Leading { since, ballot: None, .. } if !missed => *since = None,
             Self::Stranded { since, .. } | Self::Leading { since, .. } => drop(since.get_or_insert(now)),
-            Self::Following { .. } | Self::Seeking { .. } => {}
+            Self::Following | Self::Seeking { .. } => {}
         }
         self.missed_since().is_some()
     }
@@ -123,9 +110,9 @@ impl Phase {
     /// This peer slept until now: what it missed before says nothing.
     pub(crate) fn wake(&mut self, now: Time) {
         match self {
-            Self::Following { .. } => {}
-            Self::Seeking { heir, ballot: None, .. } => *self = Self::Following { heir: *heir },
-            Self::Seeking { since, ballot: Some(_), .. } => *since = now,
+            Self::Following => {}
+            Self::Seeking { ballot: None, .. } => *self = Self::Following,
+            Self::Seeking { since, ballot: Some(_) } => *since = now,
             Self::Stranded { since, wait } => (*since, *wait) = (None, Wait::default()),
             Self::Leading { support, since, .. } => {
                 *since = None;
@@ -139,8 +126,8 @@ impl Phase {
         let again = |ballot: Option<Ballot>| ballot.map(|ballot| ballot.at + VOTE_AGAIN);
         let forks_at = |since: Option<Time>| since.filter(|_| forks).map(|since| since + FORKS_AFTER);
         let waits: [Option<Time>; 4] = match self {
-            Self::Following { .. } => [None; 4],
-            Self::Seeking { since, ballot, .. } => [again(*ballot), forks_at(Some(*since)), None, None],
+            Self::Following => [None; 4],
+            Self::Seeking { since, ballot } => [again(*ballot), forks_at(Some(*since)), None, None],
             Self::Stranded { since, wait } => {
                 let [answer, heard, relay] = wait.until(*since);
                 [answer, heard, relay, forks_at(*since)]

@@ -48,8 +48,7 @@ impl Roster {
         } else {
             let is_lost = self.phase.has_lasted(now, SUSPENDED_AFTER);
             // A host that only goes names an heir.
-            let says_so =
-                self.phase.heir().is_none() && self.opinions.misses(self.host, self.term, self.host);
+            let says_so = self.told_heir().is_none() && self.opinions.misses(self.host, self.term, self.host);
             match (is_lost, says_so) {
                 (true, _) => Some(Suspension::HostLost),
                 (false, true) => Some(Suspension::NoMajority),

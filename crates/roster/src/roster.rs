@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use samovar_wire::control::{Missing, PeerControl, Vote};
+use samovar_wire::control::Opinion;
 use samovar_wire::{Duration, PeerId, SessionId, SortedSet, Term, Time, Warrant};
 
 use crate::gone::Gone;
@@ -36,9 +36,9 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Act {
     /// Tell every member.
-    Tell(PeerControl),
-    /// Tell this member that the host wants it for its successor; [`Roster::handle_heir_knows`] once it has heard.
-    Appoint(PeerId),
+    Tell(Opinion),
+    /// Tell this member, whom the host wants for its successor; [`Roster::handle_heir_knows`] once it has heard.
+    Appoint(PeerId, Opinion),
     /// Claim this term for this peer, from the relay.
     Claim(Term, PeerId),
     /// The relay's host lives, and this peer cannot follow it: its side voted for another, or it was removed. It comes
@@ -79,8 +79,10 @@ pub struct Roster {
     pub(crate) witness: Witness,
     /// What the others say.
     pub(crate) opinions: Opinions,
-    /// What this peer said of its host last.
-    said: Option<Missing>,
+    /// Whom the host of the present term, if that is another peer, named for its successor last.
+    heir: Option<PeerId>,
+    /// What all were told in this term last.
+    said: Option<Opinion>,
     /// What this peer has voted under the present base, also above the present term.
     pub(crate) cast: Vec<(Term, PeerId)>,
     pub(crate) gone: Gone,
@@ -105,6 +107,7 @@ impl Roster {
             probation: None,
             witness: Witness::new(),
             opinions: Opinions::default(),
+            heir: None,
             said: None,
             cast: Vec::new(),
             gone: Gone::default(),
@@ -161,15 +164,20 @@ impl Roster {
 
     /// Whom the host wants to be its successor.
     #[must_use]
-    pub const fn heir(&self) -> Option<PeerId> {
-        self.phase.named_heir()
+    pub fn heir(&self) -> Option<PeerId> {
+        self.phase.named_heir().or(self.heir)
+    }
+
+    /// The same, once all are told of it.
+    pub(crate) fn told_heir(&self) -> Option<PeerId> {
+        self.phase.told_heir().or(self.heir)
     }
 
     /// Whether this peer listens to another: not to a host that it voted against, since what it acknowledges must not
     /// count on that host's side any more. One that resigned changes no electorate, and may have the vote that is missing.
     #[must_use]
     pub fn listens_to(&self, peer: PeerId) -> bool {
-        self.phase.ballot().is_none() || peer != self.host || self.phase.heir().is_some()
+        self.phase.ballot().is_none() || peer != self.host || self.told_heir().is_some()
     }
 
     /// When this peer first missed the host of the present term.
@@ -183,17 +191,32 @@ impl Roster {
         self.acts.pop_front()
     }
 
-    /// What a peer must hear of this one before anything is said under the present term, behind the warrant.
+    /// What a peer must hear of this one before anything is said under the present term, behind the warrant, if anything.
     #[must_use]
-    pub fn greeting(&self) -> Vec<PeerControl> {
-        let mut greeting = Vec::new();
-        if self.term != self.warrant.term {
-            let electorate = self.phase.ballot().map_or(0, |ballot| ballot.vote.electorate);
-            greeting.push(PeerControl::Reign(Vote { term: self.term, candidate: self.host, electorate }));
+    pub fn greeting(&self) -> Option<Opinion> {
+        Some(self.opinion()).filter(|opinion| !opinion.is_implied())
+    }
+
+    /// What this peer has to say of its host.
+    pub(crate) fn opinion(&self) -> Opinion {
+        let missed = self.migrates && self.phase.missed_since().is_some();
+        Opinion {
+            term: self.term,
+            host: self.host,
+            missed,
+            relay: missed && self.witness.is_reached(),
+            vote: self.phase.ballot().map(|ballot| ballot.vote),
+            heir: self.phase.told_heir(),
         }
-        greeting.extend(self.said.filter(|said| said.missed).map(PeerControl::Missing));
-        greeting.extend(self.phase.ballot().map(|ballot| PeerControl::Vote(ballot.vote)));
-        greeting
+    }
+
+    /// Tells all what this peer has to say, when it is news.
+    fn say(&mut self) {
+        let opinion = self.opinion();
+        if self.said.map_or_else(|| !opinion.is_implied(), |said| said != opinion) {
+            self.said = Some(opinion);
+            self.acts.push_back(Act::Tell(opinion));
+        }
     }
 
     /// Takes a warrant from the relay or from a member, and adopts it when it is newer.
@@ -249,10 +272,9 @@ impl Roster {
         if term.is_witnessed() {
             self.knows_electorate = host == self.me;
         }
-        self.opinions.begin(term);
         self.witness.begin(term.is_witnessed(), is_renewal);
         self.phase = Phase::begin(host == self.me);
-        self.said = None;
+        (self.heir, self.said) = (None, None);
         self.acts.clear();
         if is_pledged {
             self.acts.push_back(Act::Yield);
@@ -264,46 +286,23 @@ impl Roster {
         self.knows_electorate = true;
     }
 
-    /// A member says whether it misses the host.
-    pub fn handle_missing(&mut self, from: PeerId, missing: Missing) {
-        // A warrant comes before whatever is said under it, so no honest opinion is about a later base.
-        if missing.term >= self.term && missing.term.base() == self.term.base() {
-            self.opinions.on_missing(from, missing);
-        }
-    }
-
-    /// A member votes.
-    pub fn handle_vote(&mut self, from: PeerId, vote: Vote) {
-        if vote.term > self.term && vote.term.base() == self.term.base() {
-            self.opinions.on_vote(from, vote);
-        }
-    }
-
-    /// A member lives under a host that was voted for.
-    pub fn handle_reign(&mut self, from: PeerId, vote: Vote) {
-        if vote.term.base() != self.term.base() {
-            return;
-        }
-        if vote.term > self.term {
-            self.opinions.on_reign(from, vote);
-        }
-        let beats = (vote.term, self.host) > (self.term, vote.candidate);
-        if self.is_apart() && self.host != vote.candidate && beats {
+    /// A member says what it holds of its host; whether there is more news in that than whether it misses it.
+    pub fn handle_opinion(&mut self, from: PeerId, opinion: Opinion) -> bool {
+        let beats = (opinion.term, self.host) > (self.term, opinion.host);
+        let is_sibling = !opinion.term.is_witnessed() && opinion.term.base() == self.term.base();
+        if self.is_apart() && is_sibling && self.host != opinion.host && beats {
             self.acts.push_back(Act::Yield);
         }
+        if (from, opinion.term) == (self.host, self.term) && opinion.heir != Some(from) {
+            self.heir = opinion.heir.or(self.heir);
+        }
+        self.opinions.insert(from, opinion)
     }
 
     /// Whether this may be one side of a session that goes on without the relay, and another goes on, too. What both
     /// did cannot be brought together: the session is the side that the relay knows.
     pub(crate) const fn is_apart(&self) -> bool {
         self.forks && !self.term.is_witnessed()
-    }
-
-    /// The host wants a member to succeed it.
-    pub fn handle_resignation(&mut self, from: PeerId, heir: PeerId) {
-        if from == self.host && heir != self.host {
-            self.phase.set_heir(heir);
-        }
     }
 
     /// This host wants a member to succeed it. The heir hears so first: it has to know that this peer stays before
@@ -314,7 +313,8 @@ impl Roster {
             && heir != self.me
         {
             *leave = Leave::Telling { heir, until: now + HEIR_KNOWS_WITHIN };
-            self.acts.push_back(Act::Appoint(heir));
+            let opinion = Opinion { heir: Some(heir), ..self.opinion() };
+            self.acts.push_back(Act::Appoint(heir, opinion));
         }
     }
 
@@ -338,6 +338,12 @@ impl Roster {
     /// election, if one came to its end, or that the relay held in reserve: they are the present ones from now on.
     pub fn watch(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         self.opinions.retain(|peer| view.has(peer) || view.electorate().peers.contains(&peer));
+        let begun = self.elect(now, view, lives);
+        self.say();
+        begun
+    }
+
+    fn elect(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         if let Some(won) = self.count(now, view, lives) {
             return Some(won);
         }
@@ -348,11 +354,11 @@ impl Roster {
         }
         self.watch_lease(now, view, lives);
         self.watch_heir(now, view, lives);
+        let is_missed = self.note_missed(now, lives);
         if !self.migrates {
-            self.note_missed(now, lives);
             return None;
         }
-        if self.note_missed(now, lives) {
+        if is_missed {
             if self.phase.is_stranded() {
                 self.watch_stranded(now, view, lives);
                 return None;
@@ -360,12 +366,10 @@ impl Roster {
             if let Some(begun) = self.begin_reserve() {
                 return Some(begun);
             }
-            self.tell_missing(true);
             self.claim(now, view, lives);
             self.vote(now, view, lives);
             return self.count(now, view, lives);
         }
-        self.tell_missing(false);
         if !self.term.is_witnessed() && self.witness.may_claim(now) {
             // Whom members made host, the relay shall know as such.
             self.push_claim(now, self.host);
@@ -375,7 +379,7 @@ impl Roster {
 
     /// Whether the host is missed: silent, resigned, or, when it is this peer, without a right to reign on.
     fn note_missed(&mut self, now: Time, lives: Lives<'_>) -> bool {
-        let heir = self.phase.heir();
+        let heir = self.told_heir();
         let missed = if self.is_host() {
             self.phase.is_lease_over() || heir.is_some()
         } else {
@@ -384,18 +388,6 @@ impl Roster {
             lives.missed.contains(&self.host) || resigns
         };
         self.phase.note_missed(now, missed)
-    }
-
-    pub(crate) fn tell_missing(&mut self, missed: bool) {
-        let news = Missing { term: self.term, missed, relay: self.reaches_relay() };
-        let is_news = match self.said {
-            None => missed,
-            Some(said) => said != news && (missed || said.missed),
-        };
-        if is_news {
-            self.said = Some(news);
-            self.acts.push_back(Act::Tell(PeerControl::Missing(news)));
-        }
     }
 
     /// When the next of its waits is over, for who looked at `after` last and hears nothing meanwhile.

@@ -52,7 +52,6 @@ impl Roster {
     /// The relay is asked by whom others are with, more than half of those that it hears. Who is alone was gone without, if it
     /// does not hear them again, unless that host is the one who went.
     pub(crate) fn watch_stranded(&mut self, now: Time, view: &View, lives: Lives<'_>) {
-        self.tell_missing(true);
         let others = view.members().map(|member| member.peer);
         let heard = others.filter(|peer| *peer != self.me && !lives.missed.contains(peer));
         let (stranded, heard) = heard.fold((0, 0), |(stranded, heard), peer| {

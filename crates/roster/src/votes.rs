@@ -1,11 +1,11 @@
 //! Elections without the relay: who is voted for, who votes, and who has won (PROTOCOL §4.10).
 
-use samovar_wire::control::{PeerControl, Vote};
+use samovar_wire::control::Vote;
 use samovar_wire::view::Electorate;
 use samovar_wire::{Duration, PeerId, SortedSet, Term, Time};
 
 use crate::phase::Ballot;
-use crate::{Act, Lives, Roster, View};
+use crate::{Lives, Roster, View};
 
 /// A vote that has come to nothing for so long is followed by one in the next term.
 pub(crate) const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
@@ -32,19 +32,18 @@ impl Roster {
     /// Counts what was heard, at once when there is news.
     pub(crate) fn count(&mut self, now: Time, view: &View, lives: Lives<'_>) -> Option<(Term, PeerId)> {
         let counts_votes = self.knows_electorate || self.may_fork(now);
-        let (term, host) = self.opinions.winner(&self.electorate(now, view, lives), counts_votes)?;
-        if term <= self.term || !view.has(host) {
+        let (term, host) =
+            self.opinions.winner(self.term, &self.electorate(now, view, lives), counts_votes)?;
+        if !view.has(host) {
             return None;
         }
         self.begin(term, host);
-        let electorate = view.electorate().number;
-        self.acts.push_back(Act::Tell(PeerControl::Reign(Vote { term, candidate: host, electorate })));
         Some((term, host))
     }
 
     /// Whom this peer wants: the host's heir, or the first in line that it hears (DESIGN §4).
     pub(crate) fn candidate(&self, view: &View, lives: Lives<'_>) -> PeerId {
-        if let Some(heir) = self.phase.heir().filter(|heir| view.has(*heir) && !lives.missed.contains(heir)) {
+        if let Some(heir) = self.told_heir().filter(|heir| view.has(*heir) && !lives.missed.contains(heir)) {
             return heir;
         }
         let line = view.succession(self.host);
@@ -65,12 +64,13 @@ impl Roster {
         if peers.iter().filter(agree).count() * 2 <= peers.len() {
             return;
         }
-        let asks_relay = |peer: &&PeerId| self.opinions.reaches_relay(**peer) && !lives.missed.contains(peer);
+        let asks_relay =
+            |peer: &&PeerId| self.opinions.reaches_relay(**peer, self.term) && !lives.missed.contains(peer);
         if peers.iter().any(|peer| asks_relay(&peer)) {
             return;
         }
         // Others may have gone on to a later election. After 255 of them only the relay helps.
-        let highest = self.opinions.highest();
+        let highest = self.opinions.highest(self.term);
         let term = match self.phase.ballot() {
             None => highest.or(self.term.next_voted()),
             Some(Ballot { vote, .. }) if highest > Some(vote.term) => highest,
@@ -85,7 +85,6 @@ impl Roster {
         let vote = Vote { term, candidate: self.candidate(view, lives), electorate: *number };
         self.phase.set_ballot(Ballot { vote, at: now });
         self.cast.push((term, vote.candidate));
-        self.opinions.on_vote(self.me, vote);
-        self.acts.push_back(Act::Tell(PeerControl::Vote(vote)));
+        self.opinions.insert(self.me, self.opinion());
     }
 }

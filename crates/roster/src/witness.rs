@@ -178,7 +178,7 @@ impl Roster {
         }
         // The relay knows a host for a member: it is whom that one claimed for who cannot host.
         if denial == Denial::NotAMember && self.warrant.host == self.me {
-            if let Some(heir) = self.phase.heir().filter(|heir| self.witness.claimed == Some(*heir)) {
+            if let Some(heir) = self.phase.told_heir().filter(|heir| self.witness.claimed == Some(*heir)) {
                 self.handle_gone(now, heir);
             }
             return;
@@ -244,12 +244,11 @@ impl Roster {
         self.gone.has(now, peer)
     }
 
-    /// This host goes: it tells all whom it wants for its successor.
+    /// This host goes, and all are told whom it wants for its successor.
     pub(crate) fn tell_heir(&mut self, now: Time, heir: PeerId) {
         if let Phase::Leading { leave, .. } = &mut self.phase {
             *leave = Leave::Told { heir };
             self.witness.next = now + crate::roster::RESIGNATION_TRAVELS;
-            self.acts.push_back(Act::Tell(samovar_wire::control::PeerControl::Resign(heir)));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Control messages between peers, and closed links.
 
 use samovar_roster::Verdict;
-use samovar_wire::control::{PeerControl, Vote};
-use samovar_wire::{Blame, CloseCode, PeerId, Time};
+use samovar_wire::control::{Opinion, PeerControl};
+use samovar_wire::{Blame, CloseCode, PeerId, Term, Time};
 
 use crate::core::Phase;
 use crate::{EndReason, Event, Session};
@@ -36,30 +36,23 @@ impl Session {
             }
             // What a stranger thinks of the host concerns nobody.
             _ if !self.core.takes_part(from) => self.refuse(from),
-            PeerControl::Missing(missing) => {
-                self.core.roster.handle_missing(from, missing);
-                self.core.watch.soon();
+            PeerControl::Opinion(opinion) => {
+                self.on_opinion(now, from, opinion);
                 Ok(())
             }
-            PeerControl::Vote(vote) => {
-                self.core.roster.handle_vote(from, vote);
-                self.watch(now);
-                Ok(())
-            }
-            PeerControl::Reign(vote) => {
-                self.core.roster.handle_reign(from, vote);
-                self.watch(now);
-                let ahead = self.is_elsewhere(from, vote).then_some(vote);
-                self.listen(now, from, ahead);
-                Ok(())
-            }
-            PeerControl::Resign(heir) => {
-                if self.core.view().has(heir) {
-                    self.core.roster.handle_resignation(from, heir);
-                    self.watch(now);
-                }
-                Ok(())
-            }
+        }
+    }
+
+    fn on_opinion(&mut self, now: Time, from: PeerId, opinion: Opinion) {
+        if self.core.roster.handle_opinion(from, opinion) {
+            self.watch(now);
+        } else {
+            self.core.watch.soon();
+        }
+        let Opinion { term, host, .. } = opinion;
+        if !term.is_witnessed() {
+            let ahead = self.is_elsewhere(from, (term, host)).then_some((term, host));
+            self.listen(now, from, ahead);
         }
     }
 
@@ -74,7 +67,7 @@ impl Session {
     }
 
     /// A member speaks under a host under whom this peer does not live, or does as well.
-    fn listen(&mut self, now: Time, from: PeerId, ahead: Option<Vote>) {
+    fn listen(&mut self, now: Time, from: PeerId, ahead: Option<(Term, PeerId)>) {
         let Some(link) = self.core.net.link_mut(from) else { return };
         let was = link.ahead;
         link.note_ahead(ahead);
@@ -83,11 +76,11 @@ impl Session {
         }
     }
 
-    /// Whether a member that lives under the host of a vote is ahead of this peer, or on another side of the session.
-    /// What it says there waits until both live under the same host.
-    pub(crate) fn is_elsewhere(&self, from: PeerId, vote: Vote) -> bool {
-        let is_other = ![from, vote.candidate].contains(&self.host());
-        vote.term > self.term() || self.core.config.rules.forks && is_other
+    /// Whether a member that lives in such a voted term under such a host is ahead of this peer, or on another side of the
+    /// session. What it says there waits until both live under the same host.
+    pub(crate) fn is_elsewhere(&self, from: PeerId, (term, host): (Term, PeerId)) -> bool {
+        let is_other = ![from, host].contains(&self.host());
+        term > self.term() || self.core.config.rules.forks && is_other
     }
 
     /// The other end closed the link.

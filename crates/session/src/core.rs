@@ -164,8 +164,8 @@ impl Core {
     /// Tells a peer by what right this one speaks, before anything is said under the present term (PROTOCOL §4.3).
     pub(crate) fn greet(&mut self, peer: PeerId) {
         self.send_control(peer, &PeerControl::Warrant(*self.roster.warrant()));
-        for news in self.roster.greeting() {
-            self.send_control(peer, &news);
+        if let Some(opinion) = self.roster.greeting() {
+            self.send_control(peer, &PeerControl::Opinion(opinion));
         }
     }
 

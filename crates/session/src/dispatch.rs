@@ -87,7 +87,7 @@ impl Session {
     pub(crate) fn release_held(&mut self, now: Time) {
         for peer in self.core.net.peers() {
             let ahead = self.core.net.link(peer).and_then(|link| link.ahead);
-            let is_heard = ahead.is_none_or(|(vote, _)| !self.is_elsewhere(peer, vote));
+            let is_heard = ahead.is_none_or(|(reign, _)| !self.is_elsewhere(peer, reign));
             let Some(link) = self.core.net.link_mut(peer) else { continue };
             if is_heard {
                 link.note_ahead(None);

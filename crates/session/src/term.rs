@@ -1,7 +1,7 @@
 //! A new term: how the session goes on under it (PROTOCOL §4.10).
 
 use samovar_roster::{Act, Verdict};
-use samovar_wire::control::{Missing, PeerControl};
+use samovar_wire::control::PeerControl;
 use samovar_wire::relay::Denial;
 use samovar_wire::{CloseCode, PeerId, Term, Time, Warrant};
 
@@ -76,14 +76,12 @@ impl Session {
     pub(crate) fn act(&mut self, now: Time) {
         while let Some(act) = self.core.roster.poll_act() {
             match act {
-                Act::Tell(news) => {
-                    if let PeerControl::Missing(Missing { missed, .. }) = news {
-                        self.core.note_missed_host(missed);
-                    }
-                    self.core.tell_all(&news);
+                Act::Tell(opinion) => {
+                    self.core.note_missed_host(opinion.missed);
+                    self.core.tell_all(&PeerControl::Opinion(opinion));
                 }
-                Act::Appoint(heir) => {
-                    let receipt = self.core.send_control(heir, &PeerControl::Resign(heir));
+                Act::Appoint(heir, opinion) => {
+                    let receipt = self.core.send_control(heir, &PeerControl::Opinion(opinion));
                     self.desk.appointment = receipt.map(|receipt| (heir, receipt));
                 }
                 Act::Claim(term, candidate) => self.core.out.claim = Some((term, candidate)),
@@ -100,6 +98,7 @@ impl Session {
         let detected = self.core.time(missed_since);
         let former = former.host;
         (self.core.out.claim, self.desk.appointment) = (None, None);
+        self.core.watch.says_missed = false;
         self.objects.set_host(host, term);
         self.core.set_paces();
         if host != former {

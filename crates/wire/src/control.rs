@@ -57,14 +57,8 @@ pub enum PeerControl {
     Warrant(Warrant),
     /// To the host: how fit the sender is to host.
     Standing(Standing),
-    /// To everybody: the sender misses the host, or does so no longer (PROTOCOL §4.10).
-    Missing(Missing),
-    /// To everybody: the sender's one vote in this term.
-    Vote(Vote),
-    /// To everybody: the sender lives under this host, whom enough votes made one.
-    Reign(Vote),
-    /// From the host: it wants this member to be host, and will vote for it.
-    Resign(PeerId),
+    /// To everybody: what the sender holds of its host, in place of what it said before (PROTOCOL §4.10).
+    Opinion(Opinion),
 }
 
 /// Asks for admission.
@@ -102,18 +96,38 @@ pub enum Presence {
     Still,
 }
 
-/// What a member says about the host of a term.
+/// All that a member has to say in elections. The newest counts, whatever it said before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
-pub struct Missing {
-    /// The host's term.
+pub struct Opinion {
+    /// The term that the sender lives under.
     pub term: Term,
-    /// Whether the sender misses it now.
+    /// The host of that term.
+    pub host: PeerId,
+    /// Whether the sender misses that host now.
     pub missed: bool,
-    /// Whether the sender reaches the relay, as far as it knows.
+    /// Whether the sender reaches the relay, as far as it knows; false while it does not miss its host.
     pub relay: bool,
+    /// What the sender has voted last, above its term.
+    pub vote: Option<Vote>,
+    /// Whom the sender, who hosts, wants for its successor.
+    pub heir: Option<PeerId>,
 }
 
-/// A vote, or the witness of an election.
+impl Opinion {
+    /// Of a member that is content with its host.
+    #[must_use]
+    pub const fn content(term: Term, host: PeerId) -> Self {
+        Self { term, host, missed: false, relay: false, vote: None, heir: None }
+    }
+
+    /// Whether whoever knows the warrant of the sender's term knows all of it.
+    #[must_use]
+    pub fn is_implied(&self) -> bool {
+        self.term.is_witnessed() && *self == Self::content(self.term, self.host)
+    }
+}
+
+/// A vote for a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Vote {
     /// The term that the candidate shall host.
@@ -129,7 +143,11 @@ impl Message for PeerControl {
         match self {
             Self::Hello(hello) if !crate::name::is_valid(&hello.name) => Err(DecodeError::Invalid),
             Self::Standing(standing) if standing.reach >= MEMBERS_MAX as u8 => Err(DecodeError::Invalid),
-            Self::Vote(vote) | Self::Reign(vote) if vote.term.is_witnessed() => Err(DecodeError::Invalid),
+            Self::Opinion(Opinion { term, vote: Some(vote), .. })
+                if vote.term <= *term || vote.term.base() != term.base() =>
+            {
+                Err(DecodeError::Invalid)
+            }
             _ => Ok(()),
         }
     }

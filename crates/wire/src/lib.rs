@@ -47,7 +47,7 @@ pub use time::{Duration, Time};
 pub use warrant::{PeerPass, Signature, Warrant};
 
 /// Version of everything in `PROTOCOL.md`. Peers and relays of different versions refuse each other (PROTOCOL §1).
-pub const PROTOCOL_VERSION: u16 = 4;
+pub const PROTOCOL_VERSION: u16 = 5;
 
 /// How a path carries bytes (PROTOCOL §2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,12 +1,12 @@
 //! Hosts without relay or majority, and whoever slept.
 
 use samovar_roster::{Act, Lives, Suspension, Verdict};
-use samovar_wire::control::{Missing, PeerControl};
+use samovar_wire::control::Opinion;
 use samovar_wire::{PeerId, SortedSet, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::{at, claims, look, roster, view, warrant};
+use super::{at, claims, lives_under, look, misses, roster, view, warrant};
 
 #[test]
 fn a_host_without_relay_and_majority_is_suspended_when_its_lease_ends() {
@@ -54,12 +54,11 @@ fn a_relay_that_owed_an_answer_when_it_was_lost_has_been_away_since_it_was_asked
 #[test]
 fn a_relay_that_answered_late_is_not_taken_for_silent_the_next_time() {
     let mut member = roster(3);
-    let missing = |term, relay| Act::Tell(PeerControl::Missing(Missing { term, missed: true, relay }));
+    let missing = |term, host, relay| Act::Tell(Opinion { relay, ..misses(term, host) });
     look(&mut member, 0, &[1]);
-    look(&mut member, 1_000, &[1]);
-    assert!(look(&mut member, 1_001, &[1]).contains(&missing(Term::FIRST, false)));
+    assert!(look(&mut member, 1_000, &[1]).contains(&missing(Term::FIRST, 1, false)));
     assert_eq!(member.handle_warrant(&warrant(2, 2)), Verdict::Newer);
-    assert!(look(&mut member, 5_000, &[2]).contains(&missing(Term(512), true)));
+    assert!(look(&mut member, 5_000, &[2]).contains(&missing(Term(512), 2, true)));
 }
 
 #[test]
@@ -94,10 +93,9 @@ fn who_was_removed_for_its_silence_is_not_with_the_host() {
 #[test]
 fn who_hears_that_its_host_is_suspended_is_so_itself() {
     let mut member = roster(4);
-    let missing = |missed| Missing { term: Term::FIRST, missed, relay: false };
-    member.handle_missing(PeerId(1), missing(true));
+    member.handle_opinion(PeerId(1), misses(Term::FIRST, 1));
     assert_eq!(member.suspension(at(0)), Some(Suspension::NoMajority));
-    member.handle_missing(PeerId(1), missing(false));
+    member.handle_opinion(PeerId(1), lives_under(Term::FIRST, 1));
     assert_eq!(member.suspension(at(1)), None);
 }
 

@@ -8,7 +8,7 @@ mod votes;
 
 use samovar_roster::authority::Signatory;
 use samovar_roster::{Act, Lives, Roster, View};
-use samovar_wire::control::{Hello, PeerControl};
+use samovar_wire::control::{Hello, Opinion, Vote};
 use samovar_wire::{Entropy, PeerId, SessionId, SortedSet, Term, Time, Warrant};
 
 const RELAY: [u8; 32] = [5; 32];
@@ -56,6 +56,22 @@ fn look_in(view: &View, roster: &mut Roster, ms: u64, gone: &[u32]) -> Vec<Act> 
     core::iter::from_fn(|| roster.poll_act()).collect()
 }
 
+/// Of a member that misses its host, and does not reach the relay.
+fn misses(term: Term, host: u32) -> Opinion {
+    Opinion { missed: true, ..lives_under(term, host) }
+}
+
+/// Of a member that is content with its host.
+fn lives_under(term: Term, host: u32) -> Opinion {
+    Opinion::content(term, PeerId(host))
+}
+
+/// The same with a vote for another host.
+fn votes_for(opinion: Opinion, term: Term, candidate: u32) -> Opinion {
+    let vote = Some(Vote { term, candidate: PeerId(candidate), electorate: 1 });
+    Opinion { vote, ..opinion }
+}
+
 fn claims(acts: &[Act]) -> Vec<(u64, u32)> {
     let claim = |act: &Act| match act {
         Act::Claim(term, peer) => Some((term.0, peer.0)),
@@ -71,14 +87,9 @@ fn elect(living: &[u32], gone: &[u32]) -> Vec<(u64, u32)> {
     for ms in 0..20 {
         let all: Vec<_> = rosters.iter_mut().map(|roster| look(roster, ms, gone)).collect();
         for (n, act) in living.iter().zip(all).flat_map(|(&n, acts)| acts.into_iter().map(move |a| (n, a))) {
-            let Act::Tell(news) = act else { continue };
+            let Act::Tell(opinion) = act else { continue };
             for (_, roster) in living.iter().zip(&mut rosters).filter(|(m, _)| **m != n) {
-                match news.clone() {
-                    PeerControl::Missing(missing) => roster.handle_missing(PeerId(n), missing),
-                    PeerControl::Vote(vote) => roster.handle_vote(PeerId(n), vote),
-                    PeerControl::Reign(vote) => roster.handle_reign(PeerId(n), vote),
-                    other => panic!("{other:?}"),
-                }
+                roster.handle_opinion(PeerId(n), opinion);
             }
         }
     }

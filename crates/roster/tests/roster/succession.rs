@@ -1,13 +1,13 @@
 //! Claims, hand-over, warrants in reserve, and hosts that are no members.
 
 use samovar_roster::{Act, Roster, Verdict};
-use samovar_wire::control::{Missing, PeerControl};
+use samovar_wire::control::Opinion;
 use samovar_wire::relay::Denial;
 use samovar_wire::{PeerId, SessionId, Term, Warrant};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::{at, claims, look, roster, warrant};
+use super::{at, claims, lives_under, look, misses, roster, warrant};
 
 #[test]
 fn all_claim_at_once_and_for_the_same() {
@@ -39,27 +39,26 @@ fn claims_are_repeated_while_the_host_is_missed() {
 fn a_host_that_goes_names_its_heir() {
     let mut host = roster(1);
     host.resign(at(0), PeerId(3));
-    assert_eq!(look(&mut host, 0, &[]), [Act::Appoint(PeerId(3))]);
+    let opinion = Opinion { heir: Some(PeerId(3)), ..lives_under(Term::FIRST, 1) };
+    assert_eq!(look(&mut host, 0, &[]), [Act::Appoint(PeerId(3), opinion)]);
     assert_eq!(look(&mut host, 60, &[]), [], "nobody else knows before the heir does");
     assert_eq!(host.heir(), Some(PeerId(3)));
     let mut patient = host.clone();
     host.handle_heir_knows(at(60));
     for (host, ms) in [(&mut host, 60), (&mut patient, 250)] {
         let acts = look(host, ms, &[]);
-        assert_eq!(acts[0], Act::Tell(PeerControl::Resign(PeerId(3))));
-        assert_eq!(claims(&acts), []);
+        assert_eq!(acts, [Act::Tell(Opinion { missed: true, relay: true, ..opinion })]);
         assert_eq!(claims(&look(host, ms + 59, &[])), []);
         assert_eq!(claims(&look(host, ms + 60, &[])), [(512, 3)]);
     }
-    let goes = Missing { term: Term::FIRST, missed: true, relay: true };
     let mut other = roster(4);
-    other.handle_resignation(PeerId(1), PeerId(3));
+    other.handle_opinion(PeerId(1), opinion);
     assert_eq!(claims(&look(&mut other, 0, &[])), [], "it names its heir before it goes");
-    other.handle_missing(PeerId(1), goes);
+    other.handle_opinion(PeerId(1), Opinion { missed: true, ..opinion });
     assert_eq!(claims(&look(&mut other, 0, &[])), [(512, 3)]);
     let mut other = roster(4);
-    other.handle_resignation(PeerId(2), PeerId(3));
-    other.handle_missing(PeerId(1), goes);
+    other.handle_opinion(PeerId(2), Opinion { missed: true, ..opinion });
+    other.handle_opinion(PeerId(1), misses(Term::FIRST, 1));
     assert_eq!(claims(&look(&mut other, 0, &[])), [], "only the host resigns");
 }
 
@@ -98,7 +97,8 @@ fn a_host_whose_heir_the_relay_does_not_reach_names_another() {
     assert_eq!(claims(&look(&mut host, 80, &[])), [(512, 2)]);
     host.handle_denial(at(120), Term(512), Denial::NotAMember);
     let acts = look(&mut host, 130, &[3]);
-    assert!(acts.contains(&Act::Tell(PeerControl::Resign(PeerId(4)))), "{acts:?}");
+    let told = |act: &Act| matches!(act, Act::Tell(Opinion { heir: Some(PeerId(4)), .. }));
+    assert!(acts.iter().any(told), "{acts:?}");
     assert_eq!(claims(&look(&mut host, 190, &[3])), [(512, 4)]);
     host.handle_denial(at(230), Term(512), Denial::NotAMember);
     assert_eq!(claims(&look(&mut host, 500, &[3])), [(512, 4)], "there is nobody else, who may come back");
@@ -148,7 +148,7 @@ fn who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on() {
             assert!(claims(&acts).is_empty() && !acts.contains(&Act::Yield), "{acts:?}");
         }
         let mut joined = member.clone();
-        joined.handle_missing(PeerId(3), Missing { term: Term(512), missed: true, relay: true });
+        joined.handle_opinion(PeerId(3), Opinion { relay: true, ..misses(Term(512), 9) });
         assert_eq!(claims(&look(&mut joined, 500, &[1, 4, 9])), [(768, 2)]);
         let mut cut_off = member.clone();
         cut_off.set_relay(at(499), false);
@@ -169,7 +169,7 @@ fn those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then() {
     assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
     member.strand();
     member.set_relay(at(0), false);
-    member.handle_missing(PeerId(3), Missing { term: Term(512), missed: true, relay: false });
+    member.handle_opinion(PeerId(3), misses(Term(512), 9));
     for ms in [0, 3_000, 30_000] {
         let acts = look(&mut member, ms, &[1, 4, 9]);
         assert!(claims(&acts).is_empty() && !acts.contains(&Act::Yield), "{acts:?}");
@@ -177,7 +177,7 @@ fn those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then() {
     // The others have heard of another host.
     let mut removed = member.clone();
     for other in [1, 4] {
-        removed.handle_missing(PeerId(other), Missing { term: Term(512), missed: false, relay: false });
+        removed.handle_opinion(PeerId(other), lives_under(Term(512), 9));
     }
     assert!(!look(&mut removed, 30_050, &[9]).contains(&Act::Yield));
     assert!(look(&mut removed, 33_050, &[9]).contains(&Act::Yield));
@@ -216,7 +216,8 @@ fn a_member_that_the_relay_knows_nothing_of_was_removed_when_it_has_missed_its_h
 #[test]
 fn an_heir_that_is_gone_is_passed_over() {
     let mut member = roster(3);
-    member.handle_resignation(PeerId(1), PeerId(2));
+    let heir = Some(PeerId(2));
+    member.handle_opinion(PeerId(1), Opinion { heir, ..lives_under(Term::FIRST, 1) });
     assert_eq!(claims(&look(&mut member, 0, &[1])), [(512, 2)]);
     assert_eq!(claims(&look(&mut member, 10, &[1, 2])), [(512, 3)]);
 }

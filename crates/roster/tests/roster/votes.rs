@@ -1,13 +1,15 @@
 //! Elections without the relay, and what the relay says of them afterwards.
 
 use samovar_roster::{Act, Lives, Roster, Verdict};
-use samovar_wire::control::{Missing, PeerControl, Vote};
+use samovar_wire::control::{Opinion, Vote};
 use samovar_wire::relay::Denial;
 use samovar_wire::{PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::{VOTED, at, claims, elect, look, look_in, roster, view, view_of, warrant};
+use super::{
+    VOTED, at, claims, elect, lives_under, look, look_in, misses, roster, view, view_of, votes_for, warrant,
+};
 
 #[test]
 fn a_majority_elects_without_the_relay_and_a_minority_does_not() {
@@ -20,22 +22,18 @@ fn nobody_votes_while_a_member_that_lives_reaches_the_relay() {
     let mut roster = roster(2);
     roster.set_relay(at(0), false);
     for (peer, relay) in [(3, false), (4, true)] {
-        let missing = Missing { term: Term::FIRST, missed: true, relay };
-        roster.handle_missing(PeerId(peer), missing);
+        roster.handle_opinion(PeerId(peer), Opinion { relay, ..misses(Term::FIRST, 1) });
     }
-    assert!(look(&mut roster, 0, &[1]).iter().all(|act| !matches!(act, Act::Tell(PeerControl::Vote(_)))));
-    let alone = look(&mut roster, 1, &[1, 4]);
-    assert!(alone.iter().any(|act| matches!(act, Act::Tell(PeerControl::Vote(_)))), "it is gone, too");
+    assert_eq!(votes(&look(&mut roster, 0, &[1])), []);
+    assert_eq!(votes(&look(&mut roster, 1, &[1, 4])), [(257, 2)], "it is gone, too");
 }
 
 #[test]
 fn who_misses_the_host_without_a_majority_does_not_vote() {
     let mut roster = roster(2);
     roster.set_relay(at(0), false);
-    let missing = Missing { term: Term::FIRST, missed: true, relay: false };
-    roster.handle_missing(PeerId(3), missing);
-    let acts = look(&mut roster, 0, &[1]);
-    assert!(acts.iter().all(|act| !matches!(act, Act::Tell(PeerControl::Vote(_)))), "two of four: {acts:?}");
+    roster.handle_opinion(PeerId(3), misses(Term::FIRST, 1));
+    assert_eq!(votes(&look(&mut roster, 0, &[1])), [], "two of four");
     assert!(roster.listens_to(PeerId(1)));
 }
 
@@ -44,8 +42,7 @@ fn who_voted_listens_to_the_old_host_no_more_and_votes_once_a_term() {
     let mut roster = roster(2);
     roster.set_relay(at(0), false);
     for peer in [3, 4] {
-        let missing = Missing { term: Term::FIRST, missed: true, relay: false };
-        roster.handle_missing(PeerId(peer), missing);
+        roster.handle_opinion(PeerId(peer), misses(Term::FIRST, 1));
     }
     assert_eq!(votes(&look(&mut roster, 0, &[1])), [(257, 2)]);
     assert!(!roster.listens_to(PeerId(1)) && roster.listens_to(PeerId(3)));
@@ -60,36 +57,34 @@ fn opinion_about_a_term_counts_once_the_term_begins() {
     let mut roster = roster(4);
     roster.set_relay(at(0), false);
     for peer in [3, 5] {
-        roster.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+        roster.handle_opinion(PeerId(peer), misses(Term::FIRST, 1));
     }
     assert_eq!(votes(&look_in(&view, &mut roster, 0, &[1])), [(257, 2)]);
-    let vote = Vote { term: VOTED, candidate: PeerId(2), electorate: view.electorate().number };
-    roster.handle_vote(PeerId(3), vote);
     // 3 lives under 2 now, and misses it, too.
-    roster.handle_reign(PeerId(3), vote);
-    roster.handle_missing(PeerId(3), Missing { term: VOTED, missed: true, relay: false });
+    roster.handle_opinion(PeerId(3), misses(VOTED, 2));
     assert_eq!(votes(&look_in(&view, &mut roster, 1, &[1, 2])), []);
-    roster.handle_vote(PeerId(5), vote);
+    let vote = Vote { term: VOTED, candidate: PeerId(2), electorate: view.electorate().number };
+    roster.handle_opinion(PeerId(5), Opinion { vote: Some(vote), ..misses(Term::FIRST, 1) });
     look_in(&view, &mut roster, 2, &[1, 2]);
     assert_eq!((roster.term(), roster.host()), (VOTED, PeerId(2)));
-    roster.handle_missing(PeerId(5), Missing { term: VOTED, missed: true, relay: false });
+    roster.handle_opinion(PeerId(5), misses(VOTED, 2));
     assert_eq!(votes(&look_in(&view, &mut roster, 3, &[1, 2])), [(258, 3)]);
 }
 
-/// A vote in a later term counts as missing the present host, with or without a MISSING.
+/// A vote in a later term counts as missing the present host, whether its sender says so or not.
 #[test]
 fn vote_counts_as_missing_the_host() {
     let mut roster = roster(2);
     roster.set_relay(at(0), false);
     for peer in [3, 4] {
-        roster.handle_vote(PeerId(peer), Vote { term: VOTED, candidate: PeerId(3), electorate: 1 });
+        roster.handle_opinion(PeerId(peer), votes_for(lives_under(Term::FIRST, 1), VOTED, 3));
     }
     assert_eq!(votes(&look(&mut roster, 0, &[1])), [(257, 2)]);
 }
 
 fn votes(acts: &[Act]) -> Vec<(u64, u32)> {
     let vote = |act: &Act| match act {
-        Act::Tell(PeerControl::Vote(vote)) => Some((vote.term.0, vote.candidate.0)),
+        Act::Tell(opinion) => opinion.vote.map(|vote| (vote.term.0, vote.candidate.0)),
         _ => None,
     };
     acts.iter().filter_map(vote).collect()
@@ -100,12 +95,12 @@ fn who_votes_on_while_others_win(host: u32) -> Roster {
     let mut roster = roster(4);
     roster.set_relay(at(0), false);
     for peer in [2, 3] {
-        roster.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+        roster.handle_opinion(PeerId(peer), misses(Term::FIRST, 1));
     }
     assert_eq!(votes(&look(&mut roster, 0, &[1])), [(257, 2)]);
     assert_eq!(votes(&look(&mut roster, 1_000, &[1])), [(258, 2)]);
     for peer in [1, 2, 3] {
-        roster.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(host), electorate: 1 });
+        roster.handle_opinion(PeerId(peer), lives_under(VOTED, host));
     }
     roster
 }
@@ -116,7 +111,7 @@ fn who_voted_in_a_later_term_than_the_one_that_is_won_does_not_vote_in_it_again(
     assert!(!look(&mut roster, 1_001, &[1]).contains(&Act::Yield), "it voted for the same host");
     assert_eq!((roster.term(), roster.host()), (VOTED, PeerId(2)));
     for peer in [1, 3] {
-        roster.handle_missing(PeerId(peer), Missing { term: VOTED, missed: true, relay: false });
+        roster.handle_opinion(PeerId(peer), misses(VOTED, 2));
     }
     assert_eq!(votes(&look(&mut roster, 1_100, &[2])), [(259, 1)]);
 }
@@ -129,14 +124,14 @@ fn whose_later_vote_may_make_another_host_acknowledges_nothing_of_the_one_that_w
     let mut roster = self::roster(4);
     roster.set_relay(at(0), false);
     for peer in [2, 3] {
-        roster.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+        roster.handle_opinion(PeerId(peer), misses(Term::FIRST, 1));
     }
     for ms in [0, 1_000] {
         assert_eq!(votes(&look(&mut roster, ms, &[1]))[0].1, 2);
     }
     assert_eq!(votes(&look(&mut roster, 2_000, &[1, 2])), [(259, 3)]);
     for peer in [1, 2, 3] {
-        roster.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(3), electorate: 1 });
+        roster.handle_opinion(PeerId(peer), lives_under(VOTED, 3));
     }
     assert!(look(&mut roster, 2_001, &[1]).contains(&Act::Yield));
 }
@@ -147,13 +142,13 @@ fn who_voted_listens_to_a_host_that_resigned_and_counts_its_vote() {
     let mut heir = roster(2);
     heir.set_relay(at(0), false);
     for peer in [1, 4] {
-        heir.handle_resignation(PeerId(1), PeerId(2));
-        heir.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+        let heir_of = |peer| (peer == 1).then_some(PeerId(2));
+        heir.handle_opinion(PeerId(peer), Opinion { heir: heir_of(peer), ..misses(Term::FIRST, 1) });
     }
     assert_eq!(votes(&look(&mut heir, 0, &[3])), [(257, 2)]);
     assert!(heir.listens_to(PeerId(1)));
     for peer in [1, 4] {
-        heir.handle_vote(PeerId(peer), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+        heir.handle_opinion(PeerId(peer), votes_for(misses(Term::FIRST, 1), VOTED, 2));
     }
     look(&mut heir, 1, &[3]);
     assert_eq!((heir.term(), heir.host()), (VOTED, PeerId(2)));
@@ -165,20 +160,17 @@ fn who_has_not_read_the_electorate_of_a_witnessed_term_neither_votes_nor_counts_
     assert_eq!(voter.handle_warrant(&warrant(2, 2)), Verdict::Newer);
     voter.set_relay(at(0), false);
     let term = Term(513);
-    let vote = Vote { term, candidate: PeerId(1), electorate: 1 };
     for peer in [1, 3] {
-        voter.handle_missing(PeerId(peer), Missing { term: Term(512), missed: true, relay: false });
-        voter.handle_vote(PeerId(peer), vote);
+        voter.handle_opinion(PeerId(peer), votes_for(misses(Term(512), 2), term, 1));
     }
-    let votes = |acts: &[Act]| acts.iter().any(|act| matches!(act, Act::Tell(PeerControl::Vote(_))));
-    assert!(!votes(&look(&mut voter, 0, &[2])), "the host may have another electorate behind it");
+    assert_eq!(votes(&look(&mut voter, 0, &[2])), [], "the host may have another electorate behind it");
     let mut reader = voter.clone();
     reader.handle_view();
     look(&mut reader, 1, &[2]);
     assert_eq!((reader.term(), reader.host()), (term, PeerId(1)));
     assert_eq!(voter.term(), Term(512));
     for peer in [1, 2, 3] {
-        voter.handle_reign(PeerId(peer), vote);
+        voter.handle_opinion(PeerId(peer), lives_under(term, 1));
     }
     look(&mut voter, 2, &[2]);
     assert_eq!((voter.term(), voter.host()), (term, PeerId(1)), "those who counted know");
@@ -189,14 +181,14 @@ fn who_voted_gives_way_when_the_relay_knows_a_living_host() {
     let mut voter = roster(2);
     voter.set_relay(at(0), false);
     for peer in [3, 4] {
-        voter.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+        voter.handle_opinion(PeerId(peer), lives_under(VOTED, 2));
     }
-    voter.handle_vote(PeerId(2), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+    voter.handle_opinion(PeerId(2), votes_for(misses(Term::FIRST, 1), VOTED, 2));
     look(&mut voter, 0, &[]);
     assert_eq!((voter.term(), voter.host()), (VOTED, PeerId(2)));
     voter.set_relay(at(0), true);
     assert_eq!(claims(&look(&mut voter, 0, &[])), [(512, 2)]);
-    // That one may hear the REIGN yet, and hand over.
+    // That one may hear of it yet, and hand over.
     voter.handle_denial(at(10), Term(512), Denial::HostIsAlive);
     assert_eq!(voter.poll_act(), None);
     let mut followed = voter.clone();
@@ -215,7 +207,7 @@ fn who_voted_to_no_avail_gives_way_when_the_relay_answers() {
         let mut voter = roster(2);
         voter.set_relay(at(0), false);
         for peer in [3, 4] {
-            voter.handle_missing(PeerId(peer), Missing { term: Term::FIRST, missed: true, relay: false });
+            voter.handle_opinion(PeerId(peer), misses(Term::FIRST, 1));
         }
         look(&mut voter, 0, &[1]);
         voter.set_relay(at(10), true);
@@ -238,7 +230,7 @@ fn a_former_host_does_not_take_for_its_removal_that_its_successor_cannot_host() 
         let mut roster = roster(me);
         roster.set_relay(at(0), false);
         for peer in [2, 3, 4] {
-            roster.handle_reign(PeerId(peer), Vote { term: VOTED, candidate: PeerId(2), electorate: 1 });
+            roster.handle_opinion(PeerId(peer), lives_under(VOTED, 2));
         }
         look(&mut roster, 0, &[]);
         assert_eq!((roster.term(), roster.host()), (VOTED, PeerId(2)));
@@ -281,8 +273,7 @@ fn where_sides_go_on_most_of_all_need_not_wait() {
     let mut roster = roster(2).with_forks(true);
     roster.set_relay(at(0), false);
     for peer in [3, 4] {
-        roster.handle_missing(PeerId(peer), Missing { term: Term(256), missed: true, relay: false });
-        roster.handle_vote(PeerId(peer), Vote { term: Term(257), candidate: PeerId(2), electorate: 1 });
+        roster.handle_opinion(PeerId(peer), votes_for(misses(Term::FIRST, 1), VOTED, 2));
     }
     look(&mut roster, 0, &[1]);
     assert_eq!((roster.term(), roster.host()), (Term(257), PeerId(2)));

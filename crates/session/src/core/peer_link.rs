@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use samovar_link::{Dues, Link, LinkConfig, LinkEvent};
 use samovar_objects::Objects;
-use samovar_wire::control::Vote;
-use samovar_wire::{Duration, Generation, PeerId, Time};
+use samovar_wire::{Duration, Generation, PeerId, Term, Time};
 
 /// Two round trips of a link on which none was measured yet are reckoned as this.
 pub(super) const FIRST_TRIP: Duration = Duration::from_millis(1_000);
@@ -44,9 +43,9 @@ pub(crate) struct PeerLink {
     pub(crate) is_told: bool,
     /// The link has nothing to send for now; `None` when something has happened since that was found out.
     pub(crate) idle: Option<Idle>,
-    /// The peer speaks under this host, under whom this peer does not live, or not yet; and up to when what this peer
-    /// said had reached it before.
-    pub(crate) ahead: Option<(Vote, Time)>,
+    /// The peer speaks in this term under this host, under whom this peer does not live, or not yet; and up to when what this
+    /// peer said had reached it before.
+    pub(crate) ahead: Option<((Term, PeerId), Time)>,
     /// What it said under it.
     pub(crate) held: VecDeque<LinkEvent>,
 }
@@ -91,9 +90,9 @@ impl PeerLink {
     }
 
     /// It says under whom it lives, if that is another host: what reaches it then is of no account.
-    pub(crate) fn note_ahead(&mut self, ahead: Option<Vote>) {
+    pub(crate) fn note_ahead(&mut self, ahead: Option<(Term, PeerId)>) {
         let reached = self.reached();
-        self.ahead = ahead.map(|vote| (vote, reached));
+        self.ahead = ahead.map(|reign| (reign, reached));
     }
 
     /// What is said to it is of account: it is a member, and stays.

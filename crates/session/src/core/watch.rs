@@ -36,12 +36,21 @@ pub(crate) struct Watch {
     judges_from: Time,
     /// When the host was last heard before this peer doubted it.
     pub(crate) doubted: Time,
+    /// All were told last that this peer misses its host.
+    pub(crate) says_missed: bool,
     pub(crate) reach: Reach,
 }
 
 impl Watch {
     pub(super) fn new(now: Time) -> Self {
-        Self { watched: None, no_watch_before: now, judges_from: now, doubted: now, reach: Reach::default() }
+        Self {
+            watched: None,
+            no_watch_before: now,
+            judges_from: now,
+            doubted: now,
+            says_missed: false,
+            reach: Reach::default(),
+        }
     }
 
     /// There is news that a look at everybody's life may make something of, as soon as one is due.
@@ -158,13 +167,14 @@ impl Core {
         }
     }
 
-    /// This peer says that it misses its host, or does so no more.
+    /// This peer says whether it misses its host.
     pub(crate) fn note_missed_host(&mut self, missed: bool) {
+        let said = core::mem::replace(&mut self.watch.says_missed, missed);
         let Some(host) = self.net.link(self.host()) else { return };
         let heard = host.transport.heard_at();
         if missed {
             self.watch.doubted = heard;
-        } else {
+        } else if said {
             // The relay, too, shall know when the host is heard again (PROTOCOL §5.5). One that is only
             // waited for longer, since its packets take another path, has not been.
             self.out.doubt |= self.watch.doubted != heard;

@@ -7,8 +7,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "opinion-ahead-is-forgotten",
         package: "roster",
-        text: "if missing.term >= $.term &&",
-        instead: "if missing.term == $.term &&",
+        text: "if (from, opinion.term) == ($.host, $.term) && opinion.heir != Some(from) {",
+        instead: "if opinion.term.base() == self.term.base() && opinion.term > self.term {\n            return false;\n        }\n        if (from, opinion.term) == (self.host, self.term) && opinion.heir != Some(from) {",
         breaks: "the host and the first candidate die together, some count the election sooner than others, and nobody hosts",
         guards: Promise::Liveness,
         finder: ELECTIONS,
@@ -48,8 +48,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "second-vote-replaces-first",
         package: "roster",
-        text: "if $.votes.get(&from).is_none_or(|known| known.term < vote.term) {",
-        instead: "if $.votes.get(&from).is_none_or(|known| known.term <= vote.term) {",
+        text: "&& new.term == old.term",
+        instead: "&& new.term == old.term && new.electorate == u64::MAX",
         breaks: "of two votes of a member in one term the second counts",
         guards: Promise::OneHost,
         finder: Test(&["-p", "samovar-roster", "--lib", "a_second_vote_in_a_term_does_not_count"]),
@@ -216,8 +216,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "anybody-resigns-for-the-host",
         package: "roster",
-        text: "if from == $.host && heir != $.host {",
-        instead: "if heir != $.host {",
+        text: "if (from, opinion.term) == ($.host, $.term) && opinion.heir != Some(from) {",
+        instead: "if opinion.term == self.term {",
         breaks: "a member's word that the host hands over counts as the host's",
         guards: Promise::UntrustedBytes,
         finder: Test(&["-p", "samovar-roster", "--test", "roster", "a_host_that_goes_names_its_heir"]),
@@ -255,7 +255,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "resigned-host-is-unheard",
         package: "roster",
-        text: "peer != $.host || $.phase.heir().is_some()",
+        text: "peer != $.host || $.told_heir().is_some()",
         instead: "peer != $.host",
         breaks: "who voted does not hear the vote of the host that resigned, which it may need",
         guards: Promise::Liveness,

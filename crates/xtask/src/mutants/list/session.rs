@@ -312,8 +312,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "greeting-skipped",
         package: "session",
-        text: "for news in $.roster.greeting() {",
-        instead: "for news in $.roster.greeting().drain(..0) {",
+        text: "if let Some(opinion) = $.roster.greeting() {",
+        instead: "if let Some(opinion) = self.roster.greeting().filter(|_| false) {",
         breaks: "a new link does not say under which elected host its sender lives",
         guards: Promise::OneHost,
         finder: Test(&[
