@@ -5,11 +5,32 @@
 //! carries plain values between the session and the relay's client: warrants, claims, hints. It knows no socket and no
 //! browser; the adapters do.
 
+mod carried;
+mod carrying;
+mod config;
+mod driver;
+mod exchange;
+mod farewell;
+mod ferry;
+mod ferrying;
+mod leaving;
+mod moves;
+mod outbox;
 pub mod path;
 mod peer;
+mod rejoin;
+mod relay;
+mod rest;
+mod routes;
+mod routing;
+mod seat;
+mod signals;
+mod ways;
 
+pub use config::{PathPolicy, PeerConfig};
+pub use driver::{Buffer, ConnectionKey, PeerEvent, Request, Traffic, Transmit};
 pub use path::{AttemptEnd, Path};
-pub use peer::{Buffer, ConnectionKey, PathPolicy, Peer, PeerConfig, PeerEvent, Request, Traffic, Transmit};
+pub use peer::Peer;
 pub use samovar_directory::SocketId;
 pub use samovar_directory::description::stun_servers;
 pub use samovar_session::{Kept, Rules, Schemas};

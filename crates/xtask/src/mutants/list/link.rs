@@ -117,7 +117,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "first-change-counts",
         package: "peer",
-        text: "            $.moves_at = rests_until;\n",
+        text: "            $.again_at = rests_until;\n",
         instead: "",
         breaks: "of two changes of network the second is lost",
         guards: Promise::Seat,

@@ -1,74 +1,63 @@
 //! Between the relay's client and the session: entry, warrants, claims, hints, the listing.
 
-use samovar_directory::{ClientConfig, ClientEvent, ClientRequest, SocketId};
+use samovar_directory::{ClientEvent, ClientRequest, SocketId};
 use samovar_session::{Rules, Session, SessionConfig};
 use samovar_wire::carried::Leg;
-use samovar_wire::relay::{Entered, Listing, Refusal};
-use samovar_wire::view::SPECTATOR;
-use samovar_wire::{Entropy, Mode, PROTOCOL_VERSION, PeerId, Time};
+use samovar_wire::relay::{Entered, Refusal};
+use samovar_wire::{Mode, PeerId, Time};
 
+use crate::config::PathPolicy;
+use crate::driver::{PeerEvent, Request, Transmit};
 use crate::path::{AttemptEnd, Path, PathState};
-
-use super::carried::Carried;
-use super::{PathPolicy, Peer, PeerConfig, PeerEvent, Request, Transmit};
-
-pub(super) fn client_config(config: &PeerConfig, entropy: &mut Entropy) -> ClientConfig {
-    ClientConfig {
-        version: PROTOCOL_VERSION,
-        params: config.params,
-        purpose: config.purpose.clone(),
-        entropy: entropy.bytes(),
-    }
-}
+use crate::peer::Peer;
 
 impl Peer {
     /// A WebSocket is open.
     pub fn handle_relay_opened(&mut self, now: Time, socket: SocketId) {
-        self.tended = None;
-        self.client.handle_opened(now, socket);
+        self.routes.touch();
+        self.relay.client.handle_opened(now, socket);
         self.drive(now);
     }
 
     /// A WebSocket is closed, or could not be opened.
     pub fn handle_relay_closed(&mut self, now: Time, socket: SocketId) {
-        self.tended = None;
-        self.client.handle_closed(now, socket);
+        self.routes.touch();
+        self.relay.client.handle_closed(now, socket);
         self.drive(now);
     }
 
     /// A binary message came on a WebSocket.
     pub fn handle_relay_message(&mut self, now: Time, socket: SocketId, bytes: &[u8]) {
-        self.client.handle_message(now, socket, bytes);
+        self.relay.client.handle_message(now, socket, bytes);
         self.drive(now);
     }
 
-    pub(super) fn drain_client(&mut self, now: Time) {
-        while let Some(event) = self.client.poll_event() {
+    pub(crate) fn drain_client(&mut self, now: Time) {
+        while let Some(event) = self.relay.client.poll_event() {
             self.on_client_event(now, event);
         }
-        let is_settled = self.client.is_settled();
-        if core::mem::replace(&mut self.was_settled, is_settled) != is_settled {
-            self.tended = None;
+        if self.relay.takes_settlement() {
+            self.routes.touch();
         }
-        while let Some(request) = self.client.poll_request() {
-            self.requests.push_back(match request {
+        while let Some(request) = self.relay.client.poll_request() {
+            self.out.ask(match request {
                 ClientRequest::Open(socket) => Request::OpenRelay(socket),
                 ClientRequest::Close(socket) => Request::CloseRelay(socket),
             });
         }
-        while let Some((socket, bytes)) = self.client.poll_transmit() {
-            self.transmits.push_back(Transmit::Relay { socket, bytes });
+        while let Some((socket, bytes)) = self.relay.client.poll_transmit() {
+            self.out.send(Transmit::Relay { socket, bytes });
         }
     }
 
     fn on_client_event(&mut self, now: Time, event: ClientEvent) {
-        self.tended = None;
+        self.routes.touch();
         match event {
             ClientEvent::Entered(entered) => self.on_entered(now, entered),
             ClientEvent::Refused(refusal) => self.on_refused(refusal),
             ClientEvent::Failed(fault) => {
-                self.push_event(PeerEvent::Failed(fault));
-                self.over = self.session.is_none();
+                self.out.tell(PeerEvent::Failed(fault));
+                self.leaving.set_over(self.session.is_none());
             }
             ClientEvent::Moved => self.on_moved(now),
             ClientEvent::Lost => self.on_lost(now),
@@ -87,7 +76,7 @@ impl Peer {
                     session.handle_successor(now, warrant);
                 }
             }
-            ClientEvent::Reachable => self.on_reachable(now),
+            ClientEvent::Reachable => self.routes.ferry.on_reachable(now),
             ClientEvent::Draining(within) => self.on_draining(now, within),
             ClientEvent::Denied(term, denial) => {
                 if let Some(session) = &mut self.session {
@@ -109,45 +98,45 @@ impl Peer {
         if let (Refusal::BadPass, Some(session)) = (refusal, &mut self.session) {
             session.lose_witness();
         }
-        self.push_event(PeerEvent::Refused(refusal));
-        self.over = self.session.is_none();
+        self.out.tell(PeerEvent::Refused(refusal));
+        self.leaving.set_over(self.session.is_none());
     }
 
     /// The relay has this peer by another socket, and never was without it.
     fn on_moved(&mut self, now: Time) {
-        self.relay_backlog = 0;
+        self.relay.backlog = 0;
         self.end_ferry(AttemptEnd::Gone);
         // An offer may have gone out on the former socket, which may have been dead.
         let offer_again = |path: &mut PathState| path.offer_again(now);
         self.replace_attempts(offer_again);
-        self.push_event(PeerEvent::RelayRestored);
+        self.out.tell(PeerEvent::RelayRestored);
     }
 
     fn on_lost(&mut self, now: Time) {
-        self.relay_backlog = 0;
+        self.relay.backlog = 0;
         if let Some(session) = &mut self.session {
             let relayed = |path: &Path| matches!(path, Path::Relayed | Path::RelayedUdp);
-            for (&peer, _) in self.shown_paths.iter().filter(|(_, path)| relayed(path)) {
+            for (peer, _) in self.routes.shown().filter(|(_, path)| relayed(path)) {
                 session.excuse(now, peer);
             }
             session.set_relay(now, false);
         }
         self.end_ferry(AttemptEnd::Gone);
-        self.push_event(PeerEvent::RelayLost);
+        self.out.tell(PeerEvent::RelayLost);
     }
 
     fn on_restored(&mut self, now: Time) {
-        self.relay_backlog = 0;
+        self.relay.backlog = 0;
         if let Some(session) = &mut self.session {
             session.set_relay(now, true);
         }
         // What waited for an answer waits in vain.
         self.replace_attempts(|path| path.offer_again(now));
-        self.push_event(PeerEvent::RelayRestored);
+        self.out.tell(PeerEvent::RelayRestored);
     }
 
     fn on_entered(&mut self, now: Time, entered: Entered) {
-        let Some(key) = self.client.key() else { return };
+        let Some(key) = self.relay.client.key() else { return };
         let rules = self.config.rules;
         let config = SessionConfig {
             schemas: self.config.schemas.clone(),
@@ -163,14 +152,14 @@ impl Peer {
             rules: Rules { by_host: rules.by_host || self.config.paths == PathPolicy::ByHost, ..rules },
         };
         self.session = Session::with_kept(now, config, self.config.kept.clone());
-        self.carried = Carried::default();
-        (self.wanted_since, self.told_client, self.tended) = (None, None, None);
-        self.code = Some(entered.code.clone());
-        self.push_event(PeerEvent::Entered(entered.code));
+        self.routes.begin_session();
+        self.relay.begin_session();
+        self.relay.code = Some(entered.code.clone());
+        self.out.tell(PeerEvent::Entered(entered.code));
     }
 
     /// Something came over the relay, by its WebSocket or its data channels.
-    pub(super) fn on_relayed(
+    pub(crate) fn on_relayed(
         &mut self,
         now: Time,
         from: PeerId,
@@ -183,17 +172,17 @@ impl Peer {
     }
 
     /// Something came of a member, whichever way.
-    pub(super) fn on_received(
+    pub(crate) fn on_received(
         &mut self,
         now: Time,
         from: PeerId,
         (mode, payload): (Mode, &[u8]),
         by_socket: bool,
     ) {
-        if let Some(path) = self.paths.get_mut(&from) {
+        if let Some(path) = self.routes.paths.get_mut(&from) {
             if payload.is_empty() {
-                self.tended = None;
                 path.on_complaint(now, by_socket);
+                self.routes.touch();
             } else {
                 path.on_present(now);
             }
@@ -209,48 +198,24 @@ impl Peer {
         }
     }
 
-    pub(super) fn drain_session(&mut self, now: Time) {
+    pub(crate) fn drain_session(&mut self, now: Time) {
         let Some(session) = &mut self.session else { return };
         // A doubt takes back what was claimed before it.
         if session.poll_doubt() {
-            self.client.doubt(now);
+            self.relay.client.doubt(now);
         }
         if let Some((term, candidate)) = session.poll_claim() {
             // The session claims again while it misses the host.
-            self.client.claim(now, term, candidate);
+            self.relay.client.claim(now, term, candidate);
         }
-        let stirs = Some(session.stirs());
-        if core::mem::replace(&mut self.told_client, stirs) != stirs {
-            self.tell_client(now);
-        }
+        self.relay.tell(now, session);
         let mut ended = false;
         while let Some(event) = self.session.as_mut().and_then(Session::poll_event) {
             ended |= self.note_session_event(now, &event);
-            self.push_event(PeerEvent::Session(event));
+            self.out.tell(PeerEvent::Session(event));
         }
         if ended {
             self.close(now);
-        }
-    }
-
-    /// Tells the relay by what warrant this peer lives, and a host who is there.
-    fn tell_client(&mut self, now: Time) {
-        let Some(session) = &self.session else { return };
-        if self.shown_warrant.as_ref() != Some(session.warrant()) {
-            let warrant = *session.warrant();
-            self.shown_warrant = Some(warrant);
-            self.client.set_warrant(now, warrant);
-        }
-        let view = (session.term(), session.view().number());
-        if session.is_host() && self.shown_view.replace(view) != Some(view) {
-            let view = session.view();
-            let spectators = view.members().filter(|m| m.record.attributes & SPECTATOR != 0).count();
-            let players = (view.members().count() - spectators).min(255) as u8;
-            let capacity = view.capacity().saturating_sub(spectators.min(255) as u8);
-            let host_name = session.seat_of(session.me()).map(|seat| seat.name.clone()).unwrap_or_default();
-            self.client.set_listing(now, Listing { players, capacity, open: true, host_name });
-            let line = view.succession(session.me());
-            self.client.set_members(now, core::iter::once(session.me()).chain(line));
         }
     }
 }

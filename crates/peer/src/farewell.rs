@@ -2,26 +2,23 @@
 
 use samovar_wire::{Duration, Time};
 
-use super::{Peer, PeerEvent};
-
-/// How long direct paths may take to open before a host looks who has the most of them.
-const LINKED_WITHIN: Duration = Duration::from_millis(4_000);
+use crate::driver::PeerEvent;
+use crate::peer::Peer;
 
 impl Peer {
     /// The relay stops within this time.
-    pub(super) fn on_draining(&mut self, now: Time, within: Duration) {
+    pub(crate) fn on_draining(&mut self, now: Time, within: Duration) {
         self.hurry(now);
-        self.yields_at = now + LINKED_WITHIN.min(within.half());
-        self.push_event(PeerEvent::RelayDraining(within));
+        self.leaving.on_draining(now, within);
+        self.out.tell(PeerEvent::RelayDraining(within));
     }
 
     /// A host that members reach through the relay alone is lost with it. While there is a witness, it hands over to its
     /// successor if that one has more direct paths.
-    pub(super) fn yield_to_better_linked(&mut self, now: Time) {
-        if self.yields_at > now {
+    pub(crate) fn yield_to_better_linked(&mut self, now: Time) {
+        if !self.leaving.takes_yield(now) {
             return;
         }
-        self.yields_at = Time::FAR;
         let Some(session) = self.session.as_mut().filter(|session| session.is_host()) else { return };
         let (me, view) = (session.me(), session.view());
         let reach = |peer| {

@@ -1,0 +1,87 @@
+//! How far a peer is in leaving its game, or its host's office.
+
+use samovar_wire::{Duration, Time};
+
+/// How long a host that leaves waits for its successor.
+const HANDS_OVER_WITHIN: Duration = Duration::from_millis(500);
+/// How long direct paths may take to open before a host looks who has the most of them.
+const LINKED_WITHIN: Duration = Duration::from_millis(4_000);
+
+/// How far a peer is in leaving.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    is_over: bool,
+    /// The peer may come back as another one.
+    is_away: bool,
+    /// When a host that is to leave does so although nobody has succeeded it.
+    leaves_at: Time,
+    /// When a host whose relay is about to stop looks whether another is linked better.
+    yields_at: Time,
+}
+
+impl Leaving {
+    pub(crate) const fn new() -> Self {
+        Self { is_over: false, is_away: false, leaves_at: Time::FAR, yields_at: Time::FAR }
+    }
+
+    pub(crate) const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    pub(crate) const fn set_over(&mut self, is_over: bool) {
+        self.is_over = is_over;
+    }
+
+    /// The peer is over; whether it was not before.
+    pub(crate) const fn end(&mut self) -> bool {
+        !core::mem::replace(&mut self.is_over, true)
+    }
+
+    pub(crate) const fn is_away(&self) -> bool {
+        self.is_away
+    }
+
+    /// The peer may come back.
+    pub(crate) const fn go_away(&mut self) {
+        self.is_away = true;
+    }
+
+    /// A host leaves as soon as another has succeeded it.
+    pub(crate) fn hand_over(&mut self, now: Time) {
+        self.leaves_at = self.leaves_at.min(now + HANDS_OVER_WITHIN);
+    }
+
+    /// Whether the host waits for its successor before it leaves.
+    pub(crate) fn hands_over(&self) -> bool {
+        self.leaves_at != Time::FAR
+    }
+
+    /// Whether a host that is to leave does so now.
+    pub(crate) fn is_due(&self, now: Time, is_succeeded: bool) -> bool {
+        self.hands_over() && (is_succeeded || self.leaves_at <= now)
+    }
+
+    /// The peer leaves, and waits for nobody any more.
+    pub(crate) const fn leave(&mut self) {
+        self.leaves_at = Time::FAR;
+    }
+
+    /// The relay stops within this time.
+    pub(crate) fn on_draining(&mut self, now: Time, within: Duration) {
+        self.yields_at = now + LINKED_WITHIN.min(within.half());
+    }
+
+    /// Whether it is time to look for a host that is linked better; once for each relay that stops.
+    pub(crate) fn takes_yield(&mut self, now: Time) -> bool {
+        let is_due = self.yields_at <= now;
+        if is_due {
+            self.yields_at = Time::FAR;
+        }
+        is_due
+    }
+
+    /// When there is something to do by itself.
+    pub(crate) fn due(&self) -> Time {
+        self.leaves_at.min(self.yields_at)
+    }
+}

@@ -1,0 +1,67 @@
+//! Coming back: a member that the others went on without is done with that session, and takes its seat back as another peer
+//! (PROTOCOL §5.2), by its ticket.
+//!
+//! A peer that has cast its vote must never vote otherwise under the same name, so there is no way back into the session
+//! that it has left; the new name is what makes it safe to forget. It has another socket, too: what the former peer said on
+//! the relay's data channels may still be under way, and would be taken for the new one's.
+
+use samovar_session::{EndReason, Event};
+use samovar_wire::Time;
+use samovar_wire::relay::Purpose;
+
+use crate::driver::PeerEvent;
+use crate::path::AttemptEnd;
+use crate::peer::Peer;
+
+impl Peer {
+    /// An event of the session; whether the peer is over with it.
+    pub(crate) fn note_session_event(&mut self, now: Time, event: &Event) -> bool {
+        self.seat.note(now, event);
+        match event {
+            Event::Ended(EndReason::Removed)
+                if self.seat.ticket().is_some() && !self.leaving.hands_over() =>
+            {
+                self.seat.leave();
+                false
+            }
+            Event::Ended(reason) => {
+                // It may come back by joining.
+                if *reason == EndReason::Removed {
+                    self.leaving.go_away();
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Comes back when it is time to: not before the driver has said farewell on the former socket.
+    pub(crate) fn tend_seat(&mut self, now: Time) {
+        if self.seat.takes_leave() {
+            self.leave_session(now);
+        } else if self.seat.takes_ask(now) {
+            let config = self.config.client_config(&mut self.entropy);
+            self.relay.client.start_over(now, config);
+        }
+    }
+
+    /// Forgets the session and all that belonged to it.
+    fn leave_session(&mut self, now: Time) {
+        self.route_session(now);
+        self.end_paths();
+        self.end_ferry(AttemptEnd::Gone);
+        let Some(session) = self.session.take() else { return };
+        self.config.ticket = self.seat.ticket();
+        self.config.kept = session.kept(now).or(self.config.kept.take());
+        if let (Some(code), Some(pass)) = (self.relay.code.clone(), self.relay.client.pass()) {
+            self.config.purpose = Purpose::Rejoin(code, pass);
+        }
+        self.relay.leave_session();
+        self.routes.leave_session();
+        self.rest.end();
+        self.relay.client.go_away(now);
+        self.seat.ask_later(now);
+        let has_diverged = self.seat.takes_divergence();
+        self.out.tell(PeerEvent::Rejoining { has_diverged });
+    }
+}

@@ -1,0 +1,78 @@
+//! What a peer has said to its relay's client, and the client itself.
+
+use samovar_directory::{Client, ClientConfig};
+use samovar_session::Session;
+use samovar_wire::relay::Listing;
+use samovar_wire::view::SPECTATOR;
+use samovar_wire::{GameCode, Term, Time, Warrant};
+
+/// The relay's client, and what it was told of the session.
+#[derive(Debug)]
+pub(crate) struct Relay {
+    pub(crate) client: Client,
+    /// From the relay's word on.
+    pub(crate) code: Option<GameCode>,
+    shown_warrant: Option<Warrant>,
+    /// The term and the number of the view that the relay was told of.
+    shown_view: Option<(Term, u64)>,
+    /// The session's [`Session::stirs`] when the client was told of it last.
+    told_client: Option<u64>,
+    /// Whether the client was settled when that was looked at last.
+    was_settled: bool,
+    /// What waits for the WebSocket, in bytes.
+    pub(crate) backlog: u64,
+}
+
+impl Relay {
+    pub(crate) fn new(now: Time, config: ClientConfig) -> Self {
+        Self {
+            client: Client::new(now, config),
+            code: None,
+            shown_warrant: None,
+            shown_view: None,
+            told_client: None,
+            was_settled: false,
+            backlog: 0,
+        }
+    }
+
+    /// Whether the client has settled, or is settled no more, since that was asked last.
+    pub(crate) fn takes_settlement(&mut self) -> bool {
+        let is_settled = self.client.is_settled();
+        core::mem::replace(&mut self.was_settled, is_settled) != is_settled
+    }
+
+    /// The session is another one.
+    pub(crate) const fn begin_session(&mut self) {
+        self.told_client = None;
+    }
+
+    /// The session is left: nothing was said of the next one.
+    pub(crate) const fn leave_session(&mut self) {
+        (self.shown_warrant, self.shown_view, self.told_client) = (None, None, None);
+    }
+
+    /// Tells the relay by what warrant this peer lives, and a host who is there, if that may have changed.
+    pub(crate) fn tell(&mut self, now: Time, session: &Session) {
+        let stirs = Some(session.stirs());
+        if core::mem::replace(&mut self.told_client, stirs) == stirs {
+            return;
+        }
+        if self.shown_warrant.as_ref() != Some(session.warrant()) {
+            let warrant = *session.warrant();
+            self.shown_warrant = Some(warrant);
+            self.client.set_warrant(now, warrant);
+        }
+        let view = (session.term(), session.view().number());
+        if session.is_host() && self.shown_view.replace(view) != Some(view) {
+            let view = session.view();
+            let spectators = view.members().filter(|m| m.record.attributes & SPECTATOR != 0).count();
+            let players = (view.members().count() - spectators).min(255) as u8;
+            let capacity = view.capacity().saturating_sub(spectators.min(255) as u8);
+            let host_name = session.seat_of(session.me()).map(|seat| seat.name.clone()).unwrap_or_default();
+            self.client.set_listing(now, Listing { players, capacity, open: true, host_name });
+            let line = view.succession(session.me());
+            self.client.set_members(now, core::iter::once(session.me()).chain(line));
+        }
+    }
+}

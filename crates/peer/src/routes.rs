@@ -1,0 +1,246 @@
+//! The paths to the others: which there shall be, which there are, and what was said of them.
+
+use samovar_session::Session;
+use samovar_wire::{PeerId, SortedMap, Time};
+
+use crate::carried::Carried;
+use crate::ferry::Ferry;
+use crate::path::{AttemptEnd, Closed, Path, PathState, Patience};
+use crate::ways::{ByRelay, Carrier, RouteTable, Ways};
+
+/// Paths that may be held at a time: every member and a few that are about to be.
+const PATHS_MAX: usize = 48;
+
+/// The paths of a peer. Most packets change nothing about the ways that they go, so paths are tended when something has
+/// happened to one, or is due.
+#[derive(Debug)]
+pub(crate) struct Routes {
+    pub(crate) paths: SortedMap<PeerId, PathState>,
+    pub(crate) ferry: Ferry,
+    pub(crate) carried: Carried,
+    /// What the session and the game were told of each path.
+    shown: SortedMap<PeerId, Path>,
+    /// To whom there shall be paths, and the session's [`Session::stirs`] when that was found out.
+    wanted: Vec<PeerId>,
+    wanted_since: Option<u64>,
+    last_attempt: u32,
+    /// The session's [`Session::stirs`] when paths were tended, and until when there is nothing to tend unless something
+    /// happens to a path; `None` when something has.
+    tended: Option<(Option<u64>, Time)>,
+    /// The packet that is being given its ways; kept for its space.
+    packet: Vec<u8>,
+}
+
+impl Routes {
+    pub(crate) fn new(now: Time) -> Self {
+        Self {
+            paths: SortedMap::new(),
+            ferry: Ferry::new(now),
+            carried: Carried::default(),
+            shown: SortedMap::new(),
+            wanted: Vec::new(),
+            wanted_since: None,
+            last_attempt: 0,
+            tended: None,
+            packet: Vec::new(),
+        }
+    }
+
+    /// The path to an end: a member, or the relay.
+    pub(crate) fn path_mut(&mut self, end: PeerId) -> Option<&mut PathState> {
+        if end == PeerId::RELAY { Some(&mut self.ferry.path) } else { self.paths.get_mut(&end) }
+    }
+
+    /// The path to a member that may not be one yet; `None` when there are too many.
+    pub(crate) fn path_to_anybody(&mut self, now: Time, peer: PeerId) -> Option<&mut PathState> {
+        let is_full = !self.paths.contains_key(&peer) && self.paths.len() >= PATHS_MAX;
+        (!is_full).then(|| self.paths.entry(peer).or_insert_with(|| PathState::new(now, Patience::PAIR)))
+    }
+
+    /// Begins an attempt at a connection with an end that there is a path to; `answers` is what the other end calls it when
+    /// it is the other's.
+    pub(crate) fn open(&mut self, now: Time, end: PeerId, answers: Option<u32>) -> u32 {
+        self.last_attempt += 1;
+        let attempt = self.last_attempt;
+        if let Some(path) = self.path_mut(end) {
+            path.on_opening(now, attempt, answers);
+        }
+        attempt
+    }
+
+    pub(crate) fn take_packet(&mut self) -> Vec<u8> {
+        core::mem::take(&mut self.packet)
+    }
+
+    pub(crate) fn keep_packet(&mut self, packet: Vec<u8>) {
+        self.packet = packet;
+    }
+
+    /// How packets reach a peer without members that carry, by whether the relay forwards.
+    pub(crate) fn own_path(&self, now: Time, peer: PeerId, may_relay: bool) -> Path {
+        let is_direct = self.paths.get(&peer).is_some_and(|path| path.is_up(now));
+        match (is_direct, may_relay) {
+            (true, _) => Path::Direct,
+            (false, true) if self.ferry.path.is_up(now) => Path::RelayedUdp,
+            (false, true) => Path::Relayed,
+            (false, false) => Path::None,
+        }
+    }
+
+    fn by_relay(&self, now: Time, may_relay: bool) -> ByRelay {
+        if !may_relay {
+            return ByRelay { is_quick: false, ways: None };
+        }
+        let ferry = self.ferry.way(now);
+        let is_sure = ferry.is_some() && self.ferry.path.is_enough(now, true);
+        let ways = Ways { ferry, socket: !is_sure, ..Ways::NONE };
+        ByRelay { is_quick: self.ferry.path.is_up(now), ways: Some(ways) }
+    }
+
+    /// The ways that there are, by whether the relay forwards; `session` if members carry in it.
+    pub(crate) fn table(&self, now: Time, may_relay: bool, session: Option<&Session>) -> RouteTable {
+        let by_relay = self.by_relay(now, may_relay);
+        let Some(session) = session else {
+            return RouteTable { by_relay, carriers: Vec::new(), members: Vec::new() };
+        };
+        let (me, host) = (session.me(), session.host());
+        let by = core::iter::once(host).chain(session.view().backups().iter().copied());
+        let carrier = |peer: PeerId| Carrier::new(now, peer, self.paths.get(&peer), may_relay);
+        let carriers = by.take_while(|&peer| peer != me).map(carrier).collect();
+        RouteTable { by_relay, carriers, members: self.wanted.clone() }
+    }
+
+    /// Notes by whom packets to each member go.
+    pub(crate) fn set_carriers(&mut self, now: Time, table: &RouteTable) {
+        let by = |&to: &PeerId| Some((to, table.carrier_of(now, to, self.paths.get(&to))?));
+        self.carried.set_carriers(self.wanted.iter().filter_map(by).collect());
+    }
+
+    /// Notes at each path whether members carry what goes there; and says by whom.
+    pub(crate) fn mark_carried(&mut self) -> impl Iterator<Item = (PeerId, Option<PeerId>)> {
+        let Self { wanted, paths, carried, .. } = self;
+        wanted.iter().map(|&peer| {
+            let carrier = carried.carrier(peer);
+            if let Some(path) = paths.get_mut(&peer) {
+                path.is_carried = carrier.is_some();
+            }
+            (peer, carrier)
+        })
+    }
+
+    /// To whom there shall be paths.
+    pub(crate) fn wanted(&self) -> &[PeerId] {
+        &self.wanted
+    }
+
+    /// Finds out to whom there shall be paths: to the members, and to the host who is asked for admission.
+    /// Whether it may be others than before.
+    pub(crate) fn want(&mut self, now: Time, session: &Session) -> bool {
+        if self.wanted_since.replace(session.stirs()) == Some(session.stirs()) {
+            return false;
+        }
+        let (me, host, view) = (session.me(), session.host(), session.view());
+        let host = (!session.is_member() && !view.has(host)).then_some(host);
+        let members = view.members().map(|m| m.peer).filter(|&peer| peer != me);
+        self.wanted.clear();
+        self.wanted.extend(members.chain(host));
+        for &peer in &self.wanted {
+            if self.paths.len() < PATHS_MAX {
+                self.paths.entry(peer).or_insert_with(|| PathState::new(now, Patience::PAIR));
+            }
+        }
+        true
+    }
+
+    /// Ends the paths that nobody wants any more. A path to a stranger is an offer that we answered: it may be about to be
+    /// admitted, so it may stay while its connection does. A former member's goes.
+    pub(crate) fn end_unwanted(&mut self) -> Vec<(PeerId, Closed)> {
+        let mut ended = Vec::new();
+        if self.paths.len() > self.wanted.len() {
+            let leftover = |peer: &PeerId, path: &PathState| {
+                !self.wanted.contains(peer) && (self.shown.contains_key(peer) || path.is_idle())
+            };
+            let gone: Vec<_> =
+                self.paths.iter().filter(|(peer, path)| leftover(peer, path)).map(|(&p, _)| p).collect();
+            for peer in gone {
+                if let Some(mut path) = self.paths.remove(&peer) {
+                    ended.extend(path.end(AttemptEnd::Gone).map(|closed| (peer, closed)));
+                }
+            }
+        }
+        ended
+    }
+
+    /// Ends the paths to all members.
+    pub(crate) fn end_all(&mut self) -> Vec<(PeerId, Closed)> {
+        let paths = core::mem::take(&mut self.paths).into_iter();
+        paths
+            .flat_map(|(peer, mut path)| path.end(AttemptEnd::Gone).map(move |closed| (peer, closed)))
+            .collect()
+    }
+
+    /// Gives up what has been silent, or on its way, for too long.
+    pub(crate) fn expire(&mut self, now: Time, may_offer: bool) -> Vec<(PeerId, Closed)> {
+        let mut expired = Vec::new();
+        for (&peer, path) in &mut self.paths {
+            expired.extend(core::iter::from_fn(|| path.expire(now, may_offer)).map(|closed| (peer, closed)));
+        }
+        let ferry = core::iter::from_fn(|| self.ferry.path.expire(now, true));
+        expired.extend(ferry.map(|closed| (PeerId::RELAY, closed)));
+        expired
+    }
+
+    /// What was shown of each path.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = (PeerId, Path)> {
+        self.shown.iter().map(|(&peer, &path)| (peer, path))
+    }
+
+    /// The path to a peer is this one now; whether something else was shown of it.
+    pub(crate) fn show(&mut self, peer: PeerId, path: Path) -> bool {
+        self.shown.insert(peer, path) != Some(path)
+    }
+
+    /// Forgets what was shown of paths that nobody wants any more.
+    pub(crate) fn hide_unwanted(&mut self) {
+        self.shown.retain(|peer, _| self.wanted.contains(peer));
+    }
+
+    /// Something may have become of a path.
+    pub(crate) const fn touch(&mut self) {
+        self.tended = None;
+    }
+
+    /// Whether nothing can have become of a path since they were tended.
+    pub(crate) fn are_tended(&self, now: Time, stirs: Option<u64>) -> bool {
+        self.tended.is_some_and(|(since, due)| since == stirs && due > now)
+    }
+
+    /// Paths are tended, and need no more of it until this time.
+    pub(crate) const fn set_tended(&mut self, stirs: Option<u64>, due: Time) {
+        self.tended = Some((stirs, due));
+    }
+
+    /// Until when nothing is to be tended; `None` when that is to be found out.
+    pub(crate) fn tended_until(&self) -> Option<Time> {
+        self.tended.map(|(_, due)| due)
+    }
+
+    /// When the next path that is not in doubt yet will be.
+    pub(crate) fn doubted_at(&self, now: Time) -> Time {
+        let doubted = self.paths.values().map(|path| path.doubted_at(true)).filter(|&at| at > now).min();
+        doubted.unwrap_or(Time::FAR)
+    }
+
+    /// The session is another one.
+    pub(crate) fn begin_session(&mut self) {
+        self.carried = Carried::default();
+        (self.wanted_since, self.tended) = (None, None);
+    }
+
+    /// The session is left: there shall be paths to nobody.
+    pub(crate) fn leave_session(&mut self) {
+        (self.wanted_since, self.tended) = (None, None);
+        self.wanted.clear();
+        self.shown = SortedMap::new();
+    }
+}

@@ -1,0 +1,220 @@
+//! Connections: when to try, who offers, what came of it.
+
+use samovar_wire::relay::Signal;
+use samovar_wire::{Mode, PeerId, Time};
+
+use crate::config::PathPolicy;
+use crate::driver::{ConnectionKey, PeerEvent, Request};
+use crate::path::{AttemptEnd, Closed, Path, PathState};
+use crate::peer::Peer;
+
+impl Peer {
+    /// An offer or answer of ours is ready, complete with candidates.
+    pub fn handle_local_description(&mut self, now: Time, peer: PeerId, attempt: u32, description: String) {
+        let signal = match self.routes.path_mut(peer).and_then(|path| path.on_described(now, attempt)) {
+            Some(None) => Signal::Offer(attempt, description),
+            Some(Some(theirs)) => Signal::Answer(theirs, description),
+            None => return,
+        };
+        self.relay.client.signal(now, peer, signal);
+        self.drive(now);
+    }
+
+    /// Both channels of a connection are open.
+    pub fn handle_direct_opened(&mut self, now: Time, peer: PeerId, attempt: u32) {
+        let is_opened = match peer {
+            PeerId::RELAY => self.routes.ferry.on_opened(now, attempt),
+            _ => self.routes.paths.get_mut(&peer).is_some_and(|path| path.on_opened(now, attempt)),
+        };
+        self.routes.touch();
+        if is_opened {
+            self.out.tell(PeerEvent::AttemptEnded(ConnectionKey { peer, attempt }, AttemptEnd::Opened));
+        }
+        self.drive(now);
+    }
+
+    /// A connection is closed or has failed, at any stage.
+    pub fn handle_direct_closed(&mut self, now: Time, peer: PeerId, attempt: u32) {
+        self.routes.touch();
+        if let Some(closed) = self.routes.path_mut(peer).and_then(|path| path.on_closed(now, attempt)) {
+            self.tell_end(peer, closed);
+            if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
+                // Whoever closes a page closes its connections.
+                session.handle_hint(now, peer);
+            }
+        }
+        self.drive(now);
+    }
+
+    /// Something came on a channel of a connection.
+    #[expect(clippy::too_many_arguments, reason = "plain values, as the driver has them at hand")]
+    pub fn handle_direct_packet(&mut self, now: Time, peer: PeerId, attempt: u32, mode: Mode, bytes: &[u8]) {
+        if peer == PeerId::RELAY {
+            self.routes.touch();
+            self.on_ferry_packet(now, attempt, mode, bytes);
+        } else if let Some(path) = self.routes.paths.get_mut(&peer) {
+            let (was_steady, heard) = (path.is_steady(now), path.on_heard(now, attempt));
+            if !was_steady {
+                self.routes.touch();
+            }
+            if let Some(replaced) = heard {
+                replaced.into_iter().for_each(|closed| self.give_up(peer, closed));
+                self.on_received(now, peer, (mode, bytes), false);
+            }
+        }
+        self.drive(now);
+    }
+
+    /// The machine has another network: its addresses changed, or it was offline. Everything that was opened on the
+    /// former one is opened again at once, what still carries meanwhile beside it. Once every half a second, since machines
+    /// say it several times; again at the end of that if it was said once more, and the relay has not let the peer in since.
+    pub fn handle_network_changed(&mut self, now: Time) {
+        if !self.moves.counts(now) {
+            return;
+        }
+        self.routes.touch();
+        self.relay.client.reconnect(now);
+        self.replace_attempts(|path| path.renew(now));
+        self.drive(now);
+    }
+
+    /// Attempts under way give place to others.
+    pub(crate) fn replace_attempts(&mut self, replace: impl Fn(&mut PathState) -> Option<Closed>) {
+        let replaced: Vec<_> =
+            self.routes.paths.iter_mut().filter_map(|(&peer, path)| Some((peer, replace(path)?))).collect();
+        replaced.into_iter().for_each(|(peer, closed)| self.give_up(peer, closed));
+    }
+
+    pub(crate) fn on_signal(&mut self, now: Time, from: PeerId, signal: Signal) {
+        if self.is_over() {
+            return;
+        }
+        match signal {
+            Signal::Offer(theirs, offer) => self.on_offer(now, from, theirs, offer),
+            Signal::Answer(attempt, answer) => {
+                if self.routes.path_mut(from).is_some_and(|path| path.takes_answer(attempt)) {
+                    self.out.ask(Request::Accept { peer: from, attempt, answer });
+                }
+            }
+        }
+    }
+
+    fn on_offer(&mut self, now: Time, from: PeerId, theirs: u32, offer: String) {
+        let Some(me) = self.me() else { return };
+        // The relay never offers.
+        if self.config.paths == PathPolicy::Relayed || from == PeerId::RELAY || !self.wants_direct(from) {
+            return;
+        }
+        let Some(path) = self.routes.path_to_anybody(now, from) else { return };
+        // Offers can cross; that of the lower id stands.
+        if !path.accepts_offer(now, me < from) {
+            return;
+        }
+        let superseded = path.supersede();
+        let attempt = self.routes.open(now, from, Some(theirs));
+        superseded.into_iter().for_each(|closed| self.give_up(from, closed));
+        self.out.ask(Request::Answer { peer: from, attempt, offer });
+    }
+
+    /// Whether this peer is the one that offers: the lower id; and to whom it wants nothing but a direct path. `None` when
+    /// there is no link to the other, or others carry what it says.
+    pub(crate) fn is_offerer(&self, peer: PeerId) -> Option<bool> {
+        let session = self.session.as_ref().filter(|session| session.is_linked(peer))?;
+        if !self.wants_direct(peer) {
+            return None;
+        }
+        Some(self.config.paths == PathPolicy::Direct || session.me() < peer)
+    }
+
+    /// Whether offers to members can be made at all now. When the network changed they wait until it is clear which socket
+    /// carries them.
+    pub(crate) fn offers_now(&self) -> bool {
+        !self.is_over() && self.config.paths != PathPolicy::Relayed && self.relay.client.is_settled()
+    }
+
+    /// The relay will be gone soon: whoever is reached through it alone is offered a direct path now, not when the pause
+    /// after the last failure is over.
+    pub(crate) fn hurry(&mut self, now: Time) {
+        self.routes.paths.values_mut().for_each(|path| path.hurry(now));
+    }
+
+    /// Has the driver close a connection, and tells the game if an attempt ended so.
+    pub(crate) fn give_up(&mut self, peer: PeerId, closed: Closed) {
+        self.out.ask(Request::CloseDirect { peer, attempt: closed.attempt });
+        self.tell_end(peer, closed);
+    }
+
+    fn tell_end(&mut self, peer: PeerId, closed: Closed) {
+        if let Some(end) = closed.end {
+            let key = ConnectionKey { peer, attempt: closed.attempt };
+            self.out.tell(PeerEvent::AttemptEnded(key, end));
+        }
+    }
+
+    /// Gives up what has been silent, or on its way, for too long.
+    pub(crate) fn expire_paths(&mut self, now: Time) {
+        let may_offer = self.offers_now();
+        for (peer, closed) in self.routes.expire(now, may_offer) {
+            self.routes.touch();
+            self.give_up(peer, closed);
+            if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
+                session.handle_hint(now, peer);
+            }
+        }
+    }
+
+    /// Ends the paths to all members.
+    pub(crate) fn end_paths(&mut self) {
+        for (peer, closed) in self.routes.end_all() {
+            self.give_up(peer, closed);
+        }
+    }
+
+    /// Keeps one path per member, makes offers, and tells the game what changed.
+    pub(crate) fn tend_paths(&mut self, now: Time) {
+        let may_differ = self.session.as_ref().is_some_and(|session| self.routes.want(now, session));
+        for (peer, closed) in self.routes.end_unwanted() {
+            self.give_up(peer, closed);
+        }
+        if may_differ {
+            self.routes.hide_unwanted();
+        }
+        self.make_offers(now);
+        self.note_carriers(now);
+        self.complain(now);
+        self.show_paths(now);
+    }
+
+    fn make_offers(&mut self, now: Time) {
+        if !self.offers_now() {
+            return;
+        }
+        let is_due = |peer: &PeerId, path: &PathState| {
+            // Nobody offers sooner than the lower id, and to find out who that is takes longer.
+            path.wants_offer(now, true)
+                && self.is_offerer(*peer).is_some_and(|is_lower| path.wants_offer(now, is_lower))
+        };
+        let due = self.routes.paths.iter().filter(|(peer, path)| is_due(peer, path));
+        for peer in due.map(|(&peer, _)| peer).collect::<Vec<_>>() {
+            let attempt = self.routes.open(now, peer, None);
+            self.out.ask(Request::Offer { peer, attempt });
+        }
+    }
+
+    /// Tells the session and the game which paths changed.
+    fn show_paths(&mut self, now: Time) {
+        for at in 0..self.routes.wanted().len() {
+            let peer = self.routes.wanted()[at];
+            let path = self.path(now, peer);
+            if !self.routes.show(peer, path) {
+                continue;
+            }
+            if let Some(session) = &mut self.session {
+                session.handle_path_changed(now, peer);
+            }
+            if path != Path::None {
+                self.out.tell(PeerEvent::PathChanged(peer, path));
+            }
+        }
+    }
+}
