@@ -63,27 +63,43 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod baselines;
+mod bits;
+mod claims;
 mod coder;
+mod ends;
+mod fields;
+mod frames;
 mod interest;
 mod object;
 mod objects;
+mod ownership;
 pub mod pack;
 mod past;
+mod popularity;
 mod predict;
 pub mod quantise;
+mod receive;
 mod replica;
 mod replicate;
 pub mod schema;
+mod scratch;
+mod send;
+mod sight;
 mod slots;
 mod state;
+mod text;
 mod tombs;
+mod typed;
 
+pub use frames::Place;
 pub use object::Object;
-pub use objects::{CreateError, ObjectError, ObjectEvent, Objects, Pending, Place};
+pub use objects::{CreateError, ObjectError, ObjectEvent, Objects};
 pub use pack::Pack;
 pub use replicate::{Kinded, Replicate};
 pub use samovar_derive::Replicate;
 pub use samovar_wire::Kind;
 pub use samovar_wire::sight::Focus;
 pub use schema::{Coding, Field, Motion, NUMBERS_MAX, Schema, SchemaBuilder, Schemas};
+pub use send::Pending;
 pub use state::{State, StateError, StateReader};

@@ -5,6 +5,7 @@ use samovar_wire::{ObjectId, PeerId, Stamp, Time};
 
 use crate::past::Past;
 use crate::state::StateReader;
+use crate::text::Text;
 
 /// One object as this peer sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -35,13 +36,6 @@ pub struct Object {
     pub(crate) current: bool,
     /// Whether this peer has asked for it and acts on it already.
     pub(crate) claimed: bool,
-}
-
-/// Bytes that travel whole, and the frame since which they are what they are.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Text {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) frame: u64,
 }
 
 impl Object {

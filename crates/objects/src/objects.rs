@@ -1,15 +1,5 @@
 //! All objects: what the application does with them, and the state that the protocol needs.
 
-mod claims;
-mod ends;
-mod fields;
-mod frames;
-mod owner;
-mod receive;
-mod send;
-mod sight;
-mod typed;
-
 use std::collections::VecDeque;
 
 use samovar_wire::limits::{FIELD_MAX, FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX, STATE_MAX};
@@ -17,18 +7,18 @@ use samovar_wire::object::Traits;
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, Stamp, Term, Time};
 
 use crate::interest::Interest;
-use crate::object::{Object, Text};
+use crate::object::Object;
 use crate::past::Past;
 use crate::replica::Replica;
 use crate::schema::{Coding, Schema, Schemas};
+use crate::scratch::Scratch;
 use crate::slots::Slots;
 use crate::state::State;
+use crate::text::Text;
 use crate::tombs::Tombs;
-use claims::Claims;
-use frames::Scratch;
 
-pub use frames::Place;
-pub use send::Pending;
+/// Objects that this peer claims, and each as this peer has changed it, if it has.
+pub(crate) type Claims = SortedMap<ObjectId, Option<Object>>;
 
 /// Something that happened to an object by somebody else's hand, or by a change of owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,62 +92,62 @@ macro_rules! display_as_debug {
 display_as_debug!(CreateError, ObjectError);
 
 /// How much an object counts that nobody has set a priority for.
-const PRIORITY: u8 = 16;
+pub(crate) const PRIORITY: u8 = 16;
 
 /// All objects of the session as this peer sees them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Objects {
-    me: PeerId,
-    host: PeerId,
-    term: Term,
-    schemas: SchemasOf,
-    slots: Slots,
-    tombs: Tombs,
-    replicas: SortedMap<PeerId, Replica>,
+    pub(crate) me: PeerId,
+    pub(crate) host: PeerId,
+    pub(crate) term: Term,
+    pub(crate) schemas: SchemasOf,
+    pub(crate) slots: Slots,
+    pub(crate) tombs: Tombs,
+    pub(crate) replicas: SortedMap<PeerId, Replica>,
     /// At the host: ends that members reported of what this peer did not know.
-    reported: Tombs,
+    pub(crate) reported: Tombs,
     /// At the host: grants whose receivers have not announced themselves yet.
-    granted: SortedMap<ObjectId, Promise>,
+    pub(crate) granted: SortedMap<ObjectId, Promise>,
     /// Peers that were linked and are no longer: theirs are the orphans.
-    departed: Vec<PeerId>,
+    pub(crate) departed: Vec<PeerId>,
     /// Somebody is gone, or the host is another: it is to be told of all ends that this peer knows.
-    unsettled: bool,
-    last_number: u32,
-    version: u64,
+    pub(crate) unsettled: bool,
+    pub(crate) last_number: u32,
+    pub(crate) version: u64,
     /// The number of the newest frame, and when it began.
-    frame: u64,
-    frame_time: Time,
+    pub(crate) frame: u64,
+    pub(crate) frame_time: Time,
     /// The newest frame with which something changed.
-    news: u64,
+    pub(crate) news: u64,
     /// Objects that changed since then.
-    touched: Vec<u32>,
-    events: VecDeque<ObjectEvent>,
-    claims: Claims,
-    interest: Interest,
-    scratch: Scratch,
+    pub(crate) touched: Vec<u32>,
+    pub(crate) events: VecDeque<ObjectEvent>,
+    pub(crate) claims: Claims,
+    pub(crate) interest: Interest,
+    pub(crate) scratch: Scratch,
 }
 
 /// Whom the host has promised an object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Promise {
+pub(crate) struct Promise {
     /// The highest stamp that was drawn for it; it is not drawn again, whoever is gone.
-    stamp: Stamp,
+    pub(crate) stamp: Stamp,
     /// Who is to announce itself; nobody when that is done and only the stamp is to be remembered.
-    heir: Option<PeerId>,
+    pub(crate) heir: Option<PeerId>,
     /// Those that heirs have been told of: an honest one may announce itself.
-    told: Vec<(Stamp, PeerId)>,
+    pub(crate) told: Vec<(Stamp, PeerId)>,
 }
 
 impl Promise {
     /// Whoever was told last is the heir.
-    fn fall_back(&mut self) {
+    pub(crate) fn fall_back(&mut self) {
         self.heir = self.told.iter().max().map(|&(_, heir)| heir);
     }
 }
 
 /// The schemas, which are the same at all peers and not part of what states differ in.
 #[derive(Clone, Debug, Default)]
-struct SchemasOf(Schemas);
+pub(crate) struct SchemasOf(pub(crate) Schemas);
 
 impl PartialEq for SchemasOf {
     fn eq(&self, _: &Self) -> bool {
@@ -311,7 +301,7 @@ impl Objects {
     }
 
     /// This peer owns an object from now on.
-    fn own(&mut self, id: ObjectId) {
+    pub(crate) fn own(&mut self, id: ObjectId) {
         self.replicas.values_mut().for_each(|replica| {
             replica.grants.remove(&id);
         });
@@ -319,7 +309,7 @@ impl Objects {
     }
 
     /// This peer tells others of an object from now on: nobody has any of it by this peer's word yet.
-    fn begin_to_tell(&mut self, id: ObjectId) {
+    pub(crate) fn begin_to_tell(&mut self, id: ObjectId) {
         self.version += 1;
         let (version, next) = (self.version, self.frame + 1);
         let Some(slot) = self.slots.slot(id) else { return };
@@ -427,14 +417,14 @@ impl Objects {
         Ok(())
     }
 
-    fn own_slot(&self, id: ObjectId) -> Result<u32, ObjectError> {
+    pub(crate) fn own_slot(&self, id: ObjectId) -> Result<u32, ObjectError> {
         let slot = self.slots.slot(id).ok_or(ObjectError::Unknown)?;
         let object = self.slots.at(slot).ok_or(ObjectError::Unknown)?;
         if object.owner == self.me { Ok(slot) } else { Err(ObjectError::NotOwner) }
     }
 
     /// An object changed by this peer's hand; `fields` says by bits which fields.
-    fn touch(&mut self, now: Time, slot: u32, fields: u64) {
+    pub(crate) fn touch(&mut self, now: Time, slot: u32, fields: u64) {
         let Some(object) = self.slots.at_mut(slot) else { return };
         object.revision += 1;
         object.sampled = now;
@@ -442,7 +432,7 @@ impl Objects {
     }
 
     /// An object that this peer tells others of is another than before.
-    fn spread(&mut self, slot: u32, fields: u64) {
+    pub(crate) fn spread(&mut self, slot: u32, fields: u64) {
         self.version += 1;
         let Some(object) = self.slots.at_mut(slot) else { return };
         for (index, version) in object.versions.iter_mut().enumerate() {
@@ -511,13 +501,13 @@ impl Objects {
         self.tombs.len()
     }
 
-    fn is_host(&self) -> bool {
+    pub(crate) fn is_host(&self) -> bool {
         self.me == self.host
     }
 
     /// Of an object that is not there, and that nobody can bring back, only the stamp is remembered, with its death. It is
     /// everybody's death: who is told of a lower one believes in what a former host granted between the two.
-    fn forget_promise(&mut self, id: ObjectId) {
+    pub(crate) fn forget_promise(&mut self, id: ObjectId) {
         if self.slots.get(id).is_none()
             && let Some(promise) = self.granted.get(&id).filter(|promise| promise.heir.is_none())
         {
@@ -531,12 +521,12 @@ impl Objects {
     }
 
     /// Whether a peer is, or was, somebody whose objects there can be.
-    fn is_known(&self, peer: PeerId) -> bool {
+    pub(crate) fn is_known(&self, peer: PeerId) -> bool {
         peer == self.me || self.replicas.contains_key(&peer) || self.departed.contains(&peer)
     }
 
     /// An object is no longer there. A grant that is under way brings it back, so it is not forgotten.
-    fn end(&mut self, id: ObjectId, stamp: Stamp) {
+    pub(crate) fn end(&mut self, id: ObjectId, stamp: Stamp) {
         let slot = self.slots.slot(id);
         if let Some(object) = self.slots.remove(id)
             && object.touched
@@ -557,7 +547,7 @@ impl Objects {
 }
 
 /// Whether a state is one of this schema.
-fn fits(schema: &Schema, state: &State) -> bool {
+pub(crate) fn fits(schema: &Schema, state: &State) -> bool {
     state.numbers().len() == schema.numbers()
         && state.texts().len() == schema.texts()
         && schema.fields().iter().all(|field| match field.coding {

@@ -15,18 +15,17 @@
 //! anything, numbers out of range, bits that are missing, and any that are left over; so a text that is accepted is
 //! the one text of its value.
 
-mod bits;
 mod packers;
 
-pub use bits::{BitReader, BitWriter, bits_for};
+pub use crate::bits::{BitReader, BitWriter, bits_for};
 pub(crate) use packers::each;
 pub use packers::{Each, List, Number, Own, Packer, Perhaps, Words};
 
 use samovar_wire::limits::FIELD_MAX;
 use samovar_wire::{Duration, ObjectId, PeerId, SeatId, Term, Time};
 
-use crate::StateError;
 use crate::quantise::{Choice, Choices, Exact, Exactly, Quantise, Whole};
+use crate::state::StateError;
 
 /// Most items of a list.
 pub const ITEMS_MAX: usize = 8 * FIELD_MAX;

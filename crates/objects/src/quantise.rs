@@ -19,8 +19,9 @@ pub use grid::{Floats, Grid};
 pub use rotation::Rotation;
 pub use whole::{Choice, Choices, Integer, Whole};
 
-use crate::pack::{BitReader, BitWriter, bits_for};
-use crate::{Coding, Motion, SchemaBuilder, State, StateError, StateReader};
+use crate::bits::{BitReader, BitWriter, bits_for};
+use crate::schema::{Coding, Motion, SchemaBuilder};
+use crate::state::{State, StateError, StateReader};
 
 /// The numbers of one field; those beyond its width are zero.
 pub type Numbers = [i32; 4];

@@ -4,7 +4,8 @@ use samovar_wire::{Duration, Kind, ObjectId, PeerId, SeatId, Term, Time};
 
 use crate::pack::{Own, Pack, Packer, each, text_max};
 use crate::quantise::{Choice, Exact, Quantise, Whole};
-use crate::{Coding, Motion, Schema, SchemaBuilder, State, StateError, StateReader};
+use crate::schema::{Coding, Motion, Schema, SchemaBuilder};
+use crate::state::{State, StateError, StateReader};
 
 /// A value that takes some fields of an object.
 ///

@@ -2,6 +2,8 @@
 
 use samovar_wire::limits::FIELD_MAX;
 
+use crate::text::Text;
+
 /// The numbers and texts of one object, to be filled again and again without allocating.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
@@ -81,11 +83,11 @@ pub struct StateReader<'a> {
 #[derive(Clone, Debug)]
 enum Texts<'a> {
     State(&'a State, usize),
-    Object(&'a [crate::object::Text]),
+    Object(&'a [Text]),
 }
 
 impl<'a> StateReader<'a> {
-    pub(crate) const fn of(numbers: &'a [i32], texts: &'a [crate::object::Text]) -> Self {
+    pub(crate) const fn of(numbers: &'a [i32], texts: &'a [Text]) -> Self {
         Self { numbers, texts: Texts::Object(texts) }
     }
 

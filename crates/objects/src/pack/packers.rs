@@ -2,9 +2,10 @@
 
 use samovar_wire::limits::FIELD_MAX;
 
-use super::{BitReader, BitWriter, Pack, bits_for};
+use super::Pack;
+use crate::bits::{BitReader, BitWriter, bits_for};
 use crate::quantise::Quantise;
-use crate::{State, StateError, StateReader};
+use crate::state::{State, StateError, StateReader};
 
 /// How a value of `T` is packed.
 pub trait Packer<T> {

@@ -3,8 +3,8 @@
 use core::f64::consts::TAU;
 
 use super::{Floats, Numbers, Quantise, nearest};
-use crate::pack::bits_for;
-use crate::{Coding, Motion};
+use crate::bits::bits_for;
+use crate::schema::{Coding, Motion};
 
 /// Rounds an angle in radians to a whole fraction of a turn; what is restored lies above −π and up to π.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

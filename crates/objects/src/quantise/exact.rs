@@ -3,7 +3,7 @@
 use samovar_wire::{Duration, ObjectId, PeerId, Term, Time};
 
 use super::{Numbers, Quantise};
-use crate::{Coding, Motion};
+use crate::schema::{Coding, Motion};
 
 /// What one to four numbers of 32 bits hold exactly.
 #[diagnostic::on_unimplemented(

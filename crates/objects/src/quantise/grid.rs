@@ -1,8 +1,8 @@
 //! Floats on a grid of steps.
 
 use super::{Numbers, Quantise, nearest};
-use crate::pack::bits_for;
-use crate::{Coding, Motion};
+use crate::bits::bits_for;
+use crate::schema::{Coding, Motion};
 
 /// One to four floats that are rounded alike: `f32`, `f64`, arrays of them, and a game's own vectors.
 ///

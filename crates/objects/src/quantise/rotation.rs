@@ -3,8 +3,8 @@
 use core::f64::consts::FRAC_1_SQRT_2;
 
 use super::{Numbers, Quantise, nearest};
-use crate::pack::bits_for;
-use crate::{Coding, Motion};
+use crate::bits::bits_for;
+use crate::schema::{Coding, Motion};
 
 /// Rounds a unit quaternion (x, y, z, w) by its smallest three components.
 ///

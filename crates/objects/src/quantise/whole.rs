@@ -1,8 +1,8 @@
 //! Integers within bounds, and choices.
 
 use super::{Numbers, Quantise};
-use crate::pack::bits_for;
-use crate::{Coding, Motion};
+use crate::bits::bits_for;
+use crate::schema::{Coding, Motion};
 
 /// A primitive integer.
 #[diagnostic::on_unimplemented(

@@ -7,7 +7,7 @@ use crate::schema::{Coding, Field, Schema};
 use crate::state::State;
 
 /// Writes all fields as texts, in the order of the schema.
-pub(super) fn write_fields(object: &Object, schema: Option<&Schema>, out: &mut State) {
+pub(crate) fn write_fields(object: &Object, schema: Option<&Schema>, out: &mut State) {
     out.clear();
     let Some(schema) = schema else {
         object.texts.iter().for_each(|text| out.text(&text.bytes));
@@ -21,7 +21,7 @@ pub(super) fn write_fields(object: &Object, schema: Option<&Schema>, out: &mut S
 }
 
 /// The bytes of one field.
-pub(super) fn field_bytes<'a>(object: &'a Object, field: &Field, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+pub(crate) fn field_bytes<'a>(object: &'a Object, field: &Field, buffer: &'a mut Vec<u8>) -> &'a [u8] {
     if matches!(field.coding, Coding::Text { .. }) {
         return object.texts.get(field.at).map_or(&[], |text| &text.bytes);
     }
@@ -37,7 +37,7 @@ pub(super) fn field_bytes<'a>(object: &'a Object, field: &Field, buffer: &'a mut
 ///
 /// # Errors
 /// `Malformed` for what no writer writes.
-pub(super) fn read_numbers(field: &Field, bytes: &[u8], numbers: &mut [i32]) -> Result<(), CloseCode> {
+pub(crate) fn read_numbers(field: &Field, bytes: &[u8], numbers: &mut [i32]) -> Result<(), CloseCode> {
     let mut reader = Reader::new(bytes);
     for place in 0..field.coding.width() {
         let coded = reader.varint_u32().map_err(|_| CloseCode::Malformed)?;
@@ -55,7 +55,7 @@ pub(super) fn read_numbers(field: &Field, bytes: &[u8], numbers: &mut [i32]) -> 
 ///
 /// # Errors
 /// `Malformed` when they are not what the schema says.
-pub(super) fn read_fields<'a>(
+pub(crate) fn read_fields<'a>(
     schema: Option<&Schema>,
     fields: impl Iterator<Item = &'a [u8]>,
     state: &mut State,

@@ -3,20 +3,16 @@
 //! A state is in every frame to a peer until one of them is known to have arrived, so the loss of one costs the time
 //! until the next and no more. Peers that have the same get the same bytes, which are coded once.
 
-use core::cmp::Ordering;
-
 use samovar_wire::object::{FrameHead, MessageKind, SAMPLE_UNIT};
 use samovar_wire::{Kind, PeerId, Receipt, Time, Writer};
 
-use super::Objects;
-use crate::coder::{Baseline, Encoder, Habits, Source};
-use crate::object::{Object, Text};
-use crate::past::Moment;
-use crate::predict::{Basis, Times, Weights};
-use crate::replica::{Known, Popular, Replica};
-use crate::schema::Schemas;
+use crate::coder::Baseline;
+use crate::object::Object;
+use crate::objects::Objects;
+use crate::replica::{Known, Replica};
+use crate::scratch::{Context, Pick, Scratch};
 use crate::slots::Slots;
-use crate::state::State;
+use crate::text::Text;
 
 /// Moments that an owner keeps of each object: as many as a baseline may be old, and some.
 const KEPT_OWN: usize = 64;
@@ -26,8 +22,6 @@ const STATES_MAX: usize = 255;
 const STATE_SIZE: usize = 16 * 8;
 /// Bytes of texts in one state at most, so that it fits a packet together with its numbers; the others go next time.
 const TEXTS_MAX: usize = 600;
-/// Encodings of one frame that are kept for peers that have the same.
-const ENCODED_MAX: usize = 8;
 
 /// Where a datagram of updates goes.
 #[derive(Clone, Copy, Debug)]
@@ -42,104 +36,11 @@ pub struct Place {
     pub room: usize,
 }
 
-/// One state to go into a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pick {
-    slot: u32,
-    baseline: Baseline,
-    texts: u64,
-}
-
-/// A part of a frame as it was coded for somebody.
-#[derive(Clone, Debug, Default)]
-struct Encoded {
-    picks: Vec<Pick>,
-    base: u64,
-    baselines: [u8; 3],
-    bytes: Vec<u8>,
-    written: usize,
-}
-
-/// What is used again and again, and is no part of what peers agree on.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scratch {
-    encoder: Encoder,
-    habits: Habits,
-    picks: Vec<Pick>,
-    scores: Vec<u64>,
-    popularity: Popularity,
-    popular: Popular,
-    encoded: Vec<Encoded>,
-    /// How many of `encoded` are of this frame.
-    valid: usize,
-    pub(super) coded: crate::coder::Coded,
-    pub(super) numbers: Vec<i32>,
-    pub(super) state: State,
-}
-
-/// A frame that is older than the newest that anybody has by more than this is not built on for being popular.
-const FRESH: u64 = 6;
-
-/// How many peers have each of the last frames.
-#[derive(Clone, Debug)]
-struct Popularity([(u64, u32); 64]);
-
-impl Default for Popularity {
-    fn default() -> Self {
-        Self([(0, 0); 64])
-    }
-}
-
-impl Popularity {
-    fn count(&mut self, frame: u64) {
-        let place = &mut self.0[(frame % 64) as usize];
-        match frame.cmp(&place.0) {
-            // An ack may be so late that the place is a newer frame's.
-            Ordering::Less => {}
-            Ordering::Equal => place.1 += 1,
-            Ordering::Greater => *place = (frame, 1),
-        }
-    }
-
-    fn of(&self, frame: u64) -> u32 {
-        let (known, count) = self.0[(frame % 64) as usize];
-        if known == frame { count } else { 0 }
-    }
-
-    /// The frames that most peers have: to build on, to build on otherwise, and behind those as far as an
-    /// extrapolation wants them, each as far behind the next as that is old.
-    fn choose(&self, frame: u64) -> Popular {
-        let newest = self.0.iter().map(|(frame, _)| *frame).max().unwrap_or(0);
-        let recent = newest.saturating_sub(FRESH)..=newest;
-        let first = recent.clone().max_by_key(|&frame| (self.of(frame), frame)).unwrap_or(newest);
-        let others = recent.filter(|&frame| frame != first);
-        let other = others.max_by_key(|&frame| (self.of(frame), frame)).unwrap_or(first);
-        let step = frame.saturating_sub(first).clamp(1, 15);
-        let near =
-            |wanted: u64| (wanted.saturating_sub(3)..=wanted).max_by_key(|&frame| (self.of(frame), frame));
-        let second = near(first.saturating_sub(step)).unwrap_or(0);
-        let third = near(second.saturating_sub(step)).unwrap_or(0);
-        Popular { firsts: [first, other], behind: [second, third] }
-    }
-}
-
-impl PartialEq for Scratch {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Scratch {}
-
-impl core::hash::Hash for Scratch {
-    fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}
-}
-
 type IsDelivered<'a> = dyn Fn(Receipt) -> bool + 'a;
 
 impl Objects {
     /// Begins a frame, with everything as it is now.
-    pub(super) fn open_frame(&mut self) {
+    pub(crate) fn open_frame(&mut self) {
         self.frame += 1;
         self.scratch.valid = 0;
         self.scratch.popular = self.scratch.popularity.choose(self.frame);
@@ -240,7 +141,7 @@ impl Objects {
 }
 
 /// Whether a peer may lack something of an object's state.
-pub(super) fn is_behind(object: &Object, known: &Known) -> bool {
+pub(crate) fn is_behind(object: &Object, known: &Known) -> bool {
     known.newest < object.frame
         || object.texts.iter().zip(&known.texts).any(|(text, &(has, _))| has < text.frame)
 }
@@ -404,124 +305,11 @@ const fn text_size(text: &Text) -> usize {
     text.bytes.len() + 2
 }
 
-/// What the coding of a frame draws on.
-struct Context<'a> {
-    schemas: &'a Schemas,
-    slots: &'a Slots,
-    me: PeerId,
-    frame: u64,
-    base: u64,
-    baselines: [u8; 3],
-}
-
-impl Scratch {
-    /// Codes the picks, unless somebody got the same in this frame.
-    fn encode(&mut self, context: &Context<'_>, room: usize) -> &Encoded {
-        let found = self.encoded[..self.valid].iter().position(|encoded| {
-            (encoded.base, encoded.baselines) == (context.base, context.baselines)
-                && encoded.picks == self.picks
-                && encoded.written == self.picks.len()
-                && encoded.bytes.len() <= room
-        });
-        if let Some(found) = found {
-            return &self.encoded[found];
-        }
-        let place = if self.valid < ENCODED_MAX { self.valid } else { ENCODED_MAX - 1 };
-        if self.encoded.len() <= place {
-            self.encoded.push(Encoded::default());
-        }
-        self.valid = place + 1;
-        let encoded = &mut self.encoded[place];
-        (encoded.base, encoded.baselines) = (context.base, context.baselines);
-        encoded.picks.clone_from(&self.picks);
-        encoded.bytes.clear();
-        self.encoder.begin(context.me);
-        let mut last = None;
-        let sources = self.picks.iter().filter_map(|pick| source(context, pick, &mut last));
-        encoded.written = self.encoder.write(&mut self.habits, room, sources, &mut encoded.bytes);
-        encoded
-    }
-}
-
-fn source<'a>(context: &Context<'a>, pick: &Pick, last: &mut Last) -> Option<Source<'a>> {
-    let object = context.slots.at(pick.slot)?;
-    Some(Source {
-        object,
-        schema: context.schemas.of(object.traits.kind),
-        baseline: pick.baseline,
-        basis: basis_of_owner(context, object, pick.baseline, last),
-        texts: pick.texts,
-        age: context.base.saturating_sub(object.sample()),
-    })
-}
-
-/// The weights that were computed last.
-pub(super) type Last = Option<(Times, Weights)>;
-
-fn basis_of_owner<'a>(
-    context: &Context<'_>,
-    object: &'a Object,
-    baseline: Baseline,
-    last: &mut Last,
-) -> Option<Basis<'a>> {
-    let width = object.numbers.len();
-    if width == 0 {
-        return None;
-    }
-    let frames = frames_of(context.frame, context.baselines, baseline);
-    basis(frames, |frame| object.past.as_of(width, frame), object.sample(), last)
-}
-
-/// The frames that a baseline names, newest first.
-pub(super) fn frames_of(frame: u64, backs: [u8; 3], baseline: Baseline) -> [Option<u64>; 3] {
-    match baseline {
-        Baseline::None => [None; 3],
-        Baseline::Own(back) => [frame.checked_sub(u64::from(back)), None, None],
-        Baseline::Frames(count) => {
-            let mut at = Some(frame);
-            let mut index = 0;
-            backs.map(|back| {
-                at = at.filter(|_| back > 0 && index < count).and_then(|at| at.checked_sub(u64::from(back)));
-                index += 1;
-                at
-            })
-        }
-    }
-}
-
-/// A basis from the moments of these frames; `None` when one of them is not there.
-pub(super) fn basis<'a>(
-    frames: [Option<u64>; 3],
-    moment: impl Fn(u64) -> Option<Moment<'a>>,
-    sampled: u64,
-    last: &mut Last,
-) -> Option<Basis<'a>> {
-    let first = moment(frames[0]?)?;
-    let mut moments = [first; 3];
-    let mut count = 0;
-    for (slot, frame) in moments.iter_mut().zip(frames.into_iter().flatten()) {
-        *slot = moment(frame)?;
-        count += 1;
-    }
-    Some(Basis::new(moments, count, sampled, last))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    #[test]
-    fn a_late_ack_of_an_old_frame_does_not_make_a_new_one_less_popular() {
-        let mut popularity = Popularity::default();
-        [70, 70, 70, 69].into_iter().for_each(|frame| popularity.count(frame));
-        popularity.count(6);
-        assert_eq!((popularity.of(70), popularity.of(69), popularity.of(6)), (3, 1, 0));
-        assert_eq!(popularity.choose(72).firsts, [70, 69]);
-        popularity.count(134);
-        assert_eq!((popularity.of(134), popularity.of(70)), (1, 0));
-    }
 
     #[test]
     fn the_best_are_kept_in_their_order_and_of_equal_ones_the_first() {

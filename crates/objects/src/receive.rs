@@ -4,15 +4,16 @@ use samovar_wire::limits::{FIELDS_MAX, OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX
 use samovar_wire::object::{Announcement, Destroy, FrameHead, MessageKind, SAMPLE_UNIT, Traits, Update};
 use samovar_wire::{CloseCode, DecodeError, Duration, Kind, ObjectId, PeerId, Reader, Stamp, Time};
 
-use super::fields::{read_fields, read_numbers};
-use super::frames::{Last, basis, frames_of};
-use super::{ObjectEvent, Objects, PRIORITY, Promise};
+use crate::baselines::{Last, basis, frames_of};
 use crate::coder::{Baseline, Coded, Decoder};
-use crate::object::{Object, Text};
+use crate::fields::{read_fields, read_numbers};
+use crate::object::Object;
+use crate::objects::{ObjectEvent, Objects, PRIORITY, Promise};
 use crate::past::Past;
 use crate::replica::Replica;
 use crate::schema::{Coding, Schema};
 use crate::state::State;
+use crate::text::Text;
 
 /// Moments that are kept of each object of others: the 48 updates that a baseline may be old, and as many as overtake
 /// each other at the worst; of a state that more have overtaken the numbers are not needed (PROTOCOL §4.6).
@@ -22,7 +23,7 @@ const KEPT_OF_OTHERS: usize = 112;
 /// known here.
 const OBJECTS_OF_OTHERS_MAX: usize = OBJECTS_PER_PEER_MAX + OBJECTS_PER_PEER_MAX / 4;
 
-pub(super) const fn malformed(error: DecodeError) -> CloseCode {
+pub(crate) const fn malformed(error: DecodeError) -> CloseCode {
     match error {
         DecodeError::TooLarge => CloseCode::TooLarge,
         _ => CloseCode::Malformed,
@@ -179,12 +180,12 @@ impl Objects {
     }
 
     /// Terms are passed on before anything is said under them, so a later one than ours has no warrant.
-    pub(super) fn check_term(&self, stamp: Stamp) -> Result<(), CloseCode> {
+    pub(crate) fn check_term(&self, stamp: Stamp) -> Result<(), CloseCode> {
         if stamp.term > self.term { Err(CloseCode::FutureStamp) } else { Ok(()) }
     }
 
     /// The host knows what it granted; what is of a former host's term it cannot know, and an older stamp is old.
-    pub(super) fn check_granted(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> Result<(), CloseCode> {
+    pub(crate) fn check_granted(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> Result<(), CloseCode> {
         let current = self.slots.get(id).map(|o| o.stamp).max(self.tombs.stamp(id));
         let fresh = current.is_none_or(|current| stamp > current);
         let is_told = |promise: &Promise| promise.told.contains(&(stamp, from));

@@ -4,10 +4,10 @@ use samovar_wire::limits::{FIELD_MAX, PACKET_MAX};
 use samovar_wire::object::{Announcement, MessageKind, encode_announcement, encode_update_head};
 use samovar_wire::{ObjectId, PeerId, Receipt, Stamp, Time, Writer};
 
-use super::Objects;
-use super::fields::{field_bytes, write_fields};
-use super::frames::is_behind;
+use crate::fields::{field_bytes, write_fields};
+use crate::frames::is_behind;
 use crate::object::Object;
+use crate::objects::Objects;
 use crate::replica::Known;
 use crate::state::State;
 
@@ -16,10 +16,10 @@ const AGE_MAX_MICROS: u64 = 60_000_000;
 
 /// A reliable message that was composed; the session says with [`Objects::on_sent`] that a link took it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pending(pub(super) What);
+pub struct Pending(pub(crate) What);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(crate) enum What {
     /// As of this frame.
     Announced(Vec<ObjectId>, u64),
     Updated(ObjectId),

@@ -3,8 +3,8 @@
 use samovar_wire::object::{Announcement, Deaths, Destroy};
 use samovar_wire::{CloseCode, ObjectId, PeerId, Reader, Stamp};
 
-use super::receive::malformed;
-use super::{ObjectError, ObjectEvent, Objects};
+use crate::objects::{ObjectError, ObjectEvent, Objects};
+use crate::receive::malformed;
 
 /// How many objects of a creator that this peer has not heard of others may already have seen die.
 const BURIED_AHEAD_MAX: u32 = 256;
@@ -18,14 +18,14 @@ const STRANGE_CREATORS_MAX: usize = 256;
 impl Objects {
     /// Whether somebody other than its creator can know of the death of an object that this peer has not seen. A death
     /// must be remembered, or a late CREATE brings the object back; but nobody can bury what is not yet born.
-    pub(super) fn may_bury(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
+    pub(crate) fn may_bury(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
         let newest = self.slots.of_creator(id.creator).next_back().map_or(0, |object| object.id.number);
         let newest = newest.max(self.tombs.newest(id.creator));
         let is_near = id.number <= newest.saturating_add(BURIED_AHEAD_MAX);
         self.is_known(id.creator) && is_near && self.check_granted(from, id, stamp).is_ok()
     }
 
-    pub(super) fn handle_destroy(&mut self, from: PeerId, destroy: Destroy) -> Result<(), CloseCode> {
+    pub(crate) fn handle_destroy(&mut self, from: PeerId, destroy: Destroy) -> Result<(), CloseCode> {
         let Destroy { id, stamp } = destroy;
         self.check_term(stamp)?;
         if id == ObjectId::SESSION {
@@ -51,7 +51,7 @@ impl Objects {
 
     /// An object ended by somebody else's hand, or word. The host passes it on: whoever ended it may be gone before it
     /// has told everybody, or not know of all who are here.
-    pub(super) fn end_by(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) {
+    pub(crate) fn end_by(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) {
         let is_news = self.tombs.stamp(id).is_none_or(|known| known < stamp);
         let kind = self.slots.get(id).map(|object| object.traits.kind);
         self.end(id, stamp);
@@ -64,7 +64,7 @@ impl Objects {
     }
 
     /// The host passes on an end to all but one.
-    pub(super) fn pass_on_end(&mut self, id: ObjectId, stamp: Stamp, but: Option<PeerId>) {
+    pub(crate) fn pass_on_end(&mut self, id: ObjectId, stamp: Stamp, but: Option<PeerId>) {
         for (_, replica) in self.replicas.iter_mut().filter(|(peer, _)| Some(**peer) != but) {
             // Who ends much must not make others look slow: what is much is told in runs.
             if replica.destroys.len() < PASSED_ON_MAX {
@@ -75,7 +75,7 @@ impl Objects {
         }
     }
 
-    pub(super) fn handle_deaths(&mut self, from: PeerId, reader: &mut Reader<'_>) -> Result<(), CloseCode> {
+    pub(crate) fn handle_deaths(&mut self, from: PeerId, reader: &mut Reader<'_>) -> Result<(), CloseCode> {
         let is_report = self.is_host()
             && self.replicas.get_mut(&from).is_some_and(|replica| {
                 let is_due = replica.reports > 0;
@@ -110,19 +110,19 @@ impl Objects {
 
     /// Whether an object that is there can have had this stamp. Those of this term were drawn here, and a liar that is
     /// gone may have told members of somewhat higher ones; but nobody shall bring the counter to its end.
-    pub(super) fn is_credible(&self, id: ObjectId, stamp: Stamp) -> bool {
+    pub(crate) fn is_credible(&self, id: ObjectId, stamp: Stamp) -> bool {
         stamp.term < self.term || self.is_near(id, stamp)
     }
 
     /// Whether going above this stamp leaves the counter far from its end.
-    pub(super) fn is_near(&self, id: ObjectId, stamp: Stamp) -> bool {
+    pub(crate) fn is_near(&self, id: ObjectId, stamp: Stamp) -> bool {
         let highest = self.highest_stamp(id).map_or(0, |highest| highest.counter);
         stamp.counter <= highest.saturating_add(LEAP_MAX)
     }
 
     /// Its owner, who is here, or the heir whom it is promised, shall have an object under a stamp above this one, which
     /// somebody believes in.
-    pub(super) fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
+    pub(crate) fn outbid(&mut self, id: ObjectId, owner: PeerId, stamp: Stamp) {
         if self.granted_to(id).is_some() && !self.is_passed_over(id, stamp) {
             return;
         }
@@ -153,7 +153,7 @@ impl Objects {
     /// A member reports ends. The host may know nothing of the objects, as the former host told others of them and not
     /// this one: somebody may speak up who owns such an object. Owners speak to all, but of what its creator reports others may
     /// know nobody else as the owner.
-    pub(super) fn note_report(&mut self, from: PeerId, run: &Deaths) {
+    pub(crate) fn note_report(&mut self, from: PeerId, run: &Deaths) {
         // What ended under its own reign it knows, and nobody shall bury what will be created in it.
         let is_credible = self.is_known(run.creator) || self.tombs.creators() < STRANGE_CREATORS_MAX;
         if run.stamp.term >= self.term || !is_credible {
@@ -185,14 +185,14 @@ impl Objects {
     }
 
     /// The end of an object that was reported to the host, and that its owner does not know of.
-    pub(super) fn contested(&self, new: &Announcement<'_>) -> Option<Stamp> {
+    pub(crate) fn contested(&self, new: &Announcement<'_>) -> Option<Stamp> {
         let end = self.reported.stamp(new.id).filter(|&end| end >= new.stamp)?;
         (self.is_host() && self.replicas.contains_key(&new.owner)).then_some(end)
     }
 
     /// It is granted to its owner above that stamp, as if it had been known here when the end was reported
     /// (PROTOCOL §4.2, rule 12).
-    pub(super) fn defend(&mut self, id: ObjectId, owner: PeerId, end: Stamp) {
+    pub(crate) fn defend(&mut self, id: ObjectId, owner: PeerId, end: Stamp) {
         self.reported.exhume(id);
         self.outbid(id, owner, end);
     }

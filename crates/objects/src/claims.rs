@@ -4,15 +4,12 @@
 //! one it is dropped, and handed to the game, which leads what it shows from there to the truth.
 
 use samovar_wire::limits::{FIELD_MAX, STATE_MAX};
-use samovar_wire::{ObjectId, PeerId, SortedMap, Time};
+use samovar_wire::{ObjectId, PeerId, Time};
 
-use super::{ObjectError, Objects, fits};
 use crate::object::Object;
+use crate::objects::{ObjectError, Objects, fits};
 use crate::past::Past;
 use crate::state::State;
-
-/// Objects that this peer claims, and each as this peer has changed it, if it has.
-pub(super) type Claims = SortedMap<ObjectId, Option<Object>>;
 
 impl Objects {
     /// This peer acts on an object of another from now on, for itself alone.
@@ -57,7 +54,7 @@ impl Objects {
     }
 
     /// This peer is about to own the object: what it did to it counts.
-    pub(super) fn settle_claim(&mut self, id: ObjectId) {
+    pub(crate) fn settle_claim(&mut self, id: ObjectId) {
         let Some(changed) = self.claims.remove(&id) else { return };
         let Some(object) = self.slots.get_mut(id) else { return };
         object.claimed = false;
@@ -75,7 +72,7 @@ impl Objects {
     }
 
     /// The object was announced anew: what this peer did to it lies over another one now.
-    pub(super) fn refresh_claim(&mut self, id: ObjectId) {
+    pub(crate) fn refresh_claim(&mut self, id: ObjectId) {
         let (Some(changed), Some(object)) = (self.claims.get_mut(&id), self.slots.get(id)) else { return };
         if let Some(overlay) = changed {
             (overlay.owner, overlay.stamp, overlay.current) = (object.owner, object.stamp, object.current);
@@ -86,7 +83,7 @@ impl Objects {
     }
 
     /// An object as this peer shows it.
-    pub(super) fn shown<'a>(&'a self, object: &'a Object) -> &'a Object {
+    pub(crate) fn shown<'a>(&'a self, object: &'a Object) -> &'a Object {
         if !object.claimed {
             return object;
         }
@@ -103,7 +100,7 @@ impl Objects {
         Ok(overlay)
     }
 
-    pub(super) fn set_claimed(
+    pub(crate) fn set_claimed(
         &mut self,
         now: Time,
         id: ObjectId,
@@ -122,7 +119,7 @@ impl Objects {
         Ok(())
     }
 
-    pub(super) fn set_state_claimed(
+    pub(crate) fn set_state_claimed(
         &mut self,
         now: Time,
         id: ObjectId,

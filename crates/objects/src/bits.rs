@@ -2,7 +2,7 @@
 
 use samovar_wire::limits::FIELD_MAX;
 
-use crate::StateError;
+use crate::state::StateError;
 
 /// How many bits the numbers from 0 to `max` take.
 #[must_use]

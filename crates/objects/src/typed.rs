@@ -3,8 +3,8 @@
 use samovar_wire::object::Traits;
 use samovar_wire::{ObjectId, Time};
 
-use super::{CreateError, ObjectError, Objects};
-use crate::{Kinded, Replicate};
+use crate::objects::{CreateError, ObjectError, Objects};
+use crate::replicate::{Kinded, Replicate};
 
 impl Objects {
     /// Creates an object with this value that this peer owns, sampled at session time `now`. `traits` are for the

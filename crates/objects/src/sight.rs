@@ -4,11 +4,11 @@ use samovar_wire::object::MessageKind;
 use samovar_wire::sight::{Focus, SIGHTS_MAX, Sight};
 use samovar_wire::{CloseCode, ObjectId, PeerId, Reader, Receipt, Writer};
 
-use super::frames::is_behind;
-use super::send::{Pending, What};
-use super::{ObjectEvent, Objects};
+use crate::frames::is_behind;
 use crate::interest::{distance_squared, sees};
 use crate::object::Object;
+use crate::objects::{ObjectEvent, Objects};
+use crate::send::{Pending, What};
 
 impl Objects {
     /// Where an object is, when the schema of its kind says which field that is.
@@ -50,7 +50,7 @@ impl Objects {
     }
 
     /// Acts on the newest wish of a peer.
-    pub(super) fn grant_sight(&mut self, peer: PeerId) {
+    pub(crate) fn grant_sight(&mut self, peer: PeerId) {
         if let Some(focus) = self.interest.take_asked(peer) {
             self.set_focus(peer, focus);
         }
@@ -87,7 +87,7 @@ impl Objects {
     }
 
     /// Looks where an object of this peer is by now, and who sees it.
-    pub(super) fn look(&mut self, slot: u32) {
+    pub(crate) fn look(&mut self, slot: u32) {
         let Some(object) = self.slots.at(slot).filter(|object| object.owner == self.me) else { return };
         let Some(place) = self.place_of(object) else { return };
         self.interest.put(slot, Some(place));
@@ -99,7 +99,7 @@ impl Objects {
     }
 
     /// A peer was told of objects: whether it sees them is not known yet.
-    pub(super) fn look_for(&mut self, peer: PeerId, ids: &[ObjectId]) {
+    pub(crate) fn look_for(&mut self, peer: PeerId, ids: &[ObjectId]) {
         if self.interest.focus(peer).is_some() {
             let slots: Vec<_> = ids.iter().filter_map(|&id| self.slots.slot(id)).collect();
             slots.into_iter().for_each(|slot| self.judge(peer, slot));
@@ -142,7 +142,7 @@ impl Objects {
     }
 
     /// Tells a peer what it sees, and what it does not see any more.
-    pub(super) fn write_sights(&mut self, peer: PeerId, writer: &mut Writer<'_>) -> Option<Pending> {
+    pub(crate) fn write_sights(&mut self, peer: PeerId, writer: &mut Writer<'_>) -> Option<Pending> {
         let untold = self.interest.untold(peer)?;
         let replica = self.replicas.get(&peer)?;
         let (mut sights, mut void) = (Vec::new(), Vec::new());
@@ -171,7 +171,7 @@ impl Objects {
     }
 
     /// A peer says what it wants to see.
-    pub(super) fn handle_focus(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
+    pub(crate) fn handle_focus(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(body);
         let focus = Focus::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
         reader.end().map_err(|_| CloseCode::Malformed)?;
@@ -180,7 +180,7 @@ impl Objects {
     }
 
     /// An owner says what this peer sees.
-    pub(super) fn handle_sight(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
+    pub(crate) fn handle_sight(&mut self, from: PeerId, body: &[u8]) -> Result<(), CloseCode> {
         let mut reader = Reader::new(body);
         let count = usize::from(reader.u8().map_err(|_| CloseCode::Malformed)?);
         if count > SIGHTS_MAX {

@@ -4,7 +4,7 @@ use samovar_wire::limits::OBJECTS_AT_HOST_MAX;
 use samovar_wire::object::Orphan;
 use samovar_wire::{ObjectId, PeerId, SortedSet, Stamp, Term};
 
-use super::{ObjectError, ObjectEvent, Objects, Promise};
+use crate::objects::{ObjectError, ObjectEvent, Objects, Promise};
 use crate::replica::Replica;
 use crate::tombs::Tombs;
 
@@ -134,7 +134,7 @@ impl Objects {
 
     /// Whether the heir of an object does not announce itself, since it may have seen this stamp, which was drawn after the
     /// one that it was told of.
-    pub(super) fn is_passed_over(&self, id: ObjectId, stamp: Stamp) -> bool {
+    pub(crate) fn is_passed_over(&self, id: ObjectId, stamp: Stamp) -> bool {
         self.granted.get(&id).is_some_and(|promise| {
             let heir = promise.heir.and_then(|heir| self.replicas.get(&heir));
             let is_told = heir.is_some_and(|replica| !replica.grants.contains_key(&id));
@@ -169,7 +169,7 @@ impl Objects {
         }
     }
 
-    pub(super) fn adopt_one(&mut self, id: ObjectId) {
+    pub(crate) fn adopt_one(&mut self, id: ObjectId) {
         let Ok(stamp) = self.next_stamp(id) else { return };
         let Some(object) = self.slots.get(id) else { return };
         if object.traits.orphan != Orphan::Destroy && self.slots.owned_by(self.me) < OBJECTS_AT_HOST_MAX {
@@ -199,7 +199,7 @@ impl Objects {
     }
 
     /// The highest stamp known or granted of an object that is there.
-    pub(super) fn highest_stamp(&self, id: ObjectId) -> Option<Stamp> {
+    pub(crate) fn highest_stamp(&self, id: ObjectId) -> Option<Stamp> {
         let known = self.slots.get(id)?.stamp;
         let granted = self.granted.get(&id).map_or(known, |promise| promise.stamp);
         let ended = self.tombs.stamp(id).max(self.reported.stamp(id)).unwrap_or(known);
@@ -207,7 +207,7 @@ impl Objects {
     }
 
     /// This peer owns the object from now on, and says so.
-    pub(super) fn take(&mut self, id: ObjectId, stamp: Stamp) {
+    pub(crate) fn take(&mut self, id: ObjectId, stamp: Stamp) {
         let Some(from) = self.slots.set_owner(id, self.me) else { return };
         let frame = self.frame;
         if let Some(object) = self.slots.get_mut(id) {

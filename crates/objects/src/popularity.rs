@@ -1,0 +1,69 @@
+//! Which frames most peers have, for what is coded once for many of them.
+
+use core::cmp::Ordering;
+
+use crate::replica::Popular;
+
+/// A frame that is older than the newest that anybody has by more than this is not built on for being popular.
+const FRESH: u64 = 6;
+
+/// How many peers have each of the last frames.
+#[derive(Clone, Debug)]
+pub(crate) struct Popularity([(u64, u32); 64]);
+
+impl Default for Popularity {
+    fn default() -> Self {
+        Self([(0, 0); 64])
+    }
+}
+
+impl Popularity {
+    pub(crate) fn count(&mut self, frame: u64) {
+        let place = &mut self.0[(frame % 64) as usize];
+        match frame.cmp(&place.0) {
+            // An ack may be so late that the place is a newer frame's.
+            Ordering::Less => {}
+            Ordering::Equal => place.1 += 1,
+            Ordering::Greater => *place = (frame, 1),
+        }
+    }
+
+    fn of(&self, frame: u64) -> u32 {
+        let (known, count) = self.0[(frame % 64) as usize];
+        if known == frame { count } else { 0 }
+    }
+
+    /// The frames that most peers have: to build on, to build on otherwise, and behind those as far as an
+    /// extrapolation wants them, each as far behind the next as that is old.
+    pub(crate) fn choose(&self, frame: u64) -> Popular {
+        let newest = self.0.iter().map(|(frame, _)| *frame).max().unwrap_or(0);
+        let recent = newest.saturating_sub(FRESH)..=newest;
+        let first = recent.clone().max_by_key(|&frame| (self.of(frame), frame)).unwrap_or(newest);
+        let others = recent.filter(|&frame| frame != first);
+        let other = others.max_by_key(|&frame| (self.of(frame), frame)).unwrap_or(first);
+        let step = frame.saturating_sub(first).clamp(1, 15);
+        let near =
+            |wanted: u64| (wanted.saturating_sub(3)..=wanted).max_by_key(|&frame| (self.of(frame), frame));
+        let second = near(first.saturating_sub(step)).unwrap_or(0);
+        let third = near(second.saturating_sub(step)).unwrap_or(0);
+        Popular { firsts: [first, other], behind: [second, third] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    #[test]
+    fn a_late_ack_of_an_old_frame_does_not_make_a_new_one_less_popular() {
+        let mut popularity = Popularity::default();
+        [70, 70, 70, 69].into_iter().for_each(|frame| popularity.count(frame));
+        popularity.count(6);
+        assert_eq!((popularity.of(70), popularity.of(69), popularity.of(6)), (3, 1, 0));
+        assert_eq!(popularity.choose(72).firsts, [70, 69]);
+        popularity.count(134);
+        assert_eq!((popularity.of(134), popularity.of(70)), (1, 0));
+    }
+}
