@@ -7,7 +7,6 @@
 mod association;
 mod ledger;
 mod path;
-mod reach;
 mod stun;
 mod wire;
 mod worker;
@@ -15,12 +14,12 @@ mod worker;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-pub(crate) use reach::Reach;
 use tokio::sync::oneshot;
 
 use crate::error::RelayError;
 use crate::hub::Hub;
-use crate::settings::PublicAddress;
+use crate::network::PublicAddress;
+use crate::reach::Reach;
 use association::Identity;
 use wire::Bound;
 use worker::Worker;

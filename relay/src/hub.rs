@@ -17,11 +17,11 @@ use samovar_wire::{Mode, PeerId, SessionId, Time};
 use tokio::sync::Notify;
 
 use crate::door::AddressPlace;
-use crate::endpoint::Reach;
 use crate::limits::{GamePurse, LiveLimits};
 use crate::line::Line;
 use crate::metrics::{Dropped, Kind, Levels, Metrics};
 use crate::outbox::{Farewell, Outbox, Waiting};
+use crate::reach::Reach;
 use crate::store::Persisted;
 
 /// How long the disk may write before new games are better founded elsewhere, in nanoseconds.

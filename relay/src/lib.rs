@@ -9,16 +9,19 @@ mod channels;
 mod door;
 mod endpoint;
 mod error;
+mod frames;
 mod games;
 mod hub;
 mod limits;
 mod line;
 mod metrics;
+mod network;
 mod outbox;
 mod page;
 #[cfg(test)]
 mod panics;
 mod player;
+mod reach;
 mod referee;
 mod refusals;
 mod room;
@@ -29,6 +32,7 @@ mod server;
 pub mod settings;
 mod socket;
 mod store;
+mod value;
 
 #[cfg(test)]
 #[path = "../tests/relay/caller.rs"]

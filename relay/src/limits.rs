@@ -12,8 +12,9 @@ use std::time::Duration;
 use samovar_directory::limits::Quota;
 
 use crate::metrics::Dropped;
+use crate::network::Network;
 use crate::room::Room;
-use crate::settings::{Network, Origin};
+use crate::value::Origin;
 
 /// What is in a full bucket, as time: one second.
 const BURST: u64 = 1_000_000_000;

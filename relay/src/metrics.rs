@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use samovar_directory::{CloseReason, HostChange, Usage};
 
-use crate::outbox::Depth;
+use crate::room::Depth;
 use histogram::Histogram;
 use label::{Changed, Refused};
 pub(crate) use label::{Dropped, Ended, Kind, Offered, Turned, Undelivered, Way};

@@ -9,7 +9,7 @@ use samovar_wire::relay::Refusal;
 use tokio::sync::Notify;
 
 use crate::metrics::Kind;
-use crate::room::Room;
+use crate::room::{Depth, Room};
 
 /// Unreliable packets that wait; beyond it the oldest is dropped.
 const LOSSY_MAX: usize = 256;
@@ -66,13 +66,6 @@ pub(crate) struct Waiting {
     pub(crate) bytes: Bytes,
     /// When the relay got it, in nanoseconds of its own time.
     pub(crate) since: u64,
-}
-
-/// How much waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Depth {
-    pub(crate) messages: usize,
-    pub(crate) bytes: usize,
 }
 
 /// The queue of one socket.

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::RelayError;
-use crate::settings::FrameAncestors;
+use crate::frames::FrameAncestors;
 
 /// Bytes of a page, all files together. More is not a page but somebody's home directory.
 const PAGE_MAX: u64 = 64 * 1_024 * 1_024;

@@ -12,6 +12,13 @@ pub(crate) struct Room {
     all: AtomicUsize,
 }
 
+/// How much waits in a queue, or in several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Depth {
+    pub(crate) messages: usize,
+    pub(crate) bytes: usize,
+}
+
 impl Default for Room {
     fn default() -> Self {
         Self::new(usize::MAX)

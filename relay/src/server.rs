@@ -14,16 +14,17 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::door::{Caller, Door, Doorkeeper};
-use crate::endpoint::{Endpoint, Reach, UdpConfig};
+use crate::endpoint::{Endpoint, UdpConfig};
 use crate::error::RelayError;
+use crate::frames::FrameAncestors;
 use crate::hub::Hub;
 use crate::limits::{Limits, LiveLimits};
 use crate::metrics::Metrics;
 use crate::page::Page;
+use crate::reach::Reach;
 use crate::referee::{Referee, RefereeConfig};
 use crate::refusals::Refusals;
 use crate::routes::{self, House};
-use crate::settings::FrameAncestors;
 use crate::store::{self, Store};
 
 /// How long connections may take to end when the relay stops.

@@ -3,10 +3,6 @@
 //! One struct is all three, so that a flag `--game-packets`, a variable `SAMOVAR_GAME_PACKETS` and a key
 //! `game-packets` are the same setting with the same words about what is allowed.
 
-mod frames;
-mod network;
-mod value;
-
 use std::fmt;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -18,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 
 use crate::endpoint::UdpConfig;
+pub use crate::frames::{Frame, FrameAncestors};
 use crate::limits::Limits;
+pub use crate::network::{Network, PublicAddress};
 use crate::referee::RefereeConfig;
 use crate::server::ServeConfig;
-pub use frames::{Frame, FrameAncestors};
-pub use network::{Network, PublicAddress};
-pub use value::{Code, Origin, Whole};
+pub use crate::value::{Code, Origin, Whole};
 
 /// The least rate of bytes: the largest message, and a little.
 const BYTE_RATE_MIN: u64 = 20_000;

@@ -15,12 +15,12 @@ use str0m::ice::StunMessage;
 
 use super::association::{Association, End, Identity, Message};
 use super::ledger::Ledger;
-use super::reach::{Reach, Task};
 use super::stun;
 use super::wire::{Datagram, Inbox, Socket, Wire};
 use crate::hub::Hub;
 use crate::line::Line;
 use crate::metrics::{Ended, Kind, Offered, Undelivered, Way};
+use crate::reach::{Reach, Task};
 use crate::seldom::Seldom;
 
 /// How often in a row the socket is read before what it brought is sent.

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-use crate::settings::FrameAncestors;
+use crate::frames::FrameAncestors;
 
 /// The policy for a document. Its inline scripts (trunk writes one that starts the wasm) are allowed by their
 /// hashes; inline style is allowed, because it cannot run anything. The clock of a hidden page is a worker from a blob, which

@@ -9,7 +9,7 @@ use crate::line::Line;
 
 /// What the endpoint shall do.
 #[derive(Debug)]
-pub(super) enum Task {
+pub(crate) enum Task {
     /// Answer an offer of this attempt.
     Offer(Arc<Line>, u32, String),
     /// Send what waits for a member.
@@ -52,12 +52,12 @@ impl Reach {
     }
 
     /// Everything that is to be done, in the order in which it was asked for.
-    pub(super) fn take(&self) -> Vec<Task> {
+    pub(crate) fn take(&self) -> Vec<Task> {
         std::mem::take(&mut *self.lock())
     }
 
     /// Ends when something is to be done.
-    pub(super) async fn changed(&self) {
+    pub(crate) async fn changed(&self) {
         self.changed.notified().await;
     }
 

@@ -17,7 +17,7 @@ pub struct Network {
 
 impl Network {
     /// One address.
-    pub(super) const fn of(address: IpAddr) -> Self {
+    pub(crate) const fn of(address: IpAddr) -> Self {
         Self { address, prefix: width(address) }
     }
 

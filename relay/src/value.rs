@@ -13,7 +13,7 @@ pub struct Whole<const MIN: u64, const MAX: u64>(u64);
 
 impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
     /// A number that is within the bounds; used in constants, where a wrong one does not compile.
-    pub(super) const fn new(number: u64) -> Self {
+    pub(crate) const fn new(number: u64) -> Self {
         assert!(MIN <= number && number <= MAX);
         Self(number)
     }
@@ -25,7 +25,7 @@ impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
     }
 
     /// The number, as one of things that are held in memory.
-    pub(super) fn count(self) -> usize {
+    pub(crate) fn count(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Origin;
+use crate::value::Origin;
 
 /// Who may show the page in a frame: one entry of the setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ impl Default for FrameAncestors {
 
 impl FrameAncestors {
     /// What is set; `None` when it contradicts itself.
-    pub(super) fn new(frames: Vec<Frame>) -> Option<Self> {
+    pub(crate) fn new(frames: Vec<Frame>) -> Option<Self> {
         let is_alone = |frame: &Frame| matches!(frame, Frame::Nobody | Frame::Anybody);
         (frames.len() == 1 || !frames.is_empty() && !frames.iter().any(is_alone)).then_some(Self(frames))
     }
