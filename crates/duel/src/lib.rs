@@ -48,7 +48,7 @@
 //! | [`phase`] | alive, hit, shielded |
 //! | [`player`] | who drives: keys, names, colours |
 //! | [`course`], [`bowl`] | matches, and the sugar bowl that all drive for |
-//! | [`scores`] | the scoreboard the host owns |
+//! | [`row`], [`scores`] | one player's row, and the scoreboard the host owns |
 //! | [`state`] | the fields of each replicated object |
 //! | [`codec`] | why bytes were refused, and quantisation |
 //! | [`word`] | what members say to each other, each in the order that it needs |
@@ -74,6 +74,7 @@ pub mod plane;
 pub mod player;
 pub mod rng;
 pub mod robot;
+pub mod row;
 pub mod scores;
 pub mod state;
 pub mod status;

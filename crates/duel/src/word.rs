@@ -8,7 +8,7 @@
 use crate::codec::{DecodeError, Reader};
 use crate::cube::{Launch, Shot};
 use crate::player::PlayerKey;
-use crate::scores::ROWS;
+use crate::row::ROWS;
 
 /// One message of the duel. Who may say it is for the receiver to check.
 #[derive(Clone, Debug, PartialEq)]
