@@ -3,9 +3,9 @@
 use samovar_session::{Event, Schemas, Session};
 use samovar_wire::{Kind, Time};
 
-use crate::check::Broken;
 use crate::dice::Dice;
 use crate::plan::Plan;
+use crate::promise::Broken;
 
 /// One process of the world, from its start to its end; numbered as they start. Who reloads a page is another process.
 pub type ProcessId = usize;

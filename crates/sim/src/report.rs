@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::scenario::Shape;
 use samovar_wire::Duration;
 
-use crate::check::Violation;
+use crate::promise::Violation;
 use crate::run::Outcome;
 use crate::scenario::Scenario;
 

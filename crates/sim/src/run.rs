@@ -7,9 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use samovar_wire::Duration;
 
 pub use crate::check::Recovery;
-use crate::check::{Broken, Promise, Violation};
 use crate::game::Game;
 use crate::plan::Plan;
+use crate::promise::{Broken, Promise, Violation};
 use crate::trace::Trace;
 pub use crate::world::Figures;
 use crate::world::World;

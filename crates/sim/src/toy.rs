@@ -18,9 +18,9 @@ use samovar_session::objects::State;
 use samovar_session::{Access, Delivery, Event, Lane, Orphan, Schemas, Session, Target, Traits};
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, SortedMap, Time};
 
-use crate::check::Broken;
 use crate::game::{Game, ProcessId, Turn};
 use crate::plan::Plan;
+use crate::promise::Broken;
 use inputs::Inputs;
 use ledger::Ledger;
 use orders::Orders;

@@ -3,37 +3,38 @@
 //! Time jumps from one event to the next. All chance comes from the plan's seed, and events of one moment happen in the
 //! order in which they were caused, so that a plan always runs the same way.
 
+mod cast;
 mod direct;
 mod faults;
 mod ferry;
 mod judge;
+mod judges;
+mod net;
 mod process;
 mod relay;
 mod session;
 mod sockets;
 mod tell;
 
-use std::collections::BTreeMap;
-
 use samovar_directory::{ConnId, TermRecord};
-use samovar_peer::{Kept, PeerConfig};
+use samovar_peer::PeerConfig;
 use samovar_wire::relay::Purpose;
-use samovar_wire::{
-    Duration, Entropy, GameCode, Mode, PeerId, PeerPass, SeatId, SessionId, SortedMap, Ticket, Time,
-};
+use samovar_wire::{Duration, Entropy, GameCode, Mode, PeerId, SessionId, Ticket, Time};
 
-use crate::check::{Broken, Checks, Recoveries, Recovery, Standstills, Violation};
+use crate::check::{Recovery, Standstills};
 use crate::dice::Dice;
 use crate::game::{Game, ProcessId};
-use crate::network::{Cuts, Place, Weather};
+use crate::network::Place;
 use crate::plan::Plan;
+use crate::promise::{Broken, Violation};
 use crate::queue::Queue;
 use crate::trace::Trace;
+use cast::Cast;
 pub(crate) use faults::Ending;
-use ferry::Ferry;
-use process::Process;
+pub use judges::Figures;
+use judges::Judges;
+use net::Net;
 use relay::Relay;
-use sockets::Socket;
 
 /// The world's time at its beginning.
 const BEGINNING: Time = Time::from_micros(1_000_000);
@@ -79,51 +80,12 @@ enum Write {
     Forget(SessionId),
 }
 
-/// Somebody who plays, in one process after another.
-#[derive(Clone, Debug, Default)]
-struct Player {
-    process: Option<ProcessId>,
-    ticket: Option<Ticket>,
-    /// The ticket before that, which must open nothing.
-    old_ticket: Option<Ticket>,
-    /// Does not come back.
-    is_gone: bool,
-    /// A start is under way.
-    is_starting: bool,
-    /// The next attempt founds the game anew, since nobody knows it.
-    founds: bool,
-    /// What its page has kept when it was loaded anew, and where it sat.
-    kept: Option<(PeerPass, Kept)>,
-    seat: Option<SeatId>,
-    /// When its session removed it, until it is a member again.
-    removed_at: Option<Time>,
-}
-
-/// Figures of a run.
-#[derive(Clone, Debug, Default)]
-pub struct Figures {
-    /// Faults that struck, by kind.
-    pub faults: BTreeMap<&'static str, u64>,
-    /// Terms that began after a session's first.
-    pub host_changes: u64,
-    /// Hosts that were replaced though nothing was wrong with them.
-    pub deposed: u64,
-    /// Packets handed to peers.
-    pub packets: u64,
-    /// Packets that members sent each other directly, and through the relay.
-    pub sent: [u64; 2],
-    /// Times that processes ran.
-    pub turns: u64,
-    /// For how long a member that runs was not heard by another at the most, where that is bounded.
-    pub silence: Duration,
-    /// The largest footprint of a peer, in bytes of its `Debug` output.
-    pub footprint: usize,
-    /// Members that their sessions removed.
-    pub exits: u64,
-    /// Members that told of what they had done alone.
-    pub diverged: u64,
-    /// From each such exit until the player was a member again.
-    pub returns: Vec<Duration>,
+/// Where all chance of a run comes from.
+struct Chance {
+    entropy: Entropy,
+    dice: Dice,
+    /// The game's own.
+    game: Dice,
 }
 
 /// The world of one run.
@@ -131,90 +93,39 @@ pub(crate) struct World<G> {
     now: Time,
     plan: Plan,
     queue: Queue<Event>,
-    entropy: Entropy,
-    dice: Dice,
-    game_dice: Dice,
-    players: Vec<Player>,
-    processes: Vec<Process>,
+    chance: Chance,
+    cast: Cast,
     relay: Relay,
-    sockets: SortedMap<ConnId, Socket>,
-    next_conn: u64,
-    cuts: Cuts,
-    storm: Option<Weather>,
-    /// Players whose direct paths carry so little.
-    clogs: SortedMap<usize, u64>,
-    has_direct: bool,
-    /// Whether datagrams get through anywhere.
-    has_udp: bool,
-    /// The relay's ends of data channels, by the sockets of their members.
-    ferries: SortedMap<ConnId, Ferry>,
-    /// When something was wrong with the relay last, and with the network.
-    relay_disturbed: Time,
-    network_disturbed: Time,
+    net: Net,
     game: G,
-    checks: Checks,
-    recoveries: Recoveries,
-    /// What is measured now of [`Plan::standstills_from`].
-    standstills: Option<Standstills>,
+    judges: Judges,
     trace: Trace,
-    figures: Figures,
-    violation: Option<Violation>,
-    looks: u64,
-    /// The process that was weighed last.
-    weighed: ProcessId,
     resting: bool,
     /// Nothing goes wrong any more.
     healing: bool,
-    /// The session that all players were members of before anything happened.
-    founded: Option<SessionId>,
-    /// Whoever lived under its highest term is gone, at one moment or another.
-    is_orphaned: bool,
 }
 
 impl<G: Game> World<G> {
     pub(crate) fn new(plan: Plan, mut game: G, full_trace: bool) -> Self {
-        let checks = Checks { forks: plan.rules.forks, ..Checks::default() };
         game.begin(&plan);
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&plan.seed.to_le_bytes());
         let mut entropy = Entropy::new(seed);
         let dice = Dice::from_entropy(&mut entropy);
         let game_dice = Dice::from_entropy(&mut entropy);
-        let relay = Relay::new(&mut entropy, plan.disk);
-        let has_direct = plan.has_direct;
         let mut world = Self {
             now: BEGINNING,
-            plan,
             queue: Queue::new(),
-            entropy,
-            dice,
-            game_dice,
-            players: Vec::new(),
-            processes: Vec::new(),
-            relay,
-            sockets: SortedMap::new(),
-            next_conn: 0,
-            cuts: Cuts::default(),
-            storm: None,
-            clogs: SortedMap::new(),
-            has_direct,
-            has_udp: true,
-            ferries: SortedMap::new(),
-            relay_disturbed: Time::ZERO,
-            network_disturbed: Time::ZERO,
+            relay: Relay::new(&mut entropy, plan.disk),
+            chance: Chance { entropy, dice, game: game_dice },
+            cast: Cast::default(),
+            net: Net::new(plan.has_direct),
             game,
-            checks,
-            recoveries: Recoveries::default(),
-            standstills: None,
+            judges: Judges::new(plan.rules.forks),
             trace: Trace::new(full_trace),
-            figures: Figures::default(),
-            violation: None,
-            looks: 0,
-            weighed: 0,
             resting: false,
             healing: false,
-            founded: None,
-            is_orphaned: false,
+            plan,
         };
         world.start_relay();
         world.queue.push(BEGINNING + LOOK_EVERY, Event::Look);
@@ -226,7 +137,7 @@ impl<G: Game> World<G> {
     }
 
     pub(crate) fn violation(&self) -> Option<&Violation> {
-        self.violation.as_ref()
+        self.judges.violation.as_ref()
     }
 
     pub(crate) const fn trace(&self) -> &Trace {
@@ -234,26 +145,26 @@ impl<G: Game> World<G> {
     }
 
     pub(crate) const fn figures(&self) -> &Figures {
-        &self.figures
+        &self.judges.figures
     }
 
     pub(crate) fn recovery_times(&self) -> &[Recovery] {
-        &self.recoveries.times
+        &self.judges.recoveries.times
     }
 
     pub(crate) fn standstills(&self) -> Vec<Duration> {
         let at_rises = self.plan.standstills_at_rises;
-        self.standstills.as_ref().map_or_else(Vec::new, |standstills| standstills.longest(at_rises))
+        self.judges.standstills.as_ref().map_or_else(Vec::new, |standstills| standstills.longest(at_rises))
     }
 
     /// Runs until `until`, or until a promise is broken.
     pub(crate) fn run_until(&mut self, until: Time) {
-        while self.violation.is_none() {
+        while !self.judges.is_over() {
             let Some((at, event)) = self.queue.pop(until) else { break };
             self.now = self.now.max(at);
             self.happen(event);
         }
-        if self.violation.is_none() {
+        if !self.judges.is_over() {
             self.now = self.now.max(until);
         }
     }
@@ -283,7 +194,7 @@ impl<G: Game> World<G> {
             Event::Written { life, write } => self.on_written(life, write),
             Event::Start(player) => self.on_start(player),
             Event::Fault(index) => self.strike(index),
-            Event::Measure => self.standstills = Some(Standstills::default()),
+            Event::Measure => self.judges.standstills = Some(Standstills::default()),
             Event::End(ending) => self.on_end(&ending),
             Event::Look => self.on_look(),
         }
@@ -291,27 +202,27 @@ impl<G: Game> World<G> {
 
     fn on_look(&mut self) {
         self.queue.push(self.now + LOOK_EVERY, Event::Look);
-        self.looks += 1;
+        let looks = self.judges.look();
         self.tend_sockets();
         self.look_at_all();
-        if self.looks.is_multiple_of(WEIGH_EVERY) {
+        if looks.is_multiple_of(WEIGH_EVERY) {
             self.weigh_next();
         }
     }
 
     pub(crate) fn break_promise(&mut self, broken: Broken) {
-        if self.violation.is_none() {
+        if !self.judges.is_over() {
             let Broken { promise, what } = broken;
             self.trace.note(self.now, Place::Relay, || format!("BROKEN {}: {what}", promise.name()));
-            self.violation = Some(Violation { promise, at: self.now, what });
+            self.judges.violation = Some(Violation { promise, at: self.now, what });
         }
     }
 
     fn peer_config(&mut self, player: usize, purpose: Purpose, ticket: Option<Ticket>) -> PeerConfig {
         let schemas = self.game.schemas();
-        let kept = self.players[player].kept.clone().filter(|_| matches!(purpose, Purpose::Rejoin(..)));
+        let kept = self.cast.players[player].kept.clone().filter(|_| matches!(purpose, Purpose::Rejoin(..)));
         PeerConfig {
-            entropy: self.entropy.bytes(),
+            entropy: self.chance.entropy.bytes(),
             purpose,
             ticket,
             kept: kept.map(|(_, kept)| kept),

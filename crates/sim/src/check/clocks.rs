@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use samovar_session::Session;
 use samovar_wire::{Duration, PeerId, SessionId, Time};
 
-use super::{Broken, Promise};
 use crate::game::ProcessId;
+use crate::promise::{Broken, Promise};
 
 /// How far two members' clocks may be apart: half of what the longest round trip that some weather makes takes one way
 /// more than the other.

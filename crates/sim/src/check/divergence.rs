@@ -8,8 +8,8 @@ use samovar_session::{Object, Session};
 use samovar_wire::object::SAMPLE_UNIT;
 use samovar_wire::{Duration, ObjectId, PeerId, SessionId, Time};
 
-use super::{Broken, Promise};
 use crate::game::ProcessId;
+use crate::promise::{Broken, Promise};
 
 /// What a process has had since it became a member.
 #[derive(Debug)]

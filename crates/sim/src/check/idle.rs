@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use samovar_wire::{Duration, Time};
 
-use super::{Broken, Promise};
 use crate::game::ProcessId;
+use crate::promise::{Broken, Promise};
 
 /// How long a host may stand still: two seconds, and what a hand-over takes under the worst weather.
 const STANDS_STILL_MAX: Duration = Duration::from_millis(3_500);

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use samovar_session::Session;
 use samovar_wire::{Duration, PeerId, SessionId, Term, Time};
 
-use super::{Broken, Promise};
 use crate::game::ProcessId;
+use crate::promise::{Broken, Promise};
 
 /// For how long a host may act that nobody reaches but a minority: until it has missed its majority (3 s at the most), and
 /// the relay, which it asks then, has been silent for as long as its lease lasts (1 s). It may stall meanwhile.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use samovar_session::Session;
 use samovar_wire::{ObjectId, PeerId, SessionId, Stamp};
 
-use super::{Broken, Promise};
 use crate::game::ProcessId;
+use crate::promise::{Broken, Promise};
 
 /// An object on one side of a session, if the session has sides.
 type Thing = (SessionId, Option<PeerId>, ObjectId);

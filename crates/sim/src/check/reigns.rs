@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use samovar_session::Session;
 use samovar_wire::{PeerId, SessionId, Term};
 
-use super::{Broken, Promise};
 use crate::game::ProcessId;
+use crate::promise::{Broken, Promise};
 
 /// Who hosts by which term, as any peer ever said.
 #[derive(Debug, Default)]

@@ -86,6 +86,11 @@ impl Cuts {
         self.counts.keys().len() == 0 || !self.counts.contains_key(&(from, to))
     }
 
+    /// Whether anything gets from either place to the other.
+    pub(crate) fn lets_both(&self, a: Place, b: Place) -> bool {
+        self.lets(a, b) && self.lets(b, a)
+    }
+
     /// Whether anything is cut.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.keys().len() == 0

@@ -7,8 +7,8 @@ use samovar_session::objects::{Coding, Schema, SchemaBuilder, State};
 use samovar_session::{Cause, Event, Session, Traits};
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, Term, Time};
 
-use crate::check::{Broken, Promise};
 use crate::game::{ProcessId, Turn};
+use crate::promise::{Broken, Promise};
 
 /// What is ticked off of one member's inputs.
 pub(super) const TALLY: Kind = Kind(4);

@@ -7,8 +7,8 @@ use samovar_wire::{ObjectId, PeerId, SortedMap, Stamp};
 
 use super::inputs::TALLY;
 use super::values::value;
-use crate::check::{Broken, Promise};
 use crate::game::ProcessId;
+use crate::promise::{Broken, Promise};
 
 /// What a peer showed of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use samovar_session::{Delivery, Event, Target};
 use samovar_wire::{Duration, PeerId, Time};
 
-use crate::check::{Broken, Promise};
 use crate::game::Turn;
+use crate::promise::{Broken, Promise};
 
 /// How often a member says something, in one order or another.
 const SAY_EVERY: Duration = Duration::from_millis(150);

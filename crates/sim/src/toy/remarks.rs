@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use samovar_session::{Lane, Session, Target};
 use samovar_wire::{Duration, PeerId, SortedMap, Time};
 
-use crate::check::{Broken, Promise};
 use crate::game::{ProcessId, Turn};
+use crate::promise::{Broken, Promise};
 
 /// How often a member says something.
 const SAY_EVERY: Duration = Duration::from_millis(250);

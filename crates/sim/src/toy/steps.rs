@@ -6,8 +6,8 @@ use samovar_session::Session;
 use samovar_session::lockstep::{FieldHash, Request};
 use samovar_wire::{PeerId, Time};
 
-use crate::check::{Broken, Promise};
 use crate::game::{ProcessId, Turn};
+use crate::promise::{Broken, Promise};
 
 /// States that are kept to be compared.
 const PAST: u64 = 255;

@@ -3,7 +3,7 @@
 use samovar_directory::ConnId;
 use samovar_wire::{Duration, Mode, PeerId, Time};
 
-use super::process::{Arrival, Process, State};
+use super::process::Arrival;
 use super::{Event, World};
 use crate::dice::Dice;
 use crate::game::{Game, ProcessId};
@@ -49,18 +49,7 @@ impl Channel {
 impl<G: Game> World<G> {
     /// The weather of direct paths from a place.
     pub(super) fn direct_weather(&self, from: Place) -> Weather {
-        let mut weather = self.storm.unwrap_or(self.plan.direct);
-        if let Place::Player(player) = from
-            && let Some(&rate) = self.clogs.get(&player)
-        {
-            weather.bandwidth = Some(rate);
-        }
-        weather
-    }
-
-    /// Whether direct connections can be opened and carry anything.
-    pub(super) const fn lets_direct(&self) -> bool {
-        self.has_direct && self.has_udp
+        self.net.weather(from, self.plan.direct)
     }
 
     /// A driver makes an offer, or an answer to one.
@@ -75,14 +64,14 @@ impl<G: Game> World<G> {
             pipe: Pipe::default(),
             bulk: Stream::new(),
         };
-        self.processes[id].channels.insert(attempt, channel);
-        let gathered = self.now + self.dice.millis(3, 40);
+        self.cast.processes[id].channels.insert(attempt, channel);
+        let gathered = self.now + self.chance.dice.millis(3, 40);
         let text = format!("{id} {attempt}");
         self.queue.push(gathered, Event::Described { process: id, peer, attempt, text });
     }
 
     pub(super) fn on_described(&mut self, id: ProcessId, peer: PeerId, attempt: u32, text: String) {
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         if process.is_awake() && process.channels.contains_key(&attempt) {
             let now = process.clock.local(self.now);
             if let Some(running) = &mut process.peer {
@@ -95,22 +84,22 @@ impl<G: Game> World<G> {
     /// The answer is here: both ends know each other, and try to reach each other.
     pub(super) fn connect(&mut self, id: ProcessId, peer: PeerId, attempt: u32, answer: &str) {
         if let Some(conn) = Self::ferry_named(answer) {
-            if let Some(channel) = self.processes[id].channels.get_mut(&attempt) {
+            if let Some(channel) = self.cast.processes[id].channels.get_mut(&attempt) {
                 channel.ferry = Some(conn);
                 self.connect_ferry(id, attempt, conn);
             }
             return;
         }
         let Some((other, theirs)) = parse(answer) else { return };
-        let Some(channel) = self.processes[id].channels.get_mut(&attempt) else { return };
+        let Some(channel) = self.cast.processes[id].channels.get_mut(&attempt) else { return };
         (channel.other, channel.peer) = (Some((other, theirs)), peer);
-        let (a, b) = (self.place(id), self.place(other));
-        let reaches = self.cuts.lets(a, b) && self.cuts.lets(b, a);
-        let open = self.lets_direct() && reaches && self.processes[other].is_awake();
+        let (a, b) = (self.cast.place(id), self.cast.place(other));
+        let reaches = self.net.cuts.lets_both(a, b);
+        let open = self.net.lets_direct() && reaches && self.cast.processes[other].is_awake();
         for (process, attempt, from) in [(id, attempt, a), (other, theirs, b)] {
             if open {
                 let trip = self.direct_weather(from).latency.times(2);
-                let after = trip.times(2) + self.dice.span(trip.times(2));
+                let after = trip.times(2) + self.chance.dice.span(trip.times(2));
                 self.queue.push(self.now + after, Event::DirectOpened { process, attempt });
             } else {
                 self.queue.push(self.now + ATTEMPT_LASTS, Event::DirectClosed { process, attempt });
@@ -119,7 +108,7 @@ impl<G: Game> World<G> {
     }
 
     pub(super) fn on_direct_opened(&mut self, id: ProcessId, attempt: u32) {
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         let now = process.clock.local(self.now);
         let Some(channel) = process.channels.get_mut(&attempt) else { return };
         channel.is_open = true;
@@ -133,25 +122,25 @@ impl<G: Game> World<G> {
     }
 
     pub(super) fn on_direct_closed(&mut self, id: ProcessId, attempt: u32) {
-        if self.processes[id].channels.contains_key(&attempt) {
+        if self.cast.processes[id].channels.contains_key(&attempt) {
             self.arrive(id, Arrival::DirectClosed(attempt));
         }
     }
 
     pub(super) fn send_direct(&mut self, id: ProcessId, attempt: u32, mode: Mode, bytes: Vec<u8>) {
-        let from = self.place(id);
+        let from = self.cast.place(id);
         let weather = self.direct_weather(from);
-        let Some(channel) = self.processes[id].channels.get_mut(&attempt).filter(|c| c.is_open) else {
+        let Some(channel) = self.cast.processes[id].channels.get_mut(&attempt).filter(|c| c.is_open) else {
             return;
         };
         if channel.ferry.is_some() {
             return self.send_ferry(id, attempt, mode, bytes);
         }
         let Some((to, theirs)) = channel.other else { return };
-        let arrivals = channel.carry(self.now, (mode, bytes.len()), &weather, &mut self.dice);
+        let arrivals = channel.carry(self.now, (mode, bytes.len()), &weather, &mut self.chance.dice);
         let is_dead = channel.is_dead;
-        let to_place = self.place(to);
-        if is_dead || !self.lets_direct() || !self.cuts.lets(from, to_place) {
+        let to_place = self.cast.place(to);
+        if is_dead || !self.net.lets_direct() || !self.net.cuts.lets(from, to_place) {
             return;
         }
         let [first, second] = arrivals;
@@ -165,49 +154,35 @@ impl<G: Game> World<G> {
     }
 
     pub(super) fn on_packet(&mut self, to: ProcessId, attempt: u32, mode: Mode, bytes: Vec<u8>) {
-        if self.processes[to].channels.get(&attempt).is_some_and(|channel| channel.is_open) {
+        if self.cast.processes[to].channels.get(&attempt).is_some_and(|channel| channel.is_open) {
             self.arrive(to, Arrival::Packet { attempt, mode, bytes });
         }
     }
 
     /// A driver closes its end; the other hears of it, unless that is lost.
     pub(super) fn close_direct(&mut self, id: ProcessId, attempt: u32) {
-        let Some(channel) = self.processes[id].channels.remove(&attempt) else { return };
+        let Some(channel) = self.cast.processes[id].channels.remove(&attempt) else { return };
         if let Some(conn) = channel.ferry {
-            let after = self.direct_weather(self.place(id)).latency;
+            let after = self.direct_weather(self.cast.place(id)).latency;
             self.queue.push(self.now + after, Event::FerryClosed(conn, attempt));
         }
         let Some((process, attempt)) = channel.other else { return };
-        let (from, to) = (self.place(id), self.place(process));
+        let (from, to) = (self.cast.place(id), self.cast.place(process));
         let weather = self.direct_weather(from);
-        let heard = self.lets_direct()
-            && self.cuts.lets(from, to)
+        let heard = self.net.lets_direct()
+            && self.net.cuts.lets(from, to)
             && !channel.is_dead
-            && !self.dice.chance(weather.loss.mean());
-        let after = if heard { weather.delay(&mut self.dice) } else { CONSENT_LASTS };
+            && !self.chance.dice.chance(weather.loss.mean());
+        let after = if heard { weather.delay(&mut self.chance.dice) } else { CONSENT_LASTS };
         self.queue.push(self.now + after, Event::DirectClosed { process, attempt });
     }
 
     /// A process ended without closing anything.
     pub(super) fn abandon_channels(&mut self, id: ProcessId) {
-        let channels = std::mem::take(&mut self.processes[id].channels);
+        let channels = std::mem::take(&mut self.cast.processes[id].channels);
         for (process, attempt) in channels.values().filter_map(|channel| channel.other) {
             self.queue.push(self.now + CONSENT_LASTS, Event::DirectClosed { process, attempt });
         }
-    }
-
-    pub(super) fn place(&self, id: ProcessId) -> Place {
-        Place::Player(self.processes[id].player)
-    }
-
-    /// The process that runs as a peer.
-    pub(super) fn process_of(&self, peer: PeerId) -> Option<ProcessId> {
-        let is = |process: &Process| match process.peer.as_deref() {
-            Some(p) => p.session().is_some_and(|session| session.me() == peer),
-            // It is its turn.
-            None => process.state != State::Ended && process.known_as == Some(peer),
-        };
-        self.processes.iter().position(is)
     }
 }
 

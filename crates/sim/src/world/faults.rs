@@ -1,8 +1,9 @@
 //! How faults strike, and how they end.
 
 use samovar_session::Session;
-use samovar_wire::{Duration, PeerId};
+use samovar_wire::Duration;
 
+use super::cast::Player;
 use super::process::{ForbiddenSeat, State};
 use super::{Event, World};
 use crate::fault::{Beyond, Direction, Fault, Group, Who};
@@ -50,7 +51,7 @@ impl<G: Game> World<G> {
         }
         let fault = self.plan.faults[index].1;
         if self.apply(fault) {
-            *self.figures.faults.entry(fault.name()).or_default() += 1;
+            *self.judges.figures.faults.entry(fault.name()).or_default() += 1;
         }
     }
 
@@ -70,7 +71,7 @@ impl<G: Game> World<G> {
             Fault::HandOver => self.each(Who::Host, Self::hand_over),
             Fault::Watch { lasts } => self.each(Who::Host, |world, id| {
                 world.begin_crisis(id);
-                world.recoveries.only_watch(lasts);
+                world.judges.recoveries.only_watch(lasts);
                 true
             }),
             Fault::Crash { who, back } => self.each(who, |world, id| world.kill(id, true, back)),
@@ -86,7 +87,7 @@ impl<G: Game> World<G> {
             Fault::StandStill { who, lasts } => self.stand_still(who, lasts),
             Fault::ClockJump { who, by } => self.each(who, |world, id| {
                 let now = world.now;
-                world.processes[id].clock.jump(now, by);
+                world.cast.processes[id].clock.jump(now, by);
                 world.disturb(id, "clock jumps");
                 world.turn(id);
                 true
@@ -109,12 +110,12 @@ impl<G: Game> World<G> {
                 true
             }
             Fault::RelayReset { lasts } if self.relay.is_up() => {
-                self.is_orphaned = true;
-                for id in 0..self.processes.len() {
+                self.judges.is_orphaned = true;
+                for id in 0..self.cast.processes.len() {
                     self.keep_table(id);
                 }
                 self.end_relay();
-                self.relay.lose_everything(&mut self.entropy);
+                self.relay.lose_everything(&mut self.chance.entropy);
                 self.queue.push(self.now + lasts, Event::End(Ending::Relay));
                 true
             }
@@ -138,7 +139,7 @@ impl<G: Game> World<G> {
     }
 
     fn apply_to_network(&mut self, fault: Fault) -> bool {
-        self.network_disturbed = self.now;
+        self.net.disturbed = self.now;
         match fault {
             Fault::Cut { group, beyond, direction, lasts } => self.cut(group, beyond, direction, lasts),
             Fault::Flap { who, times, period } => {
@@ -150,25 +151,25 @@ impl<G: Game> World<G> {
             }
             Fault::Storm { weather, lasts } => {
                 self.trace.note(self.now, Place::Relay, || format!("storm: {weather:?}"));
-                self.storm = Some(weather);
+                self.net.storm = Some(weather);
                 self.queue.push(self.now + lasts, Event::End(Ending::Calm));
                 true
             }
             Fault::Clog { who, bandwidth, lasts } => {
                 let players = self.players_of(who);
                 for &player in &players {
-                    self.clogs.insert(player, bandwidth);
+                    self.net.clogs.insert(player, bandwidth);
                 }
                 self.queue.push(self.now + lasts, Event::End(Ending::Unclog(players)));
                 true
             }
             Fault::NoDirect { lasts } => {
-                self.has_direct = false;
+                self.net.has_direct = false;
                 self.queue.push(self.now + lasts, Event::End(Ending::Direct));
                 true
             }
             Fault::NoUdp { lasts } => {
-                self.has_udp = false;
+                self.net.has_udp = false;
                 self.queue.push(self.now + lasts, Event::End(Ending::Udp));
                 true
             }
@@ -177,7 +178,7 @@ impl<G: Game> World<G> {
                 true
             }),
             Fault::Online { who } => self.each(who, |world, id| {
-                let process = &mut world.processes[id];
+                let process = &mut world.cast.processes[id];
                 let now = process.clock.local(world.now);
                 if let Some(peer) = &mut process.peer {
                     peer.handle_network_changed(now);
@@ -196,7 +197,7 @@ impl<G: Game> World<G> {
     fn change_network(&mut self, id: ProcessId, is_told: bool) {
         self.disturb(id, if is_told { "has another network" } else { "is behind another port" });
         self.move_network(id);
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         let now = process.clock.local(self.now);
         if let Some(peer) = process.peer.as_mut().filter(|_| is_told) {
             peer.handle_network_changed(now);
@@ -205,7 +206,7 @@ impl<G: Game> World<G> {
     }
 
     pub(super) fn on_end(&mut self, ending: &Ending) {
-        self.network_disturbed = self.now;
+        self.net.disturbed = self.now;
         match ending {
             Ending::Resume(processes) => processes.iter().for_each(|&id| self.resume(id)),
             Ending::Show(processes) => processes.iter().for_each(|&id| self.show(id)),
@@ -231,43 +232,40 @@ impl<G: Game> World<G> {
                 if *left > 0 && !self.healing {
                     let cuts = !is_cut;
                     if cuts {
-                        self.cuts.cut(*side, *rest);
-                        self.cuts.cut(*rest, *side);
+                        self.net.cuts.cut(*side, *rest);
+                        self.net.cuts.cut(*rest, *side);
                     }
                     let (side, rest, left) = (*side, *rest, left - 1);
                     let next = Ending::Flap { side, rest, is_cut: cuts, left, period: *period };
                     self.queue.push(self.now + *period, Event::End(next));
                 }
             }
-            Ending::Calm => self.storm = None,
-            Ending::Unclog(players) => self.clogs.retain(|player, _| !players.contains(player)),
-            Ending::Direct => self.has_direct = self.plan.has_direct,
-            Ending::Udp => self.has_udp = true,
+            Ending::Calm => self.net.storm = None,
+            Ending::Unclog(players) => self.net.clogs.retain(|player, _| !players.contains(player)),
+            Ending::Direct => self.net.has_direct = self.plan.has_direct,
+            Ending::Udp => self.net.has_udp = true,
         }
     }
 
     /// Everything that is wrong ends, and who is not there comes back.
     pub(super) fn heal(&mut self) {
         self.healing = true;
-        if let Some(standstills) = &mut self.standstills {
+        if let Some(standstills) = &mut self.judges.standstills {
             standstills.end(self.now);
         }
         self.trace.note(self.now, Place::Relay, || "everything heals".to_owned());
-        self.cuts.clear();
-        self.clogs.clear();
-        self.storm = None;
-        (self.has_direct, self.has_udp) = (self.plan.has_direct, true);
+        self.net.heal(self.plan.has_direct);
         self.relay.delay = self.plan.disk;
         self.resume_relay();
         self.start_relay();
-        for id in 0..self.processes.len() {
+        for id in 0..self.cast.processes.len() {
             self.resume(id);
-            self.processes[id].hidden = self.processes[id].hidden.min(1);
+            self.cast.processes[id].hidden = self.cast.processes[id].hidden.min(1);
             self.show(id);
-            self.processes[id].still = self.processes[id].still.min(1);
+            self.cast.processes[id].still = self.cast.processes[id].still.min(1);
             self.step_again(id);
         }
-        for player in 0..self.players.len() {
+        for player in 0..self.cast.players.len() {
             self.reload_later(player, Duration::from_millis(100));
         }
     }
@@ -278,8 +276,8 @@ impl<G: Game> World<G> {
     }
 
     fn disturb(&mut self, id: ProcessId, what: &'static str) {
-        self.processes[id].disturbed = self.now;
-        let place = self.place(id);
+        self.cast.processes[id].disturbed = self.now;
+        let place = self.cast.place(id);
         self.trace.note(self.now, place, || what.to_owned());
     }
 
@@ -289,9 +287,9 @@ impl<G: Game> World<G> {
         }
         self.begin_crisis(id);
         self.disturb(id, "leaves");
-        let player = self.processes[id].player;
-        self.players[player].is_gone = true;
-        let process = &mut self.processes[id];
+        let player = self.cast.processes[id].player;
+        self.cast.players[player].is_gone = true;
+        let process = &mut self.cast.processes[id];
         process.leaving = Some(self.now);
         let now = process.clock.local(self.now);
         if let Some(peer) = &mut process.peer {
@@ -307,9 +305,9 @@ impl<G: Game> World<G> {
         }
         self.begin_crisis(id);
         self.disturb(id, "closes its page");
-        let player = self.processes[id].player;
-        self.players[player].is_gone = true;
-        let process = &mut self.processes[id];
+        let player = self.cast.processes[id].player;
+        self.cast.players[player].is_gone = true;
+        let process = &mut self.cast.processes[id];
         let now = process.clock.local(self.now);
         if let Some(peer) = &mut process.peer {
             peer.leave_at_once(now);
@@ -322,23 +320,23 @@ impl<G: Game> World<G> {
 
     /// A page keeps what its session is founded anew from, and where it sat.
     fn keep_table(&mut self, id: ProcessId) {
-        let process = &self.processes[id];
+        let process = &self.cast.processes[id];
         let now = process.clock.local(self.now);
         let Some(peer) = &process.peer else { return };
         let Some(session) = peer.session().filter(|session| session.ticket().is_some()) else { return };
         if let Some((pass, kept)) = peer.pass().zip(session.kept(now)) {
-            let player = &mut self.players[process.player];
+            let player = &mut self.cast.players[process.player];
             (player.kept, player.seat) = (Some((pass, kept)), session.seat());
         }
     }
 
     /// A page is unloaded and loaded again. When all are, the session is founded anew.
     fn reload(&mut self, id: ProcessId) {
-        self.is_orphaned |= !self.can_spare(id);
+        self.judges.is_orphaned |= !self.can_spare(id);
         self.begin_crisis(id);
         self.disturb(id, "reloads its page");
         self.keep_table(id);
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         let (number, now) = (process.player, process.clock.local(self.now));
         if let Some(peer) = &mut process.peer {
             peer.go_away(now);
@@ -352,16 +350,16 @@ impl<G: Game> World<G> {
     /// Ends a cut in one direction. What streams have held back arrives then, and nobody can tell when it was said: who was alone hears
     /// of others once more.
     fn mend(&mut self, from: Side, to: Side) {
-        self.cuts.mend(from, to);
-        for (id, process) in self.processes.iter().enumerate() {
+        self.net.cuts.mend(from, to);
+        for (id, process) in self.cast.processes.iter().enumerate() {
             if to.has(Place::Player(process.player)) {
-                self.checks.offices.hear_late(id);
+                self.judges.checks.offices.hear_late(id);
             }
         }
     }
 
     fn hand_over(&mut self, id: ProcessId) -> bool {
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         let now = process.clock.local(self.now);
         let session = process.peer.as_mut().and_then(|peer| peer.session_mut());
         // It stays where nobody answers just now.
@@ -377,16 +375,16 @@ impl<G: Game> World<G> {
     /// Whether a member that runs is left when this process goes; without one there is no session to speak of. If none is
     /// left of the side of a partition that the session is, it may end with that.
     fn can_spare(&mut self, id: ProcessId) -> bool {
-        let members = self.members();
+        let members = self.cast.members();
         let others =
-            members.iter().filter(|(other, _)| *other != id && self.processes[*other].leaving.is_none());
+            members.iter().filter(|(other, _)| *other != id && self.cast.processes[*other].leaving.is_none());
         let first = members.iter().max_by_key(|(_, session)| (session.term(), session.is_host()));
         let is_of_side = |session: &Session| {
             first.is_some_and(|(_, first)| session.term() == first.term() && first.view().has(session.me()))
         };
         let is_orphaned = !others.clone().any(|(_, session)| is_of_side(session));
         let can_spare = others.count() > 0;
-        self.is_orphaned |= is_orphaned && can_spare;
+        self.judges.is_orphaned |= is_orphaned && can_spare;
         can_spare
     }
 
@@ -399,7 +397,7 @@ impl<G: Game> World<G> {
         if closes {
             self.close_sockets(id);
         }
-        let player = self.processes[id].player;
+        let player = self.cast.processes[id].player;
         self.end_process(id);
         if let Some(after) = back {
             self.reload_later(player, after);
@@ -411,8 +409,8 @@ impl<G: Game> World<G> {
         let stopped = self.processes_of(who);
         for &id in &stopped {
             self.disturb(id, "stops");
-            self.processes[id].state = state;
-            self.recoveries.forget(self.now, id);
+            self.cast.processes[id].state = state;
+            self.judges.recoveries.forget(self.now, id);
         }
         self.queue.push(self.now + lasts, Event::End(Ending::Resume(stopped.clone())));
         !stopped.is_empty()
@@ -422,7 +420,7 @@ impl<G: Game> World<G> {
         let hidden = self.processes_of(who);
         for &id in &hidden {
             self.disturb(id, "is hidden");
-            self.processes[id].hidden += 1;
+            self.cast.processes[id].hidden += 1;
             self.show_to_peer(id, false);
         }
         self.queue.push(self.now + lasts, Event::End(Ending::Show(hidden.clone())));
@@ -433,15 +431,15 @@ impl<G: Game> World<G> {
         let struck = self.processes_of(who);
         for &id in &struck {
             self.disturb(id, "stands still");
-            self.processes[id].still += 1;
+            self.cast.processes[id].still += 1;
         }
         self.queue.push(self.now + lasts, Event::End(Ending::Step(struck.clone())));
         !struck.is_empty()
     }
 
     fn step_again(&mut self, id: ProcessId) {
-        let id = self.heir_of(id);
-        let process = &mut self.processes[id];
+        let id = self.cast.heir_of(id);
+        let process = &mut self.cast.processes[id];
         if process.still == 0 {
             return;
         }
@@ -449,25 +447,25 @@ impl<G: Game> World<G> {
         // Frames that were missed are not made up for.
         process.next_frame = process.next_frame.max(process.clock.local(self.now));
         self.disturb(id, "makes steps again");
-        if self.processes[id].is_awake() {
+        if self.cast.processes[id].is_awake() {
             self.turn(id);
         }
     }
 
     fn show(&mut self, id: ProcessId) {
-        let id = self.heir_of(id);
-        if self.processes[id].hidden == 0 {
+        let id = self.cast.heir_of(id);
+        if self.cast.processes[id].hidden == 0 {
             return;
         }
-        self.processes[id].hidden -= 1;
+        self.cast.processes[id].hidden -= 1;
         self.disturb(id, "is shown");
-        if self.processes[id].hidden == 0 {
+        if self.cast.processes[id].hidden == 0 {
             self.show_to_peer(id, true);
         }
     }
 
     fn show_to_peer(&mut self, id: ProcessId, visible: bool) {
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         if process.state != State::Running {
             return;
         }
@@ -480,10 +478,10 @@ impl<G: Game> World<G> {
 
     /// Somebody starts with the ticket that a player had before its present one.
     fn replay_ticket(&mut self, id: ProcessId) -> bool {
-        let victim = self.processes[id].player;
-        let session = self.processes[id].peer.as_ref().and_then(|peer| peer.session());
+        let victim = self.cast.processes[id].player;
+        let session = self.cast.processes[id].peer.as_ref().and_then(|peer| peer.session());
         let seat = session.and_then(|session| {
-            let members = self.members().into_iter();
+            let members = self.cast.members().into_iter();
             let knowing = members.filter(|(_, other)| other.view().has(session.me())).map(|(id, _)| id);
             Some(ForbiddenSeat {
                 seat: session.seat()?,
@@ -491,12 +489,12 @@ impl<G: Game> World<G> {
                 knowing: knowing.collect(),
             })
         });
-        let Some((old, seat)) = self.players[victim].old_ticket.zip(seat) else { return false };
-        let player = self.players.len();
-        self.players.push(super::Player { ticket: Some(old), ..Default::default() });
+        let Some((old, seat)) = self.cast.players[victim].old_ticket.zip(seat) else { return false };
+        let player = self.cast.players.len();
+        self.cast.players.push(Player { ticket: Some(old), ..Default::default() });
         self.on_start(player);
-        if let Some(process) = self.players[player].process {
-            self.processes[process].forbidden_seat = Some(seat);
+        if let Some(process) = self.cast.players[player].process {
+            self.cast.processes[process].forbidden_seat = Some(seat);
         }
         true
     }
@@ -515,7 +513,7 @@ impl<G: Game> World<G> {
         };
         self.trace.note(self.now, Place::Relay, || format!("cut: {side:?} from {rest:?}, {direction:?}"));
         for (from, to) in ways {
-            self.cuts.cut(from, to);
+            self.net.cuts.cut(from, to);
             self.queue.push(self.now + lasts, Event::End(Ending::Mend(from, to)));
         }
         side.players != 0
@@ -532,23 +530,26 @@ impl<G: Game> World<G> {
     }
 
     fn players_of(&self, who: Who) -> Vec<usize> {
-        self.processes_of(who).iter().map(|&id| self.processes[id].player).collect()
+        self.processes_of(who).iter().map(|&id| self.cast.processes[id].player).collect()
     }
 
     /// The running processes that a fault strikes.
     fn processes_of(&self, who: Who) -> Vec<ProcessId> {
-        let running =
-            |id: &ProcessId| self.processes[*id].is_awake() && self.processes[*id].leaving.is_none();
-        let player = |player: usize| self.players.get(player).and_then(|player| player.process);
-        let host = self.host().map(|(id, _)| id);
-        let others = || (0..self.players.len()).filter_map(player).filter(move |&id| Some(id) != host);
+        let running = |id: &ProcessId| {
+            self.cast.processes[*id].is_awake() && self.cast.processes[*id].leaving.is_none()
+        };
+        let player = |player: usize| self.cast.players.get(player).and_then(|player| player.process);
+        let host = self.cast.host().map(|(id, _)| id);
+        let others = || (0..self.cast.players.len()).filter_map(player).filter(move |&id| Some(id) != host);
         let mut struck: Vec<ProcessId> = match who {
             Who::Player(number) => player(number).into_iter().collect(),
             Who::Players(mask) => {
-                (0..self.players.len()).filter(|n| mask >> n & 1 == 1).filter_map(player).collect()
+                (0..self.cast.players.len()).filter(|n| mask >> n & 1 == 1).filter_map(player).collect()
             }
             Who::Host => host.into_iter().collect(),
-            Who::Backup => self.backup().and_then(|peer| self.process_of(peer)).into_iter().collect(),
+            Who::Backup => {
+                self.cast.backup().and_then(|peer| self.cast.process_of(peer)).into_iter().collect()
+            }
             Who::HostAnd(count) => host.into_iter().chain(others().filter(running).take(count)).collect(),
             Who::AllBut(count) => {
                 let others: Vec<_> = others().filter(running).collect();
@@ -558,17 +559,5 @@ impl<G: Game> World<G> {
         };
         struck.retain(running);
         struck
-    }
-
-    /// The process that hosts by the highest term.
-    pub(super) fn host(&self) -> Option<(ProcessId, &Session)> {
-        let hosts = self.members().into_iter().filter(|(_, session)| session.is_host());
-        hosts.max_by_key(|(_, session)| session.term())
-    }
-
-    /// Who succeeds the host first; when it is gone, as the others say.
-    fn backup(&self) -> Option<PeerId> {
-        let newest = self.members().into_iter().max_by_key(|(_, s)| (s.term(), s.view().number()));
-        newest.and_then(|(_, session)| session.view().backup())
     }
 }

@@ -41,7 +41,7 @@ impl<G: Game> World<G> {
     pub(super) fn answer_offers(&mut self) {
         while let Some(offer) = self.relay.directory.as_mut().and_then(Directory::poll_offer) {
             let RelayOffer { conn, attempt, .. } = offer;
-            let Some(process) = self.sockets.get(&conn).map(|socket| socket.process) else { continue };
+            let Some(process) = self.net.sockets.get(&conn).map(|socket| socket.process) else { continue };
             self.end_ferry(conn);
             let ferry = Ferry {
                 process,
@@ -53,7 +53,7 @@ impl<G: Game> World<G> {
                 pipe: Pipe::default(),
                 bulk: Stream::new(),
             };
-            self.ferries.insert(conn, ferry);
+            self.net.ferries.insert(conn, ferry);
             if let Some(directory) = &mut self.relay.directory {
                 directory.handle_answer(conn, attempt, format!("{ANSWER} {}", conn.0));
             }
@@ -68,16 +68,16 @@ impl<G: Game> World<G> {
 
     /// The relay's answer is here: both ends try to reach each other.
     pub(super) fn connect_ferry(&mut self, id: ProcessId, attempt: u32, conn: ConnId) {
-        let (from, trip) = (self.place(id), self.direct_weather(self.place(id)).latency.times(2));
-        if self.reaches_relay(from) && self.ferries.contains_key(&conn) {
-            let after = trip.times(2) + self.dice.span(trip.times(2));
+        let (from, trip) = (self.cast.place(id), self.direct_weather(self.cast.place(id)).latency.times(2));
+        if self.reaches_relay(from) && self.net.ferries.contains_key(&conn) {
+            let after = trip.times(2) + self.chance.dice.span(trip.times(2));
             self.queue.push(self.now + after, Event::FerryOpened(conn, attempt));
             self.queue.push(self.now + after, Event::DirectOpened { process: id, attempt });
         }
     }
 
     fn reaches_relay(&self, from: Place) -> bool {
-        self.has_udp && self.cuts.lets(from, Place::Relay) && self.cuts.lets(Place::Relay, from)
+        self.net.has_udp && self.net.cuts.lets_both(from, Place::Relay)
     }
 
     pub(super) fn on_ferry_opened(&mut self, conn: ConnId, attempt: u32) {
@@ -87,7 +87,7 @@ impl<G: Game> World<G> {
     }
 
     fn ferry(&mut self, conn: ConnId, attempt: u32) -> Option<&mut Ferry> {
-        self.ferries.get_mut(&conn).filter(|ferry| ferry.attempt == attempt)
+        self.net.ferries.get_mut(&conn).filter(|ferry| ferry.attempt == attempt)
     }
 
     /// Something that a member sent arrives.
@@ -109,7 +109,8 @@ impl<G: Game> World<G> {
     /// A member says on its socket that its channels are silent.
     pub(super) fn note_doubt(&mut self, conn: ConnId, bytes: &[u8]) {
         let to_relay = RelayFrame::Forward { peer: PeerId::RELAY, mode: Mode::Unreliable, payload: &[] };
-        if let Some(ferry) = self.ferries.get_mut(&conn).filter(|_| RelayFrame::decode(bytes) == Ok(to_relay))
+        if let Some(ferry) =
+            self.net.ferries.get_mut(&conn).filter(|_| RelayFrame::decode(bytes) == Ok(to_relay))
         {
             ferry.doubted = self.now + DOUBT_COUNTS_FOR;
         }
@@ -133,23 +134,25 @@ impl<G: Game> World<G> {
     fn send_member(&mut self, conn: ConnId, mode: Mode, message: Vec<u8>) -> bool {
         let now = self.now;
         let is_heard = |ferry: &&mut Ferry| ferry.heard.is_some_and(|heard| heard + HEARD_WITHIN > now);
-        let Some(to) = self.ferries.get(&conn).map(|ferry| self.place(ferry.process)) else {
+        let Some(to) = self.net.ferries.get(&conn).map(|ferry| self.cast.place(ferry.process)) else {
             self.send_by_socket(conn, mode, &message);
             return true;
         };
         let weather = self.direct_weather(to);
-        let Some(ferry) = self.ferries.get_mut(&conn).filter(is_heard) else {
+        let Some(ferry) = self.net.ferries.get_mut(&conn).filter(is_heard) else {
             self.send_by_socket(conn, mode, &message);
             return true;
         };
         let arrivals = match mode {
-            Mode::Unreliable => ferry.pipe.carry(now, message.len(), &weather, &mut self.dice),
-            Mode::Reliable => [Some(ferry.bulk.carry(now, message.len(), &weather, &mut self.dice)), None],
+            Mode::Unreliable => ferry.pipe.carry(now, message.len(), &weather, &mut self.chance.dice),
+            Mode::Reliable => {
+                [Some(ferry.bulk.carry(now, message.len(), &weather, &mut self.chance.dice)), None]
+            }
         };
         let is_doubted = now < ferry.doubted || ferry.heard.is_none_or(|heard| heard + DOUBTED_AFTER <= now);
         let (to_process, attempt, is_dead) = (ferry.process, ferry.attempt, ferry.is_dead);
         self.tell_packet(Place::Relay, to, &message[4..], arrivals[0].is_some());
-        if !is_dead && self.has_udp && self.cuts.lets(Place::Relay, to) {
+        if !is_dead && self.net.has_udp && self.net.cuts.lets(Place::Relay, to) {
             for at in arrivals.into_iter().flatten() {
                 let bytes = message.clone();
                 self.queue.push(at, Event::Packet { to: to_process, attempt, mode, bytes });
@@ -170,16 +173,16 @@ impl<G: Game> World<G> {
 
     /// What a member sends on its channels to the relay.
     pub(super) fn send_ferry(&mut self, id: ProcessId, attempt: u32, mode: Mode, bytes: Vec<u8>) {
-        let from = self.place(id);
+        let from = self.cast.place(id);
         let weather = self.direct_weather(from);
-        let Some(channel) = self.processes[id].channels.get_mut(&attempt) else { return };
+        let Some(channel) = self.cast.processes[id].channels.get_mut(&attempt) else { return };
         let Some(conn) = channel.ferry else { return };
-        let arrivals = channel.carry(self.now, (mode, bytes.len()), &weather, &mut self.dice);
-        if channel.is_dead || !self.has_udp || !self.cuts.lets(from, Place::Relay) {
+        let arrivals = channel.carry(self.now, (mode, bytes.len()), &weather, &mut self.chance.dice);
+        if channel.is_dead || !self.net.has_udp || !self.net.cuts.lets(from, Place::Relay) {
             return;
         }
         if let Ok(Addressed { peer, payload }) = Addressed::decode(mode, &bytes) {
-            let to = self.process_of(peer).map_or(Place::Relay, |process| self.place(process));
+            let to = self.cast.process_of(peer).map_or(Place::Relay, |process| self.cast.place(process));
             self.tell_packet(from, to, payload, arrivals[0].is_some());
         }
         for at in arrivals.into_iter().flatten() {
@@ -189,9 +192,9 @@ impl<G: Game> World<G> {
 
     /// The relay is done with a connection: its socket closed, or another takes its place.
     pub(super) fn end_ferry(&mut self, conn: ConnId) {
-        let Some(Ferry { process, attempt, .. }) = self.ferries.remove(&conn) else { return };
-        let to = self.place(process);
-        let after = if self.has_udp && self.cuts.lets(Place::Relay, to) {
+        let Some(Ferry { process, attempt, .. }) = self.net.ferries.remove(&conn) else { return };
+        let to = self.cast.place(process);
+        let after = if self.net.has_udp && self.net.cuts.lets(Place::Relay, to) {
             self.direct_weather(to).latency
         } else {
             super::direct::CONSENT_LASTS
@@ -202,13 +205,13 @@ impl<G: Game> World<G> {
     /// The relay hears that a member closed its end.
     pub(super) fn on_ferry_closed(&mut self, conn: ConnId, attempt: u32) {
         if self.ferry(conn, attempt).is_some() {
-            self.ferries.remove(&conn);
+            self.net.ferries.remove(&conn);
         }
     }
 
     /// Nobody is there any more at the relay's end of any connection.
     pub(super) fn abandon_ferries(&mut self) {
-        for (_, Ferry { process, attempt, .. }) in std::mem::take(&mut self.ferries) {
+        for (_, Ferry { process, attempt, .. }) in std::mem::take(&mut self.net.ferries) {
             let event = Event::DirectClosed { process, attempt };
             self.queue.push(self.now + super::direct::CONSENT_LASTS, event);
         }
@@ -216,13 +219,13 @@ impl<G: Game> World<G> {
 
     /// A process has another address: nothing that was opened before carries any more.
     pub(super) fn move_network(&mut self, id: ProcessId) {
-        for ferry in self.ferries.values_mut().filter(|ferry| ferry.process == id) {
+        for ferry in self.net.ferries.values_mut().filter(|ferry| ferry.process == id) {
             ferry.is_dead = true;
         }
         let ends: Vec<_> =
-            self.processes[id].channels.iter().map(|(&n, c)| [Some((id, n)), c.other]).collect();
+            self.cast.processes[id].channels.iter().map(|(&n, c)| [Some((id, n)), c.other]).collect();
         for (process, attempt) in ends.into_iter().flatten().flatten() {
-            if let Some(channel) = self.processes[process].channels.get_mut(&attempt) {
+            if let Some(channel) = self.cast.processes[process].channels.get_mut(&attempt) {
                 channel.is_dead = true;
             }
         }

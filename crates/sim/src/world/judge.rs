@@ -6,9 +6,10 @@ use samovar_wire::{Blame, Duration, PeerId, Time};
 
 use super::World;
 use super::process::{Process, State};
-use crate::check::{Broken, News, Promise, footprint};
+use crate::check::{News, footprint};
 use crate::game::{Game, ProcessId};
 use crate::network::Place;
+use crate::promise::{Broken, Promise};
 
 /// A silence of so many times the usual one is no bad luck with losses: a path was not given up.
 const SILENCE_FACTOR_MAX: u64 = 4;
@@ -27,8 +28,8 @@ impl<G: Game> World<G> {
     /// After each turn of a process.
     pub(super) fn look_at(&mut self, id: ProcessId, peer: &Peer) {
         let Some(session) = peer.session() else { return };
-        let side = self.checks.side(session).filter(|_| !session.term().is_witnessed());
-        match self.checks.reigns.look(id, session, side) {
+        let side = self.judges.checks.side(session).filter(|_| !session.term().is_witnessed());
+        match self.judges.checks.reigns.look(id, session, side) {
             Ok(News::None | News::Adopted) => {}
             Ok(News::Begun(former)) => {
                 let host = session.host();
@@ -36,23 +37,23 @@ impl<G: Game> World<G> {
             }
             Err(broken) => self.break_promise(broken),
         }
-        let local = self.processes[id].clock.local(self.now);
-        if let Err(broken) = self.checks.clocks.look(local, id, session) {
+        let local = self.cast.processes[id].clock.local(self.now);
+        if let Err(broken) = self.judges.checks.clocks.look(local, id, session) {
             self.break_promise(broken);
         }
         // Where sides may fork, a host goes on alone.
         let is_in_office = session.is_host() && !self.plan.rules.forks;
         let is_alone = is_in_office && (self.is_alone(id, session) || self.should_know(id, session));
-        if let Err(broken) = self.checks.offices.look(self.now, id, session, is_alone) {
+        if let Err(broken) = self.judges.checks.offices.look(self.now, id, session, is_alone) {
             self.break_promise(broken);
         }
         if let Some(beacon) = self.game.beacon()
-            && self.recoveries.crisis.is_some()
+            && self.judges.recoveries.crisis.is_some()
         {
-            self.recoveries.look(self.now, id, session, beacon);
+            self.judges.recoveries.look(self.now, id, session, beacon);
         }
         if let Some(beacon) = self.game.beacon().filter(|_| !self.healing)
-            && let Some(standstills) = &mut self.standstills
+            && let Some(standstills) = &mut self.judges.standstills
         {
             standstills.look(self.now, id, session, beacon);
         }
@@ -60,15 +61,17 @@ impl<G: Game> World<G> {
 
     /// Whether neither the relay nor most of those who vote can say anything to a host. Hidden, it may see so late.
     fn is_alone(&self, id: ProcessId, session: &Session) -> bool {
-        let process = &self.processes[id];
+        let process = &self.cast.processes[id];
         let here = Place::Player(process.player);
-        if process.hidden > 0 || self.relay.runs() && self.cuts.lets(Place::Relay, here) {
+        if process.hidden > 0 || self.relay.runs() && self.net.cuts.lets(Place::Relay, here) {
             return false;
         }
         let is_heard = |&&peer: &&PeerId| {
-            let other = self.process_of(peer).map(|other| &self.processes[other]);
+            let other = self.cast.process_of(peer).map(|other| &self.cast.processes[other]);
             let is_there = |other: &Process| {
-                other.is_awake() && self.has_direct && self.cuts.lets(Place::Player(other.player), here)
+                other.is_awake()
+                    && self.net.has_direct
+                    && self.net.cuts.lets(Place::Player(other.player), here)
             };
             peer == session.me() || other.is_some_and(is_there)
         };
@@ -78,53 +81,51 @@ impl<G: Game> World<G> {
 
     /// Whether the relay reaches a host, and has given its office to another.
     fn should_know(&self, id: ProcessId, session: &Session) -> bool {
-        let here = Place::Player(self.processes[id].player);
-        let reaches = |from, to| self.cuts.lets(from, to);
-        self.checks.offices.is_superseded(session)
-            && self.processes[id].hidden == 0
+        let here = Place::Player(self.cast.processes[id].player);
+        self.judges.checks.offices.is_superseded(session)
+            && self.cast.processes[id].hidden == 0
             && self.relay.runs()
             && self.is_connected(id)
-            && reaches(Place::Relay, here)
-            && reaches(here, Place::Relay)
+            && self.net.cuts.lets_both(here, Place::Relay)
     }
 
     /// A term began; whether the former host had deserved it.
     fn on_reign(&mut self, former: Option<PeerId>) {
         let Some(former) = former else { return };
-        self.figures.host_changes += 1;
+        self.judges.figures.host_changes += 1;
         if self.plan.keeps_host {
             let what = format!("{former} was replaced, and most heard it all the time");
             self.break_promise(Broken::new(Promise::Office, what));
         }
-        let Some(process) = self.process_of(former) else { return };
-        let process = &self.processes[process];
-        let is_calm = self.cuts.is_empty() && self.network_disturbed + HEALTHY_AFTER <= self.now;
+        let Some(process) = self.cast.process_of(former) else { return };
+        let process = &self.cast.processes[process];
+        let is_calm = self.net.cuts.is_empty() && self.net.disturbed + HEALTHY_AFTER <= self.now;
         let is_well = process.is_awake()
             && process.hidden == 0
             && process.still == 0
             && process.leaving.is_none()
             && process.disturbed + HEALTHY_AFTER <= self.now
-            && self.relay_disturbed + HEALTHY_AFTER <= self.now;
+            && self.relay.disturbed + HEALTHY_AFTER <= self.now;
         if is_calm && is_well {
-            self.figures.deposed += 1;
+            self.judges.figures.deposed += 1;
         }
     }
 
     /// The host is about to go: from now on survivors are waited for.
     pub(super) fn begin_crisis(&mut self, id: ProcessId) {
-        let process = &self.processes[id];
+        let process = &self.cast.processes[id];
         let Some(session) = process.peer.as_ref().and_then(|peer| peer.session()) else { return };
         let (host, term) = (session.me(), session.term());
-        if !session.is_host() || self.host().is_some_and(|(hosting, _)| hosting != id) {
+        if !session.is_host() || self.cast.host().is_some_and(|(hosting, _)| hosting != id) {
             return;
         }
         let since = process.last_sent;
-        let members = self.members();
+        let members = self.cast.members();
         let others = members.iter().filter(|(other, session)| *other != id && session.host() == host);
         let survivors: Vec<_> =
-            others.map(|(other, _)| *other).filter(|&other| self.processes[other].hidden == 0).collect();
-        let is_clean = self.cuts.is_empty() && self.storm.is_none() && self.clogs.is_empty();
-        self.recoveries.begin(since, (host, term), survivors, is_clean);
+            others.map(|(other, _)| *other).filter(|&other| self.cast.processes[other].hidden == 0).collect();
+        let is_clean = self.net.is_fair();
+        self.judges.recoveries.begin(since, (host, term), survivors, is_clean);
     }
 
     /// What a session said of itself and others.
@@ -146,17 +147,17 @@ impl<G: Game> World<G> {
     }
 
     fn count_exit(&mut self, id: ProcessId, event: &Event) {
-        let player = &mut self.players[self.processes[id].player];
+        let player = &mut self.cast.players[self.cast.processes[id].player];
         match event {
             Event::Ended(EndReason::Removed) => {
-                self.figures.exits += 1;
+                self.judges.figures.exits += 1;
                 player.removed_at.get_or_insert(self.now);
             }
             Event::Joined => {
                 let since = player.removed_at.take();
-                self.figures.returns.extend(since.map(|since| self.now.since(since)));
+                self.judges.figures.returns.extend(since.map(|since| self.now.since(since)));
             }
-            Event::Diverged { .. } => self.figures.diverged += 1,
+            Event::Diverged { .. } => self.judges.figures.diverged += 1,
             _ => {}
         }
     }
@@ -166,21 +167,21 @@ impl<G: Game> World<G> {
         match event {
             Event::ObjectCreated(id) => {
                 if let Some(object) = session.object(*id) {
-                    self.checks.divergence.see(process, session, object);
+                    self.judges.checks.divergence.see(process, session, object);
                 }
             }
             Event::OwnerChanged { id, from, to } => {
-                self.checks.divergence.note_owner(process, *id, *to == session.me());
+                self.judges.checks.divergence.note_owner(process, *id, *to == session.me());
                 // Who has just taken it has what its former owner had said, which came since all was looked at.
                 if let Some(object) = session.object(*id).filter(|_| *to == session.me()) {
-                    self.checks.divergence.see_of(*from, process, session, object);
+                    self.judges.checks.divergence.see_of(*from, process, session, object);
                 }
             }
-            Event::Diverged { objects, .. } => self.checks.divergence.tell(process, objects),
+            Event::Diverged { objects, .. } => self.judges.checks.divergence.tell(process, objects),
             Event::Ended(EndReason::Removed) => {
-                let mut divergence = std::mem::take(&mut self.checks.divergence);
-                let judged = divergence.judge(self.now, process, session, &self.members());
-                self.checks.divergence = divergence;
+                let mut divergence = std::mem::take(&mut self.judges.checks.divergence);
+                let judged = divergence.judge(self.now, process, session, &self.cast.members());
+                self.judges.checks.divergence = divergence;
                 judged.unwrap_or_else(|broken| self.break_promise(broken));
             }
             _ => {}
@@ -191,11 +192,11 @@ impl<G: Game> World<G> {
     pub(super) fn judge_seat(&mut self, id: ProcessId, peer: &Peer) {
         let Some(session) = peer.session().filter(|session| session.is_member()) else { return };
         let Some(seat) = session.seat() else { return };
-        let Some(forbidden) = self.processes[id].forbidden_seat.take() else { return };
+        let Some(forbidden) = self.cast.processes[id].forbidden_seat.take() else { return };
         // Who found no member left began the session anew, its views and its seats.
         let is_anew = session.view().number() < forbidden.view;
         // A use that the host and its backups take with them nobody can know of.
-        let is_known = forbidden.knowing.iter().any(|&knowing| self.processes[knowing].is_awake());
+        let is_known = forbidden.knowing.iter().any(|&knowing| self.cast.processes[knowing].is_awake());
         if seat == forbidden.seat && !is_anew && is_known {
             let what = format!("process {id} took {seat:?} with a ticket that was used");
             self.break_promise(Broken::new(Promise::Tickets, what));
@@ -204,9 +205,9 @@ impl<G: Game> World<G> {
 
     /// Looks who hosts and does not play.
     fn judge_steps(&mut self) {
-        let idle: Vec<_> = (0..self.processes.len()).map(|id| (id, self.is_idle_host(id))).collect();
+        let idle: Vec<_> = (0..self.cast.processes.len()).map(|id| (id, self.is_idle_host(id))).collect();
         for (id, is_idle) in idle {
-            if let Err(broken) = self.checks.idle.look(self.now, id, is_idle) {
+            if let Err(broken) = self.judges.checks.idle.look(self.now, id, is_idle) {
                 self.break_promise(broken);
             }
         }
@@ -215,22 +216,20 @@ impl<G: Game> World<G> {
     /// Whether the game of a host stands still, and somebody who lives under it could host instead. Nobody is judged while
     /// anything is wrong with the network.
     fn is_idle_host(&self, id: ProcessId) -> bool {
-        let is_calm = self.cuts.is_empty()
-            && self.storm.is_none()
-            && self.clogs.is_empty()
-            && self.network_disturbed + CALM_AFTER <= self.now
-            && self.relay_disturbed + CALM_AFTER <= self.now;
+        let is_calm = self.net.is_fair()
+            && self.net.disturbed + CALM_AFTER <= self.now
+            && self.relay.disturbed + CALM_AFTER <= self.now;
         let plays =
             |process: &Process| process.is_awake() && process.hidden == 0 && process.leaving.is_none();
-        let process = &self.processes[id];
+        let process = &self.cast.processes[id];
         if !is_calm || process.still == 0 || !plays(process) {
             return false;
         }
-        let members = self.members();
+        let members = self.cast.members();
         let host = members.iter().find(|(other, session)| *other == id && session.is_host());
         let Some((_, host)) = host.filter(|(_, session)| session.rules().migrates) else { return false };
         members.iter().any(|(other, session)| {
-            let process = &self.processes[*other];
+            let process = &self.cast.processes[*other];
             *other != id
                 && session.host() == host.me()
                 && host.view().has(session.me())
@@ -243,13 +242,13 @@ impl<G: Game> World<G> {
     /// Looks at all objects of all processes.
     pub(super) fn look_at_all(&mut self) {
         self.judge_steps();
-        for (id, process) in self.processes.iter().enumerate() {
+        for (id, process) in self.cast.processes.iter().enumerate() {
             let Some(session) = process.peer.as_ref().and_then(|peer| peer.session()) else { continue };
             if process.state != State::Running || !session.is_member() {
                 continue;
             }
-            self.checks.divergence.look(self.now, id, session);
-            let checked = self.checks.look(id, session).and_then(|()| self.game.check(id, session));
+            self.judges.checks.divergence.look(self.now, id, session);
+            let checked = self.judges.checks.look(id, session).and_then(|()| self.game.check(id, session));
             if let Err(broken) = checked {
                 return self.break_promise(broken);
             }
@@ -260,7 +259,7 @@ impl<G: Game> World<G> {
     pub(super) fn judge_silence(&mut self, id: ProcessId, now: Time, session: &Session) {
         let Some(usual) = self.plan.usual_silence.filter(|_| session.is_member()) else { return };
         let most = usual.times(SILENCE_FACTOR_MAX);
-        let others = self.members().into_iter().map(|(other, theirs)| (other, theirs.me()));
+        let others = self.cast.members().into_iter().map(|(other, theirs)| (other, theirs.me()));
         let silence = |(other, peer)| Some((session.silence(now, peer)?, other));
         let (mut longest, mut broken) = (Duration::ZERO, None);
         for (silence, other) in others.filter_map(silence) {
@@ -269,7 +268,7 @@ impl<G: Game> World<G> {
                 broken = Some((silence.as_micros() / 1_000, other));
             }
         }
-        self.figures.silence = self.figures.silence.max(longest);
+        self.judges.figures.silence = self.judges.figures.silence.max(longest);
         if let Some((ms, other)) = broken {
             let what = format!("process {id} has not heard {other} for {ms} ms");
             self.break_promise(Broken::new(Promise::Paths, what));
@@ -278,14 +277,14 @@ impl<G: Game> World<G> {
 
     /// A pair that is not on the best path that there is.
     pub(super) fn low_pair(&self) -> Option<Broken> {
-        let best = match (self.lets_direct(), self.plan.has_endpoint && self.has_udp) {
+        let best = match (self.net.lets_direct(), self.plan.has_endpoint && self.net.has_udp) {
             (true, _) => Path::Direct,
             (false, true) => Path::RelayedUdp,
             (false, false) => Path::Relayed,
         };
-        let members = self.members();
+        let members = self.cast.members();
         members.iter().find_map(|&(id, session)| {
-            let process = &self.processes[id];
+            let process = &self.cast.processes[id];
             let (now, peer) = (process.clock.local(self.now), process.peer.as_ref()?);
             let others = members.iter().map(|(other, session)| (*other, session.me()));
             let linked = others.filter(|(_, other)| session.link_stats(*other).is_some());
@@ -301,27 +300,28 @@ impl<G: Game> World<G> {
 
     /// Weighs all peers, and the relay.
     pub(super) fn weigh_all(&mut self) {
-        (0..self.processes.len()).for_each(|id| self.weigh(id));
+        (0..self.cast.processes.len()).for_each(|id| self.weigh(id));
         self.weigh_relay();
     }
 
     /// Weighs one of those that run, each in its turn, and the relay.
     pub(super) fn weigh_next(&mut self) {
-        let running = |id: &usize| self.processes.get(*id).is_some_and(Process::is_awake);
-        let next = (self.weighed + 1..self.processes.len()).chain(0..=self.weighed).find(running);
+        let running = |id: &usize| self.cast.processes.get(*id).is_some_and(Process::is_awake);
+        let next =
+            (self.judges.weighed + 1..self.cast.processes.len()).chain(0..=self.judges.weighed).find(running);
         if let Some(id) = next {
-            self.weighed = id;
+            self.judges.weighed = id;
             self.weigh(id);
         }
         self.weigh_relay();
     }
 
     fn weigh(&mut self, id: ProcessId) {
-        let process = &self.processes[id];
+        let process = &self.cast.processes[id];
         let Some(peer) = process.peer.as_ref().filter(|_| process.state == State::Running) else { return };
         let Some(session) = peer.session() else { return };
         let weight = footprint(peer);
-        self.figures.footprint = self.figures.footprint.max(weight);
+        self.judges.figures.footprint = self.judges.figures.footprint.max(weight);
         let (objects, links) = (session.objects().count(), session.view().members().count().max(2));
         let most = MEMORY_BASE + links * (MEMORY_PER_LINK + objects * MEMORY_PER_OBJECT);
         if weight > most / 100 * self.plan.memory {
@@ -334,8 +334,8 @@ impl<G: Game> World<G> {
         let Some(usage) = self.relay.directory.as_ref().map(samovar_directory::Directory::usage) else {
             return;
         };
-        if usage.connections > self.sockets.len() || usage.games > 64 || usage.timers > 256 {
-            let what = format!("the relay holds {usage:?} with {} sockets", self.sockets.len());
+        if usage.connections > self.net.sockets.len() || usage.games > 64 || usage.timers > 256 {
+            let what = format!("the relay holds {usage:?} with {} sockets", self.net.sockets.len());
             self.break_promise(Broken::new(Promise::Memory, what));
         }
     }

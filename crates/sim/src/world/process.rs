@@ -10,12 +10,14 @@ use samovar_session::{EndReason, Event as SessionEvent, Session};
 use samovar_wire::relay::{Addressed, Purpose, Refusal, RelayFrame};
 use samovar_wire::{CloseCode, Duration, Mode, PeerId, SeatId, SortedMap, Ticket, Time};
 
+use super::cast::Player;
 use super::direct::Channel;
 use super::{Event, World};
-use crate::check::{Broken, Promise, SLEPT};
+use crate::check::SLEPT;
 use crate::clock::LocalClock;
 use crate::game::{Game, ProcessId, Turn};
 use crate::network::Place;
+use crate::promise::{Broken, Promise};
 
 /// Rounds of time and draining until nothing is due.
 const ROUNDS_MAX: usize = 4;
@@ -83,7 +85,7 @@ pub(super) struct Process {
     pub(super) forbidden_seat: Option<ForbiddenSeat>,
     /// It takes its seat back as another peer, and what it goes on as.
     is_reborn: bool,
-    heir: Option<ProcessId>,
+    pub(super) heir: Option<ProcessId>,
 }
 
 /// The seat that a ticket must not open.
@@ -104,14 +106,14 @@ impl Process {
 impl<G: Game> World<G> {
     /// Another player; it founds the game or joins it.
     pub(super) fn add_player(&mut self) {
-        let player = self.players.len();
-        self.players.push(super::Player { founds: player == 0, ..Default::default() });
+        let player = self.cast.players.len();
+        self.cast.players.push(Player { founds: player == 0, ..Default::default() });
         self.on_start(player);
     }
 
     /// A player starts a process.
     pub(super) fn on_start(&mut self, player: usize) {
-        let seat = &mut self.players[player];
+        let seat = &mut self.cast.players[player];
         seat.is_starting = false;
         if seat.is_gone || seat.process.is_some() {
             return;
@@ -124,7 +126,7 @@ impl<G: Game> World<G> {
             None => Purpose::Join(Self::code()),
         };
         let process = self.start_process(player, purpose, ticket);
-        self.players[player].process = Some(process);
+        self.cast.players[player].process = Some(process);
         self.turn(process);
     }
 
@@ -134,14 +136,14 @@ impl<G: Game> World<G> {
         purpose: Purpose,
         ticket: Option<Ticket>,
     ) -> ProcessId {
-        let id = self.processes.len();
+        let id = self.cast.processes.len();
         let config = self.peer_config(player, purpose, ticket);
-        let drift = self.dice.range(0, 2 * self.plan.drift) as i64 - self.plan.drift as i64;
-        let local = Time::from_micros(self.dice.below(1 << 40));
+        let drift = self.chance.dice.range(0, 2 * self.plan.drift) as i64 - self.plan.drift as i64;
+        let local = Time::from_micros(self.chance.dice.below(1 << 40));
         let clock = LocalClock::new(self.now, local, drift);
-        let frame = self.dice.span(self.frame());
+        let frame = self.chance.dice.span(self.frame());
         self.trace.note(self.now, Place::Player(player), || format!("process {id} starts"));
-        self.processes.push(Process {
+        self.cast.processes.push(Process {
             player,
             peer: Some(Box::new(Peer::new(local, config))),
             clock,
@@ -172,7 +174,7 @@ impl<G: Game> World<G> {
     }
 
     pub(super) fn on_wake(&mut self, id: ProcessId) {
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         if process.wake <= self.now {
             process.wake = Time::FAR;
             if process.is_awake() {
@@ -184,7 +186,7 @@ impl<G: Game> World<G> {
 
     /// Hands over what arrived, or keeps it for a process that does not run.
     pub(super) fn arrive(&mut self, id: ProcessId, arrival: Arrival) {
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         match process.state {
             State::Running if process.peer.is_some() => {
                 self.receive(id, arrival);
@@ -201,20 +203,20 @@ impl<G: Game> World<G> {
     }
 
     fn receive(&mut self, id: ProcessId, arrival: Arrival) {
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         let now = process.clock.local(self.now);
         let Some(peer) = &mut process.peer else { return };
         match arrival {
             Arrival::Packet { attempt, mode, bytes } => {
                 let Some(channel) = process.channels.get(&attempt) else { return };
-                self.figures.packets += 1;
+                self.judges.figures.packets += 1;
                 self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
                 self.trace.mix_bytes(&bytes);
                 peer.handle_direct_packet(now, channel.peer, attempt, mode, &bytes);
             }
             Arrival::Relay(conn, bytes) => {
                 let Some(socket) = socket_of(&process.sockets, conn) else { return };
-                self.figures.packets += 1;
+                self.judges.figures.packets += 1;
                 self.trace.mix(self.now.as_micros() ^ bytes.len() as u64, id as u64);
                 self.trace.mix_bytes(&bytes);
                 peer.handle_relay_message(now, socket, &bytes);
@@ -234,12 +236,12 @@ impl<G: Game> World<G> {
 
     /// A process that did not run goes on.
     pub(super) fn resume(&mut self, id: ProcessId) {
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         let State::Stopped { since, clock_stops, .. } = process.state else { return };
         if clock_stops {
             process.clock.stand_still(since, self.now);
         }
-        self.checks.offices.wake(id, !clock_stops && self.now.since(since) > SLEPT);
+        self.judges.checks.offices.wake(id, !clock_stops && self.now.since(since) > SLEPT);
         process.state = State::Running;
         process.disturbed = self.now;
         // Frames and timers that were missed are not made up for.
@@ -253,9 +255,9 @@ impl<G: Game> World<G> {
 
     /// What a driver does when it runs: lets time pass, lets the game play, and drains the peer.
     pub(super) fn turn(&mut self, id: ProcessId) {
-        let Some(mut peer) = self.processes[id].peer.take() else { return };
-        self.figures.turns += 1;
-        let process = &mut self.processes[id];
+        let Some(mut peer) = self.cast.processes[id].peer.take() else { return };
+        self.judges.figures.turns += 1;
+        let process = &mut self.cast.processes[id];
         let now = process.clock.local(self.now);
         let (mut timers, mut frame) = (true, process.next_frame <= now);
         if process.hidden > 0 {
@@ -280,11 +282,11 @@ impl<G: Game> World<G> {
             self.finish(id, &mut peer, now);
         }
         self.look_at(id, &peer);
-        if self.processes[id].forbidden_seat.is_some() {
+        if self.cast.processes[id].forbidden_seat.is_some() {
             self.judge_seat(id, &peer);
         }
         self.plan_wake(id, &peer);
-        self.processes[id].peer = Some(peer);
+        self.cast.processes[id].peer = Some(peer);
         self.after_turn(id);
     }
 
@@ -304,7 +306,7 @@ impl<G: Game> World<G> {
 
     fn play_frame(&mut self, id: ProcessId, peer: &mut Peer, now: Time) {
         let frame = self.frame();
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         process.next_frame = (process.next_frame + frame).max(now);
         let Some(session) = peer.session_mut() else { return };
         if !std::mem::replace(&mut process.is_tuned, true) {
@@ -312,7 +314,7 @@ impl<G: Game> World<G> {
         }
         session.stepped(now);
         if session.is_member() {
-            let (resting, dice) = (self.resting, &mut self.game_dice);
+            let (resting, dice) = (self.resting, &mut self.chance.game);
             self.game.tick(&mut Turn { process: id, now, session, resting, dice });
         }
         if let Some(session) = peer.session() {
@@ -322,7 +324,7 @@ impl<G: Game> World<G> {
 
     /// When the driver runs next.
     fn plan_wake(&mut self, id: ProcessId, peer: &Peer) {
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         let frame = if process.still == 0 { process.next_frame } else { Time::FAR };
         let mut local = frame.min(peer.poll_timeout().unwrap_or(Time::FAR));
         if process.hidden > 0 {
@@ -347,7 +349,7 @@ impl<G: Game> World<G> {
                 self.obey(id, peer, request);
             }
             idle &= !self.take_events(id, peer);
-            if idle || self.violation.is_some() {
+            if idle || self.judges.is_over() {
                 return;
             }
         }
@@ -364,17 +366,17 @@ impl<G: Game> World<G> {
     }
 
     fn tell_backlogs(&mut self, id: ProcessId, peer: &mut Peer, now: Time) {
-        let process = &self.processes[id];
+        let process = &self.cast.processes[id];
         let place = Place::Player(process.player);
         let backlogs: Vec<_> = process
             .sockets
             .iter()
             .filter_map(|(&id, conn)| {
-                Some((id, self.sockets.get(conn)?.up.backlog(self.now, &self.plan.relay)))
+                Some((id, self.net.sockets.get(conn)?.up.backlog(self.now, &self.plan.relay)))
             })
             .collect();
         let is_clear = backlogs.iter().all(|&(_, bytes)| bytes == 0)
-            && self.clogs.is_empty()
+            && self.net.clogs.is_empty()
             && self.plan.direct.bandwidth.is_none();
         if is_clear && !process.told_backlog {
             return;
@@ -388,12 +390,12 @@ impl<G: Game> World<G> {
             let key = ConnectionKey { peer: channel.peer, attempt };
             peer.handle_backlog(now, Buffer::Direct(key), bytes as usize);
         }
-        self.processes[id].told_backlog = !is_clear;
+        self.cast.processes[id].told_backlog = !is_clear;
     }
 
     fn transmit(&mut self, id: ProcessId, transmit: Transmit) {
-        self.processes[id].last_sent = self.now;
-        if self.standstills.is_some() && !self.healing {
+        self.cast.processes[id].last_sent = self.now;
+        if self.judges.standstills.is_some() && !self.healing {
             self.count(&transmit);
         }
         match transmit {
@@ -410,14 +412,14 @@ impl<G: Game> World<G> {
             }
             Transmit::Direct { bytes, .. } if bytes.is_empty() => return,
             Transmit::Direct { .. } => {
-                self.figures.sent[0] += 1;
+                self.judges.figures.sent[0] += 1;
                 return;
             }
             Transmit::Relay { bytes, .. } => {
                 matches!(RelayFrame::decode(bytes), Ok(RelayFrame::Forward { payload: [_, ..], .. }))
             }
         };
-        self.figures.sent[1] += u64::from(is_relayed);
+        self.judges.figures.sent[1] += u64::from(is_relayed);
     }
 
     fn obey(&mut self, id: ProcessId, peer: &mut Peer, request: Request) {
@@ -436,7 +438,7 @@ impl<G: Game> World<G> {
         self.tell_event(id, &event);
         match &event {
             PeerEvent::PathChanged(to, Path::Direct) if self.plan.standstills_at_rises => {
-                if let Some(standstills) = &mut self.standstills
+                if let Some(standstills) = &mut self.judges.standstills
                     && peer.session().is_some_and(|session| session.host() == *to)
                 {
                     standstills.rise(self.now, id);
@@ -445,23 +447,23 @@ impl<G: Game> World<G> {
             PeerEvent::Session(event) => {
                 self.judge_event(id, event);
                 self.remember_end(id, event);
-                let now = self.processes[id].clock.local(self.now);
+                let now = self.cast.processes[id].clock.local(self.now);
                 if let Some(session) = peer.session_mut() {
                     self.judge_divergence(id, session, event);
-                    let (resting, dice) = (self.resting, &mut self.game_dice);
+                    let (resting, dice) = (self.resting, &mut self.chance.game);
                     self.game.event(&mut Turn { process: id, now, session, resting, dice }, event);
                     if is_about_objects(event) {
-                        let checked = self.checks.look(id, session);
+                        let checked = self.judges.checks.look(id, session);
                         let checked = checked.and_then(|()| self.game.check(id, session));
                         checked.unwrap_or_else(|broken| self.break_promise(broken));
                     }
                 }
             }
-            PeerEvent::Rejoining { .. } => self.processes[id].is_reborn = true,
+            PeerEvent::Rejoining { .. } => self.cast.processes[id].is_reborn = true,
             PeerEvent::Refused(refusal) => {
-                let player = self.processes[id].player;
+                let player = self.cast.processes[id].player;
                 // Nobody knows the game any more: whoever comes first founds it anew.
-                self.players[player].founds = *refusal == Refusal::UnknownGame;
+                self.cast.players[player].founds = *refusal == Refusal::UnknownGame;
             }
             PeerEvent::Failed(fault) => {
                 let what = format!("process {id} says that the relay misbehaves: {fault:?}");
@@ -473,8 +475,8 @@ impl<G: Game> World<G> {
 
     /// What a player does about the end of its session depends on why it ended.
     fn remember_end(&mut self, id: ProcessId, event: &SessionEvent) {
-        let process = &self.processes[id];
-        let player = &mut self.players[process.player];
+        let process = &self.cast.processes[id];
+        let player = &mut self.cast.players[process.player];
         if player.process != Some(id) {
             return;
         }
@@ -487,22 +489,22 @@ impl<G: Game> World<G> {
 
     /// Remembers the ticket, and ends what is over.
     fn after_turn(&mut self, id: ProcessId) {
-        let process = &self.processes[id];
+        let process = &self.cast.processes[id];
         let Some(peer) = &process.peer else { return };
         let number = process.player;
         let is_over = peer.is_over();
         let ticket = peer.session().and_then(Session::ticket);
         let known_as = peer.session().map(Session::me);
-        self.processes[id].known_as = known_as;
-        let player = &mut self.players[number];
+        self.cast.processes[id].known_as = known_as;
+        let player = &mut self.cast.players[number];
         if ticket.is_some() && ticket != player.ticket {
             player.founds = false;
             player.old_ticket = std::mem::replace(&mut player.ticket, ticket);
         }
-        if self.processes[id].is_reborn {
+        if self.cast.processes[id].is_reborn {
             return self.bear_again(id);
         }
-        let process = &self.processes[id];
+        let process = &self.cast.processes[id];
         let is_late = process.leaving.is_some_and(|since| since + LEAVE_WITHIN <= self.now);
         let is_done = process.sockets.is_empty() && process.channels.is_empty();
         if is_late || (is_over && is_done) {
@@ -513,27 +515,27 @@ impl<G: Game> World<G> {
 
     /// A player whose process is over starts another, unless it left.
     pub(super) fn reload_later(&mut self, player: usize, after: Duration) {
-        let seat = &mut self.players[player];
+        let seat = &mut self.cast.players[player];
         if !seat.is_gone && seat.process.is_none() && !std::mem::replace(&mut seat.is_starting, true) {
-            let jitter = self.dice.millis(0, 300);
+            let jitter = self.chance.dice.millis(0, 300);
             self.queue.push(self.now + after + jitter, Event::Start(player));
         }
     }
 
     /// Nothing is left of a process; what it had open is somebody else's matter.
     pub(super) fn end_process(&mut self, id: ProcessId) {
-        let process = &mut self.processes[id];
+        let process = &mut self.cast.processes[id];
         process.peer = None;
         process.state = State::Ended;
         process.inbox.clear();
         process.sockets.clear();
         let player = process.player;
-        if self.players[player].process == Some(id) {
-            self.players[player].process = None;
+        if self.cast.players[player].process == Some(id) {
+            self.cast.players[player].process = None;
         }
         self.trace.note(self.now, Place::Player(player), || format!("process {id} is over"));
-        self.checks.forget(id);
-        self.recoveries.forget(self.now, id);
+        self.judges.checks.forget(id);
+        self.judges.recoveries.forget(self.now, id);
         self.abandon_channels(id);
     }
 }

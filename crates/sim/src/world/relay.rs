@@ -22,6 +22,8 @@ pub(super) struct Relay {
     life: u64,
     secret: [u8; 32],
     wake: Time,
+    /// When something was wrong with it last.
+    pub(super) disturbed: Time,
     /// What waits for it while it does not run.
     pub(super) inbox: Option<Vec<Event>>,
 }
@@ -36,6 +38,7 @@ impl Relay {
             life: 0,
             secret: entropy.bytes(),
             wake: Time::FAR,
+            disturbed: Time::ZERO,
             inbox: None,
         }
     }
@@ -93,7 +96,7 @@ impl<G: Game> World<G> {
         if self.relay.is_up() {
             return;
         }
-        let config = DirectoryConfig { secret: self.relay.secret, entropy: self.entropy.bytes() };
+        let config = DirectoryConfig { secret: self.relay.secret, entropy: self.chance.entropy.bytes() };
         let mut directory = Directory::new(&config);
         directory.set_reachable(self.plan.has_endpoint);
         directory.restore(self.now, self.relay.disk.values().cloned());
@@ -101,7 +104,7 @@ impl<G: Game> World<G> {
         self.relay.life += 1;
         self.relay.busy_until = self.now;
         self.relay.wake = Time::FAR;
-        self.relay_disturbed = self.now;
+        self.relay.disturbed = self.now;
         self.trace.note(self.now, Place::Relay, || "starts".to_owned());
         self.run_relay();
     }
@@ -109,22 +112,22 @@ impl<G: Game> World<G> {
     /// The relay's process does not run any more, and is still there.
     pub(super) fn stop_relay(&mut self) {
         self.relay.inbox = Some(Vec::new());
-        self.relay_disturbed = self.now;
+        self.relay.disturbed = self.now;
         self.trace.note(self.now, Place::Relay, || "stops".to_owned());
     }
 
     /// It runs on. What came on one connection it reads in order, and connections in any; its timers may be first.
     pub(super) fn resume_relay(&mut self) {
         let Some(mut inbox) = self.relay.inbox.take() else { return };
-        self.relay_disturbed = self.now;
+        self.relay.disturbed = self.now;
         self.trace.note(self.now, Place::Relay, || format!("runs on, and {} wait", inbox.len()));
         let mut places = BTreeMap::new();
         for conn in inbox.iter().filter_map(conn_of) {
-            places.entry(conn).or_insert_with(|| self.dice.number());
+            places.entry(conn).or_insert_with(|| self.chance.dice.number());
         }
         inbox.sort_by_key(|event| conn_of(event).and_then(|conn| places.get(&conn)).copied());
         self.relay.wake = Time::FAR;
-        if self.dice.chance(0.5) {
+        if self.chance.dice.chance(0.5) {
             self.run_relay();
         }
         inbox.into_iter().for_each(|event| self.happen(event));
@@ -145,7 +148,7 @@ impl<G: Game> World<G> {
         self.relay.directory = None;
         // What waited for it finds nobody.
         self.relay.inbox.take().into_iter().flatten().for_each(|event| self.happen(event));
-        self.relay_disturbed = self.now;
+        self.relay.disturbed = self.now;
         self.trace.note(self.now, Place::Relay, || "is killed".to_owned());
         self.break_all_sockets();
         self.abandon_ferries();

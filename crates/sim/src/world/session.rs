@@ -1,12 +1,12 @@
 //! The run of a plan: everybody joins, things happen, everything heals, everybody agrees.
 
-use samovar_session::Session;
 use samovar_wire::{Duration, Time};
 
 use super::{Event, World};
-use crate::check::{Broken, Promise, disagreement, out_of_step, picture};
+use crate::check::{disagreement, out_of_step, picture};
 use crate::fault::Fault;
 use crate::game::{Game, ProcessId};
+use crate::promise::{Broken, Promise};
 
 /// How long it may take until all players are members.
 const JOIN_WITHIN: Duration = Duration::from_millis(20_000);
@@ -27,10 +27,10 @@ impl<G: Game> World<G> {
     /// Runs the plan to its end, or to the first broken promise.
     pub(crate) fn play(&mut self) {
         self.gather();
-        if self.violation.is_some() {
+        if self.judges.is_over() {
             return;
         }
-        self.founded = self.members().first().map(|(_, session)| session.warrant().session);
+        self.judges.founded = self.cast.members().first().map(|(_, session)| session.warrant().session);
         let start = self.now();
         for (index, &(at, _)) in self.plan.faults.iter().enumerate() {
             self.queue.push(start + at.since(Time::ZERO), Event::Fault(index));
@@ -39,7 +39,7 @@ impl<G: Game> World<G> {
             self.queue.push(start + from.since(Time::ZERO), Event::Measure);
         }
         self.run_until(start + self.plan.lasts);
-        if self.violation.is_some() {
+        if self.judges.is_over() {
             return;
         }
         self.judge_recovery();
@@ -58,7 +58,7 @@ impl<G: Game> World<G> {
         for player in 0..self.plan.players {
             self.add_player();
             let patience = if player == 0 { 200 } else { 20 };
-            let pause = self.dice.millis(1, patience);
+            let pause = self.chance.dice.millis(1, patience);
             self.run_until(self.now + pause);
         }
         self.run_until_all(JOIN_WITHIN, "not everybody joined");
@@ -74,7 +74,7 @@ impl<G: Game> World<G> {
         self.run_until_all(within, "no unity when all was well again");
         self.resting = true;
         let deadline = self.now + AGREE_WITHIN;
-        while self.violation.is_none() {
+        while !self.judges.is_over() {
             self.run_until(self.now + COMPARE_EVERY);
             match self.discord() {
                 None => return,
@@ -86,11 +86,11 @@ impl<G: Game> World<G> {
 
     /// Before everything heals: whether those who are left have gone on.
     fn judge_recovery(&mut self) {
-        let since = self.recoveries.crisis.as_ref().map(|crisis| crisis.since);
+        let since = self.judges.recoveries.crisis.as_ref().map(|crisis| crisis.since);
         // Without the relay those whom only it linked wait for it, and over nothing but streams a loss may take seconds.
         let within = self.plan.recovers_within.filter(|_| self.plan.has_direct || self.plan.has_endpoint);
         if let Some((since, within)) = since.zip(within)
-            && since.max(self.relay_disturbed) + within <= self.now
+            && since.max(self.relay.disturbed) + within <= self.now
         {
             let what = format!("nothing that hosts move has moved at everybody since {since:?}");
             self.break_promise(Broken::new(Promise::GoesOn, what));
@@ -100,22 +100,22 @@ impl<G: Game> World<G> {
     /// DESIGN §5.10: some member runs at all times, so the session that began is the one that is there in the end. Where the
     /// game forbids that another hosts it ends with its host.
     fn judge_survival(&mut self) {
-        let session = self.members().first().map(|(_, session)| session.warrant().session);
-        let goes_on = self.plan.rules.migrates && !self.is_orphaned;
-        if self.violation.is_none() && goes_on && session != self.founded {
-            let what = format!("{:?} is over, and everybody plays in {session:?}", self.founded);
+        let session = self.cast.members().first().map(|(_, session)| session.warrant().session);
+        let goes_on = self.plan.rules.migrates && !self.judges.is_orphaned;
+        if !self.judges.is_over() && goes_on && session != self.judges.founded {
+            let what = format!("{:?} is over, and everybody plays in {session:?}", self.judges.founded);
             self.break_promise(Broken::new(Promise::GoesOn, what));
         }
     }
 
     /// DESIGN §5.13: whoever loaded its page anew sits where it sat.
     fn judge_seats(&mut self) {
-        let lost = self.players.iter().enumerate().find_map(|(number, player)| {
+        let lost = self.cast.players.iter().enumerate().find_map(|(number, player)| {
             let process = player.process.filter(|_| player.seat.is_some())?;
-            let seat = self.processes[process].peer.as_ref()?.session()?.seat();
+            let seat = self.cast.processes[process].peer.as_ref()?.session()?.seat();
             (seat != player.seat).then(|| format!("P{number} sat on {:?}, and sits on {seat:?}", player.seat))
         });
-        if let Some(what) = lost.filter(|_| self.violation.is_none()) {
+        if let Some(what) = lost.filter(|_| !self.judges.is_over()) {
             self.break_promise(Broken::new(Promise::Tickets, what));
         }
     }
@@ -123,7 +123,7 @@ impl<G: Game> World<G> {
     /// Everybody climbs to the best path that there is.
     fn climb(&mut self) {
         let deadline = self.now + CLIMB_WITHIN;
-        while self.violation.is_none() {
+        while !self.judges.is_over() {
             self.run_until(self.now + COMPARE_EVERY);
             match self.low_pair() {
                 None => return,
@@ -135,7 +135,7 @@ impl<G: Game> World<G> {
 
     fn run_until_all(&mut self, within: Duration, otherwise: &str) {
         let deadline = self.now + within;
-        while self.violation.is_none() {
+        while !self.judges.is_over() {
             self.run_until(self.now + COMPARE_EVERY);
             match self.disunity() {
                 None => return,
@@ -148,17 +148,10 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// All members that run.
-    pub(super) fn members(&self) -> Vec<(ProcessId, &Session)> {
-        let running = self.processes.iter().enumerate().filter(|(_, process)| process.is_awake());
-        let sessions = running.filter_map(|(id, process)| Some((id, process.peer.as_ref()?.session()?)));
-        sessions.filter(|(_, session)| session.is_member()).collect()
-    }
-
     /// Why those who play are not one session.
     fn disunity(&self) -> Option<String> {
-        let members = self.members();
-        for (number, player) in self.players.iter().enumerate().filter(|(_, player)| !player.is_gone) {
+        let members = self.cast.members();
+        for (number, player) in self.cast.players.iter().enumerate().filter(|(_, player)| !player.is_gone) {
             let Some(process) = player.process else { return Some(format!("P{number} does not run")) };
             if !members.iter().any(|(id, _)| *id == process) {
                 return Some(format!("P{number}, process {process}, is no member"));
@@ -188,7 +181,7 @@ impl<G: Game> World<G> {
         if let Some(what) = self.disunity() {
             return Some(Broken::new(Promise::Convergence, what));
         }
-        let members = self.members();
+        let members = self.cast.members();
         let pictures: Vec<_> = members.iter().map(|(id, session)| (*id, picture(session))).collect();
         let (first, rest) = pictures.split_first()?;
         let differs = |other: &(ProcessId, _)| disagreement((first.0, &first.1), (other.0, &other.1));
@@ -196,15 +189,15 @@ impl<G: Game> World<G> {
             return Some(Broken::new(Promise::Convergence, what));
         }
         let times = members.iter().map(|(id, session)| {
-            let local = self.processes[*id].clock.local(self.now);
+            let local = self.cast.processes[*id].clock.local(self.now);
             (*id, session.session_time(local))
         });
-        let has_datagrams = self.lets_direct() || self.plan.has_endpoint && self.has_udp;
+        let has_datagrams = self.net.lets_direct() || self.plan.has_endpoint && self.net.has_udp;
         if let Some(broken) = out_of_step(times, has_datagrams).filter(|_| !self.plan.has_odd_clocks()) {
             return Some(broken);
         }
         drop(members);
-        let running = self.processes.iter().enumerate().filter(|(_, process)| process.is_awake());
+        let running = self.cast.processes.iter().enumerate().filter(|(_, process)| process.is_awake());
         let sessions = running.filter_map(|(id, process)| Some((id, process.peer.as_ref()?.session()?)));
         let members: Vec<_> = sessions.filter(|(_, session)| session.is_member()).collect();
         self.game.check_settled(&members).err()

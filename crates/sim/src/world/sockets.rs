@@ -37,9 +37,8 @@ pub(super) struct Socket {
 
 impl<G: Game> World<G> {
     pub(super) fn open_socket(&mut self, id: ProcessId, name: SocketId) {
-        let conn = ConnId(self.next_conn);
-        self.next_conn += 1;
-        let place = self.place(id);
+        let conn = self.net.next_conn();
+        let place = self.cast.place(id);
         let socket = Socket {
             process: id,
             up: Stream::new(),
@@ -50,13 +49,13 @@ impl<G: Game> World<G> {
             is_reset: false,
             heard: self.now,
         };
-        self.sockets.insert(conn, socket);
-        self.processes[id].sockets.insert(name, conn);
-        if !self.passes(place) {
+        self.net.sockets.insert(conn, socket);
+        self.cast.processes[id].sockets.insert(name, conn);
+        if !self.net.cuts.lets_both(place, Place::Relay) {
             // Nobody answers; the client stops waiting by itself.
             return;
         }
-        let trip = self.plan.relay.latency.times(2) + self.dice.span(self.plan.relay.jitter.times(2));
+        let trip = self.plan.relay.latency.times(2) + self.chance.dice.span(self.plan.relay.jitter.times(2));
         if self.relay.is_up() {
             self.queue.push(self.now + trip.times(TRIPS), Event::SocketAccepted(conn));
         } else {
@@ -66,23 +65,21 @@ impl<G: Game> World<G> {
 
     /// Whether a process has a connection to the relay, and the relay to it.
     pub(super) fn is_connected(&self, id: ProcessId) -> bool {
-        let mut sockets = self.processes[id].sockets.values().filter_map(|conn| self.sockets.get(conn));
+        let mut sockets =
+            self.cast.processes[id].sockets.values().filter_map(|conn| self.net.sockets.get(conn));
         sockets.any(|socket| socket.is_accepted && !socket.is_broken && !socket.is_reset)
-    }
-
-    /// Whether a place and the relay reach each other both ways.
-    fn passes(&self, place: Place) -> bool {
-        self.cuts.lets(place, Place::Relay) && self.cuts.lets(Place::Relay, place)
     }
 
     pub(super) fn on_socket_accepted(&mut self, conn: ConnId) {
         let now = self.now;
-        let Some(socket) = self.sockets.get_mut(&conn).filter(|socket| !socket.is_closing) else { return };
-        let place = Place::Player(self.processes[socket.process].player);
+        let Some(socket) = self.net.sockets.get_mut(&conn).filter(|socket| !socket.is_closing) else {
+            return;
+        };
+        let place = Place::Player(self.cast.processes[socket.process].player);
         let latency = self.plan.relay.latency;
         if !self.relay.is_up() {
             self.queue.push(now + latency, Event::SocketLost(conn));
-        } else if self.cuts.lets(place, Place::Relay) && self.cuts.lets(Place::Relay, place) {
+        } else if self.net.cuts.lets_both(place, Place::Relay) {
             (socket.is_accepted, socket.heard) = (true, now);
             self.relay_opened(conn);
             self.queue.push(now + latency, Event::SocketOpened(conn));
@@ -90,8 +87,8 @@ impl<G: Game> World<G> {
     }
 
     pub(super) fn on_socket_opened(&mut self, conn: ConnId) {
-        let Some(id) = self.sockets.get(&conn).map(|socket| socket.process) else { return };
-        let process = &mut self.processes[id];
+        let Some(id) = self.net.sockets.get(&conn).map(|socket| socket.process) else { return };
+        let process = &mut self.cast.processes[id];
         // A process that sleeps through this opens another when it wakes.
         let is_awake = process.is_awake();
         let Some(socket) = socket_of(&process.sockets, conn).filter(|_| is_awake) else { return };
@@ -104,16 +101,16 @@ impl<G: Game> World<G> {
 
     /// The process closes its socket: the relay hears of it behind what was sent before.
     pub(super) fn close_socket(&mut self, id: ProcessId, name: SocketId) {
-        let Some(conn) = self.processes[id].sockets.remove(&name) else { return };
-        let place = self.place(id);
-        let Some(socket) = self.sockets.get_mut(&conn) else { return };
+        let Some(conn) = self.cast.processes[id].sockets.remove(&name) else { return };
+        let place = self.cast.place(id);
+        let Some(socket) = self.net.sockets.get_mut(&conn) else { return };
         socket.is_closing = true;
         if !socket.is_accepted {
-            self.sockets.remove(&conn);
+            self.net.sockets.remove(&conn);
         } else if socket.is_reset {
             // The relay finds out by silence.
-        } else if !socket.up.is_holding() && self.cuts.lets(place, Place::Relay) {
-            let at = socket.up.carry(self.now, 0, &self.plan.relay, &mut self.dice);
+        } else if !socket.up.is_holding() && self.net.cuts.lets(place, Place::Relay) {
+            let at = socket.up.carry(self.now, 0, &self.plan.relay, &mut self.chance.dice);
             self.queue.push(at, Event::HungUp(conn));
         }
         // Otherwise the relay finds out by silence.
@@ -121,17 +118,17 @@ impl<G: Game> World<G> {
 
     /// What a process sends goes to the relay, or waits.
     pub(super) fn send_up(&mut self, id: ProcessId, name: SocketId, bytes: Vec<u8>) {
-        let place = self.place(id);
-        let Some(&conn) = self.processes[id].sockets.get(&name) else { return };
-        let lets = self.cuts.lets(place, Place::Relay);
+        let place = self.cast.place(id);
+        let Some(&conn) = self.cast.processes[id].sockets.get(&name) else { return };
+        let lets = self.net.cuts.lets(place, Place::Relay);
         let is_sound = |socket: &&mut Socket| !socket.is_broken && !socket.is_reset;
-        let Some(socket) = self.sockets.get_mut(&conn).filter(is_sound) else { return };
+        let Some(socket) = self.net.sockets.get_mut(&conn).filter(is_sound) else { return };
         let size = bytes.len();
         if !lets || socket.up.is_holding() {
             socket.up.hold(bytes, size);
             return;
         }
-        let at = socket.up.carry(self.now, size, &self.plan.relay, &mut self.dice);
+        let at = socket.up.carry(self.now, size, &self.plan.relay, &mut self.chance.dice);
         self.tell_relayed(place, Place::Relay, &bytes);
         self.queue.push(at, Event::ToRelay(conn, bytes));
     }
@@ -139,44 +136,46 @@ impl<G: Game> World<G> {
     /// What the relay sends goes to a process, or waits.
     pub(super) fn send_down(&mut self, conn: ConnId, bytes: Vec<u8>) {
         let takes = |socket: &&mut Socket| socket.is_accepted && !socket.is_reset;
-        let Some(socket) = self.sockets.get_mut(&conn).filter(takes) else { return };
-        let place = Place::Player(self.processes[socket.process].player);
+        let Some(socket) = self.net.sockets.get_mut(&conn).filter(takes) else { return };
+        let place = Place::Player(self.cast.processes[socket.process].player);
         let size = bytes.len();
-        if !self.cuts.lets(Place::Relay, place) || socket.down.is_holding() {
+        if !self.net.cuts.lets(Place::Relay, place) || socket.down.is_holding() {
             socket.down.hold(bytes, size);
             return;
         }
-        let at = socket.down.carry(self.now, size, &self.plan.relay, &mut self.dice);
+        let at = socket.down.carry(self.now, size, &self.plan.relay, &mut self.chance.dice);
         self.tell_relayed(Place::Relay, place, &bytes);
         self.queue.push(at, Event::FromRelay(conn, bytes));
     }
 
     pub(super) fn on_to_relay(&mut self, conn: ConnId, bytes: &[u8]) {
-        let Some(socket) = self.sockets.get_mut(&conn).filter(|socket| socket.is_accepted) else { return };
+        let Some(socket) = self.net.sockets.get_mut(&conn).filter(|socket| socket.is_accepted) else {
+            return;
+        };
         socket.heard = self.now;
         self.note_doubt(conn, bytes);
         self.relay_message(conn, bytes);
     }
 
     pub(super) fn on_from_relay(&mut self, conn: ConnId, bytes: Vec<u8>) {
-        let Some(socket) = self.sockets.get(&conn) else { return };
+        let Some(socket) = self.net.sockets.get(&conn) else { return };
         self.arrive(socket.process, Arrival::Relay(conn, bytes));
     }
 
     /// The relay hears that a process closed its socket.
     pub(super) fn on_hung_up(&mut self, conn: ConnId) {
-        if self.sockets.remove(&conn).is_some_and(|socket| socket.is_accepted) {
+        if self.net.sockets.remove(&conn).is_some_and(|socket| socket.is_accepted) {
             self.relay_closed(conn);
         }
     }
 
     /// The relay closes a socket behind what it sent before.
     pub(super) fn hang_up(&mut self, conn: ConnId) {
-        let Some(socket) = self.sockets.get_mut(&conn) else { return };
+        let Some(socket) = self.net.sockets.get_mut(&conn) else { return };
         socket.is_accepted = false;
-        let place = Place::Player(self.processes[socket.process].player);
-        if self.cuts.lets(Place::Relay, place) && !socket.down.is_holding() {
-            let at = socket.down.carry(self.now, 0, &self.plan.relay, &mut self.dice);
+        let place = Place::Player(self.cast.processes[socket.process].player);
+        if self.net.cuts.lets(Place::Relay, place) && !socket.down.is_holding() {
+            let at = socket.down.carry(self.now, 0, &self.plan.relay, &mut self.chance.dice);
             self.queue.push(at, Event::SocketLost(conn));
         } else {
             socket.is_broken = true;
@@ -184,7 +183,7 @@ impl<G: Game> World<G> {
     }
 
     pub(super) fn on_socket_lost(&mut self, conn: ConnId) {
-        if let Some(socket) = self.sockets.remove(&conn) {
+        if let Some(socket) = self.net.sockets.remove(&conn) {
             self.arrive(socket.process, Arrival::SocketLost(conn));
         }
     }
@@ -192,8 +191,8 @@ impl<G: Game> World<G> {
     /// The process is behind another address: the first packet from there is answered by a reset, and the relay finds
     /// out by silence.
     pub(super) fn reset_sockets(&mut self, id: ProcessId) {
-        for &conn in self.processes[id].sockets.values() {
-            if let Some(socket) = self.sockets.get_mut(&conn) {
+        for &conn in self.cast.processes[id].sockets.values() {
+            if let Some(socket) = self.net.sockets.get_mut(&conn) {
                 socket.is_reset = true;
             }
             self.queue.push(self.now + self.plan.relay.latency.times(2), Event::SocketReset(conn));
@@ -201,14 +200,14 @@ impl<G: Game> World<G> {
     }
 
     pub(super) fn on_socket_reset(&mut self, conn: ConnId) {
-        if let Some(id) = self.sockets.get(&conn).map(|socket| socket.process) {
+        if let Some(id) = self.net.sockets.get(&conn).map(|socket| socket.process) {
             self.arrive(id, Arrival::SocketLost(conn));
         }
     }
 
     /// All sockets break with the relay. One that is just being opened finds it gone, or its next life.
     pub(super) fn break_all_sockets(&mut self) {
-        let accepted = self.sockets.iter().filter(|(_, socket)| socket.is_accepted);
+        let accepted = self.net.sockets.iter().filter(|(_, socket)| socket.is_accepted);
         for conn in accepted.map(|(&conn, _)| conn).collect::<Vec<_>>() {
             self.hang_up(conn);
         }
@@ -217,22 +216,22 @@ impl<G: Game> World<G> {
     /// A proxy breaks all sockets, one after another; both ends hear of it.
     pub(super) fn break_sockets_by_proxy(&mut self) {
         self.trace.note(self.now, Place::Relay, || "is behind a proxy that breaks all sockets".to_owned());
-        let accepted = self.sockets.iter().filter(|(_, socket)| socket.is_accepted);
+        let accepted = self.net.sockets.iter().filter(|(_, socket)| socket.is_accepted);
         for conn in accepted.map(|(&conn, _)| conn).collect::<Vec<_>>() {
-            let at = self.now + self.dice.span(PROXY_TAKES);
+            let at = self.now + self.chance.dice.span(PROXY_TAKES);
             self.queue.push(at, Event::SocketBroken(conn));
         }
     }
 
     pub(super) fn on_socket_broken(&mut self, conn: ConnId) {
-        if self.sockets.get(&conn).is_some_and(|socket| socket.is_accepted) {
+        if self.net.sockets.get(&conn).is_some_and(|socket| socket.is_accepted) {
             self.relay_closed(conn);
             self.hang_up(conn);
         }
     }
 
     pub(super) fn close_sockets(&mut self, id: ProcessId) {
-        for socket in self.processes[id].sockets.keys().copied().collect::<Vec<_>>() {
+        for socket in self.cast.processes[id].sockets.keys().copied().collect::<Vec<_>>() {
             self.close_socket(id, socket);
         }
     }
@@ -241,10 +240,11 @@ impl<G: Game> World<G> {
     pub(super) fn tend_sockets(&mut self) {
         let mut dead = Vec::new();
         let mut released = Vec::new();
-        for (&conn, socket) in &mut self.sockets {
-            let process = &self.processes[socket.process];
+        for (&conn, socket) in &mut self.net.sockets {
+            let process = &self.cast.processes[socket.process];
             let place = Place::Player(process.player);
-            let (up, down) = (self.cuts.lets(place, Place::Relay), self.cuts.lets(Place::Relay, place));
+            let (up, down) =
+                (self.net.cuts.lets(place, Place::Relay), self.net.cuts.lets(Place::Relay, place));
             // The system answers for a process that does not run, but not a machine that sleeps.
             let asleep = matches!(process.state, State::Stopped { keeps_datagrams: false, .. });
             let is_there = process.state != State::Ended
@@ -265,7 +265,7 @@ impl<G: Game> World<G> {
             self.release(conn, up.into(), down.into());
         }
         for conn in dead {
-            let was_accepted = self.sockets.get(&conn).is_some_and(|socket| socket.is_accepted);
+            let was_accepted = self.net.sockets.get(&conn).is_some_and(|socket| socket.is_accepted);
             if was_accepted {
                 self.relay_closed(conn);
             }
@@ -275,25 +275,25 @@ impl<G: Game> World<G> {
 
     /// The relay gave up a socket: its process is told if anything gets through, now or later.
     fn drop_dead(&mut self, conn: ConnId) {
-        let Some(socket) = self.sockets.get(&conn) else { return };
-        let process = &self.processes[socket.process];
+        let Some(socket) = self.net.sockets.get(&conn) else { return };
+        let process = &self.cast.processes[socket.process];
         if socket_of(&process.sockets, conn).is_none() {
-            self.sockets.remove(&conn);
+            self.net.sockets.remove(&conn);
         } else {
             self.hang_up(conn);
-            if let Some(socket) = self.sockets.get_mut(&conn) {
+            if let Some(socket) = self.net.sockets.get_mut(&conn) {
                 socket.heard = Time::FAR - Duration::from_millis(60_000);
             }
         }
     }
 
     fn release(&mut self, conn: ConnId, up: Vec<Vec<u8>>, down: Vec<Vec<u8>>) {
-        let Some(socket) = self.sockets.get(&conn) else { return };
+        let Some(socket) = self.net.sockets.get(&conn) else { return };
         let (id, is_broken, is_closing) = (socket.process, socket.is_broken, socket.is_closing);
-        let place = self.place(id);
+        let place = self.cast.place(id);
         for bytes in up {
-            let Some(socket) = self.sockets.get_mut(&conn) else { return };
-            let at = socket.up.carry(self.now, bytes.len(), &self.plan.relay, &mut self.dice);
+            let Some(socket) = self.net.sockets.get_mut(&conn) else { return };
+            let at = socket.up.carry(self.now, bytes.len(), &self.plan.relay, &mut self.chance.dice);
             self.tell_relayed(place, Place::Relay, &bytes);
             self.queue.push(at, Event::ToRelay(conn, bytes));
         }
@@ -303,8 +303,8 @@ impl<G: Game> World<G> {
         if is_broken {
             let latency = self.plan.relay.latency;
             self.queue.push(self.now + latency, Event::SocketLost(conn));
-        } else if is_closing && let Some(socket) = self.sockets.get_mut(&conn) {
-            let at = socket.up.carry(self.now, 0, &self.plan.relay, &mut self.dice);
+        } else if is_closing && let Some(socket) = self.net.sockets.get_mut(&conn) {
+            let at = socket.up.carry(self.now, 0, &self.plan.relay, &mut self.chance.dice);
             self.queue.push(at, Event::HungUp(conn));
         }
     }

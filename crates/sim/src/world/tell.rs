@@ -19,7 +19,7 @@ impl<G: Game> World<G> {
     /// What is said of peers names the players that they are, and what only machines read is left out.
     fn readable(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for (id, process) in self.processes.iter().enumerate() {
+        for (id, process) in self.cast.processes.iter().enumerate() {
             let Some(peer) = process.known_as else { continue };
             let name = format!("P{}.{id}", process.player);
             text = text.replace(&format!("PeerId({})", peer.0), &name).replace(&peer.to_string(), &name);
@@ -49,7 +49,7 @@ impl<G: Game> World<G> {
         if !self.trace.is_full() {
             return;
         }
-        let place = self.place(id);
+        let place = self.cast.place(id);
         match event {
             PeerEvent::Session(
                 Event::Message { .. }
@@ -88,8 +88,8 @@ impl<G: Game> World<G> {
                 }
             }
             Ok(RelayFrame::Forward { mode, payload, peer }) if to == Place::Relay => {
-                let receiver = self.processes.iter().position(|process| process.known_as == Some(peer));
-                let to = receiver.map_or(to, |process| self.place(process));
+                let receiver = self.cast.processes.iter().position(|process| process.known_as == Some(peer));
+                let to = receiver.map_or(to, |process| self.cast.place(process));
                 self.tell_content(from, to, mode, payload);
             }
             _ => {}

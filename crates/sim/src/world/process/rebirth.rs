@@ -11,8 +11,8 @@ use crate::world::World;
 impl<G: Game> World<G> {
     /// Makes another process of one whose peer is another now.
     pub(super) fn bear_again(&mut self, id: ProcessId) {
-        let new = self.processes.len();
-        let process = &mut self.processes[id];
+        let new = self.cast.processes.len();
+        let process = &mut self.cast.processes[id];
         let (player, clock) = (process.player, process.clock.clone());
         let sockets = std::mem::take(&mut process.sockets);
         let reborn = Process {
@@ -39,26 +39,18 @@ impl<G: Game> World<G> {
             sockets,
         };
         for conn in reborn.sockets.values() {
-            if let Some(socket) = self.sockets.get_mut(conn) {
+            if let Some(socket) = self.net.sockets.get_mut(conn) {
                 socket.process = new;
             }
         }
-        self.processes.push(reborn);
-        self.processes[id].heir = Some(new);
+        self.cast.processes.push(reborn);
+        self.cast.processes[id].heir = Some(new);
         self.end_process(id);
-        self.players[player].process = Some(new);
+        self.cast.players[player].process = Some(new);
         self.trace.note(self.now, Place::Player(player), || format!("process {id} goes on as {new}"));
-        if let Some(peer) = self.processes[new].peer.take() {
+        if let Some(peer) = self.cast.processes[new].peer.take() {
             self.plan_wake(new, &peer);
-            self.processes[new].peer = Some(peer);
+            self.cast.processes[new].peer = Some(peer);
         }
-    }
-
-    /// The process that this one goes on as, itself if none.
-    pub(in crate::world) fn heir_of(&self, mut id: ProcessId) -> ProcessId {
-        while let Some(heir) = self.processes[id].heir {
-            id = heir;
-        }
-        id
     }
 }

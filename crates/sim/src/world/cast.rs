@@ -1,0 +1,79 @@
+//! Who plays in the world, in which processes.
+
+use samovar_peer::Kept;
+use samovar_session::Session;
+use samovar_wire::{PeerId, PeerPass, SeatId, Ticket, Time};
+
+use super::process::{Process, State};
+use crate::game::ProcessId;
+use crate::network::Place;
+
+/// Somebody who plays, in one process after another.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Player {
+    pub(super) process: Option<ProcessId>,
+    pub(super) ticket: Option<Ticket>,
+    /// The ticket before that, which must open nothing.
+    pub(super) old_ticket: Option<Ticket>,
+    /// Does not come back.
+    pub(super) is_gone: bool,
+    /// A start is under way.
+    pub(super) is_starting: bool,
+    /// The next attempt founds the game anew, since nobody knows it.
+    pub(super) founds: bool,
+    /// What its page has kept when it was loaded anew, and where it sat.
+    pub(super) kept: Option<(PeerPass, Kept)>,
+    pub(super) seat: Option<SeatId>,
+    /// When its session removed it, until it is a member again.
+    pub(super) removed_at: Option<Time>,
+}
+
+/// All players, and all processes that ever ran.
+#[derive(Default)]
+pub(super) struct Cast {
+    pub(super) players: Vec<Player>,
+    pub(super) processes: Vec<Process>,
+}
+
+impl Cast {
+    pub(super) fn place(&self, id: ProcessId) -> Place {
+        Place::Player(self.processes[id].player)
+    }
+
+    /// The process that runs as a peer.
+    pub(super) fn process_of(&self, peer: PeerId) -> Option<ProcessId> {
+        let is = |process: &Process| match process.peer.as_deref() {
+            Some(p) => p.session().is_some_and(|session| session.me() == peer),
+            // It is its turn.
+            None => process.state != State::Ended && process.known_as == Some(peer),
+        };
+        self.processes.iter().position(is)
+    }
+
+    /// All members that run.
+    pub(super) fn members(&self) -> Vec<(ProcessId, &Session)> {
+        let running = self.processes.iter().enumerate().filter(|(_, process)| process.is_awake());
+        let sessions = running.filter_map(|(id, process)| Some((id, process.peer.as_ref()?.session()?)));
+        sessions.filter(|(_, session)| session.is_member()).collect()
+    }
+
+    /// The process that hosts by the highest term.
+    pub(super) fn host(&self) -> Option<(ProcessId, &Session)> {
+        let hosts = self.members().into_iter().filter(|(_, session)| session.is_host());
+        hosts.max_by_key(|(_, session)| session.term())
+    }
+
+    /// Who succeeds the host first; when it is gone, as the others say.
+    pub(super) fn backup(&self) -> Option<PeerId> {
+        let newest = self.members().into_iter().max_by_key(|(_, s)| (s.term(), s.view().number()));
+        newest.and_then(|(_, session)| session.view().backup())
+    }
+
+    /// The process that this one goes on as, itself if none.
+    pub(super) fn heir_of(&self, mut id: ProcessId) -> ProcessId {
+        while let Some(heir) = self.processes[id].heir {
+            id = heir;
+        }
+        id
+    }
+}

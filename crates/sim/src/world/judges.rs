@@ -1,0 +1,71 @@
+//! Who looks whether promises hold, and what they have seen.
+
+use std::collections::BTreeMap;
+
+use samovar_wire::{Duration, SessionId};
+
+use crate::check::{Checks, Recoveries, Standstills};
+use crate::game::ProcessId;
+use crate::promise::Violation;
+
+/// Figures of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// Faults that struck, by kind.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// Terms that began after a session's first.
+    pub host_changes: u64,
+    /// Hosts that were replaced though nothing was wrong with them.
+    pub deposed: u64,
+    /// Packets handed to peers.
+    pub packets: u64,
+    /// Packets that members sent each other directly, and through the relay.
+    pub sent: [u64; 2],
+    /// Times that processes ran.
+    pub turns: u64,
+    /// For how long a member that runs was not heard by another at the most, where that is bounded.
+    pub silence: Duration,
+    /// The largest footprint of a peer, in bytes of its `Debug` output.
+    pub footprint: usize,
+    /// Members that their sessions removed.
+    pub exits: u64,
+    /// Members that told of what they had done alone.
+    pub diverged: u64,
+    /// From each such exit until the player was a member again.
+    pub returns: Vec<Duration>,
+}
+
+/// The judges of a run.
+#[derive(Debug, Default)]
+pub(super) struct Judges {
+    pub(super) checks: Checks,
+    pub(super) recoveries: Recoveries,
+    /// What is measured now of [`Plan::standstills_from`](crate::Plan::standstills_from).
+    pub(super) standstills: Option<Standstills>,
+    pub(super) figures: Figures,
+    pub(super) violation: Option<Violation>,
+    looks: u64,
+    /// The process that was weighed last.
+    pub(super) weighed: ProcessId,
+    /// The session that all players were members of before anything happened.
+    pub(super) founded: Option<SessionId>,
+    /// Whoever lived under its highest term is gone, at one moment or another.
+    pub(super) is_orphaned: bool,
+}
+
+impl Judges {
+    pub(super) fn new(forks: bool) -> Self {
+        Self { checks: Checks { forks, ..Checks::default() }, ..Self::default() }
+    }
+
+    /// Whether a promise is broken, and the run over with it.
+    pub(super) const fn is_over(&self) -> bool {
+        self.violation.is_some()
+    }
+
+    /// Counts a look at everything; how many there were.
+    pub(super) const fn look(&mut self) -> u64 {
+        self.looks += 1;
+        self.looks
+    }
+}

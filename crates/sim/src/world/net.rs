@@ -1,0 +1,78 @@
+//! What carries bytes in the world, and what is wrong with it.
+
+use samovar_directory::ConnId;
+use samovar_wire::{SortedMap, Time};
+
+use super::ferry::Ferry;
+use super::sockets::Socket;
+use crate::network::{Cuts, Place, Weather};
+
+/// The network: WebSockets, data channels to the relay, and what does not get through.
+#[derive(Debug)]
+pub(super) struct Net {
+    pub(super) sockets: SortedMap<ConnId, Socket>,
+    next_conn: u64,
+    /// The relay's ends of data channels, by the sockets of their members.
+    pub(super) ferries: SortedMap<ConnId, Ferry>,
+    pub(super) cuts: Cuts,
+    pub(super) storm: Option<Weather>,
+    /// Players whose direct paths carry so little.
+    pub(super) clogs: SortedMap<usize, u64>,
+    pub(super) has_direct: bool,
+    /// Whether datagrams get through anywhere.
+    pub(super) has_udp: bool,
+    /// When something was wrong with it last.
+    pub(super) disturbed: Time,
+}
+
+impl Net {
+    pub(super) fn new(has_direct: bool) -> Self {
+        Self {
+            sockets: SortedMap::new(),
+            next_conn: 0,
+            ferries: SortedMap::new(),
+            cuts: Cuts::default(),
+            storm: None,
+            clogs: SortedMap::new(),
+            has_direct,
+            has_udp: true,
+            disturbed: Time::ZERO,
+        }
+    }
+
+    /// The name of another socket.
+    pub(super) const fn next_conn(&mut self) -> ConnId {
+        let conn = ConnId(self.next_conn);
+        self.next_conn += 1;
+        conn
+    }
+
+    /// Everything that is wrong ends.
+    pub(super) fn heal(&mut self, has_direct: bool) {
+        self.cuts.clear();
+        self.clogs.clear();
+        self.storm = None;
+        (self.has_direct, self.has_udp) = (has_direct, true);
+    }
+
+    /// Whether nobody is cut off, and paths are as they usually are.
+    pub(super) fn is_fair(&self) -> bool {
+        self.cuts.is_empty() && self.storm.is_none() && self.clogs.is_empty()
+    }
+
+    /// The weather of direct paths from a place.
+    pub(super) fn weather(&self, from: Place, usual: Weather) -> Weather {
+        let mut weather = self.storm.unwrap_or(usual);
+        if let Place::Player(player) = from
+            && let Some(&rate) = self.clogs.get(&player)
+        {
+            weather.bandwidth = Some(rate);
+        }
+        weather
+    }
+
+    /// Whether direct connections can be opened and carry anything.
+    pub(super) const fn lets_direct(&self) -> bool {
+        self.has_direct && self.has_udp
+    }
+}
