@@ -17,6 +17,9 @@ const TERMS: TableDefinition<'static, u64, (&str, u64, u64, u32, u64)> = TableDe
 /// Session to the term that goes on, and its host, while the one in [`TERMS`] is held in reserve.
 const BEGUN: TableDefinition<'static, u64, (u64, u32)> = TableDefinition::new("begun");
 
+/// Session to its members, four bytes each, little-endian. A store of before there was this table has none of them.
+const MEMBERS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("members");
+
 /// Bytes of the database that are kept in memory. It is read once, and then written.
 const CACHE: usize = 8 * 1_024 * 1_024;
 
@@ -65,6 +68,11 @@ impl Store {
             Err(redb::TableError::TableDoesNotExist(_)) => None,
             Err(error) => return Err(error.into()),
         };
+        let members = match transaction.open_table(MEMBERS) {
+            Ok(table) => Some(table),
+            Err(redb::TableError::TableDoesNotExist(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
         let mut records = Vec::new();
         for entry in table.iter()? {
             let (session, value) = entry?;
@@ -75,7 +83,9 @@ impl Store {
                 let begun = begun.as_ref().map(|begun| begun.get(session.0)).transpose()?.flatten();
                 let begun = begun.map(|begun| begun.value());
                 let begun = begun.map_or((term, host), |(term, host)| (Term(term), PeerId(host)));
-                records.push(TermRecord { session, code, params, term, host, begun, serial });
+                let members = members.as_ref().map(|members| members.get(session.0)).transpose()?.flatten();
+                let members = members.map(|members| peers(members.value())).unwrap_or_default();
+                records.push(TermRecord { session, code, params, term, host, begun, members, serial });
             }
         }
         Ok(records)
@@ -95,14 +105,20 @@ impl Store {
         {
             let mut table = transaction.open_table(TERMS)?;
             let mut reigns = transaction.open_table(BEGUN)?;
+            let mut named = transaction.open_table(MEMBERS)?;
             for request in requests {
                 match request {
                     Request::Persist(record) => {
-                        let TermRecord { session, code, params, term, host, begun, serial } = record;
+                        let TermRecord { session, code, params, term, host, begun, members, serial } = record;
                         if begun.0 < *term {
                             reigns.insert(session.0, (begun.0.0, begun.1.0))?;
                         } else {
                             reigns.remove(session.0)?;
+                        }
+                        if members.is_empty() {
+                            named.remove(session.0)?;
+                        } else {
+                            named.insert(session.0, &*bytes(members))?;
                         }
                         table.insert(session.0, (code.as_str(), *params, term.0, host.0, *serial))?;
                         persisted.push((*session, *term));
@@ -110,6 +126,7 @@ impl Store {
                     Request::Forget(session) => {
                         table.remove(session.0)?;
                         reigns.remove(session.0)?;
+                        named.remove(session.0)?;
                     }
                 }
             }
@@ -142,6 +159,14 @@ impl Store {
     fn failed(&self, error: redb::Error) -> RelayError {
         RelayError::Database { path: self.path.clone(), source: Box::new(error) }
     }
+}
+
+fn bytes(members: &[PeerId]) -> Vec<u8> {
+    members.iter().flat_map(|member| member.0.to_le_bytes()).collect()
+}
+
+fn peers(bytes: &[u8]) -> Vec<PeerId> {
+    bytes.as_chunks().0.iter().map(|&id| PeerId(u32::from_le_bytes(id))).collect()
 }
 
 /// Makes sure that the data directory is there.
@@ -207,26 +232,31 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("samovar-store-{}", std::process::id()));
         prepare_directory(&directory).unwrap();
         let store = Store::open(&directory).unwrap();
-        let record = |term, host, begun: (u64, u32)| TermRecord {
+        let record = |term, host, begun: (u64, u32), members: &[u32]| TermRecord {
             session: SessionId(9),
             code: GameCode::parse("TEA").unwrap(),
             params: 3,
             term: Term(term),
             host: PeerId(host),
             begun: (Term(begun.0), PeerId(begun.1)),
+            members: members.iter().copied().map(PeerId).collect(),
             serial: 1,
         };
-        for written in [record(256, 1, (256, 1)), record(512, 2, (256, 1)), record(768, 1, (768, 1))] {
+        for written in [
+            record(256, 1, (256, 1), &[1, u32::MAX]),
+            record(512, 2, (256, 1), &[2]),
+            record(768, 1, (768, 1), &[]),
+        ] {
             store.apply(&[Request::Persist(written.clone())]).unwrap();
             assert_eq!(store.records().unwrap(), [written]);
         }
-        store.apply(&[Request::Persist(record(1_024, 2, (768, 1)))]).unwrap();
+        store.apply(&[Request::Persist(record(1_024, 2, (768, 1), &[1, 2]))]).unwrap();
         store.apply(&[Request::Forget(SessionId(9))]).unwrap();
         assert_eq!(store.records().unwrap(), []);
-        store.apply(&[Request::Persist(record(256, 1, (256, 1)))]).unwrap();
+        store.apply(&[Request::Persist(record(256, 1, (256, 1), &[]))]).unwrap();
         assert_eq!(
             store.records().unwrap(),
-            [record(256, 1, (256, 1))],
+            [record(256, 1, (256, 1), &[])],
             "nothing is left of what was forgotten"
         );
         drop(store);

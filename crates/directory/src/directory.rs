@@ -62,7 +62,7 @@ impl core::fmt::Debug for DirectoryConfig {
     }
 }
 
-/// What is on disk of a session: its highest term. A later record of a session replaces the earlier one.
+/// What is on disk of a session: its highest term, and its members. A later record of a session replaces the earlier one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TermRecord {
     /// The session.
@@ -77,6 +77,8 @@ pub struct TermRecord {
     pub host: PeerId,
     /// The highest term that is known to have begun, and its host: the same, unless that one is held in reserve.
     pub begun: (Term, PeerId),
+    /// Who was a member, as a host said last, at most 32; nobody when none has said so.
+    pub members: Vec<PeerId>,
     /// Grows with each game listed: of two records with one code the higher serial is the later game.
     pub serial: u64,
 }
@@ -84,7 +86,8 @@ pub struct TermRecord {
 /// What the driver must do, in this order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
-    /// Write this record to disk, then call [`Directory::handle_persisted`]. Until then nobody hears of its term. A
+    /// Write this record to disk, then call [`Directory::handle_persisted`]. Until then nobody hears of its term, if that is a
+    /// new one. A
     /// driver that cannot write must stop: a relay that forgets terms must not witness any.
     Persist(TermRecord),
     /// Remove the session's record. Needs no answer.

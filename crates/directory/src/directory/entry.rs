@@ -59,7 +59,8 @@ impl Directory {
         let session = self.draw_session();
         let host = PeerId((self.entropy.number() >> 32).max(1) as u32);
         let (term, serial) = (Term::FIRST, self.next_serial);
-        self.list(TermRecord { session, code, params, term, host, begun: (term, host), serial });
+        let (begun, members) = ((term, host), Vec::new());
+        self.list(TermRecord { session, code, params, term, host, begun, members, serial });
         self.become_entrant(now, conn, session, host);
         Ok(())
     }
@@ -234,6 +235,7 @@ impl Directory {
         let session = warrant.session;
         let known = self.recall(session, &code, params)?;
         let shown = (warrant.term, warrant.host);
+        let members = known.map(|known| known.members.clone()).unwrap_or_default();
         let ((term, host), begun) = match known.filter(|known| known.term > shown.0) {
             Some(known) => ((known.term, known.host), known.begun.max(shown)),
             None => (shown, shown),
@@ -245,7 +247,8 @@ impl Directory {
         self.timers.stop(Timer::Dormant(session));
         self.timers.stop(Timer::Reservation(session));
         self.vacated.remove(&session);
-        self.list(TermRecord { session, code, params, term, host, begun, serial: self.next_serial });
+        let serial = self.next_serial;
+        self.list(TermRecord { session, code, params, term, host, begun, members, serial });
         if let Some(game) = self.games.get_mut(&session) {
             (game.relisted, game.awaits_host, game.lacks_word) = (Some(now), true, true);
         }

@@ -30,7 +30,8 @@ pub(super) struct Game {
     /// They become members as soon as there is a warrant to send them.
     pub(super) entrants: BTreeMap<PeerId, ConnId>,
     pub(super) listing: Option<Listing>,
-    /// Who is a member, in the order in which they shall host, as a host said last; nobody before.
+    /// Who is a member, in the order in which they shall host, as a host said last, be it before the relay restarted; nobody
+    /// before one has.
     pub(super) named: Vec<PeerId>,
     /// When the game was listed again: it had members before, of whom some may be on their way yet.
     pub(super) relisted: Option<Time>,
@@ -71,7 +72,7 @@ impl Game {
             members: BTreeMap::new(),
             entrants: BTreeMap::new(),
             listing: None,
-            named: Vec::new(),
+            named: record.members.clone(),
             relisted: None,
             awaits_host: false,
             lacks_word: false,
@@ -83,7 +84,7 @@ impl Game {
             loss: Loss::default(),
             trips: BTreeMap::new(),
             unanswered: 0,
-            recent: VecDeque::from([record.host]),
+            recent: record.members.iter().copied().chain([record.host]).collect(),
         }
     }
 
@@ -97,8 +98,9 @@ impl Game {
             None => self.warrant.map(of),
         };
         let begun = begun.unwrap_or((term, host));
-        let Self { code, params, serial, .. } = self;
-        Some(TermRecord { session, code: code.clone(), params: *params, term, host, begun, serial: *serial })
+        let Self { code, params, serial, named, .. } = self;
+        let (code, members) = (code.clone(), named.clone());
+        Some(TermRecord { session, code, params: *params, term, host, begun, members, serial: *serial })
     }
 
     /// Somebody lives under a warrant. Whether that says something new of the term that the game comes back to, which waits until
@@ -162,20 +164,28 @@ impl Game {
         self.recent.push_back(peer);
     }
 
-    /// Whether a peer counts as a member: the host has named it, or, when the relay has restarted since, it came back. When none
+    /// Whether a peer counts as a member: a host has named it, or, when none has named anybody, it came back. When none
     /// of those is connected but the host, everybody does who is: a game must not end because its host died early.
     pub(super) fn counts(&self, peer: PeerId) -> bool {
         let host = self.host();
-        let is_reached = |named: &PeerId| Some(*named) != host && self.members.contains_key(named);
-        let is_known = self.named.contains(&peer) || self.shown.contains_key(&peer);
-        Some(peer) == host || is_known || !self.named.iter().chain(self.shown.keys()).any(is_reached)
+        let is_reached = |known: &PeerId| Some(*known) != host && self.members.contains_key(known);
+        let is_there = if self.named.is_empty() {
+            self.shown.keys().any(is_reached)
+        } else {
+            self.named.iter().any(is_reached)
+        };
+        Some(peer) == host || self.is_known(peer) || !is_there
+    }
+
+    fn is_known(&self, peer: PeerId) -> bool {
+        if self.named.is_empty() { self.shown.contains_key(&peer) } else { self.named.contains(&peer) }
     }
 
     /// Whether what a peer misses weighs in a majority. Who was not named weighs nothing while a host that has said who is a member
     /// is connected: it may have removed that peer, and answers for itself.
     fn weighs(&self, now: Time, peer: PeerId) -> bool {
         if self.is_by_those_back(now) {
-            return self.shown.contains_key(&peer);
+            return self.shown.contains_key(&peer) && self.counts(peer);
         }
         let is_by_default = self.named.is_empty() || self.host_conn().is_none();
         self.counts(peer) && (is_by_default || self.named.contains(&peer) || Some(peer) == self.host())
@@ -290,11 +300,16 @@ impl Game {
         }
     }
 
-    /// A host says who is a member.
-    pub(super) fn name(&mut self, members: Vec<PeerId>) {
+    /// A host says who is a member; whether those are others than before.
+    pub(super) fn name(&mut self, members: Vec<PeerId>) -> bool {
+        let is_same = |known: &Vec<PeerId>| {
+            known.len() == members.len() && members.iter().all(|member| known.contains(member))
+        };
+        let are_others = !is_same(&self.named);
         self.named = members;
         self.lacks_word = false;
         self.shown.clear();
+        are_others
     }
 
     /// Whether a peer came back by an older term than others did: it may have been dropped long ago, and know nothing of
@@ -430,6 +445,7 @@ mod tests {
             term: Term::FIRST,
             host: PeerId(7),
             begun: (Term::FIRST, PeerId(7)),
+            members: Vec::new(),
             serial: 1,
         };
         let mut game = Game::new(&record);

@@ -51,7 +51,10 @@ impl Directory {
         if let Some(game) = self.games.get_mut(&session)
             && game.host() == Some(peer)
         {
-            game.name(members);
+            if game.name(members) {
+                // Nobody waits for that: a list that lacks the last change is better than none.
+                self.keep_record(session);
+            }
             self.consider_claims(now, session);
         }
     }

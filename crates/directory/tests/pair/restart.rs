@@ -314,6 +314,7 @@ fn too_many_dormant_sessions_push_out_the_oldest() {
         term: term(1),
         host: PeerId(1),
         begun: (term(1), PeerId(1)),
+        members: Vec::new(),
         serial: n,
     });
     let now = world.now;

@@ -141,14 +141,19 @@ fn who_was_removed_does_not_depose_a_host_whose_term_was_only_shown() {
     assert_eq!(world.warrant(1).host, world.peer(2));
     world.miss(1, 1);
     world.run_for(seconds(1));
-    assert!(world.issued(3).is_empty(), "one of three");
+    assert!(world.issued(3).is_empty(), "it is no member by the disk");
+    assert_eq!(world.events(1).last(), Some(&denied(3, Denial::NotAMember)));
     world.hear_host(1);
     world.seats[2].cut = false;
     world.run_for(seconds(10));
-    assert_eq!(world.warrant(1).host, world.peer(2));
+    assert_eq!(
+        (world.warrant(1).term, world.warrant(1).host),
+        (term(4), world.peer(2)),
+        "above what 3 had in reserve"
+    );
     world.name_members(2, &[2, 3, 4]);
-    world.claim(1, 3);
-    assert_eq!(world.events(1).last(), Some(&denied(3, Denial::NotAMember)), "now it is known who is one");
+    world.claim(1, 5);
+    assert_eq!(world.events(1).last(), Some(&denied(5, Denial::NotAMember)));
 }
 
 #[test]
@@ -324,5 +329,26 @@ fn who_was_back_by_the_newest_term_and_has_left_again_leaves_nobody_behind() {
     world.claim_for(1, 3, 1);
     world.claim_for(2, 3, 1);
     world.run_for(millis(10));
+    assert_eq!(world.warrant(2).host, world.peer(1));
+}
+
+/// What the host said before a restart outlives the relay: a newcomer of then is no member, and neither is whom it had removed.
+#[test]
+fn relay_that_restarts_knows_who_is_a_member() {
+    let mut world = World::with_members(4);
+    let newcomer = world.join("TEA");
+    world.name_members(0, &[0, 1, 2]);
+    world.kill_relay();
+    world.kill(0);
+    world.start_relay();
+    world.run_for(HOST_GRACE + seconds(1));
+    for stranger in [3, newcomer] {
+        world.claim_for(stranger, 2, stranger);
+        assert_eq!(world.events(stranger).last(), Some(&denied(2, Denial::NotAMember)));
+    }
+    for i in [1, 2] {
+        world.miss(i, 1);
+    }
+    world.run_for(seconds(1));
     assert_eq!(world.warrant(2).host, world.peer(1));
 }

@@ -257,10 +257,25 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "relay-forgets-its-members",
+        package: "directory",
+        text: "if game.name(members) {",
+        instead: "if game.name(members) && false {",
+        breaks: "a relay that restarts takes whoever comes back for a member, also whom the host had removed",
+        guards: Promise::UntrustedBytes,
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "relay_that_restarts_knows_who_is_a_member",
+        ]),
+    },
+    Mutant {
         name: "newcomer-takes-the-game",
         package: "directory",
-        text: "let is_known = $.named.contains(&peer) || $.shown.contains_key(&peer);",
-        instead: "let is_known = true;",
+        text: "if $.named.is_empty() { $.shown.contains_key(&peer) } else { $.named.contains(&peer) }",
+        instead: "let _ = peer;\n        true",
         breaks: "after a restart a newcomer counts like those who have come back",
         guards: Promise::UntrustedBytes,
         finder: Test(&[
