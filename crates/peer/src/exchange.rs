@@ -8,7 +8,7 @@ use samovar_wire::{Mode, PeerId, Time};
 
 use crate::config::PathPolicy;
 use crate::driver::{PeerEvent, Request, Transmit};
-use crate::path::{AttemptEnd, Path, PathState};
+use crate::path::{AttemptEnd, PathState};
 use crate::peer::Peer;
 
 impl Peer {
@@ -115,8 +115,7 @@ impl Peer {
     fn on_lost(&mut self, now: Time) {
         self.relay.backlog = 0;
         if let Some(session) = &mut self.session {
-            let relayed = |path: &Path| matches!(path, Path::Relayed | Path::RelayedUdp);
-            for (peer, _) in self.routes.shown().filter(|(_, path)| relayed(path)) {
+            for (peer, _) in self.routes.shown().filter(|(_, path)| path.is_relayed()) {
                 session.excuse(now, peer);
             }
             session.set_relay(now, false);

@@ -72,6 +72,13 @@ pub enum Path {
     None,
 }
 
+impl Path {
+    /// Whether packets go through the relay.
+    pub(crate) const fn is_relayed(self) -> bool {
+        matches!(self, Self::RelayedUdp | Self::Relayed)
+    }
+}
+
 /// After how long a silence what is thought of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {

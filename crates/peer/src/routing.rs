@@ -128,13 +128,15 @@ impl Peer {
         }
     }
 
-    /// Tells the session which paths lose nothing: those that are the relay's WebSocket and no other.
+    /// Tells the session which paths lose nothing, those that are the relay's WebSocket and no other, and which are the relay's
+    /// in any way and nobody else's.
     pub(crate) fn note_losses(&mut self, now: Time) {
         let table = self.table(now);
         let Some(session) = &mut self.session else { return };
         for (&peer, path) in &self.routes.paths {
-            let is_lossless = table.ways(now, peer, Some(path)) == Ways::SOCKET;
-            session.set_lossless(now, peer, is_lossless);
+            let ways = table.ways(now, peer, Some(path));
+            session.set_lossless(now, peer, ways == Ways::SOCKET);
+            session.set_relayed(peer, ways.is_relayed());
         }
     }
 

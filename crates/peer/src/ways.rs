@@ -21,6 +21,11 @@ impl Ways {
     pub(crate) const DIRECT: Self = Self { direct: true, ..Self::NONE };
     /// The relay's WebSocket and no other way.
     pub(crate) const SOCKET: Self = Self { socket: true, ..Self::NONE };
+
+    /// Whether the relay brings it, and nobody else.
+    pub(crate) fn is_relayed(&self) -> bool {
+        (self.socket || self.ferry.is_some()) && !self.direct && self.carriers == [None; 2]
+    }
 }
 
 /// The ways by the relay, which are the same to everybody.

@@ -151,6 +151,13 @@ impl Session {
         }
     }
 
+    /// Whether what this peer and another say to each other goes through the relay: by its connection, or not at all.
+    pub fn set_relayed(&mut self, peer: PeerId, is_relayed: bool) {
+        if let Some(link) = self.core.net.link_mut(peer) {
+            link.is_relayed = is_relayed;
+        }
+    }
+
     /// Whether the path to a peer keeps order and loses nothing; see [`samovar_link::Link::set_lossless`].
     pub fn set_lossless(&mut self, now: Time, peer: PeerId, lossless: bool) {
         if let Some(link) =

@@ -26,6 +26,8 @@ pub(crate) struct PeerLink {
     pub(crate) judged_from: Time,
     /// The member that carries what the two say to each other, and since when it is that one, or none.
     pub(crate) carrier: (Option<PeerId>, Time),
+    /// What the two say to each other goes through the relay.
+    pub(crate) is_relayed: bool,
     /// When it was heard last behind an unusual silence.
     pub(crate) resumed: Time,
     /// The peer said that it leaves.
@@ -68,6 +70,7 @@ impl PeerLink {
             hint: None,
             judged_from: Time::ZERO,
             carrier: (None, Time::ZERO),
+            is_relayed: false,
             resumed: Time::ZERO,
             left: false,
             greeted: false,

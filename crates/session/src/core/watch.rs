@@ -113,6 +113,8 @@ impl Core {
         let hinted = transport.heard_at() + self.pace_of(peer).times(3).half();
         let missed_at = if link.is_hinted() { silent.min(hinted) } else { silent };
         let missed_at = self.missed_beyond_carrier(missed_at, link);
+        let missed_at =
+            if link.is_relayed { self.missed_beyond_relay(missed_at, peer, link) } else { missed_at };
         // A host's lease goes on by whom it hears, whatever keeps it from that.
         if self.is_host() { missed_at } else { missed_at.max(link.judged_from) }
     }
@@ -132,6 +134,19 @@ impl Core {
             return missed_at;
         }
         missed_at.max(self.missed_at(peer, carrier) + CARRIER_EXCUSES)
+    }
+
+    /// Nor is anybody missed whom the relay brought, while it has brought nothing from anybody since that one fell silent: what
+    /// broke that one's connection may have broken this peer's own, and it is about to hear so.
+    fn missed_beyond_relay(&self, missed_at: Time, peer: PeerId, link: &PeerLink) -> Time {
+        let others = self.net.links().filter(|&(other, link)| other != peer && link.is_relayed);
+        let brought = others.map(|(_, link)| link.transport.heard_at()).max().unwrap_or_default();
+        let brought = brought.max(link.transport.heard_at());
+        if brought >= link.transport.quiet_at() {
+            missed_at
+        } else {
+            missed_at.max(brought + RELAY_BREAKS_WITHIN)
+        }
     }
 
     /// The members that are missed, and those that are silent enough not to be a successor of choice. Right after it was away
