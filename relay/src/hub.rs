@@ -4,28 +4,28 @@
 //! it for three look-ups. What the directory has to say is in the sockets' queues before the lock is released, so
 //! that nothing forwarded overtakes an `Entered`.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::body::Bytes;
-use samovar_directory::{ConnId, Directory, GameInfo, Note, Output, RelayOffer, Request};
-use samovar_wire::relay::{ADDRESS_HEADER, Addressed, FORWARD_HEADER, RelayFrame};
-use samovar_wire::{Mode, PeerId, SessionId, Time};
+use samovar_directory::{ConnId, Directory, GameInfo, Note, Output, Request};
+use samovar_wire::relay::RelayFrame;
+use samovar_wire::{PeerId, Time};
 use tokio::sync::Notify;
 
+use crate::clock::Clock;
 use crate::door::AddressPlace;
-use crate::limits::{GamePurse, LiveLimits};
+use crate::forwarder::Forwarder;
+use crate::limits::LiveLimits;
 use crate::line::Line;
+use crate::lines::Lines;
 use crate::metrics::{Dropped, Kind, Levels, Metrics};
-use crate::outbox::{Farewell, Outbox, Waiting};
+use crate::outbox::{Farewell, Waiting};
 use crate::reach::Reach;
 use crate::store::Persisted;
-
-/// How long the disk may write before new games are better founded elsewhere, in nanoseconds.
-const WRITE_MAX: u64 = 2_000_000_000;
+use crate::writing::Writing;
 
 /// Everything that the tasks of a relay have in common.
 #[derive(Debug)]
@@ -33,36 +33,22 @@ pub(crate) struct Hub {
     state: Mutex<State>,
     /// The directory's timer is earlier than it was.
     rearmed: Notify,
-    /// The origin of the directory's time.
-    start: Instant,
-    /// The way to the members' data channels, if the relay has an endpoint of them.
-    reach: Option<Arc<Reach>>,
+    clock: Clock,
+    forwarder: Forwarder,
+    writing: Writing,
     pub(crate) limits: Arc<LiveLimits>,
     pub(crate) metrics: Arc<Metrics>,
-    /// Since when the disk writes, in nanoseconds; 0 when it does not.
-    writing: AtomicU64,
-}
-
-/// The ways to a member.
-struct Ways<'a> {
-    channels: Option<&'a Reach>,
-    socket: bool,
 }
 
 #[derive(Debug)]
 struct State {
     directory: Directory,
-    sockets: HashMap<ConnId, Arc<Line>>,
-    /// What each game has spent, while somebody is in it.
-    purses: HashMap<SessionId, Weak<GamePurse>>,
+    lines: Lines,
     metrics: Arc<Metrics>,
-    reach: Option<Arc<Reach>>,
     /// `None` once the relay has stopped.
     disk: Option<Sender<Request>>,
-    opened: u64,
     /// When the timer task will wake up by itself.
     armed: Option<Time>,
-    stopping: bool,
 }
 
 impl Hub {
@@ -76,39 +62,24 @@ impl Hub {
     ) -> Self {
         directory.set_quota(limits.all().quota());
         directory.set_reachable(reach.is_some());
-        let state = State {
-            directory,
-            sockets: HashMap::new(),
-            purses: HashMap::new(),
-            metrics: Arc::clone(&metrics),
-            reach: reach.clone(),
-            disk: Some(disk),
-            opened: 0,
-            armed: None,
-            stopping: false,
-        };
+        let lines = Lines::new(reach.clone(), Arc::clone(&metrics));
+        let state = State { directory, lines, metrics: Arc::clone(&metrics), disk: Some(disk), armed: None };
         Self {
             state: Mutex::new(state),
             rearmed: Notify::new(),
-            start: Instant::now(),
-            reach,
+            clock: Clock::start(),
+            forwarder: Forwarder::new(reach, Arc::clone(&metrics)),
+            writing: Writing::default(),
             limits,
             metrics,
-            writing: AtomicU64::new(0),
         }
     }
 
     /// A socket was accepted.
     pub(crate) fn open(&self, place: Option<AddressPlace>) -> Arc<Line> {
         self.with(|state, now| {
-            state.opened += 1;
-            let conn = ConnId(state.opened);
-            let line = Arc::new(Line::new(conn, place, self.limits.room()));
-            state.sockets.insert(conn, Arc::clone(&line));
-            if state.stopping {
-                line.outbox.close(Farewell::STOPPING);
-            }
-            state.directory.handle_opened(now, conn);
+            let line = state.lines.open(place, self.limits.room());
+            state.directory.handle_opened(now, line.conn);
             line
         })
     }
@@ -116,7 +87,7 @@ impl Hub {
     /// A socket is gone. May be said more than once.
     pub(crate) fn close(&self, conn: ConnId) {
         self.with(|state, now| {
-            if state.end(conn, Farewell::GONE) {
+            if state.lines.end(conn, Farewell::GONE) {
                 state.directory.handle_closed(now, conn);
             }
         });
@@ -132,7 +103,7 @@ impl Hub {
         {
             let kind = Kind::of(&frame);
             match target {
-                Some(target) => self.pass_on(&target, from, Waiting { kind, bytes, since }),
+                Some(target) => self.forwarder.pass_on(&target, from, Waiting { kind, bytes, since }),
                 None => self.metrics.dropped(line.shard, Dropped::NoReceiver, 1),
             }
             return;
@@ -152,58 +123,10 @@ impl Hub {
         message: (Kind, Vec<u8>),
         since: u64,
     ) {
-        let (kind, mut bytes) = message;
         let Some((from, Some(target))) = self.route(line, receiver) else {
             return self.metrics.dropped(line.shard, Dropped::NoReceiver, 1);
         };
-        let ways = self.ways(&target, kind, since);
-        if ways.socket {
-            let mode = if kind == Kind::Packet { Mode::Unreliable } else { Mode::Reliable };
-            let bytes = RelayFrame::forward(from, mode, &bytes[ADDRESS_HEADER..]).into();
-            self.queue(&target, &target.outbox, Waiting { kind, bytes, since });
-        }
-        if let Some(reach) = ways.channels {
-            Addressed::readdress(&mut bytes, from);
-            self.queue(&target, &target.channels.outbox, Waiting { kind, bytes: bytes.into(), since });
-            reach.call(&target);
-        }
-    }
-
-    /// Passes on what came by a WebSocket.
-    fn pass_on(&self, target: &Arc<Line>, from: PeerId, message: Waiting) {
-        let Waiting { kind, bytes, since } = message;
-        // Takes the bytes over without a copy when nothing else refers to them.
-        let mut bytes = Vec::from(bytes);
-        RelayFrame::readdress(&mut bytes, from);
-        let ways = self.ways(target, kind, since);
-        let Some(reach) = ways.channels else {
-            return self.queue(target, &target.outbox, Waiting { bytes: bytes.into(), kind, since });
-        };
-        // Who complains by the WebSocket hears nothing: its word must not wait for channels that may be dead as well.
-        let is_complaint = bytes.len() == FORWARD_HEADER;
-        if ways.socket || is_complaint {
-            let bytes = Bytes::copy_from_slice(&bytes);
-            self.queue(target, &target.outbox, Waiting { bytes, kind, since });
-        }
-        // The header of a channel is shorter: it takes the place of the last bytes of the other.
-        let start = FORWARD_HEADER - ADDRESS_HEADER;
-        Addressed::readdress(&mut bytes[start..], from);
-        let bytes = Bytes::from(bytes).slice(start..);
-        self.queue(target, &target.channels.outbox, Waiting { kind, bytes, since });
-        reach.call(target);
-    }
-
-    /// Which ways something takes to a member: its channels while they carry, otherwise its WebSocket, and a packet
-    /// both when the channels are in doubt (PROTOCOL §5.7).
-    fn ways(&self, target: &Line, kind: Kind, now: u64) -> Ways<'_> {
-        let channels = self.reach.as_deref().filter(|_| target.channels.carry(now));
-        let socket = channels.is_none() || kind == Kind::Packet && target.channels.are_doubtful(now);
-        Ways { channels, socket }
-    }
-
-    fn queue(&self, target: &Line, outbox: &Outbox, message: Waiting) {
-        let dropped = outbox.push(message);
-        self.metrics.dropped(target.shard, Dropped::QueueFull, dropped);
+        self.forwarder.pass_on_channels(&target, from, message, since);
     }
 
     /// The endpoint answers an offer.
@@ -213,12 +136,12 @@ impl Hub {
 
     /// The disk begins to write.
     pub(crate) fn writing(&self) {
-        self.writing.store(self.nanos().max(1), Ordering::Relaxed);
+        self.writing.begin(self.nanos());
     }
 
     /// Terms reached the disk.
     pub(crate) fn persisted(&self, terms: &Persisted) {
-        self.writing.store(0, Ordering::Relaxed);
+        self.writing.end();
         self.with(|state, now| {
             for &(session, term) in terms {
                 state.directory.handle_persisted(now, session, term);
@@ -233,9 +156,7 @@ impl Hub {
 
     /// Closes every socket, and those that are still to open.
     pub(crate) fn stop(&self) {
-        let mut state = self.lock();
-        state.stopping = true;
-        state.sockets.values().for_each(|line| line.outbox.close(Farewell::STOPPING));
+        self.lock().lines.stop();
     }
 
     /// Lets the disk's thread end, behind what was asked of it.
@@ -259,12 +180,12 @@ impl Hub {
 
     /// Why it takes no games, if it takes none: it stops, or its disk does not answer.
     pub(crate) fn unready(&self) -> Option<&'static str> {
-        let writing = self.writing.load(Ordering::Relaxed);
+        let is_late = self.writing.is_late(self.nanos());
         let state = self.lock();
-        if state.stopping || state.directory.is_draining() || state.disk.is_none() {
+        if state.lines.is_stopping() || state.directory.is_draining() || state.disk.is_none() {
             return Some("stopping\n");
         }
-        (writing > 0 && self.nanos().saturating_sub(writing) > WRITE_MAX).then_some("waiting for the disk\n")
+        is_late.then_some("waiting for the disk\n")
     }
 
     /// Whether no game lives here.
@@ -278,7 +199,7 @@ impl Hub {
             let state = self.lock();
             let (usage, is_draining) = (state.directory.usage(), state.directory.is_draining());
             let levels = Levels { usage, is_draining, ..Levels::default() };
-            (levels, state.sockets.values().map(Arc::clone).collect())
+            (levels, state.lines.all().map(Arc::clone).collect())
         };
         let now = self.nanos();
         for line in lines {
@@ -294,12 +215,12 @@ impl Hub {
 
     /// The relay's own time, in nanoseconds.
     pub(crate) fn nanos(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        self.clock.nanos()
     }
 
     /// Sockets that are open.
     pub(crate) fn sockets(&self) -> usize {
-        self.lock().sockets.len()
+        self.lock().lines.all().len()
     }
 
     /// Drives the directory's timers, for ever.
@@ -314,7 +235,7 @@ impl Hub {
             });
             let sleep = async {
                 match next {
-                    Some(next) => tokio::time::sleep(self.until(next)).await,
+                    Some(next) => tokio::time::sleep(self.clock.until(next)).await,
                     None => std::future::pending().await,
                 }
             };
@@ -330,7 +251,7 @@ impl Hub {
         let (state, conn) = (self.lock(), line.conn);
         line.is_stranger.store(state.directory.is_stranger(conn), Ordering::Relaxed);
         let from = state.directory.peer_of(conn)?;
-        let target = state.directory.route(conn, to).and_then(|target| state.sockets.get(&target));
+        let target = state.directory.route(conn, to).and_then(|target| state.lines.get(target));
         Some((from, target.map(Arc::clone)))
     }
 
@@ -338,7 +259,7 @@ impl Hub {
     fn with<R>(&self, act: impl FnOnce(&mut State, Time) -> R) -> R {
         let mut state = self.lock();
         // Read under the lock, so that the directory's time never runs backwards.
-        let now = self.now();
+        let now = self.clock.now();
         let result = act(&mut state, now);
         state.carry_out(self.nanos());
         let next = state.directory.poll_timeout();
@@ -347,14 +268,6 @@ impl Hub {
             self.rearmed.notify_one();
         }
         result
-    }
-
-    fn now(&self) -> Time {
-        Time::from_micros(u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX))
-    }
-
-    fn until(&self, time: Time) -> Duration {
-        Duration::from_micros(time.since(self.now()).as_micros())
     }
 
     /// A panic in one connection's task must not end the others, so a poisoned lock is taken all the same: the
@@ -372,46 +285,25 @@ impl State {
         }
         while let Some(output) = self.directory.poll_output() {
             match output {
-                Output::Send { conn, bytes } => {
-                    if let Some(line) = self.sockets.get(&conn) {
-                        let kind = RelayFrame::decode(&bytes).map_or(Kind::Control, |frame| Kind::of(&frame));
-                        let dropped = line.outbox.push(Waiting { kind, bytes: bytes.into(), since });
-                        self.metrics.dropped(line.shard, Dropped::QueueFull, dropped);
-                    }
-                }
+                Output::Send { conn, bytes } => self.lines.send(conn, bytes.into(), since),
                 Output::Close { conn, reason } => {
                     tracing::debug!(conn = conn.0, ?reason, "closed by the relay");
                     self.metrics.closed(reason);
-                    self.end(conn, reason.into());
+                    self.lines.end(conn, reason.into());
                 }
                 Output::Note(note) => self.take_note(note),
             }
         }
-        while let Some(RelayOffer { conn, attempt, description }) = self.directory.poll_offer() {
-            if let (Some(reach), Some(line)) = (&self.reach, self.sockets.get(&conn)) {
-                reach.offer(Arc::clone(line), attempt, description);
-            }
+        while let Some(offer) = self.directory.poll_offer() {
+            self.lines.offer(offer);
         }
-    }
-
-    /// Closes a connection behind what waits for it; whether it was open.
-    fn end(&mut self, conn: ConnId, farewell: Farewell) -> bool {
-        let Some(line) = self.sockets.remove(&conn) else { return false };
-        line.outbox.close(farewell);
-        if let Some(reach) = &self.reach {
-            reach.forget(conn);
-        }
-        true
     }
 
     fn take_note(&mut self, note: Note) {
         match note {
             Note::Entered { conn, session, .. } => {
                 self.metrics.joined();
-                let purse = self.purse(session);
-                if let Some(line) = self.sockets.get(&conn) {
-                    line.enter(purse);
-                }
+                self.lines.enter(conn, session);
             }
             Note::HostChanged { cause, recovery, .. } => {
                 let recovery = recovery.map(|time| Duration::from_micros(time.as_micros()));
@@ -420,19 +312,6 @@ impl State {
             }
             _ => {}
         }
-    }
-
-    /// What a game has spent. It is forgotten with the game's last connection.
-    fn purse(&mut self, session: SessionId) -> Arc<GamePurse> {
-        if let Some(purse) = self.purses.get(&session).and_then(Weak::upgrade) {
-            return purse;
-        }
-        if self.purses.len() >= 2 * self.sockets.len() + 64 {
-            self.purses.retain(|_, purse| purse.strong_count() > 0);
-        }
-        let purse = Arc::default();
-        self.purses.insert(session, Arc::downgrade(&purse));
-        purse
     }
 }
 
@@ -455,7 +334,7 @@ pub(crate) mod tests {
         let mut hub = hub(None);
         hub.writing();
         assert_eq!(hub.unready(), None, "it has just begun");
-        hub.start -= Duration::from_secs(3);
+        hub.clock.start -= Duration::from_secs(3);
         assert_eq!(hub.unready(), Some("waiting for the disk\n"));
         hub.persisted(&Vec::new());
         assert_eq!(hub.unready(), None);

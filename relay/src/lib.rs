@@ -6,14 +6,17 @@
 
 pub mod bots;
 mod channels;
+mod clock;
 mod door;
 mod endpoint;
 mod error;
+mod forwarder;
 mod frames;
 mod games;
 mod hub;
 mod limits;
 mod line;
+mod lines;
 mod metrics;
 mod network;
 mod outbox;
@@ -33,6 +36,7 @@ pub mod settings;
 mod socket;
 mod store;
 mod value;
+mod writing;
 
 #[cfg(test)]
 #[path = "../tests/relay/caller.rs"]

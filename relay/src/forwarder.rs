@@ -1,0 +1,91 @@
+//! Which ways a message takes to the member that it is for.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use samovar_wire::relay::{ADDRESS_HEADER, Addressed, FORWARD_HEADER, RelayFrame};
+use samovar_wire::{Mode, PeerId};
+
+use crate::line::Line;
+use crate::metrics::{Dropped, Kind, Metrics};
+use crate::outbox::{Outbox, Waiting};
+use crate::reach::Reach;
+
+/// Passes on what members say to each other.
+#[derive(Debug)]
+pub(crate) struct Forwarder {
+    /// The way to the members' data channels, if the relay has an endpoint of them.
+    reach: Option<Arc<Reach>>,
+    metrics: Arc<Metrics>,
+}
+
+/// The ways to a member.
+struct Ways<'a> {
+    channels: Option<&'a Reach>,
+    socket: bool,
+}
+
+impl Forwarder {
+    pub(crate) const fn new(reach: Option<Arc<Reach>>, metrics: Arc<Metrics>) -> Self {
+        Self { reach, metrics }
+    }
+
+    /// Passes on what came by a WebSocket.
+    pub(crate) fn pass_on(&self, target: &Arc<Line>, from: PeerId, message: Waiting) {
+        let Waiting { kind, bytes, since } = message;
+        // Takes the bytes over without a copy when nothing else refers to them.
+        let mut bytes = Vec::from(bytes);
+        RelayFrame::readdress(&mut bytes, from);
+        let ways = self.ways(target, kind, since);
+        let Some(reach) = ways.channels else {
+            return self.queue(target, &target.outbox, Waiting { bytes: bytes.into(), kind, since });
+        };
+        // Who complains by the WebSocket hears nothing: its word must not wait for channels that may be dead as well.
+        let is_complaint = bytes.len() == FORWARD_HEADER;
+        if ways.socket || is_complaint {
+            let bytes = Bytes::copy_from_slice(&bytes);
+            self.queue(target, &target.outbox, Waiting { bytes, kind, since });
+        }
+        // The header of a channel is shorter: it takes the place of the last bytes of the other.
+        let start = FORWARD_HEADER - ADDRESS_HEADER;
+        Addressed::readdress(&mut bytes[start..], from);
+        let bytes = Bytes::from(bytes).slice(start..);
+        self.queue(target, &target.channels.outbox, Waiting { kind, bytes, since });
+        reach.call(target);
+    }
+
+    /// Passes on what came by data channels.
+    pub(crate) fn pass_on_channels(
+        &self,
+        target: &Arc<Line>,
+        from: PeerId,
+        message: (Kind, Vec<u8>),
+        since: u64,
+    ) {
+        let (kind, mut bytes) = message;
+        let ways = self.ways(target, kind, since);
+        if ways.socket {
+            let mode = if kind == Kind::Packet { Mode::Unreliable } else { Mode::Reliable };
+            let bytes = RelayFrame::forward(from, mode, &bytes[ADDRESS_HEADER..]).into();
+            self.queue(target, &target.outbox, Waiting { kind, bytes, since });
+        }
+        if let Some(reach) = ways.channels {
+            Addressed::readdress(&mut bytes, from);
+            self.queue(target, &target.channels.outbox, Waiting { kind, bytes: bytes.into(), since });
+            reach.call(target);
+        }
+    }
+
+    /// Which ways something takes to a member: its channels while they carry, otherwise its WebSocket, and a packet
+    /// both when the channels are in doubt (PROTOCOL §5.7).
+    fn ways(&self, target: &Line, kind: Kind, now: u64) -> Ways<'_> {
+        let channels = self.reach.as_deref().filter(|_| target.channels.carry(now));
+        let socket = channels.is_none() || kind == Kind::Packet && target.channels.are_doubtful(now);
+        Ways { channels, socket }
+    }
+
+    fn queue(&self, target: &Line, outbox: &Outbox, message: Waiting) {
+        let dropped = outbox.push(message);
+        self.metrics.dropped(target.shard, Dropped::QueueFull, dropped);
+    }
+}
