@@ -70,7 +70,7 @@ impl Peer {
         self.session.as_mut()
     }
 
-    /// What shows to the relay that this peer was a member, for [`Purpose::Rejoin`]; from the relay's word on.
+    /// What shows to the relay that this peer was a member, for [`Purpose::Rejoin`](crate::Purpose::Rejoin); from the relay's word on.
     #[must_use]
     pub fn pass(&self) -> Option<PeerPass> {
         self.relay.client.pass()
