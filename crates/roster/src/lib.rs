@@ -12,12 +12,14 @@ mod phase;
 mod role;
 mod roster;
 mod stranded;
+mod support;
 mod view;
 mod votes;
+mod wait;
 mod witness;
 
 pub use authority::RelayKey;
-pub use lease::LEASE;
 pub use role::{Role, Suspension};
 pub use roster::{Act, Lives, Roster, Verdict};
+pub use support::LEASE;
 pub use view::{Admission, Member, VIEW_FIELDS, View};

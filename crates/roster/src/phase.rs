@@ -3,9 +3,14 @@
 use samovar_wire::control::Vote;
 use samovar_wire::{Duration, PeerId, Time};
 
-use crate::lease::Support;
-use crate::stranded::Wait;
-use crate::votes::{FORKS_AFTER, VOTE_AGAIN};
+use crate::support::Support;
+use crate::wait::Wait;
+
+/// A vote that has come to nothing for so long is followed by one in the next term.
+pub(crate) const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
+/// Where each side of a partition may go on by itself, it does when it has missed its host for so long: a network that is back
+/// by then parts nobody.
+pub(crate) const FORKS_AFTER: Duration = Duration::from_millis(3_000);
 
 /// What this peer has voted last in its term, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -14,8 +14,6 @@ use crate::phase::{Leave, Phase};
 use crate::witness::Witness;
 use crate::{RelayKey, View};
 
-/// How long a resignation may travel to the members until the relay is asked.
-pub(crate) const RESIGNATION_TRAVELS: Duration = Duration::from_millis(60);
 /// How long the heir may take to hear that it is one, until the others hear it.
 const HEIR_KNOWS_WITHIN: Duration = Duration::from_millis(250);
 /// How long a host that slept waits for news of what it missed, when the relay is away.

@@ -2,16 +2,10 @@
 
 use samovar_wire::control::Vote;
 use samovar_wire::view::Electorate;
-use samovar_wire::{Duration, PeerId, SortedSet, Term, Time};
+use samovar_wire::{PeerId, SortedSet, Term, Time};
 
-use crate::phase::Ballot;
+use crate::phase::{Ballot, FORKS_AFTER, VOTE_AGAIN};
 use crate::{Lives, Roster, View};
-
-/// A vote that has come to nothing for so long is followed by one in the next term.
-pub(crate) const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
-/// Where each side of a partition may go on by itself, it does when it has missed its host for so long: a network that is back
-/// by then parts nobody.
-pub(crate) const FORKS_AFTER: Duration = Duration::from_millis(3_000);
 
 impl Roster {
     /// Whose votes count: where each side goes on, and this one has waited for the other, those of all who are on it.

@@ -4,6 +4,7 @@ use samovar_wire::relay::Denial;
 use samovar_wire::{Duration, PeerId, Term, Time};
 
 use crate::phase::{Leave, Phase};
+use crate::wait::REMOVED_AFTER;
 use crate::{Act, LEASE, Lives, Roster, View};
 
 /// How often a claim is repeated while the host is missed.
@@ -18,9 +19,8 @@ const TOLD_WITHIN: Duration = Duration::from_millis(500);
 /// When the relay is back the host that is no member shall be, too, before it is asked for another: those whom it removed may
 /// be the first.
 const HOST_RETURNS_WITHIN: Duration = Duration::from_millis(6_000);
-/// A member that misses its host for so long, and is none by the relay's word, was removed; so was who knows no way to its
-/// host for so long, when most of the others do.
-pub(crate) const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
+/// How long a resignation may travel to the members until the relay is asked.
+const RESIGNATION_TRAVELS: Duration = Duration::from_millis(60);
 
 /// The relay, as this peer knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -248,7 +248,7 @@ impl Roster {
     pub(crate) fn tell_heir(&mut self, now: Time, heir: PeerId) {
         if let Phase::Leading { leave, .. } = &mut self.phase {
             *leave = Leave::Told { heir };
-            self.witness.next = now + crate::roster::RESIGNATION_TRAVELS;
+            self.witness.next = now + RESIGNATION_TRAVELS;
         }
     }
 }

@@ -14,7 +14,7 @@ use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, SortedS
 use crate::context::Incoming;
 use crate::core::{Core, Phase};
 use crate::settle::News;
-use crate::{Event, SendError, Session, Target};
+use crate::{Event, SendError, Target};
 
 /// Calls of this peer that may be open at a time.
 pub const CALLS_MAX: usize = 256;
@@ -40,7 +40,7 @@ pub struct Call<'a> {
     pub timeout: Duration,
 }
 
-/// A call of another peer, to be answered by [`Session::reply`].
+/// A call of another peer, to be answered by [`crate::Session::reply`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncomingCall {
     /// Whose, and which of its calls.
@@ -119,7 +119,7 @@ pub trait Procedure {
     type Reply: Pack;
 }
 
-fn packed<T: Pack>(value: &T) -> BitWriter {
+pub(crate) fn packed<T: Pack>(value: &T) -> BitWriter {
     const { assert!(T::BITS_MAX.div_ceil(8) <= 255, "what a procedure asks or answers takes at most 255 bytes") };
     let mut bits = BitWriter::default();
     value.pack(&mut bits);
@@ -211,11 +211,22 @@ impl Calls {
         Some(made)
     }
 
-    fn is_open(&self, key: CallKey) -> bool {
+    /// The next call of another peer.
+    pub(crate) fn poll(&mut self) -> Option<IncomingCall> {
+        (!self.queue.is_empty()).then(|| self.queue.remove(0))
+    }
+
+    pub(crate) fn is_open(&self, key: CallKey) -> bool {
         self.open.contains_key(&key)
     }
 
-    fn call(&mut self, core: &mut Core, now: Time, to: PeerId, call: Call<'_>) -> Result<CallId, CallError> {
+    pub(crate) fn call(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        to: PeerId,
+        call: Call<'_>,
+    ) -> Result<CallId, CallError> {
         if call.bytes.len() > APP_MESSAGE_MAX {
             return Err(CallError::Send(SendError::TooLarge));
         }
@@ -233,7 +244,12 @@ impl Calls {
         Ok(id)
     }
 
-    fn reply(&mut self, core: &mut Core, key: CallKey, reply: Reply<'_>) -> Result<(), ReplyError> {
+    pub(crate) fn reply(
+        &mut self,
+        core: &mut Core,
+        key: CallKey,
+        reply: Reply<'_>,
+    ) -> Result<(), ReplyError> {
         let lane = *self.open.get(&key).ok_or(ReplyError::NotOpen)?;
         let body = match reply {
             Reply::Done(bytes) if bytes.len() > APP_MESSAGE_MAX => {
@@ -316,7 +332,7 @@ impl Calls {
     }
 
     /// Ends a call without an answer, and tells the other side that none is wanted.
-    fn give_up(&mut self, core: &mut Core, id: CallId, outcome: CallOutcome) {
+    pub(crate) fn give_up(&mut self, core: &mut Core, id: CallId, outcome: CallOutcome) {
         let Some(Made { to, lane, .. }) = self.take(id) else { return };
         // A message that was lost leaves the call open there until this peer is gone, so this is never sent by a lane
         // that loses; and by a reliable one it comes behind the call.
@@ -344,66 +360,5 @@ impl Calls {
         self.open.retain(|key, _| !is_gone(key.from));
         self.queue.retain(|call| !is_gone(call.key.from));
         lost.into_iter().for_each(|id| self.give_up(core, id, CallOutcome::PeerGone));
-    }
-}
-
-impl Session {
-    /// Calls another peer's game; [`Event::Reply`] tells how that ended, exactly once.
-    ///
-    /// # Errors
-    /// See [`CallError`].
-    pub fn call(&mut self, now: Time, call: Call<'_>) -> Result<CallId, CallError> {
-        self.core.stir();
-        let to = self.core.receiver(&self.objects, call.target).ok_or(CallError::NoSuchPeer)?;
-        self.calls.call(&mut self.core, now, to, call)
-    }
-
-    /// Calls a [`Procedure`]; the method and the bytes of `call` do not matter.
-    ///
-    /// # Errors
-    /// See [`CallError`].
-    pub fn call_as<P: Procedure>(
-        &mut self,
-        now: Time,
-        call: Call<'_>,
-        request: &P::Request,
-    ) -> Result<CallId, CallError> {
-        let bits = packed(request);
-        self.call(now, Call { method: P::METHOD, bytes: bits.bytes(), ..call })
-    }
-
-    /// Waits for an answer no longer; [`CallOutcome::Cancelled`] follows, unless the call has ended.
-    pub fn cancel(&mut self, id: CallId) {
-        self.core.stir();
-        self.calls.give_up(&mut self.core, id, CallOutcome::Cancelled);
-    }
-
-    /// The next call of another peer. Each must be answered: who has `CALLS_PER_PEER_MAX` open is told `Busy`.
-    pub fn poll_call(&mut self) -> Option<IncomingCall> {
-        let queue = &mut self.calls.queue;
-        (!queue.is_empty()).then(|| queue.remove(0))
-    }
-
-    /// Whether a call of another peer waits for an answer still: it may have been cancelled.
-    #[must_use]
-    pub fn is_waiting(&self, key: CallKey) -> bool {
-        self.calls.is_open(key)
-    }
-
-    /// Answers a call of another peer.
-    ///
-    /// # Errors
-    /// See [`ReplyError`].
-    pub fn reply(&mut self, key: CallKey, reply: Reply<'_>) -> Result<(), ReplyError> {
-        self.core.stir();
-        self.calls.reply(&mut self.core, key, reply)
-    }
-
-    /// Answers a call of a [`Procedure`].
-    ///
-    /// # Errors
-    /// See [`ReplyError`].
-    pub fn reply_as<P: Procedure>(&mut self, key: CallKey, reply: &P::Reply) -> Result<(), ReplyError> {
-        self.reply(key, Reply::Done(packed(reply).bytes()))
     }
 }

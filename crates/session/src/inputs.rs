@@ -15,9 +15,9 @@ use samovar_wire::input::{Held, INPUT_KEPT_FOR, Input, Told};
 use samovar_wire::limits::INPUT_MAX;
 use samovar_wire::{CloseCode, Duration, PeerId, Reader, SeatId, SortedMap, SortedSet, Time};
 
+use crate::Event;
 use crate::core::{Core, Phase};
 use crate::settle::News;
-use crate::{Event, Session};
 use feed::Feed;
 use own::OwnInputs;
 use store::Store;
@@ -92,7 +92,7 @@ impl Inputs {
         self.feeds.remove(&peer);
     }
 
-    fn submit(&mut self, core: &Core, now: Time, bytes: &[u8]) -> Result<u64, SubmitError> {
+    pub(crate) fn submit(&mut self, core: &Core, now: Time, bytes: &[u8]) -> Result<u64, SubmitError> {
         let Some((seat, since)) = core.view().member(core.me()).map(|m| (m.record.seat, m.record.since))
         else {
             return Err(SubmitError::NotAMember);
@@ -324,23 +324,4 @@ fn has_told(core: &Core, collection: &Collection, (seat, number): (SeatId, u64))
         let is_heard = |peer: PeerId| peer == core.me() || collection.told.contains(&peer);
         record.peer.is_some_and(is_heard) && number > record.since
     })
-}
-
-impl Session {
-    /// Wants the host's game to do something: its number, for [`Event::Accepted`]. Each input is given to the game of
-    /// each host exactly once in its reign, in the order of submission, as [`Event::Input`]; that of an accepted one
-    /// survives the end of any single peer. A game of a new host skips inputs whose effect it sees in what the former one left, by
-    /// keeping the number of the last input of each seat in the object that has the effect.
-    ///
-    /// An input is sent at once, and again to each new host and backup. It is not accepted while nobody but the host
-    /// could hold it, except when this peer is alone in its session.
-    ///
-    /// # Errors
-    /// See [`SubmitError`]; then nothing was sent.
-    pub fn submit(&mut self, now: Time, bytes: &[u8]) -> Result<u64, SubmitError> {
-        self.core.stir();
-        let number = self.inputs.submit(&self.core, now, bytes)?;
-        self.settle(now, News::INPUTS);
-        Ok(number)
-    }
 }

@@ -35,6 +35,7 @@ mod divergence;
 mod edit;
 mod ending;
 mod event;
+mod game;
 mod handover;
 mod inputs;
 mod interest;

@@ -19,7 +19,7 @@ use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, Time, Writer};
 use crate::context::Incoming;
 use crate::core::{Core, Phase};
 use crate::settle::News;
-use crate::{Event, SendError, Session};
+use crate::{Event, SendError};
 pub use lockstep::Lockstep;
 pub use machines::Delivery;
 use machines::Happened;
@@ -46,7 +46,7 @@ pub struct Orders {
     pub total: bool,
     /// [`Delivery::Timestamp`]: by everybody's promises to everybody.
     pub timestamp: Option<TimeOrderConfig>,
-    /// [`Session::lockstep`].
+    /// [`crate::Session::lockstep`].
     pub lockstep: Option<LockstepConfig>,
 }
 
@@ -60,6 +60,13 @@ pub(crate) struct Beside {
 }
 
 impl Machines {
+    /// The machine of lockstep, which may have something to send afterwards; `None` when the rules name none.
+    pub(crate) fn lockstep(&mut self, now: Time) -> Option<Lockstep<'_>> {
+        let machine = self.lockstep.as_mut()?;
+        self.is_touched = true;
+        Some(Lockstep::new(machine, now))
+    }
+
     /// Whether a message may be sent in one of the orders now.
     ///
     /// # Errors
@@ -270,16 +277,6 @@ fn open(me: PeerId, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
         bytes.drain(..head);
         bytes
     })
-}
-
-impl Session {
-    /// The machine of lockstep for this peer's game; `None` when the rules name none. To ask for it is a step of the game.
-    pub fn lockstep(&mut self, now: Time) -> Option<Lockstep<'_>> {
-        self.stepped(now);
-        let machine = self.orders.lockstep.as_mut()?;
-        self.orders.is_touched = true;
-        Some(Lockstep::new(machine, now))
-    }
 }
 
 fn player(member: &samovar_roster::Member<'_>) -> Player {

@@ -8,6 +8,7 @@ pub(crate) mod browser;
 mod layers;
 mod program;
 mod prove;
+mod rooms;
 mod sandbox;
 mod sections;
 mod test;

@@ -115,7 +115,7 @@ impl Arbiter {
 }
 
 impl Ownership {
-    pub(super) fn answer(
+    pub(crate) fn answer(
         &mut self,
         ctx: &mut Context<'_>,
         asked: &OwnershipRequest,

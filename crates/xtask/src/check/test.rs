@@ -2,7 +2,7 @@
 //! nothing that a slow machine could miss.
 
 use super::binaries::{self, Binary, Job};
-use super::{Context, Outcome, Step, browser, layers, sections};
+use super::{Context, Outcome, Step, browser, layers, rooms, sections};
 use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, NATIVE, WASM};
 use crate::tools::chromium::Chromium;
@@ -12,7 +12,12 @@ use crate::{bench, fuzz, mutants, page, size};
 pub(super) const STEPS: [Step; 14] = [
     Step { name: "setup", about: "Rust's parts and all dependencies are there", first: 0.5, run: setup },
     Step { name: "fmt", about: "the formatter would change nothing", first: 0.1, run: format },
-    Step { name: "layers", about: "dependencies point down, the core does no I/O", first: 0.1, run: layers },
+    Step {
+        name: "layers",
+        about: "dependencies point down, modules form no circle, the core does no I/O",
+        first: 0.1,
+        run: layers,
+    },
     Step { name: "sections", about: "every cited section of PROTOCOL.md exists", first: 0.1, run: sections },
     Step { name: "mutants", about: "every planted bug can still be planted", first: 0.1, run: mutants },
     Step { name: "deny", about: "licences, sources, advisories of dependencies", first: 0.1, run: deny },
@@ -92,6 +97,7 @@ fn docs(context: &Context<'_>) -> Result<Outcome> {
 
 fn layers(context: &Context<'_>) -> Result<Outcome> {
     layers::check(context.repo)?;
+    rooms::check(context.repo)?;
     Ok(Outcome::Done)
 }
 

@@ -1,0 +1,229 @@
+//! What holds inside a crate: its modules form no circle, its central structs stay small, and a service of the session knows
+//! the core and no other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::process::{Explain, Failure, Result};
+use crate::repo::Repo;
+
+/// The crates whose modules are looked at, by their folder.
+const CRATES: [&str; 11] = [
+    "crates/wire",
+    "crates/link",
+    "crates/objects",
+    "crates/order",
+    "crates/roster",
+    "crates/session",
+    "crates/directory",
+    "crates/peer",
+    "crates/duel",
+    "crates/sim",
+    "relay",
+];
+
+/// Structs that everything goes through: their file, their name, and the most fields that they may have.
+const CENTRAL: [(&str, &str, usize); 4] = [
+    ("crates/session/src/session.rs", "Session", 20),
+    ("crates/roster/src/roster.rs", "Roster", 20),
+    ("crates/peer/src/peer.rs", "Peer", 20),
+    ("crates/sim/src/world.rs", "World", 20),
+];
+
+/// The services of the session and what they stand on: none of them names the session.
+const SERVICES: [&str; 12] = [
+    "calls",
+    "context",
+    "core",
+    "desk",
+    "divergence",
+    "inputs",
+    "interest",
+    "orders",
+    "ownership",
+    "steps",
+    "clock",
+    "kept",
+];
+
+/// The longest file.
+const LINES: usize = 600;
+
+/// Files that are longer, each with the reason.
+const LONG: [(&str, &str); 1] =
+    [("crates/link/src/link.rs", "a component with its state in one place; it is to shrink")];
+
+/// Checks all crates.
+///
+/// # Errors
+/// Lists what breaks a rule.
+pub(super) fn check(repo: &Repo) -> Result<()> {
+    let mut wrong = Vec::new();
+    for name in CRATES {
+        let modules = modules(&repo.root.join(name).join("src"))?;
+        let circles = circles(&modules).into_iter();
+        wrong.extend(circles.map(|circle| format!("{name}: {} import each other", circle.join(", "))));
+        for (file, lines) in modules.values().flat_map(|module| &module.files) {
+            let file = file.strip_prefix(&repo.root).unwrap_or(file).display().to_string();
+            if *lines > LINES && !LONG.iter().any(|(known, _)| *known == file) {
+                wrong.push(format!("{file} has {lines} lines, more than {LINES}"));
+            }
+        }
+        if name == "crates/session" {
+            let named = modules.iter().filter(|(module, _)| SERVICES.contains(&&***module));
+            let named = named.filter(|(_, module)| module.words.contains("Session"));
+            wrong.extend(named.map(|(module, _)| format!("{name}: the service `{module}` names Session")));
+        }
+    }
+    for (file, name, most) in CENTRAL {
+        let path = repo.root.join(file);
+        let source = std::fs::read_to_string(&path).explain(path.display())?;
+        match fields(&source, name) {
+            Some(count) if count <= most => {}
+            Some(count) => wrong.push(format!("{name} in {file} has {count} fields, more than {most}")),
+            None => wrong.push(format!("{file} has no struct {name}")),
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::new(format!("\n  {}", wrong.join("\n  ")))) }
+}
+
+/// What is known of a module and of all below it.
+#[derive(Debug, Default)]
+struct Module {
+    files: Vec<(PathBuf, usize)>,
+    /// Every identifier in its code.
+    words: BTreeSet<String>,
+    /// What comes behind `crate::` in it.
+    imports: BTreeSet<String>,
+}
+
+fn modules(source: &Path) -> Result<BTreeMap<String, Module>> {
+    let (mut modules, mut tests) = (BTreeMap::<String, Module>::new(), BTreeSet::new());
+    for entry in std::fs::read_dir(source).explain(source.display())? {
+        let path = entry.explain(source.display())?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if matches!(&*name, "lib" | "main") {
+            let root = std::fs::read_to_string(&path).explain(path.display())?;
+            tests.extend(tests_of(&root).map(str::to_owned));
+        } else {
+            read(&path, modules.entry(name).or_default())?;
+        }
+    }
+    modules.retain(|name, _| !tests.contains(name));
+    let names: BTreeSet<String> = modules.keys().cloned().collect();
+    for (name, module) in &mut modules {
+        module.imports.retain(|import| import != name && names.contains(import));
+    }
+    Ok(modules)
+}
+
+fn read(path: &Path, module: &mut Module) -> Result<()> {
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).explain(path.display())? {
+            read(&entry.explain(path.display())?.path(), module)?;
+        }
+        return Ok(());
+    }
+    let source = std::fs::read_to_string(path).explain(path.display())?;
+    module.files.push((path.to_owned(), source.lines().count()));
+    note(&source, module);
+    Ok(())
+}
+
+/// The modules of a crate that only its tests have.
+fn tests_of(root: &str) -> impl Iterator<Item = &str> {
+    root.split("#[cfg(test)]\nmod ").skip(1).filter_map(|behind| behind.split([';', ' ']).next())
+}
+
+/// What stands before the tests of a file.
+fn without_tests(source: &str) -> &str {
+    let is_mod = |at: usize| {
+        let mut lines = source[at..].lines().skip(1).skip_while(|line| line.starts_with("#["));
+        lines.next().is_some_and(|line| line.starts_with("mod ") || line.starts_with("pub(crate) mod "))
+    };
+    let tests = source.match_indices("#[cfg(test)]\n").map(|(at, _)| at).find(|&at| is_mod(at));
+    &source[..tests.unwrap_or(source.len())]
+}
+
+/// Takes words and imports from code, tests and comments left out.
+fn note(source: &str, module: &mut Module) {
+    let code = without_tests(source);
+    let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let code = lines.collect::<Vec<_>>().join("\n");
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    module.words.extend(code.split(|letter| !is_word(letter)).map(str::to_owned));
+    for (_, behind) in code.match_indices("crate::").map(|(at, found)| (at, &code[at + found.len()..])) {
+        // A list of several begins with a brace.
+        let end =
+            if behind.starts_with('{') { behind.find(';') } else { behind.find(|letter| !is_word(letter)) };
+        let list = &behind[..end.unwrap_or(behind.len())];
+        let firsts = list.trim_matches(['{', '}']).split(',').map(|item| item.trim().split("::").next());
+        module.imports.extend(firsts.flatten().map(str::to_owned));
+    }
+}
+
+/// Groups of modules that can all be reached from each other.
+fn circles(modules: &BTreeMap<String, Module>) -> Vec<Vec<String>> {
+    let reach = |from: &str| {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![from.to_owned()]);
+        while let Some(module) = next.pop() {
+            let imports = modules.get(&module).into_iter().flat_map(|module| &module.imports);
+            next.extend(imports.filter(|&import| seen.insert(import.clone())).cloned());
+        }
+        seen
+    };
+    let reached: BTreeMap<&str, _> = modules.keys().map(|name| (&**name, reach(name))).collect();
+    let mut circles = BTreeSet::new();
+    for (name, seen) in &reached {
+        if seen.contains(*name) {
+            let back =
+                seen.iter().filter(|other| reached.get(&***other).is_some_and(|seen| seen.contains(*name)));
+            circles.insert(back.cloned().collect::<Vec<_>>());
+        }
+    }
+    circles.into_iter().collect()
+}
+
+/// How many fields a struct has.
+fn fields(source: &str, name: &str) -> Option<usize> {
+    let declarations = [format!("struct {name} {{\n"), format!("struct {name}<")];
+    let (_, behind) = declarations.iter().find_map(|declaration| source.split_once(declaration.as_str()))?;
+    let (body, _) = behind.split_once("\n}")?;
+    Some(body.lines().filter(|line| !line.trim_start().starts_with("//") && line.contains(": ")).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(imports: &[&str]) -> Module {
+        Module { imports: imports.iter().map(|&import| import.to_owned()).collect(), ..Module::default() }
+    }
+
+    #[test]
+    fn modules_that_import_each_other_are_a_circle_and_others_are_none() {
+        let house = [("a", &["b"][..]), ("b", &["c"]), ("c", &["a", "d"]), ("d", &[])];
+        let house = house.map(|(name, imports)| (name.to_owned(), module(imports))).into();
+        assert_eq!(circles(&house), [["a", "b", "c"]]);
+    }
+
+    #[test]
+    fn imports_are_read_from_code_and_from_lists_and_not_from_comments_and_tests() {
+        let mut module = Module::default();
+        note(
+            "// crate::no\nuse crate::{one::Two, Three};\nfn f(x: crate::four::X) {}\n#[cfg(test)]\n#[expect(x)]\nmod tests { use crate::five; }",
+            &mut module,
+        );
+        let imports: Vec<_> = module.imports.iter().map(String::as_str).collect();
+        assert_eq!(imports, ["Three", "four", "one"]);
+    }
+
+    #[test]
+    fn fields_are_counted() {
+        let source = "pub struct A {\n    /// One: it.\n    one: u8,\n    pub(crate) two: u8,\n}\n";
+        assert_eq!(fields(source, "A"), Some(2));
+        assert_eq!(fields("struct A<G> {\n    one: G,\n}\n", "A"), Some(1));
+        assert_eq!(fields(source, "B"), None);
+        assert!(tests_of("mod a;\n#[cfg(test)]\nmod b;\nmod c;\n").eq(["b"]));
+    }
+}
