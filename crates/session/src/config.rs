@@ -51,13 +51,13 @@ pub struct Rules {
     pub by_host: bool,
     /// Whether each side of a partition goes on by itself, until they meet again and one is kept: for games where
     /// play counts for more than its outcome, as in a duel. Whoever hears neither the relay nor a majority goes on when it has
-    /// missed its host for three seconds; what it did alone is told by [`Event::Diverged`] when the other side is kept, and its
+    /// missed its host for three seconds; what it did alone is told by [`crate::Event::Diverged`] when the other side is kept, and its
     /// ticket takes its seat back. Otherwise, and unless set, the side without the relay and without a majority waits.
     pub forks: bool,
     /// How long the seat of a member that is lost waits for it, with score and objects; 10 minutes unless set. More keeps
     /// a place for who comes back late, until a newcomer needs it and no seat has waited longer; less gives its objects up sooner.
     pub grace: Duration,
-    /// Within what time a game makes its next step ([`Session::stepped`]); 2 seconds unless set. A host whose game makes none
+    /// Within what time a game makes its next step ([`crate::Session::stepped`]); 2 seconds unless set. A host whose game makes none
     /// for so long hands over, if another can host; whose game makes none for three quarters of it hosts only when nobody
     /// else can.
     /// More lets all wait longer for a host that stands still, less takes one that is merely slow for one. `None`: nobody

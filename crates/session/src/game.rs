@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Session {
-    /// Calls another peer's game; [`Event::Reply`] tells how that ended, exactly once.
+    /// Calls another peer's game; [`crate::Event::Reply`] tells how that ended, exactly once.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -71,8 +71,8 @@ impl Session {
         self.reply(key, Reply::Done(packed(reply).bytes()))
     }
 
-    /// Wants the host's game to do something: its number, for [`Event::Accepted`]. Each input is given to the game of
-    /// each host exactly once in its reign, in the order of submission, as [`Event::Input`]; that of an accepted one
+    /// Wants the host's game to do something: its number, for [`crate::Event::Accepted`]. Each input is given to the game of
+    /// each host exactly once in its reign, in the order of submission, as [`crate::Event::Input`]; that of an accepted one
     /// survives the end of any single peer. A game of a new host skips inputs whose effect it sees in what the former one left, by
     /// keeping the number of the last input of each seat in the object that has the effect.
     ///
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Asks the host for an object. From now on this peer may change it as if it were its own; until it is, nobody else
-    /// sees that. [`Event::Ownership`] tells the outcome. Asking for what is this peer's does nothing.
+    /// sees that. [`crate::Event::Ownership`] tells the outcome. Asking for what is this peer's does nothing.
     ///
     /// The host's rule, unless its game decides: [`samovar_wire::object::Access`] says who may ask and when.
     ///
