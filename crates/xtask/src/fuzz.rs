@@ -120,7 +120,7 @@ fn build(repo: &Repo) -> Result<PathBuf> {
 /// When it does.
 pub(crate) fn check(repo: &Repo) -> Result<()> {
     let mut clippy = repo.cargo("clippy");
-    clippy.current_dir(repo.root.join("fuzz"));
+    clippy.current_dir(repo.root.join("fuzz")).arg("--target-dir").arg(repo.target.join("fuzz"));
     process::run(clippy.args(["--locked", "--", "-D", "warnings"]))
 }
 

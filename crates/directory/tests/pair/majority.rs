@@ -507,3 +507,16 @@ fn what_a_stranger_answers_keeps_nobody_waiting() {
         assert_eq!(world.warrant(7).host, world.peer(6), "member: {is_member}");
     }
 }
+
+#[test]
+fn whom_most_want_follows_though_another_was_claimed_for_first() {
+    let mut world = World::with_members(5);
+    world.name_members(0, &[0, 1, 2, 3, 4]);
+    world.run_for(seconds(3));
+    world.seats[0].frozen = true;
+    world.claim_for(1, 2, 1);
+    world.claim_for(2, 2, 3);
+    assert!(world.issued(2).is_empty(), "two of five");
+    world.claim_for(3, 2, 3);
+    assert_eq!(world.warrant(2).host, world.peer(3));
+}

@@ -103,6 +103,7 @@ fn who_was_removed_does_not_begin_what_was_in_reserve_before_a_restart() {
     world.seats[0].cut = true;
     world.drop_socket(0);
     world.kill_relay();
+    world.forget_members();
     world.start_relay();
     world.run_for(seconds(5));
     world.miss(1, 1);
@@ -282,6 +283,7 @@ fn who_shows_the_newer_term_follows_whoever_is_back_first() {
         assert!(world.seats[2].client.set_warrant(now, warrant));
         world.kill(1);
         world.seats[2].cut = true;
+        world.forget_members();
         world.start_relay();
         for i in order {
             world.seats[i].cut = false;

@@ -193,7 +193,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "who_was_removed_does_not_begin_what_was_in_reserve_before_a_restart",
+            "whom_most_want_follows_though_another_was_claimed_for_first",
         ]),
     },
     Mutant {
