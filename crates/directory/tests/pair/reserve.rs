@@ -191,7 +191,8 @@ fn a_former_host_that_is_back_first_does_not_undo_a_reserve_that_began_before_th
     world.seats[0].cut = true;
     world.drop_socket(0);
     world.settle();
-    world.name_members(1, &[1, 2, 3]);
+    // The same members as before, so that the disk hears of nothing but the term.
+    world.name_members(1, &[0, 1, 2, 3]);
     world.claim_for(2, 2, 1);
     assert_eq!((world.warrant(3).term, world.warrant(3).host), (term(2), world.peer(1)));
     world.run_for(seconds(3_600));

@@ -496,7 +496,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "the_code_of_a_restored_game_is_kept_when_the_only_one_that_came_back_leaves",
+            "the_code_of_a_restored_game_is_kept_when_its_host_says_that_it_is_alone_and_leaves",
         ]),
     },
     Mutant {
