@@ -77,7 +77,7 @@ pub struct TermRecord {
     pub host: PeerId,
     /// The highest term that is known to have begun, and its host: the same, unless that one is held in reserve.
     pub begun: (Term, PeerId),
-    /// Who was a member, as a host said last, at most 32; nobody when none has said so.
+    /// The members that a host named last, at most 32; none when no host has named any.
     pub members: Vec<PeerId>,
     /// Grows with each game listed: of two records with one code the higher serial is the later game.
     pub serial: u64,

@@ -14,7 +14,7 @@ const WAS_STRUCK: u8 = 1;
 /// One player's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Whose row it is.
+    /// The player of this row.
     pub player: PlayerKey,
     /// The name to show.
     pub name: PlayerName,

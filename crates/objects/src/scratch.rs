@@ -1,4 +1,4 @@
-//! What the coding of frames uses again and again.
+//! Buffers that the coding of frames uses again for each frame.
 
 use samovar_wire::PeerId;
 
@@ -33,7 +33,7 @@ pub(crate) struct Encoded {
     pub(crate) written: usize,
 }
 
-/// What is used again and again, and is no part of what peers agree on.
+/// Buffers for one frame after another; no part of what peers agree on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) encoder: Encoder,
@@ -62,7 +62,7 @@ impl core::hash::Hash for Scratch {
     fn hash<H: core::hash::Hasher>(&self, _: &mut H) {}
 }
 
-/// What the coding of a frame draws on.
+/// The inputs of a frame's coding.
 pub(crate) struct Context<'a> {
     pub(crate) schemas: &'a Schemas,
     pub(crate) slots: &'a Slots,

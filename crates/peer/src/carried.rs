@@ -1,4 +1,4 @@
-//! What is carried for others, and by others: packets that go out together, and how much each member may have carried.
+//! Carried packets: bundles that go out together, by members that carry, and how much each member may have carried.
 
 use samovar_wire::carried::{Entry, Leg};
 use samovar_wire::limits::MEMBERS_MAX;

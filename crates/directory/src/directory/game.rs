@@ -30,8 +30,8 @@ pub(super) struct Game {
     /// They become members as soon as there is a warrant to send them.
     pub(super) entrants: BTreeMap<PeerId, ConnId>,
     pub(super) listing: Option<Listing>,
-    /// Who is a member, in the order in which they shall host, as a host said last, be it before the relay restarted; nobody
-    /// before one has.
+    /// The members that a host named last, in the order in which they shall host, also before the relay restarted; empty until
+    /// a host has named some.
     pub(super) named: Vec<PeerId>,
     /// When the game was listed again: it had members before, of whom some may be on their way yet.
     pub(super) relisted: Option<Time>,

@@ -52,7 +52,7 @@ impl Directory {
             && game.host() == Some(peer)
         {
             if game.name(members) {
-                // Nobody waits for that: a list that lacks the last change is better than none.
+                // Nothing waits until it is on disk: a list that lacks the last change is better than none.
                 self.keep_record(session);
             }
             self.consider_claims(now, session);

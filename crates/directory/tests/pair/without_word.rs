@@ -334,7 +334,7 @@ fn who_was_back_by_the_newest_term_and_has_left_again_leaves_nobody_behind() {
     assert_eq!(world.warrant(2).host, world.peer(1));
 }
 
-/// What the host said before a restart outlives the relay: a newcomer of then is no member, and neither is whom it had removed.
+/// The host's list outlives the relay: a newcomer of before the restart is no member, nor is a member that the host had removed.
 #[test]
 fn relay_that_restarts_knows_who_is_a_member() {
     let mut world = World::with_members(4);

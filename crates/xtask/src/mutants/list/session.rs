@@ -80,6 +80,15 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ]),
     },
     Mutant {
+        name: "silent-relay-blames-members",
+        package: "session",
+        text: "if link.is_relayed { $.missed_beyond_relay(missed_at, peer, link) } else { missed_at }",
+        instead: "missed_at",
+        breaks: "a proxy that breaks all sockets one after another costs a healthy host its office",
+        guards: Promise::OneHost,
+        finder: Test(&["-p", "samovar-sim", "--test", "seeds", "what_failed_once_does_not_fail_again"]),
+    },
+    Mutant {
         name: "adopts-nothing",
         package: "session",
         text: "        $.objects.adopt(|peer| !view.has(peer));\n",
