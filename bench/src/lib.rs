@@ -3,6 +3,7 @@
 //! `docs/benchmarks.md` names every bench, subject and metric, and says what the figures do not show.
 
 pub mod age;
+pub mod client_server;
 pub mod goals;
 pub mod meter;
 pub mod motion;
@@ -13,6 +14,7 @@ pub mod quantise;
 pub mod reliable;
 pub mod report;
 pub mod rng;
+pub mod room;
 pub mod state;
 pub mod subjects;
 pub mod suite;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::age::Ages;
+use crate::client_server;
 use crate::network::Traffic;
 use crate::options::Options;
 use crate::orders;
@@ -43,6 +44,7 @@ pub fn run(options: &Options, report: &mut Report) {
         report.print("scale");
     }
     orders::run(options, report);
+    client_server::run(options, report);
 }
 
 /// What a thousand objects at rest cost more than one.

@@ -15,7 +15,6 @@ mod stranded;
 mod support;
 mod view;
 mod votes;
-mod wait;
 mod witness;
 
 pub use authority::RelayKey;

@@ -4,7 +4,6 @@ use samovar_wire::control::Vote;
 use samovar_wire::{Duration, PeerId, Time};
 
 use crate::support::Support;
-use crate::wait::Wait;
 
 /// A vote that has come to nothing for so long is followed by one in the next term.
 pub(crate) const VOTE_AGAIN: Duration = Duration::from_millis(1_000);
@@ -38,7 +37,7 @@ pub(crate) enum Phase {
     /// Another peer hosts, and is missed.
     Seeking { since: Time, ballot: Option<Ballot> },
     /// A peer hosts that is no member, as far as this one knows. It is missed since then.
-    Stranded { since: Option<Time>, wait: Wait },
+    Stranded { since: Option<Time> },
     /// This peer hosts; it may seek a successor for itself since then.
     Leading { support: Support, leave: Leave, since: Option<Time>, ballot: Option<Ballot> },
 }
@@ -58,7 +57,7 @@ impl Phase {
         match *self {
             Self::Following => None,
             Self::Seeking { since, .. } => Some(since),
-            Self::Stranded { since, .. } | Self::Leading { since, .. } => since,
+            Self::Stranded { since } | Self::Leading { since, .. } => since,
         }
     }
 
@@ -106,7 +105,7 @@ impl Phase {
             Self::Following if missed => *self = Self::Seeking { since: now, ballot: None },
             Self::Seeking { ballot: None, .. } | Self::Stranded { .. } if !missed => *self = Self::Following,
             Self::Leading { since, ballot: None, .. } if !missed => *since = None,
-            Self::Stranded { since, .. } | Self::Leading { since, .. } => drop(since.get_or_insert(now)),
+            Self::Stranded { since } | Self::Leading { since, .. } => drop(since.get_or_insert(now)),
             Self::Following | Self::Seeking { .. } => {}
         }
         self.missed_since().is_some()
@@ -118,7 +117,7 @@ impl Phase {
             Self::Following => {}
             Self::Seeking { ballot: None, .. } => *self = Self::Following,
             Self::Seeking { since, ballot: Some(_) } => *since = now,
-            Self::Stranded { since, wait } => (*since, *wait) = (None, Wait::default()),
+            Self::Stranded { since } => *since = None,
             Self::Leading { support, since, .. } => {
                 *since = None;
                 support.wake();
@@ -133,10 +132,7 @@ impl Phase {
         let waits: [Option<Time>; 4] = match self {
             Self::Following => [None; 4],
             Self::Seeking { since, ballot } => [again(*ballot), forks_at(Some(*since)), None, None],
-            Self::Stranded { since, wait } => {
-                let [answer, heard, relay] = wait.until(*since);
-                [answer, heard, relay, forks_at(*since)]
-            }
+            Self::Stranded { since } => [forks_at(*since), None, None, None],
             Self::Leading { support, leave, since, ballot } => {
                 let told = match leave {
                     Leave::Telling { until, .. } => Some(*until),

@@ -391,7 +391,8 @@ impl Roster {
     /// When the next of its waits is over, for who looked at `after` last and hears nothing meanwhile.
     #[must_use]
     pub fn poll_timeout(&self, after: Time) -> Time {
-        let waits = self.phase.timeouts(self.forks).chain(self.witness.timeouts()).chain(self.probation);
+        let waits = self.phase.timeouts(self.forks).chain(self.witness.timeouts());
+        let waits = waits.chain(self.stranded_until()).chain(self.probation);
         waits.filter(|&at| at > after).min().unwrap_or(Time::FAR)
     }
 }

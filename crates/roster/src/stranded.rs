@@ -1,42 +1,36 @@
 //! A host that is no member (PROTOCOL §4.10 rule 16).
 
-use samovar_wire::Time;
+use samovar_wire::{Duration, Time};
 
 use crate::phase::Phase;
-use crate::wait::Wait;
 use crate::{Act, Lives, Roster, View};
+
+/// How long who knows no way to its host waits for the relay's word, which may wait for that host itself (PROTOCOL §5.5).
+const STRANDED_FOR: Duration = Duration::from_millis(15_000);
 
 impl Roster {
     /// The host of the present term is no member that this peer knows. If it lives this peer was removed; if it does not,
-    /// nobody shall end with it. The relay knows: this peer misses that host, and hears.
+    /// nobody shall end with it. The relay knows: this peer misses that host, asks for another, and hears.
     pub fn strand(&mut self) {
-        self.phase = Phase::Stranded { since: self.phase.missed_since(), wait: Wait::default() };
+        self.phase = Phase::Stranded { since: self.phase.missed_since() };
     }
 
-    /// The relay is asked by whom others are with, more than half of those that it hears. Who is alone was gone without, if it
-    /// does not hear them again, unless that host is the one who went.
     pub(crate) fn watch_stranded(&mut self, now: Time, view: &View, lives: Lives<'_>) {
-        let others = view.members().map(|member| member.peer);
-        let heard = others.filter(|peer| *peer != self.me && !lives.missed.contains(peer));
-        let (stranded, heard) = heard.fold((0, 0), |(stranded, heard), peer| {
-            (stranded + usize::from(self.opinions.misses(peer, self.term, self.host)), heard + 1)
-        });
-        let is_counted = (stranded + 1) * 2 > heard + 1;
-        let is_agreed = is_counted && (heard > 0 || self.is_gone(now, self.host));
-        let has_relay = self.witness.is_connected();
-        let asks = is_agreed && has_relay;
-        // Without the relay nobody knows who was removed, and no ticket is of use.
-        let is_waiting = is_counted && !has_relay;
-        // Where the relay is reached others are heard soon, if they are there.
-        let is_unheard = !asks && heard == 0 && self.witness.is_reached();
-        let Phase::Stranded { since, wait } = &mut self.phase else { return };
-        wait.unasked = (!asks && !is_waiting).then(|| wait.unasked.unwrap_or(now));
-        wait.asked = (!is_waiting).then(|| wait.asked.unwrap_or(now));
-        wait.unheard = is_unheard.then(|| wait.unheard.unwrap_or(now));
-        if wait.until(*since).into_iter().flatten().any(|until| until <= now) {
+        if self.stranded_until().is_some_and(|until| until <= now) {
             self.acts.push_back(Act::Yield);
-        } else if is_agreed {
+        } else {
             self.claim(now, view, lives);
+        }
+    }
+
+    /// When this peer comes back by its ticket, if the relay's word has not decided by then. Without the relay nobody knows
+    /// who was removed, and no ticket is of use.
+    pub(crate) fn stranded_until(&self) -> Option<Time> {
+        match self.phase {
+            Phase::Stranded { since: Some(since) } => {
+                self.witness.connected_since().map(|back| back.max(since) + STRANDED_FOR)
+            }
+            _ => None,
         }
     }
 }

@@ -4,9 +4,10 @@ use samovar_wire::relay::Denial;
 use samovar_wire::{Duration, PeerId, Term, Time};
 
 use crate::phase::{Leave, Phase};
-use crate::wait::REMOVED_AFTER;
 use crate::{Act, LEASE, Lives, Roster, View};
 
+/// A member that misses its host for so long, and is none by the relay's word, was removed.
+const REMOVED_AFTER: Duration = Duration::from_millis(3_000);
 /// How often a claim is repeated while the host is missed.
 const CLAIM_AGAIN: Duration = Duration::from_millis(250);
 /// For how long the relay must have known of a living host until that ends a session: what it said first may be from before
@@ -69,8 +70,9 @@ impl Witness {
         self.is_connected && !self.is_silent
     }
 
-    pub(crate) const fn is_connected(&self) -> bool {
-        self.is_connected
+    /// Since when there is a connection to it, if there is one.
+    pub(crate) fn connected_since(&self) -> Option<Time> {
+        self.is_connected.then(|| self.since.unwrap_or(Time::ZERO))
     }
 
     /// Since when it leaves claims unanswered.
@@ -138,9 +140,6 @@ impl Roster {
     pub fn set_relay(&mut self, now: Time, reached: bool) {
         self.witness.is_connected = reached;
         self.gone.forget_connections();
-        if let Phase::Stranded { wait, .. } = &mut self.phase {
-            wait.on_relay();
-        }
         self.witness.denied = None;
         if reached {
             self.witness.hear();

@@ -6,6 +6,7 @@
 mod binaries;
 pub(crate) mod browser;
 mod layers;
+mod names;
 mod program;
 mod prove;
 mod rooms;

@@ -194,21 +194,13 @@ impl Directory {
             if !again && game.connections() >= self.quota.connections_per_game + RETURNS_PER_GAME_MAX {
                 return Err(Refusal::Busy);
             }
-            self.note_shown(session, peer, warrant.term);
             self.learn(now, session, &warrant);
         } else {
             self.relist(now, code, params, &warrant)?;
-            self.note_shown(session, peer, warrant.term);
         }
         self.become_entrant(now, conn, session, peer);
         self.await_host(now, session);
         Ok(())
-    }
-
-    fn note_shown(&mut self, session: SessionId, peer: PeerId, term: Term) {
-        if let Some(game) = self.games.get_mut(&session).filter(|game| game.lacks_word) {
-            game.note_shown(peer, term);
-        }
     }
 
     /// A live game's member shows a warrant that is newer than what the relay remembers: it was in reserve, or the relay's
@@ -250,7 +242,7 @@ impl Directory {
         let serial = self.next_serial;
         self.list(TermRecord { session, code, params, term, host, begun, members, serial });
         if let Some(game) = self.games.get_mut(&session) {
-            (game.relisted, game.awaits_host, game.lacks_word) = (Some(now), true, true);
+            (game.relisted, game.awaits_host) = (Some(now), true);
         }
         self.timers.set(Timer::Grace(session), now + HOST_GRACE);
         self.let_awaiting_in(now, session);

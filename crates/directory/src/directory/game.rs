@@ -10,8 +10,8 @@ use super::claims::{Claim, Claims, Probe};
 use super::note::Loss;
 use super::{ConnId, TermRecord};
 use crate::limits::{
-    ALL_PROBED_EVERY, CODE_KEPT_FOR, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR,
-    PROBE_WITHIN_OF_MANY, SILENT_SUFFICE, TRIPS_KEPT, UNANSWERED_MAX,
+    ALL_PROBED_EVERY, PEERS_REMEMBERED, PROBE_WITHIN, PROBE_WITHIN_OF_FAR, PROBE_WITHIN_OF_MANY,
+    SILENT_SUFFICE, TRIPS_KEPT, UNANSWERED_MAX,
 };
 
 /// A game with at least one connection.
@@ -37,10 +37,6 @@ pub(super) struct Game {
     pub(super) relisted: Option<Time>,
     /// That was without its host, which may still be on its way.
     pub(super) awaits_host: bool,
-    /// Since then no host has said who is a member.
-    pub(super) lacks_word: bool,
-    /// Who has come back meanwhile, and the newest term that each knows.
-    shown: BTreeMap<PeerId, Term>,
     /// Members that said that they go, and whether one of them may come back as another peer.
     departed: BTreeSet<PeerId>,
     has_away: bool,
@@ -75,8 +71,6 @@ impl Game {
             named: record.members.clone(),
             relisted: None,
             awaits_host: false,
-            lacks_word: false,
-            shown: BTreeMap::new(),
             departed: BTreeSet::new(),
             has_away: false,
             returned: BTreeSet::new(),
@@ -164,38 +158,19 @@ impl Game {
         self.recent.push_back(peer);
     }
 
-    /// Whether a peer counts as a member: a host has named it, or, when none has named anybody, it came back. When none
-    /// of those is connected but the host, everybody does who is: a game must not end because its host died early.
+    /// Whether a peer counts as a member: it hosts, or a host has named it. When none of those is connected but the host,
+    /// everybody does who is: a game must not end because its host died early.
     pub(super) fn counts(&self, peer: PeerId) -> bool {
         let host = self.host();
         let is_reached = |known: &PeerId| Some(*known) != host && self.members.contains_key(known);
-        let is_there = if self.named.is_empty() {
-            self.shown.keys().any(is_reached)
-        } else {
-            self.named.iter().any(is_reached)
-        };
-        Some(peer) == host || self.is_known(peer) || !is_there
-    }
-
-    fn is_known(&self, peer: PeerId) -> bool {
-        if self.named.is_empty() { self.shown.contains_key(&peer) } else { self.named.contains(&peer) }
+        Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)
     }
 
     /// Whether what a peer misses weighs in a majority. Who was not named weighs nothing while a host that has said who is a member
     /// is connected: it may have removed that peer, and answers for itself.
-    fn weighs(&self, now: Time, peer: PeerId) -> bool {
-        if self.is_by_those_back(now) {
-            return self.shown.contains_key(&peer) && self.counts(peer);
-        }
+    fn weighs(&self, peer: PeerId) -> bool {
         let is_by_default = self.named.is_empty() || self.host_conn().is_none();
         self.counts(peer) && (is_by_default || self.named.contains(&peer) || Some(peer) == self.host())
-    }
-
-    /// Whether those who came back decide: nobody has said who is a member. Some of them may have been removed by a host that lives. It may be
-    /// on its way for as long as a code waits for members.
-    pub(super) fn is_by_those_back(&self, now: Time) -> bool {
-        let is_due = self.relisted.is_some_and(|since| now < since + CODE_KEPT_FOR);
-        self.lacks_word && is_due && self.members.keys().any(|peer| self.shown.contains_key(peer))
     }
 
     /// Whether a peer could host: it counts, and hears at once that it does.
@@ -211,8 +186,8 @@ impl Game {
     }
 
     /// The warrant in reserve, if a claim begins it: its sender lives under it, or misses the host, and its host is here.
-    pub(super) fn begins_reserve(&self, now: Time, claim: Claim) -> Option<Warrant> {
-        let reserve = self.reserve.filter(|_| !self.is_by_those_back(now))?;
+    pub(super) fn begins_reserve(&self, claim: Claim) -> Option<Warrant> {
+        let reserve = self.reserve?;
         let is_due = claim.term > reserve.term || self.members.contains_key(&reserve.host);
         is_due.then_some(reserve)
     }
@@ -286,20 +261,6 @@ impl Game {
         trip.taken.contains(&None)
     }
 
-    /// Somebody comes back, by this term, to a game of which nobody says who is a member.
-    pub(super) fn note_shown(&mut self, peer: PeerId, term: Term) {
-        let Self { shown, members, entrants, .. } = self;
-        shown.retain(|peer, _| members.contains_key(peer) || entrants.contains_key(peer));
-        shown.insert(peer, term);
-    }
-
-    /// A term begins, which everybody who is here hears of. Under one that somebody showed the game has gone on.
-    pub(super) fn level_shown(&mut self, term: Term) {
-        if self.shown.values().all(|shown| *shown < term) {
-            self.shown.values_mut().for_each(|shown| *shown = term);
-        }
-    }
-
     /// A host says who is a member; whether those are others than before.
     pub(super) fn name(&mut self, members: Vec<PeerId>) -> bool {
         let is_same = |known: &Vec<PeerId>| {
@@ -307,29 +268,14 @@ impl Game {
         };
         let are_others = !is_same(&self.named);
         self.named = members;
-        self.lacks_word = false;
-        self.shown.clear();
         are_others
-    }
-
-    /// Whether a peer came back by an older term than others did: it may have been dropped long ago, and know nothing of
-    /// what the others have done since. The host is not, whatever it knew.
-    fn is_behind(&self, peer: PeerId) -> bool {
-        let here = self.shown.iter().filter(|(other, _)| self.members.contains_key(other));
-        let highest = here.map(|(_, term)| *term).max();
-        Some(peer) != self.host() && self.shown.get(&peer).copied().is_some_and(|term| Some(term) < highest)
-    }
-
-    /// Whether a peer has a say in a majority: it weighs, and is not behind.
-    fn has_say(&self, now: Time, peer: PeerId) -> bool {
-        self.weighs(now, peer) && !self.is_behind(peer)
     }
 
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
     /// it is awaited, too.
     pub(super) fn is_host_missed(&self, now: Time) -> bool {
-        let reached = self.members.keys().filter(|&&peer| self.has_say(now, peer)).count();
-        let missing = self.claims.fresh(now).filter(|claim| self.has_say(now, claim.peer)).count();
+        let reached = self.members.keys().filter(|&&peer| self.weighs(peer)).count();
+        let missing = self.claims.fresh(now).filter(|claim| self.weighs(claim.peer)).count();
         missing * 2 > reached + usize::from(self.awaits_host)
     }
 
@@ -381,23 +327,17 @@ impl Game {
         }
     }
 
-    /// The candidate that most claims want, of those that could host, are not behind, and have been heard of since the host is
-    /// missed, if there is one; of several the one that was claimed for first. In a game without word nobody, while as many
-    /// want somebody who may be on the way.
+    /// The candidate that most claims want, of those that could host and have been heard of since the host is missed, if
+    /// there is one; of several the one that was claimed for first.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
         self.claims.waiting(now).next()?;
-        let (is_by_those_back, asked) = (self.is_by_those_back(now), self.claims.answered().is_some());
-        let is_heard = |peer| is_by_those_back && !asked || self.claims.is_heard(now, peer);
         let wanted = |peer| {
             let for_it = self.claims.fresh(now).filter(|claim| claim.candidate == peer);
-            for_it.filter(|claim| self.has_say(now, claim.peer)).count()
+            for_it.filter(|claim| self.weighs(claim.peer)).count()
         };
         let candidates = self.claims.fresh(now).map(|claim| claim.candidate);
-        let (here, away): (Vec<_>, Vec<_>) = candidates.partition(|&candidate| self.is_eligible(candidate));
-        let place = |&peer: &PeerId| (self.is_behind(peer), !is_heard(peer), Reverse(wanted(peer)));
-        let heir = here.into_iter().min_by_key(place)?;
-        let waits = |peer| wanted(peer) > 0 && wanted(peer) >= wanted(heir);
-        (!is_by_those_back || !away.into_iter().any(waits)).then_some(heir)
+        let place = |&peer: &PeerId| (!self.claims.is_heard(now, peer), Reverse(wanted(peer)));
+        candidates.filter(|&candidate| self.is_eligible(candidate)).min_by_key(place)
     }
 }
 

@@ -38,7 +38,7 @@ impl Directory {
             game.claims.note(now, claim);
         } else if claim.peer == warrant.host {
             self.on_hosts_claim(now, session, claim);
-        } else if let Some(reserve) = game.begins_reserve(now, claim) {
+        } else if let Some(reserve) = game.begins_reserve(claim) {
             // Whoever claims misses the host, or lives under the warrant in reserve and misses its host.
             self.begin_reserve(now, session);
             if claim.term > reserve.term {
@@ -114,7 +114,7 @@ impl Directory {
             return Verdict::Wait;
         }
         let has_host = game.host_conn().is_some();
-        if game.is_host_missed(now) || !has_host && !game.awaits_host && !game.is_by_those_back(now) {
+        if game.is_host_missed(now) || !has_host && !game.awaits_host {
             let cause = if has_host { HostChange::Missed } else { HostChange::Disconnected };
             return game.heir(now).map_or(Verdict::Wait, |heir| Verdict::Grant(heir, cause));
         }
@@ -233,9 +233,6 @@ impl Directory {
         let waiting = game.claims.answer(None);
         game.claims.forget();
         game.note_answered();
-        if former.is_some() {
-            game.level_shown(warrant.term);
-        }
         if game.host_conn().is_some() {
             game.awaits_host = false;
             self.timers.stop(Timer::Grace(session));

@@ -1,6 +1,7 @@
 //! Several clients and one directory joined in virtual time, over sockets that cost no time and a disk that does.
 
 mod abuse;
+mod after_restart;
 mod behind;
 mod client;
 mod draining;
@@ -13,5 +14,5 @@ mod reserve;
 mod restart;
 mod soak;
 mod succession;
-mod without_word;
+
 mod world;

@@ -280,7 +280,6 @@ fn a_reserve_is_begun_for_nobody_who_is_not_back() {
     world.kill(0);
     world.kill_relay();
     world.kill(1);
-    world.forget_members();
     world.start_relay();
     world.run_for(seconds(20));
     world.claim_for(2, 2, 2);

@@ -232,10 +232,6 @@ impl World {
     }
 
     /// The disk is one of before the relay kept members there.
-    pub(crate) fn forget_members(&mut self) {
-        self.disk.values_mut().for_each(|record| record.members.clear());
-    }
-
     pub(crate) fn start_relay(&mut self) {
         self.starts += 1;
         let config = DirectoryConfig { secret: self.secret, entropy: [self.starts; 32] };

@@ -136,7 +136,7 @@ fn tests_of(root: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What stands before the tests of a file.
-fn without_tests(source: &str) -> &str {
+pub(super) fn without_tests(source: &str) -> &str {
     let is_mod = |at: usize| {
         let mut lines = source[at..].lines().skip(1).skip_while(|line| line.starts_with("#["));
         lines.next().is_some_and(|line| line.starts_with("mod ") || line.starts_with("pub(crate) mod "))

@@ -2,7 +2,7 @@
 //! nothing that a slow machine could miss.
 
 use super::binaries::{self, Binary, Job};
-use super::{Context, Outcome, Step, browser, layers, rooms, sections};
+use super::{Context, Outcome, Step, browser, layers, names, rooms, sections};
 use crate::process::{self, Failure, Result};
 use crate::repo::{BROWSER_PACKAGES, NATIVE, WASM};
 use crate::tools::chromium::Chromium;
@@ -98,6 +98,7 @@ fn docs(context: &Context<'_>) -> Result<Outcome> {
 fn layers(context: &Context<'_>) -> Result<Outcome> {
     layers::check(context.repo)?;
     rooms::check(context.repo)?;
+    names::check(context.repo)?;
     Ok(Outcome::Done)
 }
 

@@ -1,0 +1,177 @@
+//! The relay has restarted: its disk says who is a member.
+
+use samovar_directory::ClientEvent;
+use samovar_directory::limits::{CODE_KEPT_FOR, HOST_GRACE};
+use samovar_wire::relay::Denial;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::world::{World, denied, millis, seconds, term};
+
+#[test]
+fn a_majority_need_not_wait_for_a_host_that_is_not_back_after_a_restart() {
+    let mut world = World::with_members(4);
+    world.kill_relay();
+    world.seats[0].cut = true;
+    world.start_relay();
+    world.run_for(seconds(1));
+    (1..4).for_each(|i| assert!(world.seats[i].client.is_entered()));
+    world.claim_for(1, 2, 3);
+    assert!(world.issued(2).is_empty(), "one of four: the host counts although it is away");
+    world.claim_for(2, 2, 3);
+    assert!(world.issued(2).is_empty(), "two of four");
+    world.claim_for(3, 2, 3);
+    assert_eq!(world.warrant(1).host, world.peer(3));
+}
+
+/// A game of five whose second host was lost with the relay, while the first is cut off since before: it is back
+/// first, and misses that host, whom the others lived under.
+fn a_former_host_is_back_first() -> World {
+    let mut world = World::with_members(5);
+    world.seats[0].cut = true;
+    world.drop_socket(0);
+    world.settle();
+    world.claim(1, 2);
+    world.kill_relay();
+    world.kill(1);
+    (2..5).for_each(|i| world.seats[i].cut = true);
+    world.seats[0].cut = false;
+    world.start_relay();
+    world.run_for(seconds(2));
+    world.claim_for(0, 3, 0);
+    world
+}
+
+#[test]
+fn who_came_back_by_an_older_term_and_is_alone_follows_when_the_grace_is_over() {
+    let mut world = a_former_host_is_back_first();
+    world.miss(0, 0);
+    world.run_for(HOST_GRACE);
+    assert_eq!(world.warrant(0).host, world.peer(0));
+}
+
+/// That term had begun without the relay's knowing: those who live under it show it, and its host is away.
+#[test]
+fn who_was_removed_does_not_depose_a_host_whose_term_was_only_shown() {
+    let mut world = World::with_members(5);
+    world.name_members(0, &[0, 2, 3, 4]);
+    world.kill(0);
+    let events = world.events(3);
+    let Some(&ClientEvent::Successor(warrant)) = events.last() else { panic!("{events:?}") };
+    assert_eq!(warrant.host, world.peer(2));
+    world.kill_relay();
+    let now = world.now;
+    for i in [2, 3, 4] {
+        world.seats[i].cut = true;
+        assert!(world.seats[i].client.set_warrant(now, warrant));
+    }
+    world.start_relay();
+    world.run_for(seconds(2));
+    (3..5).for_each(|i| world.seats[i].cut = false);
+    world.run_for(HOST_GRACE + seconds(2));
+    assert_eq!(world.warrant(1).host, world.peer(2));
+    world.miss(1, 1);
+    world.run_for(seconds(1));
+    assert!(world.issued(3).is_empty(), "it is no member by the disk");
+    assert_eq!(world.events(1).last(), Some(&denied(3, Denial::NotAMember)));
+    world.hear_host(1);
+    world.seats[2].cut = false;
+    world.run_for(seconds(10));
+    assert_eq!(
+        (world.warrant(1).term, world.warrant(1).host),
+        (term(4), world.peer(2)),
+        "above what 3 had in reserve"
+    );
+    world.name_members(2, &[2, 3, 4]);
+    world.claim(1, 5);
+    assert_eq!(world.events(1).last(), Some(&denied(5, Denial::NotAMember)));
+}
+
+#[test]
+fn who_misses_a_host_that_is_awaited_goes_on_saying_so_until_its_grace_is_over() {
+    let mut world = World::with_members(3);
+    world.kill_relay();
+    world.kill(0);
+    world.kill(2);
+    world.start_relay();
+    world.run_for(seconds(1));
+    // Who is new waits for a host like the others, and is not asked.
+    world.join("TEA");
+    world.join("TEA");
+    world.miss(1, 1);
+    world.run_for(seconds(4));
+    assert!(world.issued(2).is_empty());
+    world.run_for(HOST_GRACE);
+    assert_eq!((world.warrant(1).term, world.warrant(1).host), (term(2), world.peer(1)));
+}
+
+#[test]
+fn a_newcomer_takes_no_game_whose_members_miss_nobody() {
+    let mut world = World::with_members(5);
+    world.name_members(0, &[0, 1, 2, 3, 4]);
+    world.kill_relay();
+    world.seats[0].cut = true;
+    world.start_relay();
+    world.run_for(seconds(5));
+    let newcomer = world.join("TEA");
+    world.run_for(CODE_KEPT_FOR);
+    world.miss(newcomer, newcomer);
+    world.run_for(seconds(1));
+    assert!(world.issued(2).is_empty(), "four are back");
+}
+
+#[test]
+fn who_does_not_answer_when_all_are_asked_hosts_after_who_does() {
+    let mut world = World::with_members(6);
+    world.kill_relay();
+    world.start_relay();
+    world.run_for(seconds(6));
+    world.seats[0].frozen = true;
+    world.seats[1].frozen = true;
+    world.claim_for(2, 2, 1);
+    world.claim_for(3, 2, 1);
+    world.claim_for(4, 2, 4);
+    world.run_for(millis(700));
+    assert_eq!(world.warrant(2).host, world.peer(4));
+}
+
+#[test]
+fn who_was_back_by_the_newest_term_and_has_left_again_leaves_nobody_behind() {
+    let mut world = World::with_members(4);
+    (1..3).for_each(|i| world.seats[i].cut = true);
+    (1..3).for_each(|i| world.drop_socket(i));
+    world.kill(0);
+    world.claim(3, 2);
+    assert_eq!(world.warrant(3).host, world.peer(3));
+    world.kill_relay();
+    (1..3).for_each(|i| world.seats[i].cut = false);
+    world.start_relay();
+    world.run_for(seconds(5));
+    assert_eq!(world.warrant(1).host, world.peer(3));
+    world.kill(3);
+    world.claim_for(1, 3, 1);
+    world.claim_for(2, 3, 1);
+    world.run_for(millis(10));
+    assert_eq!(world.warrant(2).host, world.peer(1));
+}
+
+/// The host's list outlives the relay: a newcomer of before the restart is no member, nor is a member that the host had removed.
+#[test]
+fn relay_that_restarts_knows_who_is_a_member() {
+    let mut world = World::with_members(4);
+    let newcomer = world.join("TEA");
+    world.name_members(0, &[0, 1, 2]);
+    world.kill_relay();
+    world.kill(0);
+    world.start_relay();
+    world.run_for(HOST_GRACE + seconds(1));
+    for stranger in [3, newcomer] {
+        world.claim_for(stranger, 2, stranger);
+        assert_eq!(world.events(stranger).last(), Some(&denied(2, Denial::NotAMember)));
+    }
+    for i in [1, 2] {
+        world.miss(i, 1);
+    }
+    world.run_for(seconds(1));
+    assert_eq!(world.warrant(2).host, world.peer(1));
+}
