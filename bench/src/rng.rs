@@ -1,26 +1,22 @@
 //! Seeded randomness; the same seed gives the same run on every machine.
 
-/// `SplitMix64`: small, fast, and good enough for loss and jitter.
+/// Streams of chance for loss, jitter and motion.
 #[derive(Clone, Debug)]
-pub struct Rng(u64);
+pub struct Rng(samovar_wire::Rng);
 
 impl Rng {
     /// A generator for one purpose of one run.
     #[must_use]
     pub fn new(seed: u64, purpose: u64) -> Self {
-        let mut rng =
-            Self(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) ^ purpose.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let purpose = purpose.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut rng = Self(samovar_wire::Rng::new(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) ^ purpose));
         rng.next_u64();
         rng
     }
 
     /// 64 random bits.
-    pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+    pub const fn next_u64(&mut self) -> u64 {
+        self.0.number()
     }
 
     /// Uniform in 0..1.

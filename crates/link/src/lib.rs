@@ -69,7 +69,6 @@
 //! most half of the rate. Acks, pings and keep-alives go at once, whatever the budget says.
 
 mod link;
-pub mod trial;
 
 pub use link::{
     Compose, Deliveries, Dues, Fate, Link, LinkConfig, LinkEvent, LinkStats, SUSPECTED, SendError, Source,

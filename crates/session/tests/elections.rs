@@ -7,6 +7,7 @@ mod world;
 
 use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension, Target};
 use samovar_wire::object::Traits;
+use samovar_wire::relay::Denial;
 use samovar_wire::{CloseCode, Lane, Mode, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -334,7 +335,7 @@ fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_asks_whe
 }
 
 #[test]
-fn who_was_dropped_long_ago_and_is_alone_asks_for_nothing_and_ends() {
+fn who_was_dropped_long_ago_ends_by_the_relays_word() {
     let (mut world, host, others) = world_of(168, 0, 3);
     let (member, dropped) = (others[0], others[1]);
     part(&mut world, &[dropped], &[host, member]);
@@ -355,7 +356,11 @@ fn who_was_dropped_long_ago_and_is_alone_asks_for_nothing_and_ends() {
     let now = world.now;
     world.peer(dropped).set_relay(now, true);
     world.peer(dropped).handle_warrant(now, &warrant);
-    world.run(550);
+    world.run(6_050);
+    assert!(world.peers[&dropped].is_member(), "it does not know whether that host lives");
+    let now = world.now;
+    world.peer(dropped).handle_denial(now, Term(768), Denial::NotAMember);
+    world.run(50);
     assert_eq!(world.events[&dropped].last(), Some(&Event::Ended(EndReason::Removed)));
     world.peers.remove(&dropped);
     world.run(1_000);

@@ -1,0 +1,6 @@
+//! Links: promises over bad paths, latency, restarts, hostile bytes.
+
+mod latency;
+mod pair;
+mod review;
+mod trial;

@@ -1,0 +1,82 @@
+//! Who joins, watches, reloads or was away.
+
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use samovar_order::lockstep::{LockstepConfig, LockstepView, Player};
+use samovar_wire::{SeatId, Term};
+
+use crate::lockstep::world::{Net, World, peer, player};
+
+const NET: Net = Net { way: 25_000, jitter: 10_000, loss: 20 };
+
+#[test]
+fn a_late_joiner_loads_a_state_and_catches_up_while_nobody_waits() {
+    let mut world = World::with_players(1, NET, LockstepConfig::new(1), 3);
+    world.run(20_000);
+    let from = world.now;
+    world.add(peer(4), false);
+    // Its link is slow when the state comes: the frames meanwhile come from the log.
+    world.slow.insert(peer(4), 1_500_000);
+    world.tell_all(Term::FIRST, peer(1), &[1, 2, 3, 4].map(peer));
+    world.run(4_000);
+    world.slow.clear();
+    world.run(4_000);
+    world.assert_alike();
+    let joiner = &world.nodes[&peer(4)];
+    assert_eq!(joiner.loads.len(), 1);
+    assert!(world.nodes[&peer(1)].game.frame - joiner.game.frame < 10);
+    assert!(joiner.game.places.contains_key(&SeatId(4)));
+    assert!(world.steadiness(peer(2), from).0 < 150_000);
+}
+
+#[test]
+fn who_slept_for_longer_than_the_log_loads_a_state() {
+    let mut world = World::with_players(2, NET, LockstepConfig::new(1), 3);
+    world.run(3_000);
+    world.cut(peer(3));
+    world.run(15_000);
+    world.mend(peer(3));
+    world.run(10_000);
+    world.assert_alike();
+    assert_eq!(world.nodes[&peer(3)].loads.len(), 2);
+    assert!(world.nodes[&peer(1)].game.frame - world.nodes[&peer(3)].game.frame < 10);
+}
+
+#[test]
+fn a_reload_keeps_the_seat_and_its_input_and_a_leave_ends_it() {
+    let mut world = World::with_players(3, NET, LockstepConfig::new(1), 3);
+    world.run(2_000);
+    world.kill(peer(3));
+    world.add(peer(9), false);
+    let now = world.now;
+    let members = [player(peer(1)), player(peer(2)), Player { peer: peer(9), seat: SeatId(3), plays: true }];
+    for id in [1, 2, 9].map(peer) {
+        let view = LockstepView { term: Term::FIRST, host: peer(1), members: &members };
+        world.nodes.get_mut(&id).unwrap().lockstep.handle_view(now, view);
+    }
+    world.run(3_000);
+    world.assert_alike();
+    let frames = &world.nodes[&peer(1)].stepped;
+    assert!(frames.iter().all(|(_, frame)| !frame.left.contains(&SeatId(3))));
+    world.kill(peer(9));
+    world.tell_all(Term::FIRST, peer(1), &[1, 2].map(peer));
+    world.run(1_000);
+    world.assert_alike();
+    let left = world.nodes[&peer(2)].stepped.iter().filter(|(_, frame)| frame.left == [SeatId(3)]);
+    assert_eq!(left.count(), 1);
+}
+
+#[test]
+fn a_host_that_had_no_state_yet_gets_one_from_who_has_the_most() {
+    let mut world = World::with_players(4, NET, LockstepConfig::new(1), 3);
+    world.run(2_000);
+    world.add(peer(4), false);
+    world.kill(peer(1));
+    world.tell_all(Term(512), peer(4), &[2, 3, 4].map(peer));
+    world.run(3_000);
+    world.assert_alike();
+    let host = &world.nodes[&peer(4)];
+    assert!(host.lockstep.is_host() && host.loads.len() == 1);
+    assert!(host.game.frame > 250, "frame {}", host.game.frame);
+}

@@ -1,0 +1,395 @@
+//! Members and hosts that lie: about what they have, in which epoch they are, and in others' names.
+
+use samovar_order::{Event, UNSTABLE_BYTES_MAX};
+use samovar_wire::order::{Frame, Install, Report, Run, Want};
+use samovar_wire::{CloseCode, PeerId, Writer};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::orders::any::{AnyOrder, Kind};
+use crate::orders::world::{Parcel, World, view_of};
+
+const HOST: PeerId = PeerId(1);
+const B: PeerId = PeerId(2);
+const C: PeerId = PeerId(3);
+const D: PeerId = PeerId(4);
+
+fn payloads(order: &mut AnyOrder) -> Vec<(PeerId, Vec<u8>)> {
+    let events = core::iter::from_fn(|| order.get_mut().poll_event());
+    events
+        .filter_map(|event| if let Event::Delivered(d) = event { Some((d.from, d.payload)) } else { None })
+        .collect()
+}
+
+/// The host loses a member, which had submitted something that got its place; that member is the next host.
+#[test]
+fn what_got_its_place_gets_no_second_one_from_a_host_that_was_left_behind() {
+    for kind in [Kind::Total, Kind::Dispatcher] {
+        let mut world = World::new(kind, 4);
+        let message = world.send(B).unwrap();
+        world.arrive((B, HOST));
+        // What the host says does not reach B any more, and the host goes on without it.
+        for _ in 0..2 {
+            let view = world.next_view(HOST, vec![HOST, C, D]);
+            world.publish(view);
+            world.lanes.remove(&(HOST, B));
+            world.drain_but(&[(HOST, B), (B, HOST)]);
+        }
+        assert_eq!(world.history.deliveries(C), [message], "{kind:?}");
+        assert_eq!(world.history.views(C).len(), 3, "{kind:?}");
+        world.lanes.clear();
+        // The relay makes B host; its links to those that it was away from are new ones.
+        let view = world.next_view(B, vec![HOST, B, C, D]);
+        // A session is told of the links first, and then of the view; it is polled after that.
+        world.is_eager = false;
+        world.relink(B, HOST);
+        world.publish(view);
+        world.drain();
+        assert_eq!(world.history.check_causal(), Ok(()), "{kind:?}");
+    }
+}
+
+fn order_at(peer: PeerId, kind: Kind, n: u32) -> AnyOrder {
+    World::new(kind, n).nodes.remove(&peer).unwrap()
+}
+
+/// A member says that it has more of another living one's stream than that one has sent.
+#[test]
+fn nobody_speaks_for_a_member_that_is_there() {
+    let mut world = World::new(Kind::Vector, 3);
+    let view = world.next_view(HOST, world.view.members.clone());
+    world.publish(view.clone());
+    // C is hostile: this is what it says instead of its own report.
+    world.arrive((HOST, C));
+    world.lanes.remove(&(C, HOST));
+    let report = Report { view: view.id, epoch: 1, again: false, stable: 0, counts: vec![0, 1, 0] };
+    let item = [&[1 + 4_u8][..], &[0], &99_u32.to_le_bytes()].concat();
+    let fill = Frame::Fill(B, Run { epoch: 1, first: 1, encoded: &item });
+    let lane = world.lanes.entry((C, HOST)).or_default();
+    lane.push_back(Parcel::Frame(Frame::Report(report).to_bytes()));
+    // B has reported when that arrives.
+    while world.busy().contains(&(HOST, B)) || world.busy().contains(&(B, HOST)) {
+        world.arrive((HOST, B));
+        world.arrive((B, HOST));
+    }
+    let mut host = world.nodes.remove(&HOST).unwrap();
+    let mut b = world.nodes.remove(&B).unwrap();
+    let bytes =
+        Frame::Report(Report { view: view.id, epoch: 1, again: false, stable: 0, counts: vec![0, 1, 0] });
+    let _ = host.get_mut().handle_frame(C, &bytes.to_bytes());
+    let _ = host.get_mut().handle_frame(C, &fill.to_bytes());
+    let said: Vec<_> = core::iter::from_fn(|| host.get_mut().poll_transmit()).collect();
+    for transmit in said.into_iter().filter(|transmit| transmit.to == B) {
+        let _ = b.get_mut().handle_frame(HOST, &transmit.bytes);
+    }
+    assert_eq!(payloads(&mut host), [], "B has said nothing at all");
+}
+
+/// The log of a former host that is alive, too.
+#[test]
+fn nobody_adds_to_the_log_of_a_former_host_that_is_there() {
+    let mut world = World::new(Kind::Total, 3);
+    // The host hands over to B.
+    let view = world.next_view(B, world.view.members.clone());
+    let mut b = world.nodes.remove(&B).unwrap();
+    b.get_mut().handle_view(&view);
+    let report = |counts| {
+        Frame::Report(Report { view: view.id, epoch: 1, again: false, stable: 0, counts }).to_bytes()
+    };
+    assert_eq!(b.get_mut().handle_frame(HOST, &report(vec![0])), Ok(()));
+    let _ = b.get_mut().handle_frame(C, &report(vec![1]));
+    // flags, origin, number, message
+    let mut entry = vec![0];
+    Writer::new(&mut entry).u32(HOST.0);
+    entry.extend([1, b'!']);
+    let mut encoded = Vec::new();
+    Writer::new(&mut encoded).prefixed(&entry);
+    let fill = Frame::Fill(HOST, Run { epoch: 1, first: 1, encoded: &encoded }).to_bytes();
+    let _ = b.get_mut().handle_frame(C, &fill);
+    assert_eq!(payloads(&mut b), [], "the former host has said nothing at all");
+}
+
+/// A hostile host gives a member's message a number that it never had.
+#[test]
+fn a_host_that_is_gone_has_not_silenced_anybody() {
+    let mut b = order_at(B, Kind::Total, 3);
+    let mut entry = vec![0];
+    let mut out = Writer::new(&mut entry);
+    out.u32(B.0);
+    out.varint(u64::MAX - 1);
+    entry.push(b'!');
+    let mut encoded = Vec::new();
+    Writer::new(&mut encoded).prefixed(&entry);
+    let items = Frame::Items { safe: 0, stable: 0, run: Run { epoch: 1, first: 1, encoded: &encoded } };
+    let _ = b.get_mut().handle_frame(HOST, &items.to_bytes());
+    drop(payloads(&mut b));
+    // B hosts next, with nobody hostile left.
+    let mut view = view_of(3);
+    view.id.term = view.id.term.next_witnessed();
+    (view.host, view.members, view.backups) = (B, vec![B], vec![]);
+    b.get_mut().handle_view(&view);
+    drop(payloads(&mut b));
+    assert_eq!(b.get_mut().send(b"tea"), Ok(()));
+    assert_eq!(payloads(&mut b), [(B, b"tea".to_vec())], "it was taken");
+}
+
+/// One member's REPORT of the former epoch, again and again.
+#[test]
+fn a_flood_of_reports_does_not_make_a_host_say_without_bound() {
+    let mut world = World::new(Kind::Vector, 3);
+    let item = [&[200_u8, 1][..], &[0; 200]].concat();
+    let mut host = world.nodes.remove(&HOST).unwrap();
+    // The hostile member says what it may, and never that all have it.
+    for first in 1..=2_000 {
+        let run = Run { epoch: 1, first, encoded: &item };
+        let _ = host.get_mut().handle_frame(C, &Frame::Items { safe: 0, stable: 0, run }.to_bytes());
+    }
+    let view = world.next_view(HOST, world.view.members.clone());
+    host.get_mut().handle_view(&view);
+    let report = |counts, epoch| {
+        Frame::Report(Report { view: view.id, epoch, again: false, stable: 0, counts }).to_bytes()
+    };
+    assert_eq!(host.get_mut().handle_frame(B, &report(vec![0, 0, 0], 1)), Ok(()));
+    assert_eq!(host.get_mut().handle_frame(C, &report(vec![0, 0, 2_000], 1)), Ok(()));
+    while host.get_mut().poll_transmit().is_some() {}
+    while host.get_mut().poll_event().is_some() {}
+    let flood = report(vec![0, 0, 0], 1);
+    for _ in 0..100 {
+        let _ = host.get_mut().handle_frame(C, &flood);
+    }
+    let said: usize = core::iter::from_fn(|| host.get_mut().poll_transmit()).map(|out| out.bytes.len()).sum();
+    assert!(said < 16 * UNSTABLE_BYTES_MAX, "{said} bytes for {} of it", 100 * flood.len());
+}
+
+/// Links that begin anew while the host's word is slow.
+#[test]
+fn an_honest_member_whose_link_begins_anew_says_nothing_that_is_too_much() {
+    let mut world = World::new(Kind::Vector, 3);
+    let view = world.next_view(HOST, world.view.members.clone());
+    world.publish(view);
+    // C hears of the view, and not how the former one ended.
+    world.arrive((HOST, C));
+    world.arrive((C, HOST));
+    world.drain_but(&[(HOST, C), (B, C)]);
+    assert_eq!((world.history.views(B).len(), world.history.views(C).len()), (2, 1));
+    let [mut b, mut c] = [B, C].map(|peer| world.nodes.remove(&peer).unwrap());
+    let mut is_said = true;
+    let mut sent = 0;
+    for link in 0..4 {
+        while is_said && b.get_mut().send(&[7; 250]).is_ok() {
+            sent += 1;
+        }
+        is_said = false;
+        // B's report that follows a link reaches C and the other way round.
+        let mut again = true;
+        while core::mem::take(&mut again) {
+            while let Some(out) = b.get_mut().poll_transmit() {
+                if out.to == C {
+                    again = true;
+                    assert_eq!(c.get_mut().handle_frame(B, &out.bytes), Ok(()), "link {link}, {sent} sent");
+                }
+            }
+            while let Some(out) = c.get_mut().poll_transmit() {
+                if out.to == B {
+                    again = true;
+                    assert_eq!(b.get_mut().handle_frame(C, &out.bytes), Ok(()));
+                }
+            }
+        }
+        b.get_mut().handle_link(C);
+        c.get_mut().handle_link(B);
+    }
+}
+
+/// Members that said something of an epoch that never comes, and were removed.
+#[test]
+fn those_who_are_gone_leave_no_room_less_for_others() {
+    let mut host = order_at(HOST, Kind::Vector, 32);
+    let said = |epoch| {
+        let run = Run { epoch, first: 1, encoded: &[2, 0, 7] };
+        Frame::Items { safe: 0, stable: 0, run }.to_bytes()
+    };
+    for n in 2..=32 {
+        assert_eq!(host.get_mut().handle_frame(PeerId(n), &said(1 << 50)), Ok(()));
+    }
+    let full = host.get().stored_bytes();
+    let mut view = view_of(32);
+    view.id.number += 1;
+    view.members.truncate(2);
+    host.get_mut().handle_view(&view);
+    assert!(host.get().stored_bytes() < full / 10, "what those said who are gone is forgotten");
+}
+
+/// A member says that it is in an epoch that there is not.
+#[test]
+fn nobody_is_in_an_epoch_that_its_host_has_not_begun() {
+    for epoch in [3, 1_000, (1 << 56) - 1] {
+        let mut world = World::new(Kind::Total, 3);
+        let view = world.next_view(HOST, world.view.members.clone());
+        world.publish(view.clone());
+        let report = Report { view: view.id, epoch, again: false, stable: 0, counts: vec![] };
+        let host = world.nodes.get_mut(&HOST).unwrap().get_mut();
+        let result = host.handle_frame(C, &Frame::Report(report).to_bytes());
+        assert_eq!(result, Err(CloseCode::LimitExceeded), "epoch {epoch}");
+    }
+}
+
+#[test]
+fn a_new_host_believes_in_no_more_epochs_than_there_can_be_views() {
+    let mut world = World::new(Kind::Total, 3);
+    let view = world.next_view(B, world.view.members.clone());
+    let heir = world.nodes.get_mut(&B).unwrap().get_mut();
+    heir.handle_view(&view);
+    let mut claim = |epoch| {
+        let report = Report { view: view.id, epoch, again: false, stable: 0, counts: vec![] };
+        heir.handle_frame(C, &Frame::Report(report).to_bytes())
+    };
+    let most = view.id.number + view.id.term.0;
+    assert_eq!((claim(most + 1), claim(most)), (Err(CloseCode::LimitExceeded), Ok(())));
+}
+
+/// A hostile host names the last epoch, and is gone.
+#[test]
+fn a_host_that_is_gone_has_left_the_others_epochs_to_count_on() {
+    let mut world = World::new(Kind::Total, 3);
+    let view = world.next_view(HOST, world.view.members.clone());
+    world.publish(view.clone());
+    for peer in [B, C] {
+        world.arrive((HOST, peer));
+        let (epoch, members) = ((1 << 56) - 1, view.members.clone());
+        let install = Install { epoch, view: view.id, host: HOST, members, asked: 1, cut: None };
+        world.lanes.clear();
+        let order = world.nodes.get_mut(&peer).unwrap();
+        let _ = order.get_mut().handle_frame(HOST, &Frame::Install(install).to_bytes());
+        // What it says to the hostile host is of no interest.
+        while order.get_mut().poll_transmit().is_some() {}
+        while order.get_mut().poll_event().is_some() {}
+    }
+    world.crash(HOST, |_| 0);
+    let view = world.next_view(B, vec![B, C]);
+    world.publish(view);
+    world.drain();
+    assert_eq!(world.history.views(C).last(), Some(&world.view.id));
+}
+
+/// A hostile member says that all have what it told one of them alone, and is gone.
+#[test]
+fn nobody_is_waited_for_who_was_lied_to() {
+    let mut world = World::new(Kind::Vector, 3);
+    let b = world.nodes.get_mut(&B).unwrap();
+    let item = [1 + 4_u8, 0, 9, 0, 0, 0];
+    for (stable, first, encoded) in [(0, 1, &item[..]), (1, 2, &[][..])] {
+        let items = Frame::Items { safe: 0, stable, run: Run { epoch: 1, first, encoded } };
+        assert_eq!(b.get_mut().handle_frame(C, &items.to_bytes()), Ok(()));
+    }
+    while b.get_mut().poll_event().is_some() {}
+    world.crash(C, |_| 0);
+    let view = world.next_view(HOST, vec![HOST, B]);
+    world.publish(view);
+    world.drain();
+    let awaited: Vec<_> = world.nodes[&HOST].get().awaited().iter().copied().collect();
+    assert_eq!(awaited, [], "they have said and given all that they have");
+    assert_eq!(world.history.views(HOST).last(), Some(&world.view.id));
+}
+
+/// An item of a vector order that depends on nothing.
+fn item(text: u8) -> [u8; 3] {
+    [2, 0, text]
+}
+
+/// What the fixture of an order says to one peer.
+fn said_to(order: &mut AnyOrder, to: PeerId) -> Vec<Vec<u8>> {
+    let said = core::iter::from_fn(|| order.get_mut().poll_transmit());
+    said.filter(|transmit| transmit.to == to).map(|transmit| transmit.bytes).collect()
+}
+
+#[test]
+fn nobody_fills_in_for_another_who_was_not_asked() {
+    let mut host = order_at(HOST, Kind::Vector, 3);
+    let fill = Frame::Fill(B, Run { epoch: 1, first: 1, encoded: &item(7) }).to_bytes();
+    assert_eq!(host.get_mut().handle_frame(C, &fill), Ok(()));
+    assert_eq!(payloads(&mut host), []);
+    assert_eq!(host.get_mut().handle_frame(B, &fill), Ok(()));
+    assert_eq!(payloads(&mut host), [(B, vec![7])], "its owner may");
+}
+
+#[test]
+fn only_the_host_is_given_what_it_wants() {
+    let mut b = order_at(B, Kind::Vector, 3);
+    b.get_mut().send(b"tea").unwrap();
+    [HOST, C].into_iter().for_each(|to| drop(said_to(&mut b, to)));
+    let want = Frame::Want(Want { owner: B, epoch: 1, first: 1, last: 1 }).to_bytes();
+    assert_eq!(b.get_mut().handle_frame(C, &want), Ok(()));
+    assert_eq!(said_to(&mut b, C), Vec::<Vec<u8>>::new());
+    assert_eq!(b.get_mut().handle_frame(HOST, &want), Ok(()));
+    assert_eq!(said_to(&mut b, HOST).len(), 1);
+}
+
+#[test]
+fn an_epoch_does_not_end_behind_what_is_here() {
+    let mut world = World::new(Kind::Vector, 3);
+    let view = world.next_view(HOST, world.view.members.clone());
+    let b = world.nodes.get_mut(&B).unwrap();
+    b.get_mut().handle_view(&view);
+    let install = |cut| Install {
+        epoch: 2,
+        view: view.id,
+        host: HOST,
+        members: view.members.clone(),
+        asked: 1,
+        cut: Some(cut),
+    };
+    let begins = |b: &mut AnyOrder| {
+        core::iter::from_fn(|| b.get_mut().poll_event()).any(|event| matches!(event, Event::View(_)))
+    };
+    begins(b);
+    let bytes = Frame::Install(install(vec![0, 0, 1])).to_bytes();
+    assert_eq!(b.get_mut().handle_frame(HOST, &bytes), Ok(()));
+    assert!(!begins(b), "an item of C has not come");
+    let bytes = Frame::Install(install(vec![0, 0, 0])).to_bytes();
+    assert_eq!(b.get_mut().handle_frame(HOST, &bytes), Ok(()));
+    assert!(begins(b));
+}
+
+#[test]
+fn who_says_that_it_has_more_than_there_can_be_is_found_out() {
+    let mut host = order_at(HOST, Kind::Vector, 3);
+    let view = view_of(3).id;
+    let mut has = |counts| {
+        let report = Report { view, epoch: 1, again: false, stable: 0, counts };
+        host.get_mut().handle_frame(C, &Frame::Report(report).to_bytes())
+    };
+    assert_eq!(has(vec![1, 0, 0]), Err(CloseCode::LimitExceeded), "the host has said nothing");
+    assert_eq!(has(vec![0, 4_097, 0]), Err(CloseCode::LimitExceeded), "B waits for all before");
+    assert_eq!(has(vec![0, 4_096, 0]), Ok(()));
+    assert_eq!(has(vec![0, 0]), Err(CloseCode::Malformed));
+}
+
+#[test]
+fn what_is_said_of_an_epoch_to_come_is_kept_of_so_many_only() {
+    let mut host = order_at(HOST, Kind::Vector, 3);
+    let said = Frame::Items { safe: 0, stable: 0, run: Run { epoch: 2, first: 1, encoded: &item(7) } };
+    let mut kept = |peers: core::ops::Range<u32>| {
+        for n in peers {
+            assert_eq!(host.get_mut().handle_frame(PeerId(n), &said.to_bytes()), Ok(()));
+        }
+        host.get().stored_bytes()
+    };
+    let full = kept(100..132);
+    assert_eq!(kept(132..1_000), full);
+}
+
+#[test]
+fn only_members_submit_and_only_in_the_present_epoch() {
+    let mut host = order_at(HOST, Kind::Total, 3);
+    let submit = |epoch| {
+        let item = [2, 0, 7];
+        Frame::Submit(0, Run { epoch, first: 1, encoded: &item }).to_bytes()
+    };
+    for (from, epoch) in [(C, 0), (C, 2), (PeerId(9), 1)] {
+        assert_eq!(host.get_mut().handle_frame(from, &submit(epoch)), Ok(()));
+        assert_eq!(payloads(&mut host), [], "{from} in epoch {epoch}");
+    }
+    assert_eq!(host.get_mut().handle_frame(C, &submit(1)), Ok(()));
+    assert_eq!(payloads(&mut host), [(C, vec![7])]);
+}
