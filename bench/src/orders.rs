@@ -107,9 +107,9 @@ fn delays(bench: &str, loss: f64, report: &mut Report) {
             // A game tells of something all the time.
             session.set_update_interval(Duration::from_micros(16_667));
             let thing = *things.entry(session.me()).or_insert_with(|| {
-                session.create(now, Traits::of(Kind(1)), &[&[0; 8]]).expect("its first object")
+                session.edit(now).create(Traits::of(Kind(1)), &[&[0; 8]]).expect("its first object")
             });
-            session.set(now, thing, 0, &ms.to_le_bytes()).expect("it is its own");
+            session.edit(now).set(thing, 0, &ms.to_le_bytes()).expect("it is its own");
             // One in a hundred milliseconds, each member at another.
             if (ms + u64::from(session.me().0) * 23).is_multiple_of(100) {
                 count += 1;

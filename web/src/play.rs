@@ -304,7 +304,7 @@ impl Play {
 /// Whether nobody is heard because this browser has no network, as far as anybody can tell.
 pub fn is_cut_off(now: Time, peer: &Peer, session: &Session, is_offline: bool) -> bool {
     let others = session.view().members().map(|m| m.peer).filter(|&other| other != session.me());
-    let is_heard = |other| session.silence(now, other).is_some_and(|silence| silence < UNHEARD_AFTER);
+    let is_heard = |other| session.link(other).is_some_and(|link| link.silence(now) < UNHEARD_AFTER);
     let is_alone = !others.into_iter().any(is_heard);
     // A relay that is there would have said by now who hosts: nothing comes from it either.
     let is_unanswered = peer.is_relay_connected() && session.suspension(now) == Some(Suspension::HostLost);

@@ -335,7 +335,7 @@ impl Duel {
         let kept = owned.drain(..1.min(owned.len())).next();
         for double in owned {
             // It is this peer's by the lines above.
-            let _ = session.destroy(double);
+            let _ = session.edit(tick.now).destroy(double);
         }
         if let Some(id) = kept {
             if self.pilot.as_ref().is_none_or(|pilot| pilot.object != id)
@@ -381,7 +381,7 @@ impl Duel {
 
     fn fire(&mut self, tick: Tick, session: &mut Session, launch: Launch) {
         // A peer with too many objects has a blocked spout.
-        if let Ok(id) = session.create(tick.now, CUBE_TRAITS, &[&launch.encode()]) {
+        if let Ok(id) = session.edit(tick.now).create(CUBE_TRAITS, &[&launch.encode()]) {
             self.cubes.add_own(id, launch, tick.time);
             self.talk.add_fired(&launch);
             self.tell_fired(&launch, tick.time);

@@ -325,9 +325,11 @@ fn members(now: Time, session: &Session, game: Played<'_>, outside: &Outside<'_>
             is_robot: is_program(member.record.attributes),
             is_spectator: is_spectator(member.record.attributes),
             path: (outside.path)(member.peer),
-            rtt_ms: session.round_trip(member.peer).map(millis),
-            silence_ms: session.silence(now, member.peer).map(millis),
-            reliable: session.link_stats(member.peer).map(|link| (link.reliable_out, link.reliable_in)),
+            rtt_ms: session.link(member.peer).and_then(|link| link.round_trip()).map(millis),
+            silence_ms: session.link(member.peer).map(|link| millis(link.silence(now))),
+            reliable: session
+                .link(member.peer)
+                .map(|link| (link.stats().reliable_out, link.stats().reliable_in)),
             visible: member.record.standing.presence == Presence::Visible,
         })
         .collect();

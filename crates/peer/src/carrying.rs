@@ -44,7 +44,7 @@ impl Peer {
         self.routes.set_carriers(now, &table);
         let Some(session) = &mut self.session else { return };
         for (peer, carrier) in self.routes.mark_carried() {
-            session.set_carrier(now, peer, carrier);
+            session.path(now, peer).set_carrier(carrier);
         }
     }
 

@@ -54,7 +54,7 @@ impl Peer {
         self.routes.touch();
         match event {
             ClientEvent::Entered(entered) => self.on_entered(now, entered),
-            ClientEvent::Refused(refusal) => self.on_refused(refusal),
+            ClientEvent::Refused(refusal) => self.on_refused(now, refusal),
             ClientEvent::Failed(fault) => {
                 self.out.tell(PeerEvent::Failed(fault));
                 self.leaving.set_over(self.session.is_none());
@@ -68,35 +68,35 @@ impl Peer {
             ClientEvent::Signal(from, signal) => self.on_signal(now, from, signal),
             ClientEvent::Issued(warrant) => {
                 if let Some(session) = &mut self.session {
-                    session.handle_warrant(now, &warrant);
+                    session.witness(now).handle_warrant(&warrant);
                 }
             }
             ClientEvent::Successor(warrant) => {
                 if let Some(session) = &mut self.session {
-                    session.handle_successor(now, warrant);
+                    session.witness(now).handle_successor(warrant);
                 }
             }
             ClientEvent::Reachable => self.routes.ferry.on_reachable(now),
             ClientEvent::Draining(within) => self.on_draining(now, within),
             ClientEvent::Denied(term, denial) => {
                 if let Some(session) = &mut self.session {
-                    session.handle_denial(now, term, denial);
+                    session.witness(now).handle_denial(term, denial);
                 }
             }
             ClientEvent::Gone(peer) => {
                 if let Some(session) = &mut self.session {
-                    session.handle_gone(now, peer);
+                    session.witness(now).handle_gone(peer);
                 }
             }
             _ => {}
         }
     }
 
-    fn on_refused(&mut self, refusal: Refusal) {
+    fn on_refused(&mut self, now: Time, refusal: Refusal) {
         // A relay that knows nothing of its former life is no witness of this session any more. It takes the members back as
         // others, who found the session anew.
         if let (Refusal::BadPass, Some(session)) = (refusal, &mut self.session) {
-            session.lose_witness();
+            session.witness(now).handle_lost();
         }
         self.out.tell(PeerEvent::Refused(refusal));
         self.leaving.set_over(self.session.is_none());
@@ -115,10 +115,11 @@ impl Peer {
     fn on_lost(&mut self, now: Time) {
         self.relay.backlog = 0;
         if let Some(session) = &mut self.session {
+            let mut witness = session.witness(now);
             for (peer, _) in self.routes.shown().filter(|(_, path)| path.is_relayed()) {
-                session.excuse(now, peer);
+                witness.excuse(peer);
             }
-            session.set_relay(now, false);
+            witness.set_reached(false);
         }
         self.end_ferry(AttemptEnd::Gone);
         self.out.tell(PeerEvent::RelayLost);
@@ -127,7 +128,7 @@ impl Peer {
     fn on_restored(&mut self, now: Time) {
         self.relay.backlog = 0;
         if let Some(session) = &mut self.session {
-            session.set_relay(now, true);
+            session.witness(now).set_reached(true);
         }
         // What waited for an answer waits in vain.
         self.replace_attempts(|path| path.offer_again(now));
@@ -199,11 +200,12 @@ impl Peer {
 
     pub(crate) fn drain_session(&mut self, now: Time) {
         let Some(session) = &mut self.session else { return };
+        let mut witness = session.witness(now);
         // A doubt takes back what was claimed before it.
-        if session.poll_doubt() {
+        if witness.poll_doubt() {
             self.relay.client.doubt(now);
         }
-        if let Some((term, candidate)) = session.poll_claim() {
+        if let Some((term, candidate)) = witness.poll_claim() {
             // The session claims again while it misses the host.
             self.relay.client.claim(now, term, candidate);
         }

@@ -135,8 +135,9 @@ impl Peer {
         let Some(session) = &mut self.session else { return };
         for (&peer, path) in &self.routes.paths {
             let ways = table.ways(now, peer, Some(path));
-            session.set_lossless(now, peer, ways == Ways::SOCKET);
-            session.set_relayed(peer, ways.is_relayed());
+            let mut path = session.path(now, peer);
+            path.set_lossless(ways == Ways::SOCKET);
+            path.set_relayed(ways.is_relayed());
         }
     }
 
@@ -176,7 +177,7 @@ impl Peer {
             if let Some(backlog) =
                 queues.into_iter().filter_map(|(is_way, queue)| is_way.then_some(queue)).min()
             {
-                session.handle_backlog(now, peer, backlog);
+                session.path(now, peer).handle_backlog(backlog);
             }
         }
     }

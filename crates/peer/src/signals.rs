@@ -40,7 +40,7 @@ impl Peer {
             self.tell_end(peer, closed);
             if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
                 // Whoever closes a page closes its connections.
-                session.handle_hint(now, peer);
+                session.path(now, peer).handle_closed();
             }
         }
         self.drive(now);
@@ -119,7 +119,7 @@ impl Peer {
     /// Whether this peer is the one that offers: the lower id; and to whom it wants nothing but a direct path. `None` when
     /// there is no link to the other, or others carry what it says.
     pub(crate) fn is_offerer(&self, peer: PeerId) -> Option<bool> {
-        let session = self.session.as_ref().filter(|session| session.is_linked(peer))?;
+        let session = self.session.as_ref().filter(|session| session.link(peer).is_some())?;
         if !self.wants_direct(peer) {
             return None;
         }
@@ -158,7 +158,7 @@ impl Peer {
             self.routes.touch();
             self.give_up(peer, closed);
             if let Some(session) = self.session.as_mut().filter(|_| closed.was_last) {
-                session.handle_hint(now, peer);
+                session.path(now, peer).handle_closed();
             }
         }
     }
@@ -210,7 +210,7 @@ impl Peer {
                 continue;
             }
             if let Some(session) = &mut self.session {
-                session.handle_path_changed(now, peer);
+                session.path(now, peer).handle_changed();
             }
             if path != Path::None {
                 self.out.tell(PeerEvent::PathChanged(peer, path));

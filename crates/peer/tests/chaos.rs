@@ -67,10 +67,10 @@ impl Chaos {
             let me = session.me();
             let own: Vec<_> = session.objects().filter(|o| o.owner() == me).map(|o| o.id()).collect();
             if own.len() < 4 {
-                let _ = session.create(now, TEAPOT, &[b"pot", b"0"]);
+                let _ = session.edit(now).create(TEAPOT, &[b"pot", b"0"]);
             }
             for id in own {
-                let _ = session.set(now, id, 1, &now.as_micros().to_le_bytes());
+                let _ = session.edit(now).set(id, 1, &now.as_micros().to_le_bytes());
             }
         }
     }

@@ -48,7 +48,7 @@ fn talk(world: &mut World, pair: [Process; 2], mut at: impl FnMut(&mut World, u6
         for _ in 0..20 {
             world.step();
             for [a, b] in [pair, [pair[1], pair[0]]] {
-                let silence = world.session(a).silence(world.now, world.session(b).me()).unwrap();
+                let silence = world.session(a).link(world.session(b).me()).unwrap().silence(world.now);
                 longest = longest.max(silence.as_micros() / 1_000);
             }
         }
@@ -82,7 +82,7 @@ fn a_pair_climbs_from_the_websocket_to_the_relays_channels_and_on_to_its_own() {
     world.kill_relay();
     for process in pair {
         let now = world.now;
-        world.session_mut(process).create(now, TEAPOT, &[&[process.0 as u8]]).unwrap();
+        world.session_mut(process).edit(now).create(TEAPOT, &[&[process.0 as u8]]).unwrap();
     }
     world.run(2_000);
     world.assert_converged();
@@ -192,7 +192,7 @@ fn talk_free_of_holes(world: &mut World, pair: [Process; 2], process: Process) -
         world.run(10);
         let [a, b] = pair.map(|process| world.session(process).me());
         for (from, to) in [(pair[0], b), (pair[1], a)] {
-            let silence = world.session(from).silence(world.now, to).unwrap();
+            let silence = world.session(from).link(to).unwrap().silence(world.now);
             assert!(silence.as_micros() < 200_000, "{silence:?}");
         }
     }

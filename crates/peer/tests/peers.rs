@@ -16,7 +16,7 @@ use world::{Process, TEAPOT, World, game};
 fn move_something(world: &mut World, processes: &[Process]) {
     for &process in processes {
         let now = world.now;
-        world.session_mut(process).create(now, TEAPOT, &[&[process.0 as u8]]).unwrap();
+        world.session_mut(process).edit(now).create(TEAPOT, &[&[process.0 as u8]]).unwrap();
     }
     world.run(1_000);
 }
@@ -65,7 +65,7 @@ fn over_the_relay_only_nothing_is_sent_twice_and_over_a_direct_path_small_messag
             world.run(20);
         }
         world.run(500);
-        let stats = world.session(host).link_stats(to).unwrap();
+        let stats = world.session(host).link(to).unwrap().stats();
         assert!(stats.segments >= 50 && stats.unacked == 0, "{stats:?}");
         assert_eq!(stats.copies > 0, copies, "{stats:?}");
         assert!(copies || stats.resends == 0, "{stats:?}");
@@ -127,7 +127,10 @@ fn a_direct_path_that_dies_silently_is_replaced_by_the_relay_and_tried_again() {
     world.udp = false;
     world.run(900);
     assert_eq!(world.peers[&processes[0]].path(world.now, other), Path::Relayed);
-    assert!(world.session(processes[0]).silence(world.now, other).unwrap().as_micros() < 200_000, "no hole");
+    assert!(
+        world.session(processes[0]).link(other).unwrap().silence(world.now).as_micros() < 200_000,
+        "no hole"
+    );
     world.run(4_000);
     move_something(&mut world, &processes);
     world.assert_converged();

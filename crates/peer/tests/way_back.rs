@@ -199,7 +199,7 @@ fn where_channels_open_and_carry_one_way_nobody_is_silent_again_and_again() {
         for _ in 0..30_000 {
             world.step();
             let other = world.session(from).me();
-            let silence = world.session(to).silence(world.now, other).unwrap();
+            let silence = world.session(to).link(other).unwrap().silence(world.now);
             gaps += u32::from(silence < before && before > Duration::from_millis(130));
             before = silence;
         }

@@ -36,7 +36,7 @@ impl Session {
         let admission = core.members.view.admit(Time::ZERO, me, &hello, &mut self.desk.entropy);
         let admission = admission.expect("the first seat of a new session is free");
         core.members.view.begin_electorate(|_| true);
-        self.shape_view();
+        self.core.shape_view();
         let core = &mut self.core;
         let fields = core.view().to_fields();
         let fields: Vec<_> = fields.iter().map(|f| &f[..]).collect();
@@ -104,13 +104,6 @@ impl Session {
     pub(crate) fn note_standing(&mut self, now: Time, peer: PeerId, standing: Standing) {
         if self.core.members.view.set_standing(peer, standing) && self.is_settled(now) {
             self.next_view(now);
-        }
-    }
-
-    /// The view says what this peer wants of paths as its host.
-    pub(crate) fn shape_view(&mut self) {
-        if self.core.config.rules.by_host {
-            self.core.members.view.set_by_host();
         }
     }
 

@@ -40,7 +40,7 @@ pub struct Call<'a> {
     pub timeout: Duration,
 }
 
-/// A call of another peer, to be answered by [`crate::Session::reply`].
+/// A call of another peer, to be answered by [`crate::Calls::reply`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncomingCall {
     /// Whose, and which of its calls.
@@ -188,7 +188,7 @@ struct Made {
 
 /// All open calls.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Calls {
+pub(crate) struct CallsState {
     last: u64,
     made: SortedMap<CallId, Made>,
     /// The calls of this peer by the end of their time.
@@ -199,7 +199,7 @@ pub(crate) struct Calls {
     queue: Vec<IncomingCall>,
 }
 
-impl Calls {
+impl CallsState {
     /// When the next call has waited long enough.
     pub(crate) fn deadline(&self) -> Time {
         self.deadlines.first().map_or(Time::FAR, |&(until, _)| until)

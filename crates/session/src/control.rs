@@ -19,7 +19,7 @@ impl Session {
                 }
                 Ok(())
             }
-            PeerControl::Warrant(warrant) => match self.handle_warrant(now, &warrant) {
+            PeerControl::Warrant(warrant) => match self.witness(now).handle_warrant(&warrant) {
                 Verdict::Forged => Err(CloseCode::BadWarrant),
                 Verdict::Newer | Verdict::Known => {
                     if warrant.term == self.term() {
@@ -51,7 +51,7 @@ impl Session {
         }
         let Opinion { term, host, .. } = opinion;
         if !term.is_witnessed() {
-            let ahead = self.is_elsewhere(from, (term, host)).then_some((term, host));
+            let ahead = self.core.is_elsewhere(from, (term, host)).then_some((term, host));
             self.listen(now, from, ahead);
         }
     }
@@ -74,13 +74,6 @@ impl Session {
         if was.is_some() && ahead.is_none() {
             self.release_held(now);
         }
-    }
-
-    /// Whether a member that lives in such a voted term under such a host is ahead of this peer, or on another side of the
-    /// session. What it says there waits until both live under the same host.
-    pub(crate) fn is_elsewhere(&self, from: PeerId, (term, host): (Term, PeerId)) -> bool {
-        let is_other = ![from, host].contains(&self.host());
-        term > self.term() || self.core.config.rules.forks && is_other
     }
 
     /// The other end closed the link.

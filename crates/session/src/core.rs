@@ -14,9 +14,12 @@ pub(crate) mod watch;
 use samovar_objects::Objects;
 use samovar_roster::{Roster, View};
 use samovar_wire::control::{Hello, PeerControl, encode};
+use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
 use samovar_wire::view::SeatRecord;
-use samovar_wire::{CloseCode, ObjectId, PROTOCOL_VERSION, PeerId, Receipt, SeatId, Term, Ticket, Time};
+use samovar_wire::{
+    CloseCode, Lane, ObjectId, PROTOCOL_VERSION, PeerId, Receipt, SeatId, Term, Ticket, Time,
+};
 
 use crate::clock::SessionClock;
 use crate::{Event, Kept, SessionConfig, Target};
@@ -205,5 +208,45 @@ impl Core {
             migration.resumed = self.clock.time(now);
             self.push_event(Event::HostChanged(migration));
         }
+    }
+
+    /// Whether a member that lives in such a voted term under such a host is ahead of this peer, or on another side of the
+    /// session. What it says there waits until both live under the same host.
+    pub(crate) fn is_elsewhere(&self, from: PeerId, (term, host): (Term, PeerId)) -> bool {
+        let is_other = ![from, host].contains(&self.host());
+        term > self.term() || self.config.rules.forks && is_other
+    }
+
+    /// The view says what this peer wants of paths as its host.
+    pub(crate) fn shape_view(&mut self) {
+        if self.config.rules.by_host {
+            self.members.view.set_by_host();
+        }
+    }
+
+    /// The view names this peer.
+    pub(crate) fn become_member(&mut self, now: Time) {
+        if self.phase == Phase::Joining {
+            self.phase = Phase::Member;
+            self.clock.show(now);
+            self.push_event(Event::Joined);
+            if let Some(ticket) = self.members.ticket {
+                self.push_event(Event::Ticket(ticket));
+            }
+        }
+    }
+
+    /// A message of the game. In a lane of its own it may overtake what admits this peer: then it waits for that.
+    pub(crate) fn on_app(&mut self, from: PeerId, lane: Lane, bytes: &[u8]) -> Result<(), CloseCode> {
+        if bytes.len() > APP_MESSAGE_MAX {
+            return Err(CloseCode::TooLarge);
+        }
+        let event = Event::Message { from, delivery: lane.into(), bytes: bytes.to_vec() };
+        if self.phase != Phase::Joining {
+            self.push_event(event);
+        } else if lane != Lane::Unreliable {
+            self.members.keep_early(event);
+        }
+        Ok(())
     }
 }

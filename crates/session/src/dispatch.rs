@@ -1,14 +1,13 @@
 //! What arrives: from a link to whom it is for.
 
 use samovar_link::{Fate, LinkEvent};
-use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
 use samovar_wire::{CloseCode, Lane, Mode, PeerId, Reader, Time};
 
 use crate::context::{Context, Incoming};
 use crate::core::Phase;
 use crate::settle::News;
-use crate::{EndReason, Event, Session};
+use crate::{EndReason, Session};
 
 /// Messages and datagrams of one peer that may wait until this peer knows the term they were said under.
 const HELD_MAX: usize = 1_024;
@@ -87,7 +86,7 @@ impl Session {
     pub(crate) fn release_held(&mut self, now: Time) {
         for peer in self.core.net.peers() {
             let ahead = self.core.net.link(peer).and_then(|link| link.ahead);
-            let is_heard = ahead.is_none_or(|(reign, _)| !self.is_elsewhere(peer, reign));
+            let is_heard = ahead.is_none_or(|(reign, _)| !self.core.is_elsewhere(peer, reign));
             let Some(link) = self.core.net.link_mut(peer) else { continue };
             if is_heard {
                 link.note_ahead(None);
@@ -108,12 +107,12 @@ impl Session {
         match event {
             LinkEvent::Message(lane, bytes) => {
                 let result = self.on_message(now, from, lane, &bytes);
-                self.recycle(from, bytes);
+                self.core.net.recycle(from, bytes);
                 self.settle(now, result?);
             }
             LinkEvent::Datagram(_, bytes) => {
                 let result = self.on_datagram(now, from, &bytes);
-                self.recycle(from, bytes);
+                self.core.net.recycle(from, bytes);
                 self.settle(now, result?);
             }
             LinkEvent::Fate(packet, fate) => {
@@ -135,13 +134,6 @@ impl Session {
         Ok(())
     }
 
-    /// The link of a peer gets a buffer back.
-    fn recycle(&mut self, peer: PeerId, bytes: Vec<u8>) {
-        if let Some(link) = self.core.net.link_mut(peer) {
-            link.transport.recycle(bytes);
-        }
-    }
-
     fn on_datagram(&mut self, now: Time, from: PeerId, bytes: &[u8]) -> Result<News, CloseCode> {
         use MessageKind::{App, Call, Cancel, Frame, Lockstep, Promise, Reply};
         let mut reader = Reader::new(bytes);
@@ -159,7 +151,7 @@ impl Session {
                 let is_promise = self.orders.handle_update(self.core.time(now), from, body);
                 Ok(if is_promise { News::ORDERS } else { News::NONE })
             }
-            App => self.on_app(from, Lane::Unreliable, body),
+            App => self.core.on_app(from, Lane::Unreliable, body).map(|()| News::NONE),
             Call | Reply | Cancel => self.calls.handle(&mut self.core, incoming),
             Promise | Lockstep => self.orders.handle_datagram(&self.core, now, incoming),
             _ => Err(CloseCode::Malformed),
@@ -185,7 +177,7 @@ impl Session {
             // As with datagrams.
             _ if matches!(lane, Lane::Sequenced(_)) && !core.takes_part(from) => Ok(News::NONE),
             _ if !core.takes_part(from) => self.refuse(from).map(|()| News::NONE),
-            App => self.on_app(from, lane, body),
+            App => core.on_app(from, lane, body).map(|()| News::NONE),
             Call | Reply | Cancel => self.calls.handle(core, incoming),
             Request | Answer => {
                 let mut ctx = Context { core, objects: &mut self.objects, now };
@@ -198,20 +190,6 @@ impl Session {
             Promise => Err(CloseCode::Unexpected),
             _ => self.objects.handle_message(from, kind, body).map(|()| News::OBJECTS),
         }
-    }
-
-    /// A message of the game. In a lane of its own it may overtake what admits this peer: then it waits for that.
-    fn on_app(&mut self, from: PeerId, lane: Lane, bytes: &[u8]) -> Result<News, CloseCode> {
-        if bytes.len() > APP_MESSAGE_MAX {
-            return Err(CloseCode::TooLarge);
-        }
-        let event = Event::Message { from, delivery: lane.into(), bytes: bytes.to_vec() };
-        if self.core.phase != Phase::Joining {
-            self.core.push_event(event);
-        } else if lane != Lane::Unreliable {
-            self.core.members.keep_early(event);
-        }
-        Ok(News::NONE)
     }
 }
 

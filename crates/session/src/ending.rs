@@ -54,13 +54,6 @@ impl Session {
         self.close_all(CloseCode::Away);
     }
 
-    /// The session has lost its witness for good: ends it here, as for a member that was removed. Its ticket takes the seat
-    /// back where it is founded anew.
-    pub fn lose_witness(&mut self) {
-        self.core.stir();
-        self.end(EndReason::Removed);
-    }
-
     /// Others went on under a host that this peer cannot follow, and its ticket takes the seat back.
     pub(crate) fn end_removed(&mut self) {
         self.divergence.note_split_from_host(&self.core);
@@ -72,19 +65,15 @@ impl Session {
             return;
         }
         if reason == EndReason::Removed {
-            self.report_divergence();
+            let (core, inputs) = (&self.core, &self.inputs);
+            let accepted_since = |since| inputs.accepted_since(core, since);
+            // What changed here since this peer last reached those who went on.
+            if let Some(event) = self.divergence.report(core, &self.objects, accepted_since) {
+                self.core.push_event(event);
+            }
         }
         self.close_all(CloseCode::Away);
         self.core.push_event(Event::Ended(reason));
-    }
-
-    /// Tells the game what changed here since this peer last reached those who went on.
-    fn report_divergence(&mut self) {
-        let (core, inputs) = (&self.core, &self.inputs);
-        let accepted_since = |since| inputs.accepted_since(core, since);
-        if let Some(event) = self.divergence.report(core, &self.objects, accepted_since) {
-            self.core.push_event(event);
-        }
     }
 
     fn close_all(&mut self, code: CloseCode) {

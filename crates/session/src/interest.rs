@@ -12,14 +12,14 @@ const SLACK: f32 = 0.125;
 
 /// What this peer wants to see, and who knows that.
 #[derive(Debug, Default)]
-pub(crate) struct Interest {
+pub(crate) struct InterestState {
     focus: Option<Focus>,
     /// What the others were told of it.
     told: Option<Focus>,
     untold: SortedSet<PeerId>,
 }
 
-impl Interest {
+impl InterestState {
     pub(crate) const fn focus(&self) -> Option<Focus> {
         self.focus
     }

@@ -8,13 +8,24 @@
 //!
 //! 1. hand over what arrived with [`Session::handle_packet`], then call [`Session::handle_timeout`] when
 //!    [`Session::poll_timeout`] is due;
-//! 2. drain [`Session::poll_doubt`], [`Session::poll_claim`] to the relay and [`Session::poll_transmit`] to the paths;
+//! 2. drain [`Witness::poll_doubt`] and [`Witness::poll_claim`] to the relay, and [`Session::poll_transmit`] to the paths;
 //! 3. drain [`Session::poll_event`] to the game, which reads [`Session::objects`] and changes what it owns.
 //!
-//! Beside objects that it owns a game has *wishes* for those that it does not ([`Session::request`] and its like),
-//! *calls* to other games ([`Session::call`]), and a *focus*: what it wants to see ([`Session::set_focus`]). What a
-//! game must answer has queues of its own: [`Session::poll_call`], and at a host that wants to decide
-//! [`Session::poll_request`].
+//! What concerns one part of a session is said by a *handle*, which borrows the session for that:
+//!
+//! | handle | for |
+//! |---|---|
+//! | [`Session::edit`] | creating, changing, destroying and granting objects |
+//! | [`Session::ownership`] | asking for objects of others, and deciding who gets them |
+//! | [`Session::calls`] | questions to other games, and their answers |
+//! | [`Session::interest`] | which objects of others this peer wants to see |
+//! | [`Session::lockstep`] | the steps of a game in [`lockstep`] |
+//! | [`Session::witness`] | a driver: what the relay says, and is told |
+//! | [`Session::path`] | a driver: what it knows of the path to a peer |
+//! | [`Session::link`] | reading what is measured between this peer and another |
+//!
+//! What a game must answer has queues of its own: [`Calls::poll`], and at a host that wants to decide
+//! [`Ownership::poll_request`].
 //!
 //! A message names its delivery ([`Session::send`]): by a lane of its own, or in an order that the session's [`Rules`] name
 //! and that survives the host: causal, total, by time stamp. A game in [`lockstep`] is stepped by [`Session::lockstep`].
@@ -32,10 +43,9 @@ mod core;
 mod desk;
 mod dispatch;
 mod divergence;
-mod edit;
 mod ending;
 mod event;
-mod game;
+mod handles;
 mod handover;
 mod inputs;
 mod interest;
@@ -58,6 +68,7 @@ pub use calls::{
 };
 pub use config::{Rules, SessionConfig};
 pub use event::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
+pub use handles::{Calls, Edit, Interest, LinkTo, Ownership, PathTo, Witness};
 pub use inputs::SubmitError;
 pub use kept::Kept;
 pub use orders::{Delivery, Lockstep, Orders};

@@ -8,10 +8,8 @@ use crate::{Departure, Event, Session};
 
 /// Strangers that may wait for admission at a host at a time.
 const STRANGERS_MAX: usize = 16;
-/// Who is not admitted for so long claims the term for itself: members would have found a host long before.
+/// An entrant that is not admitted for so long claims the term for itself: members would have found a host long before.
 const ABANDONED_AFTER: Duration = Duration::from_millis(10_000);
-/// And how often.
-const CLAIM_AGAIN: Duration = Duration::from_millis(1_000);
 
 impl Session {
     /// Makes sure there is a link to a peer.
@@ -92,14 +90,6 @@ impl Session {
         let (warrant, hello) = (*self.warrant(), self.core.hello());
         self.core.send_control(host, &PeerControl::Warrant(warrant));
         self.core.send_control(host, &PeerControl::Hello(hello));
-    }
-
-    /// Nobody answers who could admit this peer, nor takes over: there may be no member left. The relay knows.
-    pub(crate) fn claim_if_abandoned(&mut self, now: Time) {
-        if self.core.phase == Phase::Joining && self.core.members.abandoned_at <= now {
-            self.core.members.abandoned_at = now + CLAIM_AGAIN;
-            self.core.out.claim = Some((self.term().next_witnessed(), self.me()));
-        }
     }
 
     /// Who lives but does not take what it must be told is no member that could ever agree with the others.

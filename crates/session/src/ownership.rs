@@ -18,13 +18,13 @@ pub use wishes::{Outcome, WISHES_MAX, WishError};
 
 /// All that concerns the ownership of objects.
 #[derive(Debug, Default)]
-pub(crate) struct Ownership {
+pub(crate) struct OwnershipState {
     wishes: Wishes,
     arbiter: Arbiter,
     balance: Balance,
 }
 
-impl Ownership {
+impl OwnershipState {
     pub(crate) const fn set_policy(&mut self, policy: OwnershipPolicy) {
         self.arbiter.policy = policy;
     }

@@ -1,21 +1,21 @@
 //! One peer's session: what it is made of, and what it tells of itself.
 
-use samovar_link::LinkStats;
-use samovar_objects::Objects;
+use samovar_objects::{Kinded, Object, ObjectError, Objects, Replicate};
 use samovar_roster::{Role, Roster, Suspension, View};
 use samovar_wire::view::SeatRecord;
-use samovar_wire::{Duration, PeerId, SeatId, Term, Ticket, Time, Warrant};
+use samovar_wire::{ObjectId, PeerId, SeatId, Term, Ticket, Time, Warrant};
 
-use crate::calls::Calls;
+use crate::calls::CallsState;
 use crate::core::{Core, Phase};
 use crate::desk::Desk;
 use crate::divergence::Divergence;
 use crate::inputs::Inputs;
-use crate::interest::Interest;
+use crate::interest::InterestState;
 use crate::orders::Machines;
-use crate::ownership::Ownership;
+use crate::ownership::OwnershipState;
+use crate::settle::News;
 use crate::steps::Steps;
-use crate::{Event, Kept, Rules, SessionConfig};
+use crate::{Event, Kept, Rules, SessionConfig, SubmitError};
 
 /// One peer's session: a core that everything stands on, the objects, and services that know the core and not each other.
 #[derive(Debug)]
@@ -25,10 +25,10 @@ pub struct Session {
     pub(crate) desk: Desk,
     pub(crate) divergence: Divergence,
     pub(crate) steps: Steps,
-    pub(crate) ownership: Ownership,
+    pub(crate) ownership: OwnershipState,
     pub(crate) inputs: Inputs,
-    pub(crate) calls: Calls,
-    pub(crate) interest: Interest,
+    pub(crate) calls: CallsState,
+    pub(crate) interest: InterestState,
     pub(crate) orders: Machines,
     /// Messages are written here on their way to a link; kept for its space.
     pub(crate) scratch: Vec<u8>,
@@ -62,10 +62,10 @@ impl Session {
             desk,
             divergence: Divergence::default(),
             steps: Steps::default(),
-            ownership: Ownership::default(),
+            ownership: OwnershipState::default(),
             inputs: Inputs::default(),
-            calls: Calls::default(),
-            interest: Interest::default(),
+            calls: CallsState::default(),
+            interest: InterestState::default(),
             orders: Machines::new(&core.config, core.roster.is_host()),
             core,
             scratch: Vec::new(),
@@ -178,51 +178,51 @@ impl Session {
         self.core.time(now)
     }
 
-    /// The round trip to a peer as its path takes it, without what either end was busy with: the shortest of the last 16,
-    /// which are eight seconds.
-    #[must_use]
-    pub fn round_trip(&self, peer: PeerId) -> Option<Duration> {
-        self.link_stats(peer)?.least_round_trip
+    /// All objects, by id; the session object is among them.
+    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.objects.iter()
     }
 
-    /// How long nothing was heard of a peer; `None` when there is no link to it.
+    /// One object.
     #[must_use]
-    pub fn silence(&self, now: Time, peer: PeerId) -> Option<Duration> {
-        Some(self.core.net.link(peer)?.transport.silence(now))
+    pub fn object(&self, id: ObjectId) -> Option<&Object> {
+        self.objects.get(id)
     }
 
-    /// Whether there is a link to a peer.
-    #[must_use]
-    pub fn is_linked(&self, peer: PeerId) -> bool {
-        self.core.net.is_linked(peer)
+    /// The value of an object.
+    ///
+    /// # Errors
+    /// `Unknown`; `BadField` when the object is of another kind, or holds what this type cannot.
+    pub fn read<T: Replicate + Kinded>(&self, id: ObjectId) -> Result<T, ObjectError> {
+        self.objects.read(id)
     }
 
-    /// What the link to a peer measures; `None` when there is no link to it.
+    /// Whom the host has promised an object that its new owner has not announced yet.
     #[must_use]
-    pub fn link_stats(&self, peer: PeerId) -> Option<LinkStats> {
-        Some(self.core.net.link(peer)?.transport.stats())
+    pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {
+        self.objects.granted_to(id)
     }
 
-    /// How suspicious the silence of a peer is; see [`samovar_link::Link::suspicion`].
-    #[must_use]
-    pub fn suspicion(&self, now: Time, peer: PeerId) -> Option<f64> {
-        Some(self.core.net.link(peer)?.transport.suspicion(now))
+    /// Wants the host's game to do something: its number, for [`Event::Accepted`]. Each input is given to the game of
+    /// each host exactly once in its reign, in the order of submission, as [`Event::Input`]; that of an accepted one
+    /// survives the end of any single peer. A game of a new host skips inputs whose effect it sees in what the former one left, by
+    /// keeping the number of the last input of each seat in the object that has the effect.
+    ///
+    /// An input is sent at once, and again to each new host and backup. It is not accepted while nobody but the host
+    /// could hold it, except when this peer is alone in its session.
+    ///
+    /// # Errors
+    /// See [`SubmitError`]; then nothing was sent.
+    pub fn submit(&mut self, now: Time, bytes: &[u8]) -> Result<u64, SubmitError> {
+        self.core.stir();
+        let number = self.inputs.submit(&self.core, now, bytes)?;
+        self.settle(now, News::INPUTS);
+        Ok(number)
     }
 
     /// The next event. What a host's game is asked to do comes behind all else that happened.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.core.out.poll_event().or_else(|| self.inputs.poll(&self.core))
-    }
-
-    /// The term that this peer claims, and for whom; the driver takes it to the relay.
-    pub fn poll_claim(&mut self) -> Option<(Term, PeerId)> {
-        self.core.out.claim.take()
-    }
-
-    /// Whether the relay should ask the host whether it lives, once for each silence: it is silent for longer than usual, or
-    /// heard again after it was missed. The driver takes it to the relay, before a claim.
-    pub fn poll_doubt(&mut self) -> bool {
-        core::mem::take(&mut self.core.out.doubt)
     }
 
     /// Grows with whatever happens here but the arrival of objects' states and of acks: while it stays, so do the view, the

@@ -1,13 +1,12 @@
 //! A new term: how the session goes on under it (PROTOCOL §4.10).
 
-use samovar_roster::{Act, Verdict};
+use samovar_roster::Act;
 use samovar_wire::control::PeerControl;
-use samovar_wire::relay::Denial;
-use samovar_wire::{CloseCode, PeerId, Term, Time, Warrant};
+use samovar_wire::{CloseCode, PeerId, Time};
 
 use crate::clock::SessionClock;
 use crate::context::Context;
-use crate::core::Phase;
+use crate::core::{Core, Phase};
 use crate::divergence::unreached_since;
 use crate::handover::HURRY;
 use crate::{Cause, Migration, Session};
@@ -20,58 +19,29 @@ pub(crate) struct Former {
     is_handed_over: bool,
 }
 
-impl Session {
-    /// Takes a warrant from the relay or a member, and lives under it when it opens a newer term.
-    pub fn handle_warrant(&mut self, now: Time, warrant: &Warrant) -> Verdict {
-        self.pass(now);
-        self.core.stir();
-        let (former, before) = (self.reign(), self.term());
-        let verdict = self.core.roster.handle_warrant(warrant);
-        if self.term() != before && self.core.phase != Phase::Over {
-            self.begin_term(now, former);
-        }
-        self.act(now);
-        verdict
-    }
-
-    /// The relay has lost the host, and says by which warrant to go on should this peer miss it, too.
-    pub fn handle_successor(&mut self, now: Time, warrant: Warrant) {
-        self.pass(now);
-        self.core.stir();
-        self.core.roster.keep_in_reserve(warrant);
-        if self.core.roster.missed_since().is_some() {
-            self.watch(now);
-        }
-    }
-
-    /// The relay did not grant the term that was claimed.
-    pub fn handle_denial(&mut self, now: Time, term: Term, denial: Denial) {
-        self.core.stir();
-        self.core.roster.handle_denial(now, term, denial);
-        self.act(now);
-    }
-
-    /// Whether the relay can be reached. What it grants beats what members vote for, so it is asked while it can be.
-    pub fn set_relay(&mut self, now: Time, is_reached: bool) {
-        self.pass(now);
-        self.core.stir();
-        self.core.roster.set_relay(now, is_reached);
-        if is_reached {
-            self.core.end_excuses(now);
-        }
-        self.watch(now);
-    }
-
+impl Former {
     /// The present reign, as it will be looked back on.
-    pub(crate) fn reign(&self) -> Former {
-        let roster = &self.core.roster;
-        Former {
+    pub(crate) fn of(core: &Core) -> Self {
+        let roster = &core.roster;
+        Self {
             host: roster.host(),
             missed_since: roster.missed_since(),
             is_handed_over: roster.heir().is_some(),
         }
     }
 
+    fn cause_of_end(self, core: &Core) -> Cause {
+        if core.net.link(self.host).is_some_and(|link| link.left) {
+            Cause::Left
+        } else if self.is_handed_over {
+            Cause::HandedOver
+        } else {
+            Cause::Lost
+        }
+    }
+}
+
+impl Session {
     /// Does what the roster wants done.
     pub(crate) fn act(&mut self, now: Time) {
         while let Some(act) = self.core.roster.poll_act() {
@@ -94,7 +64,7 @@ impl Session {
     pub(crate) fn begin_term(&mut self, now: Time, former: Former) {
         let (host, term) = (self.host(), self.term());
         let missed_since = former.missed_since.unwrap_or(now);
-        let cause = self.cause_of_end(former);
+        let cause = former.cause_of_end(&self.core);
         let detected = self.core.time(missed_since);
         let former = former.host;
         (self.core.out.claim, self.desk.appointment) = (None, None);
@@ -140,16 +110,6 @@ impl Session {
         self.inputs.begin_term(&self.core, now, former);
         if self.live_under(now, former, cause) {
             self.release_held(now);
-        }
-    }
-
-    fn cause_of_end(&self, former: Former) -> Cause {
-        if self.core.net.link(former.host).is_some_and(|link| link.left) {
-            Cause::Left
-        } else if former.is_handed_over {
-            Cause::HandedOver
-        } else {
-            Cause::Lost
         }
     }
 
@@ -211,7 +171,7 @@ impl Session {
         if former != me && cause != Cause::HandedOver {
             self.core.members.view.vacate(time, former);
         }
-        self.shape_view();
+        self.core.shape_view();
         if self.core.members.view.dismiss_backup(me) {
             self.desk.last_backup = self.seat();
         }

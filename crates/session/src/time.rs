@@ -2,12 +2,13 @@
 
 use samovar_link::LinkEvent;
 use samovar_roster::Lives;
-use samovar_wire::{Duration, PeerId, Time};
+use samovar_wire::{Duration, Time};
 
 use crate::context::Context;
 use crate::core::Phase;
-use crate::ownership::Ownership;
+use crate::ownership::OwnershipState;
 use crate::settle::News;
+use crate::term::Former;
 use crate::{EndReason, Session};
 
 /// Who passes no time for so long slept: it may have been replaced (DESIGN §4).
@@ -92,41 +93,20 @@ impl Session {
             return;
         }
         self.forget_strangers(now);
-        let news = self.with_context(now, Ownership::review_wishes);
+        let news = self.with_context(now, OwnershipState::review_wishes);
         self.settle(now, news);
         self.inputs.review(&mut self.core, now);
-        let news = self.with_context(now, Ownership::arbitrate);
+        let news = self.with_context(now, OwnershipState::arbitrate);
         self.settle(now, news);
-        let news = self.with_context(now, Ownership::even_out);
+        let news = self.with_context(now, OwnershipState::even_out);
         self.settle(now, news);
         self.interest.tell(&mut self.core);
         self.review_steps(now);
     }
 
-    fn with_context(&mut self, now: Time, act: fn(&mut Ownership, &mut Context<'_>) -> News) -> News {
+    fn with_context(&mut self, now: Time, act: fn(&mut OwnershipState, &mut Context<'_>) -> News) -> News {
         let mut ctx = Context { core: &mut self.core, objects: &mut self.objects, now };
         act(&mut self.ownership, &mut ctx)
-    }
-
-    /// The relay says that a peer's connection to it closed: as much as a hint, and that it cannot make that peer host.
-    pub fn handle_gone(&mut self, now: Time, peer: PeerId) {
-        // Right behind a connection that is back it says that the other's is not, which was closed with it perhaps.
-        if self.core.roster.handle_gone(now, peer) {
-            self.handle_hint(now, peer);
-        }
-    }
-
-    /// This peer's own connection to the relay is lost, through which it heard a member: that one's silence says nothing
-    /// until the connection has been back for a second, or away for three. Of whom it missed long before it knows no better.
-    pub fn excuse(&mut self, now: Time, peer: PeerId) {
-        self.core.excuse(now, peer);
-    }
-
-    /// A connection to a peer closed: a hint, not a proof, and none any more when the peer is heard after that.
-    pub fn handle_hint(&mut self, now: Time, peer: PeerId) {
-        if let Some(link) = self.core.net.link_mut(peer) {
-            link.hint = Some(now);
-        }
     }
 
     /// Looks at everybody's life, as soon as silence says anything.
@@ -143,7 +123,7 @@ impl Session {
     pub(crate) fn look(&mut self, now: Time) {
         self.core.drop_hints();
         if self.core.phase != Phase::Member {
-            self.claim_if_abandoned(now);
+            self.core.claim_if_abandoned(now);
             return;
         }
         self.core.review_reach(now);
@@ -154,7 +134,7 @@ impl Session {
             self.core.stir();
             self.core.roster.handle_heir_knows(now);
         }
-        let former = self.reign();
+        let former = Former::of(&self.core);
         let lives = Lives { missed: &missed, doubted: &doubted };
         let won = self.core.roster.watch(now, &self.core.members.view, lives);
         self.divergence.review(&self.core, now);

@@ -54,7 +54,7 @@ impl Session {
         if has_orders || !self.core.net.link(to)?.is_told {
             self.pump(now, to);
         } else if cfg!(debug_assertions) {
-            let waiting = |session: &Self| session.link_stats(to).map(|stats| stats.unacked);
+            let waiting = |session: &Self| session.link(to).map(|link| link.stats().unacked);
             let before = waiting(self);
             self.pump(now, to);
             debug_assert_eq!(before, waiting(self), "{to} was told everything");
@@ -132,47 +132,6 @@ impl Session {
             let at = link.update_at(to, &self.objects, interval).max(link.transport.budget_at());
             let beside = Beside { is_all_said, has_update: at <= now };
             self.orders.pump(&mut self.core, now, to, beside);
-        }
-    }
-
-    /// The path to a peer changed: what was under way on the old one may be lost.
-    pub fn handle_path_changed(&mut self, now: Time, peer: PeerId) {
-        if let Some(link) = self.core.net.link_mut(peer) {
-            link.idle = None;
-            link.transport.handle_path_changed(now);
-        }
-    }
-
-    /// Which member carries what this peer and another say to each other; `None` when they have a path of their own, or
-    /// the relay's.
-    pub fn set_carrier(&mut self, now: Time, peer: PeerId, carrier: Option<PeerId>) {
-        if let Some(link) = self.core.net.link_mut(peer).filter(|link| link.carrier.0 != carrier) {
-            link.carrier = (carrier, now);
-        }
-    }
-
-    /// Whether what this peer and another say to each other goes through the relay: by its connection, or not at all.
-    pub fn set_relayed(&mut self, peer: PeerId, is_relayed: bool) {
-        if let Some(link) = self.core.net.link_mut(peer) {
-            link.is_relayed = is_relayed;
-        }
-    }
-
-    /// Whether the path to a peer keeps order and loses nothing; see [`samovar_link::Link::set_lossless`].
-    pub fn set_lossless(&mut self, now: Time, peer: PeerId, lossless: bool) {
-        if let Some(link) =
-            self.core.net.link_mut(peer).filter(|link| link.transport.is_lossless() != lossless)
-        {
-            link.idle = None;
-            link.transport.set_lossless(now, lossless);
-        }
-    }
-
-    /// Bytes that the path to a peer still holds; see [`samovar_link::Link::handle_backlog`].
-    pub fn handle_backlog(&mut self, now: Time, peer: PeerId, bytes: u64) {
-        if let Some(link) = self.core.net.link_mut(peer) {
-            link.idle = None;
-            link.transport.handle_backlog(now, bytes);
         }
     }
 }

@@ -37,7 +37,7 @@ impl Session {
     /// Opens and ends links, and tells the game, as the view says.
     pub(crate) fn live_by_view(&mut self, now: Time) {
         if self.core.view().has(self.me()) {
-            self.become_member(now);
+            self.core.become_member(now);
         } else if self.is_member() {
             return self.end(EndReason::Removed);
         }
@@ -81,17 +81,6 @@ impl Session {
         self.inputs.settle(&mut self.core, now);
         self.orders.tell(&self.core, now);
         self.orders.deliver(&mut self.core, now);
-    }
-
-    fn become_member(&mut self, now: Time) {
-        if self.core.phase == Phase::Joining {
-            self.core.phase = Phase::Member;
-            self.core.clock.show(now);
-            self.core.push_event(Event::Joined);
-            if let Some(ticket) = self.core.members.ticket {
-                self.core.push_event(Event::Ticket(ticket));
-            }
-        }
     }
 
     /// A member is in the view no longer.

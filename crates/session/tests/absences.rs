@@ -26,7 +26,7 @@ fn who_slept_and_hears_first_that_the_relay_is_gone_does_not_fork() {
         world.witness_alive = false;
         let now = world.now;
         for (&id, session) in &mut world.peers {
-            session.set_relay(if id == sleeper { now + slept } else { now }, false);
+            session.witness(if id == sleeper { now + slept } else { now }).set_reached(false);
         }
         world.run(10_000);
         assert_eq!(world.peers[&sleeper].host(), host, "forks {forks}: {:?}", world.peers[&sleeper].term());
@@ -44,7 +44,7 @@ fn who_misses_the_host_and_is_away_for_a_moment_has_not_heard_it() {
     let away = Duration::from_millis(150);
     world.leaps.insert(member, away);
     let now = world.now + away;
-    world.peer(member).set_relay(now, true);
+    world.peer(member).witness(now).set_reached(true);
     world.run(100);
     world.grant(Term::FIRST.next_witnessed(), others[0]);
     world.run(500);
@@ -97,7 +97,7 @@ fn knock(seed: u8, members: usize, with_ticket: bool) -> Knock {
                 world.cuts.clear();
             }
             world.step();
-            if world.peers[&host].is_linked(back) {
+            if world.peers[&host].link(back).is_some() {
                 return (step, Knock { world, host, seat, ticket, back });
             }
         }
@@ -122,10 +122,10 @@ fn a_ticket_that_is_used_at_a_host_that_was_away_and_is_succeeded_costs_nobody_i
     // The relay has given the next term to the backup meanwhile; the newcomer hears of it later.
     let warrant = world.sign(world.peers[&host].term().next_witnessed(), heir);
     let now = world.now;
-    world.peer(heir).handle_warrant(now, &warrant);
+    world.peer(heir).witness(now).handle_warrant(&warrant);
     world.run(45);
     let now = world.now;
-    world.peer(back).handle_warrant(now, &warrant);
+    world.peer(back).witness(now).handle_warrant(&warrant);
     world.run(4_000);
     let mut last = back;
     if world.events[&back].last() == Some(&Event::Ended(EndReason::Removed)) {

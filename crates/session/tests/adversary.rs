@@ -349,11 +349,11 @@ fn a_member_that_lies_about_everything_harms_nobody() {
         world.run(6_000);
         let now = world.now;
         for (&peer, &pot) in honest.iter().zip(&pots) {
-            world.peer(peer).set(now, pot, 1, b"1").unwrap();
+            world.peer(peer).edit(now).set(pot, 1, b"1").unwrap();
             world.create(peer, CUBE, &[b"new"]);
         }
         // Its calls were never answered, and do not outlive it.
-        assert!(honest.iter().all(|&peer| world.peer(peer).poll_call().is_none()));
+        assert!(honest.iter().all(|&peer| world.calls(peer).poll().is_none()));
         world.run(1_000);
         world.assert_converged();
         assert_eq!(world.peers[&host].term(), Term::FIRST);
@@ -461,7 +461,7 @@ fn a_host_that_lies_about_everything_breaks_nothing_that_its_successor_needs() {
             assert!(session.session_time(now) >= last, "time runs backwards");
             last = if session.is_member() { session.session_time(now) } else { last };
         }
-        session.handle_warrant(now, &relay.warrant(SessionId(7), Term(512), PeerId(50)));
+        session.witness(now).handle_warrant(&relay.warrant(SessionId(7), Term(512), PeerId(50)));
         successions += u32::from(session.is_host());
         for _ in 0..200 {
             now += Duration::from_millis(50);

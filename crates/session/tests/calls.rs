@@ -26,7 +26,7 @@ fn two(seed: u8, loss: u64) -> (World, PeerId, PeerId) {
 
 fn call(world: &mut World, from: PeerId, to: PeerId, lane: Lane, bytes: &[u8]) -> Result<CallId, CallError> {
     let (now, timeout) = (world.now, Duration::from_millis(2_000));
-    world.peer(from).call(now, Call { target: Target::Peer(to), lane, method: ADD, bytes, timeout })
+    world.peer(from).calls(now).call(Call { target: Target::Peer(to), lane, method: ADD, bytes, timeout })
 }
 
 fn outcomes(world: &World, peer: PeerId) -> Vec<(CallId, CallOutcome)> {
@@ -40,14 +40,14 @@ fn outcomes(world: &World, peer: PeerId) -> Vec<(CallId, CallOutcome)> {
 /// Answers what has come with the sum of the bytes; the keys.
 fn serve(world: &mut World, peer: PeerId) -> Vec<CallKey> {
     let mut keys = Vec::new();
-    while let Some(call) = world.peer(peer).poll_call() {
+    while let Some(call) = world.calls(peer).poll() {
         let sum = call.bytes.iter().sum::<u8>();
         let reply = match call.method {
             ADD if sum == 0 => Reply::Refused(404),
             ADD => Reply::Done(&[sum]),
             _ => Reply::NoSuchMethod,
         };
-        if world.peer(peer).reply(call.key, reply).is_ok() {
+        if world.calls(peer).reply(call.key, reply).is_ok() {
             keys.push(call.key);
         }
     }
@@ -97,24 +97,24 @@ fn a_call_ends_by_refusal_time_cancelling_or_the_end_of_the_peer() {
     let (now, timeout) = (world.now, Duration::from_millis(100));
     let call_of =
         |method, timeout| Call { target: Target::Host, lane: Lane::GAME, method, bytes: &[1], timeout };
-    let unknown = world.peer(a).call(now, call_of(8, Duration::from_millis(900))).unwrap();
+    let unknown = world.peer(a).calls(now).call(call_of(8, Duration::from_millis(900))).unwrap();
     world.run(100);
     serve(&mut world, host);
     world.run(100);
     let now = world.now;
-    let late = world.peer(a).call(now, call_of(ADD, timeout)).unwrap();
+    let late = world.peer(a).calls(now).call(call_of(ADD, timeout)).unwrap();
     world.run(90);
-    let waiting = world.peer(host).poll_call().unwrap();
-    assert!(world.peers[&host].is_waiting(waiting.key));
+    let waiting = world.calls(host).poll().unwrap();
+    assert!(world.calls(host).is_waiting(waiting.key));
     world.run(100);
-    assert!(!world.peers[&host].is_waiting(waiting.key), "who waits no longer says so");
-    assert_eq!(world.peer(host).reply(waiting.key, Reply::Done(&[])), Err(ReplyError::NotOpen));
+    assert!(!world.calls(host).is_waiting(waiting.key), "who waits no longer says so");
+    assert_eq!(world.calls(host).reply(waiting.key, Reply::Done(&[])), Err(ReplyError::NotOpen));
     let cancelled = call(&mut world, a, host, Lane::GAME, &[4]).unwrap();
     world.run(60);
-    world.peer(a).cancel(cancelled);
-    world.peer(a).cancel(cancelled);
+    world.calls(a).cancel(cancelled);
+    world.calls(a).cancel(cancelled);
     world.run(60);
-    assert!(world.peer(host).poll_call().is_none(), "what was cancelled need not be answered");
+    assert!(world.calls(host).poll().is_none(), "what was cancelled need not be answered");
     let orphaned = call(&mut world, host, a, Lane::GAME, &[4]).unwrap();
     let own = call(&mut world, a, host, Lane::GAME, &[4]).unwrap();
     world.peer(a).leave();
@@ -175,11 +175,11 @@ fn a_procedure_has_types() {
     let (mut world, host, a) = two(6, 0);
     let (now, timeout) = (world.now, Duration::from_millis(500));
     let how = Call { target: Target::Host, lane: Lane::GAME, method: 0, bytes: &[], timeout };
-    world.peer(a).call_as::<Brew>(now, how, &(4, 95)).unwrap();
+    world.peer(a).calls(now).call_as::<Brew>(how, &(4, 95)).unwrap();
     world.run(100);
-    let call = world.peer(host).poll_call().unwrap();
+    let call = world.calls(host).poll().unwrap();
     assert_eq!((call.method, call.read::<Brew>()), (Brew::METHOD, Ok((4, 95))));
-    world.peer(host).reply_as::<Brew>(call.key, &Some(380)).unwrap();
+    world.calls(host).reply_as::<Brew>(call.key, &Some(380)).unwrap();
     world.run(100);
     assert_eq!(outcomes(&world, a)[0].1.read::<Brew>(), Some(Ok(Some(380))));
 }

@@ -26,7 +26,7 @@ fn change_unsent(world: &mut World, owner: PeerId, changed: ObjectId) {
     // The first change goes at once, and the second has to wait.
     for value in [b"first", b"later"] {
         let now = world.now;
-        world.peer(owner).set(now, changed, 0, value).unwrap();
+        world.peer(owner).edit(now).set(changed, 0, value).unwrap();
         world.run(300);
     }
     for _ in 0..10 {
@@ -55,8 +55,8 @@ fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
         // Nor does the relay reach it, which gives the next term to another.
         part(&mut world, &[host], &others);
         let mut alone = Vec::new();
-        world.peer(host).destroy(ended).unwrap();
-        world.peer(host).grant(taken, host).unwrap();
+        world.edit(host).destroy(ended).unwrap();
+        world.edit(host).grant(taken, host).unwrap();
         for _ in 0..4 {
             alone.push(world.create(host, TEAPOT, &[b"alone"]));
             world.run(50);
@@ -64,7 +64,7 @@ fn what_a_host_did_alone_before_it_noticed_is_reported_by_it() {
         let warrant = world.sign(Term::FIRST.next_witnessed(), others[0]);
         let now = world.now;
         for &peer in &others {
-            world.peer(peer).handle_warrant(now, &warrant);
+            world.peer(peer).witness(now).handle_warrant(&warrant);
         }
         world.run(50);
         assert!(world.peers[&host].is_host(), "seed {seed}: it has not noticed");
@@ -85,11 +85,11 @@ fn however_much_moves_what_a_host_ended_alone_is_reported_by_it() {
     let moving: Vec<_> = (0..300).map(|_| world.create(host, TEAPOT, &[b"moves"])).collect();
     world.run(1_500);
     part(&mut world, &[host], &others);
-    world.peer(host).destroy(ended).unwrap();
-    world.peer(host).grant(taken, host).unwrap();
+    world.edit(host).destroy(ended).unwrap();
+    world.edit(host).grant(taken, host).unwrap();
     for n in 0..20u8 {
         let now = world.now;
-        moving.iter().for_each(|&id| world.peer(host).set(now, id, 0, &[n]).unwrap());
+        moving.iter().for_each(|&id| world.peer(host).edit(now).set(id, 0, &[n]).unwrap());
         world.run(20);
     }
     world.grant(Term::FIRST.next_witnessed(), others[0]);
@@ -200,7 +200,7 @@ fn a_state_that_was_not_sent_yet_is_reported_though_later_messages_have_arrived(
     let warrant = world.sign(Term::FIRST.next_witnessed(), others[0]);
     let now = world.now;
     for &peer in &others {
-        world.peer(peer).handle_warrant(now, &warrant);
+        world.peer(peer).witness(now).handle_warrant(&warrant);
     }
     world.run(200);
     world.cuts.clear();

@@ -170,7 +170,7 @@ impl Life {
         if number > last {
             value[..8].copy_from_slice(&number.to_le_bytes());
             value.extend_from_slice(bytes);
-            session.set(now, list, 0, &value).unwrap();
+            session.edit(now).set(list, 0, &value).unwrap();
         }
     }
 
@@ -522,7 +522,7 @@ fn a_suspended_host_accepts_nothing() {
     let host = peers[0];
     let backup = world.peers[&host].view().backup().unwrap();
     let now = world.now;
-    world.peers.values_mut().for_each(|session| session.set_relay(now, false));
+    world.peers.values_mut().for_each(|session| session.witness(now).set_reached(false));
     world.witness_alive = false;
     for &few in &[host, backup] {
         for &many in peers.iter().filter(|peer| ![host, backup].contains(peer)) {

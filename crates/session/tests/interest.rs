@@ -43,12 +43,12 @@ fn what_is_far_stays_as_it_was_until_it_comes_near() {
     for seed in 0..4u8 {
         let (mut world, host, a, b) = three(seed, u64::from(seed) * 8);
         let now = world.now;
-        let craft = world.peer(host).create_as(now, CRAFT, &Craft::at(0.0)).unwrap();
-        world.peer(a).set_focus(now, at(0.0, 50.0));
+        let craft = world.peer(host).edit(now).create_as(CRAFT, &Craft::at(0.0)).unwrap();
+        world.peer(a).interest().set_focus(at(0.0, 50.0));
         world.run(1_000);
         for step in 0..=100 {
             let now = world.now;
-            world.peer(host).write(now, craft, &Craft::at(step as f32 * 2.0)).unwrap();
+            world.peer(host).edit(now).write(craft, &Craft::at(step as f32 * 2.0)).unwrap();
             world.run(20);
         }
         world.run(500);
@@ -59,8 +59,7 @@ fn what_is_far_stays_as_it_was_until_it_comes_near() {
         assert_eq!(x(&world, b, craft), 200.0, "b wants to see everything");
         // It moves out of sight, then a looks there.
         world.run(500);
-        let now = world.now;
-        world.peer(a).set_focus(now, at(190.0, 50.0));
+        world.peer(a).interest().set_focus(at(190.0, 50.0));
         world.run(1_000);
         assert_eq!(sights(&world, a), [(craft, false), (craft, true)]);
         assert_eq!(x(&world, a, craft), 200.0);
@@ -73,17 +72,17 @@ fn what_nobody_sees_keeps_no_link_busy() {
     let (mut world, host, a, b) = three(5, 0);
     let now = world.now;
     for peer in [a, b] {
-        world.peer(peer).set_focus(now, at(0.0, 20.0));
+        world.peer(peer).interest().set_focus(at(0.0, 20.0));
     }
-    let far = world.peer(host).create_as(now, CRAFT, &Craft::at(300.0)).unwrap();
+    let far = world.peer(host).edit(now).create_as(CRAFT, &Craft::at(300.0)).unwrap();
     world.run(1_000);
-    let sent = |world: &World| world.peers[&host].link_stats(a).unwrap().bytes_out;
+    let sent = |world: &World| world.peers[&host].link(a).unwrap().stats().bytes_out;
     let before = sent(&world);
     world.run(1_000);
     let idle = sent(&world) - before;
     for step in 0..60 {
         let now = world.now;
-        world.peer(host).write(now, far, &Craft::at(300.0 + step as f32)).unwrap();
+        world.peer(host).edit(now).write(far, &Craft::at(300.0 + step as f32)).unwrap();
         world.run(16);
     }
     let busy = sent(&world) - before - idle;
@@ -95,15 +94,16 @@ fn what_nobody_sees_keeps_no_link_busy() {
 fn an_object_at_the_edge_does_not_come_and_go() {
     let (mut world, host, a, _) = three(6, 0);
     let now = world.now;
-    let craft = world.peer(host).create_as(now, CRAFT, &Craft::at(0.0)).unwrap();
-    world.peer(a).set_focus(now, at(0.0, 80.0));
+    let craft = world.peer(host).edit(now).create_as(CRAFT, &Craft::at(0.0)).unwrap();
+    world.peer(a).interest().set_focus(at(0.0, 80.0));
     world.run(500);
     for step in 0..200 {
         // What the owner is told is an eighth larger: 90.
         let now = world.now;
         world
             .peer(host)
-            .write(now, craft, &Craft::at(90.0 + if step % 2 == 0 { 3.0 } else { -3.0 }))
+            .edit(now)
+            .write(craft, &Craft::at(90.0 + if step % 2 == 0 { 3.0 } else { -3.0 }))
             .unwrap();
         world.run(16);
     }
@@ -113,29 +113,27 @@ fn an_object_at_the_edge_does_not_come_and_go() {
 #[test]
 fn a_newcomer_is_told_what_the_others_look_at_and_who_takes_over_goes_on() {
     let (mut world, host, a, b) = three(7, 5);
-    let now = world.now;
-    world.peer(a).set_focus(now, at(0.0, 50.0));
+    world.peer(a).interest().set_focus(at(0.0, 50.0));
     let late = world.join(None);
     world.run(2_000);
     let now = world.now;
-    let craft = world.peer(late).create_as(now, CRAFT, &Craft::at(200.0)).unwrap();
+    let craft = world.peer(late).edit(now).create_as(CRAFT, &Craft::at(200.0)).unwrap();
     world.run(1_000);
     assert!(!world.peers[&a].object(craft).unwrap().is_current());
     assert!(world.peers[&b].object(craft).unwrap().is_current());
     let now = world.now;
-    world.peer(late).write(now, craft, &Craft::at(210.0)).unwrap();
+    world.peer(late).edit(now).write(craft, &Craft::at(210.0)).unwrap();
     world.run(500);
     assert_eq!((x(&world, a, craft), x(&world, b, craft)), (200.0, 210.0));
     world.kill(late);
     world.run(4_000);
     let now = world.now;
     assert_eq!(world.peers[&a].object(craft).unwrap().owner(), host);
-    world.peer(host).write(now, craft, &Craft::at(10.0)).unwrap();
+    world.peer(host).edit(now).write(craft, &Craft::at(10.0)).unwrap();
     world.run(1_000);
     assert_eq!(x(&world, a, craft), 10.0);
     assert!(world.peers[&a].object(craft).unwrap().is_current());
-    let now = world.now;
-    world.peer(a).set_focus(now, None);
+    world.peer(a).interest().set_focus(None);
     world.run(1_000);
     world.assert_converged();
 }

@@ -159,7 +159,7 @@ fn removed_with_a_liar(epoch: u64) -> Vec<(PeerId, Event)> {
     world.run(100);
     for peer in honest {
         let now = world.now;
-        world.peer(peer).handle_hint(now, liar.me);
+        world.peer(peer).path(now, liar.me).handle_closed();
     }
     world.run(20_000);
     assert!(!world.peers[&host].view().has(liar.me));

@@ -251,7 +251,7 @@ fn a_host_that_could_not_act_does_not_remove_who_could_not_answer() {
     world.run(2_000);
     world.witness_alive = false;
     let now = world.now;
-    world.peers.values_mut().for_each(|session| session.set_relay(now, false));
+    world.peers.values_mut().for_each(|session| session.witness(now).set_reached(false));
     world.cuts.extend([(host, other), (other, host)]);
     world.run(7_000);
     assert!(!world.peers[&host].is_host() && !world.peers[&other].is_host(), "neither has a majority");

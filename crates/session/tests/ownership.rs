@@ -47,8 +47,8 @@ fn whoever_requests_acts_at_once_and_what_it_did_counts_when_it_is_granted() {
         let cup = world.create(host, FREE, &[b"full"]);
         world.run(1_000);
         let now = world.now;
-        world.peer(a).request(now, cup).unwrap();
-        world.peer(a).set(now, cup, 0, b"sipped").unwrap();
+        world.peer(a).ownership(now).request(cup).unwrap();
+        world.peer(a).edit(now).set(cup, 0, b"sipped").unwrap();
         let seen = world.peers[&a].object(cup).unwrap();
         assert!(seen.is_claimed() && seen.owner() == host && seen.field(0) == b"sipped");
         assert_eq!(world.peers[&b].object(cup).unwrap().field(0), b"full");
@@ -69,8 +69,8 @@ fn of_two_who_request_one_gets_it_and_the_other_is_told_who() {
     world.run(500);
     let now = world.now;
     for (peer, mark) in [(a, b"by a"), (b, b"by b")] {
-        world.peer(peer).request(now, cup).unwrap();
-        world.peer(peer).set(now, cup, 0, mark).unwrap();
+        world.peer(peer).ownership(now).request(cup).unwrap();
+        world.peer(peer).edit(now).set(cup, 0, mark).unwrap();
     }
     world.run(1_000);
     let winner = owner(&world, host, cup);
@@ -90,7 +90,7 @@ fn nobody_gets_what_its_traits_keep() {
     world.run(500);
     let now = world.now;
     for id in [board, cup] {
-        world.peer(a).request(now, id).unwrap();
+        world.peer(a).ownership(now).request(id).unwrap();
     }
     world.run(500);
     assert_eq!(outcomes(&world, a, board), [(Wish::Request, Outcome::Denied(Denial::Forbidden), None)]);
@@ -98,11 +98,11 @@ fn nobody_gets_what_its_traits_keep() {
     assert_eq!((owner(&world, a, board), owner(&world, a, cup)), (host, b));
     let now = world.now;
     let stranger = PeerId(9_999);
-    assert_eq!(world.peer(a).transfer(now, cup, stranger), Err(WishError::NotAMember));
-    assert_eq!(world.peer(a).release(now, cup), Err(WishError::NotOwner));
-    assert_eq!(world.peer(a).request(now, ObjectId::SESSION), Err(WishError::Forbidden));
+    assert_eq!(world.peer(a).ownership(now).transfer(cup, stranger), Err(WishError::NotAMember));
+    assert_eq!(world.peer(a).ownership(now).release(cup), Err(WishError::NotOwner));
+    assert_eq!(world.peer(a).ownership(now).request(ObjectId::SESSION), Err(WishError::Forbidden));
     let none = ObjectId { creator: a, number: 77 };
-    assert_eq!(world.peer(a).request(now, none), Err(WishError::Unknown));
+    assert_eq!(world.peer(a).ownership(now).request(none), Err(WishError::Unknown));
 }
 
 #[test]
@@ -112,14 +112,14 @@ fn an_owner_gives_away_what_it_owns() {
     let pot = world.create(a, TEAPOT, &[b"of a"]);
     world.run(1_000);
     let now = world.now;
-    world.peer(a).release(now, cup).unwrap();
-    world.peer(a).transfer(now, pot, b).unwrap();
+    world.peer(a).ownership(now).release(cup).unwrap();
+    world.peer(a).ownership(now).transfer(pot, b).unwrap();
     world.run(2_000);
     assert_eq!(outcomes(&world, a, cup), [(Wish::Release, Outcome::Moved(host), None)]);
     assert_eq!(outcomes(&world, a, pot), [(Wish::Transfer(b), Outcome::Moved(b), None)]);
     assert_eq!((owner(&world, b, cup), owner(&world, host, pot)), (host, b));
     let now = world.now;
-    world.peer(b).request(now, cup).unwrap();
+    world.peer(b).ownership(now).request(cup).unwrap();
     world.run(1_500);
     assert_eq!(owner(&world, a, cup), b);
     world.assert_converged();
@@ -134,8 +134,8 @@ fn a_new_host_is_asked_again() {
         let backup = world.peers[&a].view().backup().unwrap();
         let asker = if backup == a { b } else { a };
         let now = world.now;
-        world.peer(asker).request(now, cup).unwrap();
-        world.peer(asker).set(now, cup, 0, b"mine").unwrap();
+        world.peer(asker).ownership(now).request(cup).unwrap();
+        world.peer(asker).edit(now).set(cup, 0, b"mine").unwrap();
         world.run(u64::from(seed) * 8);
         world.kill(host);
         world.run(4_000);
@@ -150,13 +150,13 @@ fn a_host_that_does_not_answer_is_given_up() {
     let (mut world, host, a, _) = three(4, 0);
     let cup = world.create(host, FREE, &[b"full"]);
     world.run(500);
-    world.peer(host).set_ownership_policy(OwnershipPolicy::Ask);
+    world.ownership(host).set_policy(OwnershipPolicy::Ask);
     let now = world.now;
-    world.peer(a).request(now, cup).unwrap();
+    world.peer(a).ownership(now).request(cup).unwrap();
     world.run(8_000);
     assert_eq!(outcomes(&world, a, cup), [(Wish::Request, Outcome::Denied(Denial::NoAnswer), None)]);
-    assert!(world.peer(host).poll_request().is_some());
-    assert!(world.peer(host).poll_request().is_none(), "who asks again is put to the game once");
+    assert!(world.ownership(host).poll_request().is_some());
+    assert!(world.ownership(host).poll_request().is_none(), "who asks again is put to the game once");
 }
 
 #[test]
@@ -164,16 +164,16 @@ fn the_hosts_game_decides_when_it_wants_to() {
     let (mut world, host, a, b) = three(5, 0);
     let (cup, pot) = (world.create(host, FREE, &[b"full"]), world.create(host, TEAPOT, &[b"tea"]));
     world.run(500);
-    world.peer(host).set_ownership_policy(OwnershipPolicy::Ask);
+    world.ownership(host).set_policy(OwnershipPolicy::Ask);
     let now = world.now;
-    world.peer(a).request(now, pot).unwrap();
-    world.peer(b).request(now, cup).unwrap();
+    world.peer(a).ownership(now).request(pot).unwrap();
+    world.peer(b).ownership(now).request(cup).unwrap();
     world.run(200);
-    while let Some(asked) = world.peer(host).poll_request() {
+    while let Some(asked) = world.ownership(host).poll_request() {
         let now = world.now;
-        world.peer(host).answer_request(now, &asked, asked.from == a);
+        world.peer(host).ownership(now).answer(&asked, asked.from == a);
         // The second answer to the same is none.
-        world.peer(host).answer_request(now, &asked, true);
+        world.peer(host).ownership(now).answer(&asked, true);
     }
     world.run(500);
     assert_eq!(outcomes(&world, a, pot), [(Wish::Request, Outcome::Granted, None)]);
@@ -188,21 +188,21 @@ fn what_is_touched_goes_to_the_first_by_session_time_and_stays_for_a_while() {
     // What b says arrives first, though a touched it earlier.
     world.delays.insert((a, host), Duration::from_millis(60));
     let now = world.now;
-    world.peer(a).touch(now, ball).unwrap();
+    world.peer(a).ownership(now).touch(ball).unwrap();
     world.run(10);
     let now = world.now;
-    world.peer(b).touch(now, ball).unwrap();
+    world.peer(b).ownership(now).touch(ball).unwrap();
     world.run(300);
     assert_eq!(owner(&world, host, ball), a);
     assert_eq!(outcomes(&world, b, ball), [(Wish::Touch, Outcome::LostTo(a), None)]);
     let now = world.now;
-    world.peer(b).touch(now, ball).unwrap();
+    world.peer(b).ownership(now).touch(ball).unwrap();
     world.run(100);
     let held = &outcomes(&world, b, ball)[1].1;
     assert!(matches!(held, Outcome::Denied(Denial::TooSoon) | Outcome::LostTo(_)), "{held:?}");
     world.run(600);
     let now = world.now;
-    world.peer(b).touch(now, ball).unwrap();
+    world.peer(b).ownership(now).touch(ball).unwrap();
     world.run(500);
     assert_eq!(owner(&world, host, ball), b);
     world.assert_converged();
@@ -213,18 +213,18 @@ fn wishes_are_bounded_and_an_object_that_ends_ends_them() {
     let (mut world, host, a, _) = three(7, 0);
     let cups: Vec<_> = (0..=WISHES_MAX).map(|_| world.create(host, FREE, &[b"full"])).collect();
     world.run(1_000);
-    world.peer(host).set_ownership_policy(OwnershipPolicy::Ask);
+    world.ownership(host).set_policy(OwnershipPolicy::Ask);
     let now = world.now;
     for &cup in &cups[..WISHES_MAX] {
-        world.peer(a).request(now, cup).unwrap();
+        world.peer(a).ownership(now).request(cup).unwrap();
     }
-    assert_eq!(world.peer(a).request(now, cups[WISHES_MAX]), Err(WishError::TooMany));
-    assert_eq!(world.peer(a).request(now, cups[0]), Ok(()), "it is asked for already");
-    world.peer(host).destroy(cups[0]).unwrap();
+    assert_eq!(world.peer(a).ownership(now).request(cups[WISHES_MAX]), Err(WishError::TooMany));
+    assert_eq!(world.peer(a).ownership(now).request(cups[0]), Ok(()), "it is asked for already");
+    world.edit(host).destroy(cups[0]).unwrap();
     world.run(500);
     assert_eq!(outcomes(&world, a, cups[0]), [(Wish::Request, Outcome::Denied(Denial::Unknown), None)]);
     let now = world.now;
-    world.peer(a).request(now, cups[WISHES_MAX]).unwrap();
+    world.peer(a).ownership(now).request(cups[WISHES_MAX]).unwrap();
 }
 
 #[test]
@@ -235,9 +235,9 @@ fn an_orphan_goes_where_its_traits_say() {
         let now = world.now;
         let [dies, stays, nearest, frozen] =
             [Orphan::Destroy, Orphan::ToHost, Orphan::ToNearest, Orphan::Freeze]
-                .map(|orphan| world.peer(a).create_as(now, near(orphan), &Craft::at(100.0)).unwrap());
-        world.peer(host).set_focus(now, Some(Focus { center: [0.0; 3], radius: 500.0 }));
-        world.peer(b).create_as(now, near(Orphan::ToHost), &Craft::at(120.0)).unwrap();
+                .map(|orphan| world.peer(a).edit(now).create_as(near(orphan), &Craft::at(100.0)).unwrap());
+        world.peer(host).interest().set_focus(Some(Focus { center: [0.0; 3], radius: 500.0 }));
+        world.peer(b).edit(now).create_as(near(Orphan::ToHost), &Craft::at(120.0)).unwrap();
         world.run(1_500);
         let (seat, ticket) = (world.peers[&a].seat().unwrap(), world.peers[&a].ticket().unwrap());
         world.kill(a);
@@ -248,7 +248,7 @@ fn an_orphan_goes_where_its_traits_say() {
         assert_eq!(owner(&world, host, nearest), b, "b has something at 120, the host looks at 0");
         assert_eq!(owner(&world, b, frozen), host);
         let now = world.now;
-        world.peer(b).request(now, frozen).unwrap();
+        world.peer(b).ownership(now).request(frozen).unwrap();
         world.run(500);
         assert_eq!(outcomes(&world, b, frozen), [(Wish::Request, Outcome::Denied(Denial::Frozen), None)]);
         let again = world.join(Some(ticket));
@@ -275,7 +275,7 @@ fn what_is_frozen_stays_so_under_the_next_host() {
     assert_eq!(owner(&world, b, cup), next);
     let asker = if next == b { c } else { b };
     let now = world.now;
-    world.peer(asker).request(now, cup).unwrap();
+    world.peer(asker).ownership(now).request(cup).unwrap();
     world.run(1_000);
     assert_eq!(outcomes(&world, asker, cup), [(Wish::Request, Outcome::Denied(Denial::Frozen), None)]);
     let again = world.join(Some(ticket));
@@ -291,7 +291,7 @@ fn what_nobody_owns_is_spread_evenly_and_then_stays() {
     world.run(1_000);
     let load = |world: &World, peer| boxes.iter().filter(|&&id| owner(world, host, id) == peer).count();
     assert_eq!(load(&world, host), 13);
-    world.peer(host).set_balancing(true);
+    world.ownership(host).set_balancing(true);
     world.run(1_000);
     assert!(load(&world, host) >= 8, "at most a few a second");
     world.run(6_000);

@@ -34,12 +34,12 @@ fn member_and_host_know_that_they_are_cut_off() {
         assert!(world.peers[&cut].is_cut_off(), "within three seconds: forks {forks}, host {is_host}");
         // The driver gives the relay up in the end, and the others are removed from the view.
         let now = world.now;
-        world.peer(cut).set_relay(now, false);
+        world.peer(cut).witness(now).set_reached(false);
         world.run(8_000);
         assert!(world.peers[&cut].is_cut_off());
         world.witness_alive = true;
         let now = world.now;
-        world.peer(cut).set_relay(now, true);
+        world.peer(cut).witness(now).set_reached(true);
         world.run(100);
         assert!(!world.peers[&cut].is_cut_off());
     }

@@ -51,7 +51,7 @@ impl Return {
         let now = self.world.now;
         let term = self.world.peers[&self.host].term();
         let warrant = self.world.sign(term.next_witnessed(), self.backup);
-        self.world.peer(self.host).handle_warrant(now, &warrant);
+        self.world.peer(self.host).witness(now).handle_warrant(&warrant);
         self.world.kill(self.backup);
         self.world.grant(warrant.term.next_witnessed(), self.host);
     }
@@ -234,12 +234,12 @@ fn whoever_turned_from_a_host_to_the_next_is_linked_to_both() {
     let warrant = world.sign(world.peers[&host].term().next_witnessed(), heir);
     let now = world.now;
     world.cuts.push((late, heir));
-    world.peer(late).handle_warrant(now, &warrant);
+    world.peer(late).witness(now).handle_warrant(&warrant);
     world.run(60);
     assert!(world.peers[&host].is_host() && !world.peers[&late].is_member());
     world.cuts.clear();
     let now = world.now;
-    world.peer(heir).handle_warrant(now, &warrant);
+    world.peer(heir).witness(now).handle_warrant(&warrant);
     world.run(1_000);
     world.create(late, TEAPOT, &[b"pot of the late"]);
     world.run(2_000);

@@ -29,8 +29,8 @@ fn members_see_the_same_objects_and_values_under_loss() {
         let (x, y) = (world.create(a, TEAPOT, &[b"a", b"0"]), world.create(b, TEAPOT, &[b"b", b"0"]));
         for n in 0..100u32 {
             let now = world.now;
-            world.peer(a).set(now, x, 1, &n.to_le_bytes()).unwrap();
-            world.peer(b).set(now, y, 1, &(n * 2).to_le_bytes()).unwrap();
+            world.peer(a).edit(now).set(x, 1, &n.to_le_bytes()).unwrap();
+            world.peer(b).edit(now).set(y, 1, &(n * 2).to_le_bytes()).unwrap();
             world.run(16);
         }
         world.run(2_000);
@@ -125,7 +125,7 @@ fn a_ticket_takes_the_seat_back_and_the_old_peer_yields() {
     ));
     assert!(world.events[&host].iter().any(|e| matches!(e, Event::MemberJoined { resumed: true, .. })));
     assert_eq!(world.peers[&again].object(pot).unwrap().owner(), host);
-    world.peer(host).grant(pot, again).unwrap();
+    world.edit(host).grant(pot, again).unwrap();
     world.peers.remove(&a);
     world.run(1_000);
     assert_eq!(world.peers[&host].object(pot).unwrap().owner(), again);
@@ -251,11 +251,11 @@ fn who_says_hello_again_and_again_changes_nothing() {
 fn a_former_host_keeps_no_link_to_a_stranger() {
     let (mut world, host, _) = host_and_member();
     Stranger::new(&world).say(&mut world, host, None);
-    assert!(world.peers[&host].is_linked(Stranger::ID), "it may say hello yet");
+    assert!(world.peers[&host].link(Stranger::ID).is_some(), "it may say hello yet");
     let now = world.now;
     assert!(world.peer(host).hand_over(now));
     world.run(6_000);
-    assert!(!world.peers[&host].is_host() && !world.peers[&host].is_linked(Stranger::ID));
+    assert!(!world.peers[&host].is_host() && world.peers[&host].link(Stranger::ID).is_none());
     world.assert_converged();
 }
 
@@ -521,7 +521,7 @@ fn whoever_the_next_host_did_not_know_is_linked_again_once_it_is_admitted() {
         world.run(2_000);
         let mine = world.create(late, TEAPOT, &[b"pot of the late", b"0"]);
         let now = world.now;
-        world.peer(other).set(now, pot, 1, b"1").unwrap();
+        world.peer(other).edit(now).set(pot, 1, b"1").unwrap();
         world.run(2_000);
         world.assert_converged();
         assert_eq!(world.peers[&late].object(pot).unwrap().field(1), b"1");
@@ -542,29 +542,29 @@ fn a_link_that_one_end_lost_begins_anew_at_both_and_their_games_are_told() {
         let reliable = Traits { reliable: true, ..TEAPOT };
         let z = world.create(b, reliable, &[b"reliable", b"0"]);
         let now = world.now;
-        let craft = world.peer(b).create_as(now, Traits::of(Kind(7)), &Craft::at(0.0)).unwrap();
+        let craft = world.peer(b).edit(now).create_as(Traits::of(Kind(7)), &Craft::at(0.0)).unwrap();
         world.run(1_000);
         let before: Vec<_> = [a, b].map(|peer| world.events[&peer].len()).into();
         for n in 0..200u32 {
             let (now, value) = (world.now, n.to_le_bytes());
             for (owner, id) in [(a, x), (b, y), (b, z)] {
-                world.peer(owner).set(now, id, 1, &value).unwrap();
+                world.peer(owner).edit(now).set(id, 1, &value).unwrap();
             }
-            world.peer(b).write(now, craft, &Craft::at(n as f32 * 4.0)).unwrap();
+            world.peer(b).edit(now).write(craft, &Craft::at(n as f32 * 4.0)).unwrap();
             if n == 50 {
                 // Said once, on the link that nobody hears any more.
-                world.peer(b).set(now, z, 0, b"under way").unwrap();
+                world.peer(b).edit(now).set(z, 0, b"under way").unwrap();
                 // For one of them the link has ended, the other goes on with all its numbers.
                 let farewell = samovar_link::close_packet(CloseCode::NotAMember);
                 world.peer(a).handle_packet(now, b, Mode::Unreliable, &farewell);
-                assert!(world.peers[&a].link_stats(b).is_none());
+                assert!(world.peers[&a].link(b).is_none());
             }
             world.run(10);
         }
         let now = world.now;
         world.peer(a).send(Target::Peer(b), Lane::GAME, b"to b").unwrap();
         world.peer(b).send(Target::Peer(a), Lane::GAME, b"to a").unwrap();
-        world.peer(b).set(now, z, 1, b"end").unwrap();
+        world.peer(b).edit(now).set(z, 1, b"end").unwrap();
         world.run(1_500);
         world.assert_converged();
         for ((peer, other), before) in [(a, b), (b, a)].into_iter().zip(before) {

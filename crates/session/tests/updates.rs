@@ -79,7 +79,7 @@ impl Play {
     fn play(&mut self, frame: Duration, jitter: u64, bytes: usize, frames: u64) -> Duration {
         let [me, other] = self.peers;
         let start = self.world.now;
-        let id = self.world.peer(me).create_as(start, CRAFT, &Craft::at(0.0)).unwrap();
+        let id = self.world.peer(me).edit(start).create_as(CRAFT, &Craft::at(0.0)).unwrap();
         let mut written = vec![start];
         let (mut seen, mut sum, mut count) = (0, Duration::ZERO, 0);
         for number in 1..=frames {
@@ -98,7 +98,7 @@ impl Play {
             }
             let now = self.world.now;
             written.push(now);
-            self.world.peer(me).write(now, id, &Craft::at(number as f32)).unwrap();
+            self.world.peer(me).edit(now).write(id, &Craft::at(number as f32)).unwrap();
             if bytes > 0 {
                 self.world.peer(me).send(Target::All, Lane::Unreliable, &vec![7; bytes]).unwrap();
             }

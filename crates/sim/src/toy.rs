@@ -99,14 +99,14 @@ impl Toy {
         write_value(&mut self.state, turn.session.me(), count);
         let traits = object.traits();
         debug_assert_eq!(kind, traits.kind);
-        if turn.session.set_state(turn.now, id, &self.state).is_ok() {
+        if turn.session.edit(turn.now).set_state(id, &self.state).is_ok() {
             self.ledger.note_written(id, turn.session.me(), count);
         }
     }
 
     fn create(&mut self, turn: &mut Turn<'_>, traits: Traits) -> Option<ObjectId> {
         write_value(&mut self.state, turn.session.me(), 0);
-        let id = turn.session.create_state(turn.now, traits, &self.state).ok()?;
+        let id = turn.session.edit(turn.now).create_state(traits, &self.state).ok()?;
         self.ledger.note_written(id, turn.session.me(), 0);
         Some(id)
     }
@@ -178,21 +178,23 @@ impl Toy {
                 self.create(turn, Traits { access, reliable, ..Traits::of(CRATE) });
             }
             (0 | 1, Some(id), _) => {
-                let _ = turn.session.destroy(id);
+                let _ = turn.session.edit(turn.now).destroy(id);
             }
             (2 | 3, Some(id), _) => self.move_on(turn, id),
             // Who asked may act at once, for itself alone.
-            (4, _, Some(id)) if turn.session.request(turn.now, id).is_ok() => self.move_on(turn, id),
+            (4, _, Some(id)) if turn.session.ownership(turn.now).request(id).is_ok() => {
+                self.move_on(turn, id)
+            }
             (5, _, Some(id)) => {
-                let _ = turn.session.touch(turn.now, id);
+                let _ = turn.session.ownership(turn.now).touch(id);
             }
             (6, Some(id), _) => {
-                let _ = turn.session.release(turn.now, id);
+                let _ = turn.session.ownership(turn.now).release(id);
             }
             (7, Some(id), _) => {
                 let members: Vec<_> = turn.session.view().members().map(|member| member.peer).collect();
                 if let Some(&to) = turn.dice.pick(&members) {
-                    let _ = turn.session.transfer(turn.now, id, to);
+                    let _ = turn.session.ownership(turn.now).transfer(id, to);
                 }
             }
             _ => {}

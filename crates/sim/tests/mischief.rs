@@ -58,7 +58,7 @@ impl Game for Naughty {
                 let mut state = State::default();
                 [me.0.cast_signed(), 7, 1, 1, 1, 1].into_iter().for_each(|number| state.number(number));
                 if let Some(id) = own.map(samovar_session::Object::id) {
-                    let _ = turn.session.set_state(turn.now, id, &state);
+                    let _ = turn.session.edit(turn.now).set_state(id, &state);
                 }
                 return;
             }

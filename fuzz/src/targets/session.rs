@@ -46,7 +46,7 @@ pub(super) fn run(bytes: &[u8]) {
     let Some(session) = Session::new(now, config) else { return };
     let mut siege = Siege { now, session, packets: 0, segments: 0, offset: 0 };
     if host == ME {
-        let _ = siege.session.create(now, POT, &[b"pot", b"0"]);
+        let _ = siege.session.edit(now).create(POT, &[b"pot", b"0"]);
         let hello =
             Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
         siege.control(&PeerControl::Hello(hello));
@@ -61,15 +61,15 @@ pub(super) fn run(bytes: &[u8]) {
             last = time;
         }
         assert!(siege.session.objects().count() <= 3_000);
-        let _ = siege.session.poll_claim();
+        let _ = siege.session.witness(siege.now).poll_claim();
         while siege.session.poll_event().is_some() {}
     }
     // The session lives on without the liar, and so does what it owns.
-    siege.session.handle_warrant(siege.now, &relay.warrant(SessionId(7), Term(2), ME));
+    siege.session.witness(siege.now).handle_warrant(&relay.warrant(SessionId(7), Term(2), ME));
     siege.advance(10_000);
     if siege.session.is_host() {
         let now = siege.now;
-        assert!(siege.session.create(now, POT, &[b"new"]).is_ok());
+        assert!(siege.session.edit(now).create(POT, &[b"new"]).is_ok());
     }
 }
 

@@ -345,7 +345,7 @@ fn player_row(
     let (me, host) = (session.me(), session.host());
     let member = session.view().members().find(|m| PlayerKey::Seat(m.record.seat.0) == standing.player);
     let other: Option<PeerId> = member.map(|m| m.peer).filter(|&other| other != me);
-    let is_unheard = |other| session.silence(now, other).is_some_and(|silence| silence >= UNHEARD_AFTER);
+    let is_unheard = |other| session.link(other).is_some_and(|link| link.silence(now) >= UNHEARD_AFTER);
     let link = other.map(|other| match peer.path(now, other) {
         _ if is_unheard(other) => LinkKind::Unheard,
         Path::Direct => LinkKind::Direct,
@@ -353,7 +353,9 @@ fn player_row(
         Path::RelayedUdp => LinkKind::RelayedUdp,
         Path::Relayed | Path::None => LinkKind::Relayed,
     });
-    let ping = other.filter(|_| link != Some(LinkKind::Unheard)).and_then(|other| session.round_trip(other));
+    let ping = other
+        .filter(|_| link != Some(LinkKind::Unheard))
+        .and_then(|other| session.link(other).and_then(|link| link.round_trip()));
     PlayerRow {
         key: match standing.player {
             PlayerKey::Seat(seat) => u64::from(seat),

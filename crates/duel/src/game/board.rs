@@ -50,10 +50,10 @@ impl Board {
     }
 
     /// Makes this host the writer of the one scoreboard, or says what is in its way.
-    pub(super) fn take_over(&mut self, session: &mut Session) -> TakeOver {
+    pub(super) fn take_over(&mut self, now: Time, session: &mut Session) -> TakeOver {
         let me = session.me();
         if self.is_writer {
-            self.settle_doubles(session);
+            self.settle_doubles(now, session);
             return TakeOver::Done;
         }
         let source = self.source.and_then(|(id, ..)| session.object(id));
@@ -65,7 +65,7 @@ impl Board {
             }
             Some((id, false)) => {
                 // A former host that still lives owns it. Its objects are the host's to give.
-                let _ = session.grant(id, me);
+                let _ = session.edit(now).grant(id, me);
                 TakeOver::Waiting
             }
             None => TakeOver::NoneFound,
@@ -76,7 +76,7 @@ impl Board {
     pub(super) fn create(&mut self, now: Time, session: &mut Session) {
         let fields = self.rows.to_fields();
         let fields: Vec<_> = fields.iter().map(|field| &field[..]).collect();
-        let Ok(id) = session.create(now, SCOREBOARD_TRAITS, &fields) else { return };
+        let Ok(id) = session.edit(now).create(SCOREBOARD_TRAITS, &fields) else { return };
         self.source = session.object(id).map(state);
         self.is_writer = true;
         self.written = Some(self.rows.clone());
@@ -89,7 +89,7 @@ impl Board {
             return;
         }
         for (index, field) in self.rows.to_fields().iter().enumerate() {
-            if session.set(now, id, index, field).is_err() {
+            if session.edit(now).set(id, index, field).is_err() {
                 // It is not this peer's any more; what counts is read in the next step.
                 self.is_writer = false;
                 return;
@@ -100,7 +100,7 @@ impl Board {
 
     /// Leaves one scoreboard of this host. There is a second when a predecessor's turned up late, reported by a
     /// member that alone had seen it; the one that has seen more goes on.
-    fn settle_doubles(&mut self, session: &mut Session) {
+    fn settle_doubles(&mut self, now: Time, session: &mut Session) {
         let me = session.me();
         let own =
             || session.objects().filter(|object| object.owner() == me && object.traits().kind == SCOREBOARD);
@@ -118,7 +118,7 @@ impl Board {
         let others: Vec<_> = own().map(Object::id).filter(|&id| Some(id) != kept).collect();
         for id in others {
             // It is this peer's by the lines above.
-            let _ = session.destroy(id);
+            let _ = session.edit(now).destroy(id);
         }
     }
 }

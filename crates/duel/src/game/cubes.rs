@@ -179,7 +179,7 @@ impl Cubes {
         let over: Vec<_> = over.filter(|id| self.tracks.get(id).is_none_or(is_over)).collect();
         for id in over {
             // It is this peer's, or was a moment ago; whoever owns it now will tidy up.
-            let _ = session.destroy(id);
+            let _ = session.edit(now).destroy(id);
         }
     }
 

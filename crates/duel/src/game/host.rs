@@ -85,7 +85,7 @@ impl Duel {
         let Some(reign) = &self.reign else { return };
         let is_founder = session.term() == Term::FIRST;
         let is_settled = is_founder || tick.now.since(reign.since) >= SETTLING;
-        match self.board.take_over(session) {
+        match self.board.take_over(tick.now, session) {
             TakeOver::Done => {}
             TakeOver::NoneFound if is_settled => self.begin_board(tick, session, is_founder && !self.is_anew),
             TakeOver::NoneFound | TakeOver::Waiting => return,
@@ -159,7 +159,7 @@ impl Duel {
             let counts = self.teapots.of(player).is_some_and(|(chosen, _)| chosen == id);
             if !rows.contains(&number) || !counts {
                 // It is this peer's by the line above.
-                let _ = session.destroy(id);
+                let _ = session.edit(tick.now).destroy(id);
             }
         }
         reign.robots.retain(|number, _| rows.contains(number));
@@ -176,7 +176,7 @@ impl Duel {
                 }
                 // A former host that still lives drives it.
                 Some((id, track)) if session.view().has(track.owner) => {
-                    let _ = session.grant(id, me);
+                    let _ = session.edit(tick.now).grant(id, me);
                 }
                 // What a dead host owned is on its way here.
                 Some(_) => {}
@@ -201,7 +201,7 @@ impl Duel {
             let owner = session.object(id).map(samovar_session::Object::owner);
             let is_kept = owner.is_some_and(|owner| owner != me && session.view().has(owner));
             if is_kept && session.granted_to(id).is_none() {
-                let _ = session.grant(id, me);
+                let _ = session.edit(tick.now).grant(id, me);
             }
         }
         let own_seat = session.seat().map(|seat| seat.0);
@@ -215,12 +215,12 @@ impl Duel {
             match record.map(|record| record.peer) {
                 Some(Some(peer)) if counts => {
                     // Without a link to it there is nothing to be given on; the next step tries again.
-                    let _ = session.grant(id, peer);
+                    let _ = session.edit(tick.now).grant(id, peer);
                 }
                 Some(None) if counts => self.park(tick, session, id),
                 // Its seat is given up or a spectator's, or another teapot of the same player counts.
                 _ => {
-                    let _ = session.destroy(id);
+                    let _ = session.edit(tick.now).destroy(id);
                 }
             }
         }
@@ -237,7 +237,7 @@ impl Duel {
         let parked = Motion { position, velocity: [0.0, 0.0], spin: 0.0, ..track.shown };
         let mut state = State::default();
         refill(&mut state, object, &parked, object.field(PHASE));
-        let _ = session.set_state(tick.now, id, &state);
+        let _ = session.edit(tick.now).set_state(id, &state);
     }
 
     /// Lets the robots play.

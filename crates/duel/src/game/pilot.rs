@@ -69,7 +69,7 @@ impl Pilot {
             PlayerKey::Robot(_) => ROBOT_TRAITS,
             PlayerKey::Seat(_) => TEAPOT_TRAITS,
         };
-        let object = session.create_state(now, traits, &state).ok()?;
+        let object = session.edit(now).create_state(traits, &state).ok()?;
         Some(Self::take_up(object, player, &motion, false))
     }
 
@@ -102,7 +102,7 @@ impl Pilot {
         phase.write(&mut self.phase);
         refill(&mut self.state, object, &motion, &self.phase);
         // Whoever lost the object a moment ago finds out in the next step.
-        let _ = session.set_state(now, self.object, &self.state);
+        let _ = session.edit(now).set_state(self.object, &self.state);
     }
 }
 

@@ -26,7 +26,7 @@ fn traits(kind: Kind) -> Traits {
 fn create(world: &mut World, owner: PeerId, kind: Kind, fields: &[Vec<u8>]) {
     let now = world.now;
     let fields: Vec<_> = fields.iter().map(|field| &field[..]).collect();
-    world.peer(owner).session.create(now, traits(kind), &fields).unwrap();
+    world.peer(owner).session.edit(now).create(traits(kind), &fields).unwrap();
 }
 
 fn identity(driver: PlayerKey) -> Identity {
@@ -46,7 +46,7 @@ pub(crate) fn create_teapot(
 
 fn create_state(world: &mut World, owner: PeerId, state: &State) -> Result<ObjectId, CreateError> {
     let now = world.now;
-    world.peer(owner).session.create_state(now, traits(TEAPOT), state)
+    world.peer(owner).session.edit(now).create_state(traits(TEAPOT), state)
 }
 
 /// A teapot of these numbers and texts.
@@ -89,9 +89,9 @@ fn random_bytes_in_objects_change_nothing() {
             let ids: Vec<_> = own.map(samovar_session::Object::id).collect();
             let id = ids[rng.below(ids.len() as u32) as usize];
             let bytes: Vec<u8> = (0..rng.below(30)).map(|_| rng.next_u64() as u8).collect();
-            let _ = world.peer(a).session.set(now, id, rng.below(4) as usize, &bytes);
+            let _ = world.peer(a).session.edit(now).set(id, rng.below(4) as usize, &bytes);
             let (numbers, [identity, phase]) = random_teapot(&mut rng);
-            let _ = world.peer(a).session.set_state(now, id, &forged(&numbers, &identity, &phase));
+            let _ = world.peer(a).session.edit(now).set_state(id, &forged(&numbers, &identity, &phase));
         }
         world.run(3_000);
         let host = world.warrant.host;
@@ -154,11 +154,11 @@ fn a_teapot_of_another_shape_is_not_even_sent() {
     for state in refused {
         assert_eq!(create_state(&mut world, a, &state), Err(CreateError::WrongShape), "{state:?}");
         let session = &mut world.peer(a).session;
-        assert_eq!(session.set_state(now, id, &state), Err(ObjectError::BadField), "{state:?}");
+        assert_eq!(session.edit(now).set_state(id, &state), Err(ObjectError::BadField), "{state:?}");
     }
     let session = &mut world.peer(a).session;
-    assert_eq!(session.set(now, id, IDENTITY, &[0; 86]), Err(ObjectError::BadField));
-    assert_eq!(session.set(now, id, PHASE, &[0; 10]), Err(ObjectError::BadField));
+    assert_eq!(session.edit(now).set(id, IDENTITY, &[0; 86]), Err(ObjectError::BadField));
+    assert_eq!(session.edit(now).set(id, PHASE, &[0; 10]), Err(ObjectError::BadField));
     world.run(1_000);
     world.assert_agreed();
 }
@@ -177,7 +177,7 @@ fn a_teapot_beyond_the_rim_or_too_fast_stays_where_it_was() {
     let (name, phase) = (identity(liar).encode(), Phase::Alive.encode());
     for numbers in [[16_001, 0, 0, 0, 0, 0], [-11_400, 11_400, 0, 0, 0, 0], [0, 0, 2_001, 0, 0, 0]] {
         let now = world.now;
-        world.peer(b).session.set_state(now, id, &forged(&numbers, &name, &phase)).unwrap();
+        world.peer(b).session.edit(now).set_state(id, &forged(&numbers, &name, &phase)).unwrap();
         world.run(300);
         let object = world.players[&a].session.object(id).unwrap();
         assert_eq!(object.numbers(), numbers, "it did arrive");
@@ -187,7 +187,7 @@ fn a_teapot_beyond_the_rim_or_too_fast_stays_where_it_was() {
     }
     let now = world.now;
     let possible = forged(&[1_000, 5_000, 0, 0, 0, 0], &name, &phase);
-    world.peer(b).session.set_state(now, id, &possible).unwrap();
+    world.peer(b).session.edit(now).set_state(id, &possible).unwrap();
     world.run(1_500);
     let shown = world.players[&a].teapot(world.now, liar).unwrap().motion;
     assert!(distance(shown.position, [1.0, 5.0]) < 0.1, "the truth is believed again: {shown:?}");
@@ -252,7 +252,7 @@ fn who_says_what_the_schema_cannot_is_hung_up_on_and_the_others_play_on() {
                 "renamed" => forged(&[0; 6], &[0; 86], &phase),
                 _ => state.clone(),
             };
-            let _ = world.peer(liar).session.set_state(now, id, &state);
+            let _ = world.peer(liar).session.edit(now).set_state(id, &state);
             world.run(16);
         }
         assert!(world.players[&liar].ended.is_some(), "{lie}: it still plays");
@@ -277,7 +277,7 @@ fn a_host_with_a_broken_scoreboard_breaks_nobody_elses() {
     let now = world.now;
     let session = &mut world.peer(host).session;
     let id = session.objects().find(|object| object.traits().kind == SCOREBOARD).unwrap().id();
-    session.set(now, id, 0, &[0xff; 40]).unwrap();
+    session.edit(now).set(id, 0, &[0xff; 40]).unwrap();
     world.run(200);
     world.kill(host);
     world.run(9_000);
@@ -357,7 +357,7 @@ fn a_teapot_that_says_it_is_off_the_table_is_hit_all_the_same() {
     let now = world.now;
     let id = world.players[&b].teapot_object(struck).unwrap();
     let hidden = Phase::Hit { until: u64::MAX }.encode();
-    world.peer(b).session.set(now, id, PHASE, &hidden).unwrap();
+    world.peer(b).session.edit(now).set(id, PHASE, &hidden).unwrap();
     world.run(300);
     for points in 1..=2 {
         world.peer(a).hands = Hands::OneShotAt(struck);

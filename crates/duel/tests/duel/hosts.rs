@@ -146,7 +146,7 @@ fn a_cube_that_the_former_host_has_scored_does_not_score_for_the_next() {
     assert!(board.record_hit(launch.shot(), PlayerKey::Seat(1), launch.launched_at + 50_000));
     let id = player.session.objects().find(|object| object.traits().kind == SCOREBOARD).unwrap().id();
     for (index, field) in board.to_fields().iter().enumerate() {
-        player.session.set(now, id, index, field).unwrap();
+        player.session.edit(now).set(id, index, field).unwrap();
     }
     world.run(100);
     world.kill(host);
@@ -289,7 +289,7 @@ fn survivor_plays_on_without_the_relay() {
     let survivor = world.join();
     world.run(3_000);
     let now = world.now;
-    world.players.values_mut().for_each(|player| player.session.set_relay(now, false));
+    world.players.values_mut().for_each(|player| player.session.witness(now).set_reached(false));
     let scores = world.players[&survivor].duel.scoreboard().clone();
     world.kill(world.warrant.host);
     world.run_until("it hosts", 5_000, |world| world.players[&survivor].session.is_host());

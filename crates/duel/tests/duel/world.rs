@@ -192,7 +192,7 @@ impl World {
     /// A process dies; the relay sees its connection close.
     pub(crate) fn kill(&mut self, peer: PeerId) {
         self.players.remove(&peer);
-        self.players.values_mut().for_each(|player| player.session.handle_hint(self.now, peer));
+        self.players.values_mut().for_each(|player| player.session.path(self.now, peer).handle_closed());
     }
 
     /// A page is closed: it says so.
@@ -236,7 +236,7 @@ impl World {
                     self.wire.insert((arrival, self.sent), (id, out.to, out.mode, out.bytes));
                 }
             }
-            claims.extend(player.session.poll_claim().map(|claim| (id, claim)));
+            claims.extend(player.session.witness(now).poll_claim().map(|claim| (id, claim)));
         }
         for (by, (term, candidate)) in claims {
             self.claim(by, term, candidate);
@@ -251,7 +251,7 @@ impl World {
         }
         self.warrant = self.signatory.warrant(self.warrant.session, term, candidate);
         for player in self.players.values_mut() {
-            player.session.handle_warrant(self.now, &self.warrant);
+            player.session.witness(self.now).handle_warrant(&self.warrant);
         }
     }
 

@@ -89,7 +89,7 @@ impl World {
     /// A process dies; the relay sees its connection close.
     pub(crate) fn kill(&mut self, peer: PeerId) {
         self.players.remove(&peer);
-        self.players.values_mut().for_each(|player| player.session.handle_hint(self.now, peer));
+        self.players.values_mut().for_each(|player| player.session.path(self.now, peer).handle_closed());
     }
 
     pub(crate) fn run(&mut self, ms: u64) {
@@ -121,7 +121,7 @@ impl World {
                     self.wire.insert((arrival, self.sent), (id, out.to, out.mode, out.bytes));
                 }
             }
-            claims.extend(player.session.poll_claim().map(|claim| (id, claim)));
+            claims.extend(player.session.witness(now).poll_claim().map(|claim| (id, claim)));
         }
         for (by, (term, candidate)) in claims {
             let is_gone = !self.players.contains_key(&self.warrant.host) || by == self.warrant.host;
@@ -130,7 +130,7 @@ impl World {
                 self.warrant = self.signatory.warrant(self.warrant.session, term, candidate);
                 let (now, warrant) = (self.now, self.warrant);
                 for player in self.players.values_mut() {
-                    player.session.handle_warrant(now, &warrant);
+                    player.session.witness(now).handle_warrant(&warrant);
                 }
             }
         }

@@ -46,7 +46,7 @@ fn members_have_direct_paths_with_host_and_backups_only() {
     assert_eq!((carriers.len(), others.len()), (2, 4));
     for &process in &all {
         let now = world.now;
-        world.session_mut(process).create(now, TEAPOT, &[&[process.0 as u8]]).unwrap();
+        world.session_mut(process).edit(now).create(TEAPOT, &[&[process.0 as u8]]).unwrap();
         world.session_mut(process).send(Target::All, Lane::GAME, &[process.0 as u8]).unwrap();
     }
     world.run(1_000);
@@ -77,7 +77,7 @@ fn what_a_carrier_carried_goes_on_under_the_next_one() {
         world.session_mut(a).send(Target::All, Lane::GAME, &[number]).unwrap();
         for _ in 0..20 {
             world.step();
-            let silence = world.session(b).silence(world.now, me(&world, a)).unwrap();
+            let silence = world.session(b).link(me(&world, a)).unwrap().silence(world.now);
             longest = longest.max(silence.as_micros() / 1_000);
         }
     }

@@ -7,6 +7,8 @@ use super::{Core, Phase};
 
 /// The shortest time between two signs of life of a host.
 const HOST_PACE_MIN: Duration = Duration::from_millis(20);
+/// How often an entrant that nobody admits claims the term.
+const CLAIM_AGAIN: Duration = Duration::from_millis(1_000);
 
 impl Core {
     /// Makes sure there is a link to a peer; what this peer said up to `before` had reached it when there was none.
@@ -55,5 +57,13 @@ impl Core {
             && self.view().has(peer)
             && self.net.closed_to(peer).is_none()
             && self.net.may_restart(now, peer)
+    }
+
+    /// Nobody answers who could admit this peer, nor takes over: there may be no member left. The relay knows.
+    pub(crate) fn claim_if_abandoned(&mut self, now: Time) {
+        if self.phase == Phase::Joining && self.members.abandoned_at <= now {
+            self.members.abandoned_at = now + CLAIM_AGAIN;
+            self.out.claim = Some((self.term().next_witnessed(), self.me()));
+        }
     }
 }

@@ -184,6 +184,13 @@ impl Net {
         self.links.values_mut().for_each(|link| (link.is_told, link.idle) = (false, None));
     }
 
+    /// The link of a peer gets a buffer back.
+    pub(crate) fn recycle(&mut self, peer: PeerId, bytes: Vec<u8>) {
+        if let Some(link) = self.link_mut(peer) {
+            link.transport.recycle(bytes);
+        }
+    }
+
     /// Sends a message of a kind of its own; `None` as the error when there is no link.
     pub(crate) fn send(
         &mut self,

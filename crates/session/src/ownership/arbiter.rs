@@ -9,7 +9,7 @@ use samovar_wire::limits::{OBJECTS_AT_HOST_MAX, OBJECTS_PER_PEER_MAX};
 use samovar_wire::object::{Access, MessageKind, Orphan};
 use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, Reader, SeatId, SortedMap, SortedSet, Time};
 
-use super::{Ownership, WISHES_MAX};
+use super::{OwnershipState, WISHES_MAX};
 use crate::context::Context;
 use crate::core::Core;
 use crate::settle::News;
@@ -37,7 +37,7 @@ pub enum OwnershipPolicy {
     /// By the [`Access`] of the object.
     #[default]
     ByAccess,
-    /// The game decides: [`crate::Session::poll_request`].
+    /// The game decides: [`crate::Ownership::poll_request`].
     Ask,
 }
 
@@ -114,7 +114,7 @@ impl Arbiter {
     }
 }
 
-impl Ownership {
+impl OwnershipState {
     pub(crate) fn answer(
         &mut self,
         ctx: &mut Context<'_>,

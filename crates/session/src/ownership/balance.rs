@@ -8,7 +8,7 @@
 use samovar_objects::Object;
 use samovar_wire::{Duration, ObjectId, PeerId, SortedMap, SortedSet, Time};
 
-use super::Ownership;
+use super::OwnershipState;
 use crate::context::Context;
 use crate::settle::News;
 
@@ -25,7 +25,7 @@ pub(super) struct Balance {
     pub(super) pool: SortedSet<ObjectId>,
 }
 
-impl Ownership {
+impl OwnershipState {
     /// Moves one object, if that makes the load more even.
     pub(crate) fn even_out(&mut self, ctx: &mut Context<'_>) -> News {
         if !self.balance.is_on || !ctx.core.is_host() || self.balance.next > ctx.now {

@@ -9,7 +9,7 @@ use samovar_wire::claim::{Answer, Denial, Request, Wish};
 use samovar_wire::object::MessageKind;
 use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, Reader, SortedMap, Time};
 
-use super::Ownership;
+use super::OwnershipState;
 use crate::Event;
 use crate::context::Context;
 use crate::core::Phase;
@@ -80,7 +80,7 @@ struct Open {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes(SortedMap<ObjectId, Open>);
 
-impl Ownership {
+impl OwnershipState {
     pub(crate) fn wish(
         &mut self,
         ctx: &mut Context<'_>,

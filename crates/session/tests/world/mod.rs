@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
 use samovar_session::objects::Kinded;
-use samovar_session::{Event, Rules, Schemas, Session, SessionConfig};
+use samovar_session::{Calls, Edit, Event, Ownership, Rules, Schemas, Session, SessionConfig};
 use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::relay::Denial;
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
@@ -78,13 +78,13 @@ pub(crate) fn part(world: &mut World, one: &[PeerId], other: &[PeerId]) {
 pub(crate) fn relay_goes(world: &mut World) {
     world.witness_alive = false;
     let now = world.now;
-    world.peers.values_mut().for_each(|session| session.set_relay(now, false));
+    world.peers.values_mut().for_each(|session| session.witness(now).set_reached(false));
 }
 
 pub(crate) fn relay_comes(world: &mut World) {
     world.witness_alive = true;
     let now = world.now;
-    world.peers.values_mut().for_each(|session| session.set_relay(now, true));
+    world.peers.values_mut().for_each(|session| session.witness(now).set_reached(true));
 }
 
 impl World {
@@ -150,7 +150,7 @@ impl World {
     pub(crate) fn join_without_time(&mut self, host: PeerId) -> PeerId {
         let late = self.join(None);
         self.cuts.push((host, late));
-        while self.peers[&host].link_stats(late).is_none() {
+        while self.peers[&host].link(late).is_none() {
             self.step();
         }
         self.cuts.clear();
@@ -165,7 +165,7 @@ impl World {
         let ids: Vec<_> = self.peers.keys().copied().collect();
         for id in ids {
             let now = self.local(id);
-            self.peer(id).handle_hint(now, peer);
+            self.peer(id).path(now, peer).handle_closed();
         }
     }
 
@@ -205,7 +205,7 @@ impl World {
                 }
             }
             assert!(session.poll_timeout().is_none_or(|t| t > local), "a drained session has nothing due");
-            let claim = session.poll_claim();
+            let claim = session.witness(local).poll_claim();
             while let Some(event) = session.poll_event() {
                 self.events.get_mut(&id).unwrap().push(event);
             }
@@ -225,7 +225,7 @@ impl World {
             return;
         }
         if term != warrant.term.next_witnessed() {
-            self.peers.get_mut(&by).unwrap().handle_warrant(local, &warrant);
+            self.peers.get_mut(&by).unwrap().witness(local).handle_warrant(&warrant);
         }
         if !is_up || term != warrant.term.next_witnessed() {
             return;
@@ -235,7 +235,7 @@ impl World {
         let is_gone = !self.peers.contains_key(&warrant.host) || by == warrant.host;
         if !is_gone && self.claims.len() * 2 <= self.peers.len() {
             if is_repeated {
-                self.peers.get_mut(&by).unwrap().handle_denial(local, term, Denial::HostIsAlive);
+                self.peers.get_mut(&by).unwrap().witness(local).handle_denial(term, Denial::HostIsAlive);
             }
             return;
         }
@@ -248,7 +248,7 @@ impl World {
         let ids: Vec<_> = self.peers.keys().copied().collect();
         for id in ids {
             let now = self.local(id);
-            self.peer(id).handle_warrant(now, &warrant);
+            self.peer(id).witness(now).handle_warrant(&warrant);
         }
     }
 
@@ -277,9 +277,30 @@ impl World {
         self.peers.get_mut(&id).unwrap()
     }
 
+    pub(crate) fn edit(&mut self, peer: PeerId) -> Edit<'_> {
+        let now = self.now;
+        self.peer(peer).edit(now)
+    }
+
+    pub(crate) fn ownership(&mut self, peer: PeerId) -> Ownership<'_> {
+        let now = self.now;
+        self.peer(peer).ownership(now)
+    }
+
+    pub(crate) fn calls(&mut self, peer: PeerId) -> Calls<'_> {
+        let now = self.now;
+        self.peer(peer).calls(now)
+    }
+
+    /// Whether this peer wants its host asked whether it lives.
+    pub(crate) fn doubts(&mut self, peer: PeerId) -> bool {
+        let now = self.now;
+        self.peer(peer).witness(now).poll_doubt()
+    }
+
     pub(crate) fn create(&mut self, owner: PeerId, traits: Traits, fields: &[&[u8]]) -> ObjectId {
         let now = self.local(owner);
-        self.peer(owner).create(now, traits, fields).unwrap()
+        self.peer(owner).edit(now).create(traits, fields).unwrap()
     }
 
     pub(crate) fn picture(&self, id: PeerId) -> Vec<(ObjectId, PeerId, String, Vec<Vec<u8>>)> {

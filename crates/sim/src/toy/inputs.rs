@@ -197,12 +197,12 @@ impl Inputs {
                 Some((id, _, mut tally)) => {
                     if tally.tick_off(number, count) {
                         tally.write(&mut self.state);
-                        let _ = turn.session.set_state(turn.now, id, &self.state);
+                        let _ = turn.session.edit(turn.now).set_state(id, &self.state);
                     }
                 }
                 None => {
                     Tally { member, number, count, before: 0 }.write(&mut self.state);
-                    let _ = turn.session.create_state(turn.now, TRAITS, &self.state);
+                    let _ = turn.session.edit(turn.now).create_state(TRAITS, &self.state);
                 }
             }
             self.part(turn).waiting.pop_front();
@@ -229,7 +229,7 @@ impl Inputs {
             .collect();
         for (id, member) in left {
             self.swept.insert(member);
-            let _ = turn.session.destroy(id);
+            let _ = turn.session.edit(now).destroy(id);
         }
     }
 

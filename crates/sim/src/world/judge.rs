@@ -260,7 +260,7 @@ impl<G: Game> World<G> {
         let Some(usual) = self.plan.usual_silence.filter(|_| session.is_member()) else { return };
         let most = usual.times(SILENCE_FACTOR_MAX);
         let others = self.cast.members().into_iter().map(|(other, theirs)| (other, theirs.me()));
-        let silence = |(other, peer)| Some((session.silence(now, peer)?, other));
+        let silence = |(other, peer)| Some((session.link(peer)?.silence(now), other));
         let (mut longest, mut broken) = (Duration::ZERO, None);
         for (silence, other) in others.filter_map(silence) {
             longest = longest.max(silence);
@@ -287,7 +287,7 @@ impl<G: Game> World<G> {
             let process = &self.cast.processes[id];
             let (now, peer) = (process.clock.local(self.now), process.peer.as_ref()?);
             let others = members.iter().map(|(other, session)| (*other, session.me()));
-            let linked = others.filter(|(_, other)| session.link_stats(*other).is_some());
+            let linked = others.filter(|(_, other)| session.link(*other).is_some());
             let is_best = |path| path == best || path == Path::ByHost;
             let (other, path) =
                 linked.map(|(other, id)| (other, peer.path(now, id))).find(|(_, path)| !is_best(*path))?;

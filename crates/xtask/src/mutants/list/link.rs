@@ -75,7 +75,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "denial-is-never-heard",
         package: "peer",
-        text: "session.handle_denial(now, term, denial);",
+        text: "session.witness(now).handle_denial(term, denial);",
         instead: "let _ = (session, denial);",
         breaks: "the relay's answer to a claim does not reach the session, which takes the relay for silent",
         guards: Promise::OneHost,

@@ -1,0 +1,65 @@
+//! Handles: each borrows the session for one piece of work, and is how that piece is spoken of.
+
+mod calls;
+mod edit;
+mod interest;
+mod link;
+mod ownership;
+mod path;
+mod witness;
+
+use samovar_wire::{PeerId, Time};
+
+use crate::{Lockstep, Session};
+pub use calls::Calls;
+pub use edit::Edit;
+pub use interest::Interest;
+pub use link::LinkTo;
+pub use ownership::Ownership;
+pub use path::PathTo;
+pub use witness::Witness;
+
+impl Session {
+    /// Creates, changes, destroys and grants objects; [`Session::objects`] reads them.
+    pub const fn edit(&mut self, now: Time) -> Edit<'_> {
+        let Self { core, objects, ownership, divergence, .. } = self;
+        Edit { core, objects, ownership, divergence, now }
+    }
+
+    /// Asks the host for objects, gives them back, and decides who gets them while this peer hosts.
+    pub const fn ownership(&mut self, now: Time) -> Ownership<'_> {
+        Ownership { session: self, now }
+    }
+
+    /// Calls other peers' games, and answers their calls.
+    pub const fn calls(&mut self, now: Time) -> Calls<'_> {
+        Calls { core: &mut self.core, objects: &self.objects, state: &mut self.calls, now }
+    }
+
+    /// What this peer wants to be kept up to date about.
+    pub const fn interest(&mut self) -> Interest<'_> {
+        Interest { core: &mut self.core, objects: &mut self.objects, state: &mut self.interest }
+    }
+
+    /// The machine of lockstep for this peer's game; `None` when the rules name none. To ask for it is a step of the game.
+    pub fn lockstep(&mut self, now: Time) -> Option<Lockstep<'_>> {
+        self.stepped(now);
+        self.orders.lockstep(now)
+    }
+
+    /// Takes the relay's word, and says what the relay is to be told.
+    pub const fn witness(&mut self, now: Time) -> Witness<'_> {
+        Witness { session: self, now }
+    }
+
+    /// What a driver knows of the path to a peer. Where there is no link to that peer it changes nothing.
+    pub fn path(&mut self, now: Time, peer: PeerId) -> PathTo<'_> {
+        PathTo { link: self.core.net.link_mut(peer), now }
+    }
+
+    /// The link to a peer; `None` when there is none.
+    #[must_use]
+    pub fn link(&self, peer: PeerId) -> Option<LinkTo<'_>> {
+        Some(LinkTo { link: self.core.net.link(peer)? })
+    }
+}

@@ -1,0 +1,141 @@
+//! What a game does with objects: it creates, changes, destroys and grants them.
+
+use samovar_objects::{CreateError, Kinded, ObjectError, Objects, Replicate, State};
+use samovar_wire::claim::Denial;
+use samovar_wire::object::Traits;
+use samovar_wire::{Duration, ObjectId, PeerId, Time};
+
+use crate::context::Context;
+use crate::core::Core;
+use crate::divergence::Divergence;
+use crate::ownership::OwnershipState;
+
+/// Changes of objects, by [`crate::Session::edit`]. The other members are told without further ado.
+#[derive(Debug)]
+pub struct Edit<'a> {
+    pub(super) core: &'a mut Core,
+    pub(super) objects: &'a mut Objects,
+    pub(super) ownership: &'a mut OwnershipState,
+    pub(super) divergence: &'a mut Divergence,
+    pub(super) now: Time,
+}
+
+impl Edit<'_> {
+    /// Creates an object that this peer owns.
+    ///
+    /// # Errors
+    /// See [`CreateError`].
+    pub fn create(&mut self, traits: Traits, fields: &[&[u8]]) -> Result<ObjectId, CreateError> {
+        self.core.stir();
+        self.objects.create(self.core.time(self.now), traits, fields)
+    }
+
+    /// Creates an object with this value that this peer owns. `traits` are for the type's kind, whatever kind they
+    /// name; its schema belongs into the session's: `Schemas::new().with(T::schema())`.
+    ///
+    /// # Errors
+    /// See [`CreateError`].
+    pub fn create_as<T: Replicate + Kinded>(
+        &mut self,
+        traits: Traits,
+        value: &T,
+    ) -> Result<ObjectId, CreateError> {
+        let time = self.changes_at();
+        self.objects.create_as(time, traits, value)
+    }
+
+    /// Creates an object of a kind with a schema that this peer owns.
+    ///
+    /// # Errors
+    /// See [`CreateError`].
+    pub fn create_state(&mut self, traits: Traits, state: &State) -> Result<ObjectId, CreateError> {
+        self.core.stir();
+        self.objects.create_state(self.core.time(self.now), traits, state)
+    }
+
+    /// Sets a text field of an object that this peer owns. Setting the value that it has costs nothing.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn set(&mut self, id: ObjectId, field: usize, value: &[u8]) -> Result<(), ObjectError> {
+        if id == ObjectId::SESSION {
+            self.core.stir();
+            return Err(ObjectError::NotOwner);
+        }
+        let time = self.changes_at();
+        self.objects.set(time, id, field, value)
+    }
+
+    /// Sets the value of an object that this peer owns, or has requested. What is as it was costs nothing.
+    ///
+    /// # Errors
+    /// `Unknown`, `NotOwner`; `BadField` when the object is of another kind.
+    pub fn write<T: Replicate + Kinded>(&mut self, id: ObjectId, value: &T) -> Result<(), ObjectError> {
+        let time = self.changes_at();
+        self.objects.write(time, id, value)
+    }
+
+    /// Sets the state of an object that this peer owns. What is as it was costs nothing.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn set_state(&mut self, id: ObjectId, state: &State) -> Result<(), ObjectError> {
+        let time = self.changes_at();
+        self.objects.set_state(time, id, state)
+    }
+
+    /// How much an object counts where not all that changed fits into a packet; 16 unless set.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn set_priority(&mut self, id: ObjectId, priority: u8) -> Result<(), ObjectError> {
+        self.core.stir();
+        self.objects.set_priority(id, priority)
+    }
+
+    /// The least time between two updates of an object to each peer; zero unless set.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn set_interval(&mut self, id: ObjectId, interval: Duration) -> Result<(), ObjectError> {
+        self.core.stir();
+        self.objects.set_interval(id, interval)
+    }
+
+    /// Destroys an object that this peer owns.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn destroy(&mut self, id: ObjectId) -> Result<(), ObjectError> {
+        self.core.stir();
+        self.objects.destroy(id)?;
+        let now = self.core.now;
+        self.divergence.note_fate(self.core, now, id);
+        self.ownership.forget_object(id);
+        let mut ctx = Context { core: self.core, objects: self.objects, now };
+        self.ownership.deny_wish(&mut ctx, id, Denial::Unknown);
+        Ok(())
+    }
+
+    /// The host gives an object to a member. The member announces itself as the owner; until then nothing changes.
+    /// What was frozen is so no longer.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn grant(&mut self, id: ObjectId, to: PeerId) -> Result<(), ObjectError> {
+        self.core.stir();
+        if self.core.roster.is_host() && !self.core.is_host() {
+            return Err(ObjectError::NotHost);
+        }
+        self.objects.grant(id, to)?;
+        self.ownership.note_grant(self.core, id, to);
+        Ok(())
+    }
+
+    /// The game changes something now: the session time of that.
+    fn changes_at(&mut self) -> Time {
+        self.core.stir();
+        self.core.net.wrote = self.now;
+        self.core.time(self.now)
+    }
+}
