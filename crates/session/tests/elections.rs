@@ -356,7 +356,7 @@ fn who_was_dropped_long_ago_ends_by_the_relays_word() {
     world.peer(dropped).witness(now).set_reached(true);
     world.peer(dropped).witness(now).handle_warrant(&warrant);
     // It asks, and hears that the host lives.
-    world.run(600);
+    world.run(1_000);
     assert_eq!(world.events[&dropped].last(), Some(&Event::Ended(EndReason::Removed)));
     world.peers.remove(&dropped);
     world.run(1_000);
