@@ -215,10 +215,10 @@ impl Summary {
     /// The scenarios in which sessions removed more members than they may: each with exits per hour, and its bound.
     pub fn evictions(&self) -> impl Iterator<Item = (&'static str, [f64; 2])> {
         self.exits.iter().filter_map(|(&name, &[exits, _, micros])| {
-            let most = Scenario::named(name)?.exits_at_most()?;
+            let most = Scenario::named(name)?.exits_at_most();
             let hours = micros as f64 / 3.6e9;
-            // A few are an accident in as short a soak as this may be.
-            let is_excess = exits as f64 > most * hours && (exits > 3 || most == 0.0);
+            // A few are an accident in as short a soak as this may be: one cut can cost all members of a run their places.
+            let is_excess = exits as f64 > most * hours && (exits > 12 || most == 0.0);
             is_excess.then_some((name, [exits as f64 / hours, most]))
         })
     }

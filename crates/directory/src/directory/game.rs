@@ -328,7 +328,8 @@ impl Game {
     }
 
     /// The candidate that most claims want, of those that could host and have been heard of since the host is missed, if
-    /// there is one; of several the one that was claimed for first.
+    /// there is one; of several the one that was claimed for first. Nobody, while the host is awaited and as many want
+    /// somebody who may be on the way: the members may have voted while there was no relay.
     pub(super) fn heir(&self, now: Time) -> Option<PeerId> {
         self.claims.waiting(now).next()?;
         let wanted = |peer| {
@@ -336,8 +337,13 @@ impl Game {
             for_it.filter(|claim| self.weighs(claim.peer)).count()
         };
         let candidates = self.claims.fresh(now).map(|claim| claim.candidate);
-        let place = |&peer: &PeerId| (!self.claims.is_heard(now, peer), Reverse(wanted(peer)));
-        candidates.filter(|&candidate| self.is_eligible(candidate)).min_by_key(place)
+        let (here, away): (Vec<_>, Vec<_>) = candidates.partition(|&candidate| self.is_eligible(candidate));
+        // While the host is awaited everybody has just come back.
+        let is_heard = |peer| self.awaits_host || self.claims.is_heard(now, peer);
+        let place = |&peer: &PeerId| (!is_heard(peer), Reverse(wanted(peer)));
+        let heir = here.into_iter().min_by_key(place)?;
+        let waits = |peer| wanted(peer) >= wanted(heir);
+        (!self.awaits_host || !away.into_iter().any(waits)).then_some(heir)
     }
 }
 

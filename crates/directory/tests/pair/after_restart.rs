@@ -175,3 +175,29 @@ fn relay_that_restarts_knows_who_is_a_member() {
     world.run_for(seconds(1));
     assert_eq!(world.warrant(2).host, world.peer(1));
 }
+
+/// While there was no relay the members voted for one of them, and dropped another, which is back before that host.
+#[test]
+fn whom_members_voted_for_is_waited_for_while_the_host_is_awaited() {
+    for returns in [true, false] {
+        let mut world = World::with_members(5);
+        world.name_members(0, &[0, 1, 2, 3, 4]);
+        world.kill_relay();
+        world.kill(0);
+        world.seats[1].cut = true;
+        world.start_relay();
+        // Who is cut off is soon tried again.
+        world.run_for(millis(600));
+        world.seats[1].cut = !returns;
+        world.miss(4, 4);
+        [2, 3].into_iter().for_each(|i| world.miss(i, 1));
+        world.run_for(millis(10));
+        assert!(world.seats[1].conn.is_none() && [2, 3, 4].iter().all(|&i| world.seats[i].conn.is_some()));
+        assert!(
+            world.issued(2).is_empty(),
+            "three of five miss the host, and two of them want who is not here"
+        );
+        world.run_for(HOST_GRACE);
+        assert_eq!(world.warrant(2).host, world.peer(if returns { 1 } else { 4 }));
+    }
+}

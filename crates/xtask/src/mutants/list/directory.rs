@@ -124,8 +124,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "who-asks-first-follows",
         package: "directory",
-        text: "(!$.claims.is_heard(now, peer), Reverse(wanted(peer)))",
-        instead: "(!$.claims.is_heard(now, peer), Reverse(wanted(peer) * 0))",
+        text: "(!is_heard(peer), Reverse(wanted(peer)))",
+        instead: "(!is_heard(peer), Reverse(wanted(peer) * 0))",
         breaks: "whom one member wants hosts before whom most want, if that one claims first",
         guards: Promise::Survival,
         finder: Test(&[
@@ -134,6 +134,21 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "--test",
             "pair",
             "whom_most_want_follows_though_another_was_claimed_for_first",
+        ]),
+    },
+    Mutant {
+        name: "voted-host-is-passed-over",
+        package: "directory",
+        text: "(!$.awaits_host || !away.into_iter().any(waits)).then_some(heir)",
+        instead: "(waits(heir) || away.is_empty()).then_some(heir)",
+        breaks: "after a restart of the relay a member that was dropped, and is back first, hosts instead of whom the others voted for",
+        guards: Promise::RelayRestart,
+        finder: Test(&[
+            "-p",
+            "samovar-directory",
+            "--test",
+            "pair",
+            "whom_members_voted_for_is_waited_for_while_the_host_is_awaited",
         ]),
     },
     Mutant {

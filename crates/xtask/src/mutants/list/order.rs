@@ -65,13 +65,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "true => true,",
         breaks: "a member has items written in the name of another that lives",
         guards: Promise::UntrustedBytes,
-        finder: Test(&[
-            "-p",
-            "samovar-order",
-            "--test",
-            "order",
-            "nobody_speaks_for_a_member_that_is_there",
-        ]),
+        finder: Test(&["-p", "samovar-order", "--test", "order", "nobody_speaks_for_a_member_that_is_there"]),
     },
     Mutant {
         name: "nothing-there-is-not-said",
