@@ -140,6 +140,7 @@ impl Game for Player {
                     self.fate = Fate::Over(text);
                 }
             }
+            PeerEvent::NoSession(error) => self.fate = Fate::Over(error.to_string()),
             PeerEvent::Failed(fault) => {
                 self.memory.journal.error(format!("the relay breaks the protocol: {fault:?}"));
             }

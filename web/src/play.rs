@@ -350,6 +350,10 @@ fn on_peer_event(now: Time, peer: &mut Peer, event: PeerEvent, parts: Parts<'_>,
                 news.push(News::Over(broken(what)));
             }
         }
+        PeerEvent::NoSession(error) => {
+            journal.error(error.to_string());
+            news.push(News::Over(broken(error.to_string())));
+        }
         PeerEvent::Rejoining { has_diverged } => {
             wish.create = false;
             *game = game.resumed(wish, seed());

@@ -60,6 +60,9 @@ pub enum CreateError {
     Reserved,
     /// The state is not what the schema of its kind says.
     WrongShape,
+    /// The traits ask for what this build leaves out: [`Orphan`](samovar_wire::object::Orphan)'s `Freeze` and `ToNearest`
+    /// need the feature `ownership` of the session.
+    LeftOut,
 }
 
 /// Why a change to an object was refused. The caller is at fault, unless another peer was faster.

@@ -1,7 +1,7 @@
 //! What passes between a peer and its driver: bytes, buffers, requests, events.
 
 use samovar_directory::{Fault, SocketId};
-use samovar_session::Event;
+use samovar_session::{ConfigError, Event};
 use samovar_wire::relay::Refusal;
 use samovar_wire::{Duration, GameCode, Mode, PeerId};
 
@@ -113,6 +113,8 @@ pub enum PeerEvent {
     Refused(Refusal),
     /// The relay breaks the protocol; final as a refusal is.
     Failed(Fault),
+    /// There is no session by this peer's configuration; final.
+    NoSession(ConfigError),
     /// The relay cannot be reached; it is tried again and again.
     RelayLost,
     /// The relay is back, or is reached by another network than before.

@@ -151,7 +151,14 @@ impl Peer {
             entropy: self.entropy.bytes(),
             rules: Rules { by_host: rules.by_host || self.config.paths == PathPolicy::ByHost, ..rules },
         };
-        self.session = Session::with_kept(now, config, self.config.kept.clone());
+        match Session::with_kept(now, config, self.config.kept.clone()) {
+            Ok(session) => self.session = Some(session),
+            Err(error) => {
+                self.session = None;
+                self.out.tell(PeerEvent::NoSession(error));
+                return self.leaving.set_over(true);
+            }
+        }
         self.routes.begin_session();
         self.relay.begin_session();
         self.relay.code = Some(entered.code.clone());

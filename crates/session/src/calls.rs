@@ -14,16 +14,12 @@ use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, SortedS
 use crate::context::Incoming;
 use crate::core::{Core, Phase};
 use crate::settle::News;
-use crate::{Event, SendError, Target};
+use crate::{CallId, CallOutcome, Event, SendError, Target};
 
 /// Calls of this peer that may be open at a time.
 pub const CALLS_MAX: usize = 256;
 /// Calls of one other peer that may wait for this peer's answer; more are answered with `Busy`.
 pub const CALLS_PER_PEER_MAX: usize = 64;
-
-/// A call of this peer; never used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CallId(u64);
 
 /// What is asked, of whom, and how.
 #[derive(Clone, Copy, Debug)]
@@ -68,25 +64,6 @@ pub enum Reply<'a> {
     Refused(u16),
     /// There is no such method.
     NoSuchMethod,
-}
-
-/// How a call ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CallOutcome {
-    /// It was answered.
-    Answered(Vec<u8>),
-    /// The other game refused, for a reason of its own.
-    Refused(u16),
-    /// The other game has no such method.
-    NoSuchMethod,
-    /// Too many calls of this peer wait for the other game's answer.
-    Busy,
-    /// No answer came in time. It may have been carried out.
-    TimedOut,
-    /// This peer cancelled it. It may have been carried out.
-    Cancelled,
-    /// The other peer is gone. It may have been carried out.
-    PeerGone,
 }
 
 impl CallOutcome {

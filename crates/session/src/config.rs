@@ -39,6 +39,32 @@ pub struct SessionConfig {
     pub rules: Rules,
 }
 
+/// Why there is no session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The warrant is not the relay's.
+    BadWarrant,
+    /// The rules name what this build leaves out: it lacks this feature of the crate.
+    LeftOut(&'static str),
+}
+
+impl core::fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::BadWarrant => f.write_str("the warrant is not the relay's"),
+            Self::LeftOut(feature) => {
+                write!(
+                    f,
+                    "the rules need the feature `{feature}` of samovar-session, which this build leaves out"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
 /// How a session is kept alive; the same for all its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {

@@ -160,8 +160,8 @@ impl Session {
 
     fn on_message(&mut self, now: Time, from: PeerId, lane: Lane, bytes: &[u8]) -> Result<News, CloseCode> {
         use MessageKind::{
-            Answer, App, Call, Cancel, Causal, Control, Held, Input, Lockstep, Promise, Reply, Request,
-            Timed, Told, Total,
+            Answer, App, Call, Cancel, Causal, Control, Focus, Held, Input, Lockstep, Promise, Reply,
+            Request, Timed, Told, Total,
         };
         let mut reader = Reader::new(bytes);
         let kind = MessageKind::decode(&mut reader).map_err(|_| CloseCode::Malformed)?;
@@ -188,6 +188,7 @@ impl Session {
             Told => self.inputs.handle_told(core, from, body),
             Causal | Total | Timed | Lockstep => self.orders.handle_message(core, now, incoming),
             Promise => Err(CloseCode::Unexpected),
+            Focus if !cfg!(feature = "extras") => Err(CloseCode::Unexpected),
             _ => self.objects.handle_message(from, kind, body).map(|()| News::OBJECTS),
         }
     }

@@ -1,10 +1,10 @@
 //! What a session tells, and what it is asked.
 
 use samovar_objects::Object;
-use samovar_wire::claim::Wish;
+use samovar_wire::claim::{Denial, Wish};
 use samovar_wire::{CloseCode, Kind, Mode, ObjectId, PeerId, SeatId, Term, Ticket, Time};
 
-use crate::{CallId, CallOutcome, Delivery, Outcome};
+use crate::Delivery;
 
 /// Bytes for the path to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +95,42 @@ pub enum EndReason {
     Misbehaviour(CloseCode),
     /// The host is lost, and the rules of this session let nobody succeed it.
     HostLost,
+}
+
+/// A call of this peer; never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub(crate) u64);
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// It was answered.
+    Answered(Vec<u8>),
+    /// The other game refused, for a reason of its own.
+    Refused(u16),
+    /// The other game has no such method.
+    NoSuchMethod,
+    /// Too many calls of this peer wait for the other game's answer.
+    Busy,
+    /// No answer came in time. It may have been carried out.
+    TimedOut,
+    /// This peer cancelled it. It may have been carried out.
+    Cancelled,
+    /// The other peer is gone. It may have been carried out.
+    PeerGone,
+}
+
+/// What became of a wish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The object is this peer's, and so is what it did to it.
+    Granted,
+    /// The object that was given away has another owner.
+    Moved(PeerId),
+    /// It was not granted.
+    Denied(Denial),
+    /// Another member was faster.
+    LostTo(PeerId),
 }
 
 /// What happened.

@@ -1,9 +1,14 @@
 //! Handles: each borrows the session for one piece of work, and is how that piece is spoken of.
 
+#[cfg(feature = "extras")]
 mod calls;
 mod edit;
+#[cfg(feature = "extras")]
+mod inputs;
+#[cfg(feature = "extras")]
 mod interest;
 mod link;
+#[cfg(feature = "ownership")]
 mod ownership;
 mod path;
 mod witness;
@@ -11,10 +16,13 @@ mod witness;
 use samovar_wire::{PeerId, Time};
 
 use crate::{Lockstep, Session};
+#[cfg(feature = "extras")]
 pub use calls::Calls;
 pub use edit::Edit;
+#[cfg(feature = "extras")]
 pub use interest::Interest;
 pub use link::LinkTo;
+#[cfg(feature = "ownership")]
 pub use ownership::Ownership;
 pub use path::PathTo;
 pub use witness::Witness;
@@ -24,21 +32,6 @@ impl Session {
     pub const fn edit(&mut self, now: Time) -> Edit<'_> {
         let Self { core, objects, ownership, divergence, .. } = self;
         Edit { core, objects, ownership, divergence, now }
-    }
-
-    /// Asks the host for objects, gives them back, and decides who gets them while this peer hosts.
-    pub const fn ownership(&mut self, now: Time) -> Ownership<'_> {
-        Ownership { session: self, now }
-    }
-
-    /// Calls other peers' games, and answers their calls.
-    pub const fn calls(&mut self, now: Time) -> Calls<'_> {
-        Calls { core: &mut self.core, objects: &self.objects, state: &mut self.calls, now }
-    }
-
-    /// What this peer wants to be kept up to date about.
-    pub const fn interest(&mut self) -> Interest<'_> {
-        Interest { core: &mut self.core, objects: &mut self.objects, state: &mut self.interest }
     }
 
     /// The machine of lockstep for this peer's game; `None` when the rules name none. To ask for it is a step of the game.

@@ -30,10 +30,27 @@
 //! A message names its delivery ([`Session::send`]): by a lane of its own, or in an order that the session's [`Rules`] name
 //! and that survives the host: causal, total, by time stamp. A game in [`lockstep`] is stepped by [`Session::lockstep`].
 //!
+//! # Features
+//!
+//! A program pays for what it uses: each of these is on by default, and a build without it is smaller.
+//!
+//! | feature | has | without it |
+//! |---|---|---|
+//! | `orders` | causal, total and time-stamp order | [`Rules`] that name one give no session: [`ConfigError::LeftOut`] |
+//! | `lockstep` | the frames of [`lockstep`] | the same |
+//! | `ownership` | [`Session::ownership`], objects that are frozen or go to the nearest | [`Edit::grant`] is there; such objects are not created |
+//! | `extras` | [`Session::calls`], [`Session::interest`], [`Session::submit`] | this peer sees everything, and nobody submits inputs |
+//!
+//! Members of one session may be built with different ones, as long as each has what the game uses. A message of a service
+//! that is left out ends its link as [`CloseCode::Unexpected`](samovar_wire::CloseCode::Unexpected).
+//!
+//! # Inputs
+//!
 //! What must not be lost with any single peer goes by [`Session::submit`]: the host's game gets it as
 //! [`Event::Input`], and the player is told [`Event::Accepted`] when the host is not alone in holding it.
 
 mod admission;
+#[cfg_attr(not(feature = "extras"), path = "left_out/calls.rs")]
 mod calls;
 mod clock;
 mod config;
@@ -47,11 +64,14 @@ mod ending;
 mod event;
 mod handles;
 mod handover;
+#[cfg_attr(not(feature = "extras"), path = "left_out/inputs.rs")]
 mod inputs;
+#[cfg_attr(not(feature = "extras"), path = "left_out/interest.rs")]
 mod interest;
 mod kept;
 mod links;
 mod orders;
+#[cfg_attr(not(feature = "ownership"), path = "left_out/ownership.rs")]
 mod ownership;
 mod send;
 mod session;
@@ -62,17 +82,25 @@ mod time;
 mod transmit;
 mod view;
 
+#[cfg(feature = "extras")]
 pub use calls::{
-    CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallId, CallKey, CallOutcome, IncomingCall, Procedure,
-    Reply, ReplyError,
+    CALLS_MAX, CALLS_PER_PEER_MAX, Call, CallError, CallKey, IncomingCall, Procedure, Reply, ReplyError,
 };
-pub use config::{Rules, SessionConfig};
-pub use event::{Cause, Departure, EndReason, Event, MemberInfo, Migration, Target, Transmit};
-pub use handles::{Calls, Edit, Interest, LinkTo, Ownership, PathTo, Witness};
+pub use config::{ConfigError, Rules, SessionConfig};
+pub use event::{
+    CallId, CallOutcome, Cause, Departure, EndReason, Event, MemberInfo, Migration, Outcome, Target, Transmit,
+};
+#[cfg(feature = "ownership")]
+pub use handles::Ownership;
+#[cfg(feature = "extras")]
+pub use handles::{Calls, Interest};
+pub use handles::{Edit, LinkTo, PathTo, Witness};
+#[cfg(feature = "extras")]
 pub use inputs::SubmitError;
 pub use kept::Kept;
 pub use orders::{Delivery, Lockstep, Orders};
-pub use ownership::{Outcome, OwnershipPolicy, OwnershipRequest, WISHES_MAX, WishError};
+#[cfg(feature = "ownership")]
+pub use ownership::{OwnershipPolicy, OwnershipRequest, WISHES_MAX, WishError};
 pub use samovar_link::LinkStats;
 pub use samovar_objects as objects;
 pub use samovar_objects::{CreateError, Focus, Object, ObjectError, Schemas, State};

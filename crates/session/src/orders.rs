@@ -4,6 +4,7 @@
 mod early;
 mod lockstep;
 mod machines;
+mod part;
 
 use samovar_order::causal::Causality;
 use samovar_order::lockstep::{LockstepConfig, LockstepView, Player};
@@ -48,6 +49,19 @@ pub struct Orders {
     pub timestamp: Option<TimeOrderConfig>,
     /// [`crate::Session::lockstep`].
     pub lockstep: Option<LockstepConfig>,
+}
+
+impl Orders {
+    /// The feature of this crate that these orders need, if it is off.
+    pub(crate) const fn left_out(&self) -> Option<&'static str> {
+        if !cfg!(feature = "orders") && (self.causal.is_some() || self.total || self.timestamp.is_some()) {
+            Some("orders")
+        } else if !cfg!(feature = "lockstep") && self.lockstep.is_some() {
+            Some("lockstep")
+        } else {
+            None
+        }
+    }
 }
 
 /// What goes to a member beside what the orders say.

@@ -6,7 +6,7 @@ mod wishes;
 
 use samovar_objects::{Focus, ObjectEvent};
 use samovar_wire::CloseCode;
-use samovar_wire::object::MessageKind;
+use samovar_wire::object::{MessageKind, Traits};
 
 use crate::context::{Context, Incoming};
 use crate::settle::News;
@@ -14,7 +14,7 @@ use arbiter::Arbiter;
 pub use arbiter::{OwnershipPolicy, OwnershipRequest};
 use balance::Balance;
 use wishes::Wishes;
-pub use wishes::{Outcome, WISHES_MAX, WishError};
+pub use wishes::{WISHES_MAX, WishError};
 
 /// All that concerns the ownership of objects.
 #[derive(Debug, Default)]
@@ -25,6 +25,11 @@ pub(crate) struct OwnershipState {
 }
 
 impl OwnershipState {
+    /// Whether such an object can be here: where this service is left out, not all can.
+    pub(crate) const fn has(_: Traits) -> bool {
+        true
+    }
+
     pub(crate) const fn set_policy(&mut self, policy: OwnershipPolicy) {
         self.arbiter.policy = policy;
     }

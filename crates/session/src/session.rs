@@ -13,9 +13,8 @@ use crate::inputs::Inputs;
 use crate::interest::InterestState;
 use crate::orders::Machines;
 use crate::ownership::OwnershipState;
-use crate::settle::News;
 use crate::steps::Steps;
-use crate::{Event, Kept, Rules, SessionConfig, SubmitError};
+use crate::{ConfigError, Event, Kept, Rules, SessionConfig};
 
 /// One peer's session: a core that everything stands on, the objects, and services that know the core and not each other.
 #[derive(Debug)]
@@ -42,17 +41,23 @@ pub(crate) fn objects_of(core: &Core) -> Objects {
 impl Session {
     /// Founds the session that the warrant names this peer host of, or joins it otherwise.
     ///
-    /// `None` when the warrant is not the relay's.
-    #[must_use]
-    pub fn new(now: Time, config: SessionConfig) -> Option<Self> {
+    /// # Errors
+    /// See [`ConfigError`].
+    pub fn new(now: Time, config: SessionConfig) -> Result<Self, ConfigError> {
         Self::with_kept(now, config, None)
     }
 
     /// As [`Session::new`]; should this peer found the session, or begin it anew because nobody is left, it goes on from
     /// what was kept.
-    #[must_use]
-    pub fn with_kept(now: Time, config: SessionConfig, kept: Option<Kept>) -> Option<Self> {
-        let roster = Roster::new(config.me, config.key, config.warrant)?
+    ///
+    /// # Errors
+    /// See [`ConfigError`].
+    pub fn with_kept(now: Time, config: SessionConfig, kept: Option<Kept>) -> Result<Self, ConfigError> {
+        if let Some(feature) = config.rules.orders.left_out() {
+            return Err(ConfigError::LeftOut(feature));
+        }
+        let roster = Roster::new(config.me, config.key, config.warrant)
+            .ok_or(ConfigError::BadWarrant)?
             .with_migration(config.rules.migrates)
             .with_forks(config.rules.forks);
         let desk = Desk::new(now, config.entropy);
@@ -75,7 +80,7 @@ impl Session {
         } else {
             session.ask_to_join(now);
         }
-        Some(session)
+        Ok(session)
     }
 
     /// This peer.
@@ -201,23 +206,6 @@ impl Session {
     #[must_use]
     pub fn granted_to(&self, id: ObjectId) -> Option<PeerId> {
         self.objects.granted_to(id)
-    }
-
-    /// Wants the host's game to do something: its number, for [`Event::Accepted`]. Each input is given to the game of
-    /// each host exactly once in its reign, in the order of submission, as [`Event::Input`]; that of an accepted one
-    /// survives the end of any single peer. A game of a new host skips inputs whose effect it sees in what the former one left, by
-    /// keeping the number of the last input of each seat in the object that has the effect.
-    ///
-    /// An input is sent at once, and again to each new host and backup. It is not accepted while nobody but the host
-    /// could hold it, except when this peer is alone in its session.
-    ///
-    /// # Errors
-    /// See [`SubmitError`]; then nothing was sent.
-    pub fn submit(&mut self, now: Time, bytes: &[u8]) -> Result<u64, SubmitError> {
-        self.core.stir();
-        let number = self.inputs.submit(&self.core, now, bytes)?;
-        self.settle(now, News::INPUTS);
-        Ok(number)
     }
 
     /// The next event. What a host's game is asked to do comes behind all else that happened.

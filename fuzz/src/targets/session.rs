@@ -43,7 +43,7 @@ pub(super) fn run(bytes: &[u8]) {
         entropy: [7; 32],
     };
     let now = Time::from_micros(1_000_000);
-    let Some(session) = Session::new(now, config) else { return };
+    let Ok(session) = Session::new(now, config) else { return };
     let mut siege = Siege { now, session, packets: 0, segments: 0, offset: 0 };
     if host == ME {
         let _ = siege.session.edit(now).create(POT, &[b"pot", b"0"]);

@@ -5,7 +5,9 @@ use samovar_wire::Time;
 
 use crate::calls::{CallsState, packed};
 use crate::core::Core;
-use crate::{Call, CallError, CallId, CallKey, CallOutcome, IncomingCall, Procedure, Reply, ReplyError};
+use crate::{
+    Call, CallError, CallId, CallKey, CallOutcome, IncomingCall, Procedure, Reply, ReplyError, Session,
+};
 
 /// The calls between this peer's game and others', by [`crate::Session::calls`].
 #[derive(Debug)]
@@ -14,6 +16,13 @@ pub struct Calls<'a> {
     pub(super) objects: &'a Objects,
     pub(super) state: &'a mut CallsState,
     pub(super) now: Time,
+}
+
+impl Session {
+    /// Calls other peers' games, and answers their calls.
+    pub const fn calls(&mut self, now: Time) -> Calls<'_> {
+        Calls { core: &mut self.core, objects: &self.objects, state: &mut self.calls, now }
+    }
 }
 
 impl Calls<'_> {

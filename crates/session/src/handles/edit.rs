@@ -27,6 +27,7 @@ impl Edit<'_> {
     /// See [`CreateError`].
     pub fn create(&mut self, traits: Traits, fields: &[&[u8]]) -> Result<ObjectId, CreateError> {
         self.core.stir();
+        can_be(traits)?;
         self.objects.create(self.core.time(self.now), traits, fields)
     }
 
@@ -41,6 +42,7 @@ impl Edit<'_> {
         value: &T,
     ) -> Result<ObjectId, CreateError> {
         let time = self.changes_at();
+        can_be(traits)?;
         self.objects.create_as(time, traits, value)
     }
 
@@ -50,6 +52,7 @@ impl Edit<'_> {
     /// See [`CreateError`].
     pub fn create_state(&mut self, traits: Traits, state: &State) -> Result<ObjectId, CreateError> {
         self.core.stir();
+        can_be(traits)?;
         self.objects.create_state(self.core.time(self.now), traits, state)
     }
 
@@ -138,4 +141,9 @@ impl Edit<'_> {
         self.core.net.wrote = self.now;
         self.core.time(self.now)
     }
+}
+
+/// Whether this build has what the traits of an object ask for.
+fn can_be(traits: Traits) -> Result<(), CreateError> {
+    if OwnershipState::has(traits) { Ok(()) } else { Err(CreateError::LeftOut) }
 }

@@ -2,6 +2,7 @@
 
 use samovar_objects::{Focus, Objects};
 
+use crate::Session;
 use crate::core::Core;
 use crate::interest::InterestState;
 
@@ -11,6 +12,13 @@ pub struct Interest<'a> {
     pub(super) core: &'a mut Core,
     pub(super) objects: &'a mut Objects,
     pub(super) state: &'a mut InterestState,
+}
+
+impl Session {
+    /// What this peer wants to be kept up to date about.
+    pub const fn interest(&mut self) -> Interest<'_> {
+        Interest { core: &mut self.core, objects: &mut self.objects, state: &mut self.interest }
+    }
 }
 
 impl Interest<'_> {

@@ -13,6 +13,13 @@ pub struct Ownership<'a> {
     pub(super) now: Time,
 }
 
+impl Session {
+    /// Asks the host for objects, gives them back, and decides who gets them while this peer hosts.
+    pub const fn ownership(&mut self, now: Time) -> Ownership<'_> {
+        Ownership { session: self, now }
+    }
+}
+
 impl Ownership<'_> {
     /// Asks the host for an object. From now on this peer may change it as if it were its own; until it is, nobody else
     /// sees that. [`crate::Event::Ownership`] tells the outcome. Asking for what is this peer's does nothing.

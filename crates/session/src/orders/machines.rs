@@ -12,8 +12,8 @@ use samovar_wire::timed::Promise;
 use samovar_wire::{CloseCode, Duration, Lane, PeerId, Reader, SortedMap, Time};
 
 use super::early::Early;
-use crate::Causality;
-use crate::{SendError, SessionConfig};
+use super::part::{InLockstep, InOrders};
+use crate::{Causality, Orders, SendError, SessionConfig};
 
 /// A host that acts looks at them more often.
 const LOOKS_WITHIN: Duration = Duration::from_millis(2_000);
@@ -81,10 +81,10 @@ pub(crate) fn time_of(body: &[u8]) -> Option<Time> {
 /// The orders of one peer.
 #[derive(Debug, Default)]
 pub(crate) struct Machines {
-    causal: Option<Causal>,
-    total: Option<Total>,
-    timed: Option<Box<TimeOrder>>,
-    pub(super) lockstep: Option<Lockstep>,
+    causal: Option<InOrders<Causal>>,
+    total: Option<InOrders<Total>>,
+    timed: Option<InOrders<Box<TimeOrder>>>,
+    pub(super) lockstep: Option<InLockstep<Lockstep>>,
     /// What waits for room in the lanes to each member.
     pub(super) waiting: SortedMap<PeerId, VecDeque<(Lane, Vec<u8>)>>,
     /// In time-stamp order, from before this peer knew session time.
@@ -102,18 +102,19 @@ pub(crate) struct Machines {
 impl Machines {
     pub(crate) fn new(config: &SessionConfig, is_founder: bool) -> Self {
         let (me, rules) = (config.me, config.rules);
-        let causal = rules.orders.causal.map(|causality| match causality {
+        let causal = |causality| match causality {
             Causality::Vector => Causal::Vector(Box::new(Vector::new(me))),
             Causality::Dispatcher => Causal::Dispatcher(Box::new(Dispatcher::new(me))),
-        });
-        let lockstep = rules.orders.lockstep.map(|lockstep| {
-            if is_founder { Lockstep::found(me, lockstep) } else { Lockstep::join(me, lockstep) }
-        });
+        };
+        let lockstep = |config| {
+            if is_founder { Lockstep::found(me, config) } else { Lockstep::join(me, config) }
+        };
+        let Orders { causal: causality, total, timestamp, lockstep: steps } = rules.orders;
         Self {
-            causal,
-            total: rules.orders.total.then(|| Total::new(me)),
-            timed: rules.orders.timestamp.map(|timed| Box::new(TimeOrder::new(me, timed))),
-            lockstep,
+            causal: causality.and_then(|causality| InOrders::new(|| causal(causality))),
+            total: total.then(|| InOrders::new(|| Total::new(me))).flatten(),
+            timed: timestamp.and_then(|timed| InOrders::new(|| Box::new(TimeOrder::new(me, timed)))),
+            lockstep: steps.and_then(|config| InLockstep::new(|| lockstep(config))),
             early: Some(Early::default()),
             ..Self::default()
         }
@@ -289,13 +290,13 @@ impl Machines {
         while let Some(out) = causal.as_mut().and_then(|causal| causal.order().poll_transmit()) {
             put(out.to, MessageKind::Causal, Lane::SESSION, &out.bytes);
         }
-        while let Some(out) = total.as_mut().and_then(Order::poll_transmit) {
+        while let Some(out) = total.as_mut().and_then(|total| total.poll_transmit()) {
             put(out.to, MessageKind::Total, Lane::SESSION, &out.bytes);
         }
         while let Some(out) = timed.as_mut().and_then(|timed| timed.poll_transmit()) {
             put(out.to, MessageKind::Timed, Lane::SESSION, &out.bytes);
         }
-        while let Some(out) = lockstep.as_mut().and_then(Lockstep::poll_transmit) {
+        while let Some(out) = lockstep.as_mut().and_then(|lockstep| lockstep.poll_transmit()) {
             put(out.to, MessageKind::Lockstep, out.lane, &out.bytes);
         }
     }
@@ -305,7 +306,11 @@ impl Machines {
             let causal = self.causal.as_mut().and_then(|causal| causal.order().poll_event());
             let event = match causal {
                 Some(event) => Some((Delivery::Causal, event)),
-                None => self.total.as_mut().and_then(Order::poll_event).map(|event| (Delivery::Total, event)),
+                None => self
+                    .total
+                    .as_mut()
+                    .and_then(|total| total.poll_event())
+                    .map(|event| (Delivery::Total, event)),
             };
             let Some((delivery, event)) = event else { break };
             match event {
@@ -334,7 +339,7 @@ impl Machines {
     /// At the host: who has held up the others for longer than its patience with them.
     pub(super) fn stalling(&mut self, now: Time, patience: impl Fn(PeerId) -> Duration) -> Vec<PeerId> {
         let causal = self.causal.as_mut().map(|causal| causal.order().awaited());
-        let total = self.total.as_ref().map(Order::awaited);
+        let total = self.total.as_ref().map(|total| total.awaited());
         let mut before = core::mem::take(&mut self.awaited);
         if core::mem::replace(&mut self.looked, now) + LOOKS_WITHIN <= now {
             // Nobody was waited for while this peer slept, was suspended, or was no host.

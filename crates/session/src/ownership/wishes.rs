@@ -10,10 +10,10 @@ use samovar_wire::object::MessageKind;
 use samovar_wire::{CloseCode, Duration, ObjectId, PeerId, Reader, SortedMap, Time};
 
 use super::OwnershipState;
-use crate::Event;
 use crate::context::Context;
 use crate::core::Phase;
 use crate::settle::News;
+use crate::{Event, Outcome};
 
 /// Wishes that may be open at a time.
 pub const WISHES_MAX: usize = 64;
@@ -21,19 +21,6 @@ pub const WISHES_MAX: usize = 64;
 const ASKED_AGAIN_AFTER: Duration = Duration::from_millis(1_500);
 /// How often a wish is told at most.
 const TRIES_MAX: u8 = 4;
-
-/// What became of a wish.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The object is this peer's, and so is what it did to it.
-    Granted,
-    /// The object that was given away has another owner.
-    Moved(PeerId),
-    /// It was not granted.
-    Denied(Denial),
-    /// Another member was faster.
-    LostTo(PeerId),
-}
 
 /// Why a wish was not even told to the host. The caller is at fault, unless others were faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

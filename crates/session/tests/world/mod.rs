@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use samovar_roster::authority::Signatory;
 use samovar_session::objects::Kinded;
-use samovar_session::{Calls, Edit, Event, Ownership, Rules, Schemas, Session, SessionConfig};
+use samovar_session::{Edit, Event, Rules, Schemas, Session, SessionConfig};
 use samovar_wire::object::{Orphan, Traits};
 use samovar_wire::relay::Denial;
 use samovar_wire::{Duration, Entropy, Kind, Mode, ObjectId, PeerId, SessionId, Term, Ticket, Time, Warrant};
@@ -277,19 +277,21 @@ impl World {
         self.peers.get_mut(&id).unwrap()
     }
 
-    pub(crate) fn edit(&mut self, peer: PeerId) -> Edit<'_> {
-        let now = self.now;
-        self.peer(peer).edit(now)
-    }
-
-    pub(crate) fn ownership(&mut self, peer: PeerId) -> Ownership<'_> {
+    #[cfg(feature = "ownership")]
+    pub(crate) fn ownership(&mut self, peer: PeerId) -> samovar_session::Ownership<'_> {
         let now = self.now;
         self.peer(peer).ownership(now)
     }
 
-    pub(crate) fn calls(&mut self, peer: PeerId) -> Calls<'_> {
+    #[cfg(feature = "extras")]
+    pub(crate) fn calls(&mut self, peer: PeerId) -> samovar_session::Calls<'_> {
         let now = self.now;
         self.peer(peer).calls(now)
+    }
+
+    pub(crate) fn edit(&mut self, peer: PeerId) -> Edit<'_> {
+        let now = self.now;
+        self.peer(peer).edit(now)
     }
 
     /// Whether this peer wants its host asked whether it lives.

@@ -465,6 +465,12 @@ impl<G: Game> World<G> {
                 // Nobody knows the game any more: whoever comes first founds it anew.
                 self.cast.players[player].founds = *refusal == Refusal::UnknownGame;
             }
+            PeerEvent::NoSession(error) => {
+                self.break_promise(Broken::new(
+                    Promise::NoBlame,
+                    format!("process {id} has no session: {error}"),
+                ));
+            }
             PeerEvent::Failed(fault) => {
                 let what = format!("process {id} says that the relay misbehaves: {fault:?}");
                 self.break_promise(Broken::new(Promise::NoBlame, what));

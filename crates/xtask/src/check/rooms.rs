@@ -31,7 +31,7 @@ const CENTRAL: [(&str, &str, usize); 4] = [
 ];
 
 /// The services of the session and what they stand on: none of them names the session.
-const SERVICES: [&str; 12] = [
+const SERVICES: [&str; 13] = [
     "calls",
     "context",
     "core",
@@ -39,6 +39,7 @@ const SERVICES: [&str; 12] = [
     "divergence",
     "inputs",
     "interest",
+    "left_out",
     "orders",
     "ownership",
     "steps",
