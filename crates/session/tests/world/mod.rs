@@ -22,6 +22,8 @@ pub(crate) struct World {
     pub(crate) witness: Witness,
     pub(crate) witness_alive: bool,
     wire: Vec<(Time, PeerId, PeerId, Mode, Vec<u8>)>,
+    /// A hash of all that was sent.
+    pub(crate) said: u64,
     /// What came in this step for somebody who is no session.
     pub(crate) strays: Vec<(PeerId, PeerId, Mode, Vec<u8>)>,
     dice: Entropy,
@@ -102,6 +104,7 @@ impl World {
             witness: Witness { signatory, warrant },
             witness_alive: true,
             wire: Vec::new(),
+            said: 0,
             strays: Vec::new(),
             dice: Entropy::new([seed; 32]),
             loss_percent,
@@ -195,6 +198,10 @@ impl World {
             let session = self.peers.get_mut(&id).unwrap();
             session.handle_timeout(local);
             while let Some(out) = session.poll_transmit(local) {
+                for &byte in &out.bytes {
+                    // FNV-1a.
+                    self.said = (self.said ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+                }
                 let lost = out.mode == Mode::Unreliable && self.dice.number() % 100 < self.loss_percent;
                 if !lost && !self.cuts.contains(&(id, out.to)) {
                     let jitter =

@@ -26,7 +26,7 @@ pub(super) const STEPS: [Step; 15] = [
     Step {
         name: "features",
         about: "a session with none of its features, and with each alone",
-        first: 1.0,
+        first: 2.0,
         run: features,
     },
     Step { name: "docs", about: "no warning in the documentation", first: 1.0, run: docs },
@@ -100,7 +100,23 @@ fn features(context: &Context<'_>) -> Result<Outcome> {
     let mut test = context.repo.cargo("test");
     test.args(["--package", "samovar-session", "--no-default-features", "--locked", "--quiet"]);
     process::run(test.args(["--lib", "--tests"]))?;
+    // So may a page and a robot that are built differently be members of one game.
+    let (none, all) = (said(context, &["--no-default-features"])?, said(context, &[])?);
+    if none != all {
+        return Err(Failure::new(format!(
+            "without features members say other things: {none}, with all {all}"
+        )));
+    }
     Ok(Outcome::Done)
+}
+
+/// A hash of what members of a game say to each other that uses no feature.
+fn said(context: &Context<'_>, features: &[&str]) -> Result<String> {
+    let mut test = context.repo.cargo("test");
+    test.args(["--package", "samovar-session", "--locked", "--quiet", "--test", "bytes"]).args(features);
+    let output = process::read(test.args(["--", "--nocapture"]))?;
+    let line = output.lines().find_map(|line| line.split_once("said: "));
+    line.map(|(_, hash)| hash.to_owned()).ok_or_else(|| Failure::new("the test `bytes` says nothing"))
 }
 
 fn docs(context: &Context<'_>) -> Result<Outcome> {
