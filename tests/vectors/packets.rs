@@ -99,7 +99,7 @@ fn packets_and_their_frames() {
         ("pong", Frame::Pong { ping: 0xabcd, held: 250, session: u64::MAX }),
         ("pong_before_time_is_known", Frame::Pong { ping: 1, held: 0, session: 0 }),
         ("bulk_ack", Frame::BulkAck(1 << 40)),
-        ("rider", Frame::Rider(b"x")),
+        ("piggyback", Frame::Piggyback(b"x")),
         ("close", Frame::Close(CloseCode::Malformed)),
     ] {
         check(&mut vectors, name, HEADER, &[frame]);
@@ -115,7 +115,7 @@ fn packets_and_their_frames() {
         Frame::Pong { ping: 9, held: 3, session: 1_000_000 },
         Frame::Ping,
         Frame::BulkAck(128),
-        Frame::Rider(&[27, 1, 2]),
+        Frame::Piggyback(&[27, 1, 2]),
         Frame::Segment { lane: 0, number: 0, last: false, bytes: b"a" },
         Frame::Segment { lane: 0, number: 1, last: true, bytes: b"b" },
         Frame::Sequenced { channel: 2, number: 5, bytes: &[9, 1] },

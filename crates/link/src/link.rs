@@ -18,7 +18,7 @@ mod transmit;
 use std::collections::VecDeque;
 
 use samovar_wire::lane::RELIABLE_LANES;
-use samovar_wire::limits::{DATAGRAM_MAX, MESSAGE_MAX, PACKET_MAX, RIDER_MAX};
+use samovar_wire::limits::{DATAGRAM_MAX, MESSAGE_MAX, PACKET_MAX, PIGGYBACK_MAX};
 use samovar_wire::link_frame::{Ack, BulkChunk, Frame, Frames, PacketHeader, expand};
 use samovar_wire::{
     CloseCode, DecodeError, Duration, Generation, Generations, Lane, Mode, Receipt, Time, Writer,
@@ -84,7 +84,7 @@ pub struct Link {
     turn: usize,
     bulk_credit: Time,
     /// An unreliable message that goes with each packet, unless it is empty.
-    rider: Vec<u8>,
+    piggyback: Vec<u8>,
     counts: SegmentCounts,
     stats: LinkStats,
     events: VecDeque<LinkEvent>,
@@ -122,7 +122,7 @@ impl Link {
             probes: 0,
             turn: 0,
             bulk_credit: now,
-            rider: Vec::new(),
+            piggyback: Vec::new(),
             counts: SegmentCounts::default(),
             stats: LinkStats::default(),
             events: VecDeque::new(),
@@ -217,7 +217,7 @@ impl Link {
                 Frame::Datagram(_) | Frame::LastDatagram(_) | Frame::Sequenced { .. } | Frame::Ping => {
                     ack_eliciting = true;
                 }
-                Frame::Pong { .. } | Frame::BulkAck(_) | Frame::Rider(_) => {}
+                Frame::Pong { .. } | Frame::BulkAck(_) | Frame::Piggyback(_) => {}
             }
         }
         if verdict == Verdict::Unlinked {
@@ -320,7 +320,7 @@ impl Link {
                         self.events.push_back(LinkEvent::Message(lane, self.buffers.copy_of(bytes)));
                     }
                 }
-                Frame::Datagram(bytes) | Frame::LastDatagram(bytes) | Frame::Rider(bytes) => {
+                Frame::Datagram(bytes) | Frame::LastDatagram(bytes) | Frame::Piggyback(bytes) => {
                     self.events.push_back(LinkEvent::Datagram(packet, self.buffers.copy_of(bytes)));
                 }
                 Frame::Ping => self.clock.on_ping(now, packet),
@@ -559,11 +559,11 @@ impl Link {
     /// other end should hear as often as it hears anything. Empty, there is none.
     ///
     /// # Panics
-    /// When it has more than [`RIDER_MAX`] bytes.
-    pub fn set_rider(&mut self, message: &[u8]) {
-        assert!(message.len() <= RIDER_MAX, "a rider is small");
-        self.rider.clear();
-        self.rider.extend_from_slice(message);
+    /// When it has more than [`PIGGYBACK_MAX`] bytes.
+    pub fn set_piggyback(&mut self, message: &[u8]) {
+        assert!(message.len() <= PIGGYBACK_MAX, "a piggyback is small");
+        self.piggyback.clear();
+        self.piggyback.extend_from_slice(message);
     }
 
     /// The smoothed round trip, `None` before the first measurement.

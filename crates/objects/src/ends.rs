@@ -20,7 +20,7 @@ impl Objects {
     /// must be remembered, or a late CREATE brings the object back; but nobody can bury what is not yet born.
     pub(crate) fn may_bury(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> bool {
         let newest = self.slots.of_creator(id.creator).next_back().map_or(0, |object| object.id.number);
-        let newest = newest.max(self.tombs.newest(id.creator));
+        let newest = newest.max(self.tombstones.newest(id.creator));
         let is_near = id.number <= newest.saturating_add(BURIED_AHEAD_MAX);
         self.is_known(id.creator) && is_near && self.check_granted(from, id, stamp).is_ok()
     }
@@ -52,7 +52,7 @@ impl Objects {
     /// An object ended by somebody else's hand, or word. The host passes it on: whoever ended it may be gone before it
     /// has told everybody, or not know of all who are here.
     pub(crate) fn end_by(&mut self, from: PeerId, id: ObjectId, stamp: Stamp) {
-        let is_news = self.tombs.stamp(id).is_none_or(|known| known < stamp);
+        let is_news = self.tombstones.stamp(id).is_none_or(|known| known < stamp);
         let kind = self.slots.get(id).map(|object| object.traits.kind);
         self.end(id, stamp);
         if let Some(kind) = kind {
@@ -105,7 +105,7 @@ impl Objects {
         for (id, _) in self.doomed(run).into_iter().filter(|(id, _)| *id != ObjectId::SESSION) {
             self.end_by(from, id, run.stamp);
         }
-        self.tombs.bury_run(run);
+        self.tombstones.bury_run(run);
     }
 
     /// Whether an object that is there can have had this stamp. Those of this term were drawn here, and a liar that is
@@ -127,13 +127,13 @@ impl Objects {
             return;
         }
         let owner = self.granted_to(id).unwrap_or(owner);
-        self.tombs.bury(id, stamp);
+        self.tombstones.bury(id, stamp);
         let granted = self.grant(id, owner);
         debug_assert!(
             matches!(granted, Ok(()) | Err(ObjectError::NotAMember)) || id == ObjectId::SESSION,
             "its owner is here, or about to be orphaned"
         );
-        self.tombs.exhume(id);
+        self.tombstones.exhume(id);
     }
 
     /// A member says so, after somebody is gone. Of its own and of what the gone had it is believed. What others have
@@ -155,7 +155,7 @@ impl Objects {
     /// know nobody else as the owner.
     pub(crate) fn note_report(&mut self, from: PeerId, run: &Deaths) {
         // What ended under its own reign it knows, and nobody shall bury what will be created in it.
-        let is_credible = self.is_known(run.creator) || self.tombs.creators() < STRANGE_CREATORS_MAX;
+        let is_credible = self.is_known(run.creator) || self.tombstones.creators() < STRANGE_CREATORS_MAX;
         if run.stamp.term >= self.term || !is_credible {
             return;
         }
@@ -168,10 +168,10 @@ impl Objects {
             let last = next.map_or(Some(run.last), |next| next.checked_sub(1));
             if let Some(last) = last.filter(|&last| last >= start) {
                 let part = Deaths { first: start, last, ..*run };
-                if !self.tombs.holds(&part) {
+                if !self.tombstones.holds(&part) {
                     self.reported.bury_run(&part);
                     if from == run.creator {
-                        self.tombs.bury_run(&part);
+                        self.tombstones.bury_run(&part);
                         is_news = true;
                     }
                 }

@@ -89,7 +89,7 @@ mod sight;
 mod slots;
 mod state;
 mod text;
-mod tombs;
+mod tombstones;
 mod typed;
 
 pub use frames::Place;

@@ -15,7 +15,7 @@ use crate::scratch::Scratch;
 use crate::slots::Slots;
 use crate::state::State;
 use crate::text::Text;
-use crate::tombs::Tombs;
+use crate::tombstones::Tombstones;
 
 /// Objects that this peer claims, and each as this peer has changed it, if it has.
 pub(crate) type Claims = SortedMap<ObjectId, Option<Object>>;
@@ -105,10 +105,10 @@ pub struct Objects {
     pub(crate) term: Term,
     pub(crate) schemas: SchemasOf,
     pub(crate) slots: Slots,
-    pub(crate) tombs: Tombs,
+    pub(crate) tombstones: Tombstones,
     pub(crate) replicas: SortedMap<PeerId, Replica>,
     /// At the host: ends that members reported of what this peer did not know.
-    pub(crate) reported: Tombs,
+    pub(crate) reported: Tombstones,
     /// At the host: grants whose receivers have not announced themselves yet.
     pub(crate) granted: SortedMap<ObjectId, Promise>,
     /// Peers that were linked and are no longer: theirs are the orphans.
@@ -174,9 +174,9 @@ impl Objects {
             term,
             schemas: SchemasOf(schemas),
             slots: Slots::default(),
-            tombs: Tombs::default(),
+            tombstones: Tombstones::default(),
             replicas: SortedMap::new(),
-            reported: Tombs::default(),
+            reported: Tombstones::default(),
             granted: SortedMap::new(),
             departed: Vec::new(),
             unsettled: false,
@@ -501,7 +501,7 @@ impl Objects {
     /// Intervals of destroyed objects remembered; bounded per creator.
     #[must_use]
     pub fn remembered_deaths(&self) -> usize {
-        self.tombs.len()
+        self.tombstones.len()
     }
 
     pub(crate) fn is_host(&self) -> bool {
@@ -516,8 +516,8 @@ impl Objects {
         {
             let stamp = promise.stamp;
             self.granted.remove(&id);
-            if self.tombs.stamp(id) < Some(stamp) {
-                self.tombs.bury(id, stamp);
+            if self.tombstones.stamp(id) < Some(stamp) {
+                self.tombstones.bury(id, stamp);
                 self.pass_on_end(id, stamp, None);
             }
         }
@@ -536,7 +536,7 @@ impl Objects {
         {
             self.touched.retain(|&touched| Some(touched) != slot);
         }
-        self.tombs.bury(id, stamp);
+        self.tombstones.bury(id, stamp);
         if let Some(promise) = self.granted.get_mut(&id) {
             promise.told.retain(|&(told, _)| told > stamp);
             promise.fall_back();

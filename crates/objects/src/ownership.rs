@@ -6,7 +6,7 @@ use samovar_wire::{ObjectId, PeerId, SortedSet, Stamp, Term};
 
 use crate::objects::{ObjectError, ObjectEvent, Objects, Promise};
 use crate::replica::Replica;
-use crate::tombs::Tombs;
+use crate::tombstones::Tombstones;
 
 /// Peers that are remembered after they left.
 const DEPARTED_MAX: usize = 128;
@@ -60,7 +60,7 @@ impl Objects {
         if self.departed.len() > DEPARTED_MAX {
             let creator = self.departed.remove(0);
             if self.slots.of_creator(creator).next().is_none() {
-                self.tombs.forget(creator);
+                self.tombstones.forget(creator);
             }
         }
     }
@@ -76,7 +76,7 @@ impl Objects {
     pub fn set_host(&mut self, host: PeerId, term: Term) {
         (self.host, self.term) = (host, term);
         self.settle_anew();
-        self.reported = Tombs::default();
+        self.reported = Tombstones::default();
         // What a former host granted is announced by the receivers under the former term, or never.
         self.granted.clear();
         let is_host = self.is_host();
@@ -202,7 +202,7 @@ impl Objects {
     pub(crate) fn highest_stamp(&self, id: ObjectId) -> Option<Stamp> {
         let known = self.slots.get(id)?.stamp;
         let granted = self.granted.get(&id).map_or(known, |promise| promise.stamp);
-        let ended = self.tombs.stamp(id).max(self.reported.stamp(id)).unwrap_or(known);
+        let ended = self.tombstones.stamp(id).max(self.reported.stamp(id)).unwrap_or(known);
         Some(known.max(granted).max(ended))
     }
 

@@ -186,7 +186,7 @@ impl Objects {
 
     /// The host knows what it granted; what is of a former host's term it cannot know, and an older stamp is old.
     pub(crate) fn check_granted(&self, from: PeerId, id: ObjectId, stamp: Stamp) -> Result<(), CloseCode> {
-        let current = self.slots.get(id).map(|o| o.stamp).max(self.tombs.stamp(id));
+        let current = self.slots.get(id).map(|o| o.stamp).max(self.tombstones.stamp(id));
         let fresh = current.is_none_or(|current| stamp > current);
         let is_told = |promise: &Promise| promise.told.contains(&(stamp, from));
         if !self.is_host() || !fresh || stamp.term < self.term || self.granted.get(&id).is_some_and(is_told) {
@@ -198,7 +198,7 @@ impl Objects {
 
     fn accept(&mut self, new: &Announcement<'_>) -> Result<(), CloseCode> {
         let contested = self.contested(new);
-        if self.tombs.stamp(new.id).is_some_and(|death| death >= new.stamp) {
+        if self.tombstones.stamp(new.id).is_some_and(|death| death >= new.stamp) {
             return Ok(());
         }
         let known = self.slots.get(new.id).map(|o| (o.stamp, o.owner));
@@ -220,7 +220,7 @@ impl Objects {
         }
         let id = new.id;
         let object = self.read_announcement(new)?;
-        self.tombs.exhume(new.id);
+        self.tombstones.exhume(new.id);
         if let Some(promise) = self.granted.get_mut(&new.id) {
             promise.told.retain(|&(told, _)| told > new.stamp);
             let waits = |(_, replica): (&PeerId, &Replica)| {
@@ -312,7 +312,7 @@ impl Objects {
         if grant.stamp.term < self.term {
             return Ok(());
         }
-        let newest = self.slots.get(grant.id).map(|o| o.stamp).max(self.tombs.stamp(grant.id));
+        let newest = self.slots.get(grant.id).map(|o| o.stamp).max(self.tombstones.stamp(grant.id));
         if newest.is_some_and(|newest| newest >= grant.stamp) {
             return Ok(());
         }
@@ -334,7 +334,7 @@ impl Objects {
             return Ok(());
         }
         let known = self.slots.get(id).map(|object| object.stamp);
-        let death = self.tombs.stamp(id).filter(|&death| death >= stamp && known.is_none());
+        let death = self.tombstones.stamp(id).filter(|&death| death >= stamp && known.is_none());
         if known.is_some_and(|known| known >= stamp) || owner == self.me || self.replicas.contains_key(&owner)
         {
             // Whoever owns it tells the reporter itself.

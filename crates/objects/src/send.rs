@@ -90,7 +90,7 @@ impl Objects {
     pub fn poll_message(&mut self, now: Time, peer: PeerId, out: &mut Vec<u8>) -> Option<Pending> {
         self.grant_sight(peer);
         let replica = self.replicas.get_mut(&peer)?;
-        replica.deaths_due &= self.tombs.len() > 0;
+        replica.deaths_due &= self.tombstones.len() > 0;
         if !replica.unannounced.is_empty() {
             self.settle();
         }
@@ -108,7 +108,7 @@ impl Objects {
         if replica.deaths_due {
             writer.u8(MessageKind::Deaths as u8);
             // What is beyond a message is not told: hardly anybody can hear of those objects any more.
-            self.tombs.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
+            self.tombstones.runs().take(DEATHS_MAX).for_each(|run| run.encode(&mut writer));
             return Some(Pending(What::Deaths));
         }
         if let Some(object) = replica.unannounced.first().and_then(|&id| self.slots.get(id)) {

@@ -76,7 +76,7 @@ impl Peer {
                     session.witness(now).handle_successor(warrant);
                 }
             }
-            ClientEvent::Reachable => self.routes.ferry.on_reachable(now),
+            ClientEvent::Reachable => self.routes.relay_path.on_reachable(now),
             ClientEvent::Draining(within) => self.on_draining(now, within),
             ClientEvent::Denied(term, denial) => {
                 if let Some(session) = &mut self.session {
@@ -105,7 +105,7 @@ impl Peer {
     /// The relay has this peer by another socket, and never was without it.
     fn on_moved(&mut self, now: Time) {
         self.relay.backlog = 0;
-        self.end_ferry(AttemptEnd::Gone);
+        self.end_relay_path(AttemptEnd::Gone);
         // An offer may have gone out on the former socket, which may have been dead.
         let offer_again = |path: &mut PathState| path.offer_again(now);
         self.replace_attempts(offer_again);
@@ -121,7 +121,7 @@ impl Peer {
             }
             witness.set_reached(false);
         }
-        self.end_ferry(AttemptEnd::Gone);
+        self.end_relay_path(AttemptEnd::Gone);
         self.out.tell(PeerEvent::RelayLost);
     }
 

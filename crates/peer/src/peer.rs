@@ -180,12 +180,12 @@ impl Peer {
     /// When something of a path is due by itself.
     fn paths_due(&self) -> Time {
         let offers = self.offers_now();
-        let complains = self.may_relay().then(|| self.routes.ferry.path.was_up());
+        let complains = self.may_relay().then(|| self.routes.relay_path.path.was_up());
         let path = |(&peer, path): (&PeerId, &PathState)| {
             path.timeout(offers.then(|| self.is_offerer(peer)).flatten(), complains)
         };
         let paths = self.routes.paths.iter().map(path).min().unwrap_or(Time::FAR);
-        paths.min(self.routes.ferry.timeout(self.offers_to_relay()))
+        paths.min(self.routes.relay_path.timeout(self.offers_to_relay()))
     }
 
     /// The next bytes to send.
@@ -251,7 +251,7 @@ impl Peer {
         }
         // What the session said last goes out before the connections it goes over are closed.
         self.end_paths();
-        self.end_ferry(AttemptEnd::Gone);
+        self.end_relay_path(AttemptEnd::Gone);
         self.drive(now);
     }
 
@@ -282,7 +282,7 @@ impl Peer {
             return;
         }
         let before = self.out.waiting();
-        self.tend_ferry(now);
+        self.tend_relay_path(now);
         self.tend_paths(now);
         self.tell_standing(now);
         self.note_losses(now);

@@ -49,7 +49,7 @@ impl Peer {
     fn leave_session(&mut self, now: Time) {
         self.route_session(now);
         self.end_paths();
-        self.end_ferry(AttemptEnd::Gone);
+        self.end_relay_path(AttemptEnd::Gone);
         let Some(session) = self.session.take() else { return };
         self.config.ticket = self.seat.ticket();
         self.config.kept = session.kept(now).or(self.config.kept.take());

@@ -4,8 +4,8 @@ use samovar_session::Session;
 use samovar_wire::{PeerId, SortedMap, Time};
 
 use crate::carried::Carried;
-use crate::ferry::Ferry;
 use crate::path::{AttemptEnd, Closed, Path, PathState, Patience};
+use crate::relay_path::RelayPath;
 use crate::ways::{ByRelay, Carrier, RouteTable, Ways};
 
 /// Paths that may be held at a time: every member and a few that are about to be.
@@ -16,7 +16,7 @@ const PATHS_MAX: usize = 48;
 #[derive(Debug)]
 pub(crate) struct Routes {
     pub(crate) paths: SortedMap<PeerId, PathState>,
-    pub(crate) ferry: Ferry,
+    pub(crate) relay_path: RelayPath,
     pub(crate) carried: Carried,
     /// What the session and the game were told of each path.
     shown: SortedMap<PeerId, Path>,
@@ -35,7 +35,7 @@ impl Routes {
     pub(crate) fn new(now: Time) -> Self {
         Self {
             paths: SortedMap::new(),
-            ferry: Ferry::new(now),
+            relay_path: RelayPath::new(now),
             carried: Carried::default(),
             shown: SortedMap::new(),
             wanted: Vec::new(),
@@ -48,7 +48,7 @@ impl Routes {
 
     /// The path to an end: a member, or the relay.
     pub(crate) fn path_mut(&mut self, end: PeerId) -> Option<&mut PathState> {
-        if end == PeerId::RELAY { Some(&mut self.ferry.path) } else { self.paths.get_mut(&end) }
+        if end == PeerId::RELAY { Some(&mut self.relay_path.path) } else { self.paths.get_mut(&end) }
     }
 
     /// The path to a member that may not be one yet; `None` when there are too many.
@@ -81,7 +81,7 @@ impl Routes {
         let is_direct = self.paths.get(&peer).is_some_and(|path| path.is_up(now));
         match (is_direct, may_relay) {
             (true, _) => Path::Direct,
-            (false, true) if self.ferry.path.is_up(now) => Path::RelayedUdp,
+            (false, true) if self.relay_path.path.is_up(now) => Path::RelayedUdp,
             (false, true) => Path::Relayed,
             (false, false) => Path::None,
         }
@@ -91,10 +91,10 @@ impl Routes {
         if !may_relay {
             return ByRelay { is_quick: false, ways: None };
         }
-        let ferry = self.ferry.way(now);
-        let is_sure = ferry.is_some() && self.ferry.path.is_enough(now, true);
-        let ways = Ways { ferry, socket: !is_sure, ..Ways::NONE };
-        ByRelay { is_quick: self.ferry.path.is_up(now), ways: Some(ways) }
+        let relay_path = self.relay_path.way(now);
+        let is_sure = relay_path.is_some() && self.relay_path.path.is_enough(now, true);
+        let ways = Ways { relay_path, socket: !is_sure, ..Ways::NONE };
+        ByRelay { is_quick: self.relay_path.path.is_up(now), ways: Some(ways) }
     }
 
     /// The ways that there are, by whether the relay forwards; `session` if members carry in it.
@@ -185,8 +185,8 @@ impl Routes {
         for (&peer, path) in &mut self.paths {
             expired.extend(core::iter::from_fn(|| path.expire(now, may_offer)).map(|closed| (peer, closed)));
         }
-        let ferry = core::iter::from_fn(|| self.ferry.path.expire(now, true));
-        expired.extend(ferry.map(|closed| (PeerId::RELAY, closed)));
+        let relay_path = core::iter::from_fn(|| self.relay_path.path.expire(now, true));
+        expired.extend(relay_path.map(|closed| (PeerId::RELAY, closed)));
         expired
     }
 

@@ -25,12 +25,12 @@ impl Peer {
     /// nothing, if there is another.
     pub(crate) fn own_way_of_bulk(&self, now: Time, to: PeerId) -> Ways {
         let is_deaf = self.routes.paths.get(&to).is_some_and(|path| path.is_complained_of(now));
-        let ferry = self.routes.ferry.way(now);
+        let relay_path = self.routes.relay_path.way(now);
         match self.own_path(now, to) {
             Path::None => Ways::DIRECT,
             Path::Direct if !is_deaf || !self.may_relay() => Ways::DIRECT,
             Path::Relayed => Ways::SOCKET,
-            _ => Ways { ferry, socket: ferry.is_none(), ..Ways::NONE },
+            _ => Ways { relay_path, socket: relay_path.is_none(), ..Ways::NONE },
         }
     }
 
@@ -71,8 +71,8 @@ impl Peer {
         if ways.socket {
             self.send_socket(to, mode, payload);
         }
-        if let Some(attempt) = ways.ferry {
-            self.send_ferry(attempt, mode, Addressed { peer: to, payload });
+        if let Some(attempt) = ways.relay_path {
+            self.send_relay_path(attempt, mode, Addressed { peer: to, payload });
         }
         let most = if mode == Mode::Reliable { 1 } else { usize::MAX };
         let carriers = self.routes.paths.get(&to).filter(|_| ways.direct).map(PathState::carriers);
@@ -90,7 +90,7 @@ impl Peer {
         }
     }
 
-    pub(crate) fn send_ferry(&mut self, attempt: u32, mode: Mode, message: Addressed<'_>) {
+    pub(crate) fn send_relay_path(&mut self, attempt: u32, mode: Mode, message: Addressed<'_>) {
         let bytes = message.encode();
         self.count_out(&bytes);
         self.out.send(Transmit::Direct { peer: PeerId::RELAY, attempt, mode, bytes });
@@ -117,7 +117,7 @@ impl Peer {
             (path.complains(now, by_relay.is_quick) || is_aloud).then_some((peer, is_aloud))
         };
         let silent: Vec<_> = self.routes.paths.iter_mut().filter_map(complaint).collect();
-        if silent.iter().any(|(_, is_aloud)| *is_aloud) && self.routes.ferry.path.current().is_some() {
+        if silent.iter().any(|(_, is_aloud)| *is_aloud) && self.routes.relay_path.path.current().is_some() {
             // What they answer may be lost on the way from the relay, too.
             self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
         }
@@ -169,11 +169,13 @@ impl Peer {
         // Of the relay's buffers each link has its share.
         let shared = |is_one: fn(&Ways) -> bool| ways.iter().filter(|(.., ways)| is_one(ways)).count().max(1);
         let socket = self.relay.backlog / shared(|ways| ways.socket) as u64;
-        let ferry = self.routes.ferry.path.backlog / shared(|ways| ways.ferry.is_some()) as u64;
+        let relay_path =
+            self.routes.relay_path.path.backlog / shared(|ways| ways.relay_path.is_some()) as u64;
         let Some(session) = &mut self.session else { return };
         for (peer, direct, ways) in ways {
             // In doubt the shortest queue counts: that of a path that died never drains.
-            let queues = [(ways.direct, direct), (ways.ferry.is_some(), ferry), (ways.socket, socket)];
+            let queues =
+                [(ways.direct, direct), (ways.relay_path.is_some(), relay_path), (ways.socket, socket)];
             if let Some(backlog) =
                 queues.into_iter().filter_map(|(is_way, queue)| is_way.then_some(queue)).min()
             {

@@ -23,7 +23,7 @@ impl Peer {
     /// Both channels of a connection are open.
     pub fn handle_direct_opened(&mut self, now: Time, peer: PeerId, attempt: u32) {
         let is_opened = match peer {
-            PeerId::RELAY => self.routes.ferry.on_opened(now, attempt),
+            PeerId::RELAY => self.routes.relay_path.on_opened(now, attempt),
             _ => self.routes.paths.get_mut(&peer).is_some_and(|path| path.on_opened(now, attempt)),
         };
         self.routes.touch();
@@ -51,7 +51,7 @@ impl Peer {
     pub fn handle_direct_packet(&mut self, now: Time, peer: PeerId, attempt: u32, mode: Mode, bytes: &[u8]) {
         if peer == PeerId::RELAY {
             self.routes.touch();
-            self.on_ferry_packet(now, attempt, mode, bytes);
+            self.on_relay_path_packet(now, attempt, mode, bytes);
         } else if let Some(path) = self.routes.paths.get_mut(&peer) {
             let (was_steady, heard) = (path.is_steady(now), path.on_heard(now, attempt));
             if !was_steady {

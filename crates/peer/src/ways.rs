@@ -11,12 +11,13 @@ pub(crate) struct Ways {
     /// Members that carry it.
     pub(crate) carriers: [Option<PeerId>; 2],
     /// The connection to the relay.
-    pub(crate) ferry: Option<u32>,
+    pub(crate) relay_path: Option<u32>,
     pub(crate) socket: bool,
 }
 
 impl Ways {
-    pub(crate) const NONE: Self = Self { direct: false, carriers: [None; 2], ferry: None, socket: false };
+    pub(crate) const NONE: Self =
+        Self { direct: false, carriers: [None; 2], relay_path: None, socket: false };
     /// The direct connection and no other way.
     pub(crate) const DIRECT: Self = Self { direct: true, ..Self::NONE };
     /// The relay's WebSocket and no other way.
@@ -24,7 +25,7 @@ impl Ways {
 
     /// Whether the relay brings it, and nobody else.
     pub(crate) fn is_relayed(&self) -> bool {
-        (self.socket || self.ferry.is_some()) && !self.direct && self.carriers == [None; 2]
+        (self.socket || self.relay_path.is_some()) && !self.direct && self.carriers == [None; 2]
     }
 }
 
@@ -101,7 +102,7 @@ impl RouteTable {
         let ways = self.by_relay.ways.filter(|_| !is_enough(now, path, self.by_relay.is_quick));
         let Some(ways) = ways else { return Ways { direct, ..Ways::NONE } };
         let is_called = path.is_some_and(|path| path.is_called(now));
-        Ways { direct, ferry: ways.ferry, socket: is_called || ways.socket, ..Ways::NONE }
+        Ways { direct, relay_path: ways.relay_path, socket: is_called || ways.socket, ..Ways::NONE }
     }
 }
 

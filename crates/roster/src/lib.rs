@@ -5,13 +5,13 @@
 //! and says what to do.
 
 pub mod authority;
+mod excluded;
 mod gone;
 mod lease;
 mod opinions;
 mod phase;
 mod role;
 mod roster;
-mod stranded;
 mod support;
 mod view;
 mod votes;

@@ -37,7 +37,7 @@ pub(crate) enum Phase {
     /// Another peer hosts, and is missed.
     Seeking { since: Time, ballot: Option<Ballot> },
     /// A peer hosts that is no member, as far as this one knows. It is missed since then.
-    Stranded { since: Option<Time> },
+    Excluded { since: Option<Time> },
     /// This peer hosts; it may seek a successor for itself since then.
     Leading { support: Support, leave: Leave, since: Option<Time>, ballot: Option<Ballot> },
 }
@@ -57,7 +57,7 @@ impl Phase {
         match *self {
             Self::Following => None,
             Self::Seeking { since, .. } => Some(since),
-            Self::Stranded { since } | Self::Leading { since, .. } => since,
+            Self::Excluded { since } | Self::Leading { since, .. } => since,
         }
     }
 
@@ -80,7 +80,7 @@ impl Phase {
     pub(crate) const fn ballot(&self) -> Option<Ballot> {
         match *self {
             Self::Seeking { ballot, .. } | Self::Leading { ballot, .. } => ballot,
-            Self::Following | Self::Stranded { .. } => None,
+            Self::Following | Self::Excluded { .. } => None,
         }
     }
 
@@ -91,8 +91,8 @@ impl Phase {
         }
     }
 
-    pub(crate) const fn is_stranded(&self) -> bool {
-        matches!(self, Self::Stranded { .. })
+    pub(crate) const fn is_excluded(&self) -> bool {
+        matches!(self, Self::Excluded { .. })
     }
 
     pub(crate) fn is_lease_over(&self) -> bool {
@@ -103,9 +103,9 @@ impl Phase {
     pub(crate) fn note_missed(&mut self, now: Time, missed: bool) -> bool {
         match self {
             Self::Following if missed => *self = Self::Seeking { since: now, ballot: None },
-            Self::Seeking { ballot: None, .. } | Self::Stranded { .. } if !missed => *self = Self::Following,
+            Self::Seeking { ballot: None, .. } | Self::Excluded { .. } if !missed => *self = Self::Following,
             Self::Leading { since, ballot: None, .. } if !missed => *since = None,
-            Self::Stranded { since } | Self::Leading { since, .. } => drop(since.get_or_insert(now)),
+            Self::Excluded { since } | Self::Leading { since, .. } => drop(since.get_or_insert(now)),
             Self::Following | Self::Seeking { .. } => {}
         }
         self.missed_since().is_some()
@@ -117,7 +117,7 @@ impl Phase {
             Self::Following => {}
             Self::Seeking { ballot: None, .. } => *self = Self::Following,
             Self::Seeking { since, ballot: Some(_) } => *since = now,
-            Self::Stranded { since } => *since = None,
+            Self::Excluded { since } => *since = None,
             Self::Leading { support, since, .. } => {
                 *since = None;
                 support.wake();
@@ -132,7 +132,7 @@ impl Phase {
         let waits: [Option<Time>; 4] = match self {
             Self::Following => [None; 4],
             Self::Seeking { since, ballot } => [again(*ballot), forks_at(Some(*since)), None, None],
-            Self::Stranded { since } => [forks_at(*since), None, None, None],
+            Self::Excluded { since } => [forks_at(*since), None, None, None],
             Self::Leading { support, leave, since, ballot } => {
                 let told = match leave {
                     Leave::Telling { until, .. } => Some(*until),

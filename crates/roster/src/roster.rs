@@ -357,8 +357,8 @@ impl Roster {
             return None;
         }
         if is_missed {
-            if self.phase.is_stranded() {
-                self.watch_stranded(now, view, lives);
+            if self.phase.is_excluded() {
+                self.watch_excluded(now, view, lives);
                 return None;
             }
             if let Some(begun) = self.begin_reserve() {
@@ -392,7 +392,7 @@ impl Roster {
     #[must_use]
     pub fn poll_timeout(&self, after: Time) -> Time {
         let waits = self.phase.timeouts(self.forks).chain(self.witness.timeouts());
-        let waits = waits.chain(self.stranded_until()).chain(self.probation);
+        let waits = waits.chain(self.excluded_until()).chain(self.probation);
         waits.filter(|&at| at > after).min().unwrap_or(Time::FAR)
     }
 }

@@ -146,7 +146,7 @@ impl Roster {
             self.witness.since = Some(now);
             // A host whose majority is gone lets that come first, if it went on without it.
             let gives_way = self.is_host() && self.term.is_witnessed() && self.probation.is_none();
-            self.witness.next = match (gives_way, self.phase.is_stranded()) {
+            self.witness.next = match (gives_way, self.phase.is_excluded()) {
                 (true, _) => now + LEASE,
                 (_, true) => now + HOST_RETURNS_WITHIN,
                 _ => Time::ZERO,
@@ -182,9 +182,9 @@ impl Roster {
             }
             return;
         }
-        let (has_voted, is_stranded) = (self.phase.ballot().is_some(), self.phase.is_stranded());
+        let (has_voted, is_excluded) = (self.phase.ballot().is_some(), self.phase.is_excluded());
         let is_over = match denial {
-            Denial::HostIsAlive if has_voted || is_stranded || !self.term.is_witnessed() => {
+            Denial::HostIsAlive if has_voted || is_excluded || !self.term.is_witnessed() => {
                 self.witness.note_denied(now)
             }
             Denial::HostIsAlive => {
@@ -193,7 +193,7 @@ impl Roster {
             }
             Denial::NotAMember => {
                 let is_lost = self.phase.has_lasted(now, REMOVED_AFTER);
-                self.is_apart() || !self.is_host() && (has_voted || is_stranded || is_lost)
+                self.is_apart() || !self.is_host() && (has_voted || is_excluded || is_lost)
             }
             Denial::Stale => false,
         };

@@ -70,8 +70,8 @@ impl Session {
         if hello.params != self.core.config.params {
             return Err(CloseCode::ParameterMismatch);
         }
-        if !self.desk.knocks.iter().any(|(peer, _)| *peer == from) {
-            self.desk.knocks.push_back((from, hello.clone()));
+        if !self.desk.join_requests.iter().any(|(peer, _)| *peer == from) {
+            self.desk.join_requests.push_back((from, hello.clone()));
         }
         if self.core.is_host() && self.is_settled(now) {
             self.next_view(now);
@@ -139,7 +139,7 @@ impl Session {
         self.objects.adopt(|peer| !view.has(peer));
     }
 
-    /// Removes who is gone, replaces a silent backup, gives up old seats, admits who knocks.
+    /// Removes who is gone, replaces a silent backup, gives up old seats, admits who asks to join.
     pub(crate) fn do_housework(&mut self, now: Time) {
         if !self.core.clock.is_known() && self.desk.published + TIME_WITHIN <= now {
             self.core.clock.resume(now, self.core.members.heard);
@@ -178,7 +178,7 @@ impl Session {
             // It hands over as soon as it can. Where the rules let nobody succeed it, it hosts on and watches.
             self.hand_over(now);
         }
-        self.admit_knocking(now);
+        self.admit_who_asks(now);
         if !self.core.is_host() {
             return;
         }
@@ -189,13 +189,13 @@ impl Session {
         }
     }
 
-    fn admit_knocking(&mut self, now: Time) {
+    fn admit_who_asks(&mut self, now: Time) {
         let time = self.core.known_time(now);
-        for _ in 0..self.desk.knocks.len() {
-            let Some((peer, mut hello)) = self.desk.knocks.pop_front() else { break };
+        for _ in 0..self.desk.join_requests.len() {
+            let Some((peer, mut hello)) = self.desk.join_requests.pop_front() else { break };
             if Desk::is_own_seat(&self.core, &hello) {
                 if self.core.roster.heir().is_some() || self.hand_over(now) {
-                    self.desk.knocks.push_back((peer, hello));
+                    self.desk.join_requests.push_back((peer, hello));
                     continue;
                 }
                 // Nobody is there who could host instead: the newcomer will be.
@@ -207,7 +207,7 @@ impl Session {
                     hello.resume = None;
                 }
             }
-            // Whoever knocked on a former link does so again on the present one.
+            // Whoever asked on a former link does so again on the present one.
             if self.core.net.link(peer).is_some_and(|link| link.greeted)
                 && let Err(code) = self.admit(now, peer, &hello)
             {

@@ -86,7 +86,7 @@ impl Session {
             self.core.members.view.note_left(peer);
         }
         if peer == self.host() && self.core.phase == Phase::Joining && is_farewell {
-            // It goes while we knock; its successor will be asked.
+            // It goes while we ask to join; its successor will be asked.
             self.core.net.take(peer);
             return;
         }

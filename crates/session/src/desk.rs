@@ -1,4 +1,4 @@
-//! The host's desk: who knocks, which tickets wait, and what the view says next. Empty at members.
+//! The host's desk: who asks to join, which tickets wait, and what the view says next. Empty at members.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ pub(crate) struct Desk {
     pub(crate) last_backup: Option<SeatId>,
     pub(crate) entropy: Entropy,
     /// Newcomers whose admission waits for the view to settle.
-    pub(crate) knocks: VecDeque<(PeerId, Hello)>,
+    pub(crate) join_requests: VecDeque<(PeerId, Hello)>,
     /// The seat that this host gave to whoever showed its ticket, until that one hosts.
     pub(crate) aside: Option<SeatId>,
     /// Tickets that a backup has to know of before they are given away.
@@ -44,7 +44,7 @@ impl Desk {
         Self {
             last_backup: None,
             entropy: Entropy::new(entropy),
-            knocks: VecDeque::new(),
+            join_requests: VecDeque::new(),
             aside: None,
             tickets: Vec::new(),
             leavers: SortedSet::new(),
@@ -56,7 +56,7 @@ impl Desk {
 
     /// Another peer hosts now.
     pub(crate) fn clear(&mut self, core: &mut Core) {
-        self.knocks.clear();
+        self.join_requests.clear();
         self.tickets.clear();
         core.net.links_mut().for_each(|(_, link)| link.welcomed = false);
     }

@@ -10,7 +10,7 @@ use samovar_order::causal::Causality;
 use samovar_order::lockstep::{LockstepConfig, LockstepView, Player};
 use samovar_order::timestamp::TimeOrderConfig;
 use samovar_order::{View, ViewId};
-use samovar_wire::limits::{APP_MESSAGE_MAX, MEMBERS_MAX, RIDER_MAX, UNSTABLE_BYTES_MAX};
+use samovar_wire::limits::{APP_MESSAGE_MAX, MEMBERS_MAX, PIGGYBACK_MAX, UNSTABLE_BYTES_MAX};
 use samovar_wire::object::MessageKind;
 use samovar_wire::order::Letter;
 use samovar_wire::timed::Promise;
@@ -249,14 +249,14 @@ impl Machines {
         if let Some(lockstep) = &mut self.lockstep {
             lockstep.set_lossy(to, link.transport.stats().loss_out > LOSSY);
         }
-        self.rider.clear();
+        self.piggyback.clear();
         if let Some(promise) = promise {
-            let mut out = Writer::new(&mut self.rider);
+            let mut out = Writer::new(&mut self.piggyback);
             out.u8(MessageKind::Promise as u8);
             promise.encode(&mut out);
-            debug_assert!(self.rider.len() <= RIDER_MAX, "two numbers and a kind");
+            debug_assert!(self.piggyback.len() <= PIGGYBACK_MAX, "two numbers and a kind");
         }
-        link.transport.set_rider(&self.rider);
+        link.transport.set_piggyback(&self.piggyback);
         let Some(waiting) = self.waiting.get_mut(&to) else { return };
         let mut is_open = is_all_said;
         waiting.retain(|(lane, bytes)| {

@@ -80,7 +80,7 @@ impl Session {
             }
         }
         if self.core.phase == Phase::Joining {
-            return self.knock_under(now, former);
+            return self.ask_to_join_under(now, former);
         }
         if host != former {
             self.desk.clear(&mut self.core);
@@ -114,7 +114,7 @@ impl Session {
     }
 
     /// A newcomer turns to the host of the new term, or begins the session anew.
-    fn knock_under(&mut self, now: Time, former: PeerId) {
+    fn ask_to_join_under(&mut self, now: Time, former: PeerId) {
         let host = self.host();
         if host == self.me() {
             // No member was left who could have claimed, and the session's state is gone with them.
@@ -144,7 +144,7 @@ impl Session {
         } else if term.is_witnessed() && self.core.config.rules.migrates {
             // This peer, or all whom it is with, had given up its successor for lost, or never met it. If that lives the
             // others went on; the relay knows (PROTOCOL §4.10).
-            self.core.roster.strand();
+            self.core.roster.exclude();
             self.core.watch.soon();
         } else if self.core.view().has(host) && self.core.roster.is_gone(now, host) {
             // It said farewell while it was voted for: as a host that leaves it is missed at once.

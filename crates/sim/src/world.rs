@@ -6,12 +6,12 @@
 mod cast;
 mod direct;
 mod faults;
-mod ferry;
 mod judge;
 mod judges;
 mod net;
 mod process;
 mod relay;
+mod relay_path;
 mod session;
 mod sockets;
 mod tell;
@@ -50,9 +50,9 @@ const CODE: &str = "SIM";
 enum Event {
     Wake(ProcessId),
     Packet { to: ProcessId, attempt: u32, mode: Mode, bytes: Vec<u8> },
-    FerryOpened(ConnId, u32),
-    ToFerry { conn: ConnId, attempt: u32, mode: Mode, bytes: Vec<u8> },
-    FerryClosed(ConnId, u32),
+    RelayPathOpened(ConnId, u32),
+    ToRelayPath { conn: ConnId, attempt: u32, mode: Mode, bytes: Vec<u8> },
+    RelayPathClosed(ConnId, u32),
     Described { process: ProcessId, peer: PeerId, attempt: u32, text: String },
     DirectOpened { process: ProcessId, attempt: u32 },
     DirectClosed { process: ProcessId, attempt: u32 },
@@ -174,9 +174,11 @@ impl<G: Game> World<G> {
         match event {
             Event::Wake(process) => self.on_wake(process),
             Event::Packet { to, attempt, mode, bytes } => self.on_packet(to, attempt, mode, bytes),
-            Event::FerryOpened(conn, attempt) => self.on_ferry_opened(conn, attempt),
-            Event::ToFerry { conn, attempt, mode, bytes } => self.on_to_ferry(conn, attempt, mode, bytes),
-            Event::FerryClosed(conn, attempt) => self.on_ferry_closed(conn, attempt),
+            Event::RelayPathOpened(conn, attempt) => self.on_relay_path_opened(conn, attempt),
+            Event::ToRelayPath { conn, attempt, mode, bytes } => {
+                self.on_to_relay_path(conn, attempt, mode, bytes)
+            }
+            Event::RelayPathClosed(conn, attempt) => self.on_relay_path_closed(conn, attempt),
             Event::Described { process, peer, attempt, text } => {
                 self.on_described(process, peer, attempt, text)
             }

@@ -36,7 +36,7 @@ pub const GAME_SEGMENT_WINDOW: u64 = 64;
 /// Largest unreliable or sequenced message that a link takes, in bytes: it shares its packet with a header and an answer or two.
 pub const DATAGRAM_MAX: usize = 1_100;
 /// Largest message that rides in every packet, in bytes.
-pub const RIDER_MAX: usize = 16;
+pub const PIGGYBACK_MAX: usize = 16;
 /// Bytes of the bulk stream a sender may have in flight on one link.
 pub const BULK_WINDOW: u64 = 256 * 1_024;
 /// Most fields of one object.

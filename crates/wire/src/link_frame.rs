@@ -1,7 +1,7 @@
 //! Packets, the frames in them, and chunks of the bulk stream (PROTOCOL §2 and §3).
 
 use crate::lane::{RELIABLE_LANES, SEQUENCED_CHANNELS};
-use crate::limits::{BULK_CHUNK_MAX, PACKET_MAX, RIDER_MAX, SEGMENT_MAX};
+use crate::limits::{BULK_CHUNK_MAX, PACKET_MAX, PIGGYBACK_MAX, SEGMENT_MAX};
 use crate::{CloseCode, DecodeError, Generations, Reader, Writer};
 
 /// Packets before the newest one that an ack can describe, and that a receiver remembers.
@@ -28,7 +28,7 @@ const DATAGRAM_REST: u8 = 0x02;
 const PING: u8 = 0x03;
 const PONG: u8 = 0x04;
 const BULK_ACK: u8 = 0x05;
-const RIDER: u8 = 0x06;
+const PIGGYBACK: u8 = 0x06;
 const CLOSE: u8 = 0x07;
 /// SEGMENT of lane 0; each lane has two kinds, the odd one ends its message.
 const SEGMENT: u8 = 0x10;
@@ -222,7 +222,7 @@ pub enum Frame<'a> {
     /// Everything of the bulk stream before this offset was delivered.
     BulkAck(u64),
     /// An unreliable message that goes with packets and is no reason for one, nor for an ack.
-    Rider(&'a [u8]),
+    Piggyback(&'a [u8]),
     /// The link ends here.
     Close(CloseCode),
 }
@@ -260,8 +260,8 @@ impl Frame<'_> {
                 out.u8(BULK_ACK);
                 out.varint(offset);
             }
-            Self::Rider(bytes) => {
-                out.u8(RIDER);
+            Self::Piggyback(bytes) => {
+                out.u8(PIGGYBACK);
                 out.prefixed(bytes);
             }
             Self::Close(code) => {
@@ -305,7 +305,7 @@ impl<'a> Frames<'a> {
             PING => Frame::Ping,
             PONG => Frame::Pong { ping: reader.u16()?, held: reader.varint()?, session: reader.varint()? },
             BULK_ACK => Frame::BulkAck(reader.varint()?),
-            RIDER => Frame::Rider(reader.prefixed(RIDER_MAX)?),
+            PIGGYBACK => Frame::Piggyback(reader.prefixed(PIGGYBACK_MAX)?),
             CLOSE => Frame::Close(CloseCode::from_u16(reader.u16()?)),
             _ => return Err(DecodeError::Invalid),
         }))
@@ -362,7 +362,7 @@ mod tests {
             Frame::Ping,
             Frame::Pong { ping: 12, held: 3, session: u64::MAX },
             Frame::BulkAck(1 << 40),
-            Frame::Rider(&[7; 3]),
+            Frame::Piggyback(&[7; 3]),
             Frame::Close(CloseCode::Malformed),
             Frame::LastDatagram(b"the rest"),
         ];

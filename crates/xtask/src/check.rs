@@ -5,6 +5,7 @@
 
 mod binaries;
 pub(crate) mod browser;
+mod features;
 mod layers;
 mod names;
 mod program;

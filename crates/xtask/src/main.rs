@@ -7,6 +7,7 @@
 mod bench;
 mod check;
 mod cli;
+mod client;
 mod clock;
 mod compress;
 mod files;

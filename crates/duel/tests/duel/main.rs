@@ -1,14 +1,6 @@
-//! Whole duels in virtual time: sessions with delay and loss, a relay that signs, and players at mixed frame rates.
+//! The duel and the maze: their rules, and whole games over sessions in virtual time.
 
-#![expect(clippy::unwrap_used, reason = "what is missing here fails the test that needs it")]
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
-mod bowls;
-mod hostile;
-mod hosts;
-mod matches;
-mod orders;
-mod play;
-mod referee;
-mod seats;
-mod traffic;
-mod world;
+mod duel;
+mod maze;

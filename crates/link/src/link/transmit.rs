@@ -114,8 +114,8 @@ impl Link {
         let mut out = Writer::new(bytes);
         let (generations, ack) = (self.association.generations(), self.received.ack());
         PacketHeader { generations, number: number as u16, ack }.encode(&mut out);
-        if !self.rider.is_empty() {
-            Frame::Rider(&self.rider).encode(&mut out);
+        if !self.piggyback.is_empty() {
+            Frame::Piggyback(&self.piggyback).encode(&mut out);
         }
         let header = out.len();
         self.write_clock(now, session, number, &mut out);

@@ -1,7 +1,5 @@
 //! What the gone have left, when not everybody has heard the same of it.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use samovar_objects::{ObjectError, Objects, Schemas};
 use samovar_wire::object::{Announcement, MessageKind, Orphan, Traits, encode_announcement};
 use samovar_wire::{Kind, PeerId, Reader, Receipt, Stamp, Term, Time, Writer};

@@ -1,7 +1,5 @@
 //! What `#[derive(Replicate)]` makes of a game's types.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use core::f32::consts::PI;
 use core::f64::consts::TAU;
 use core::fmt::Debug;

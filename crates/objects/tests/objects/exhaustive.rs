@@ -4,8 +4,6 @@
 //! every order without any promise at all, with updates lost, doubled and late. The same search runs over the protocol
 //! without stamps, which must fail it: a check that nothing can fail proves nothing.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 mod naive;
 mod scenarios;
 mod search;

@@ -1,7 +1,5 @@
 //! Frames over a bad network, by a sender that lies, and byte for byte.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use samovar_objects::{Coding, Motion, ObjectError, Objects, Place, SchemaBuilder, Schemas, State};
 use samovar_wire::object::{FrameHead, MessageKind, Traits};
 use samovar_wire::{CloseCode, Entropy, Kind, ObjectId, PeerId, Reader, Receipt, Term, Time, Writer};

@@ -1,7 +1,5 @@
 //! What an owner tells whom of objects that have a place, and claims: what a peer does before it owns.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use samovar_objects::{Focus, Kinded, ObjectError, ObjectEvent, Objects, Place, Replicate, Schemas};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::sight::Sight;

@@ -1,7 +1,5 @@
 //! What keeps an honest peer from sending what others refuse, whatever a liar or bad luck has left it.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use samovar_objects::{ObjectError, Objects, Place, Schemas};
 use samovar_wire::limits::OBJECTS_PER_PEER_MAX;
 use samovar_wire::object::{Announcement, MessageKind, Traits, encode_announcement, encode_update_head};

@@ -1,5 +1,7 @@
 //! Objects: every order, random lives, frames, interest, limits, and what a workload costs.
 
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
 mod departures;
 mod derive;
 mod exhaustive;

@@ -1,7 +1,5 @@
 //! What an observer makes of every order in which the first seed's messages can arrive, and of lies about objects.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use samovar_objects::{Objects, Place, Schemas};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{CloseCode, Kind, ObjectId, PeerId, Receipt, Term, Time, Writer};

@@ -4,8 +4,6 @@
 //! quiet. `SAMOVAR_SEED=n` replays one life and tells it step by step, `SAMOVAR_SEEDS=n` lives that
 //! many; a seed that ever failed belongs into `seeds.txt`, which is lived first.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 mod members;
 mod network;
 mod promises;

@@ -1,7 +1,5 @@
 //! What a review found: bad luck that ended honest links, and lies that were believed.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use samovar_objects::{Coding, Motion, Objects, Place, SchemaBuilder, Schemas, State};
 use samovar_wire::object::{Announcement, Deaths, MessageKind, Traits, encode_announcement};
 use samovar_wire::{CloseCode, Kind, ObjectId, PeerId, Reader, Receipt, Stamp, Term, Time, Writer};

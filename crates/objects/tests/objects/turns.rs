@@ -1,7 +1,5 @@
 //! Who is sent how often: by priority where not all that changed fits, and no more often than an owner wants.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use samovar_objects::{Objects, Place, Schemas};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{Duration, Kind, ObjectId, PeerId, Reader, Receipt, Term, Time};

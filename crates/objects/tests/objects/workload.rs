@@ -1,8 +1,6 @@
 //! Sixty-four objects in motion, seen by sixteen observers over a network that loses: what it costs, and that all see
 //! the same in the end (issue workload W).
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 use samovar_objects::schema::{Coding, Motion};
 use samovar_objects::{Objects, Place, SchemaBuilder, Schemas, State};
 use samovar_wire::object::{MessageKind, Traits};

@@ -1,7 +1,5 @@
 //! Lockstep over a simulated network: the fifth seed's game, slow and lost players, host changes, joins, bytes.
 
-#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
-
 mod cost;
 mod desync;
 mod hostile;

@@ -78,7 +78,7 @@ fn only_the_relays_word_makes_a_host() {
 fn what_the_relay_says_of_a_term_that_has_begun_is_about_a_former_host() {
     let mut member = roster(2);
     assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
-    member.strand();
+    member.exclude();
     for ms in [0, 500] {
         member.handle_denial(at(ms), Term(512), Denial::HostIsAlive);
         assert_eq!(member.poll_act(), None);
@@ -108,14 +108,14 @@ fn a_host_whose_heir_the_relay_does_not_reach_names_another() {
 fn who_is_alone_with_a_host_that_was_no_member_asks_to_go_on() {
     // 9 was made host just when it left, and so did 1, 3 and 4.
     let all = [1, 3, 4, 9];
-    let stranded = |mut member: Roster| {
+    let excluded = |mut member: Roster| {
         assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
-        member.strand();
+        member.exclude();
         member
     };
     let mut left = roster(2);
     assert!(left.handle_gone(at(0), PeerId(9)));
-    assert_eq!(claims(&look(&mut stranded(left), 0, &all)), [(768, 2)]);
+    assert_eq!(claims(&look(&mut excluded(left), 0, &all)), [(768, 2)]);
     // What said farewell does not come back, whatever the relay says of it, and before or after what.
     for is_first in [false, true] {
         let mut farewell = roster(2);
@@ -128,21 +128,21 @@ fn who_is_alone_with_a_host_that_was_no_member_asks_to_go_on() {
         farewell.handle_gone(at(0), PeerId(9));
         farewell.set_relay(at(60_000), true);
         assert!(farewell.is_gone(at(60_000), PeerId(9)));
-        assert_eq!(claims(&look(&mut stranded(farewell), 60_000, &all)), [(768, 2)]);
+        assert_eq!(claims(&look(&mut excluded(farewell), 60_000, &all)), [(768, 2)]);
     }
     let mut back = roster(2);
     back.handle_gone(at(0), PeerId(9));
     back.set_relay(at(0), false);
     back.set_relay(at(0), true);
     // It was told again, when it was back itself: that is no sign that 9 has gone only now.
-    let mut told = stranded(back.clone());
+    let mut told = excluded(back.clone());
     assert!(!told.handle_gone(at(500), PeerId(9)));
     assert!(told.handle_gone(at(500), PeerId(3)), "of others the relay does not say how it is");
     assert_eq!(claims(&look(&mut told.clone(), 500, &all)), [(768, 2)]);
     assert!(told.handle_gone(at(501), PeerId(9)));
     // Who hears nobody asks all the same: the relay knows whether 9 lives.
     for member in [roster(2), back] {
-        let mut member = stranded(member);
+        let mut member = excluded(member);
         assert_eq!(claims(&look(&mut member, 500, &all)), [(768, 2)]);
         for (ms, ends) in [(3_500, false), (15_499, false), (15_500, true)] {
             assert_eq!(look(&mut member, ms, &all).contains(&Act::Yield), ends, "{ms}");
@@ -154,7 +154,7 @@ fn who_is_alone_with_a_host_that_was_no_member_asks_to_go_on() {
 fn those_who_know_no_way_to_their_host_wait_for_the_relay_and_ask_it_then() {
     let mut member = roster(2);
     assert_eq!(member.handle_warrant(&warrant(2, 9)), Verdict::Newer);
-    member.strand();
+    member.exclude();
     member.set_relay(at(0), false);
     // The others may have heard of another host: whether they are with 9 says nothing of whether it lives.
     let opinions = [misses(Term(512), 9), lives_under(Term(512), 9)];

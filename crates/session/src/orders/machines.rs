@@ -94,7 +94,7 @@ pub(crate) struct Machines {
     /// When this was looked at last.
     looked: Time,
     /// What goes beside an update to a member; kept for its space.
-    pub(super) rider: Vec<u8>,
+    pub(super) piggyback: Vec<u8>,
     /// Something was said to an order since it was asked what it has to send.
     pub(super) is_touched: bool,
 }

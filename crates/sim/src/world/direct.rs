@@ -22,7 +22,7 @@ pub(super) struct Channel {
     /// The other end, once it is known, if it is a process's.
     pub(super) other: Option<(ProcessId, u32)>,
     /// The other end, once it is known, if it is the relay's.
-    pub(super) ferry: Option<ConnId>,
+    pub(super) relay_path: Option<ConnId>,
     is_open: bool,
     /// One end is behind another address now: nothing gets through any more.
     pub(super) is_dead: bool,
@@ -58,7 +58,7 @@ impl<G: Game> World<G> {
         let channel = Channel {
             peer,
             other,
-            ferry: None,
+            relay_path: None,
             is_open: false,
             is_dead: false,
             pipe: Pipe::default(),
@@ -83,10 +83,10 @@ impl<G: Game> World<G> {
 
     /// The answer is here: both ends know each other, and try to reach each other.
     pub(super) fn connect(&mut self, id: ProcessId, peer: PeerId, attempt: u32, answer: &str) {
-        if let Some(conn) = Self::ferry_named(answer) {
+        if let Some(conn) = Self::relay_path_named(answer) {
             if let Some(channel) = self.cast.processes[id].channels.get_mut(&attempt) {
-                channel.ferry = Some(conn);
-                self.connect_ferry(id, attempt, conn);
+                channel.relay_path = Some(conn);
+                self.connect_relay_path(id, attempt, conn);
             }
             return;
         }
@@ -133,8 +133,8 @@ impl<G: Game> World<G> {
         let Some(channel) = self.cast.processes[id].channels.get_mut(&attempt).filter(|c| c.is_open) else {
             return;
         };
-        if channel.ferry.is_some() {
-            return self.send_ferry(id, attempt, mode, bytes);
+        if channel.relay_path.is_some() {
+            return self.send_relay_path(id, attempt, mode, bytes);
         }
         let Some((to, theirs)) = channel.other else { return };
         let arrivals = channel.carry(self.now, (mode, bytes.len()), &weather, &mut self.chance.dice);
@@ -162,9 +162,9 @@ impl<G: Game> World<G> {
     /// A driver closes its end; the other hears of it, unless that is lost.
     pub(super) fn close_direct(&mut self, id: ProcessId, attempt: u32) {
         let Some(channel) = self.cast.processes[id].channels.remove(&attempt) else { return };
-        if let Some(conn) = channel.ferry {
+        if let Some(conn) = channel.relay_path {
             let after = self.direct_weather(self.cast.place(id)).latency;
-            self.queue.push(self.now + after, Event::FerryClosed(conn, attempt));
+            self.queue.push(self.now + after, Event::RelayPathClosed(conn, attempt));
         }
         let Some((process, attempt)) = channel.other else { return };
         let (from, to) = (self.cast.place(id), self.cast.place(process));

@@ -3,7 +3,7 @@
 use samovar_directory::ConnId;
 use samovar_wire::{SortedMap, Time};
 
-use super::ferry::Ferry;
+use super::relay_path::RelayPath;
 use super::sockets::Socket;
 use crate::network::{Cuts, Place, Weather};
 
@@ -13,7 +13,7 @@ pub(super) struct Net {
     pub(super) sockets: SortedMap<ConnId, Socket>,
     next_conn: u64,
     /// The relay's ends of data channels, by the sockets of their members.
-    pub(super) ferries: SortedMap<ConnId, Ferry>,
+    pub(super) relay_paths: SortedMap<ConnId, RelayPath>,
     pub(super) cuts: Cuts,
     pub(super) storm: Option<Weather>,
     /// Players whose direct paths carry so little.
@@ -30,7 +30,7 @@ impl Net {
         Self {
             sockets: SortedMap::new(),
             next_conn: 0,
-            ferries: SortedMap::new(),
+            relay_paths: SortedMap::new(),
             cuts: Cuts::default(),
             storm: None,
             clogs: SortedMap::new(),

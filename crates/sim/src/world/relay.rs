@@ -64,13 +64,13 @@ impl Relay {
         let Some(inbox) = &mut self.inbox else { return Some(event) };
         match event {
             Event::RelayWake => {}
-            Event::ToFerry { mode: Mode::Unreliable, .. } if inbox.len() >= DATAGRAMS_MAX => {}
+            Event::ToRelayPath { mode: Mode::Unreliable, .. } if inbox.len() >= DATAGRAMS_MAX => {}
             Event::SocketAccepted(_)
             | Event::ToRelay(..)
             | Event::HungUp(_)
-            | Event::FerryOpened(..)
-            | Event::ToFerry { .. }
-            | Event::FerryClosed(..)
+            | Event::RelayPathOpened(..)
+            | Event::ToRelayPath { .. }
+            | Event::RelayPathClosed(..)
             | Event::Written { .. } => inbox.push(event),
             other => return Some(other),
         }
@@ -84,9 +84,9 @@ const fn conn_of(event: &Event) -> Option<ConnId> {
         Event::SocketAccepted(conn)
         | Event::ToRelay(conn, _)
         | Event::HungUp(conn)
-        | Event::FerryOpened(conn, _)
-        | Event::ToFerry { conn, .. }
-        | Event::FerryClosed(conn, _) => Some(conn),
+        | Event::RelayPathOpened(conn, _)
+        | Event::ToRelayPath { conn, .. }
+        | Event::RelayPathClosed(conn, _) => Some(conn),
         _ => None,
     }
 }
@@ -151,7 +151,7 @@ impl<G: Game> World<G> {
         self.relay.disturbed = self.now;
         self.trace.note(self.now, Place::Relay, || "is killed".to_owned());
         self.break_all_sockets();
-        self.abandon_ferries();
+        self.abandon_relay_paths();
     }
 
     pub(super) fn relay_opened(&mut self, conn: ConnId) {
@@ -174,7 +174,7 @@ impl<G: Game> World<G> {
         if let Some(directory) = &mut self.relay.directory {
             directory.handle_closed(self.now, conn);
         }
-        self.end_ferry(conn);
+        self.end_relay_path(conn);
         self.run_relay();
     }
 
@@ -215,7 +215,7 @@ impl<G: Game> World<G> {
             match output {
                 Output::Send { conn, bytes } => self.forward_down(conn, bytes),
                 Output::Close { conn, .. } => {
-                    self.end_ferry(conn);
+                    self.end_relay_path(conn);
                     self.hang_up(conn);
                 }
                 Output::Note(_) => {}

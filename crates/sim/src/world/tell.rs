@@ -150,7 +150,7 @@ fn content(bytes: &[u8]) -> (String, bool) {
             Frame::Ping => text.push_str(" ping"),
             Frame::Pong { .. } => text.push_str(" pong"),
             Frame::BulkAck(_) => text.push_str(" bulk-ack"),
-            Frame::Rider(_) => text.push_str(" rider"),
+            Frame::Piggyback(_) => text.push_str(" piggyback"),
             Frame::Datagram(_) | Frame::LastDatagram(_) | Frame::Sequenced { .. } => text.push_str(" frame"),
         }
     }

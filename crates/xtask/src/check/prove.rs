@@ -4,13 +4,13 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::Command;
 
-use super::{Context, Outcome, Step, browser, program};
+use super::{Context, Outcome, Step, browser, features, program};
 use crate::process::{self, Result};
 use crate::repo::NATIVE;
 use crate::tools::network;
 use crate::{bench, fuzz, mutants, person};
 
-pub(super) const STEPS: [Step; 7] = [
+pub(super) const STEPS: [Step; 8] = [
     Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 4.0, run: soak },
     Step {
         name: "models",
@@ -19,6 +19,12 @@ pub(super) const STEPS: [Step; 7] = [
         run: models,
     },
     Step { name: "fuzz", about: "hostile bytes for every decoder and state machine", first: 4.0, run: fuzz },
+    Step {
+        name: "features",
+        about: "a session with none of its features, and with each alone",
+        first: 2.0,
+        run: features::check,
+    },
     Step { name: "benches", about: "the benches compile, beside their peers", first: 3.0, run: benches },
     Step { name: "bugs", about: "planted bugs, each of which has to be found", first: 4.0, run: bugs },
     Step { name: "figures", about: "medians of real browsers and processes", first: 4.0, run: figures },

@@ -9,7 +9,7 @@ use crate::tools::chromium::Chromium;
 use crate::tools::{Tool, network};
 use crate::{bench, fuzz, mutants, page, size};
 
-pub(super) const STEPS: [Step; 15] = [
+pub(super) const STEPS: [Step; 14] = [
     Step { name: "setup", about: "Rust's parts and all dependencies are there", first: 0.5, run: setup },
     Step { name: "fmt", about: "the formatter would change nothing", first: 0.1, run: format },
     Step {
@@ -23,12 +23,6 @@ pub(super) const STEPS: [Step; 15] = [
     Step { name: "deny", about: "licences, sources, advisories of dependencies", first: 0.1, run: deny },
     Step { name: "clippy", about: "no warning in native code and tests", first: 3.0, run: clippy },
     Step { name: "clippy-wasm", about: "no warning in code for the browser", first: 1.0, run: clippy_wasm },
-    Step {
-        name: "features",
-        about: "a session with none of its features, and with each alone",
-        first: 2.0,
-        run: features,
-    },
     Step { name: "docs", about: "no warning in the documentation", first: 1.0, run: docs },
     Step { name: "native", about: "all tests without a browser", first: 8.0, run: native },
     Step {
@@ -86,37 +80,6 @@ fn clippy_wasm(context: &Context<'_>) -> Result<Outcome> {
     }
     process::run(clippy.args(["--", "-D", "warnings"]))?;
     Ok(Outcome::Done)
-}
-
-/// Features of the session; all together are what everything else is checked with.
-const FEATURES: [&str; 4] = ["orders", "lockstep", "ownership", "extras"];
-
-fn features(context: &Context<'_>) -> Result<Outcome> {
-    for feature in FEATURES {
-        let mut clippy = context.repo.cargo("clippy");
-        clippy.args(["--package", "samovar-session", "--no-default-features", "--features", feature]);
-        process::run(clippy.args(["--all-targets", "--locked", "--", "-D", "warnings"]))?;
-    }
-    let mut test = context.repo.cargo("test");
-    test.args(["--package", "samovar-session", "--no-default-features", "--locked", "--quiet"]);
-    process::run(test.args(["--lib", "--tests"]))?;
-    // So may a page and a robot that are built differently be members of one game.
-    let (none, all) = (said(context, &["--no-default-features"])?, said(context, &[])?);
-    if none != all {
-        return Err(Failure::new(format!(
-            "without features members say other things: {none}, with all {all}"
-        )));
-    }
-    Ok(Outcome::Done)
-}
-
-/// A hash of what members of a game say to each other that uses no feature.
-fn said(context: &Context<'_>, features: &[&str]) -> Result<String> {
-    let mut test = context.repo.cargo("test");
-    test.args(["--package", "samovar-session", "--locked", "--quiet", "--test", "bytes"]).args(features);
-    let output = process::read(test.args(["--", "--nocapture"]))?;
-    let line = output.lines().find_map(|line| line.split_once("said: "));
-    line.map(|(_, hash)| hash.to_owned()).ok_or_else(|| Failure::new("the test `bytes` says nothing"))
 }
 
 fn docs(context: &Context<'_>) -> Result<Outcome> {

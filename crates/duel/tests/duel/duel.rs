@@ -1,0 +1,12 @@
+//! Whole duels in virtual time: sessions with delay and loss, a relay that signs, and players at mixed frame rates.
+
+mod bowls;
+mod hostile;
+mod hosts;
+mod matches;
+mod orders;
+mod play;
+mod referee;
+mod seats;
+mod traffic;
+mod world;

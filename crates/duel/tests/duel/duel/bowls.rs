@@ -1,0 +1,185 @@
+//! The sugar bowl: who was first has it, not who is nearer, and a change of host loses and repeats no points.
+
+use std::collections::BTreeMap;
+
+use samovar_duel::bowl::POINTS_PER_BOWL;
+use samovar_duel::course::Stakes;
+use samovar_duel::game::DuelEvent;
+use samovar_duel::player::PlayerKey;
+use samovar_duel::word::Word;
+use samovar_session::{Delivery, Target};
+use samovar_wire::{Duration, PeerId, Time};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::duel::world::World;
+
+const BOWLS: Stakes = Stakes { bowl_seconds: 2, ..Stakes::NONE };
+
+/// The bowls of a feed: which, whose, and the time of the touch.
+fn bowls_of(world: &World, peer: PeerId) -> Vec<(u32, PlayerKey, u64)> {
+    let taken = world.players[&peer].feed.iter().filter_map(|event| match *event {
+        DuelEvent::BowlTaken { by, bowl, at, .. } => Some((bowl, by, at)),
+        _ => None,
+    });
+    taken.collect()
+}
+
+/// In what order two touches of a bowl are told: B, which is far from everybody, comes first, C half a tenth of a second
+/// later. Returns whom each of the others is told of first.
+fn first_told(delivery: impl Fn(Time) -> Delivery) -> Vec<char> {
+    let mut world = World::new(80, 0, 0);
+    let (b, c, d) = (world.join(), world.join(), world.join());
+    world.run(2_500);
+    let host = world.warrant.host;
+    for other in [host, c, d] {
+        world.detours.insert((b, other), Duration::from_millis(120));
+    }
+    for peer in [b, c] {
+        let (now, player) = (world.now, world.key(peer));
+        let session = &mut world.peer(peer).session;
+        let at = session.session_time(now);
+        let word = Word::Touched { player, bowl: 99, at: at.as_micros() };
+        session.send(Target::All, delivery(at), &word.encode()).unwrap();
+        world.run(50);
+    }
+    world.run(1_500);
+    let first = |peer| {
+        let words = &world.players[peer].words;
+        words.iter().find_map(|(_, word)| match word {
+            Word::Touched { player, .. } => Some(if *player == world.key(b) { 'B' } else { 'C' }),
+            _ => None,
+        })
+    };
+    [host, d].iter().map(|peer| first(peer).unwrap()).collect()
+}
+
+#[test]
+fn in_total_order_the_nearer_connection_has_the_bowl_though_the_other_was_there_first() {
+    assert_eq!(first_told(|_| Delivery::Total), ['C', 'C'], "both agree, and both are wrong");
+}
+
+#[test]
+fn in_causal_order_what_was_done_later_is_seen_first() {
+    assert_eq!(first_told(|_| Delivery::Causal), ['C', 'C'], "nothing that was sent joins the two");
+}
+
+#[test]
+fn in_time_stamp_order_whoever_was_there_first_has_the_bowl() {
+    assert_eq!(first_told(Delivery::Timestamp), ['B', 'B']);
+}
+
+#[test]
+fn whoever_drove_over_it_first_has_it_on_every_screen() {
+    let mut by_far = 0;
+    for (seed, loss) in [(81, 0), (82, 5)] {
+        let mut world = World::with_stakes(seed, loss, 2, BOWLS);
+        let far = world.join();
+        let near: Vec<_> = (0..2).map(|_| world.join()).collect();
+        let host = world.warrant.host;
+        for &other in near.iter().chain([&host]) {
+            world.detours.insert((far, other), Duration::from_millis(80));
+        }
+        world.run(2_000);
+        world.all_play();
+        let mut touched: BTreeMap<(u32, PlayerKey), u64> = BTreeMap::new();
+        let end = world.now + Duration::from_millis(45_000);
+        while world.now < end {
+            world.step();
+            for player in world.players.values() {
+                let bowl = player.duel.scoreboard().bowl;
+                let scene = player.duel.scene(world.now, &player.session);
+                for teapot in scene.teapots.iter().filter(|teapot| teapot.is_me && teapot.phase.is_on_table())
+                {
+                    if bowl.is_there(scene.time) && bowl.is_touched_from(teapot.motion.position) {
+                        touched.entry((bowl.number, teapot.player)).or_insert(scene.time);
+                    }
+                }
+            }
+        }
+        world.all_rest();
+        world.run(1_000);
+        let feed = bowls_of(&world, host);
+        assert!(feed.len() >= 6, "{} bowls in 45 s", feed.len());
+        for &peer in near.iter().chain([&far]) {
+            assert_eq!(bowls_of(&world, peer), feed, "all decide alike");
+        }
+        for &(bowl, by, at) in &feed {
+            by_far += u32::from(by == world.key(far));
+            for (&(_, other), &time) in touched.iter().filter(|((number, _), _)| *number == bowl) {
+                assert!(other == by || time + 40_000 > at, "{other:?} was at bowl {bowl} before {by:?}");
+            }
+        }
+    }
+    assert!(by_far >= 2, "being far away does not mean to lose");
+}
+
+#[test]
+fn a_bowl_is_worth_two_points_once_whenever_the_host_dies() {
+    for loss in [0, 10] {
+        for after in (0..480).step_by(60) {
+            let mut world = World::with_stakes(83, loss, 0, BOWLS);
+            let (a, b) = (world.join(), world.join());
+            world.run(2_000);
+            // Only one of them moves, so that there are no other points.
+            world.play_for_bowls(a);
+            let mine = world.key(a);
+            world.run_until("a touch", 20_000, |world| {
+                let player = &world.players[&a];
+                let bowl = player.duel.scoreboard().bowl;
+                let time = player.session.session_time(world.now).as_micros();
+                let own = player.teapot(world.now, mine);
+                bowl.is_there(time) && own.is_some_and(|own| bowl.is_touched_from(own.motion.position))
+            });
+            world.all_rest();
+            world.run(after);
+            let host = world.warrant.host;
+            world.kill(host);
+            world.run(9_000);
+            for peer in [a, b] {
+                assert_eq!(
+                    world.players[&peer].duel.score(mine),
+                    Some(POINTS_PER_BOWL),
+                    "{peer}: the host died {after} ms after the touch, with {loss} % loss"
+                );
+                assert_eq!(bowls_of(&world, peer).len(), 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn nobody_has_a_bowl_that_is_not_there_or_that_is_far_away() {
+    let mut world = World::with_stakes(85, 0, 0, BOWLS);
+    let (a, b) = (world.join(), world.join());
+    world.run(2_000);
+    let player = world.key(a);
+    let claim = |world: &mut World, bowl: u32, ahead: u64| {
+        let now = world.now;
+        let session = &mut world.peer(a).session;
+        let at = session.session_time(now) + Duration::from_millis(ahead);
+        let word = Word::Touched { player, bowl, at: at.as_micros() };
+        session.send(Target::All, Delivery::Timestamp(at), &word.encode()).unwrap();
+    };
+    for bowl in [0, 1, 2, 3, u32::MAX] {
+        claim(&mut world, bowl, 0);
+        claim(&mut world, bowl, 1_000);
+    }
+    world.run(6_000);
+    assert!(world.host().duel.bowl(world.host().session.session_time(world.now).as_micros()).is_some());
+    claim(&mut world, 1, 0);
+    world.run(2_000);
+    for peer in [a, b] {
+        assert_eq!(bowls_of(&world, peer), []);
+        assert_eq!(world.players[&peer].duel.score(player), Some(0));
+    }
+    // Nor does anybody speak for another.
+    let other = world.key(b);
+    let now = world.now;
+    let session = &mut world.peer(a).session;
+    let at = session.session_time(now);
+    let word = Word::Touched { player: other, bowl: 1, at: at.as_micros() };
+    session.send(Target::All, Delivery::Timestamp(at), &word.encode()).unwrap();
+    world.run(2_000);
+    assert_eq!(world.host().duel.score(other), Some(0));
+}

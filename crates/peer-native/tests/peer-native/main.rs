@@ -1,0 +1,5 @@
+//! Connections, the socket to the relay, and whole peers on loopback.
+
+mod connection;
+mod driver;
+mod relay_socket;

@@ -1,0 +1,118 @@
+//! The connection to the relay: data channels that carry packets for every member (PROTOCOL §5.7).
+//!
+//! It is a path like that to a member, but for two things. The relay itself has nothing to say, so it is asked for an
+//! echo now and then, and silence counts from one that did not come back. And the relay uses the channels of who
+//! speaks on them: so a connection that has fallen is not spoken on any more, and the WebSocket takes over both ways.
+
+use samovar_wire::{Duration, Time};
+
+use crate::path::{AttemptEnd, Closed, PathState, Patience, Rhythm};
+
+/// How often the relay is asked for an echo.
+pub(crate) const ECHO_EVERY: Duration = Duration::from_millis(200);
+
+/// The connection to the relay.
+#[derive(Debug)]
+pub(crate) struct RelayPath {
+    pub(crate) path: PathState,
+    /// The relay answers offers, on this WebSocket.
+    is_reachable: bool,
+    echo_at: Time,
+    /// What members say on these channels.
+    traffic: Option<Rhythm>,
+}
+
+impl RelayPath {
+    pub(crate) fn new(now: Time) -> Self {
+        Self {
+            path: PathState::new(now, Patience::RELAY),
+            is_reachable: false,
+            echo_at: Time::FAR,
+            traffic: None,
+        }
+    }
+
+    /// The relay says that it answers offers.
+    pub(crate) fn on_reachable(&mut self, now: Time) {
+        self.is_reachable = true;
+        self.path.hurry(now);
+    }
+
+    /// The WebSocket is lost, and the relay's end of the connection with it.
+    pub(crate) fn end(&mut self, end: AttemptEnd) -> impl Iterator<Item = Closed> + use<> {
+        self.is_reachable = false;
+        // Nobody asks any more when the peer is over.
+        (self.echo_at, self.traffic) = (Time::FAR, None);
+        self.path.end(end)
+    }
+
+    /// Whether to offer a connection now.
+    pub(crate) fn wants_offer(&self, now: Time) -> bool {
+        self.is_reachable && self.path.wants_offer(now, true)
+    }
+
+    /// The connection that may be spoken on.
+    pub(crate) fn way(&self, now: Time) -> Option<u32> {
+        self.path.current().filter(|_| self.path.is_alive(now))
+    }
+
+    /// Asks for an echo now when members are unusually silent, since the last echo: whether it is they or the channels is to
+    /// be known soon. `silent` is since when one is whose own path is in doubt.
+    pub(crate) fn hurry(&mut self, now: Time, silent: Option<Time>) {
+        if self.path.current().is_none() {
+            return;
+        }
+        let traffic = self.traffic.filter(|_| self.silent_at() <= now).map(|traffic| traffic.heard());
+        let silent = silent.max(traffic);
+        if silent.is_some() && !self.path.expects() && self.path.heard() <= silent {
+            self.echo_at = self.echo_at.min(now);
+        }
+    }
+
+    /// When what members say is unusually late.
+    fn silent_at(&self) -> Time {
+        let late = |traffic: Rhythm| traffic.unusual_at(Patience::PAIR.doubt);
+        self.traffic.map_or(Time::FAR, late)
+    }
+
+    /// Both channels of a connection are open; whether that ends an attempt.
+    pub(crate) fn on_opened(&mut self, now: Time, attempt: u32) -> bool {
+        (self.echo_at, self.traffic) = (now, None);
+        self.path.on_opened(now, attempt)
+    }
+
+    /// Whether it is time to ask for an echo, and by which connection; one that was never heard on is asked, too.
+    pub(crate) fn asks(&mut self, now: Time) -> Option<u32> {
+        if self.echo_at > now {
+            return None;
+        }
+        let attempt = self.path.current().filter(|_| !self.path.has_fallen(now));
+        self.echo_at = if attempt.is_some() { now + ECHO_EVERY } else { Time::FAR };
+        self.path.on_asked(now);
+        attempt
+    }
+
+    pub(crate) fn timeout(&self, may_offer: bool) -> Time {
+        let offers = (may_offer && self.is_reachable).then_some(true);
+        let may_ask = self.path.current().is_some() && !self.path.expects();
+        let is_late = |traffic: Rhythm| may_ask && self.path.heard() <= Some(traffic.heard());
+        let late = if self.traffic.is_some_and(is_late) { self.silent_at() } else { Time::FAR };
+        self.path.timeout(offers, Some(true)).min(self.echo_at).min(late)
+    }
+
+    /// An echo came, if its connection is one: the way there and back carries. Which connection that replaces, if any.
+    pub(crate) fn on_echo(&mut self, now: Time, attempt: u32) -> Option<Closed> {
+        let replaced = self.path.on_heard(now, attempt)?;
+        self.path.on_answered(attempt);
+        self.echo_at = self.echo_at.min(now + ECHO_EVERY);
+        replaced
+    }
+
+    /// Something of a member came.
+    pub(crate) fn on_traffic(&mut self, now: Time) {
+        match &mut self.traffic {
+            None => self.traffic = Some(Rhythm::new(now)),
+            Some(traffic) => traffic.on_heard(now),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Keeping the connection to the relay, and what comes on it.
+
+use samovar_wire::relay::Addressed;
+use samovar_wire::{Mode, PeerId, Time};
+
+use crate::config::PathPolicy;
+use crate::driver::Request;
+use crate::path::{AttemptEnd, PathState};
+use crate::peer::Peer;
+
+impl Peer {
+    /// The WebSocket is lost, and the relay's end of the connection with it.
+    pub(crate) fn end_relay_path(&mut self, end: AttemptEnd) {
+        for closed in self.routes.relay_path.end(end) {
+            self.give_up(PeerId::RELAY, closed);
+        }
+    }
+
+    /// Keeps the connection: offers it, and asks for echoes.
+    pub(crate) fn tend_relay_path(&mut self, now: Time) {
+        if self.offers_to_relay() && self.routes.relay_path.wants_offer(now) {
+            let attempt = self.routes.open(now, PeerId::RELAY, None);
+            self.out.ask(Request::Offer { peer: PeerId::RELAY, attempt });
+        }
+        if self.routes.relay_path.path.complains(now, true) {
+            // It may be the way back that is cut: the relay shall use the WebSocket as well.
+            self.send_socket(PeerId::RELAY, Mode::Unreliable, &[]);
+        }
+        let doubted = self.routes.paths.values().filter(|path| path.is_doubted(now, true));
+        let silent = doubted.filter_map(PathState::heard).max();
+        self.routes.relay_path.hurry(now, silent);
+        if let Some(me) = self.relay.client.peer()
+            && let Some(attempt) = self.routes.relay_path.asks(now)
+        {
+            self.send_relay_path(attempt, Mode::Unreliable, Addressed { peer: me, payload: &[] });
+        }
+    }
+
+    /// Whether offers to the relay can be made at all now.
+    pub(crate) fn offers_to_relay(&self) -> bool {
+        !self.is_over() && self.config.paths != PathPolicy::Direct && self.relay.client.is_settled()
+    }
+
+    /// Something came on the connection to the relay.
+    pub(crate) fn on_relay_path_packet(&mut self, now: Time, attempt: u32, mode: Mode, bytes: &[u8]) {
+        let Ok(Addressed { peer, payload }) = Addressed::decode(mode, bytes) else {
+            if let Some(closed) = self.routes.relay_path.path.on_closed(now, attempt) {
+                self.give_up(PeerId::RELAY, closed);
+            }
+            return;
+        };
+        // What others say proves half of the way.
+        if self.relay.client.peer() == Some(peer) {
+            if let Some(replaced) = self.routes.relay_path.on_echo(now, attempt) {
+                self.give_up(PeerId::RELAY, replaced);
+            }
+        } else {
+            self.routes.relay_path.on_traffic(now);
+            self.on_relayed(now, peer, (mode, payload), false);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! A host that is no member (PROTOCOL §4.10 rule 16).
+
+use samovar_wire::{Duration, Time};
+
+use crate::phase::Phase;
+use crate::{Act, Lives, Roster, View};
+
+/// How long who knows no way to its host waits for the relay's word, which may wait for that host itself (PROTOCOL §5.5).
+const EXCLUDED_FOR: Duration = Duration::from_millis(15_000);
+
+impl Roster {
+    /// The host of the present term is no member that this peer knows. If it lives this peer was removed; if it does not,
+    /// nobody shall end with it. The relay knows: this peer misses that host, asks for another, and hears.
+    pub fn exclude(&mut self) {
+        self.phase = Phase::Excluded { since: self.phase.missed_since() };
+    }
+
+    pub(crate) fn watch_excluded(&mut self, now: Time, view: &View, lives: Lives<'_>) {
+        if self.excluded_until().is_some_and(|until| until <= now) {
+            self.acts.push_back(Act::Yield);
+        } else {
+            self.claim(now, view, lives);
+        }
+    }
+
+    /// When this peer comes back by its ticket, if the relay's word has not decided by then. Without the relay nobody knows
+    /// who was removed, and no ticket is of use.
+    pub(crate) fn excluded_until(&self) -> Option<Time> {
+        match self.phase {
+            Phase::Excluded { since: Some(since) } => {
+                self.witness.connected_since().map(|back| back.max(since) + EXCLUDED_FOR)
+            }
+            _ => None,
+        }
+    }
+}

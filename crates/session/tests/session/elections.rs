@@ -1,0 +1,700 @@
+//! Who hosts when the host is lost, with the relay and without it, and who must not.
+
+use crate::world::{TEAPOT, World, part, relay_comes, relay_goes, world_of};
+use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension, Target};
+use samovar_wire::object::Traits;
+use samovar_wire::{CloseCode, Lane, Mode, PeerId, Term};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+fn hosts(world: &World) -> Vec<(Term, PeerId)> {
+    let mut hosts: Vec<_> = world.peers.values().map(|s| (s.term(), s.host())).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
+}
+
+fn changes(world: &World, peer: PeerId) -> Vec<Cause> {
+    let cause = |event: &Event| match event {
+        Event::HostChanged(migration) => Some(migration.cause),
+        _ => None,
+    };
+    world.events[&peer].iter().filter_map(cause).collect()
+}
+
+#[test]
+fn a_majority_goes_on_without_the_relay_and_the_relay_confirms_it_later() {
+    for seed in 0..8 {
+        let (mut world, host, others) = world_of(seed, u64::from(seed) * 3, 4);
+        let pot = world.create(host, TEAPOT, &[b"score 7"]);
+        world.run(1_000);
+        relay_goes(&mut world);
+        world.run(500);
+        world.peers.remove(&host);
+        world.run(2_500);
+        let [(term, heir)] = hosts(&world)[..] else { panic!("seed {seed}: {:?}", hosts(&world)) };
+        assert!(term > Term::FIRST && !term.is_witnessed() && others.contains(&heir), "seed {seed}: {term}");
+        for other in &others {
+            assert_eq!(world.peers[other].object(pot).unwrap().owner(), heir, "seed {seed}");
+            assert_eq!(changes(&world, *other), [Cause::Lost]);
+        }
+        relay_comes(&mut world);
+        world.run(2_000);
+        assert_eq!(hosts(&world), [(Term(512), heir)], "seed {seed}: the same host, by the relay's word");
+        assert!(others.iter().all(|&other| changes(&world, other).len() == 1), "for players nothing changed");
+        world.assert_converged();
+    }
+}
+
+#[test]
+fn hosts_that_die_one_after_another_are_succeeded_without_the_relay_while_most_are_left() {
+    let (mut world, host, others) = world_of(3, 5, 5);
+    relay_goes(&mut world);
+    world.peers.remove(&host);
+    // The electorate follows the members, so that what is left is a majority of it again.
+    for left in [4, 3, 2] {
+        world.run(9_000);
+        let [(_, heir)] = hosts(&world)[..] else { panic!("{left} left: {:?}", hosts(&world)) };
+        assert_eq!(world.peers[&heir].view().members().count(), left);
+        assert!(world.peers[&heir].is_host());
+        if left > 2 {
+            world.peers.remove(&heir);
+        }
+    }
+    assert_eq!(others.iter().filter(|other| world.peers.contains_key(other)).count(), 2);
+}
+
+#[test]
+fn a_minority_is_suspended_and_says_why() {
+    let (mut world, host, others) = world_of(5, 0, 5);
+    relay_goes(&mut world);
+    let (few, many) = ([host, others[0]], [others[1], others[2], others[3]]);
+    part(&mut world, &few, &many);
+    world.run(4_000);
+    let now = world.now;
+    assert_eq!(world.peers[&host].role(now), Role::Suspended(Suspension::NoMajority));
+    assert!(!world.peers[&host].is_host());
+    let heirs: Vec<_> = many.iter().map(|peer| world.peers[peer].host()).collect();
+    assert!(heirs.iter().all(|heir| many.contains(heir) && *heir == heirs[0]), "{heirs:?}");
+    assert!(world.peers[&heirs[0]].is_host());
+    assert_eq!(world.peers[&others[0]].host(), host, "the other member of the minority knows no other host");
+}
+
+#[test]
+fn a_partition_that_heals_leaves_one_host() {
+    for seed in 0..6 {
+        let (mut world, host, others) = world_of(20 + seed, 5, 5);
+        relay_goes(&mut world);
+        let (few, many) = ([host, others[0]], [others[1], others[2], others[3]]);
+        part(&mut world, &few, &many);
+        world.run(4_000);
+        let alone = world.create(others[0], TEAPOT, &[b"alone"]);
+        world.run(500);
+        world.cuts.clear();
+        relay_comes(&mut world);
+        world.run(4_000);
+        let heir = world.peers[&others[1]].host();
+        for peer in many {
+            assert_eq!(
+                (world.peers[&peer].host(), world.peers[&peer].is_member()),
+                (heir, true),
+                "seed {seed}"
+            );
+        }
+        for peer in few {
+            // Who was not missed for long enough to be removed goes on with the others, and so does what it did.
+            let events = &world.events[&peer];
+            let is_back = world.peers[&peer].host() == heir && world.peers[&peer].is_member();
+            assert!(
+                is_back || events.contains(&Event::Ended(EndReason::Removed)),
+                "seed {seed}: {:?}",
+                events.last()
+            );
+        }
+        let told =
+            |event: &Event| matches!(event, Event::Diverged { objects, .. } if objects.contains(&alone));
+        let is_told = world.events[&others[0]].iter().any(told);
+        let is_there = world.peers[&heir].object(alone).is_some();
+        assert!(is_told || is_there, "seed {seed}: what it did alone is reported, or shared");
+    }
+}
+
+#[test]
+fn a_link_that_begins_anew_behind_an_election_says_who_won_it() {
+    for seed in 0..6 {
+        let (mut world, host, others) = world_of(60 + seed, 0, 5);
+        relay_goes(&mut world);
+        let (late, voters) = others.split_last().unwrap();
+        part(&mut world, &[*late], voters);
+        world.kill(host);
+        world.run(900);
+        let heir = world.peers[&voters[0]].host();
+        assert!(heir != host && voters.iter().all(|peer| world.peers[peer].host() == heir), "seed {seed}");
+        assert_eq!(world.peers[late].host(), host, "seed {seed}");
+        // What it was to hear was said on links that have ended for it.
+        let (now, farewell) = (world.now, samovar_link::close_packet(CloseCode::NotAMember));
+        for &voter in voters {
+            world.peer(*late).handle_packet(now, voter, Mode::Unreliable, &farewell);
+        }
+        world.cuts.clear();
+        world.run(2_000);
+        assert_eq!((world.peers[late].host(), world.peers[late].is_member()), (heir, true), "seed {seed}");
+        world.assert_agreed();
+    }
+}
+
+#[test]
+fn a_host_that_hands_over_stays_and_nobody_waits() {
+    for seed in 0..40 {
+        let (mut world, host, others) = world_of(40 + seed, u64::from(seed % 4) * 5, 3);
+        let backup = world.peers[&host].view().backup().unwrap();
+        let now = world.now;
+        assert!(world.peer(host).hand_over(now));
+        assert!(!world.peer(others[0]).hand_over(now), "only the host can");
+        while !world.peers.values().all(|s| s.host() == backup) {
+            assert!(world.peers[&host].is_host() || world.peers[&backup].is_host(), "somebody decides");
+            world.step();
+            assert!(world.now.since(now).as_micros() < 500_000, "seed {seed}: {:?}", hosts(&world));
+        }
+        world.run(1_000);
+        world.assert_converged();
+        assert!(world.peers[&host].is_member() && !world.peers[&host].is_host());
+        for peer in world.peers.keys() {
+            assert_eq!(changes(&world, *peer), [Cause::HandedOver], "seed {seed} at {peer}");
+        }
+    }
+}
+
+#[test]
+fn what_goes_with_the_host_goes_to_its_successor_however_late_the_former_host_created_it() {
+    for seed in 0..10 {
+        let (mut world, host, others) = world_of(90 + seed, 0, 3);
+        let heir = world.peers[&host].view().backup().unwrap();
+        let now = world.now;
+        assert!(world.peer(host).hand_over(now));
+        let mut crowns = Vec::new();
+        while world.peers[&host].is_host() {
+            crowns.push(world.create(host, Traits { with_host: true, ..TEAPOT }, &[b"crown"]));
+            world.run(5);
+        }
+        world.run(1_000);
+        assert!(others.contains(&heir) && world.peers[&host].is_member(), "seed {seed}");
+        for crown in crowns {
+            let owners: Vec<_> = world.peers.values().map(|s| s.object(crown).unwrap().owner()).collect();
+            assert_eq!(owners, [heir; 3], "seed {seed}: {crown}");
+        }
+        assert!(world.peers[&host].is_succeeded(), "seed {seed}");
+        world.assert_converged();
+    }
+}
+
+#[test]
+fn whom_a_former_host_was_about_to_drop_is_linked_again() {
+    for seed in 0..10 {
+        let (mut world, host, others) = world_of(70 + seed, 0, 5);
+        let backup = world.peers[&host].view().backup().unwrap();
+        let [first, second, other] =
+            others.iter().copied().filter(|&peer| peer != backup).collect::<Vec<_>>()[..]
+        else {
+            panic!("five members")
+        };
+        // The first is dropped at once, the second with the view after that, which never comes.
+        let (now, farewell) = (world.now, samovar_link::close_packet(CloseCode::NotAMember));
+        for peer in [first, second] {
+            world.peer(host).handle_packet(now, peer, Mode::Unreliable, &farewell);
+        }
+        let view = world.peers[&host].view();
+        assert_eq!([first, second].map(|peer| view.has(peer)), [false, true], "seed {seed}");
+        // The next host is gone before it has said anything, and the one after it knows of no change.
+        let term = Term::FIRST.next_witnessed();
+        world.grant(term, other);
+        world.peers.remove(&other);
+        world.grant(term.next_witnessed(), backup);
+        world.run(2_000);
+        for peer in [first, second] {
+            let cup = world.create(peer, TEAPOT, &[b"cup", b"0"]);
+            world.run(1_000);
+            assert!(world.peers[&host].object(cup).is_some(), "seed {seed}: {peer}");
+        }
+        world.assert_converged();
+    }
+}
+
+#[test]
+fn a_host_hands_over_without_the_relay_too() {
+    let (mut world, host, others) = world_of(50, 3, 3);
+    relay_goes(&mut world);
+    let now = world.now;
+    assert!(world.peer(host).hand_over(now));
+    world.run(500);
+    let [(term, heir)] = hosts(&world)[..] else { panic!("{:?}", hosts(&world)) };
+    assert!(!term.is_witnessed() && others.contains(&heir));
+    assert!(world.peers[&host].is_member());
+    world.run(500);
+    world.assert_agreed();
+}
+
+/// Three members without the relay, whose host is again who it is by the last warrant, by votes now; and somebody who has knocked
+/// since, has counted no vote, and waits.
+fn world_of_a_newcomer_that_cannot_count_votes() -> (World, PeerId, PeerId) {
+    let (mut world, host, _) = world_of(9, 0, 3);
+    relay_goes(&mut world);
+    world.run(500);
+    loop {
+        let [(term, resigns)] = hosts(&world)[..] else { panic!("{:?}", hosts(&world)) };
+        if resigns == host && term > Term::FIRST {
+            break;
+        }
+        let now = world.now;
+        assert!(world.peer(resigns).hand_over(now));
+        world.run(1_500);
+    }
+    let late = world.join(None);
+    world.run(500);
+    assert!(!world.peers[&late].is_member(), "whoever was in no electorate believes no votes");
+    (world, host, late)
+}
+
+#[test]
+fn a_newcomer_that_cannot_count_votes_joins_once_the_relay_names_the_same_host() {
+    let (mut world, host, late) = world_of_a_newcomer_that_cannot_count_votes();
+    relay_comes(&mut world);
+    world.run(1_500);
+    assert_eq!(hosts(&world), [(Term(512), host)]);
+    assert!(world.peers[&late].is_member());
+    world.assert_converged();
+}
+
+#[test]
+fn what_a_newcomer_that_cannot_count_votes_keeps_of_a_host_is_bounded_and_the_host_is_not_blamed() {
+    let (mut world, host, late) = world_of_a_newcomer_that_cannot_count_votes();
+    for n in 0_u32..1_500 {
+        world.peer(host).send(Target::All, Lane::GAME, &n.to_le_bytes()).unwrap();
+        world.run(20);
+    }
+    assert_eq!(world.events[&late], [Event::Ended(EndReason::Removed)]);
+    world.peers.remove(&late);
+    world.run(2_000);
+    assert_eq!(world.peers[&host].view().members().count(), 3);
+    world.assert_converged();
+}
+
+#[test]
+fn whoever_was_made_host_when_it_was_no_member_any_more_takes_nobody_with_it() {
+    for seed in 0..6 {
+        let (mut world, host, others) = world_of(160 + seed, u64::from(seed), 4);
+        let pot = world.create(host, TEAPOT, &[b"score 7"]);
+        world.run(1_000);
+        let gone = others[2];
+        world.peer(gone).leave();
+        world.run(1_000);
+        world.peers.remove(&gone);
+        world.grant(Term(512), gone);
+        assert!(world.peers.values().all(|session| session.host() == gone && session.is_member()));
+        world.run(2_000);
+        let [(Term(768), heir)] = hosts(&world)[..] else { panic!("seed {seed}: {:?}", hosts(&world)) };
+        assert!(world.peers[&heir].is_host(), "seed {seed}");
+        for peer in [host, others[0], others[1]] {
+            assert!(world.peers[&peer].is_member(), "seed {seed}");
+            assert!(world.peers[&peer].object(pot).is_some(), "seed {seed}");
+        }
+        world.assert_converged();
+    }
+}
+
+#[test]
+fn who_knows_no_way_to_its_host_and_reaches_no_relay_begins_nothing_and_asks_when_it_is_back() {
+    let (mut world, _, others) = world_of(166, 0, 3);
+    relay_goes(&mut world);
+    let by_stranger = world.sign(Term(512), PeerId(9_999));
+    let in_reserve = world.sign(Term(768), others[1]);
+    let now = world.now;
+    world.peer(others[0]).witness(now).handle_warrant(&by_stranger);
+    world.peer(others[0]).witness(now).handle_successor(in_reserve);
+    world.run(2_500);
+    assert_eq!(
+        hosts(&world),
+        [(Term(512), PeerId(9_999))],
+        "it told the others, and nobody lives under the reserve"
+    );
+    let role = world.peers[&others[0]].role(world.now);
+    assert_eq!(role, Role::Suspended(Suspension::HostLost));
+    world.run(30_000);
+    assert!(world.peers.values().all(|session| session.is_member()), "no ticket is of use without the relay");
+    relay_comes(&mut world);
+    world.run(8_000);
+    let [(Term(768), heir)] = hosts(&world)[..] else { panic!("{:?}", hosts(&world)) };
+    assert!(world.peers[&heir].is_host());
+    world.assert_converged();
+}
+
+#[test]
+fn who_was_dropped_long_ago_ends_by_the_relays_word() {
+    let (mut world, host, others) = world_of(168, 0, 3);
+    let (member, dropped) = (others[0], others[1]);
+    part(&mut world, &[dropped], &[host, member]);
+    let sleeper = world.peers.remove(&dropped).unwrap();
+    world.run(6_000);
+    let newcomer = world.join(None);
+    world.run(1_000);
+    world.peers.remove(&host);
+    world.grant(Term(512), newcomer);
+    world.run(1_000);
+    let warrant = world.sign(Term(512), newcomer);
+    world.peers.insert(dropped, sleeper);
+    let now = world.now;
+    world.peer(dropped).witness(now).set_reached(false);
+    world.peer(dropped).handle_timeout(now);
+    world.run(4_000);
+    assert!(world.peers[&dropped].is_member(), "it has heard nothing");
+    let now = world.now;
+    world.peer(dropped).witness(now).set_reached(true);
+    world.peer(dropped).witness(now).handle_warrant(&warrant);
+    // It asks, and hears that the host lives.
+    world.run(1_000);
+    assert_eq!(world.events[&dropped].last(), Some(&Event::Ended(EndReason::Removed)));
+    world.peers.remove(&dropped);
+    world.run(1_000);
+    assert_eq!(hosts(&world), [(Term(512), newcomer)]);
+    world.assert_converged();
+}
+
+#[test]
+fn a_host_that_is_not_back_yet_when_its_member_is_has_as_long_to_speak_as_any() {
+    let missed_after = |told_at: Option<u64>| {
+        let (mut world, host, others) = world_of(171, 0, 3);
+        let member = others[0];
+        for reached in [false, true] {
+            let now = world.now;
+            world.peer(member).witness(now).set_reached(reached);
+            world.run(100);
+        }
+        world.run(told_at.unwrap_or_default());
+        if told_at.is_some() {
+            let now = world.now;
+            world.peer(member).witness(now).handle_gone(host);
+        }
+        part(&mut world, &[member], &[host]);
+        let since = world.now;
+        while world.peers[&member].role(world.now) != Role::Suspended(Suspension::HostLost) {
+            world.run(5);
+        }
+        world.now.since(since)
+    };
+    assert_eq!(missed_after(Some(0)), missed_after(None), "the relay says how it is, not what happened now");
+    assert!(missed_after(Some(1_000)) < missed_after(None), "its connection has just closed");
+}
+
+#[test]
+fn a_member_that_dies_when_its_host_has_just_come_back_to_the_relay_is_removed_as_soon_as_any() {
+    let removed_after = |is_back: bool| {
+        let (mut world, host, others) = world_of(172, 0, 3);
+        for reached in [false, true].into_iter().filter(|_| is_back) {
+            let now = world.now;
+            world.peer(host).witness(now).set_reached(reached);
+        }
+        world.run(300);
+        world.peers.remove(&others[0]);
+        let since = world.now;
+        world.peer(host).witness(since).handle_gone(others[0]);
+        while world.peers[&host].view().has(others[0]) {
+            world.run(5);
+        }
+        world.now.since(since)
+    };
+    // A host looks at everybody's life each 50 ms.
+    let (back, never_away) = (removed_after(true).as_micros(), removed_after(false).as_micros());
+    assert!(back.abs_diff(never_away) <= 50_000, "{back} and {never_away} us");
+}
+
+#[test]
+fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
+    let (mut world, host, others) = world_of(167, 0, 2);
+    relay_goes(&mut world);
+    let now = world.now;
+    assert!(world.peer(host).hand_over(now));
+    world.run(100);
+    let heir = world.peers[&host].view().backup().unwrap();
+    part(&mut world, &[host], &others);
+    let warrant = world.sign(Term(512), heir);
+    let now = world.now;
+    for &peer in &others {
+        world.peer(peer).witness(now).handle_warrant(&warrant);
+    }
+    let newcomer = world.join(None);
+    world.run(500);
+    assert!(world.peers[&newcomer].view().has(host), "it handed over, and stays");
+    assert!(world.peers[&host].link(newcomer).is_some(), "to its next host it looks like one that knocks");
+    world.peers.remove(&heir);
+    let warrant = world.sign(Term(768), newcomer);
+    let now = world.now;
+    for peer in [newcomer, host] {
+        world.peer(peer).witness(now).handle_warrant(&warrant);
+    }
+    world.run(500);
+    assert_eq!(world.events[&host].last(), Some(&Event::Ended(EndReason::Removed)));
+}
+
+#[test]
+fn a_host_that_slept_acts_only_after_it_has_asked() {
+    let (mut world, host, others) = world_of(60, 0, 3);
+    let sleeper = world.peers.remove(&host).unwrap();
+    world.run(6_000);
+    let heir = world.peers[&others[0]].host();
+    assert_ne!(heir, host);
+    world.peers.insert(host, sleeper);
+    let now = world.now;
+    world.peer(host).handle_timeout(now);
+    assert!(!world.peers[&host].is_host(), "it knows that it slept");
+    assert_eq!(world.peers[&host].role(now), Role::Suspended(Suspension::Slept));
+    world.run(1_500);
+    assert!(!world.peers[&host].is_host());
+    assert!(world.events[&host].contains(&Event::Ended(EndReason::Removed)));
+    assert_eq!(world.peers[&others[0]].host(), heir);
+}
+
+#[test]
+fn a_host_that_slept_and_was_not_replaced_goes_on() {
+    let (mut world, host, others) = world_of(61, 0, 3);
+    let sleeping: Vec<_> = others.iter().map(|other| (*other, world.peers.remove(other).unwrap())).collect();
+    let sleeper = world.peers.remove(&host).unwrap();
+    world.run(3_000);
+    world.peers.insert(host, sleeper);
+    world.peers.extend(sleeping);
+    world.run(2_000);
+    assert!(world.peers[&host].is_host(), "all slept, and nobody blames anybody");
+    assert_eq!(hosts(&world), [(world.witness.warrant.term, host)]);
+    world.assert_converged();
+}
+
+#[test]
+fn a_member_that_slept_acts_on_what_made_it_host_meanwhile_only_after_it_has_asked() {
+    let (mut world, host, others) = world_of(62, 0, 4);
+    let (heir, next) = (others[0], others[1]);
+    let sleeper = world.peers.remove(&heir).unwrap();
+    world.run(3_000);
+    assert_eq!(world.peers[&host].term(), Term::FIRST);
+    let stale = world.sign(Term(512), heir);
+    world.grant(Term(768), next);
+    world.run(500);
+    assert!(world.peers[&next].is_host());
+    world.peers.insert(heir, sleeper);
+    let now = world.now;
+    // Two that waited for it, in the order in which they came.
+    world.peer(heir).witness(now).handle_warrant(&stale);
+    world.peer(heir).handle_timeout(now);
+    assert_eq!(world.peers[&heir].role(now), Role::Suspended(Suspension::Slept));
+    world.run(1_500);
+    assert!(!world.peers[&heir].is_host());
+    assert_eq!(world.peers[&next].term(), Term(768));
+}
+
+#[test]
+fn a_lone_host_stops_after_four_seconds_however_bad_its_paths_were() {
+    let (mut world, host, others) = world_of(63, 0, 3);
+    let mine: Vec<_> = others.iter().map(|&other| world.create(other, TEAPOT, &[b"a", b"0"])).collect();
+    relay_goes(&mut world);
+    for n in 0..18_000u32 {
+        // It hears nothing of them for half a second, and then does for as long.
+        match n % 900 {
+            0 => world.cuts.extend(others.iter().map(|&other| (other, host))),
+            450 => world.cuts.clear(),
+            _ => {}
+        }
+        let now = world.now;
+        for (&owner, &id) in others.iter().zip(&mine) {
+            world.peer(owner).edit(now).set(id, 1, &n.to_le_bytes()).unwrap();
+        }
+        world.step();
+    }
+    assert!(world.peers[&host].is_host(), "{:?}", hosts(&world));
+    world.cuts.clear();
+    part(&mut world, &[host], &others);
+    world.run(4_100);
+    assert!(!world.peers[&host].is_host());
+}
+
+#[test]
+fn one_peer_with_a_bad_link_does_not_depose_a_healthy_host() {
+    let (mut world, host, others) = world_of(70, 0, 4);
+    part(&mut world, &[host], &[others[0]]);
+    world.run(900);
+    assert_eq!(hosts(&world), [(Term::FIRST, host)]);
+    relay_goes(&mut world);
+    world.run(3_000);
+    assert!(world.peers[&host].is_host(), "one of four misses it, and that is no majority");
+}
+
+#[test]
+fn where_migration_is_forbidden_a_lost_host_ends_the_session_for_all() {
+    let mut world = World::new(80, 0);
+    world.rules = Rules { migrates: false, ..world.rules };
+    world.peers.clear();
+    world.next_peer = 100;
+    let host = world.join(None);
+    let others = [world.join(None), world.join(None)];
+    world.run(2_000);
+    world.kill(host);
+    world.run(7_000);
+    for other in others {
+        assert_eq!(world.events[&other].last(), Some(&Event::Ended(EndReason::HostLost)));
+    }
+}
+
+#[test]
+fn where_sides_may_fork_both_go_on_and_one_is_kept() {
+    let mut world = World::new(90, 0);
+    world.rules = Rules { forks: true, ..world.rules };
+    world.peers.clear();
+    world.next_peer = 100;
+    let host = world.join(None);
+    let others: Vec<_> = (0..3).map(|_| world.join(None)).collect();
+    world.run(3_000);
+    relay_goes(&mut world);
+    let (here, there) = ([host, others[0]], [others[1], others[2]]);
+    part(&mut world, &here, &there);
+    world.run(8_000);
+    assert!(world.peers[&host].is_host(), "two of four are no majority, and go on");
+    let heir = world.peers[&there[0]].host();
+    assert!(there.contains(&heir) && world.peers[&heir].is_host());
+    world.cuts.clear();
+    relay_comes(&mut world);
+    world.run(4_000);
+    let members = world.peers.values().filter(|session| session.is_member());
+    let mut hosts: Vec<_> = members.map(samovar_session::Session::host).collect();
+    hosts.dedup();
+    assert_eq!(hosts.len(), 1, "one is kept");
+    assert!(world.peers.values().filter(|session| session.is_host()).count() == 1);
+}
+
+fn forking(seed: u8, members: usize) -> (World, PeerId, Vec<PeerId>) {
+    let mut world = World::with_rules(seed, 0, Rules { forks: true, ..Rules::default() });
+    let host = *world.peers.keys().next().unwrap();
+    let others = (1..members).map(|_| world.join(None)).collect();
+    world.run(3_000);
+    (world, host, others)
+}
+
+#[test]
+fn survivor_of_two_goes_on_without_the_relay() {
+    for forks in [true, false] {
+        let (mut world, host, others) = if forks { forking(91, 2) } else { world_of(91, 0, 2) };
+        relay_goes(&mut world);
+        world.run(500);
+        world.peers.remove(&host);
+        world.run(5_000);
+        let survivor = &world.peers[&others[0]];
+        assert_eq!(survivor.is_host(), forks, "{:?}", survivor.suspension(world.now));
+        relay_comes(&mut world);
+        world.run(3_000);
+        let survivor = &world.peers[&others[0]];
+        assert!(survivor.is_host() && survivor.term().is_witnessed(), "the relay knows it for the host");
+    }
+}
+
+#[test]
+fn one_of_five_goes_on_alone_and_comes_back_by_its_ticket() {
+    let (mut world, host, others) = forking(92, 5);
+    let cut = others[3];
+    let rest: Vec<_> = [host].iter().chain(&others[..3]).copied().collect();
+    part(&mut world, &[cut], &rest);
+    let now = world.now;
+    world.peer(cut).witness(now).set_reached(false);
+    world.run(8_000);
+    assert!(world.peers[&cut].is_host() && world.peers[&cut].view().members().count() == 1);
+    assert!(world.peers[&host].is_host(), "for the others nothing has changed");
+    let pot = world.create(cut, TEAPOT, &[b"alone"]);
+    let (seat, ticket) = (world.peers[&cut].seat(), world.peers[&cut].ticket());
+    world.cuts.clear();
+    let now = world.now;
+    world.peer(cut).witness(now).set_reached(true);
+    world.run(2_000);
+    let told = |event: &Event| matches!(event, Event::Diverged { objects, .. } if objects.contains(&pot));
+    let events = &world.events[&cut];
+    assert!(events.iter().any(told), "what it did alone is told: {events:?}");
+    assert_eq!(world.events[&cut].last(), Some(&Event::Ended(EndReason::Removed)));
+    world.peers.remove(&cut);
+    let again = world.join(ticket);
+    world.run(2_000);
+    assert_eq!(world.peers[&again].seat(), seat);
+    assert_eq!(world.peers[&again].host(), host);
+}
+
+#[test]
+fn network_that_blinks_parts_nobody_where_sides_may_fork() {
+    let (mut world, host, others) = forking(93, 2);
+    relay_goes(&mut world);
+    part(&mut world, &[host], &others);
+    world.run(2_500);
+    world.cuts.clear();
+    world.run(1_000);
+    assert_eq!(world.peers[&others[0]].host(), host);
+    assert!(world.peers[&others[0]].is_member() && world.peers[&host].view().members().count() == 2);
+}
+
+#[test]
+fn who_missed_the_host_and_hears_it_again_only_doubts_it() {
+    let (mut world, host, others) = world_of(7, 0, 3);
+    let member = others[0];
+    world.cuts.push((host, member));
+    while world.peers[&member].suspension(world.now) != Some(Suspension::HostLost) {
+        world.step();
+    }
+    world.run(100);
+    world.doubts(member);
+    world.run(100);
+    assert!(!world.doubts(member), "it is still missed, and claimed against");
+    world.cuts.clear();
+    while world.peers[&member].suspension(world.now).is_some() {
+        world.step();
+    }
+    assert!(world.doubts(member), "that takes the claim back");
+    world.run(1_000);
+    assert!(!world.doubts(member));
+    assert_eq!(world.peers[&member].host(), host);
+}
+
+#[test]
+fn a_host_that_falls_silent_is_doubted_once_before_it_is_missed() {
+    let (mut world, host, others) = world_of(7, 0, 3);
+    let all = [host, others[0], others[1]];
+    for peer in all {
+        world.doubts(peer);
+    }
+    world.run(1_000);
+    all.into_iter().for_each(|peer| assert!(!world.doubts(peer), "everybody is heard"));
+    let fallen_silent = world.peers.remove(&host).unwrap();
+    world.witness_alive = false;
+    let mut doubts = 0;
+    while world.peers[&others[0]].suspension(world.now) != Some(Suspension::HostLost) {
+        world.step();
+        let is_missed = world.peers[&others[0]].link(host).unwrap().silence(world.now).as_micros() > 600_000;
+        let doubted = world.doubts(others[0]);
+        assert!(!(doubted && is_missed), "it is too late to ask");
+        doubts += u32::from(doubted);
+    }
+    assert_eq!(doubts, 1);
+    drop(fallen_silent);
+}
+
+/// Its farewell crosses the votes for it.
+#[test]
+fn an_heir_that_leaves_while_it_is_voted_for_takes_nobody_with_it() {
+    for delay in (0..600).step_by(10) {
+        let (mut world, host, others) = world_of(180, 5, 4);
+        relay_goes(&mut world);
+        world.run(1_500);
+        let heir = world.peers[&host].view().backups()[0];
+        let now = world.now;
+        assert!(world.peer(host).hand_over(now));
+        world.run(delay);
+        world.peer(heir).leave();
+        world.run(1_000);
+        world.peers.remove(&heir);
+        world.run(6_000);
+        let [(_, next)] = hosts(&world)[..] else { panic!("{delay} ms: {:?}", hosts(&world)) };
+        assert!(next != heir && world.peers[&next].is_host(), "{delay} ms");
+        assert_eq!(world.peers.len(), others.len());
+        world.assert_agreed();
+    }
+}

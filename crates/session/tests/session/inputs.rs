@@ -1,0 +1,615 @@
+//! Inputs: what is accepted is not lost, whoever dies (DESIGN §5.7, PROTOCOL §4.12).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::world::{TEAPOT, World, part, relay_goes};
+use samovar_session::{Event, Role, Rules, Session, SubmitError, Suspension};
+use samovar_wire::{Duration, Entropy, ObjectId, PeerId, SeatId};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+/// A game whose host keeps a list of each seat's inputs, and a player on each seat.
+struct Life {
+    world: World,
+    dice: Entropy,
+    name: String,
+    /// The host-owned list of each seat: the number of the last input, and the inputs.
+    lists: BTreeMap<SeatId, ObjectId>,
+    /// How much of each peer's events the game has seen.
+    seen: BTreeMap<PeerId, usize>,
+    /// What each seat submitted by which number, and which of it was accepted.
+    submitted: BTreeMap<SeatId, Vec<(u64, u16)>>,
+    accepted: BTreeMap<SeatId, Vec<u64>>,
+    /// What was accepted when more failed at a time than what acceptance is a promise about.
+    excused: BTreeSet<u64>,
+    /// Who submitted the last of each seat.
+    submitters: BTreeMap<SeatId, PeerId>,
+    seats: BTreeMap<PeerId, SeatId>,
+    /// One in how many milliseconds a player submits something; never at zero.
+    rarity: u64,
+}
+
+/// As many inputs as a list has room for.
+const LIST_MAX: usize = 120;
+
+impl Life {
+    fn new(seed: u64, peers: usize, backups: u8) -> Self {
+        let mut dice = Entropy::new(core::array::from_fn(|i| (seed >> (8 * (i % 8))) as u8));
+        let loss = dice.number() % 21;
+        let world = World::with_rules(seed as u8, loss, Rules { backups, ..Rules::default() });
+        let mut life = Self {
+            world,
+            dice,
+            name: format!("seed {seed}, {peers} peers, {loss} % loss"),
+            lists: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            submitted: BTreeMap::new(),
+            accepted: BTreeMap::new(),
+            excused: BTreeSet::new(),
+            submitters: BTreeMap::new(),
+            seats: BTreeMap::new(),
+            rarity: 0,
+        };
+        let founder = life.host();
+        life.run(20);
+        for seat in 1..=8 {
+            let list = life.world.create(founder, TEAPOT, &[&0u64.to_le_bytes()]);
+            life.lists.insert(SeatId(seat), list);
+        }
+        for _ in 1..peers {
+            life.world.join(None);
+        }
+        life.run(2_500);
+        life.settle();
+        life
+    }
+
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.dice.number() % sides
+    }
+
+    fn host(&self) -> PeerId {
+        self.world.witness.warrant.host
+    }
+
+    fn run(&mut self, ms: u64) {
+        for _ in 0..ms {
+            self.world.step();
+            self.play();
+            // Whom the others went on without takes its seat back, as the page of a player does.
+            let is_over = |(&peer, session): (&PeerId, &Session)| {
+                let is_over = session.poll_timeout().is_none();
+                is_over.then_some(peer)
+            };
+            let over: Vec<_> = self.world.peers.iter().filter_map(is_over).collect();
+            for peer in over {
+                let ticket = self.world.peers.remove(&peer).unwrap().ticket();
+                self.world.join(ticket);
+            }
+        }
+    }
+
+    /// Until the host that lives is backed up as the rules want, or alone.
+    fn settle(&mut self) {
+        for _ in 0..20_000 {
+            let now = self.world.now;
+            let host = self.host();
+            if let Some(session) = self.world.peers.get(&host)
+                && session.is_host()
+            {
+                let peers = self.world.peers.len();
+                let wanted = usize::from(self.world.rules.backups).min(peers - 1);
+                let mut members: Vec<_> = session.view().members().map(|member| member.peer).collect();
+                members.sort_unstable();
+                let is_whole = members.into_iter().eq(self.world.peers.keys().copied());
+                let is_backed_up = session.role(now) == Role::ActiveBackedUp || wanted == 0;
+                if is_whole && session.view().backups().len() == wanted && is_backed_up {
+                    return;
+                }
+            }
+            self.run(1);
+        }
+        for (peer, session) in &self.world.peers {
+            let members: Vec<_> = session.view().members().map(|member| member.peer).collect();
+            let (role, backups) = (session.role(self.world.now), session.view().backups());
+            let (host, term) = (session.host(), session.term());
+            eprintln!("{peer} {role:?} under {host} in {term:?}, backups {backups:?}, members {members:?}");
+            let is_told = |event: &&Event| {
+                !matches!(
+                    event,
+                    Event::Accepted { .. }
+                        | Event::Input { .. }
+                        | Event::ObjectCreated(_)
+                        | Event::OwnerChanged { .. }
+                )
+            };
+            self.world.events[peer].iter().filter(is_told).for_each(|event| eprintln!("   {event:?}"));
+        }
+        panic!("{}: nobody is backed up, {} hosts", self.name, self.host());
+    }
+
+    fn play(&mut self) {
+        let peers: Vec<_> = self.world.peers.keys().copied().collect();
+        for peer in peers {
+            if let Some(seat) = self.world.peers[&peer].seat() {
+                self.seats.insert(peer, seat);
+            }
+            let seen = self.seen.entry(peer).or_default();
+            let events = self.world.events[&peer][*seen..].to_vec();
+            *seen += events.len();
+            for event in events {
+                match event {
+                    Event::Accepted { number } => {
+                        let seat = self.seats[&peer];
+                        self.accepted.entry(seat).or_default().push(number);
+                    }
+                    // What is done when the session is over already nobody is told of.
+                    Event::Input { seat, number, bytes } if self.world.peers[&peer].is_member() => {
+                        self.carry_out(peer, seat, number, &bytes);
+                    }
+                    _ => {}
+                }
+            }
+            if self.rarity > 0 && self.roll(self.rarity) == 0 {
+                self.submit(peer);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, host: PeerId, seat: SeatId, number: u64, bytes: &[u8]) {
+        let list = self.lists[&seat];
+        let now = self.world.now;
+        let session = self.world.peer(host);
+        let mut value = session.object(list).unwrap().field(0).to_vec();
+        let last = u64::from_le_bytes(value[..8].try_into().unwrap());
+        if number > last {
+            value[..8].copy_from_slice(&number.to_le_bytes());
+            value.extend_from_slice(bytes);
+            session.edit(now).set(list, 0, &value).unwrap();
+        }
+    }
+
+    fn submit(&mut self, peer: PeerId) {
+        let now = self.world.now;
+        let Some(&seat) = self.seats.get(&peer) else { return };
+        let mine = self.submitted.entry(seat).or_default();
+        if mine.len() >= LIST_MAX || !self.world.peers[&peer].is_member() {
+            return;
+        }
+        let value = mine.len() as u16;
+        let number = self.world.peer(peer).submit(now, &value.to_le_bytes()).unwrap();
+        assert!(mine.last().is_none_or(|&(last, _)| last < number), "{}: numbers of {seat:?}", self.name);
+        mine.push((number, value));
+        self.submitters.insert(seat, peer);
+    }
+
+    fn run_up_to(&mut self, ms: u64) {
+        let ms = self.roll(ms);
+        self.run(ms);
+    }
+
+    /// Who shall die: the host, its backups, now and then anybody.
+    fn victims(&mut self, count: u8) -> Vec<PeerId> {
+        let host = self.host();
+        let view = self.world.peers[&host].view();
+        let mut line: Vec<_> = core::iter::once(host).chain(view.backups().iter().copied()).collect();
+        line.retain(|peer| self.world.peers.contains_key(peer));
+        if self.roll(6) == 0 {
+            line = self.world.peers.keys().copied().collect();
+        }
+        let count = usize::from(count).min(line.len()).min(self.world.peers.len() - 1);
+        let mut victim = || line.swap_remove(self.dice.number() as usize % line.len());
+        (0..count).map(|_| victim()).collect()
+    }
+
+    /// For a while some hear nothing of some others; who dies is often not heard before.
+    fn disturb(&mut self, victims: &[PeerId]) {
+        let odds = self.roll(4) * 15;
+        let is_mute = self.roll(2) == 0;
+        let peers: Vec<_> = self.world.peers.keys().copied().collect();
+        for &from in &peers {
+            for &to in &peers {
+                if self.roll(100) < odds || (is_mute && victims.contains(&from)) {
+                    self.world.cuts.push((from, to));
+                }
+            }
+        }
+    }
+
+    /// Without a word, and half of the time without one from the relay.
+    fn kill(&mut self, peer: PeerId) {
+        if self.roll(2) == 0 {
+            self.world.kill(peer);
+        } else {
+            self.world.peers.remove(&peer);
+        }
+    }
+
+    /// Each accepted input has had its effect once, in order, and what was not submitted has none.
+    fn check(&mut self) {
+        self.rarity = 0;
+        self.settle();
+        self.run(4_000);
+        self.world.assert_converged();
+        let host = &self.world.peers[&self.host()];
+        for (seat, submitted) in &self.submitted {
+            let value = host.object(self.lists[seat]).unwrap().field(0);
+            let effects: Vec<_> = value[8..].chunks(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect();
+            let numbers = effects.iter().map(|&value| submitted[usize::from(value)].0);
+            let numbers: Vec<_> = numbers.collect();
+            assert!(numbers.is_sorted_by(|a, b| a < b), "{}: {seat:?} has {numbers:?}", self.name);
+            for accepted in self.accepted.get(seat).into_iter().flatten() {
+                assert!(
+                    numbers.contains(accepted) || self.excused.contains(accepted),
+                    "{}: {accepted} of {seat:?} is accepted and not in {numbers:?}",
+                    self.name
+                );
+            }
+            // What somebody submitted who is gone may have been accepted or not.
+            let sits = self.submitters.get(seat).is_some_and(|peer| self.world.peers.contains_key(peer));
+            let last = submitted.last().map_or(0, |&(number, _)| number);
+            let accepted = self.accepted.get(seat).and_then(|numbers| numbers.last().copied());
+            assert!(!sits || accepted >= Some(last), "{}: all that members submit is accepted", self.name);
+        }
+    }
+}
+
+/// Kills the host, backups and others, so many at once, and lets some come back to their seats.
+fn live(seed: u64, backups: u8) {
+    let mut life = Life::new(seed, 3 + (seed % 4) as usize, backups);
+    life.rarity = 20 + life.roll(60);
+    let mut away = Vec::new();
+    for _ in 0..4 {
+        if life.world.peers.len() == 1 {
+            break;
+        }
+        life.run_up_to(400);
+        let victims = life.victims(backups);
+        life.disturb(&victims);
+        life.run_up_to(150);
+        for &victim in &victims {
+            (0..life.roll(4)).for_each(|_| life.submit(victim));
+        }
+        let more = life.roll(3);
+        life.run(more);
+        let host = life.host();
+        let backups: Vec<_> = life.world.peers[&host].view().backups().to_vec();
+        away.extend(victims.iter().map(|&victim| (victim, life.world.peers[&victim].ticket())));
+        victims.iter().for_each(|&victim| life.kill(victim));
+        life.run_up_to(250);
+        life.world.cuts.clear();
+        life.run_up_to(400);
+        if life.roll(2) == 0 && life.host() != away[0].0 && life.world.peers.contains_key(&life.host()) {
+            let (_, ticket) = away.remove(0);
+            life.world.join(ticket);
+        }
+        life.settle();
+        // A host that was cut off while its backups died was replaced, with what it alone held.
+        let is_cut_off = life.host() != host && !victims.contains(&host);
+        if is_cut_off && backups.iter().all(|backup| victims.contains(backup)) {
+            life.excused.extend(life.accepted.values().flatten());
+        }
+    }
+    life.check();
+}
+
+#[test]
+fn what_was_accepted_survives_the_death_of_any_single_peer() {
+    (0..40).for_each(|seed| live(seed, 1));
+}
+
+#[test]
+fn with_two_backups_it_survives_two_deaths_at_once() {
+    (0..20).for_each(|seed| live(1_000 + seed, 2));
+}
+
+/// Peers 100, who hosts, to 100 + `count` - 1, settled; nobody's game does anything.
+fn world_of(seed: u8, count: usize) -> (World, Vec<PeerId>) {
+    let mut world = World::new(seed, 0);
+    for _ in 1..count {
+        world.join(None);
+    }
+    world.run(2_500);
+    let peers = world.peers.keys().copied().collect();
+    (world, peers)
+}
+
+/// What the game of a peer was given: the seat, and what it shall do.
+fn given(world: &World, peer: PeerId) -> Vec<(SeatId, Vec<u8>)> {
+    let input = |event: &Event| match event {
+        Event::Input { seat, bytes, .. } => Some((*seat, bytes.clone())),
+        _ => None,
+    };
+    world.events[&peer].iter().filter_map(input).collect()
+}
+
+/// The numbers that were accepted at a peer.
+fn accepted(world: &World, peer: PeerId) -> Vec<u64> {
+    let number = |event: &Event| match event {
+        Event::Accepted { number } => Some(*number),
+        _ => None,
+    };
+    world.events[&peer].iter().filter_map(number).collect()
+}
+
+fn submit(world: &mut World, peer: PeerId, bytes: &[u8]) -> u64 {
+    let now = world.now;
+    world.peer(peer).submit(now, bytes).unwrap()
+}
+
+#[test]
+fn an_input_is_accepted_when_host_and_backup_hold_it_and_not_before() {
+    let (mut world, peers) = world_of(1, 4);
+    let host = peers[0];
+    let backup = world.peers[&host].view().backup().unwrap();
+    let player = *peers[1..].iter().find(|peer| **peer != backup).unwrap();
+    world.cuts.push((player, backup));
+    let number = submit(&mut world, player, b"jump");
+    let own = submit(&mut world, host, b"duck");
+    world.cuts.push((host, backup));
+    world.run(100);
+    assert_eq!(given(&world, host).len(), 2, "the game need not wait");
+    assert_eq!((accepted(&world, player), accepted(&world, host)), (vec![], vec![]));
+    world.cuts.clear();
+    world.run(150);
+    assert_eq!((accepted(&world, player), accepted(&world, host)), (vec![number], vec![own]));
+    assert_eq!(given(&world, host).len(), 2);
+    assert_eq!(given(&world, backup).len(), 0, "only a host's game is asked");
+}
+
+#[test]
+fn who_is_alone_has_its_inputs_accepted_at_once() {
+    let (mut world, peers) = world_of(2, 1);
+    let number = submit(&mut world, peers[0], b"jump");
+    world.step();
+    assert_eq!(accepted(&world, peers[0]), [number]);
+    assert_eq!(given(&world, peers[0]), [(SeatId(1), b"jump".to_vec())]);
+}
+
+#[test]
+fn a_new_host_that_was_no_backup_is_passed_what_the_backup_holds() {
+    let (mut world, peers) = world_of(3, 4);
+    let (host, heir) = (peers[0], peers[3]);
+    assert_ne!(world.peers[&host].view().backup(), Some(heir));
+    for bytes in [b"one", b"two"] {
+        submit(&mut world, host, bytes);
+    }
+    let later = submit(&mut world, peers[2], b"three");
+    world.run(200);
+    assert_eq!((accepted(&world, host).len(), accepted(&world, peers[2])), (2, vec![later]));
+    world.kill(host);
+    let term = world.peers[&heir].term().next_witnessed();
+    world.grant(term, heir);
+    world.run(1_000);
+    let (one, two) = ((SeatId(1), b"one".to_vec()), (SeatId(1), b"two".to_vec()));
+    let seat = world.peers[&heir].view().member(peers[2]).unwrap().record.seat;
+    let mut expected = vec![one, two, (seat, b"three".to_vec())];
+    let mut found = given(&world, heir);
+    expected.sort();
+    found.sort();
+    assert_eq!(found, expected, "each once");
+}
+
+#[test]
+fn a_new_backup_is_passed_what_those_submitted_who_are_gone() {
+    let (mut world, peers) = world_of(4, 5);
+    let host = peers[0];
+    let backup = world.peers[&host].view().backup().unwrap();
+    let player = *peers[1..].iter().find(|peer| **peer != backup).unwrap();
+    let seat = world.peers[&host].view().member(player).unwrap().record.seat;
+    let number = submit(&mut world, player, b"last will");
+    world.run(200);
+    assert_eq!(accepted(&world, player), [number]);
+    for dead in [player, backup] {
+        world.kill(dead);
+        world.run(1_500);
+    }
+    assert_eq!(world.peers[&host].role(world.now), Role::ActiveBackedUp);
+    let heir = world.peers[&host].view().backup().unwrap();
+    world.kill(host);
+    world.run(2_000);
+    assert!(world.peers[&heir].is_host());
+    assert_eq!(given(&world, heir), [(seat, b"last will".to_vec())]);
+}
+
+/// Five peers: the host, its backup, two others, and one whose word takes long to get to the first of these.
+fn world_with_a_slow_peer(seed: u8) -> (World, [PeerId; 5]) {
+    let (mut world, peers) = world_of(seed, 5);
+    let host = peers[0];
+    let backup = world.peers[&host].view().backup().unwrap();
+    let others: Vec<_> = peers.into_iter().filter(|peer| ![host, backup].contains(peer)).collect();
+    let [heir, other, slow] = others[..] else { panic!("five peers") };
+    world.delays.insert((slow, heir), Duration::from_millis(700));
+    world.run(3_000);
+    assert_eq!(world.peers[&host].view().backup(), Some(backup));
+    (world, [host, backup, heir, other, slow])
+}
+
+#[test]
+fn the_game_of_a_new_host_waits_until_all_have_passed_on_what_they_hold() {
+    let (mut world, [host, _, heir, other, _]) = world_with_a_slow_peer(8);
+    submit(&mut world, host, b"last will");
+    world.run(200);
+    world.kill(host);
+    let term = world.peers[&heir].term().next_witnessed();
+    world.grant(term, heir);
+    submit(&mut world, heir, b"duck");
+    submit(&mut world, other, b"jump");
+    world.run(300);
+    assert!(world.peers[&heir].is_host());
+    assert_eq!(given(&world, heir), [], "one has not told yet");
+    world.run(1_000);
+    let mut texts: Vec<_> = given(&world, heir).into_iter().map(|(_, bytes)| bytes).collect();
+    texts.sort();
+    assert_eq!(texts, [&b"duck"[..], b"jump", b"last will"]);
+}
+
+#[test]
+fn a_new_host_passes_what_it_was_passed_to_a_backup_that_lacks_it() {
+    let mut world = World::with_rules(9, 0, Rules { backups: 2, ..Rules::default() });
+    for _ in 1..6 {
+        world.join(None);
+    }
+    world.run(3_000);
+    let host = *world.peers.keys().next().unwrap();
+    let backups = world.peers[&host].view().backups().to_vec();
+    let [first, second] = backups[..] else { panic!("two backups") };
+    let number = submit(&mut world, host, b"last will");
+    world.run(200);
+    assert_eq!(accepted(&world, host), [number]);
+    // The second is gone, and whoever takes its place is told so, and no more.
+    world.kill(second);
+    let newest =
+        |world: &World| world.peers[&host].view().backups().iter().copied().find(|b| !backups.contains(b));
+    while newest(&world).is_none() {
+        world.step();
+    }
+    let third = newest(&world).unwrap();
+    world.cuts.push((host, third));
+    world.run(50);
+    let others: Vec<_> =
+        world.peers.keys().copied().filter(|peer| ![host, first, third].contains(peer)).collect();
+    let [heir, slow] = others[..] else { panic!("six peers, and one is gone") };
+    assert!(world.peers[&heir].view().backups().contains(&third));
+    world.kill(host);
+    world.cuts.clear();
+    world.delays.insert((slow, heir), Duration::from_millis(300));
+    let term = world.peers[&heir].term().next_witnessed();
+    world.grant(term, heir);
+    world.run(2_500);
+    assert_eq!(given(&world, heir), [(SeatId(1), b"last will".to_vec())]);
+    assert_eq!(world.peers[&heir].role(world.now), Role::ActiveBackedUp);
+    // Two may go at once.
+    world.kill(first);
+    world.kill(heir);
+    world.grant(term.next_witnessed(), third);
+    world.run(2_000);
+    assert_eq!(given(&world, third), [(SeatId(1), b"last will".to_vec())]);
+}
+
+#[test]
+fn what_a_backup_held_under_a_former_term_does_not_count_under_the_next() {
+    let (mut world, peers) = world_of(10, 4);
+    let host = peers[0];
+    let backup = world.peers[&host].view().backup().unwrap();
+    let others: Vec<_> = peers.into_iter().filter(|peer| ![host, backup].contains(peer)).collect();
+    let [heir, player] = others[..] else { panic!("four peers") };
+    // The word of the backup takes until the next term.
+    world.delays.insert((backup, player), Duration::from_millis(100));
+    let number = submit(&mut world, player, b"jump");
+    world.run(50);
+    let term = world.peers[&heir].term().next_witnessed();
+    world.grant(term, heir);
+    world.cuts.push((player, backup));
+    world.run(150);
+    assert!(
+        accepted(&world, player).is_empty(),
+        "the backup has not said so to who lives under the new host"
+    );
+    world.cuts.clear();
+    world.run(1_000);
+    assert_eq!(accepted(&world, player), [number]);
+}
+
+#[test]
+fn a_suspended_host_accepts_nothing() {
+    let (mut world, peers) = world_of(5, 5);
+    let host = peers[0];
+    let backup = world.peers[&host].view().backup().unwrap();
+    let now = world.now;
+    world.peers.values_mut().for_each(|session| session.witness(now).set_reached(false));
+    world.witness_alive = false;
+    for &few in &[host, backup] {
+        for &many in peers.iter().filter(|peer| ![host, backup].contains(peer)) {
+            world.cuts.extend([(few, many), (many, few)]);
+        }
+    }
+    world.run(2_000);
+    assert_eq!(world.peers[&host].suspension(world.now), Some(Suspension::NoMajority));
+    for peer in [host, backup] {
+        submit(&mut world, peer, b"alone");
+    }
+    world.run(1_000);
+    assert_eq!(world.peers[&host].suspension(world.now), Some(Suspension::NoMajority));
+    for peer in [host, backup] {
+        assert_eq!(accepted(&world, peer), [0; 0]);
+    }
+    assert_eq!(given(&world, host), []);
+}
+
+#[test]
+fn a_player_that_submits_more_than_others_hold_is_told_to_wait() {
+    let (mut world, peers) = world_of(6, 3);
+    let (host, player) = (peers[0], peers[2]);
+    let now = world.now;
+    let session = world.peer(player);
+    assert_eq!(session.submit(now, &[0; 1_025]), Err(SubmitError::TooLarge));
+    for n in 0..256u16 {
+        session.submit(now, &n.to_le_bytes()).unwrap();
+    }
+    assert_eq!(session.submit(now, b"more"), Err(SubmitError::WouldBlock));
+    world.run(2_000);
+    assert_eq!(accepted(&world, player).len(), 256);
+    let values: Vec<_> = given(&world, host).into_iter().map(|(_, bytes)| bytes).collect();
+    assert_eq!(values, (0..256u16).map(|n| n.to_le_bytes().to_vec()).collect::<Vec<_>>());
+    let now = world.now;
+    assert_eq!(world.peer(player).submit(now, b"more"), Err(SubmitError::WouldBlock), "they are held still");
+    world.run(9_000);
+    submit(&mut world, player, b"more");
+    let now = world.now;
+    for _ in 0..16 {
+        let _ = world.peer(player).submit(now, &[1; 1_024]);
+    }
+    assert_eq!(world.peer(player).submit(now, &[1; 1_024]), Err(SubmitError::WouldBlock), "16 KiB");
+    world.run(1_000);
+    world.assert_converged();
+}
+
+#[test]
+fn who_takes_a_seat_back_goes_on_with_its_numbers() {
+    let (mut world, peers) = world_of(7, 3);
+    let player = peers[2];
+    let (seat, ticket) = (world.peers[&player].seat().unwrap(), world.peers[&player].ticket().unwrap());
+    let first: Vec<_> = (0..200).map(|_| submit(&mut world, player, b"x")).collect();
+    let back = world.join(Some(ticket));
+    world.run(1_000);
+    assert_eq!(world.peers[&back].seat().unwrap(), seat);
+    let next = submit(&mut world, back, b"y");
+    assert!(first.iter().all(|&number| number < next));
+    world.run(300);
+    assert_eq!(accepted(&world, back), [next]);
+    assert_eq!(given(&world, peers[0]).last(), Some(&(seat, b"y".to_vec())));
+}
+
+#[test]
+fn what_was_submitted_to_a_host_that_was_suspended_for_long_is_given_to_its_game() {
+    for away in [5_000, 12_000] {
+        let mut world = World::new(91, 0);
+        let host = *world.peers.keys().next().unwrap();
+        let others: Vec<_> = (0..3).map(|_| world.join(None)).collect();
+        world.run(3_000);
+        relay_goes(&mut world);
+        let backup = world.peers[&host].view().backup().unwrap();
+        let far: Vec<_> = others.iter().copied().filter(|peer| *peer != backup).collect();
+        part(&mut world, &[host, backup], &far);
+        world.run(4_500);
+        assert!(world.peers[&host].suspension(world.now).is_some());
+        let now = world.now;
+        let numbers = [host, backup].map(|peer| (peer, world.peer(peer).submit(now, b"shoot").unwrap()));
+        world.run(away);
+        let term = world.peers[&host].term();
+        let is_accepted =
+            |world: &World, (peer, number)| world.events[&peer].contains(&Event::Accepted { number });
+        assert!(!numbers.iter().any(|&own| is_accepted(&world, own)));
+        world.cuts.clear();
+        world.run(3_000);
+        assert_eq!((world.peers[&host].host(), world.peers[&host].term()), (host, term));
+        for own in numbers {
+            let is_given = |event: &Event| matches!(event, Event::Input { number, .. } if *number == own.1);
+            assert!(
+                is_accepted(&world, own) && world.events[&host].iter().any(is_given),
+                "{away} ms: {own:?}"
+            );
+        }
+    }
+}

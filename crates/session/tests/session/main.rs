@@ -1,0 +1,39 @@
+//! Sessions in virtual time: elections, seats, objects, orders, inputs, calls, and peers that lie.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
+
+mod absences;
+#[cfg(all(feature = "orders", feature = "lockstep", feature = "ownership", feature = "extras"))]
+mod adversary;
+mod bytes;
+#[cfg(feature = "extras")]
+mod calls;
+#[cfg(feature = "extras")]
+mod divergence;
+mod elections;
+#[cfg(feature = "extras")]
+mod inputs;
+#[cfg(feature = "extras")]
+mod interest;
+#[cfg(not(all(feature = "orders", feature = "lockstep", feature = "ownership", feature = "extras")))]
+mod left_out;
+#[cfg(feature = "orders")]
+mod liars;
+#[cfg(feature = "lockstep")]
+mod lockstep;
+#[cfg(all(feature = "orders", feature = "lockstep", feature = "extras"))]
+mod orders;
+#[cfg(all(feature = "ownership", feature = "extras"))]
+mod ownership;
+mod reach;
+mod seats;
+mod sessions;
+mod steps;
+#[cfg(feature = "extras")]
+mod tickets;
+mod updates;
+#[cfg_attr(
+    not(all(feature = "orders", feature = "lockstep", feature = "ownership", feature = "extras")),
+    expect(dead_code, reason = "not every build tests all that the world can do")
+)]
+mod world;

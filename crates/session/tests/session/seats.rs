@@ -1,0 +1,270 @@
+//! Seats: when a ticket is given, and what it opens behind the death of whoever gave it (PROTOCOL §4.1).
+
+use crate::world::{TEAPOT, World};
+use samovar_link::{Link, LinkConfig, Source};
+use samovar_session::{EndReason, Event, Rules};
+use samovar_wire::control::{Presence, Standing};
+use samovar_wire::{Duration, Generation, PeerId, SeatId, Ticket, Time};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+/// A host, its backup, and somebody who sat here before and has knocked just now.
+struct Return {
+    world: World,
+    host: PeerId,
+    backup: PeerId,
+    seat: SeatId,
+    old_ticket: Ticket,
+    again: PeerId,
+}
+
+impl Return {
+    fn new(seed: u8) -> Self {
+        let mut world = World::new(seed, 0);
+        let host = *world.peers.keys().next().unwrap();
+        let backup = world.join(None);
+        world.run(1_000);
+        let guest = world.join(None);
+        world.run(2_000);
+        assert_eq!(world.peers[&host].view().backup(), Some(backup));
+        let (seat, old_ticket) = (world.peers[&guest].seat().unwrap(), world.peers[&guest].ticket().unwrap());
+        world.kill(guest);
+        world.run(3_000);
+        let again = world.join(Some(old_ticket));
+        Self { world, host, backup, seat, old_ticket, again }
+    }
+
+    /// Until whoever came back is a member, which it is before anybody could have heard of it and said so.
+    fn run_until_member(&mut self) {
+        while !self.world.peers[&self.again].is_member() {
+            self.world.step();
+        }
+    }
+
+    /// The host hears that it was replaced, by its backup, and nobody else does before the backup is gone and it is host again.
+    fn replace_host_for_a_moment(&mut self) {
+        let now = self.world.now;
+        let term = self.world.peers[&self.host].term();
+        let warrant = self.world.sign(term.next_witnessed(), self.backup);
+        self.world.peer(self.host).witness(now).handle_warrant(&warrant);
+        self.world.kill(self.backup);
+        self.world.grant(warrant.term.next_witnessed(), self.host);
+    }
+
+    fn given(&self) -> Vec<Ticket> {
+        let given = |event: &Event| match event {
+            Event::Ticket(ticket) => Some(*ticket),
+            _ => None,
+        };
+        self.world.events[&self.again].iter().filter_map(given).collect()
+    }
+}
+
+#[test]
+fn a_ticket_is_given_when_the_backup_knows_that_the_former_one_was_used() {
+    let mut came = Return::new(1);
+    came.run_until_member();
+    assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
+    assert_eq!(came.world.peers[&came.again].ticket(), None, "nobody but the host can know");
+    came.world.run(150);
+    let [ticket] = came.given()[..] else { panic!("{:?}", came.given()) };
+    assert_ne!(ticket, came.old_ticket);
+    assert_eq!(came.world.peers[&came.again].ticket(), Some(ticket));
+}
+
+#[test]
+fn a_ticket_whose_use_died_with_the_host_opens_the_seat_still() {
+    let mut came = Return::new(2);
+    came.world.cuts = vec![(came.host, came.backup)];
+    came.run_until_member();
+    came.world.run(100);
+    assert_eq!(came.given(), []);
+    came.world.kill(came.host);
+    came.world.run(3_000);
+    assert_eq!(came.world.events[&came.again].last(), Some(&Event::Ended(EndReason::Removed)));
+    came.world.peers.remove(&came.again);
+    let third = came.world.join(Some(came.old_ticket));
+    came.world.run(3_000);
+    assert_eq!(came.world.peers[&third].seat().unwrap(), came.seat);
+    came.world.assert_converged();
+}
+
+#[test]
+fn whose_ticket_died_with_the_host_gets_one_of_the_next_who_knows_the_seat() {
+    let mut came = Return::new(3);
+    // The backup knows, and the host never hears that it does.
+    came.world.cuts = vec![(came.backup, came.host)];
+    came.run_until_member();
+    came.world.run(100);
+    assert_eq!(came.given(), []);
+    came.world.kill(came.host);
+    came.world.run(3_000);
+    let [ticket] = came.given()[..] else { panic!("{:?}", came.given()) };
+    assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
+    came.world.assert_converged();
+    came.world.kill(came.again);
+    came.world.run(3_000);
+    let third = came.world.join(Some(ticket));
+    came.world.run(3_000);
+    assert_eq!(came.world.peers[&third].seat().unwrap(), came.seat);
+    came.world.assert_converged();
+}
+
+#[test]
+fn whoever_takes_over_before_it_has_a_ticket_gives_itself_one() {
+    let mut came = Return::new(4);
+    came.world.cuts = vec![(came.backup, came.host)];
+    came.run_until_member();
+    came.world.run(100);
+    came.world.kill(came.host);
+    came.world.kill(came.backup);
+    came.world.run(3_000);
+    assert!(came.world.peers[&came.again].is_host());
+    assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
+    assert_eq!(came.given().len(), 1);
+}
+
+#[test]
+fn who_was_not_host_for_a_moment_is_asked_again_for_the_ticket() {
+    let mut came = Return::new(5);
+    came.world.cuts = vec![(came.backup, came.host)];
+    came.run_until_member();
+    came.replace_host_for_a_moment();
+    came.world.run(1_000);
+    assert_eq!(came.world.peers[&came.again].seat(), Some(came.seat));
+    assert_eq!(came.given().len(), 1);
+    came.world.assert_converged();
+}
+
+#[test]
+fn who_is_not_admitted_yet_when_its_host_is_not_host_for_a_moment_gets_a_ticket_too() {
+    let mut came = Return::new(15);
+    came.world.cuts = vec![(came.backup, came.host), (came.host, came.again)];
+    while !came.world.peers[&came.host].view().has(came.again) {
+        came.world.step();
+    }
+    came.replace_host_for_a_moment();
+    came.world.cuts.clear();
+    came.world.run(1_000);
+    assert_eq!((came.given().len(), came.world.peers[&came.again].seat()), (1, Some(came.seat)));
+}
+
+#[test]
+fn who_asks_for_a_ticket_does_not_look_more_visible() {
+    let mut came = Return::new(14);
+    came.world.cuts = vec![(came.backup, came.host)];
+    came.run_until_member();
+    let hidden = Standing { presence: Presence::Hidden, reach: 2 };
+    let run_hidden = |came: &mut Return, ms: u64| {
+        for _ in 0..ms {
+            let now = came.world.now;
+            came.world.peer(came.again).set_standing(now, hidden);
+            came.world.step();
+        }
+    };
+    run_hidden(&mut came, 100);
+    came.world.kill(came.host);
+    run_hidden(&mut came, 3_000);
+    assert_eq!(came.given().len(), 1);
+    assert_eq!(came.world.peers[&came.backup].seat_of(came.again).unwrap().standing, hidden);
+}
+
+/// A member whose reach changes before any view of it settles.
+#[test]
+fn whoever_never_stays_as_it_is_keeps_nobody_out() {
+    let mut world = World::new(11, 0);
+    world.join(None);
+    world.run(1_000);
+    let flapper = world.join(None);
+    world.run(2_000);
+    let flap = |world: &mut World, ms: u64| {
+        for n in 0..ms {
+            let (now, reach) = (world.now, (n / 40 % 5) as u8);
+            world.peer(flapper).set_standing(now, Standing { presence: Presence::Visible, reach });
+            world.step();
+        }
+    };
+    flap(&mut world, 1_000);
+    let new = world.join(None);
+    flap(&mut world, 1_000);
+    assert!(world.peers[&new].ticket().is_some());
+}
+
+#[test]
+fn whose_ticket_was_lost_with_the_link_asks_on_the_next_one() {
+    let mut came = Return::new(7);
+    came.run_until_member();
+    came.world.cuts = vec![(came.host, came.again)];
+    came.world.run(600);
+    assert_eq!(came.given(), []);
+    // The host's end of the link began anew, as far as the other one can see.
+    let now = came.world.now;
+    let mut link = Link::new(now, LinkConfig::default(), Generation::FIRST.next());
+    let (mut packet, source) = (Vec::new(), Source { wanted: true, compose: &mut |_, _, _| {} });
+    let mode = link.poll_transmit(now, Time::ZERO, source, &mut packet).unwrap();
+    came.world.peer(came.again).handle_packet(now, came.host, mode, &packet);
+    came.world.cuts.clear();
+    came.world.run(1_000);
+    assert_eq!((came.given().len(), came.world.peers[&came.again].seat()), (1, Some(came.seat)));
+    came.world.assert_converged();
+}
+
+/// Seed 13001286 of `chaos`: the former host was still host when the newcomer turned away from it, held it for no member ever
+/// after, and saw nothing of it.
+#[test]
+fn whoever_turned_from_a_host_to_the_next_is_linked_to_both() {
+    let mut world = World::new(6, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let heir = world.join(None);
+    world.run(3_000);
+    world.witness_alive = false;
+    let late = world.join(None);
+    world.cuts = vec![(host, late)];
+    while !world.peers[&heir].view().has(late) {
+        world.step();
+    }
+    let now = world.now;
+    assert!(world.peer(host).hand_over(now));
+    world.run(100);
+    let warrant = world.sign(world.peers[&host].term().next_witnessed(), heir);
+    let now = world.now;
+    world.cuts.push((late, heir));
+    world.peer(late).witness(now).handle_warrant(&warrant);
+    world.run(60);
+    assert!(world.peers[&host].is_host() && !world.peers[&late].is_member());
+    world.cuts.clear();
+    let now = world.now;
+    world.peer(heir).witness(now).handle_warrant(&warrant);
+    world.run(1_000);
+    world.create(late, TEAPOT, &[b"pot of the late"]);
+    world.run(2_000);
+    world.assert_converged();
+}
+
+#[test]
+fn a_seat_waits_for_its_member_for_as_long_as_the_game_says() {
+    for (away, is_kept) in [(2_000, true), (4_000, false)] {
+        let rules = Rules { grace: Duration::from_millis(3_000), ..Rules::default() };
+        let mut world = World::with_rules(31, 0, rules);
+        let host = *world.peers.keys().next().unwrap();
+        let a = world.join(None);
+        world.run(2_000);
+        let (seat, ticket) = (world.peers[&a].seat().unwrap(), world.peers[&a].ticket());
+        assert!(ticket.is_some());
+        world.kill(a);
+        while world.peers[&host].view().has(a) {
+            world.step();
+        }
+        world.run(away);
+        let waits = world.peers[&host].view().seats().any(|record| record.seat == seat);
+        assert_eq!(waits, is_kept, "{away} ms behind its removal");
+        let back = world.join(ticket);
+        world.run(1_000);
+        assert_eq!(
+            world.peers[&back].seat() == Some(seat),
+            is_kept,
+            "it sits on {:?}",
+            world.peers[&back].seat()
+        );
+    }
+}

@@ -1,0 +1,39 @@
+//! Cargo features of the session: each builds by itself, and none of them changes what members say to each other.
+
+use super::{Context, Outcome};
+use crate::process::{self, Failure, Result};
+
+/// Features of the session; all together are what everything else is checked with.
+const FEATURES: [&str; 4] = ["orders", "lockstep", "ownership", "extras"];
+
+/// Checks the session, built in each way.
+///
+/// # Errors
+/// When one of them does not build, fails a test, or says something else.
+pub(super) fn check(context: &Context<'_>) -> Result<Outcome> {
+    for feature in FEATURES {
+        let mut clippy = context.repo.cargo("clippy");
+        clippy.args(["--package", "samovar-session", "--no-default-features", "--features", feature]);
+        process::run(clippy.args(["--all-targets", "--locked", "--", "-D", "warnings"]))?;
+    }
+    let mut test = context.repo.cargo("test");
+    test.args(["--package", "samovar-session", "--no-default-features", "--locked", "--quiet"]);
+    process::run(test.args(["--lib", "--tests"]))?;
+    // So may a page and a robot that are built differently be members of one game.
+    let (none, all) = (said(context, &["--no-default-features"])?, said(context, &[])?);
+    if none != all {
+        return Err(Failure::new(format!(
+            "without features members say other things: {none}, with all {all}"
+        )));
+    }
+    Ok(Outcome::Done)
+}
+
+/// A hash of what members of a game say to each other that uses no feature.
+fn said(context: &Context<'_>, features: &[&str]) -> Result<String> {
+    let mut test = context.repo.cargo("test");
+    test.args(["--package", "samovar-session", "--locked", "--quiet", "--test", "session"]).args(features);
+    let output = process::read(test.args(["bytes::", "--", "--nocapture"]))?;
+    let line = output.lines().find_map(|line| line.split_once("said: "));
+    line.map(|(_, hash)| hash.to_owned()).ok_or_else(|| Failure::new("the test `bytes` says nothing"))
+}
