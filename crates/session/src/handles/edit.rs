@@ -26,9 +26,9 @@ impl Edit<'_> {
     /// # Errors
     /// See [`CreateError`].
     pub fn create(&mut self, traits: Traits, fields: &[&[u8]]) -> Result<ObjectId, CreateError> {
-        self.core.stir();
+        let time = self.changes_at();
         can_be(traits)?;
-        self.objects.create(self.core.time(self.now), traits, fields)
+        self.objects.create(time, traits, fields)
     }
 
     /// Creates an object with this value that this peer owns. `traits` are for the type's kind, whatever kind they
@@ -51,9 +51,9 @@ impl Edit<'_> {
     /// # Errors
     /// See [`CreateError`].
     pub fn create_state(&mut self, traits: Traits, state: &State) -> Result<ObjectId, CreateError> {
-        self.core.stir();
+        let time = self.changes_at();
         can_be(traits)?;
-        self.objects.create_state(self.core.time(self.now), traits, state)
+        self.objects.create_state(time, traits, state)
     }
 
     /// Sets a text field of an object that this peer owns. Setting the value that it has costs nothing.
