@@ -1,14 +1,11 @@
 //! What can be fuzzed: names, bounds on memory, and what is run.
 
 mod decoders;
-#[path = "../../crates/objects/tests/random/dice.rs"]
-#[expect(dead_code, reason = "random lives throw more dice")]
-mod dice;
 mod group;
 mod link;
 mod owner;
 mod session;
-#[path = "../../crates/objects/tests/random/typed.rs"]
+#[path = "../../crates/objects/tests/objects/random/typed.rs"]
 mod typed;
 
 /// A name, the most bytes that a run may hold at once, and the run.

@@ -4,7 +4,7 @@ use samovar_objects::{CreateError, Objects, Place};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{Kind, ObjectId, PeerId, Reader, Receipt, Stamp, Term, Time, Writer};
 
-use super::{dice::Dice, typed};
+use super::typed;
 use crate::script::Script;
 
 const HOST: PeerId = PeerId(1);
@@ -34,7 +34,7 @@ pub(super) fn run(bytes: &[u8]) {
     let (mut host, mut liar, mut member) = (machine(HOST), machine(LIAR), machine(MEMBER));
     let fields: [&[u8]; 4] = [b"", b"1", b"four", &[7; 40]];
     let mover = Traits { kind: typed::MOVER, ..POT };
-    let state = typed::state(&[], (LIAR, Stamp::created(Term::FIRST), 0), &mut Dice::new(1));
+    let state = typed::state(&[], (LIAR, Stamp::created(Term::FIRST), 0), &mut samovar_wire::Rng::new(1));
     let own = [liar.create(Time::ZERO, POT, &fields), liar.create_state(Time::ZERO, mover, &state)];
     for (me, victim) in [(HOST, &mut host), (MEMBER, &mut member)] {
         tell((LIAR, &mut liar), (me, victim));
@@ -92,7 +92,7 @@ fn change(liar: &mut Objects, id: Result<ObjectId, CreateError>, now: Time, scri
     let Ok(id) = id else { return };
     let Some(object) = liar.get(id) else { return };
     if object.traits().kind == typed::MOVER {
-        let (before, dice) = (object.numbers().to_vec(), &mut Dice::new(script.byte().into()));
+        let (before, dice) = (object.numbers().to_vec(), &mut samovar_wire::Rng::new(script.byte().into()));
         let state = typed::state(&before, (LIAR, object.stamp(), 1), dice);
         let _ = liar.set_state(now, id, &state);
     } else {
