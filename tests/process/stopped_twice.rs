@@ -8,19 +8,27 @@ use samovar_tests::wait;
 
 const WITHIN: Duration = Duration::from_secs(10);
 
+/// How often robots may be gone before they are told again: on a busy machine the second signal can come after the three
+/// seconds that they take at most.
+const TRIES: usize = 5;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn robots_that_are_told_to_leave_twice_stop_at_once() {
-    let mut relay = Relay::start();
-    let (mut robots, _) = Bots::found(&relay, 2, "relayed").await;
-    // What they say to each other does not arrive, and the relay hears no farewell.
-    relay.pause();
-    robots.leave();
-    let heard = wait::until("they leave", WITHIN, async || {
-        let said = robots.said();
-        if said.contains("leaving; a second signal stops at once") { Ok(()) } else { Err(said) }
-    });
-    heard.await;
-    robots.leave();
-    let status = robots.end().await;
-    assert_eq!(status.code(), Some(130), "{}", robots.said());
+    for _ in 0..TRIES {
+        let mut relay = Relay::start();
+        let (mut robots, _) = Bots::found(&relay, 2, "relayed").await;
+        // What they say to each other does not arrive, and the relay hears no farewell.
+        relay.pause();
+        robots.leave();
+        let heard = wait::until("they leave", WITHIN, async || {
+            let said = robots.said();
+            if said.contains("leaving; a second signal stops at once") { Ok(()) } else { Err(said) }
+        });
+        heard.await;
+        if robots.leave_again() {
+            let status = robots.end().await;
+            return assert_eq!(status.code(), Some(130), "{}", robots.said());
+        }
+    }
+    panic!("{TRIES} times the robots were gone before they could be told again");
 }

@@ -145,6 +145,15 @@ impl Bots {
         self.process.terminate();
     }
 
+    /// The same again; `false` when the process has ended meanwhile.
+    pub fn leave_again(&mut self) -> bool {
+        let is_running = self.process.ended().is_none();
+        if is_running {
+            self.process.terminate();
+        }
+        is_running
+    }
+
     /// Waits until the process has ended by itself, as it does when its robots have left.
     ///
     /// # Panics
