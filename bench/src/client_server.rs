@@ -72,7 +72,8 @@ fn cost(members: usize, paths: PathPolicy) -> Cost {
     let mut room = Room::new(members, paths, schemas);
     let mut motion = Motion::new(1, members, false);
     let states = motion.states(0);
-    let ids: Vec<ObjectId> = states.iter().enumerate().map(|(seat, state)| create(&mut room, seat, state)).collect();
+    let ids: Vec<ObjectId> =
+        states.iter().enumerate().map(|(seat, state)| create(&mut room, seat, state)).collect();
     let mut tick = 0;
     let mut play = |room: &mut Room, ticks: u64| {
         for _ in 0..ticks {
@@ -80,7 +81,8 @@ fn cost(members: usize, paths: PathPolicy) -> Cost {
             for (seat, state) in motion.states(tick).iter().enumerate() {
                 let id = ids[seat];
                 let teapot = Teapot::from(state);
-                room.play(seat, |now, session| session.edit(now).write(id, &teapot)).expect("its owner writes it");
+                room.play(seat, |now, session| session.edit(now).write(id, &teapot))
+                    .expect("its owner writes it");
             }
             room.flush();
             let at = |tick: u64| tick * 1_000_000 / 60;
@@ -108,6 +110,7 @@ fn cost(members: usize, paths: PathPolicy) -> Cost {
 
 fn create(room: &mut Room, seat: usize, state: &State) -> ObjectId {
     let teapot = Teapot::from(state);
-    let created = room.play(seat, |now, session| session.edit(now).create_as(Traits::of(Teapot::KIND), &teapot));
+    let created =
+        room.play(seat, |now, session| session.edit(now).create_as(Traits::of(Teapot::KIND), &teapot));
     created.expect("there is room for one object")
 }

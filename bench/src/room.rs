@@ -199,7 +199,8 @@ impl Room {
                 Parcel::ToRelay(conn, bytes)
             }
             Transmit::Direct { attempt, mode, bytes, .. } => {
-                let (Some(&(to, theirs)), Some(from)) = (self.channels.get(&(seat, attempt)), self.id(seat)) else {
+                let (Some(&(to, theirs)), Some(from)) = (self.channels.get(&(seat, attempt)), self.id(seat))
+                else {
                     return;
                 };
                 let sent = &mut self.seats[seat].sent;
