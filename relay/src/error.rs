@@ -33,6 +33,11 @@ pub enum RelayError {
         /// The file.
         path: PathBuf,
     },
+    /// Everybody may read the file of the relay's key.
+    OpenKey {
+        /// The file.
+        path: PathBuf,
+    },
     /// The address cannot be listened at.
     Listen {
         /// The address.
@@ -87,6 +92,12 @@ impl fmt::Display for RelayError {
                 f,
                 "{} does not hold a key: restore it from a backup; or delete it to get a new one, which ends the \
                  reconnection of everybody who is in a game",
+                path.display()
+            ),
+            Self::OpenKey { path } => write!(
+                f,
+                "every user of this machine may read {0}, and who has that key can take any game: `chmod 600 {0}`. If \
+                 somebody may have read it, delete it: that ends the reconnection of everybody who is in a game",
                 path.display()
             ),
             Self::Listen { address, flag, source } if source.kind() == io::ErrorKind::AddrInUse => {

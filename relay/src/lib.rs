@@ -7,6 +7,7 @@
 pub mod bots;
 mod channels;
 mod clock;
+mod data;
 mod door;
 mod endpoint;
 mod error;

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc as orders, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::data;
 use crate::door::{Caller, Door, Doorkeeper};
 use crate::endpoint::{Endpoint, UdpConfig};
 use crate::error::RelayError;
@@ -25,7 +26,7 @@ use crate::reach::Reach;
 use crate::referee::{Referee, RefereeConfig};
 use crate::refusals::Refusals;
 use crate::routes::{self, House};
-use crate::store::{self, Store};
+use crate::store::Store;
 
 /// How long connections may take to end when the relay stops.
 const STOP_WITHIN: Duration = Duration::from_secs(2);
@@ -119,6 +120,7 @@ impl Relay {
             Some(address) => Some(listen_at(address, "--metrics").await?),
             None => None,
         };
+        warn_of_few_files(limits.connections);
         let limits = Arc::new(LiveLimits::new(limits));
         let counts = Arc::new(Metrics::new());
         let refusals = Arc::new(Refusals::new(Arc::clone(&counts)));
@@ -276,6 +278,21 @@ async fn listen_at(address: SocketAddr, flag: &'static str) -> Result<(TcpListen
     Ok((listener, address))
 }
 
+/// Files that a relay opens beside its connections: the database, the page, listeners, the log.
+const OTHER_FILES: usize = 64;
+
+/// Says it when the system will refuse connections that the relay would let in.
+fn warn_of_few_files(connections: usize) {
+    if let Some(files) = data::open_files_max().filter(|files| *files < connections + OTHER_FILES) {
+        tracing::warn!(
+            files,
+            connections,
+            "this process may have fewer files open than it takes connections: raise the limit of open files (LimitNOFILE \
+             of systemd, ulimit -n), or lower `connections`"
+        );
+    }
+}
+
 /// Reads the data directory, makes a directory of games of it, and starts the disk's thread.
 async fn open_hub(
     data: PathBuf,
@@ -284,10 +301,10 @@ async fn open_hub(
     counts: Arc<Metrics>,
 ) -> Result<(Arc<Hub>, Disk), RelayError> {
     let opened = tokio::task::spawn_blocking(move || {
-        store::prepare_directory(&data)?;
+        data::prepare_directory(&data)?;
         // First, so that no other relay that starts here reads or makes a key meanwhile.
         let store = Store::open(&data)?;
-        let config = DirectoryConfig { secret: store::signing_key(&data)?, entropy: store::random()? };
+        let config = DirectoryConfig { secret: data::signing_key(&data)?, entropy: data::random()? };
         let records = store.records()?;
         Ok((config, store, records))
     });

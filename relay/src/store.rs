@@ -1,7 +1,5 @@
-//! The relay's disk: its signing key, and the terms it has granted, committed before anybody hears of them.
+//! The terms that the relay has granted, on disk before anybody hears of them.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvError};
 
@@ -169,59 +167,6 @@ fn peers(bytes: &[u8]) -> Vec<PeerId> {
     bytes.as_chunks().0.iter().map(|&id| PeerId(u32::from_le_bytes(id))).collect()
 }
 
-/// Makes sure that the data directory is there.
-///
-/// # Errors
-/// When it cannot be created, or is something else.
-pub(crate) fn prepare_directory(directory: &Path) -> Result<(), RelayError> {
-    fs::create_dir_all(directory)
-        .map_err(|source| RelayError::DataDirectory { path: directory.to_owned(), source })
-}
-
-/// The relay's signing key: the one in the directory, or a new one that is in it from now on, readable by its
-/// owner alone.
-///
-/// # Errors
-/// When the directory cannot be used, or holds a damaged key.
-pub(crate) fn signing_key(directory: &Path) -> Result<[u8; 32], RelayError> {
-    let path = directory.join("relay.key");
-    match fs::read(&path) {
-        Ok(bytes) => bytes.try_into().map_err(|_| RelayError::DamagedKey { path }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let key = random()?;
-            create_key(&path, &key).map_err(|source| RelayError::DataDirectory { path, source })?;
-            Ok(key)
-        }
-        Err(source) => Err(RelayError::DataDirectory { path, source }),
-    }
-}
-
-/// A file that is whole or not there, whenever the machine stops.
-fn create_key(path: &Path, key: &[u8]) -> io::Result<()> {
-    let unfinished = path.with_extension("key.new");
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&unfinished)?;
-    file.write_all(key)?;
-    file.sync_all()?;
-    fs::rename(unfinished, path)
-}
-
-/// Secrets from the system.
-///
-/// # Errors
-/// When the system has no randomness.
-pub(crate) fn random() -> Result<[u8; 32], RelayError> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| RelayError::System {
-        what: "draw random numbers",
-        source: io::Error::other(error.to_string()),
-    })?;
-    Ok(bytes)
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 mod tests {
@@ -230,7 +175,7 @@ mod tests {
     #[test]
     fn a_term_in_reserve_is_read_again_with_the_one_that_goes_on() {
         let directory = std::env::temp_dir().join(format!("samovar-store-{}", std::process::id()));
-        prepare_directory(&directory).unwrap();
+        crate::data::prepare_directory(&directory).unwrap();
         let store = Store::open(&directory).unwrap();
         let record = |term, host, begun: (u64, u32), members: &[u32]| TermRecord {
             session: SessionId(9),
@@ -260,6 +205,6 @@ mod tests {
             "nothing is left of what was forgotten"
         );
         drop(store);
-        fs::remove_dir_all(directory).unwrap();
+        std::fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -105,6 +105,40 @@ fn the_key_is_its_owners_alone() {
 }
 
 #[cfg(unix)]
+#[test]
+fn a_new_data_directory_is_its_owners_alone_and_a_file_in_the_keys_way_is_not_written_into() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let data = Scratch::new();
+    let (inner, other) = (data.path().join("new"), data.path().join("other"));
+    drop(RelayProcess::start(&inner));
+    assert_eq!(fs::metadata(&inner).expect("the directory").permissions().mode() & 0o777, 0o700);
+    fs::remove_file(inner.join("relay.key")).expect("there is a key");
+    fs::write(&other, "").expect("a file");
+    std::os::unix::fs::symlink(&other, inner.join("relay.key.new")).expect("a link");
+    drop(RelayProcess::start(&inner));
+    assert_eq!(fs::read(&other).expect("the file"), b"", "the key is not where the link led");
+    assert_eq!(fs::read(inner.join("relay.key")).expect("the key").len(), 32);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_that_everybody_may_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let data = Scratch::new();
+    drop(RelayProcess::start(data.path()));
+    let key = data.path().join("relay.key");
+    for (mode, starts) in [(0o644, false), (0o640, true)] {
+        fs::set_permissions(&key, fs::Permissions::from_mode(mode)).expect("it is ours");
+        if starts {
+            drop(RelayProcess::start(data.path()));
+        } else {
+            let said = refusal("127.0.0.1:0", data.path(), &[]);
+            assert!(said.contains("chmod 600"), "{said}");
+        }
+    }
+}
+
+#[cfg(unix)]
 #[tokio::test]
 async fn asked_to_stop_it_tells_everybody_and_ends_well() {
     let data = Scratch::new();
