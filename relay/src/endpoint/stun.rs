@@ -44,6 +44,20 @@ fn transaction(bytes: &[u8], kind: [u8; 2]) -> Option<Transaction> {
     is_whole.then(|| *head.last_chunk().expect("the header has twenty bytes"))
 }
 
+/// Whom a message is for and from: its first USERNAME (RFC 8489 §14.3), the receiver's fragment before the colon.
+pub(super) fn username(bytes: &[u8]) -> Option<&str> {
+    let mut rest = bytes.get(HEADER..).filter(|_| is_stun(bytes))?;
+    loop {
+        let ([kind, kind_low, length, length_low], behind) = rest.split_first_chunk::<4>()?;
+        let length = usize::from(u16::from_be_bytes([*length, *length_low]));
+        let value = behind.get(..length)?;
+        if u16::from_be_bytes([*kind, *kind_low]) == USERNAME {
+            return core::str::from_utf8(value).ok();
+        }
+        rest = behind.get(length.next_multiple_of(4)..)?;
+    }
+}
+
 /// The answer to a plain binding request: the address that it came from.
 pub(super) fn answer(transaction: Transaction, from: SocketAddr) -> Vec<u8> {
     let mut key = [0; 16];
@@ -144,9 +158,30 @@ mod tests {
         let bytes = check([9; 12], "them:us", "a password", provider.sha1_hmac_provider);
         let message = StunMessage::parse(&bytes).expect("a message");
         assert_eq!(message.split_username(), Some(("them", "us")));
+        assert_eq!(username(&bytes), Some("them:us"));
         let hmac = |key: &[u8], parts: &[&[u8]]| provider.sha1_hmac_provider.sha1_hmac(key, parts);
         assert!(message.verify(b"a password", hmac));
         assert_eq!(request(&bytes), Some([9; 12]));
         assert_eq!(crc(b"123456789"), 0xCBF4_3926, "the check value of CRC-32");
+    }
+
+    #[test]
+    fn a_username_is_found_or_not_in_whatever_comes() {
+        let provider = str0m::crypto::from_feature_flags();
+        let whole = check([9; 12], "them:us", "a password", provider.sha1_hmac_provider);
+        let end = HEADER + 4 + "them:us".len();
+        for length in 0..whole.len() {
+            assert_eq!(username(&whole[..length]), (length >= end).then_some("them:us"), "{length}");
+        }
+        // An attribute before it, one that is longer than the message, a value that is no text, and nothing at all.
+        let with = |attributes: &[u8]| [&whole[..HEADER], attributes].concat();
+        assert_eq!(
+            username(&with(&[0x80, 0x22, 0, 1, 7, 0, 0, 0, 0, 6, 0, 3, b'a', b':', b'b', 0])),
+            Some("a:b")
+        );
+        assert_eq!(username(&with(&[0x80, 0x22, 0xFF, 0xFF, 0, 6, 0, 1, b'a', 0, 0, 0])), None);
+        assert_eq!(username(&with(&[0, 6, 0, 2, 0xC3, 0x28, 0, 0])), None);
+        assert_eq!(username(&with(&[])), None);
+        assert_eq!(username(&[&[0x40], &whole[1..]].concat()), None, "that is no STUN");
     }
 }

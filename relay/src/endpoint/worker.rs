@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use samovar_directory::ConnId;
 use samovar_directory::description::Offer;
 use samovar_wire::relay::Addressed;
-use str0m::ice::StunMessage;
 
 use super::association::{Association, End, Identity, Message};
 use super::ledger::Ledger;
@@ -135,17 +134,15 @@ impl Worker {
         }
     }
 
-    /// Whose datagram it is. What is STUN says so; it comes from anywhere.
+    /// Whose datagram it is. What is STUN says so; it comes from anywhere, so no library reads it before it is known whose it is.
     fn receiver(&self, Datagram { from, bytes, .. }: Datagram<'_>) -> Option<u64> {
         if bytes.len() > DATAGRAM_MAX {
             return None;
         }
-        if stun::is_stun(bytes)
-            && stun::success(bytes).is_none()
-            && let Ok(message) = StunMessage::parse(bytes)
+        if stun::success(bytes).is_none()
+            && let Some(username) = stun::username(bytes)
         {
-            let (own, _) = message.split_username()?;
-            return self.by_ufrag.get(own).copied();
+            return self.by_ufrag.get(username.split(':').next()?).copied();
         }
         let known = self.by_address.get(&from).copied();
         known.filter(|_| !stun::is_stun(bytes) || stun::success(bytes).is_some())
