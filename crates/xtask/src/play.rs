@@ -42,7 +42,7 @@ pub(crate) fn play(repo: &Repo, port: u16, open: bool) -> Result<()> {
 /// # Errors
 /// When it does not compile.
 pub(crate) fn build_relay(repo: &Repo) -> Result<PathBuf> {
-    process::run(repo.cargo("build").args(["--release", "--package", "samovar-relay"]))?;
+    process::run(repo.cargo("build").args(["--release", "--locked", "--package", "samovar-relay"]))?;
     Ok(repo.target.join("release").join(format!("samovar-relay{}", std::env::consts::EXE_SUFFIX)))
 }
 

@@ -1,14 +1,13 @@
 //! The build tools: which ones, in which version, and where they are.
 //!
 //! A tool of the right version is taken from the cache, then from `PATH`; otherwise it is fetched into the
-//! cache: prebuilt where that works, from the package registries where it does not. The cache is
+//! cache from a package registry, and no byte of it is run that the registry's index or this repository does not vouch for. The cache is
 //! `$SAMOVAR_TOOLS`, `$XDG_CACHE_HOME/samovar/tools` or `~/.cache/samovar/tools`, one folder
 //! `<package>-<version>` for each tool with its programs in `bin/`. A folder appears only when it is complete.
 
 pub(crate) mod chromium;
 mod debian;
 pub(crate) mod network;
-mod prebuilt;
 mod registry;
 mod rust;
 
@@ -16,8 +15,6 @@ use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-use prebuilt::Prebuilt;
 
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
@@ -97,7 +94,6 @@ impl Recipe {
 pub(crate) struct Toolbox<'a> {
     repo: &'a Repo,
     cache: PathBuf,
-    prebuilt: Prebuilt,
 }
 
 impl<'a> Toolbox<'a> {
@@ -116,7 +112,7 @@ impl<'a> Toolbox<'a> {
             .ok_or_else(|| Failure::new("no place for tools: set SAMOVAR_TOOLS to a directory"))?;
         // Programs that run in other directories get it as part of their PATH.
         let cache = std::path::absolute(&cache).explain(cache.display())?;
-        Ok(Self { repo, cache, prebuilt: Prebuilt::default() })
+        Ok(Self { repo, cache })
     }
 
     /// Makes sure that Rust can compile for the browser, with the linter and the formatter when `checks` is set.
@@ -200,7 +196,7 @@ impl<'a> Toolbox<'a> {
         remove(&scratch)?;
         fs::create_dir_all(&scratch).explain(scratch.display())?;
         let root = scratch.join("root");
-        let installed = self.fill(tool, recipe, &scratch, &root).and_then(|()| {
+        let installed = Self::fill(tool, recipe, &scratch, &root).and_then(|()| {
             let place = self.cache.join(recipe.folder());
             remove(&place)?;
             fs::rename(&root, &place).explain(place.display())
@@ -209,17 +205,8 @@ impl<'a> Toolbox<'a> {
         installed.and(cleared)
     }
 
-    fn fill(&self, tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
+    fn fill(tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
         let works = || recipe.is_complete_in(&root.join("bin")) && recipe.runs_from(&root.join("bin"));
-        if let Some(url) = prebuilt::url(tool, recipe)
-            && self.prebuilt.fetch(&url, recipe, scratch, root)?
-        {
-            if works() {
-                return Ok(());
-            }
-            eprintln!("xtask: the prebuilt {} does not run here", recipe.folder());
-            remove(root)?;
-        }
         registry::install(tool, recipe, scratch, root)?;
         if works() {
             Ok(())

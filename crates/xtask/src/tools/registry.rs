@@ -1,7 +1,9 @@
-//! Tools from crates.io and npm: slower than prebuilt ones, and there wherever Cargo itself works.
+//! Tools from crates.io, whose index has the sums of all packages, and from npm, by a sum that is written down here.
 
 use std::path::Path;
 use std::process::Command;
+
+use sha2::{Digest as _, Sha512};
 
 use super::{Recipe, Tool};
 use crate::process::{self, Explain, Failure, Result};
@@ -44,18 +46,62 @@ fn from_crates(recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
     process::run(&mut install)
 }
 
+/// The SHA-512 of the package of [`BINARYEN`](super::BINARYEN): what the npm registry calls its integrity. A new version needs a
+/// new sum: `npm view binaryen@VERSION dist.integrity`, in hexadecimal.
+const BINARYEN_SUM: &str = "e14b20ef212fc0edc532ca373a8bfaaa438e1d2a1dd4812ff9ba0a921efb9139\
+     6333e78d068baa0936ea5acc06cdb1bebc334efdbfefd82e207c48755a007d2e";
+
 fn from_npm(recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
     if process::find("npm").is_none() || process::find("node").is_none() {
-        return Err(Failure::new(
-            "wasm-opt could not be fetched prebuilt, and from npm it needs node and npm",
-        ));
+        return Err(Failure::new("wasm-opt comes from npm, which needs node and npm"));
     }
     eprintln!("xtask: fetching {} from npm", recipe.folder());
+    let mut pack = Command::new("npm");
+    pack.args(["pack", "--ignore-scripts", "--silent", "--pack-destination"]).arg(scratch);
+    process::run(pack.arg(format!("{}@{}", recipe.package, recipe.version)).current_dir(scratch))?;
+    let package = scratch.join(format!("{}-{}.tgz", recipe.package, recipe.version));
+    let bytes = std::fs::read(&package).explain(package.display())?;
+    check_sum(&bytes, BINARYEN_SUM).map_err(|failure| failure.during(&recipe.folder()))?;
     let mut install = Command::new("npm");
     install
-        .args(["install", "--global", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
+        .args([
+            "install",
+            "--global",
+            "--ignore-scripts",
+            "--offline",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+        ])
+        .arg("--prefix")
         .arg(root)
-        .arg(format!("{}@{}", recipe.package, recipe.version))
+        .arg(&package)
         .current_dir(scratch);
     process::run(&mut install)
+}
+
+/// Fails when a file is another than the one whose sum this repository has.
+fn check_sum(bytes: &[u8], expected: &str) -> Result<()> {
+    let sum: String = Sha512::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    if sum == expected {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "what was downloaded is not what this repository expects (SHA-512 {sum}): somebody may have changed it on its way"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_counts_only_by_its_sum() {
+        let sum = "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a\
+            2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f";
+        check_sum(b"abc", sum).unwrap();
+        let failure = check_sum(b"abd", sum).unwrap_err().to_string();
+        assert!(failure.contains("not what this repository expects"), "{failure}");
+        assert_eq!(BINARYEN_SUM.len(), 128);
+    }
 }
