@@ -73,12 +73,22 @@ impl Session {
             self.link_member(now, from);
             return true;
         }
-        let strangers = self.core.net.links().filter(|(_, link)| !link.admitted).count();
-        if !self.is_host() || strangers >= STRANGERS_MAX {
+        if !self.is_host() || !self.has_room_for_stranger() {
             return false;
         }
         self.open_link(now, from);
         true
+    }
+
+    /// Makes room: of those who wait for admission the oldest that has not asked for it gives way.
+    fn has_room_for_stranger(&mut self) -> bool {
+        let strangers = || self.core.net.links().filter(|(_, link)| !link.admitted);
+        if strangers().count() < STRANGERS_MAX {
+            return true;
+        }
+        let silent = strangers().filter(|(_, link)| !link.greeted);
+        let oldest = silent.min_by_key(|(_, link)| link.opened).map(|(peer, _)| peer);
+        oldest.is_some_and(|peer| self.remove_link(peer).is_some())
     }
 
     /// Asks the host by the highest warrant for admission, with that warrant first.

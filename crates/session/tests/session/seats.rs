@@ -4,7 +4,8 @@ use crate::world::{TEAPOT, World};
 use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{EndReason, Event, Rules};
 use samovar_wire::control::{Presence, Standing};
-use samovar_wire::{Duration, Generation, PeerId, SeatId, Ticket, Time};
+use samovar_wire::link_frame::PacketHeader;
+use samovar_wire::{Duration, Generation, Generations, Mode, PeerId, SeatId, Ticket, Time, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -267,4 +268,27 @@ fn a_seat_waits_for_its_member_for_as_long_as_the_game_says() {
             world.peers[&back].seat()
         );
     }
+}
+
+/// They take every place of those who wait for admission, and ask for nothing.
+#[test]
+fn sixteen_silent_strangers_keep_nobody_out() {
+    let mut world = World::new(33, 0);
+    let host = *world.peers.keys().next().unwrap();
+    let member = world.join(None);
+    world.run(1_000);
+    for round in 0..3_u16 {
+        for stranger in 0..40 {
+            let mut bytes = Vec::new();
+            let header = PacketHeader { generations: Generations::FIRST, number: round, ack: None };
+            header.encode(&mut Writer::new(&mut bytes));
+            let now = world.now;
+            world.peer(host).handle_packet(now, PeerId(0xFFFF_0000 + stranger), Mode::Unreliable, &bytes);
+        }
+        let newcomer = world.join(None);
+        world.run(1_000);
+        assert!(world.peers[&newcomer].is_member(), "{round}");
+    }
+    assert!(world.peers[&member].is_member());
+    world.assert_converged();
 }
