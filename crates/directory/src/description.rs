@@ -24,6 +24,34 @@ const MID_MAX: usize = 32;
 /// The largest message that the relay takes, and some: a chunk with its header.
 const MESSAGE_MAX: usize = 64 * 1_024;
 
+/// Whether a peer's description, an offer or an answer, is no larger than a browser's: what is larger is not handed to one.
+#[must_use]
+pub fn is_bounded(text: &str) -> bool {
+    let candidates = text.lines().filter(|line| is_candidate(line)).count();
+    text.len() <= DESCRIPTION_MAX && text.lines().count() <= LINES_MAX && candidates <= CANDIDATES_MAX
+}
+
+/// A description with no more than [`CANDIDATES_MAX`] candidates, the first of them: a machine with many networks has more.
+#[must_use]
+pub fn with_fewer_candidates(text: String) -> String {
+    if text.lines().filter(|line| is_candidate(line)).count() <= CANDIDATES_MAX {
+        return text;
+    }
+    let mut left = CANDIDATES_MAX;
+    let keeps = |line: &&str| {
+        !is_candidate(line)
+            || left.checked_sub(1).is_some_and(|less| {
+                left = less;
+                true
+            })
+    };
+    text.split_inclusive('\n').filter(keeps).collect()
+}
+
+fn is_candidate(line: &str) -> bool {
+    line.starts_with("a=candidate:")
+}
+
 /// What the relay needs to know of who offers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Offer {

@@ -1,15 +1,28 @@
 //! The paths to the others: which there shall be, which there are, and what was said of them.
 
 use samovar_session::Session;
-use samovar_wire::{PeerId, SortedMap, Time};
+use samovar_wire::limits::MEMBERS_MAX;
+use samovar_wire::{Duration, PeerId, SortedMap, Time};
 
 use crate::carried::Carried;
 use crate::path::{AttemptEnd, Closed, Path, PathState, Patience};
 use crate::relay_path::RelayPath;
 use crate::ways::{ByRelay, Carrier, RouteTable, Ways};
 
-/// Paths that may be held at a time: every member and a few that are about to be.
-const PATHS_MAX: usize = 48;
+/// Strangers whose offers a host answers at a time: they may be about to be admitted.
+const STRANGERS_MAX: usize = 2;
+/// How long an offer waits until this peer knows its sender for a member.
+const EARLY_FOR: Duration = Duration::from_millis(2_000);
+
+/// An offer of a peer that is no member yet, as far as this one knows.
+#[derive(Debug)]
+pub(crate) struct EarlyOffer {
+    pub(crate) at: Time,
+    pub(crate) from: PeerId,
+    /// What its sender calls the connection.
+    pub(crate) theirs: u32,
+    pub(crate) offer: String,
+}
 
 /// The paths of a peer. Most packets change nothing about the ways that they go, so paths are tended when something has
 /// happened to one, or is due.
@@ -20,6 +33,8 @@ pub(crate) struct Routes {
     pub(crate) carried: Carried,
     /// What the session and the game were told of each path.
     shown: SortedMap<PeerId, Path>,
+    /// Offers that came before this peer knew their senders for members, the oldest first.
+    early: Vec<EarlyOffer>,
     /// To whom there shall be paths, and the session's [`Session::stirs`] when that was found out.
     wanted: Vec<PeerId>,
     wanted_since: Option<u64>,
@@ -38,6 +53,7 @@ impl Routes {
             relay_path: RelayPath::new(now),
             carried: Carried::default(),
             shown: SortedMap::new(),
+            early: Vec::new(),
             wanted: Vec::new(),
             wanted_since: None,
             last_attempt: 0,
@@ -51,10 +67,30 @@ impl Routes {
         if end == PeerId::RELAY { Some(&mut self.relay_path.path) } else { self.paths.get_mut(&end) }
     }
 
-    /// The path to a member that may not be one yet; `None` when there are too many.
-    pub(crate) fn path_to_anybody(&mut self, now: Time, peer: PeerId) -> Option<&mut PathState> {
-        let is_full = !self.paths.contains_key(&peer) && self.paths.len() >= PATHS_MAX;
-        (!is_full).then(|| self.paths.entry(peer).or_insert_with(|| PathState::new(now, Patience::PAIR)))
+    /// Makes room for the path of a stranger, if few of them have one.
+    pub(crate) fn lets_in(&mut self, now: Time, stranger: PeerId) -> bool {
+        let strangers = self.paths.keys().filter(|peer| !self.wanted.contains(peer)).count();
+        let has_room = strangers < STRANGERS_MAX;
+        if has_room {
+            self.paths.insert(stranger, PathState::new(now, Patience::PAIR));
+        }
+        has_room
+    }
+
+    /// Keeps the offer of a peer that may be a member: a view can take longer than its members' offers.
+    pub(crate) fn keep_early(&mut self, offer: EarlyOffer) {
+        self.early.retain(|kept| kept.from != offer.from && offer.at < kept.at + EARLY_FOR);
+        if self.early.len() == MEMBERS_MAX {
+            self.early.remove(0);
+        }
+        self.early.push(offer);
+    }
+
+    /// An offer whose sender has become a member meanwhile.
+    pub(crate) fn take_early(&mut self, now: Time) -> Option<EarlyOffer> {
+        self.early.retain(|offer| now < offer.at + EARLY_FOR);
+        let known = self.early.iter().position(|offer| self.paths.contains_key(&offer.from))?;
+        Some(self.early.remove(known))
     }
 
     /// Begins an attempt at a connection with an end that there is a path to; `answers` is what the other end calls it when
@@ -145,9 +181,7 @@ impl Routes {
         self.wanted.clear();
         self.wanted.extend(members.chain(host));
         for &peer in &self.wanted {
-            if self.paths.len() < PATHS_MAX {
-                self.paths.entry(peer).or_insert_with(|| PathState::new(now, Patience::PAIR));
-            }
+            self.paths.entry(peer).or_insert_with(|| PathState::new(now, Patience::PAIR));
         }
         true
     }

@@ -1,5 +1,7 @@
 //! Connections: when to try, who offers, what came of it.
 
+use samovar_directory::description::{is_bounded, with_fewer_candidates};
+use samovar_session::Session;
 use samovar_wire::relay::Signal;
 use samovar_wire::{Mode, PeerId, Time};
 
@@ -7,10 +9,12 @@ use crate::config::PathPolicy;
 use crate::driver::{ConnectionKey, PeerEvent, Request};
 use crate::path::{AttemptEnd, Closed, Path, PathState};
 use crate::peer::Peer;
+use crate::routes::EarlyOffer;
 
 impl Peer {
     /// An offer or answer of ours is ready, complete with candidates.
     pub fn handle_local_description(&mut self, now: Time, peer: PeerId, attempt: u32, description: String) {
+        let description = with_fewer_candidates(description);
         let signal = match self.routes.path_mut(peer).and_then(|path| path.on_described(now, attempt)) {
             Some(None) => Signal::Offer(attempt, description),
             Some(Some(theirs)) => Signal::Answer(theirs, description),
@@ -86,7 +90,8 @@ impl Peer {
     }
 
     pub(crate) fn on_signal(&mut self, now: Time, from: PeerId, signal: Signal) {
-        if self.is_over() {
+        let (Signal::Offer(_, text) | Signal::Answer(_, text)) = &signal;
+        if self.is_over() || !is_bounded(text) {
             return;
         }
         match signal {
@@ -105,7 +110,13 @@ impl Peer {
         if self.config.paths == PathPolicy::Relayed || from == PeerId::RELAY || !self.wants_direct(from) {
             return;
         }
-        let Some(path) = self.routes.path_to_anybody(now, from) else { return };
+        // A host lets some in before it has named them: who has no other way to it asks for admission by that.
+        let hosts = self.session.as_ref().is_some_and(Session::is_host);
+        let may = self.routes.paths.contains_key(&from) || hosts && self.routes.lets_in(now, from);
+        if !may {
+            return self.routes.keep_early(EarlyOffer { at: now, from, theirs, offer });
+        }
+        let Some(path) = self.routes.paths.get_mut(&from) else { return };
         // Offers can cross; that of the lower id stands.
         if !path.accepts_offer(now, me < from) {
             return;
@@ -178,6 +189,9 @@ impl Peer {
         }
         if may_differ {
             self.routes.hide_unwanted();
+            while let Some(EarlyOffer { from, theirs, offer, .. }) = self.routes.take_early(now) {
+                self.on_offer(now, from, theirs, offer);
+            }
         }
         self.make_offers(now);
         self.note_carriers(now);

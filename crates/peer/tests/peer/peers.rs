@@ -288,10 +288,56 @@ fn answers(world: &mut World, process: Process, from: PeerId) -> bool {
     requests.any(|request| matches!(request, Request::Answer { peer, .. } if peer == from))
 }
 
+/// A description with so many candidates, as a machine with many networks has them.
+fn description(candidates: usize) -> String {
+    let candidate = |n: usize| format!("a=candidate:{n} 1 udp 2122 192.0.2.{n} 5000 typ host\r\n");
+    ["v=0\r\n".to_owned()]
+        .into_iter()
+        .chain((0..candidates).map(candidate))
+        .chain(["a=end\r\n".to_owned()])
+        .collect()
+}
+
 #[test]
-fn offers_of_strangers_are_answered_up_to_a_number_and_the_relay_makes_none() {
-    let (mut world, all) = game(World::new(12), 2);
-    assert!(!answers(&mut world, all[0], PeerId::RELAY));
-    let answered = (10_000..10_100).filter(|&id| answers(&mut world, all[0], PeerId(id))).count();
-    assert_eq!(answered, 47, "one of forty-eight ways is the member's");
+fn descriptions_that_no_browser_makes_reach_none() {
+    let (mut world, all) = game(World::new(13), 1);
+    for (text, is_answered) in [(description(33), false), ("x\n".repeat(300), false), (description(32), true)]
+    {
+        let signal = FromRelay::Signal(PeerId(10_000), Signal::Offer(1, text));
+        world.hear_from_relay(all[0], &signal);
+        let peer = world.peers.get_mut(&all[0]).unwrap();
+        assert_eq!(peer.poll_request().is_some(), is_answered);
+    }
+    // What is said by this peer is what others take.
+    let peer = world.peers.get_mut(&all[0]).unwrap();
+    peer.handle_local_description(world.now, PeerId(10_000), 1, description(40));
+    let said = core::iter::from_fn(|| peer.poll_transmit(world.now)).find_map(|transmit| match transmit {
+        Transmit::Relay { bytes, .. } => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        Transmit::Direct { .. } => None,
+    });
+    let said = said.expect("the answer goes to the relay");
+    assert_eq!(said.matches("a=candidate:").count(), 32);
+    assert!(said.contains("a=candidate:31 ") && said.contains("a=end"), "{said}");
+}
+
+#[test]
+fn a_host_answers_two_strangers_offers_at_a_time_and_a_member_none() {
+    let (mut world, all) = game(World::new(12), 3);
+    for (process, most) in [(all[0], 2), (all[1], 0), (all[2], 0)] {
+        assert!(!answers(&mut world, process, PeerId::RELAY));
+        let answered = (10_000..10_100).filter(|&id| answers(&mut world, process, PeerId(id))).count();
+        assert_eq!(answered, most);
+    }
+    // Nor later, but to who has become a member.
+    world.attempts.clear();
+    let newcomer = world.join("TEA");
+    world.run(3_000);
+    let newcomer = world.session(newcomer).me();
+    assert!(world.attempts.keys().all(|(process, key)| {
+        let is_member = world.session(all[0]).view().has(key.peer);
+        is_member || *process == all[0]
+    }));
+    for process in all {
+        assert!(matches!(world.peers[&process].path(world.now, newcomer), Path::Direct | Path::ByHost));
+    }
 }

@@ -177,4 +177,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         guards: Promise::UntrustedBytes,
         finder: Test(&["-p", "samovar-peer", "--test", "peer", "what_is_carried_for_one_member_is_bounded"]),
     },
+    Mutant {
+        name: "strangers-are-answered",
+        package: "peer",
+        text: "|| hosts && $.routes.lets_in(now, from);",
+        instead: "|| hosts || $.routes.lets_in(now, from);",
+        breaks: "whoever joins a game makes every page in it open connections, and learns their addresses",
+        guards: Promise::UntrustedBytes,
+        finder: Test(&["-p", "samovar-peer", "--test", "peer", "a_host_answers_two_strangers_offers"]),
+    },
 ];
