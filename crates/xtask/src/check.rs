@@ -5,6 +5,7 @@
 
 mod binaries;
 pub(crate) mod browser;
+mod deny;
 mod features;
 mod layers;
 mod names;

@@ -28,6 +28,8 @@ pub(crate) enum Tool {
     WasmBindgen,
     /// Makes wasm smaller.
     WasmOpt,
+    /// Checks licences, sources and advisories of dependencies.
+    Deny,
 }
 
 /// What every release build of the page needs.
@@ -35,6 +37,8 @@ pub(crate) const PAGE_TOOLS: [Tool; 2] = [Tool::Trunk, Tool::WasmBindgen];
 
 /// Newer versions of trunk need a newer Rust.
 const TRUNK: &str = "0.21.14";
+/// Newer versions need a newer form of `deny.toml`.
+const DENY: &str = "0.18.9";
 /// The same number is in `Trunk.toml`. Version 108, which Debian has, corrupts the module silently.
 const BINARYEN: &str = "132";
 
@@ -56,6 +60,7 @@ impl Tool {
                 repo.locked_version("wasm-bindgen")?,
                 &["wasm-bindgen", "wasm-bindgen-test-runner"],
             ),
+            Self::Deny => ("cargo-deny", DENY.to_owned(), &["cargo-deny"]),
             Self::WasmOpt => ("binaryen", format!("{BINARYEN}.0.0"), &["wasm-opt"]),
         };
         let printed = if self == Self::WasmOpt { BINARYEN.to_owned() } else { version.clone() };

@@ -4,13 +4,13 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::Command;
 
-use super::{Context, Outcome, Step, browser, features, program};
+use super::{Context, Outcome, Step, browser, deny, features, program};
 use crate::process::{self, Result};
 use crate::repo::NATIVE;
 use crate::tools::network;
 use crate::{bench, fuzz, mutants, person};
 
-pub(super) const STEPS: [Step; 8] = [
+pub(super) const STEPS: [Step; 10] = [
     Step { name: "soak", about: "simulated sessions that nobody has seen yet", first: 4.0, run: soak },
     Step {
         name: "models",
@@ -24,6 +24,13 @@ pub(super) const STEPS: [Step; 8] = [
         about: "a session with none of its features, and with each alone",
         first: 2.0,
         run: features::check,
+    },
+    Step { name: "deny", about: "licences and sources of dependencies", first: 4.0, run: deny::check },
+    Step {
+        name: "advisories",
+        about: "what is known to be wrong with them",
+        first: 0.2,
+        run: deny::advisories,
     },
     Step { name: "benches", about: "the benches compile, beside their peers", first: 3.0, run: benches },
     Step { name: "bugs", about: "planted bugs, each of which has to be found", first: 4.0, run: bugs },

@@ -9,7 +9,7 @@ use crate::tools::chromium::Chromium;
 use crate::tools::{Tool, network};
 use crate::{bench, fuzz, mutants, page, size};
 
-pub(super) const STEPS: [Step; 14] = [
+pub(super) const STEPS: [Step; 13] = [
     Step { name: "setup", about: "Rust's parts and all dependencies are there", first: 0.5, run: setup },
     Step { name: "fmt", about: "the formatter would change nothing", first: 0.1, run: format },
     Step {
@@ -20,7 +20,6 @@ pub(super) const STEPS: [Step; 14] = [
     },
     Step { name: "sections", about: "every cited section of PROTOCOL.md exists", first: 0.1, run: sections },
     Step { name: "mutants", about: "every planted bug can still be planted", first: 0.1, run: mutants },
-    Step { name: "deny", about: "licences, sources, advisories of dependencies", first: 0.1, run: deny },
     Step { name: "clippy", about: "no warning in native code and tests", first: 3.0, run: clippy },
     Step { name: "clippy-wasm", about: "no warning in code for the browser", first: 1.0, run: clippy_wasm },
     Step { name: "docs", about: "no warning in the documentation", first: 1.0, run: docs },
@@ -109,19 +108,6 @@ fn sections(context: &Context<'_>) -> Result<Outcome> {
 
 fn mutants(context: &Context<'_>) -> Result<Outcome> {
     mutants::check(context.repo)?;
-    Ok(Outcome::Done)
-}
-
-fn deny(context: &Context<'_>) -> Result<Outcome> {
-    if process::find("cargo-deny").is_none() {
-        return Ok(Outcome::Skipped("cargo-deny is not installed"));
-    }
-    process::run(context.repo.cargo("deny").args(["check", "bans", "licenses", "sources"]))?;
-    if process::code(context.repo.cargo("deny").arg("fetch")) == Some(0) {
-        process::run(context.repo.cargo("deny").args(["check", "advisories"]))?;
-    } else {
-        println!("The database of advisories cannot be reached; they were not checked.");
-    }
     Ok(Outcome::Done)
 }
 

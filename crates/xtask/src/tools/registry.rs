@@ -22,11 +22,12 @@ pub(super) fn install(tool: Tool, recipe: &Recipe, scratch: &Path, root: &Path) 
     match tool {
         Tool::WasmOpt => from_npm(recipe, scratch, root),
         // Their default features fetch further tools over TLS, which is this module's work.
-        Tool::Trunk | Tool::WasmBindgen => from_crates(recipe, scratch, root),
+        Tool::Trunk | Tool::WasmBindgen => from_crates(recipe, &["--no-default-features"], scratch, root),
+        Tool::Deny => from_crates(recipe, &[], scratch, root),
     }
 }
 
-fn from_crates(recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
+fn from_crates(recipe: &Recipe, features: &[&str], scratch: &Path, root: &Path) -> Result<()> {
     eprintln!("xtask: compiling {}, some minutes, once", recipe.folder());
     // Cargo would advise to put the scratch folder on PATH if it were not there.
     let mut path = vec![root.join("bin")];
@@ -37,7 +38,7 @@ fn from_crates(recipe: &Recipe, scratch: &Path, root: &Path) -> Result<()> {
         .arg(root)
         .arg("--target-dir")
         .arg(scratch.join("target"))
-        .arg("--no-default-features")
+        .args(features)
         .envs(LIGHT_PROFILE)
         .env("PATH", std::env::join_paths(path).explain("PATH")?)
         // A developer's wish for the project's target is not meant for tools that run here.
