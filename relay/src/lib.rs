@@ -45,6 +45,7 @@ mod writing;
 mod caller;
 #[cfg(test)]
 #[path = "../tests/relay/peer.rs"]
+#[expect(dead_code, reason = "the tests of processes ask for more")]
 mod peer;
 #[cfg(test)]
 use panics::process;

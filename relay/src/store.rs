@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvError};
 
-use redb::{Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+use redb::{
+    Database, DatabaseError, Key, ReadOnlyTable, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
+    Table, TableDefinition, TableError, Value,
+};
 use samovar_directory::{Request, TermRecord};
 use samovar_wire::{GameCode, PeerId, SessionId, Term};
 
@@ -17,6 +20,9 @@ const BEGUN: TableDefinition<'static, u64, (u64, u32)> = TableDefinition::new("b
 
 /// Session to its members, four bytes each, little-endian. A store of before there was this table has none of them.
 const MEMBERS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("members");
+
+/// The same of who was a member before. A store of before there was this table knows of nobody.
+const FORMER: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("former");
 
 /// Bytes of the database that are kept in memory. It is read once, and then written.
 const CACHE: usize = 8 * 1_024 * 1_024;
@@ -56,21 +62,9 @@ impl Store {
 
     fn read(&self) -> Result<Vec<TermRecord>, redb::Error> {
         let transaction = self.database.begin_read()?;
-        let table = match transaction.open_table(TERMS) {
-            Ok(table) => table,
-            Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        };
-        let begun = match transaction.open_table(BEGUN) {
-            Ok(table) => Some(table),
-            Err(redb::TableError::TableDoesNotExist(_)) => None,
-            Err(error) => return Err(error.into()),
-        };
-        let members = match transaction.open_table(MEMBERS) {
-            Ok(table) => Some(table),
-            Err(redb::TableError::TableDoesNotExist(_)) => None,
-            Err(error) => return Err(error.into()),
-        };
+        let Some(table) = open(&transaction, TERMS)? else { return Ok(Vec::new()) };
+        let begun = open(&transaction, BEGUN)?;
+        let (members, former) = (open(&transaction, MEMBERS)?, open(&transaction, FORMER)?);
         let mut records = Vec::new();
         for entry in table.iter()? {
             let (session, value) = entry?;
@@ -81,9 +75,19 @@ impl Store {
                 let begun = begun.as_ref().map(|begun| begun.get(session.0)).transpose()?.flatten();
                 let begun = begun.map(|begun| begun.value());
                 let begun = begun.map_or((term, host), |(term, host)| (Term(term), PeerId(host)));
-                let members = members.as_ref().map(|members| members.get(session.0)).transpose()?.flatten();
-                let members = members.map(|members| peers(members.value())).unwrap_or_default();
-                records.push(TermRecord { session, code, params, term, host, begun, members, serial });
+                let (members, former) =
+                    (peers_of(members.as_ref(), session)?, peers_of(former.as_ref(), session)?);
+                records.push(TermRecord {
+                    session,
+                    code,
+                    params,
+                    term,
+                    host,
+                    begun,
+                    members,
+                    former,
+                    serial,
+                });
             }
         }
         Ok(records)
@@ -104,20 +108,19 @@ impl Store {
             let mut table = transaction.open_table(TERMS)?;
             let mut reigns = transaction.open_table(BEGUN)?;
             let mut named = transaction.open_table(MEMBERS)?;
+            let mut removed = transaction.open_table(FORMER)?;
             for request in requests {
                 match request {
                     Request::Persist(record) => {
-                        let TermRecord { session, code, params, term, host, begun, members, serial } = record;
+                        let TermRecord { session, code, params, term, host, begun, members, former, serial } =
+                            record;
                         if begun.0 < *term {
                             reigns.insert(session.0, (begun.0.0, begun.1.0))?;
                         } else {
                             reigns.remove(session.0)?;
                         }
-                        if members.is_empty() {
-                            named.remove(session.0)?;
-                        } else {
-                            named.insert(session.0, &*bytes(members))?;
-                        }
+                        keep(&mut named, *session, members)?;
+                        keep(&mut removed, *session, former)?;
                         table.insert(session.0, (code.as_str(), *params, term.0, host.0, *serial))?;
                         persisted.push((*session, *term));
                     }
@@ -125,6 +128,7 @@ impl Store {
                         table.remove(session.0)?;
                         reigns.remove(session.0)?;
                         named.remove(session.0)?;
+                        removed.remove(session.0)?;
                     }
                 }
             }
@@ -159,12 +163,35 @@ impl Store {
     }
 }
 
-fn bytes(members: &[PeerId]) -> Vec<u8> {
-    members.iter().flat_map(|member| member.0.to_le_bytes()).collect()
+/// A table, unless the store is of before there was it.
+fn open<K: Key + 'static, V: Value + 'static>(
+    transaction: &ReadTransaction,
+    definition: TableDefinition<'_, K, V>,
+) -> Result<Option<ReadOnlyTable<K, V>>, redb::Error> {
+    match transaction.open_table(definition) {
+        Ok(table) => Ok(Some(table)),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
-fn peers(bytes: &[u8]) -> Vec<PeerId> {
-    bytes.as_chunks().0.iter().map(|&id| PeerId(u32::from_le_bytes(id))).collect()
+fn peers_of(
+    table: Option<&ReadOnlyTable<u64, &'static [u8]>>,
+    session: SessionId,
+) -> Result<Vec<PeerId>, redb::Error> {
+    let bytes = table.map(|table| table.get(session.0)).transpose()?.flatten();
+    let peers = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|&id| PeerId(u32::from_le_bytes(id))).collect();
+    Ok(bytes.map(|bytes| peers(bytes.value())).unwrap_or_default())
+}
+
+fn keep(table: &mut Table<'_, u64, &[u8]>, session: SessionId, peers: &[PeerId]) -> Result<(), redb::Error> {
+    if peers.is_empty() {
+        table.remove(session.0)?;
+    } else {
+        let bytes: Vec<u8> = peers.iter().flat_map(|peer| peer.0.to_le_bytes()).collect();
+        table.insert(session.0, &*bytes)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -172,39 +199,72 @@ fn peers(bytes: &[u8]) -> Vec<PeerId> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_term_in_reserve_is_read_again_with_the_one_that_goes_on() {
-        let directory = std::env::temp_dir().join(format!("samovar-store-{}", std::process::id()));
-        crate::data::prepare_directory(&directory).unwrap();
-        let store = Store::open(&directory).unwrap();
-        let record = |term, host, begun: (u64, u32), members: &[u32]| TermRecord {
+    fn record(term: u64, host: u32, begun: (u64, u32), members: &[u32], former: &[u32]) -> TermRecord {
+        let peers = |ids: &[u32]| ids.iter().copied().map(PeerId).collect();
+        TermRecord {
             session: SessionId(9),
             code: GameCode::parse("TEA").unwrap(),
             params: 3,
             term: Term(term),
             host: PeerId(host),
             begun: (Term(begun.0), PeerId(begun.1)),
-            members: members.iter().copied().map(PeerId).collect(),
+            members: peers(members),
+            former: peers(former),
             serial: 1,
-        };
-        for written in [
-            record(256, 1, (256, 1), &[1, u32::MAX]),
-            record(512, 2, (256, 1), &[2]),
-            record(768, 1, (768, 1), &[]),
-        ] {
-            store.apply(&[Request::Persist(written.clone())]).unwrap();
-            assert_eq!(store.records().unwrap(), [written]);
         }
-        store.apply(&[Request::Persist(record(1_024, 2, (768, 1), &[1, 2]))]).unwrap();
-        store.apply(&[Request::Forget(SessionId(9))]).unwrap();
-        assert_eq!(store.records().unwrap(), []);
-        store.apply(&[Request::Persist(record(256, 1, (256, 1), &[]))]).unwrap();
-        assert_eq!(
-            store.records().unwrap(),
-            [record(256, 1, (256, 1), &[])],
-            "nothing is left of what was forgotten"
-        );
+    }
+
+    fn with_store(name: &str, check: impl FnOnce(&Store)) {
+        let directory = std::env::temp_dir().join(format!("samovar-{name}-{}", std::process::id()));
+        crate::data::prepare_directory(&directory).unwrap();
+        let store = Store::open(&directory).unwrap();
+        check(&store);
         drop(store);
         std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        with_store("record", |store| {
+            for written in [
+                record(256, 1, (256, 1), &[1, u32::MAX], &[]),
+                record(512, 2, (256, 1), &[2], &[1, u32::MAX]),
+                record(768, 1, (768, 1), &[], &[7]),
+            ] {
+                store.apply(&[Request::Persist(written.clone())]).unwrap();
+                assert_eq!(store.records().unwrap(), [written]);
+            }
+        });
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_forgotten_record() {
+        with_store("forgotten", |store| {
+            store.apply(&[Request::Persist(record(1_024, 2, (768, 1), &[1, 2], &[3]))]).unwrap();
+            store.apply(&[Request::Forget(SessionId(9))]).unwrap();
+            assert_eq!(store.records().unwrap(), []);
+            let written = record(256, 1, (256, 1), &[], &[]);
+            store.apply(&[Request::Persist(written.clone())]).unwrap();
+            assert_eq!(store.records().unwrap(), [written]);
+        });
+    }
+
+    #[test]
+    fn a_store_of_an_older_release_opens() {
+        let written = record(256, 1, (256, 1), &[1], &[2]);
+        for (table, left) in [
+            (FORMER, TermRecord { former: Vec::new(), ..written.clone() }),
+            (MEMBERS, TermRecord { members: Vec::new(), ..written.clone() }),
+        ] {
+            with_store("older", |store| {
+                store.apply(&[Request::Persist(written.clone())]).unwrap();
+                let transaction = store.database.begin_write().unwrap();
+                assert!(transaction.delete_table(table).unwrap());
+                transaction.commit().unwrap();
+                assert_eq!(store.records().unwrap(), [left]);
+                store.apply(&[Request::Persist(written.clone())]).unwrap();
+                assert_eq!(store.records().unwrap(), std::slice::from_ref(&written));
+            });
+        }
     }
 }

@@ -77,10 +77,21 @@ pub struct TermRecord {
     pub host: PeerId,
     /// The highest term that is known to have begun, and its host: the same, unless that one is held in reserve.
     pub begun: (Term, PeerId),
-    /// The members that a host named last, at most 32; none when no host has named any.
+    /// The members that a host named last, at most 32; its founder when no host has named any.
     pub members: Vec<PeerId>,
+    /// Who was one before, the last 32 at most.
+    pub former: Vec<PeerId>,
     /// Grows with each game listed: of two records with one code the higher serial is the later game.
     pub serial: u64,
+}
+
+impl TermRecord {
+    /// Whether a peer is or was a member: a host has named it, or it hosts.
+    pub(crate) fn has_named(&self, peer: PeerId) -> bool {
+        self.members.contains(&peer)
+            || self.former.contains(&peer)
+            || [self.host, self.begun.1].contains(&peer)
+    }
 }
 
 /// What the driver must do, in this order.
@@ -244,7 +255,7 @@ impl Directory {
 
     /// A connection closed, or was found dead. Spurious after [`Output::Close`].
     pub fn handle_closed(&mut self, now: Time, conn: ConnId) {
-        self.detach(now, conn, false);
+        self.detach(now, conn);
     }
 
     /// A whole WebSocket message; a text message is handed over as empty bytes. A driver may pass forwarded packets
@@ -297,6 +308,7 @@ impl Directory {
                 Timer::Connection(conn) => self.on_connection_timeout(now, conn),
                 Timer::Probe(session) => self.on_probe_timeout(now, session),
                 Timer::Grace(session) => self.on_grace_timeout(now, session),
+                Timer::Abandoned(session) => self.on_abandoned(now, session),
                 Timer::Reservation(session) => self.found_anew(now, session),
                 Timer::Dormant(session) => self.forget(session),
                 Timer::Pulse => self.pulse(now),
@@ -348,7 +360,7 @@ impl Directory {
         self.games.get(&session)?.members.get(&to).copied()
     }
 
-    /// Whether a connection's game has members and this one's peer is none, as far as the relay knows.
+    /// Whether a connection's peer is no member of its game, as far as the relay knows.
     #[must_use]
     pub fn is_stranger(&self, conn: ConnId) -> bool {
         match self.connections.get(&conn).map(|connection| &connection.phase) {
@@ -384,7 +396,7 @@ impl Directory {
 
     fn on_connection_timeout(&mut self, now: Time, conn: ConnId) {
         match self.connections.get(&conn).map(|connection| connection.phase) {
-            Some(Phase::Awaiting(_)) => self.refuse(now, conn, Refusal::UnknownGame),
+            Some(Phase::Awaiting(_) | Phase::Resuming(..)) => self.refuse(now, conn, Refusal::UnknownGame),
             Some(_) => self.close(now, conn, CloseReason::Silent),
             None => {}
         }
@@ -401,6 +413,7 @@ impl Directory {
         for (session, host) in self.games.iter().filter_map(hosts).collect::<Vec<_>>() {
             self.time_trip(now, session, host);
             self.games.get_mut(&session).into_iter().for_each(Game::note_asked);
+            self.watch_members(now, session);
         }
         if !self.connections.is_empty() {
             self.timers.set(Timer::Pulse, now + PULSE_EVERY);
@@ -424,7 +437,7 @@ impl Directory {
 
     fn close(&mut self, now: Time, conn: ConnId, reason: CloseReason) {
         self.outputs.push_back(Output::Close { conn, reason });
-        self.detach(now, conn, reason == CloseReason::Left);
+        self.detach(now, conn);
     }
 }
 

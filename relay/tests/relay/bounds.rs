@@ -125,13 +125,18 @@ async fn hoarder(relay: &RelayProcess) -> (Peer, PeerId) {
 
 /// Members of one game that send chunks to those of it that do not read.
 async fn hoard(relay: Arc<RelayProcess>) {
+    let (mut host, entered) = Peer::create(&relay, "HOARD").await;
     let mut hoarders = Vec::new();
     for _ in 0..8 {
         hoarders.push(hoarder(&relay).await);
     }
+    let mut members: Vec<_> =
+        [entered.pass.peer].into_iter().chain(hoarders.iter().map(|(_, id)| *id)).collect();
     let mut senders = JoinSet::new();
     for _ in 0..6 {
-        let (mut peer, _) = Peer::join(&relay, "HOARD").await;
+        let (mut peer, entered) = Peer::join(&relay, "HOARD").await;
+        members.push(entered.pass.peer);
+        host.tell(&ToRelay::Members(members.clone())).await;
         let ids: Vec<_> = hoarders.iter().map(|(_, id)| *id).collect();
         senders.spawn(async move {
             for id in ids.into_iter().cycle() {
@@ -143,8 +148,7 @@ async fn hoard(relay: Arc<RelayProcess>) {
 }
 
 /// A member that sends as fast as it can, a hundred times what it may.
-async fn greedy(relay: Arc<RelayProcess>, receiver: PeerId) {
-    let (mut peer, _) = Peer::join(&relay, "TEA").await;
+async fn greedy(mut peer: Peer, receiver: PeerId) {
     let mut each = interval(Duration::from_millis(2));
     loop {
         each.tick().await;
@@ -180,17 +184,19 @@ async fn under_every_attack_at_once_memory_stays_below_its_bound_and_players_har
     let mut relay = start(&data, &flags);
     let udp = udp_address(&mut relay);
     let relay = Arc::new(relay);
-    let (mut ann, _) = Peer::create(&relay, "TEA").await;
+    let (mut ann, a) = Peer::create(&relay, "TEA").await;
     let (mut bob, b) = Peer::join(&relay, "TEA").await;
     let b = b.pass.peer;
-    let _founders = [Peer::create(&relay, "MILK").await, Peer::create(&relay, "HOARD").await];
+    let (eve, e) = Peer::join(&relay, "TEA").await;
+    ann.tell(&ToRelay::Members(vec![a.pass.peer, b, e.pass.peer])).await;
+    let _founder = Peer::create(&relay, "MILK").await;
     let (calm, before) = (latencies(&mut ann, &mut bob, b, samples(160)).await, memory(relay.id()));
     let mut attacks = JoinSet::new();
     attacks.spawn(mute_and_slow(Arc::clone(&relay)));
     attacks.spawn(endless_frames(Arc::clone(&relay)));
     attacks.spawn(datagrams(udp));
     attacks.spawn(hoard(Arc::clone(&relay)));
-    attacks.spawn(greedy(Arc::clone(&relay), b));
+    attacks.spawn(greedy(eve, b));
     for _ in 0..8 {
         attacks.spawn(offers(Arc::clone(&relay)));
     }

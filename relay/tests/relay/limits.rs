@@ -185,7 +185,7 @@ async fn strangers_who_join_do_not_spend_what_members_may_send() {
     let relay = RelayProcess::start_with(data.path(), &flags);
     let (mut ann, a) = Peer::create(&relay, "TEA").await;
     let (mut bob, b) = Peer::join(&relay, "TEA").await;
-    ann.tell(&ToRelay::Members(vec![a.pass.peer, b.pass.peer])).await;
+    ann.name(&[a.pass.peer, b.pass.peer]).await;
     // Each may send a hundred a second, and tries to send a thousand.
     let mut strangers = tokio::task::JoinSet::new();
     for _ in 0..8 {

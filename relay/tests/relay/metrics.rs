@@ -76,11 +76,13 @@ async fn refusals_are_counted_by_reason() {
 async fn a_lost_host_and_one_that_hands_over_are_counted_and_the_loss_is_timed() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
-    let (host, a) = Peer::create(&relay, "TEA").await;
+    let (mut host, a) = Peer::create(&relay, "TEA").await;
     let (mut bob, b) = Peer::join(&relay, "TEA").await;
     let (_carol, c) = Peer::join(&relay, "TEA").await;
+    host.name(&[a.pass.peer, b.pass.peer, c.pass.peer]).await;
     drop(host);
     assert_eq!(bob.hear().await, Heard::Control(FromRelay::Gone(a.pass.peer)));
+    assert!(matches!(bob.hear().await, Heard::Control(FromRelay::Successor(_))));
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     bob.tell(&ToRelay::Claim(Term::FIRST.next_witnessed(), b.pass.peer)).await;
     assert!(matches!(bob.hear().await, Heard::Control(FromRelay::Issued(_))));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, RelayFrame, ToRelay};
+use samovar_wire::relay::{Enter, Entered, FromRelay, Purpose, RelayFrame, Signal, ToRelay};
 use samovar_wire::{GameCode, Mode, PROTOCOL_VERSION, PeerId};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -77,6 +77,14 @@ impl Peer {
 
     pub(crate) async fn join(relay: &RelayProcess, text: &str) -> (Self, Entered) {
         Self::enter(relay, Purpose::Join(code(text))).await
+    }
+
+    /// Says as the host, whose id comes first, who is a member, and waits until the relay has read it.
+    pub(crate) async fn name(&mut self, members: &[PeerId]) {
+        self.tell(&ToRelay::Members(members.to_vec())).await;
+        let (me, echo) = (members[0], Signal::Answer(0, String::new()));
+        self.tell(&ToRelay::Signal(me, echo.clone())).await;
+        assert_eq!(self.hear().await, Heard::Control(FromRelay::Signal(me, echo)));
     }
 
     pub(crate) async fn tell(&mut self, message: &ToRelay) {

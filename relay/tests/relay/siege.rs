@@ -199,6 +199,7 @@ async fn a_member_that_sends_a_hundred_times_its_limit_by_udp_harms_nobody_else(
     let relay = start(&data, &["--member-packets", "100"]);
     let ((mut ann, a), (mut bob, b)) = pair(&relay).await;
     let (mut eve, e) = Peer::join(&relay, "TEA").await;
+    ann.name(&[a, b, e.pass.peer]).await;
     let mut by_ann = Caller::call(&mut ann).await;
     let mut by_bob = beside(&mut by_ann, Caller::call(&mut bob)).await;
     let mut by_eve = Caller::call(&mut eve).await;

@@ -13,10 +13,12 @@ const SECOND: Term = Term::FIRST.next_witnessed();
 async fn a_killed_relay_keeps_key_terms_and_codes() {
     let data = Scratch::new();
     let relay = RelayProcess::start(data.path());
-    let (host, first) = Peer::create(&relay, "TEA").await;
+    let (mut host, first) = Peer::create(&relay, "TEA").await;
     let (mut bob, second) = Peer::join(&relay, "TEA").await;
+    host.name(&[first.pass.peer, second.pass.peer]).await;
     drop(host);
     assert_eq!(bob.hear().await, Heard::Control(FromRelay::Gone(first.pass.peer)));
+    assert!(matches!(bob.hear().await, Heard::Control(FromRelay::Successor(_))));
     bob.tell(&ToRelay::Claim(SECOND, second.pass.peer)).await;
     let Heard::Control(FromRelay::Issued(warrant)) = bob.hear().await else { panic!("not issued") };
     assert_eq!((warrant.term, warrant.host), (SECOND, second.pass.peer));

@@ -14,6 +14,8 @@ pub(super) enum Phase {
     Awaiting(SessionId),
     /// The same of somebody who was a member, and founds the game anew if nobody comes back.
     Returning(SessionId),
+    /// The same of a peer of that session that no host has named.
+    Resuming(SessionId, PeerId),
     /// It is that peer as soon as the game's term is on disk.
     Entrant(SessionId, PeerId),
     /// It is that peer.

@@ -59,8 +59,8 @@ impl Directory {
         let session = self.draw_session();
         let host = PeerId((self.entropy.number() >> 32).max(1) as u32);
         let (term, serial) = (Term::FIRST, self.next_serial);
-        let (begun, members) = ((term, host), Vec::new());
-        self.list(TermRecord { session, code, params, term, host, begun, members, serial });
+        let (begun, members, former) = ((term, host), vec![host], Vec::new());
+        self.list(TermRecord { session, code, params, term, host, begun, members, former, serial });
         self.become_entrant(now, conn, session, host);
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Directory {
         let Some(&session) = self.codes.get(&code) else {
             return self.create(now, conn, Some(code), params);
         };
-        let was_member = pass.session == session && self.signatory.key().verifies_pass(&pass);
+        let was_member = self.was_member(session, &pass);
         if let Some(peer) = self.join(now, conn, &code, params)? {
             if let Some(game) = self.games.get_mut(&session).filter(|_| was_member) {
                 game.note_returned(peer);
@@ -93,6 +93,15 @@ impl Directory {
             }
         }
         Ok(())
+    }
+
+    /// Whether a pass is that of somebody whom a host of this session has named.
+    fn was_member(&self, session: SessionId, pass: &PeerPass) -> bool {
+        let is_named = match self.games.get(&session) {
+            Some(game) => game.has_named(pass.peer),
+            None => self.archive.get(session).is_some_and(|record| record.has_named(pass.peer)),
+        };
+        is_named && pass.session == session && self.signatory.key().verifies_pass(pass)
     }
 
     /// The first newcomer that was a member hosts a game without other members, and begins its session anew.
@@ -113,7 +122,10 @@ impl Directory {
         let founder = waiting.iter().find(is_returning).copied();
         for conn in founder.into_iter().chain(waiting.iter().copied().filter(|conn| Some(*conn) != founder)) {
             self.timers.stop(Timer::Connection(conn));
+            let phase = self.connections.get(&conn).map(|connection| connection.phase);
             let entered = match &record {
+                // It is nobody in another session.
+                _ if matches!(phase, Some(Phase::Resuming(..))) => Err(Refusal::UnknownGame),
                 // Another game may have the code by now.
                 Some((code, params)) if Some(conn) == founder && !self.codes.contains_key(code) => {
                     self.create(now, conn, Some(code.clone()), *params)
@@ -195,6 +207,12 @@ impl Directory {
                 return Err(Refusal::Busy);
             }
             self.learn(now, session, &warrant);
+        } else if self.archive.get(session).is_some_and(|record| !record.has_named(peer)) {
+            // Who only joined lists no game: it waits for a member, like a newcomer.
+            self.recall(session, &code, params)?;
+            self.await_game(now, conn, session, params)?;
+            self.set_phase(conn, Phase::Resuming(session, peer));
+            return Ok(());
         } else {
             self.relist(now, code, params, &warrant)?;
         }
@@ -227,11 +245,16 @@ impl Directory {
         let session = warrant.session;
         let known = self.recall(session, &code, params)?;
         let shown = (warrant.term, warrant.host);
-        let members = known.map(|known| known.members.clone()).unwrap_or_default();
+        let lists = known.map(|known| (known.members.clone(), known.former.clone()));
+        let (mut members, former) = lists.unwrap_or_default();
         let ((term, host), begun) = match known.filter(|known| known.term > shown.0) {
             Some(known) => ((known.term, known.host), known.begun.max(shown)),
             None => (shown, shown),
         };
+        // A relay that lost its disk knows the host alone.
+        if members.is_empty() {
+            members.push(begun.1);
+        }
         if self.games.len() >= self.quota.games {
             return Err(Refusal::Busy);
         }
@@ -240,7 +263,7 @@ impl Directory {
         self.timers.stop(Timer::Reservation(session));
         self.vacated.remove(&session);
         let serial = self.next_serial;
-        self.list(TermRecord { session, code, params, term, host, begun, members, serial });
+        self.list(TermRecord { session, code, params, term, host, begun, members, former, serial });
         if let Some(game) = self.games.get_mut(&session) {
             (game.relisted, game.awaits_host) = (Some(now), true);
         }
@@ -262,8 +285,12 @@ impl Directory {
             self.timers.stop(Timer::Connection(conn));
             // Their parameters were compared when they began to wait.
             let params = self.games.get(&session).map_or(0, |game| game.params);
-            let was_member =
-                self.connections.get(&conn).is_some_and(|c| c.phase == Phase::Returning(session));
+            let phase = self.connections.get(&conn).map(|connection| connection.phase);
+            if let Some(Phase::Resuming(_, peer)) = phase {
+                self.become_entrant(now, conn, session, peer);
+                continue;
+            }
+            let was_member = phase == Some(Phase::Returning(session));
             match self.join(now, conn, &code, params) {
                 Ok(Some(peer)) if was_member => {
                     self.games.get_mut(&session).into_iter().for_each(|game| game.note_returned(peer));
@@ -303,6 +330,8 @@ impl Directory {
         let Some(game) = self.games.get_mut(&session) else { return };
         let (Some(conn), Some(warrant)) = (game.entrants.remove(&peer), game.warrant) else { return };
         game.members.insert(peer, conn);
+        self.watch_members(now, session);
+        let Some(game) = self.games.get_mut(&session) else { return };
         if peer == warrant.host {
             // A probe that went to its older connection is void; claims that wait set off another.
             game.claims.probe = None;

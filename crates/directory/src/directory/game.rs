@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use samovar_wire::limits::MEMBERS_MAX;
 use samovar_wire::relay::Listing;
 use samovar_wire::{Duration, Entropy, GameCode, PeerId, SessionId, Term, Time, Warrant};
 
@@ -30,9 +31,13 @@ pub(super) struct Game {
     /// They become members as soon as there is a warrant to send them.
     pub(super) entrants: BTreeMap<PeerId, ConnId>,
     pub(super) listing: Option<Listing>,
-    /// The members that a host named last, in the order in which they shall host, also before the relay restarted; empty until
-    /// a host has named some.
+    /// The members that a host named last, in the order in which they shall host, also before the relay restarted; its founder
+    /// until a host has named some. Whoever only joined is none.
     pub(super) named: Vec<PeerId>,
+    /// Who was named before, the last [`MEMBERS_MAX`]: they have no say, and may found the game anew when all have gone.
+    former: Vec<PeerId>,
+    /// No member has been connected for as long as a code waits for them: whoever is counts as one.
+    pub(super) is_abandoned: bool,
     /// When the game was listed again: it had members before, of whom some may be on their way yet.
     pub(super) relisted: Option<Time>,
     /// That was without its host, which may still be on its way.
@@ -69,6 +74,8 @@ impl Game {
             entrants: BTreeMap::new(),
             listing: None,
             named: record.members.clone(),
+            former: record.former.clone(),
+            is_abandoned: false,
             relisted: None,
             awaits_host: false,
             departed: BTreeSet::new(),
@@ -92,9 +99,19 @@ impl Game {
             None => self.warrant.map(of),
         };
         let begun = begun.unwrap_or((term, host));
-        let Self { code, params, serial, named, .. } = self;
-        let (code, members) = (code.clone(), named.clone());
-        Some(TermRecord { session, code, params: *params, term, host, begun, members, serial: *serial })
+        let Self { code, params, serial, named, former, .. } = self;
+        let (code, members, former) = (code.clone(), named.clone(), former.clone());
+        Some(TermRecord {
+            session,
+            code,
+            params: *params,
+            term,
+            host,
+            begun,
+            members,
+            former,
+            serial: *serial,
+        })
     }
 
     /// Somebody lives under a warrant. Whether that says something new of the term that the game comes back to, which waits until
@@ -158,19 +175,22 @@ impl Game {
         self.recent.push_back(peer);
     }
 
-    /// Whether a peer counts as a member: it hosts, or a host has named it. When none of those is connected but the host,
-    /// everybody does who is: a game must not end because its host died early.
+    /// Whether a peer counts as a member: it hosts, or a host has named it. In an abandoned game everybody does: it must not
+    /// end because its host died early.
     pub(super) fn counts(&self, peer: PeerId) -> bool {
-        let host = self.host();
-        let is_reached = |known: &PeerId| Some(*known) != host && self.members.contains_key(known);
-        Some(peer) == host || self.named.contains(&peer) || !self.named.iter().any(is_reached)
+        Some(peer) == self.host() || self.named.contains(&peer) || self.is_abandoned
     }
 
-    /// Whether what a peer misses weighs in a majority. Who was not named weighs nothing while a host that has said who is a member
-    /// is connected: it may have removed that peer, and answers for itself.
-    fn weighs(&self, peer: PeerId) -> bool {
-        let is_by_default = self.named.is_empty() || self.host_conn().is_none();
-        self.counts(peer) && (is_by_default || self.named.contains(&peer) || Some(peer) == self.host())
+    /// Whether a member is connected. A host that answers nothing is none.
+    pub(super) fn is_manned(&self) -> bool {
+        let answers = |peer| Some(peer) != self.host() || !self.is_silent();
+        let is_member = |peer| Some(peer) == self.host() || self.named.contains(&peer);
+        self.members.keys().any(|&peer| is_member(peer) && answers(peer))
+    }
+
+    /// Whether a peer is or was a member: its pass alone says no more than that it joined.
+    pub(super) fn has_named(&self, peer: PeerId) -> bool {
+        self.named.contains(&peer) || self.former.contains(&peer) || self.host() == Some(peer)
     }
 
     /// Whether a peer could host: it counts, and hears at once that it does.
@@ -237,10 +257,14 @@ impl Game {
         self.unanswered = 0;
     }
 
-    /// What the list shows of it: nothing while its host is connected and answers nothing.
+    /// Whether the host is connected and has answered nothing for four pulses.
+    fn is_silent(&self) -> bool {
+        self.unanswered == UNANSWERED_MAX && self.host_conn().is_some()
+    }
+
+    /// What the list shows of it: nothing while its host is silent.
     pub(super) fn shown_listing(&self) -> Option<&Listing> {
-        let is_silent = self.unanswered == UNANSWERED_MAX && self.host_conn().is_some();
-        self.listing.as_ref().filter(|_| !is_silent)
+        self.listing.as_ref().filter(|_| !self.is_silent())
     }
 
     /// A member was asked something by this number, to learn how long its answers take.
@@ -267,15 +291,18 @@ impl Game {
             known.len() == members.len() && members.iter().all(|member| known.contains(member))
         };
         let are_others = !is_same(&self.named);
-        self.named = members;
+        let former = core::mem::replace(&mut self.named, members);
+        self.former.extend(former);
+        self.former.retain(|peer| !self.named.contains(peer));
+        self.former.drain(..self.former.len().saturating_sub(MEMBERS_MAX));
         are_others
     }
 
     /// Whether more than half of the members that the relay reaches miss the host, which is counted among them, when
     /// it is awaited, too.
     pub(super) fn is_host_missed(&self, now: Time) -> bool {
-        let reached = self.members.keys().filter(|&&peer| self.weighs(peer)).count();
-        let missing = self.claims.fresh(now).filter(|claim| self.weighs(claim.peer)).count();
+        let reached = self.members.keys().filter(|&&peer| self.counts(peer)).count();
+        let missing = self.claims.fresh(now).filter(|claim| self.counts(claim.peer)).count();
         missing * 2 > reached + usize::from(self.awaits_host)
     }
 
@@ -334,7 +361,7 @@ impl Game {
         self.claims.waiting(now).next()?;
         let wanted = |peer| {
             let for_it = self.claims.fresh(now).filter(|claim| claim.candidate == peer);
-            for_it.filter(|claim| self.weighs(claim.peer)).count()
+            for_it.filter(|claim| self.counts(claim.peer)).count()
         };
         let candidates = self.claims.fresh(now).map(|claim| claim.candidate);
         let (here, away): (Vec<_>, Vec<_>) = candidates.partition(|&candidate| self.is_eligible(candidate));
@@ -392,6 +419,7 @@ mod tests {
             host: PeerId(7),
             begun: (Term::FIRST, PeerId(7)),
             members: Vec::new(),
+            former: Vec::new(),
             serial: 1,
         };
         let mut game = Game::new(&record);

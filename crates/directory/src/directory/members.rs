@@ -55,6 +55,25 @@ impl Directory {
                 // Nothing waits until it is on disk: a list that lacks the last change is better than none.
                 self.keep_record(session);
             }
+            self.watch_members(now, session);
+            self.consider_claims(now, session);
+        }
+    }
+
+    /// A game without a connected member is abandoned after as long as its code would be kept.
+    pub(super) fn watch_members(&mut self, now: Time, session: SessionId) {
+        let Some(game) = self.games.get_mut(&session) else { return };
+        if game.is_manned() {
+            game.is_abandoned = false;
+            self.timers.stop(Timer::Abandoned(session));
+        } else if !game.is_abandoned {
+            self.timers.start(Timer::Abandoned(session), now + CODE_KEPT_FOR);
+        }
+    }
+
+    pub(super) fn on_abandoned(&mut self, now: Time, session: SessionId) {
+        if let Some(game) = self.games.get_mut(&session) {
+            game.is_abandoned = true;
             self.consider_claims(now, session);
         }
     }
@@ -83,8 +102,8 @@ impl Directory {
         self.outputs.extend(others.map(|(_, &conn)| Output::Send { conn, bytes: bytes.clone() }));
     }
 
-    /// Takes a connection out of whatever it is in. Unless `has_left`, its peer may come back.
-    pub(super) fn detach(&mut self, now: Time, conn: ConnId, has_left: bool) {
+    /// Takes a connection out of whatever it is in.
+    pub(super) fn detach(&mut self, now: Time, conn: ConnId) {
         let Some(connection) = self.connections.remove(&conn) else { return };
         self.timers.stop(Timer::Connection(conn));
         if self.connections.is_empty() {
@@ -92,7 +111,7 @@ impl Directory {
         }
         match connection.phase {
             Phase::New => {}
-            Phase::Awaiting(session) | Phase::Returning(session) => {
+            Phase::Awaiting(session) | Phase::Returning(session) | Phase::Resuming(session, _) => {
                 if let Some(awaiting) = self.awaiting.get_mut(&session) {
                     awaiting.remove(&conn);
                     if awaiting.is_empty() {
@@ -102,14 +121,14 @@ impl Directory {
             }
             Phase::Entrant(session, peer) | Phase::Entered(session, peer) => {
                 self.detach_peer(now, session, peer, conn);
-                self.unlist_empty(now, session, has_left);
+                self.unlist_empty(now, session);
             }
         }
     }
 
     /// A member says that it goes; whether it may come back as another peer.
     pub(super) fn note_departure(&mut self, phase: Phase, is_away: bool) {
-        if let Phase::Entered(session, peer) = phase
+        if let Phase::Entrant(session, peer) | Phase::Entered(session, peer) = phase
             && let Some(game) = self.games.get_mut(&session)
         {
             game.note_departure(peer, is_away);
@@ -130,6 +149,7 @@ impl Directory {
             }
             game.members.remove(&peer);
             game.claims.remove(now, peer);
+            self.watch_members(now, session);
             self.broadcast(session, None, &FromRelay::Gone(peer));
             self.consider_claims(now, session);
             self.begin_anew(session);
@@ -138,7 +158,7 @@ impl Directory {
 
     /// Ends a game without connections. Unless all of its members have said that they go, some may go on over direct links,
     /// and the code waits for them. If some of those who said so may come back it waits for them, for a shorter time.
-    fn unlist_empty(&mut self, now: Time, session: SessionId, has_left: bool) {
+    fn unlist_empty(&mut self, now: Time, session: SessionId) {
         if self.games.get(&session).is_none_or(|game| !game.is_empty()) {
             return;
         }
@@ -146,9 +166,10 @@ impl Directory {
         self.codes.remove(&game.code);
         self.timers.stop(Timer::Probe(session));
         self.timers.stop(Timer::Grace(session));
+        self.timers.stop(Timer::Abandoned(session));
         if let Some(record) = game.record(session) {
             let is_back = game.relisted.is_some_and(|since| now < since + CODE_KEPT_FOR);
-            let is_vacated = !is_back && (game.is_vacated() || has_left && game.named.is_empty());
+            let is_vacated = !is_back && game.is_vacated();
             if !is_vacated {
                 self.reserve_code(now, &record, CODE_KEPT_FOR);
             } else if game.is_only_away() {

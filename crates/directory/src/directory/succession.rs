@@ -187,7 +187,9 @@ impl Directory {
         let (is_host, is_member) = (game.host() == Some(peer), game.counts(peer));
         if is_host {
             game.note_answered();
+            self.watch_members(now, session);
         }
+        let Some(game) = self.games.get_mut(&session) else { return };
         if let Some(probe) = game.claims.probe.as_mut().filter(|probe| probe.nonce == nonce) {
             if is_host {
                 (game.claims.probe, game.claims.alive_at) = (None, Some(now));
@@ -238,6 +240,7 @@ impl Directory {
             self.timers.stop(Timer::Grace(session));
         }
         self.timers.stop(Timer::Probe(session));
+        self.watch_members(now, session);
         self.broadcast(session, None, &FromRelay::Issued(warrant));
         self.deny_losers(warrant, &waiting);
         if former.is_some_and(|former| former.host != warrant.host) {

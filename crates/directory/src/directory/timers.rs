@@ -15,6 +15,8 @@ pub(super) enum Timer {
     Probe(SessionId),
     /// The host's return to a game that was listed again without it.
     Grace(SessionId),
+    /// No member of a game has come back.
+    Abandoned(SessionId),
     /// A code stops being kept for a session.
     Reservation(SessionId),
     /// A session has been without connection for long enough to be forgotten.
@@ -36,6 +38,13 @@ impl Timers {
         self.stop(timer);
         self.times.insert(timer, time);
         self.order.insert((time, timer));
+    }
+
+    /// Starts a timer that does not run.
+    pub(super) fn start(&mut self, timer: Timer, time: Time) {
+        if !self.times.contains_key(&timer) {
+            self.set(timer, time);
+        }
     }
 
     /// Moves a timer that runs, if it would end later.

@@ -194,7 +194,9 @@ fn members_hear_who_is_gone_and_who_left() {
     let (now, conn) = (world.now, world.seats[0].conn.expect("connected"));
     world.seats[0].client.leave(now);
     world.settle();
-    assert_eq!(world.events(2), [ClientEvent::Gone(first)]);
+    let events = world.events(2);
+    let [ClientEvent::Gone(gone), ClientEvent::Successor(next)] = events[..] else { panic!("{events:?}") };
+    assert_eq!((gone, next.host), (first, world.peer(2)));
     assert_eq!(world.closed.get(&conn), Some(&CloseReason::Left));
     world.run_for(seconds(10));
     assert!(

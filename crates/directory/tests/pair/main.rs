@@ -13,6 +13,7 @@ mod rejoin;
 mod reserve;
 mod restart;
 mod soak;
+mod strangers;
 mod succession;
 
 mod world;

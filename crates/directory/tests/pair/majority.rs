@@ -1,7 +1,9 @@
 //! Most of the members miss the host: it goes, if not at once while it answers the relay. Who is a member the host says.
 
 use samovar_directory::ConnId;
-use samovar_directory::limits::{ALIVE_HOLDS, ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, PROBE_WITHIN, PULSE_EVERY};
+use samovar_directory::limits::{
+    ALIVE_HOLDS, ALL_PROBED_EVERY, CLAIM_COUNTS_FOR, CODE_KEPT_FOR, PROBE_WITHIN, PULSE_EVERY,
+};
 use samovar_wire::Duration;
 use samovar_wire::relay::{Denial, FromRelay, Purpose, ToRelay};
 #[cfg(target_arch = "wasm32")]
@@ -122,10 +124,8 @@ fn joiners_who_are_no_members_are_not_counted() {
 
 #[test]
 fn members_that_are_named_late_make_a_majority_of_claims_that_wait() {
-    let mut world = World::with_members(3);
-    let joiner = world.join("TEA");
-    assert!(world.seats[joiner].client.is_entered());
-    // Two of four who are connected; the host does not answer, but its list of members was on its way.
+    let mut world = World::with_members(4);
+    // Two of four; the host does not answer, but that it removed one of them was on its way.
     let named = (0..3).map(|i| world.peer(i)).collect::<std::collections::BTreeSet<_>>();
     let host = world.seats[0].conn.expect("connected");
     world.seats[0].frozen = true;
@@ -140,18 +140,30 @@ fn members_that_are_named_late_make_a_majority_of_claims_that_wait() {
 fn whom_a_living_host_has_removed_does_not_outvote_it_but_makes_it_answer() {
     let mut world = World::with_members(3);
     world.name_members(0, &[0]);
+    world.events(1);
     world.claim_for(1, 2, 2);
-    world.run_for(ALIVE_HOLDS + millis(1));
-    world.claim_for(2, 2, 2);
-    world.run_for(millis(1_000));
+    assert_eq!(world.events(1), [denied(2, Denial::NotAMember)]);
+    world.miss(2, 2);
+    world.run_for(CODE_KEPT_FOR.times(2));
     assert!(world.issued(2).is_empty(), "two of three, who are none of its members");
     // It is alone, and does not run any more, but the system holds its connection.
     world.seats[0].frozen = true;
-    for _ in 0..10 {
-        world.claim_for(2, 2, 2);
-        world.run_for(millis(200));
-    }
+    world.run_for(CODE_KEPT_FOR + PULSE_EVERY.times(3));
+    assert!(world.issued(2).is_empty(), "it is silent since the fourth pulse");
+    world.run_for(PULSE_EVERY.times(2) + PROBE_WITHIN);
     assert_eq!(world.warrant(2).host, world.peer(2));
+}
+
+#[test]
+fn a_lone_host_that_answers_again_in_time_keeps_its_game() {
+    let mut world = World::with_members(1);
+    let stranger = world.join("TEA");
+    world.miss(stranger, stranger);
+    world.seats[0].frozen = true;
+    world.run_for(CODE_KEPT_FOR);
+    world.seats[0].frozen = false;
+    world.run_for(CODE_KEPT_FOR.times(2));
+    assert!(world.issued(2).is_empty());
 }
 
 #[test]
@@ -176,8 +188,13 @@ fn where_no_member_is_left_a_newcomer_may_go_on() {
     world.name_members(0, &[0, 1]);
     let newcomer = world.join("TEA");
     world.kill(0);
+    world.run_for(seconds(10));
     world.kill(1);
-    world.claim(newcomer, 2);
+    world.miss(newcomer, newcomer);
+    world.run_for(almost(CODE_KEPT_FOR));
+    assert!(world.seats[newcomer].events.contains(&denied(2, Denial::NotAMember)), "a member may come back");
+    assert_eq!(world.warrant(newcomer).term, term(1));
+    world.run_for(millis(251));
     let warrant = world.warrant(newcomer);
     assert_eq!(
         (warrant.term, warrant.host),
@@ -283,6 +300,8 @@ fn a_host_that_is_asked_whether_it_lives_is_timed_until_it_has_answered_four_tim
     let mut world = World::new();
     let host = world.raw_enter(Purpose::Create(Some(code("TEA"))));
     let member = world.join("TEA");
+    let named = vec![world.raw_peer(host), world.peer(member)];
+    world.raw_send(host, &ToRelay::Members(named));
     let now = world.now;
     world.seats[member].client.doubt(now);
     for _ in 0..4 {
@@ -316,6 +335,8 @@ fn last_probe(world: &World, conn: ConnId) -> u64 {
 fn two_who_miss_a_host_wait_until_others_who_are_far_can_have_answered() {
     let mut world = World::with_members(3);
     let far = raw_far(&mut world, millis(100));
+    let named = (0..3).map(|i| world.peer(i)).chain([world.raw_peer(far)]);
+    world.name_peers(0, named.collect());
     world.seats[0].frozen = true;
     world.claim_for(1, 2, 1);
     world.claim_for(2, 2, 1);

@@ -35,9 +35,10 @@ fn who_enters_is_noted_each_time() {
 #[test]
 fn a_host_whose_connection_ended_is_missed_from_then_on() {
     let mut world = World::with_members(3);
+    // Who claims before the reserve is on disk waits for that.
+    world.disk_works = false;
     world.kill(0);
     world.run_for(millis(300));
-    world.disk_works = false;
     world.miss(1, 2);
     world.run_for(millis(50));
     world.write();

@@ -14,7 +14,7 @@ impl World {
         self.seats[i].client.pass().expect("the seat has entered")
     }
 
-    fn rejoin(&mut self, pass: PeerPass) -> usize {
+    pub(crate) fn rejoin(&mut self, pass: PeerPass) -> usize {
         self.add(PROTOCOL_VERSION, PARAMS, Purpose::Rejoin(code("TEA"), pass))
     }
 

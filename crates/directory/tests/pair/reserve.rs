@@ -119,7 +119,15 @@ fn who_comes_back_is_told_that_the_hosts_connection_closed_meanwhile() {
     world.kill(0);
     world.events(1);
     world.run_for(seconds(5));
-    assert_eq!(world.events(1), [ClientEvent::Restored, ClientEvent::Gone(host)]);
+    let events = world.events(1);
+    let [ClientEvent::Restored, ClientEvent::Gone(gone), ClientEvent::Successor(next)] = events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(
+        (gone, next.host),
+        (host, world.peer(2)),
+        "whom the reserve was given when the other was away"
+    );
     let newcomer = world.join("TEA");
     assert_eq!(world.events(newcomer).last(), Some(&ClientEvent::Gone(host)));
     world.drop_socket(2);

@@ -141,13 +141,14 @@ impl World {
         }
     }
 
-    /// A world with a game `TEA` of `n` members, the first its host.
+    /// A world with a game `TEA` of `n` members, the first its host, which has named them.
     pub(crate) fn with_members(n: usize) -> Self {
         let mut world = Self::new();
         world.create("TEA");
         for _ in 1..n {
             world.join("TEA");
         }
+        world.name_members(0, &(0..n.max(1)).collect::<Vec<_>>());
         world
     }
 
@@ -231,7 +232,6 @@ impl World {
         self.settle();
     }
 
-    /// The disk is one of before the relay kept members there.
     pub(crate) fn start_relay(&mut self) {
         self.starts += 1;
         let config = DirectoryConfig { secret: self.secret, entropy: [self.starts; 32] };
@@ -299,9 +299,21 @@ impl World {
 
     /// Says as the host who is a member.
     pub(crate) fn name_members(&mut self, host: usize, members: &[usize]) {
-        let members: Vec<_> = members.iter().map(|&i| self.peer(i)).collect();
+        self.name_peers(host, members.iter().map(|&i| self.peer(i)).collect());
+    }
+
+    pub(crate) fn name_peers(&mut self, host: usize, members: Vec<PeerId>) {
         self.seats[host].client.set_members(self.now, members);
         self.settle();
+    }
+
+    /// Who a raw connection is.
+    pub(crate) fn raw_peer(&self, conn: ConnId) -> PeerId {
+        let entered = self.heard[&conn].iter().find_map(|said| match said {
+            FromRelay::Entered(entered) => Some(entered.pass.peer),
+            _ => None,
+        });
+        entered.expect("the connection has entered")
     }
 
     pub(crate) fn peer(&self, i: usize) -> PeerId {
