@@ -16,10 +16,8 @@ async fn a_killed_relay_keeps_key_terms_and_codes() {
     let (mut host, first) = Peer::create(&relay, "TEA").await;
     let (mut bob, second) = Peer::join(&relay, "TEA").await;
     host.name(&[first.pass.peer, second.pass.peer]).await;
-    drop(host);
-    assert_eq!(bob.hear().await, Heard::Control(FromRelay::Gone(first.pass.peer)));
-    assert!(matches!(bob.hear().await, Heard::Control(FromRelay::Successor(_))));
-    bob.tell(&ToRelay::Claim(SECOND, second.pass.peer)).await;
+    // A term that is granted is on disk before anybody hears of it; of one in reserve that begins nobody waits for that.
+    host.tell(&ToRelay::Claim(SECOND, second.pass.peer)).await;
     let Heard::Control(FromRelay::Issued(warrant)) = bob.hear().await else { panic!("not issued") };
     assert_eq!((warrant.term, warrant.host), (SECOND, second.pass.peer));
     relay.kill();
