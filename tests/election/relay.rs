@@ -68,7 +68,9 @@ fn decode(bytes: &[u8]) -> Option<FromRelay> {
 impl World {
     /// Whether the relay lists the game: then newcomers need not wait for it.
     pub(crate) fn has_live_game(&self) -> bool {
-        self.sockets.iter().any(|socket| socket.conn.is_some()) && !self.can_write()
+        // Who only joined, and is back first, waits as well.
+        let is_listed = |relay: &Arc<Directory>| relay.usage().games > 0;
+        self.relay.as_ref().is_some_and(is_listed) && !self.can_write()
     }
 
     fn desk_mut(&mut self) -> &mut Desk {
