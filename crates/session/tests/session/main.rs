@@ -32,8 +32,4 @@ mod steps;
 #[cfg(feature = "extras")]
 mod tickets;
 mod updates;
-#[cfg_attr(
-    not(all(feature = "orders", feature = "lockstep", feature = "ownership", feature = "extras")),
-    expect(dead_code, reason = "not every build tests all that the world can do")
-)]
 mod world;

@@ -284,7 +284,7 @@ impl World {
         self.peers.get_mut(&id).unwrap()
     }
 
-    #[cfg(feature = "ownership")]
+    #[cfg(all(feature = "ownership", feature = "extras"))]
     pub(crate) fn ownership(&mut self, peer: PeerId) -> samovar_session::Ownership<'_> {
         let now = self.now;
         self.peer(peer).ownership(now)
