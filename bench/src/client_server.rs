@@ -1,4 +1,4 @@
-//! What a session costs its host and its members, where every two speak directly and where the host carries.
+//! Traffic of a session at its host and at its members, in a mesh and in client-server.
 
 use samovar_objects::{Kinded, Replicate, Schemas};
 use samovar_peer::PathPolicy;
@@ -17,7 +17,7 @@ const TICKS: u64 = 300;
 /// Ticks before that, in which estimates settle.
 const WARM_UP: u64 = 120;
 
-/// What a member drives: it moves on a table, and turns.
+/// A member's teapot: it moves on a table, and turns.
 #[derive(Replicate)]
 #[replicate(kind = 1)]
 struct Teapot {

@@ -23,7 +23,7 @@ enum Parcel {
 struct Seat {
     peer: Peer,
     sockets: BTreeMap<SocketId, ConnId>,
-    /// What it sent directly.
+    /// Bytes and datagrams that it sent directly.
     sent: Traffic,
 }
 
@@ -124,7 +124,7 @@ impl Room {
         (0..self.seats.len()).filter(is_one).collect()
     }
 
-    /// What each member has sent directly so far, and how many packets went by the relay.
+    /// Bytes and datagrams that each member has sent directly so far, and how many packets went by the relay.
     #[must_use]
     pub fn sent(&self) -> (Vec<Traffic>, u64) {
         (self.seats.iter().map(|seat| seat.sent).collect(), self.relayed)
@@ -231,7 +231,7 @@ impl Room {
         }
     }
 
-    /// What stands for a description: who made it.
+    /// A description here is no more than its maker's seat and attempt.
     fn describe(&mut self, seat: usize, peer: PeerId, attempt: u32) {
         self.seats[seat].peer.handle_local_description(self.now, peer, attempt, format!("{seat} {attempt}"));
     }

@@ -37,13 +37,10 @@ pub fn with_fewer_candidates(text: String) -> String {
     if text.lines().filter(|line| is_candidate(line)).count() <= CANDIDATES_MAX {
         return text;
     }
-    let mut left = CANDIDATES_MAX;
+    let mut seen = 0;
     let keeps = |line: &&str| {
-        !is_candidate(line)
-            || left.checked_sub(1).is_some_and(|less| {
-                left = less;
-                true
-            })
+        seen += usize::from(is_candidate(line));
+        !is_candidate(line) || seen <= CANDIDATES_MAX
     };
     text.split_inclusive('\n').filter(keeps).collect()
 }

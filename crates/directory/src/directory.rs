@@ -79,7 +79,7 @@ pub struct TermRecord {
     pub begun: (Term, PeerId),
     /// The members that a host named last, at most 32; its founder when no host has named any.
     pub members: Vec<PeerId>,
-    /// Who was one before, the last 32 at most.
+    /// Members that a host named before, and no more; the last 32 at most.
     pub former: Vec<PeerId>,
     /// Grows with each game listed: of two records with one code the higher serial is the later game.
     pub serial: u64,

@@ -19,12 +19,13 @@ mod peer;
 mod rejoin;
 mod relay;
 mod relay_path;
+mod relay_path_tending;
 mod rest;
 mod routes;
 mod routing;
 mod seat;
 mod signals;
-mod tending;
+
 mod ways;
 
 pub use config::{PathPolicy, PeerConfig};

@@ -10,7 +10,7 @@ use crate::core::Core;
 pub(crate) struct Context<'a> {
     pub(crate) core: &'a mut Core,
     pub(crate) objects: &'a mut Objects,
-    #[allow(dead_code, reason = "without ownership no service asks")]
+    #[cfg_attr(not(feature = "ownership"), expect(dead_code, reason = "no other service asks"))]
     pub(crate) now: Time,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Incoming<'a> {
     pub(crate) from: PeerId,
     /// [`Lane::Unreliable`] for a datagram.
-    #[allow(dead_code, reason = "without extras no service asks")]
+    #[cfg_attr(not(feature = "extras"), expect(dead_code, reason = "no other service asks"))]
     pub(crate) lane: Lane,
     pub(crate) kind: MessageKind,
     /// What follows the kind.

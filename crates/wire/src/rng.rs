@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn rolls_stay_below_their_sides_and_nothing_is_picked_of_nothing() {
+    fn rolls_stay_below_their_sides() {
         let mut rng = Rng::new(7);
         let mut seen = [0_u32; 6];
         (0..6_000).for_each(|_| seen[rng.roll(6) as usize] += 1);

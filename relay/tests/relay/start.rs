@@ -106,7 +106,7 @@ fn the_key_is_its_owners_alone() {
 
 #[cfg(unix)]
 #[test]
-fn a_new_data_directory_is_its_owners_alone_and_a_file_in_the_keys_way_is_not_written_into() {
+fn a_data_directory_is_its_owners_and_links_lead_no_key_away() {
     use std::os::unix::fs::PermissionsExt as _;
     let data = Scratch::new();
     let (inner, other) = (data.path().join("new"), data.path().join("other"));

@@ -208,7 +208,7 @@ impl Directory {
             }
             self.learn(now, session, &warrant);
         } else if self.archive.get(session).is_some_and(|record| !record.has_named(peer)) {
-            // Who only joined lists no game: it waits for a member, like a newcomer.
+            // A peer that only joined lists no game: it waits for a member, like a newcomer.
             self.recall(session, &code, params)?;
             self.await_game(now, conn, session, params)?;
             self.set_phase(conn, Phase::Resuming(session, peer));

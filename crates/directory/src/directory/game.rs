@@ -34,7 +34,8 @@ pub(super) struct Game {
     /// The members that a host named last, in the order in which they shall host, also before the relay restarted; its founder
     /// until a host has named some. Whoever only joined is none.
     pub(super) named: Vec<PeerId>,
-    /// Who was named before, the last [`MEMBERS_MAX`]: they have no say, and may found the game anew when all have gone.
+    /// Members that a host named before, the last [`MEMBERS_MAX`]: they have no say, and may found the game anew when all have
+    /// gone.
     former: Vec<PeerId>,
     /// No member has been connected for as long as a code waits for them: whoever is counts as one.
     pub(super) is_abandoned: bool,
@@ -262,7 +263,7 @@ impl Game {
         self.unanswered == UNANSWERED_MAX && self.host_conn().is_some()
     }
 
-    /// What the list shows of it: nothing while its host is silent.
+    /// Its line in the list of games; there is none while its host is silent.
     pub(super) fn shown_listing(&self) -> Option<&Listing> {
         self.listing.as_ref().filter(|_| !self.is_silent())
     }

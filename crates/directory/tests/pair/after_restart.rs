@@ -178,7 +178,7 @@ fn relay_that_restarts_knows_who_is_a_member() {
 
 /// While there was no relay the members voted for one of them, and dropped another, which is back before that host.
 #[test]
-fn whom_members_voted_for_is_waited_for_while_the_host_is_awaited() {
+fn a_voted_host_is_waited_for_after_a_restart() {
     for returns in [true, false] {
         let mut world = World::with_members(5);
         world.name_members(0, &[0, 1, 2, 3, 4]);
@@ -186,7 +186,7 @@ fn whom_members_voted_for_is_waited_for_while_the_host_is_awaited() {
         world.kill(0);
         world.seats[1].cut = true;
         world.start_relay();
-        // Who is cut off is soon tried again.
+        // A peer that is cut off soon tries again.
         world.run_for(millis(600));
         world.seats[1].cut = !returns;
         world.miss(4, 4);

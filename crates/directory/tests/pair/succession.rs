@@ -10,7 +10,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::world::{World, almost, code, denied, listing, millis, seconds, term};
 
 #[test]
-fn the_claim_that_makes_a_majority_gets_the_term_and_all_hear_of_it() {
+fn a_claim_that_makes_a_majority_gets_the_term() {
     let mut world = World::with_members(4);
     world.seats[0].frozen = true;
     (1..4).for_each(|i| drop(world.events(i)));

@@ -321,7 +321,7 @@ fn descriptions_that_no_browser_makes_reach_none() {
 }
 
 #[test]
-fn a_host_answers_two_strangers_offers_at_a_time_and_a_member_none() {
+fn a_host_answers_two_strangers_and_a_member_none() {
     let (mut world, all) = game(World::new(12), 3);
     for (process, most) in [(all[0], 2), (all[1], 0), (all[2], 0)] {
         assert!(!answers(&mut world, process, PeerId::RELAY));

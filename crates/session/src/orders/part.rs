@@ -1,7 +1,10 @@
 //! Which orders this build has: one that its feature leaves out is of a type that has no values, so that the compiler drops
 //! all code for it.
 
-#![allow(dead_code, reason = "which of the two there are depends on the features")]
+#![cfg_attr(
+    any(all(feature = "orders", feature = "lockstep"), not(any(feature = "orders", feature = "lockstep"))),
+    expect(dead_code, reason = "either all parts are there, or none is")
+)]
 
 use core::convert::Infallible;
 use core::marker::PhantomData;

@@ -1,18 +1,11 @@
 //! Who hosts when the host is lost, with the relay and without it, and who must not.
 
-use crate::world::{TEAPOT, World, part, relay_comes, relay_goes, world_of};
+use crate::world::{TEAPOT, World, hosts, part, relay_comes, relay_goes, world_of};
 use samovar_session::{Cause, EndReason, Event, Role, Rules, Suspension, Target};
 use samovar_wire::object::Traits;
 use samovar_wire::{CloseCode, Lane, Mode, PeerId, Term};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-
-fn hosts(world: &World) -> Vec<(Term, PeerId)> {
-    let mut hosts: Vec<_> = world.peers.values().map(|s| (s.term(), s.host())).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
-    hosts
-}
 
 fn changes(world: &World, peer: PeerId) -> Vec<Cause> {
     let cause = |event: &Event| match event {
@@ -436,60 +429,6 @@ fn a_host_that_is_no_member_and_lives_is_not_blamed_by_whom_it_takes_for_one() {
 }
 
 #[test]
-fn a_host_that_slept_acts_only_after_it_has_asked() {
-    let (mut world, host, others) = world_of(60, 0, 3);
-    let sleeper = world.peers.remove(&host).unwrap();
-    world.run(6_000);
-    let heir = world.peers[&others[0]].host();
-    assert_ne!(heir, host);
-    world.peers.insert(host, sleeper);
-    let now = world.now;
-    world.peer(host).handle_timeout(now);
-    assert!(!world.peers[&host].is_host(), "it knows that it slept");
-    assert_eq!(world.peers[&host].role(now), Role::Suspended(Suspension::Slept));
-    world.run(1_500);
-    assert!(!world.peers[&host].is_host());
-    assert!(world.events[&host].contains(&Event::Ended(EndReason::Removed)));
-    assert_eq!(world.peers[&others[0]].host(), heir);
-}
-
-#[test]
-fn a_host_that_slept_and_was_not_replaced_goes_on() {
-    let (mut world, host, others) = world_of(61, 0, 3);
-    let sleeping: Vec<_> = others.iter().map(|other| (*other, world.peers.remove(other).unwrap())).collect();
-    let sleeper = world.peers.remove(&host).unwrap();
-    world.run(3_000);
-    world.peers.insert(host, sleeper);
-    world.peers.extend(sleeping);
-    world.run(2_000);
-    assert!(world.peers[&host].is_host(), "all slept, and nobody blames anybody");
-    assert_eq!(hosts(&world), [(world.witness.warrant.term, host)]);
-    world.assert_converged();
-}
-
-#[test]
-fn a_member_that_slept_acts_on_what_made_it_host_meanwhile_only_after_it_has_asked() {
-    let (mut world, host, others) = world_of(62, 0, 4);
-    let (heir, next) = (others[0], others[1]);
-    let sleeper = world.peers.remove(&heir).unwrap();
-    world.run(3_000);
-    assert_eq!(world.peers[&host].term(), Term::FIRST);
-    let stale = world.sign(Term(512), heir);
-    world.grant(Term(768), next);
-    world.run(500);
-    assert!(world.peers[&next].is_host());
-    world.peers.insert(heir, sleeper);
-    let now = world.now;
-    // Two that waited for it, in the order in which they came.
-    world.peer(heir).witness(now).handle_warrant(&stale);
-    world.peer(heir).handle_timeout(now);
-    assert_eq!(world.peers[&heir].role(now), Role::Suspended(Suspension::Slept));
-    world.run(1_500);
-    assert!(!world.peers[&heir].is_host());
-    assert_eq!(world.peers[&next].term(), Term(768));
-}
-
-#[test]
 fn a_lone_host_stops_after_four_seconds_however_bad_its_paths_were() {
     let (mut world, host, others) = world_of(63, 0, 3);
     let mine: Vec<_> = others.iter().map(|&other| world.create(other, TEAPOT, &[b"a", b"0"])).collect();
@@ -539,97 +478,6 @@ fn where_migration_is_forbidden_a_lost_host_ends_the_session_for_all() {
     for other in others {
         assert_eq!(world.events[&other].last(), Some(&Event::Ended(EndReason::HostLost)));
     }
-}
-
-#[test]
-fn where_sides_may_fork_both_go_on_and_one_is_kept() {
-    let mut world = World::new(90, 0);
-    world.rules = Rules { forks: true, ..world.rules };
-    world.peers.clear();
-    world.next_peer = 100;
-    let host = world.join(None);
-    let others: Vec<_> = (0..3).map(|_| world.join(None)).collect();
-    world.run(3_000);
-    relay_goes(&mut world);
-    let (here, there) = ([host, others[0]], [others[1], others[2]]);
-    part(&mut world, &here, &there);
-    world.run(8_000);
-    assert!(world.peers[&host].is_host(), "two of four are no majority, and go on");
-    let heir = world.peers[&there[0]].host();
-    assert!(there.contains(&heir) && world.peers[&heir].is_host());
-    world.cuts.clear();
-    relay_comes(&mut world);
-    world.run(4_000);
-    let members = world.peers.values().filter(|session| session.is_member());
-    let mut hosts: Vec<_> = members.map(samovar_session::Session::host).collect();
-    hosts.dedup();
-    assert_eq!(hosts.len(), 1, "one is kept");
-    assert!(world.peers.values().filter(|session| session.is_host()).count() == 1);
-}
-
-fn forking(seed: u8, members: usize) -> (World, PeerId, Vec<PeerId>) {
-    let mut world = World::with_rules(seed, 0, Rules { forks: true, ..Rules::default() });
-    let host = *world.peers.keys().next().unwrap();
-    let others = (1..members).map(|_| world.join(None)).collect();
-    world.run(3_000);
-    (world, host, others)
-}
-
-#[test]
-fn survivor_of_two_goes_on_without_the_relay() {
-    for forks in [true, false] {
-        let (mut world, host, others) = if forks { forking(91, 2) } else { world_of(91, 0, 2) };
-        relay_goes(&mut world);
-        world.run(500);
-        world.peers.remove(&host);
-        world.run(5_000);
-        let survivor = &world.peers[&others[0]];
-        assert_eq!(survivor.is_host(), forks, "{:?}", survivor.suspension(world.now));
-        relay_comes(&mut world);
-        world.run(3_000);
-        let survivor = &world.peers[&others[0]];
-        assert!(survivor.is_host() && survivor.term().is_witnessed(), "the relay knows it for the host");
-    }
-}
-
-#[test]
-fn one_of_five_goes_on_alone_and_comes_back_by_its_ticket() {
-    let (mut world, host, others) = forking(92, 5);
-    let cut = others[3];
-    let rest: Vec<_> = [host].iter().chain(&others[..3]).copied().collect();
-    part(&mut world, &[cut], &rest);
-    let now = world.now;
-    world.peer(cut).witness(now).set_reached(false);
-    world.run(8_000);
-    assert!(world.peers[&cut].is_host() && world.peers[&cut].view().members().count() == 1);
-    assert!(world.peers[&host].is_host(), "for the others nothing has changed");
-    let pot = world.create(cut, TEAPOT, &[b"alone"]);
-    let (seat, ticket) = (world.peers[&cut].seat(), world.peers[&cut].ticket());
-    world.cuts.clear();
-    let now = world.now;
-    world.peer(cut).witness(now).set_reached(true);
-    world.run(2_000);
-    let told = |event: &Event| matches!(event, Event::Diverged { objects, .. } if objects.contains(&pot));
-    let events = &world.events[&cut];
-    assert!(events.iter().any(told), "what it did alone is told: {events:?}");
-    assert_eq!(world.events[&cut].last(), Some(&Event::Ended(EndReason::Removed)));
-    world.peers.remove(&cut);
-    let again = world.join(ticket);
-    world.run(2_000);
-    assert_eq!(world.peers[&again].seat(), seat);
-    assert_eq!(world.peers[&again].host(), host);
-}
-
-#[test]
-fn network_that_blinks_parts_nobody_where_sides_may_fork() {
-    let (mut world, host, others) = forking(93, 2);
-    relay_goes(&mut world);
-    part(&mut world, &[host], &others);
-    world.run(2_500);
-    world.cuts.clear();
-    world.run(1_000);
-    assert_eq!(world.peers[&others[0]].host(), host);
-    assert!(world.peers[&others[0]].is_member() && world.peers[&host].view().members().count() == 2);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod calls;
 #[cfg(feature = "extras")]
 mod divergence;
 mod elections;
+mod forks;
 #[cfg(feature = "extras")]
 mod inputs;
 #[cfg(feature = "extras")]
@@ -28,6 +29,7 @@ mod ownership;
 mod reach;
 mod seats;
 mod sessions;
+mod sleepers;
 mod steps;
 #[cfg(feature = "extras")]
 mod tickets;

@@ -339,3 +339,11 @@ impl World {
         }
     }
 }
+
+/// The terms that peers live in, with their hosts; one if all agree.
+pub(crate) fn hosts(world: &World) -> Vec<(Term, PeerId)> {
+    let mut hosts: Vec<_> = world.peers.values().map(|s| (s.term(), s.host())).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
+}

@@ -148,7 +148,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-directory",
             "--test",
             "pair",
-            "whom_members_voted_for_is_waited_for_while_the_host_is_awaited",
+            "a_voted_host_is_waited_for_after_a_restart",
         ]),
     },
     Mutant {

@@ -184,6 +184,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "|| hosts || $.routes.lets_in(now, from);",
         breaks: "whoever joins a game makes every page in it open connections, and learns their addresses",
         guards: Promise::UntrustedBytes,
-        finder: Test(&["-p", "samovar-peer", "--test", "peer", "a_host_answers_two_strangers_offers"]),
+        finder: Test(&[
+            "-p",
+            "samovar-peer",
+            "--test",
+            "peer",
+            "a_host_answers_two_strangers_and_a_member_none",
+        ]),
     },
 ];
