@@ -8,13 +8,14 @@ mod list;
 mod pattern;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::clock::Stopwatch;
+use crate::files;
 use crate::process::{self, Explain, Failure, Result};
 use crate::repo::Repo;
 use list::{Finder, Mutant, all};
@@ -61,18 +62,47 @@ pub(crate) fn mutants(repo: &Repo, order: &Order) -> Result<()> {
     }
 }
 
-/// Checks that the pattern of each planted bug fits exactly one place.
+/// Checks that the pattern of each planted bug fits exactly one place, and that the test that has to notice it exists.
 ///
 /// # Errors
 /// Names those of which that is not so.
 pub(crate) fn check(repo: &Repo) -> Result<()> {
-    let wrong = all().filter_map(|mutant| Place::of(repo, mutant).err());
-    let wrong: Vec<_> = wrong.map(|failure| failure.to_string()).collect();
+    let tests = tests(repo)?;
+    let wrong = all().flat_map(|mutant| {
+        let lost = Place::of(repo, mutant).err().map(|failure| failure.to_string());
+        lost.into_iter().chain(without_test(mutant, &tests))
+    });
+    let wrong: Vec<_> = wrong.collect();
     if wrong.is_empty() {
         println!("All {} planted bugs can be planted.", all().count());
         return Ok(());
     }
     Err(Failure::new(format!("\n  {}", wrong.join("\n  "))))
+}
+
+/// The names of all functions in the crates and the tests.
+fn tests(repo: &Repo) -> Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for directory in ["crates", "tests"] {
+        for file in files::below(&repo.root.join(directory))? {
+            if file.extension().is_some_and(|extension| extension == "rs") {
+                let source = fs::read_to_string(&file).explain(file.display())?;
+                let declared = source.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
+                names.extend(
+                    declared.filter_map(|rest| rest.split_once('(')).map(|(name, _)| name.to_owned()),
+                );
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Cargo calls it a success when no test has the name that it is given.
+fn without_test(mutant: &Mutant, tests: &BTreeSet<String>) -> Option<String> {
+    let (Finder::Model(arguments) | Finder::Test(arguments)) = mutant.finder else { return None };
+    let name = name_of(arguments).rsplit("::").next().unwrap_or_default();
+    (!tests.iter().any(|test| test.contains(name)))
+        .then(|| format!("{}: there is no test {name}", mutant.name))
 }
 
 fn list(repo: &Repo) -> Result<()> {

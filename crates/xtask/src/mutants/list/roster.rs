@@ -442,7 +442,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "samovar-roster",
             "--test",
             "roster",
-            "who_is_alone_with_a_host_that_was_no_member_and_is_gone_asks_to_go_on",
+            "who_is_alone_with_a_host_that_was_no_member_asks_to_go_on",
         ]),
     },
     Mutant {
