@@ -217,8 +217,15 @@ impl Peer {
             self.relay.client.claim(now, term, candidate);
         }
         self.relay.tell(now, session);
+        self.take_events(now);
+    }
+
+    /// Moves what happened in the session to where the driver finds it, as far as there is room.
+    pub(crate) fn take_events(&mut self, now: Time) {
         let mut ended = false;
-        while let Some(event) = self.session.as_mut().and_then(Session::poll_event) {
+        while self.out.has_room_for_event()
+            && let Some(event) = self.session.as_mut().and_then(Session::poll_event)
+        {
             ended |= self.note_session_event(now, &event);
             self.out.tell(PeerEvent::Session(event));
         }

@@ -6,6 +6,8 @@ use crate::driver::{PeerEvent, Request, Transmit};
 
 /// Transmits, requests and events that may wait for the driver, which drains them after every call.
 const QUEUE_MAX: usize = 4_096;
+/// Events that wait here before the session keeps its own: it knows whose doing each is, and whom not to hear for it.
+const EVENTS_MAX: usize = 64;
 
 /// What waits for the driver: bytes to send, things to do, events.
 #[derive(Debug, Default)]
@@ -28,6 +30,11 @@ impl Outbox {
         if self.events.len() < QUEUE_MAX {
             self.events.push_back(event);
         }
+    }
+
+    /// Whether more events of the session may wait.
+    pub(crate) fn has_room_for_event(&self) -> bool {
+        self.events.len() < EVENTS_MAX
     }
 
     /// Whether more packets of the session may wait.

@@ -27,6 +27,8 @@ pub struct Peer {
     pub(crate) leaving: Leaving,
     pub(crate) moves: Moves,
     pub(crate) rest: Rest,
+    /// When it was driven last.
+    driven: Time,
     pub(crate) out: Outbox,
     pub(crate) traffic: Traffic,
     pub(crate) is_visible: bool,
@@ -50,6 +52,7 @@ impl Peer {
             leaving: Leaving::new(),
             moves: Moves::new(),
             rest: Rest::default(),
+            driven: now,
             out: Outbox::default(),
             traffic: Traffic::default(),
             is_visible: true,
@@ -201,9 +204,12 @@ impl Peer {
         self.out.poll_request()
     }
 
-    /// The next event.
+    /// The next event. A driver asks until there is none: see [`Session::poll_event`].
     pub fn poll_event(&mut self) -> Option<PeerEvent> {
-        self.out.poll_event()
+        self.out.poll_event().or_else(|| {
+            self.take_events(self.driven);
+            self.out.poll_event()
+        })
     }
 
     /// Leaves the game for good. A host hands over first, and stays until its successor has taken what goes with the host, half a
@@ -257,6 +263,7 @@ impl Peer {
 
     /// Carries values between the relay's client, the session and the paths until nothing is left to carry.
     pub(crate) fn drive(&mut self, now: Time) {
+        self.driven = now;
         self.drain_client(now);
         self.drain_session(now);
         if self.is_over() {

@@ -3,6 +3,7 @@
 //! A [`Core`] is also what a service sees of its session: its functions take one, and return [`News`](crate::settle::News)
 //! for what follows elsewhere.
 
+pub(crate) mod events;
 pub(crate) mod linking;
 pub(crate) mod membership;
 pub(crate) mod net;
@@ -23,7 +24,7 @@ use samovar_wire::{
 
 use crate::clock::SessionClock;
 use crate::{Event, Kept, SessionConfig, Target};
-use membership::Membership;
+use membership::{Early, Membership};
 use net::Net;
 use outbox::Outbox;
 use watch::Watch;
@@ -113,7 +114,7 @@ impl Core {
     }
 
     pub(crate) fn push_event(&mut self, event: Event) {
-        self.out.push(event);
+        self.out.events.push(event);
     }
 
     /// Something happened that others may have to be told of.
@@ -241,11 +242,11 @@ impl Core {
         if bytes.len() > APP_MESSAGE_MAX {
             return Err(CloseCode::TooLarge);
         }
-        let event = Event::Message { from, delivery: lane.into(), bytes: bytes.to_vec() };
+        let (delivery, bytes) = (lane.into(), bytes.to_vec());
         if self.phase != Phase::Joining {
-            self.push_event(event);
+            self.push_event(Event::Message { from, delivery, bytes });
         } else if lane != Lane::Unreliable {
-            self.members.keep_early(event);
+            self.members.keep_early(Early { from, delivery, bytes })?;
         }
         Ok(())
     }

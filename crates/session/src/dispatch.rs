@@ -20,13 +20,13 @@ impl Session {
         let listens =
             self.core.phase != Phase::Over && from != self.me() && self.core.roster.listens_to(from);
         if listens && (self.core.net.is_linked(from) || self.admits_stranger(now, from)) {
-            if let Err(code) = self.receive(now, from, mode, bytes) {
-                self.expel(now, from, code);
-                self.settle_accused(now);
-                return;
+            match self.receive(now, from, mode, bytes) {
+                Ok(()) => self.hear(now, from),
+                Err(code) => {
+                    self.expel(now, from, code);
+                    self.settle_accused(now);
+                }
             }
-            self.settle(now, News::OBJECTS);
-            self.desk.hand_out_tickets(&mut self.core, &self.objects);
         }
     }
 
@@ -44,7 +44,32 @@ impl Session {
             self.core.stir();
             self.watch(now);
         }
-        while let Some(event) = self.core.net.link_mut(from).and_then(|link| link.transport.poll_event()) {
+        Ok(())
+    }
+
+    /// Takes in what has come from a peer, as far as the game's queue has room for it.
+    pub(crate) fn hear(&mut self, now: Time, from: PeerId) {
+        if self.core.phase == Phase::Over {
+            return;
+        }
+        let former = self.core.out.events.set_speaker(Some(from));
+        match self.hear_link(now, from) {
+            Ok(()) => {
+                self.settle(now, News::OBJECTS);
+                self.desk.hand_out_tickets(&mut self.core, &self.objects);
+            }
+            Err(code) => {
+                self.expel(now, from, code);
+                self.settle_accused(now);
+            }
+        }
+        self.core.out.events.set_speaker(former);
+    }
+
+    fn hear_link(&mut self, now: Time, from: PeerId) -> Result<(), CloseCode> {
+        while self.core.out.events.has_room(from)
+            && let Some(event) = self.core.net.link_mut(from).and_then(|link| link.transport.poll_event())
+        {
             if !is_theirs_alone(&event) {
                 self.core.stir();
             }
@@ -92,12 +117,15 @@ impl Session {
                 link.note_ahead(None);
             }
             // What has to wait on does so, in its order.
-            for event in core::mem::take(&mut link.held) {
+            let held = core::mem::take(&mut link.held);
+            let former = self.core.out.events.set_speaker(Some(peer));
+            for event in held {
                 if let Err(code) = self.on_link_event(now, peer, event) {
                     self.expel(now, peer, code);
                     break;
                 }
             }
+            self.core.out.events.set_speaker(former);
         }
         self.settle(now, News::OBJECTS);
     }

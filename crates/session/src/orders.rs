@@ -175,6 +175,9 @@ impl Machines {
         if !self.is_timed() || !core.clock.is_known() || core.phase != Phase::Member {
             return News::NONE;
         }
+        if !core.out.events.has_room_for_own() {
+            return News::NONE;
+        }
         if let Some(early) = self.take_early() {
             self.tell(core, now);
             self.deliver(core, now);

@@ -209,8 +209,21 @@ impl Session {
     }
 
     /// The next event. What a host's game is asked to do comes behind all else that happened.
+    ///
+    /// A peer of whose doing 1,024 events or a mebibyte of messages wait is not heard until this has returned `None`: nothing
+    /// of what it says reliably is lost, and what others say is heard. Of its unreliable messages the latest 256 wait. A game
+    /// that does not ask at all is as one that stands still: the others go on without it.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.core.out.poll_event().or_else(|| self.inputs.poll(&self.core))
+        loop {
+            if let Some(event) = self.core.out.events.poll() {
+                return Some(event);
+            }
+            let stalled = self.core.out.events.take_stalled();
+            if stalled.is_empty() {
+                return self.inputs.poll(&self.core);
+            }
+            stalled.into_iter().for_each(|peer| self.hear(self.core.now, peer));
+        }
     }
 
     /// Grows with whatever happens here but the arrival of objects' states and of acks: while it stays, so do the view, the

@@ -32,7 +32,10 @@ impl Session {
             if link.transport.handle_timeout(now) {
                 link.idle = None;
             }
-            while let Some(event) = link.transport.poll_event() {
+            // What time brings about stands behind what a peer says that is not heard now.
+            while !self.core.out.events.is_stalled(peer)
+                && let Some(event) = link.transport.poll_event()
+            {
                 if let LinkEvent::Fate(packet, fate) = event {
                     self.objects.on_fate(peer, packet, fate == samovar_link::Fate::Delivered);
                 }

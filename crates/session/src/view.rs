@@ -4,7 +4,7 @@ use samovar_wire::{CloseCode, ObjectId, PeerId, SortedMap, Time};
 
 use crate::context::Context;
 use crate::core::Phase;
-use crate::core::membership::decode_view;
+use crate::core::membership::{Early, decode_view};
 use crate::settle::News;
 use crate::{Departure, EndReason, Event, MemberInfo, Session};
 
@@ -66,8 +66,10 @@ impl Session {
         }
         self.settle(now, news);
         // Behind the names of those who sent them.
-        for event in self.core.members.take_early() {
-            self.core.push_event(event);
+        for Early { from, delivery, bytes } in self.core.members.take_early() {
+            let former = self.core.out.events.set_speaker(Some(from));
+            self.core.push_event(Event::Message { from, delivery, bytes });
+            self.core.out.events.set_speaker(former);
         }
         self.core.members.seats = self.core.view().seats().map(|record| record.seat).collect();
         self.core.members.members = members;

@@ -35,6 +35,8 @@ pub const SEGMENT_WINDOW: u64 = 256;
 pub const GAME_SEGMENT_WINDOW: u64 = 64;
 /// Largest unreliable or sequenced message that a link takes, in bytes: it shares its packet with a header and an answer or two.
 pub const DATAGRAM_MAX: usize = 1_100;
+/// Most unreliable messages of one packet, in DATAGRAM frames that say their length.
+pub const UNRELIABLE_PER_PACKET: usize = 64;
 /// Largest message that rides in every packet, in bytes.
 pub const PIGGYBACK_MAX: usize = 16;
 /// Bytes of the bulk stream a sender may have in flight on one link.

@@ -177,15 +177,22 @@ fn find_of(
             Finder::Test(arguments) => test(tree, arguments, "quick"),
         };
         tree.restore(repo, &place)?;
-        let text = match outcome.map_err(|failure| failure.during(mutant.name))? {
-            Outcome::Found(text) => text,
-            Outcome::Survived(text) => {
-                survivors.push(mutant.name);
-                text
+        match outcome {
+            Ok(Outcome::Found(text)) => {
+                println!("{:<32} {text}", mutant.name);
+                note_found(&repo.root, mutant, &text)?;
             }
-        };
-        println!("{:<32} {text}", mutant.name);
-        note_found(&repo.root, mutant, &text)?;
+            Ok(Outcome::Survived(text)) => {
+                println!("{:<32} {text}", mutant.name);
+                survivors.push(mutant.name);
+                note_found(&repo.root, mutant, &text)?;
+            }
+            // One that does not compile hides no other.
+            Err(failure) => {
+                println!("{}", failure.during(mutant.name));
+                survivors.push(mutant.name);
+            }
+        }
     }
     println!("{looked} planted bugs, {} survived", survivors.len());
     if survivors.is_empty() { Ok(()) } else { Err(Failure::new(survivors.join(", "))) }

@@ -1,6 +1,6 @@
 //! Every queue of a link, with its bound; what happens beyond it stands in the table of the crate's documentation.
 
-use samovar_wire::limits::{GAME_SEGMENT_WINDOW, SEGMENT_WINDOW};
+use samovar_wire::limits::{GAME_SEGMENT_WINDOW, SEGMENT_WINDOW, UNRELIABLE_PER_PACKET};
 
 /// Segments of the session's lane that may wait or be under way.
 pub(super) const SESSION_SEGMENTS: usize = 1_024;
@@ -9,7 +9,7 @@ const CONTROL_SEGMENTS: usize = 256;
 /// Segments of each of the game's lanes that may wait or be under way: three of the largest messages.
 const GAME_SEGMENTS: usize = 256;
 /// Unreliable messages that may wait.
-pub(super) const UNRELIABLE_MESSAGES: usize = 64;
+pub(super) const UNRELIABLE_MESSAGES: usize = UNRELIABLE_PER_PACKET;
 /// Bytes of the bulk stream that may wait or be under way.
 pub(super) const BULK_BYTES: usize = 512 * 1_024;
 /// Packets whose fate may be open at a time.

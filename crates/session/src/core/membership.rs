@@ -1,15 +1,22 @@
 //! What this peer has read of the session: who its members are, and what it was given.
 
-use std::collections::VecDeque;
-
 use samovar_objects::Objects;
 use samovar_roster::View;
 use samovar_wire::{CloseCode, ObjectId, PeerId, SeatId, SortedMap, Stamp, Term, Ticket, Time};
 
-use crate::{Event, Kept, MemberInfo};
+use crate::{Delivery, Kept, MemberInfo};
 
-/// Messages of the game that may wait until this peer is a member; the oldest are dropped beyond it.
+/// Messages of one member's game, and bytes of them, that may wait until this peer is a member itself.
 const EARLY_MAX: usize = 1_024;
+const EARLY_BYTES_MAX: usize = 1_024 * 1_024;
+
+/// A message of the game that came before this peer was a member.
+#[derive(Debug)]
+pub(crate) struct Early {
+    pub(crate) from: PeerId,
+    pub(crate) delivery: Delivery,
+    pub(crate) bytes: Vec<u8>,
+}
 
 /// The view, and what came with it.
 #[derive(Debug)]
@@ -32,7 +39,7 @@ pub(crate) struct Membership {
     /// When the host that this peer asks for admission is taken for gone.
     pub(crate) abandoned_at: Time,
     /// Messages of the game that came before this peer was a member.
-    early: VecDeque<Event>,
+    early: Vec<Early>,
 }
 
 impl Membership {
@@ -48,19 +55,25 @@ impl Membership {
             ticket: None,
             asked: None,
             abandoned_at: Time::FAR,
-            early: VecDeque::new(),
+            early: Vec::new(),
         }
     }
 
     /// Keeps a message of the game until this peer is a member.
-    pub(crate) fn keep_early(&mut self, event: Event) {
-        if self.early.len() == EARLY_MAX {
-            self.early.pop_front();
+    ///
+    /// # Errors
+    /// `LimitExceeded` when its sender has said more than a member says while a newcomer is admitted.
+    pub(crate) fn keep_early(&mut self, message: Early) -> Result<(), CloseCode> {
+        let of_sender = || self.early.iter().filter(|early| early.from == message.from);
+        let bytes = of_sender().map(|early| early.bytes.len()).sum::<usize>();
+        if of_sender().count() == EARLY_MAX || bytes + message.bytes.len() > EARLY_BYTES_MAX {
+            return Err(CloseCode::LimitExceeded);
         }
-        self.early.push_back(event);
+        self.early.push(message);
+        Ok(())
     }
 
-    pub(crate) fn take_early(&mut self) -> VecDeque<Event> {
+    pub(crate) fn take_early(&mut self) -> Vec<Early> {
         core::mem::take(&mut self.early)
     }
 

@@ -11,6 +11,7 @@ mod calls;
 #[cfg(feature = "extras")]
 mod divergence;
 mod elections;
+mod floods;
 mod forks;
 #[cfg(feature = "extras")]
 mod inputs;

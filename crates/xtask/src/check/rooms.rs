@@ -50,10 +50,6 @@ const SERVICES: [&str; 13] = [
 /// The longest file.
 const LINES: usize = 600;
 
-/// Files that are longer, each with the reason.
-const LONG: [(&str, &str); 1] =
-    [("crates/link/src/link.rs", "a component with its state in one place; it is to shrink")];
-
 /// Checks all crates.
 ///
 /// # Errors
@@ -66,7 +62,7 @@ pub(super) fn check(repo: &Repo) -> Result<()> {
         wrong.extend(circles.map(|circle| format!("{name}: {} import each other", circle.join(", "))));
         for (file, lines) in modules.values().flat_map(|module| &module.files) {
             let file = file.strip_prefix(&repo.root).unwrap_or(file).display().to_string();
-            if *lines > LINES && !LONG.iter().any(|(known, _)| *known == file) {
+            if *lines > LINES {
                 wrong.push(format!("{file} has {lines} lines, more than {LINES}"));
             }
         }

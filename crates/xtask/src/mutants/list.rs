@@ -1,6 +1,7 @@
 //! The planted bugs: rules of the session that are broken one at a time, and what has to notice.
 
 mod directory;
+mod hostile;
 mod link;
 mod objects;
 mod order;
@@ -79,6 +80,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Mutant> {
         roster::MUTANTS,
         directory::MUTANTS,
         session::MUTANTS,
+        hostile::MUTANTS,
         objects::MUTANTS,
         order::MUTANTS,
         link::MUTANTS,

@@ -264,3 +264,21 @@ fn what_a_stranger_makes_a_link_hold_is_bounded_and_beyond_it_the_link_closes() 
     }
     assert_eq!(core::iter::from_fn(|| link.poll_event()).count(), 1_024);
 }
+
+#[test]
+fn a_packet_holds_sixty_four_unreliable_messages_and_one_of_each_channel() {
+    let handle = |frames: &[Frame<'_>]| {
+        let mut bytes = Vec::new();
+        let mut out = Writer::new(&mut bytes);
+        PacketHeader { generations: Generations::FIRST, number: 0, ack: None }.encode(&mut out);
+        frames.iter().for_each(|frame| frame.encode(&mut out));
+        let mut link = Link::new(Time::ZERO, LinkConfig::default(), Generation::FIRST);
+        let result = link.handle(Time::ZERO, Mode::Unreliable, &bytes);
+        (result, core::iter::from_fn(|| link.poll_event()).count())
+    };
+    assert_eq!(handle(&[Frame::Datagram(b""); 64]), (Ok(()), 64));
+    assert_eq!(handle(&[Frame::Datagram(b""); 65]), (Err(CloseCode::LimitExceeded), 0));
+    let sequenced = |count| (0..count).map(|number| Frame::Sequenced { channel: 0, number, bytes: b"" });
+    assert_eq!(handle(&sequenced(4).collect::<Vec<_>>()), (Ok(()), 4));
+    assert_eq!(handle(&sequenced(5).collect::<Vec<_>>()), (Err(CloseCode::LimitExceeded), 0));
+}

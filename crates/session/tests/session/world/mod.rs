@@ -34,6 +34,8 @@ pub(crate) struct World {
     pub(crate) leaps: BTreeMap<PeerId, Duration>,
     /// Directed pairs that nothing passes.
     pub(crate) cuts: Vec<(PeerId, PeerId)>,
+    /// Peers whose games ask for no events.
+    pub(crate) still: Vec<PeerId>,
     pub(crate) next_peer: u32,
     /// When each peer last claimed.
     claims: BTreeMap<PeerId, Time>,
@@ -111,6 +113,7 @@ impl World {
             delays: BTreeMap::new(),
             leaps: BTreeMap::new(),
             cuts: Vec::new(),
+            still: Vec::new(),
             next_peer: 100,
             claims: BTreeMap::new(),
             rules,
@@ -213,7 +216,9 @@ impl World {
             }
             assert!(session.poll_timeout().is_none_or(|t| t > local), "a drained session has nothing due");
             let claim = session.witness(local).poll_claim();
-            while let Some(event) = session.poll_event() {
+            while !self.still.contains(&id)
+                && let Some(event) = session.poll_event()
+            {
                 self.events.get_mut(&id).unwrap().push(event);
             }
             if let Some((term, candidate)) = claim {

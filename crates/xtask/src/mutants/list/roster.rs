@@ -226,7 +226,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "votes-again-below",
         package: "roster",
         text: "let is_new = |term: &Term| voted < Some(*term);",
-        instead: "let is_new = |term: &Term| self.ballot.is_none() || voted < Some(*term);",
+        instead: "let is_new = |term: &Term| self.phase.ballot().is_none() || voted < Some(*term);",
         breaks: "who voted in a later term than the one that is won votes in it again",
         guards: Promise::OneHost,
         finder: Test(&[

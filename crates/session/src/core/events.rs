@@ -1,0 +1,138 @@
+//! The events that wait for the game, and how much of the queue each peer may fill.
+//!
+//! Each event counts for the peer whose packet brought it about, whatever it is: a message, an object, an input. A peer that has
+//! filled its share is not heard until the game has taken what waits; its packets are not acknowledged meanwhile, so nothing of
+//! what it says reliably is lost. What another peer says is heard all the same.
+
+use std::collections::VecDeque;
+
+use samovar_wire::{Lane, PeerId, SortedMap};
+
+use crate::{Delivery, Event};
+
+/// Events of one peer that may wait, but for unreliable messages.
+const STEADY_MAX: usize = 1_024;
+/// Bytes of one peer's messages that may wait, but for unreliable ones.
+const STEADY_BYTES_MAX: usize = 1_024 * 1_024;
+/// Unreliable and sequenced messages of one peer that may wait. The oldest of that peer is dropped beyond it.
+const LOSSY_MAX: usize = 256;
+/// Events that no peer brought about and that may wait: time, and what the game itself does. The oldest is dropped beyond it.
+const OWN_MAX: usize = 4_096;
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    queue: VecDeque<Waiting>,
+    shares: SortedMap<PeerId, Share>,
+    /// Events that no peer brought about.
+    own: usize,
+    /// The peer that is heard now.
+    speaker: Option<PeerId>,
+    /// Peers that are not heard, in the order in which they filled their shares.
+    stalled: Vec<PeerId>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    by: Option<PeerId>,
+    event: Event,
+}
+
+/// What waits of one peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Share {
+    lossy: usize,
+    steady: usize,
+    steady_bytes: usize,
+}
+
+impl Events {
+    /// Events from now on are this peer's doing, or nobody's. Whose they were until now.
+    pub(crate) const fn set_speaker(&mut self, speaker: Option<PeerId>) -> Option<PeerId> {
+        core::mem::replace(&mut self.speaker, speaker)
+    }
+
+    pub(super) fn push(&mut self, event: Event) {
+        let waiting = Waiting { by: self.speaker, event };
+        match waiting.by {
+            Some(by) if waiting.is_lossy() && self.share(by).lossy == LOSSY_MAX => {
+                self.drop_oldest(|old| old.by == Some(by) && old.is_lossy());
+            }
+            None if self.own == OWN_MAX => self.drop_oldest(|old| old.by.is_none()),
+            _ => {}
+        }
+        self.count(&waiting, true);
+        self.queue.push_back(waiting);
+    }
+
+    /// Whether a peer may bring about more; if not, it is heard again once [`Events::take_stalled`] names it.
+    pub(crate) fn has_room(&mut self, peer: PeerId) -> bool {
+        let share = self.share(peer);
+        let has_room = share.steady < STEADY_MAX && share.steady_bytes < STEADY_BYTES_MAX;
+        if !has_room && !self.is_stalled(peer) {
+            self.stalled.push(peer);
+        }
+        has_room
+    }
+
+    pub(crate) fn is_stalled(&self, peer: PeerId) -> bool {
+        self.stalled.contains(&peer)
+    }
+
+    /// Whether events that no peer brings about have room. Those that can wait do.
+    pub(crate) const fn has_room_for_own(&self) -> bool {
+        self.own < OWN_MAX / 2
+    }
+
+    /// The peers to be heard again, if there are any: the game has taken all that waited.
+    pub(crate) fn take_stalled(&mut self) -> Vec<PeerId> {
+        core::mem::take(&mut self.stalled)
+    }
+
+    pub(crate) fn poll(&mut self) -> Option<Event> {
+        let waiting = self.queue.pop_front()?;
+        self.count(&waiting, false);
+        Some(waiting.event)
+    }
+
+    fn share(&self, peer: PeerId) -> Share {
+        self.shares.get(&peer).copied().unwrap_or_default()
+    }
+
+    fn drop_oldest(&mut self, is_it: impl Fn(&Waiting) -> bool) {
+        let oldest = self.queue.iter().position(is_it);
+        if let Some(dropped) = oldest.and_then(|index| self.queue.remove(index)) {
+            self.count(&dropped, false);
+        }
+    }
+
+    /// An event came, or is gone.
+    fn count(&mut self, waiting: &Waiting, came: bool) {
+        let change = |count: &mut usize, by: usize| *count = if came { *count + by } else { *count - by };
+        let Some(by) = waiting.by else { return change(&mut self.own, 1) };
+        let share = self.shares.entry(by).or_default();
+        if waiting.is_lossy() {
+            change(&mut share.lossy, 1);
+        } else {
+            change(&mut share.steady, 1);
+            change(&mut share.steady_bytes, waiting.len());
+        }
+        if *share == Share::default() {
+            self.shares.remove(&by);
+        }
+    }
+}
+
+impl Waiting {
+    fn is_lossy(&self) -> bool {
+        let lossy = |delivery| matches!(delivery, Delivery::Lane(Lane::Unreliable | Lane::Sequenced(_)));
+        matches!(self.event, Event::Message { delivery, .. } if lossy(delivery))
+    }
+
+    fn len(&self) -> usize {
+        match &self.event {
+            Event::Message { bytes, .. } | Event::Late { bytes, .. } => bytes.len(),
+            _ => 0,
+        }
+    }
+}
