@@ -214,7 +214,10 @@ mod tests {
             player.on_session_event(&Event::Ended(reason));
             player.fate
         };
-        let (ticket, full) = (Some(Ticket([7; 16])), EndReason::Refused(samovar_wire::CloseCode::Full));
+        let (ticket, full) = (
+            Some(Ticket { session: samovar_wire::SessionId(1), secret: [7; 16] }),
+            EndReason::Refused(samovar_wire::CloseCode::Full),
+        );
         assert_eq!(fate(ticket, EndReason::Removed), Fate::Away);
         assert_eq!(fate(ticket, full), Fate::Away, "somebody may leave again");
         assert!(matches!(fate(None, full), Fate::Over(_)));

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use samovar_roster::{Act, LEASE, Lives, Roster, Verdict, View};
 use samovar_wire::control::{Hello, PeerControl};
+use samovar_wire::limits::RESUME_MAX;
 use samovar_wire::relay::ToRelay;
-use samovar_wire::{Entropy, PeerId, SortedMap, SortedSet, Term, Time, Warrant};
+use samovar_wire::{PeerId, SortedMap, SortedSet, Term, TicketHash, Time, Warrant};
 
 use crate::world::{Letter, Member, Mind, World};
 
-pub(crate) fn hello() -> Hello {
-    Hello { version: 3, params: 0, name: String::new(), attributes: 0, resume: None }
+pub(crate) fn hello(peer: PeerId) -> Hello {
+    let mut ticket = TicketHash([0; 16]);
+    ticket.0[..4].copy_from_slice(&peer.0.to_le_bytes());
+    Hello { version: 3, params: 0, name: String::new(), attributes: 0, ticket, resume: [None; RESUME_MAX] }
 }
 
 impl Member {
@@ -230,8 +233,7 @@ impl World {
         if !member.acts_as_host() || !member.term().is_witnessed() || member.view.has(newcomer) {
             return;
         }
-        let mut entropy = Entropy::new([7; 32]);
-        let admitted = Arc::make_mut(&mut member.view).admit(Time::ZERO, newcomer, &hello(), &mut entropy);
+        let admitted = Arc::make_mut(&mut member.view).admit(Time::ZERO, newcomer, &hello(newcomer));
         admitted.unwrap();
         if let Some(other) = self.slot_of(newcomer) {
             self.greet(slot, other);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use samovar_roster::{Roster, View};
-use samovar_wire::{Entropy, PeerId, Time};
+use samovar_wire::{PeerId, Time};
 
 use crate::bounds::{Bounds, Rules};
 use crate::member::hello;
@@ -90,9 +90,9 @@ impl World {
         };
         let entered: Vec<_> = (0..slots).map(|slot| world.enter_first(slot, slot == 0)).collect();
         let founders: Vec<_> = entered.iter().map(|entered| entered.pass.peer).collect();
-        let (mut view, mut entropy) = (View::founding(8), Entropy::new([1; 32]));
+        let mut view = View::founding(8);
         for &peer in &founders {
-            view.admit(Time::ZERO, peer, &hello(), &mut entropy).unwrap();
+            view.admit(Time::ZERO, peer, &hello(peer)).unwrap();
         }
         view.name_backup(founders[0], None, |_| true);
         view.begin_electorate(|_| true);

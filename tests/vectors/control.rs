@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use samovar_wire::control::{Hello, Opinion, PeerControl, Presence, Standing, Vote, encode};
+use samovar_wire::limits::RESUME_MAX;
 use samovar_wire::object::MessageKind;
-use samovar_wire::{DecodeError, PeerId, Reader, Term};
+use samovar_wire::{DecodeError, PeerId, Reader, SessionId, Term};
 
 use crate::file::{Form, Vectors};
 use crate::{PEER, SESSION, THIRD, ticket, warrant};
@@ -22,19 +23,25 @@ const fn variant(message: &PeerControl) -> u8 {
 const VARIANTS: u8 = 5;
 
 fn messages() -> Vec<(&'static str, PeerControl)> {
-    let hello =
-        |name: &str| Hello { version: 1, params: 0, name: name.to_owned(), attributes: 0, resume: None };
-    let with_a_ticket =
-        Hello {
-            version: 65_535, params: 250, attributes: 251, resume: Some(ticket()), ..hello("Ünal 🫖")
-        };
+    let hello = |name: &str| {
+        let (name, ticket) = (name.to_owned(), ticket().hash());
+        Hello { version: 1, params: 0, name, attributes: 0, ticket, resume: [None; RESUME_MAX] }
+    };
+    let (here, elsewhere) = (ticket().shown_to(SESSION), ticket().shown_to(SessionId(1)));
+    let with_a_ticket = Hello {
+        version: 65_535,
+        params: 250,
+        attributes: 251,
+        resume: [Some(here), Some(elsewhere), None, None],
+        ..hello("Ünal 🫖")
+    };
     vec![
         ("hello", PeerControl::Hello(Hello { params: SESSION.0, attributes: 0xff_8800, ..hello("Ann Bo") })),
         ("hello_with_a_ticket", PeerControl::Hello(with_a_ticket)),
         ("hello_without_a_name", PeerControl::Hello(hello(""))),
         ("hello_in_sinhala", PeerControl::Hello(hello("ශ්\u{200d}රී"))),
         ("hello_of_a_family", PeerControl::Hello(hello("👩\u{200d}👦"))),
-        ("welcome", PeerControl::Welcome(ticket())),
+        ("welcome", PeerControl::Welcome(ticket().hash())),
         ("warrant", PeerControl::Warrant(warrant())),
         ("standing", PeerControl::Standing(Standing { presence: Presence::Visible, reach: 31 })),
         ("standing_hidden", PeerControl::Standing(Standing { presence: Presence::Hidden, reach: 0 })),
@@ -89,9 +96,12 @@ fn what_no_peer_says_is_refused() {
     refused(&[4, 0xfb, 0, 3, 7, 1, 0, 1, 0xfb, 0, 4, 7, 1, 0]);
     // HELLO whose version is written in four bytes.
     refused(&[0, 0xfc, 1, 0, 0, 0, 0, 0, 0, 0]);
-    // HELLO whose name turns round what follows it, is too long, is not UTF-8.
-    refused(&[0, 1, 0, 4, b'a', 0xe2, 0x80, 0xae, 0, 0]);
-    refused(&[[0, 1, 0, 81].as_slice(), &[b'a'; 81], &[0, 0]].concat());
-    refused(&[0, 1, 0, 1, 0xff, 0, 0]);
+    // HELLO whose name turns round what follows it, is too long, is not UTF-8; behind the name nothing is wrong.
+    let hello =
+        |name: &[u8]| [[0, 1, 0, name.len() as u8].as_slice(), name, &[0; 1 + 16 + RESUME_MAX]].concat();
+    assert!(PeerControl::decode(&hello(b"a")).is_ok());
+    refused(&hello(&[b'a', 0xe2, 0x80, 0xae]));
+    refused(&hello(&[b'a'; 81]));
+    refused(&hello(&[0xff]));
     assert_eq!(PeerControl::decode(&[4; 1_025]), Err(DecodeError::TooLarge));
 }

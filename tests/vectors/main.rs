@@ -29,7 +29,7 @@ const OTHER: PeerId = PeerId(0x0a0b_0c0d);
 const THIRD: Term = Term(0x300);
 
 fn ticket() -> Ticket {
-    Ticket(std::array::from_fn(|index| 0xa0 + index as u8))
+    Ticket { session: SESSION, secret: std::array::from_fn(|index| 0xa0 + index as u8) }
 }
 
 fn signature() -> Signature {
@@ -42,5 +42,5 @@ fn warrant() -> Warrant {
 
 #[test]
 fn the_vectors_are_of_this_version() {
-    assert_eq!(PROTOCOL_VERSION, 5, "new vectors, and an entry in PROTOCOL §9");
+    assert_eq!(PROTOCOL_VERSION, 6, "new vectors, and an entry in PROTOCOL §9");
 }

@@ -12,7 +12,9 @@ fn signed_bytes_and_hashes() {
     vectors.check_encoding("pass", &PeerPass::signed_bytes(SESSION, PeerId(300)));
     vectors.check_encoding("digest_of_nothing", &digest(&[]));
     vectors.check_encoding("digest", &digest(&[b"one", b"", b"two"]));
-    vectors.check_encoding("ticket", &ticket().0);
+    vectors.check_encoding("ticket", &ticket().secret);
     vectors.check_encoding("ticket_hash", &ticket().hash().0);
+    vectors.check_encoding("ticket_hash_of_the_hash", &ticket().hash().again().0);
+    vectors.check_encoding("ticket_kept", &ticket().to_bytes());
     vectors.finish();
 }

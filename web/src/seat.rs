@@ -59,13 +59,13 @@ impl Table {
 
 /// The ticket for the game with this code, if this tab has sat there.
 pub fn read(code: &str) -> Option<Ticket> {
-    let bytes = get(&key(code), 16)?;
-    Some(Ticket(bytes.try_into().ok()?))
+    let bytes = get(&key(code), 24)?;
+    Some(Ticket::from_bytes(bytes.as_slice().try_into().ok()?))
 }
 
 /// Remembers the ticket, where the browser allows it.
 pub fn write(code: &str, ticket: Ticket) {
-    set(&key(code), &ticket.0);
+    set(&key(code), &ticket.to_bytes());
 }
 
 /// What the game is founded anew from, if this tab has sat there.

@@ -39,7 +39,7 @@ impl Table {
                 params: 1,
                 name: String::new(),
                 attributes: 0,
-                ticket: None,
+                tickets: Vec::new(),
                 capacity: 32,
                 entropy: entropy.bytes(),
                 schemas: Schemas::new(),

@@ -146,7 +146,7 @@ impl Peer {
             params: self.config.params,
             name: self.config.name.clone(),
             attributes: self.config.attributes,
-            ticket: self.config.ticket,
+            tickets: self.seat.tickets(),
             capacity: self.config.capacity,
             entropy: self.entropy.bytes(),
             rules: Rules { by_host: rules.by_host || self.config.paths == PathPolicy::ByHost, ..rules },

@@ -18,9 +18,7 @@ impl Peer {
     pub(crate) fn note_session_event(&mut self, now: Time, event: &Event) -> bool {
         self.seat.note(now, event);
         match event {
-            Event::Ended(EndReason::Removed)
-                if self.seat.ticket().is_some() && !self.leaving.hands_over() =>
-            {
+            Event::Ended(EndReason::Removed) if self.seat.has_sat() && !self.leaving.hands_over() => {
                 self.seat.leave();
                 false
             }
@@ -51,7 +49,7 @@ impl Peer {
         self.end_paths();
         self.end_relay_path(AttemptEnd::Gone);
         let Some(session) = self.session.take() else { return };
-        self.config.ticket = self.seat.ticket();
+        self.seat.keep(session.tickets());
         self.config.kept = session.kept(now).or(self.config.kept.take());
         if let (Some(code), Some(pass)) = (self.relay.code.clone(), self.relay.client.pass()) {
             self.config.purpose = Purpose::Rejoin(code, pass);

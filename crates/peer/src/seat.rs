@@ -12,8 +12,10 @@ const LAST_PAUSE: Duration = Duration::from_millis(8_000);
 /// How a peer stands to its seat.
 #[derive(Clone, Debug)]
 pub(crate) struct Seat {
-    /// Takes it back.
-    ticket: Option<Ticket>,
+    /// Of which one takes it back.
+    tickets: Vec<Ticket>,
+    /// Whether a host has said so of one.
+    has_sat: bool,
     /// When the session let it sit last.
     since: Option<Time>,
     /// Objects changed here while the others went on.
@@ -26,24 +28,43 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    pub(crate) const fn new(ticket: Option<Ticket>) -> Self {
+    pub(crate) fn new(ticket: Option<Ticket>) -> Self {
         let (since, pause) = (None, Duration::ZERO);
-        Self { ticket, since, has_diverged: false, leaves: false, pause, asks_at: Time::FAR }
+        let has_sat = ticket.is_some();
+        Self {
+            tickets: ticket.into_iter().collect(),
+            has_sat,
+            since,
+            has_diverged: false,
+            leaves: false,
+            pause,
+            asks_at: Time::FAR,
+        }
     }
 
     /// An event of the session.
     pub(crate) fn note(&mut self, now: Time, event: &Event) {
         match event {
             Event::Joined => self.since = Some(now),
-            Event::Ticket(ticket) => self.ticket = Some(*ticket),
+            Event::Ticket(_) => self.has_sat = true,
             Event::Diverged { .. } => self.has_diverged = true,
             _ => {}
         }
     }
 
     /// What takes the seat back.
-    pub(crate) const fn ticket(&self) -> Option<Ticket> {
-        self.ticket
+    pub(crate) fn tickets(&self) -> Vec<Ticket> {
+        self.tickets.clone()
+    }
+
+    /// Whether this peer had a seat that it can take back.
+    pub(crate) const fn has_sat(&self) -> bool {
+        self.has_sat
+    }
+
+    /// A session is over: these may take the seat back in the next.
+    pub(crate) fn keep(&mut self, tickets: Vec<Ticket>) {
+        self.tickets = tickets;
     }
 
     /// The session is to be left at the next timeout.

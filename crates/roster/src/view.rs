@@ -4,7 +4,9 @@ use samovar_wire::control::{Hello, Presence, Standing};
 use samovar_wire::limits::{BACKUPS_MAX, MEMBERS_MAX, SEATS_MAX};
 use samovar_wire::sorted::sort_by_key;
 use samovar_wire::view::{Electorate, LEFT, SPECTATOR, SeatRecord, ViewHeader};
-use samovar_wire::{CloseCode, DecodeError, Duration, Entropy, PeerId, SeatId, Ticket, Time};
+use samovar_wire::{
+    CloseCode, DecodeError, Duration, Entropy, PeerId, SeatId, ShownTicket, TicketHash, Time,
+};
 
 /// The fields of the session object that hold a view: a header and one per seat.
 pub const VIEW_FIELDS: usize = 1 + SEATS_MAX;
@@ -22,8 +24,6 @@ pub struct View {
 pub struct Admission {
     /// The member's seat.
     pub seat: SeatId,
-    /// Takes the seat back.
-    pub ticket: Ticket,
     /// The peer that sat there until now and yields.
     pub yields: Option<PeerId>,
 }
@@ -51,6 +51,7 @@ impl View {
     #[must_use]
     pub fn founded_anew(mut self, now: Time, capacity: u8) -> Self {
         for record in self.seats.iter_mut().flatten() {
+            record.ticket = record.ticket.again();
             record.peer = None;
             record.since = now.as_micros().max(record.since);
         }
@@ -203,39 +204,37 @@ impl View {
     /// Seats a peer: on the seat that it has, or that its ticket opens, otherwise on a new one.
     ///
     /// # Errors
-    /// `Full` when no seat is free.
-    pub fn admit(
-        &mut self,
-        now: Time,
-        peer: PeerId,
-        hello: &Hello,
-        entropy: &mut Entropy,
-    ) -> Result<Admission, CloseCode> {
-        let ticket = Ticket(entropy.half());
-        let hash = hello.resume.map(|ticket| ticket.hash());
-        // Who is seated stays there, whatever ticket it shows: nobody is on two seats. It only gets another ticket.
+    /// `Full` when no seat is free; `BadTicket` when the hash of its next ticket is that of another's seat.
+    pub fn admit(&mut self, now: Time, peer: PeerId, hello: &Hello) -> Result<Admission, CloseCode> {
+        let shown = hello.resume.map(|ticket| ticket.map(|ticket| ticket.hash()));
+        let mut others = self.seats.iter().flatten().filter(|record| record.peer != Some(peer));
+        // Its owner would be led to this seat.
+        if others.any(|record| record.ticket == hello.ticket) {
+            return Err(CloseCode::BadTicket);
+        }
+        // Who is seated stays there, whatever ticket it shows: nobody is on two seats.
         if let Some(record) = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer)) {
-            record.ticket = ticket.hash();
+            record.ticket = hello.ticket;
             let seat = record.seat;
             self.note_change();
-            return Ok(Admission { seat, ticket, yields: None });
+            return Ok(Admission { seat, yields: None });
         }
         // More than the capacity find their seats again, but not more than a view can hold.
         let is_at_limit = self.members().count() >= MEMBERS_MAX;
         let mut seats = self.seats.iter_mut().flatten();
-        if let Some(record) = seats.find(|record| Some(record.ticket) == hash) {
+        if let Some(record) = seats.find(|record| shown.contains(&Some(record.ticket))) {
             if record.peer.is_none() && is_at_limit {
                 return Err(CloseCode::Full);
             }
             let yields = record.peer.replace(peer);
-            record.ticket = ticket.hash();
+            record.ticket = hello.ticket;
             record.standing.presence = Presence::Visible;
             record.attributes &= !LEFT;
             record.since = now.as_micros().max(record.since);
             let seat = record.seat;
             self.note_roll();
             self.header.backups.retain(|&backup| Some(backup) != yields);
-            return Ok(Admission { seat, ticket, yields });
+            return Ok(Admission { seat, yields });
         }
         if self.members().count() >= usize::from(self.header.capacity) {
             return Err(CloseCode::Full);
@@ -248,12 +247,12 @@ impl View {
             name: hello.name.clone(),
             attributes: hello.attributes & !LEFT,
             standing: Standing { presence: Presence::Visible, reach: 0 },
-            ticket: ticket.hash(),
+            ticket: hello.ticket,
             since: now.as_micros(),
         });
         self.header.next_seat = self.header.next_seat.wrapping_add(1).max(1);
         self.note_roll();
-        Ok(Admission { seat, ticket, yields: None })
+        Ok(Admission { seat, yields: None })
     }
 
     /// A free field, if need be that of the seat that has waited longest for its member: first those whose member left for
@@ -297,7 +296,7 @@ impl View {
             seat: SeatId(self.header.next_seat),
             peer: Some(peer),
             attributes: own.attributes | SPECTATOR,
-            ticket: Ticket(entropy.half()).hash(),
+            ticket: ShownTicket(entropy.half()).hash(),
             since: now.as_micros(),
             ..own
         });
@@ -305,27 +304,25 @@ impl View {
         Some(left)
     }
 
-    /// A member that stepped aside takes its seat again, which nobody sits on, and the other is given up. The ticket that
-    /// opens its seat from now on; `None` when it is not free.
+    /// A member that stepped aside takes its seat again, which nobody sits on, and the other is given up. The ticket that is
+    /// drawn for it opens its seat from now on. `false` when the seat is not free.
     pub fn step_back(
         &mut self,
         now: Time,
         peer: PeerId,
         seat: SeatId,
-        entropy: &mut Entropy,
-    ) -> Option<Ticket> {
+        draw: impl FnOnce() -> TicketHash,
+    ) -> bool {
         let is_free = |record: &SeatRecord| record.seat == seat && record.peer.is_none();
-        let place = self.seats.iter().position(|record| record.as_ref().is_some_and(is_free))?;
+        let Some(own) = self.seats.iter_mut().flatten().find(|record| is_free(record)) else { return false };
+        own.peer = Some(peer);
+        own.ticket = draw();
+        own.since = now.as_micros().max(own.since);
         for aside in &mut self.seats {
-            aside.take_if(|record| record.peer == Some(peer));
+            aside.take_if(|record| record.peer == Some(peer) && record.seat != seat);
         }
-        let ticket = Ticket(entropy.half());
-        let record = self.seats[place].as_mut()?;
-        record.peer = Some(peer);
-        record.ticket = ticket.hash();
-        record.since = now.as_micros().max(record.since);
         self.note_roll();
-        Some(ticket)
+        true
     }
 
     /// Gives up the seats that have waited for their members for this long.

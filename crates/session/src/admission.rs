@@ -33,8 +33,8 @@ impl Session {
             }
         }
         let (me, hello) = (core.me(), core.hello());
-        let admission = core.members.view.admit(Time::ZERO, me, &hello, &mut self.desk.entropy);
-        let admission = admission.expect("the first seat of a new session is free");
+        let admission = core.members.view.admit(Time::ZERO, me, &hello);
+        admission.expect("the first seat of a new session is free");
         core.members.view.begin_electorate(|_| true);
         self.core.shape_view();
         let core = &mut self.core;
@@ -46,7 +46,7 @@ impl Session {
         core.phase = Phase::Member;
         core.members.note_view(&self.objects);
         core.push_event(Event::Joined);
-        core.take_ticket(admission.ticket);
+        core.take_ticket(hello.ticket);
         self.orders = crate::orders::Machines::new(&core.config, true);
         self.orders.tell(core, now);
         self.orders.deliver(core, now);
@@ -70,8 +70,10 @@ impl Session {
         if hello.params != self.core.config.params {
             return Err(CloseCode::ParameterMismatch);
         }
-        if !self.desk.join_requests.iter().any(|(peer, _)| *peer == from) {
-            self.desk.join_requests.push_back((from, hello.clone()));
+        let requests = &mut self.desk.join_requests;
+        match requests.iter_mut().find(|(peer, _)| *peer == from) {
+            Some((_, former)) => former.clone_from(hello),
+            None => requests.push_back((from, hello.clone())),
         }
         if self.core.is_host() && self.is_settled(now) {
             self.next_view(now);
@@ -85,7 +87,7 @@ impl Session {
 
     pub(crate) fn admit(&mut self, now: Time, from: PeerId, hello: &Hello) -> Result<(), CloseCode> {
         let time = self.core.known_time(now);
-        let admission = self.core.members.view.admit(time, from, hello, &mut self.desk.entropy)?;
+        let admission = self.core.members.view.admit(time, from, hello)?;
         if let Some(yields) = admission.yields {
             self.drop_link(yields, CloseCode::SeatTaken);
             self.core.net.close_to(yields, CloseCode::SeatTaken);
@@ -94,8 +96,8 @@ impl Session {
         if let Some(link) = self.core.net.link_mut(from) {
             link.welcomed = true;
         }
-        self.desk.tickets.retain(|&(peer, _)| peer != from);
-        self.desk.tickets.push((from, admission.ticket));
+        self.desk.welcomes.retain(|&peer| peer != from);
+        self.desk.welcomes.push(from);
         Ok(())
     }
 
@@ -130,7 +132,7 @@ impl Session {
         self.live_by_view(now);
         self.adopt_objects();
         self.settle(now, News::OBJECTS);
-        self.desk.hand_out_tickets(&mut self.core, &self.objects);
+        self.desk.welcome(&mut self.core, &self.objects);
     }
 
     /// The host takes what those have left who are gone, and what goes with the host.
@@ -147,7 +149,7 @@ impl Session {
         if self.is_settled(now) {
             self.next_view(now);
         }
-        self.desk.hand_out_tickets(&mut self.core, &self.objects);
+        self.desk.welcome(&mut self.core, &self.objects);
     }
 
     /// Gives up strangers that have not said hello, or said it to a host that is none any more.
@@ -204,7 +206,7 @@ impl Session {
                     self.desk.aside = view.step_aside(time, me, &mut self.desk.entropy);
                 }
                 if self.desk.aside.is_none() {
-                    hello.resume = None;
+                    hello.resume = Default::default();
                 }
             }
             // Whoever asked on a former link does so again on the present one.

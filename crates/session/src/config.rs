@@ -27,8 +27,8 @@ pub struct SessionConfig {
     pub name: String,
     /// The application's own bits, shown to every member.
     pub attributes: u32,
-    /// Takes a seat back.
-    pub ticket: Option<Ticket>,
+    /// Of which one may take a seat back: see [`Session::tickets`](crate::Session::tickets).
+    pub tickets: Vec<Ticket>,
     /// For a founder: members at most.
     pub capacity: u8,
     /// Seed of the tickets that this peer gives out as host; secret.

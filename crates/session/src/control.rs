@@ -12,10 +12,10 @@ impl Session {
         let news = PeerControl::decode(body).map_err(|_| CloseCode::Malformed)?;
         match news {
             PeerControl::Hello(hello) => self.on_hello(now, from, &hello),
-            PeerControl::Welcome(ticket) => {
-                // What a former host gave may have died with its view.
+            PeerControl::Welcome(hash) => {
+                // What a former host says may have died with its view.
                 if from == self.host() {
-                    self.core.take_ticket(ticket);
+                    self.core.take_ticket(hash);
                 }
                 Ok(())
             }

@@ -10,6 +10,7 @@ pub(crate) mod net;
 pub(crate) mod outbox;
 pub(crate) mod peer_link;
 pub(crate) mod reach;
+pub(crate) mod tickets;
 pub(crate) mod watch;
 
 use samovar_objects::Objects;
@@ -19,7 +20,7 @@ use samovar_wire::limits::APP_MESSAGE_MAX;
 use samovar_wire::object::MessageKind;
 use samovar_wire::view::SeatRecord;
 use samovar_wire::{
-    CloseCode, Lane, ObjectId, PROTOCOL_VERSION, PeerId, Receipt, SeatId, Term, Ticket, Time,
+    CloseCode, Lane, ObjectId, PROTOCOL_VERSION, PeerId, Receipt, SeatId, Term, TicketHash, Time,
 };
 
 use crate::clock::SessionClock;
@@ -27,6 +28,7 @@ use crate::{Event, Kept, SessionConfig, Target};
 use membership::{Early, Membership};
 use net::Net;
 use outbox::Outbox;
+use tickets::Tickets;
 use watch::Watch;
 
 /// How far this peer is.
@@ -58,13 +60,18 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(now: Time, config: SessionConfig, roster: Roster, kept: Option<Kept>) -> Self {
+    pub(crate) fn new(
+        now: Time,
+        config: SessionConfig,
+        roster: Roster,
+        (kept, tickets): (Option<Kept>, Tickets),
+    ) -> Self {
         Self {
             phase: Phase::Joining,
             now,
             clock: SessionClock::unknown(now),
             roster,
-            members: Membership::new(config.capacity, kept),
+            members: Membership::new(config.capacity, kept, tickets),
             watch: Watch::new(now),
             net: Net::new(now),
             out: Outbox::default(),
@@ -180,25 +187,32 @@ impl Core {
             params: self.config.params,
             name: self.config.name.clone(),
             attributes: self.config.attributes,
-            resume: self.config.ticket,
+            ticket: self.members.tickets.hash(),
+            resume: self.members.tickets.shown(),
         }
     }
 
-    /// The reign in which this peer was admitted, or the link to the host, is another one now, and the ticket has not come.
+    /// The host has not said that this peer's ticket is good, or another ticket opens its seat.
     pub(crate) fn ask_for_ticket(&mut self) {
-        if self.phase == Phase::Member
-            && self.members.ticket.is_none()
-            && self.members.asked != Some(self.term())
-        {
+        let hash = self.members.tickets.hash();
+        let opens = self.seat_of(self.me()).is_some_and(|record| record.ticket == hash);
+        let is_good = self.members.tickets.good().is_some() && opens;
+        if self.phase == Phase::Member && !is_good && self.members.asked != Some(self.term()) {
             self.members.asked = Some(self.term());
             self.send_control(self.host(), &PeerControl::Hello(self.hello()));
         }
     }
 
-    pub(crate) fn take_ticket(&mut self, ticket: Ticket) {
-        self.members.ticket = Some(ticket);
+    /// The host says that the ticket of this hash opens this peer's seat.
+    pub(crate) fn take_ticket(&mut self, hash: TicketHash) {
         // What admits this peer may have another lane.
-        if self.phase == Phase::Member {
+        if self.members.tickets.confirm(hash) && self.phase == Phase::Member {
+            self.push_ticket();
+        }
+    }
+
+    fn push_ticket(&mut self) {
+        if let Some(ticket) = self.members.tickets.good() {
             self.push_event(Event::Ticket(ticket));
         }
     }
@@ -231,9 +245,7 @@ impl Core {
             self.phase = Phase::Member;
             self.clock.show(now);
             self.push_event(Event::Joined);
-            if let Some(ticket) = self.members.ticket {
-                self.push_event(Event::Ticket(ticket));
-            }
+            self.push_ticket();
         }
     }
 

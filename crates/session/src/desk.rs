@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use samovar_objects::Objects;
 use samovar_wire::control::{Hello, PeerControl};
-use samovar_wire::{Duration, Entropy, PeerId, Receipt, SeatId, SortedSet, Ticket, Time};
+use samovar_wire::{Duration, Entropy, PeerId, Receipt, SeatId, SortedSet, Time};
 
 use crate::core::Core;
 use crate::core::peer_link::PeerLink;
@@ -28,8 +28,8 @@ pub(crate) struct Desk {
     pub(crate) join_requests: VecDeque<(PeerId, Hello)>,
     /// The seat that this host gave to whoever showed its ticket, until that one hosts.
     pub(crate) aside: Option<SeatId>,
-    /// Tickets that a backup has to know of before they are given away.
-    pub(crate) tickets: Vec<(PeerId, Ticket)>,
+    /// Members whose tickets count once all backups know of them.
+    pub(crate) welcomes: Vec<PeerId>,
     /// Members that said that they leave: they will never vote again.
     pub(crate) leavers: SortedSet<PeerId>,
     /// When this peer published a view last, and which.
@@ -40,13 +40,13 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn new(now: Time, entropy: [u8; 32]) -> Self {
+    pub(crate) fn new(now: Time, entropy: Entropy) -> Self {
         Self {
             last_backup: None,
-            entropy: Entropy::new(entropy),
+            entropy,
             join_requests: VecDeque::new(),
             aside: None,
-            tickets: Vec::new(),
+            welcomes: Vec::new(),
             leavers: SortedSet::new(),
             published: now,
             published_number: 0,
@@ -57,14 +57,14 @@ impl Desk {
     /// Another peer hosts now.
     pub(crate) fn clear(&mut self, core: &mut Core) {
         self.join_requests.clear();
-        self.tickets.clear();
+        self.welcomes.clear();
         core.net.links_mut().for_each(|(_, link)| link.welcomed = false);
     }
 
     /// Whether everybody who answers has the view as it is. Views come one after another: the next begins when the
     /// one before is settled (DESIGN §4), or when somebody has taken too long: a backup for which tickets wait has longer.
     pub(crate) fn is_settled(&self, core: &Core, objects: &Objects, now: Time) -> bool {
-        let within = if self.tickets.is_empty() { SETTLES_WITHIN } else { BACKED_UP_WITHIN };
+        let within = if self.welcomes.is_empty() { SETTLES_WITHIN } else { BACKED_UP_WITHIN };
         if self.published + within <= now {
             return true;
         }
@@ -73,23 +73,24 @@ impl Desk {
         answering.all(|peer| core.holds_view(objects, peer))
     }
 
-    /// Gives those tickets away that all backups know of: what opens a seat, and what no longer does, is the same
-    /// under the next host (PROTOCOL §4.1).
-    pub(crate) fn hand_out_tickets(&mut self, core: &mut Core, objects: &Objects) {
-        if self.tickets.is_empty() || !core.is_host() {
+    /// Tells those members that their tickets are good whose tickets all backups know of: what opens a seat, and what no longer
+    /// does, is the same under the next host (PROTOCOL §4.1).
+    pub(crate) fn welcome(&mut self, core: &mut Core, objects: &Objects) {
+        if self.welcomes.is_empty() || !core.is_host() {
             return;
         }
-        self.tickets.retain(|&(peer, _)| core.view().has(peer));
+        self.welcomes.retain(|&peer| core.view().has(peer));
         let backups = core.view().backups().iter().copied();
         let lacking: Vec<_> = backups.filter(|&backup| !core.holds_view(objects, backup)).collect();
-        let is_ready = |&(peer, _): &(PeerId, Ticket)| lacking.iter().all(|&backup| backup == peer);
-        while let Some(place) = self.tickets.iter().position(is_ready) {
-            let (peer, ticket) = self.tickets.remove(place);
+        let is_ready = |&peer: &PeerId| lacking.iter().all(|&backup| backup == peer);
+        while let Some(place) = self.welcomes.iter().position(is_ready) {
+            let peer = self.welcomes.remove(place);
+            let Some(hash) = core.seat_of(peer).map(|record| record.ticket) else { continue };
             core.stir();
             if peer == core.me() {
-                core.take_ticket(ticket);
+                core.take_ticket(hash);
             } else {
-                core.send_control(peer, &PeerControl::Welcome(ticket));
+                core.send_control(peer, &PeerControl::Welcome(hash));
             }
         }
     }
@@ -133,17 +134,23 @@ impl Desk {
     /// Whether somebody wants this host's own seat. A view in which it has none would end with it, before anybody has that
     /// view. Another one hosts first, who seats the newcomer; or this host steps aside until the newcomer can host.
     pub(crate) fn is_own_seat(core: &Core, hello: &Hello) -> bool {
-        let hash = hello.resume.map(|ticket| ticket.hash());
-        core.seat_of(core.me()).is_some_and(|own| Some(own.ticket) == hash)
+        let shown = hello.resume.map(|ticket| ticket.map(|ticket| ticket.hash()));
+        core.seat_of(core.me()).is_some_and(|own| shown.contains(&Some(own.ticket)))
     }
 
     /// Takes this host's seat back when whoever has it goes before it hosts; whether this host is aside still.
     pub(crate) fn tend_own_seat(&mut self, core: &mut Core, now: Time) -> bool {
         let Some(seat) = self.aside else { return false };
         let (me, time) = (core.me(), core.known_time(now));
-        if let Some(ticket) = core.members.view.step_back(time, me, seat, &mut self.entropy) {
+        let (view, tickets) = (&mut core.members.view, &mut core.members.tickets);
+        // The one that it had was shown.
+        let draw = || {
+            tickets.draw(&mut self.entropy);
+            tickets.hash()
+        };
+        if view.step_back(time, me, seat, draw) {
             self.aside = None;
-            self.tickets.push((me, ticket));
+            self.welcomes.push(me);
             return false;
         }
         true

@@ -56,7 +56,7 @@ impl Session {
         match self.hear_link(now, from) {
             Ok(()) => {
                 self.settle(now, News::OBJECTS);
-                self.desk.hand_out_tickets(&mut self.core, &self.objects);
+                self.desk.welcome(&mut self.core, &self.objects);
             }
             Err(code) => {
                 self.expel(now, from, code);

@@ -8,7 +8,7 @@ use samovar_wire::limits::FIELD_MAX;
 use samovar_wire::{DecodeError, Time};
 
 /// The layout of [`Kept::to_bytes`]: what another version of this program has kept is as good as nothing.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// A session that is older than this, in microseconds, is none: 285 years.
 const TIME_MAX: u64 = 1 << 53;
 
@@ -61,18 +61,25 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use samovar_wire::control::Hello;
-    use samovar_wire::{Entropy, PeerId, Ticket};
+    use samovar_wire::{PeerId, SessionId, ShownTicket, Ticket};
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     use super::*;
 
+    fn ticket(secret: u8) -> Ticket {
+        Ticket { session: SessionId(1), secret: [secret; 16] }
+    }
+
+    fn hello(name: &str, next: u8, resume: Option<ShownTicket>) -> Hello {
+        let (name, ticket) = (name.to_owned(), ticket(next).hash());
+        Hello { version: 3, params: 0, name, attributes: 5, ticket, resume: [resume, None, None, None] }
+    }
+
     fn kept() -> Kept {
         let mut view = View::founding(8);
-        let mut entropy = Entropy::new([1; 32]);
-        for (peer, name) in [(7, "Ann"), (8, "مريم")] {
-            let hello = Hello { version: 3, params: 0, name: name.to_owned(), attributes: 5, resume: None };
-            view.admit(Time::ZERO, PeerId(peer), &hello, &mut entropy).unwrap();
+        for (peer, name) in [(7_u8, "Ann"), (8, "مريم")] {
+            view.admit(Time::ZERO, PeerId(u32::from(peer)), &hello(name, peer, None)).unwrap();
         }
         Kept { view, time: Time::from_micros(77_000_000) }
     }
@@ -98,22 +105,33 @@ mod tests {
             damaged[place] ^= 0x55;
             let _ = Kept::from_bytes(&damaged);
         }
-        assert_eq!(Kept::from_bytes(&[2; 400]), Err(DecodeError::Invalid), "another version");
+        assert_eq!(Kept::from_bytes(&[1; 400]), Err(DecodeError::Invalid), "another version");
     }
 
     #[test]
     fn nobody_sits_on_a_kept_seat_and_a_ticket_takes_it_back() {
         let mut view = View::founding(8);
-        let mut entropy = Entropy::new([2; 32]);
-        let hello = |resume| Hello { version: 3, params: 0, name: "Ann".to_owned(), attributes: 5, resume };
-        let first = view.admit(Time::ZERO, PeerId(7), &hello(None), &mut entropy).unwrap();
-        view.admit(Time::ZERO, PeerId(8), &hello(None), &mut entropy).unwrap();
+        let first = view.admit(Time::ZERO, PeerId(7), &hello("Ann", 7, None)).unwrap();
+        view.admit(Time::ZERO, PeerId(8), &hello("Ann", 8, None)).unwrap();
         let mut again = view.founded_anew(Time::from_micros(9), 4);
         assert_eq!((again.members().count(), again.seats().count(), again.capacity()), (0, 2, 4));
         assert!(again.backups().is_empty() && again.electorate().peers.is_empty());
-        let back = again.admit(Time::ZERO, PeerId(99), &hello(Some(first.ticket)), &mut entropy).unwrap();
+        let shown = ticket(7).shown_to(SessionId(2));
+        let back = again.admit(Time::ZERO, PeerId(99), &hello("Ann", 9, Some(shown))).unwrap();
         assert_eq!((back.seat, back.yields), (first.seat, None));
-        let thief = again.admit(Time::ZERO, PeerId(98), &hello(Some(Ticket([0; 16]))), &mut entropy).unwrap();
+        let thief = again.admit(Time::ZERO, PeerId(98), &hello("Ann", 10, Some(shown))).unwrap();
         assert_ne!(thief.seat, first.seat);
+    }
+
+    #[test]
+    fn another_session_of_the_code_learns_nothing_that_opens_the_seat() {
+        let mut view = View::founding(8);
+        let first = view.admit(Time::ZERO, PeerId(7), &hello("Ann", 7, None)).unwrap();
+        let learnt = ticket(7).shown_to(SessionId(2));
+        let thief = view.admit(Time::ZERO, PeerId(8), &hello("Eve", 8, Some(learnt))).unwrap();
+        assert_ne!(thief.seat, first.seat);
+        let own = ticket(7).shown_to(SessionId(1));
+        let back = view.admit(Time::ZERO, PeerId(9), &hello("Ann", 9, Some(own))).unwrap();
+        assert_eq!((back.seat, back.yields), (first.seat, Some(PeerId(7))));
     }
 }

@@ -55,7 +55,6 @@ impl Session {
             let view = self.core.view();
             self.objects.report_orphans(|peer| !view.has(peer));
         } else if self.core.phase == Phase::Joining && peer == self.host() {
-            self.core.members.ticket = None;
             self.ask_to_join(now);
         } else {
             self.open_link(now, peer);
@@ -95,7 +94,9 @@ impl Session {
     pub(crate) fn ask_to_join(&mut self, now: Time) {
         let host = self.host();
         self.core.members.abandoned_at = now + ABANDONED_AFTER;
-        self.core.members.asked = Some(self.term());
+        if self.core.members.asked.replace(self.term()).is_some() {
+            self.core.members.tickets.draw(&mut self.desk.entropy);
+        }
         self.open_link(now, host);
         let (warrant, hello) = (*self.warrant(), self.core.hello());
         self.core.send_control(host, &PeerControl::Warrant(warrant));

@@ -3,9 +3,10 @@
 use samovar_objects::{Kinded, Object, ObjectError, Objects, Replicate};
 use samovar_roster::{Role, Roster, Suspension, View};
 use samovar_wire::view::SeatRecord;
-use samovar_wire::{ObjectId, PeerId, SeatId, Term, Ticket, Time, Warrant};
+use samovar_wire::{Entropy, ObjectId, PeerId, SeatId, Term, Ticket, Time, Warrant};
 
 use crate::calls::CallsState;
+use crate::core::tickets::Tickets;
 use crate::core::{Core, Phase};
 use crate::desk::Desk;
 use crate::divergence::Divergence;
@@ -60,8 +61,10 @@ impl Session {
             .ok_or(ConfigError::BadWarrant)?
             .with_migration(config.rules.migrates)
             .with_forks(config.rules.forks);
-        let desk = Desk::new(now, config.entropy);
-        let core = Core::new(now, config, roster, kept);
+        let mut entropy = Entropy::new(config.entropy);
+        let tickets = Tickets::new(config.warrant.session, config.tickets.clone(), &mut entropy);
+        let desk = Desk::new(now, entropy);
+        let core = Core::new(now, config, roster, (kept, tickets));
         let mut session = Self {
             objects: objects_of(&core),
             desk,
@@ -145,8 +148,15 @@ impl Session {
 
     /// What takes this peer's seat back, once; `None` until [`Event::Ticket`].
     #[must_use]
-    pub const fn ticket(&self) -> Option<Ticket> {
-        self.core.members.ticket
+    pub fn ticket(&self) -> Option<Ticket> {
+        self.core.members.tickets.good()
+    }
+
+    /// Of which one takes this peer's seat back, for the next session that this program begins: that of [`Session::ticket`]
+    /// alone, or while there is none that of the session before and those that hosts have not answered.
+    #[must_use]
+    pub fn tickets(&self) -> Vec<Ticket> {
+        self.core.members.tickets.candidates()
     }
 
     /// The seats and the session time, to be kept in case all members go at once: the newest, or those at the session's end.

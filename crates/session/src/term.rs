@@ -125,7 +125,6 @@ impl Session {
         // What the former host gave may have died with it: the new one gives another. The former one is
         // told nothing: it may be a member, and this peer soon another.
         if host != former {
-            self.core.members.ticket = None;
             self.remove_link(former);
             self.objects.remove_peer(former);
             self.ask_to_join(now);
@@ -179,7 +178,8 @@ impl Session {
             let (missed, _) = self.core.lives(now);
             self.core.members.view.begin_electorate(|peer| !missed.contains(&peer));
         }
-        if self.core.members.ticket.is_none() {
+        if self.core.members.tickets.good().is_none() {
+            self.core.members.tickets.draw(&mut self.desk.entropy);
             let hello = self.core.hello();
             let admitted = self.admit(now, me, &hello);
             debug_assert!(admitted.is_ok(), "who hosts is a member");

@@ -2,8 +2,8 @@
 
 use bincode::{Decode, Encode};
 
-use crate::limits::{CONTROL_MAX, MEMBERS_MAX};
-use crate::{DecodeError, PeerId, Term, Ticket, Warrant};
+use crate::limits::{CONTROL_MAX, MEMBERS_MAX, RESUME_MAX};
+use crate::{DecodeError, PeerId, ShownTicket, Term, TicketHash, Warrant};
 
 /// What bincode may encode: message types of this crate, never somebody's internal struct.
 ///
@@ -51,8 +51,8 @@ pub fn encode<T: Message>(message: &T, out: &mut Vec<u8>) {
 pub enum PeerControl {
     /// The first message of a peer that wants to be a member, to the host.
     Hello(Hello),
-    /// From the host: the ticket that opens the receiver's seat again. It comes when all backups know of it.
-    Welcome(Ticket),
+    /// From the host: the ticket of this hash, which the receiver sent, opens its seat again. All backups know of it.
+    Welcome(TicketHash),
     /// Passed on by every peer that adopts it, on each of its links, before anything said under it.
     Warrant(Warrant),
     /// To the host: how fit the sender is to host.
@@ -72,8 +72,10 @@ pub struct Hello {
     pub name: String,
     /// The application's own bits: colour, robot.
     pub attributes: u32,
-    /// Takes a seat back.
-    pub resume: Option<Ticket>,
+    /// Of the ticket that the sender has drawn for its seat.
+    pub ticket: TicketHash,
+    /// Tickets of which one may open the seat that the sender had.
+    pub resume: [Option<ShownTicket>; RESUME_MAX],
 }
 
 /// How fit a member is to host. The host publishes it, and everybody ranks by it (DESIGN §4).
@@ -175,7 +177,8 @@ mod tests {
             params: 2,
             name: name.to_owned(),
             attributes: 3,
-            resume: None,
+            ticket: TicketHash([3; 16]),
+            resume: [None; RESUME_MAX],
         })
     }
 

@@ -105,27 +105,83 @@ impl Kind {
     pub const SESSION: Self = Self(0);
 }
 
-/// The secret that takes a seat back. Whoever shows it sits; it is replaced each time it is used.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
-pub struct Ticket(pub [u8; 16]);
-
-impl fmt::Debug for Ticket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Ticket(secret)")
-    }
+/// What takes a member's seat back, once. The member draws it and shows it to nobody but a host that shall seat it again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ticket {
+    /// The session that the seat is in.
+    pub session: SessionId,
+    /// Random bytes.
+    pub secret: [u8; 16],
 }
 
-/// What the view holds of a ticket: any later host can check one, no member can make one.
+/// A ticket as a host is shown it, which makes it void.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub struct ShownTicket(pub [u8; 16]);
+
+/// What the view holds of a ticket: any host can check a ticket by it, and nobody can make one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct TicketHash(pub [u8; 16]);
 
 impl Ticket {
-    /// The hash that the view carries.
+    /// What the view holds of it.
+    #[must_use]
+    pub fn hash(&self) -> TicketHash {
+        ShownTicket(self.secret).hash()
+    }
+
+    /// What the host of a session is shown. One that begins that of the ticket anew holds the hash of a hash, so that it needs
+    /// the hash alone: whoever lists another session under the same code learns nothing that opens the seat.
+    #[must_use]
+    pub fn shown_to(&self, session: SessionId) -> ShownTicket {
+        if session == self.session { ShownTicket(self.secret) } else { ShownTicket(self.hash().0) }
+    }
+
+    /// Bytes to keep.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.session.0.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.secret);
+        bytes
+    }
+
+    /// What was kept.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; 24]) -> Self {
+        let (mut session, mut secret) = ([0; 8], [0; 16]);
+        session.copy_from_slice(&bytes[..8]);
+        secret.copy_from_slice(&bytes[8..]);
+        Self { session: SessionId(u64::from_le_bytes(session)), secret }
+    }
+}
+
+impl ShownTicket {
+    /// What the view holds of it.
     #[must_use]
     pub fn hash(&self) -> TicketHash {
         let mut short = [0; 16];
         short.copy_from_slice(&crate::digest(&[b"samovar ticket", &self.0])[..16]);
         TicketHash(short)
+    }
+}
+
+impl TicketHash {
+    /// What a session holds that is begun anew from what was kept of another.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        ShownTicket(self.0).hash()
+    }
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ticket(secret of {:?})", self.session)
+    }
+}
+
+impl fmt::Debug for ShownTicket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ShownTicket(secret)")
     }
 }
 

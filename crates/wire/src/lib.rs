@@ -40,7 +40,7 @@ pub use close::{Blame, CloseCode};
 pub use codec::{DecodeError, Reader, Writer};
 pub use entropy::{Entropy, digest};
 pub use generation::{Generation, Generations};
-pub use id::{GameCode, Kind, ObjectId, PeerId, SeatId, SessionId, Term, Ticket, TicketHash};
+pub use id::{GameCode, Kind, ObjectId, PeerId, SeatId, SessionId, ShownTicket, Term, Ticket, TicketHash};
 pub use lane::{Lane, Receipt};
 pub use rng::Rng;
 pub use sorted::{SortedMap, SortedSet};
@@ -49,7 +49,7 @@ pub use time::{Duration, Time};
 pub use warrant::{PeerPass, Signature, Warrant};
 
 /// Version of everything in `PROTOCOL.md`. Peers and relays of different versions refuse each other (PROTOCOL §1).
-pub const PROTOCOL_VERSION: u16 = 5;
+pub const PROTOCOL_VERSION: u16 = 6;
 
 /// How a path carries bytes (PROTOCOL §2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

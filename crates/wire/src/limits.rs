@@ -54,6 +54,8 @@ pub const OBJECTS_PER_PEER_MAX: usize = 1_024;
 pub const OBJECTS_AT_HOST_MAX: usize = 16 * OBJECTS_PER_PEER_MAX;
 /// Most members of a session.
 pub const MEMBERS_MAX: usize = 32;
+/// Tickets that a HELLO shows.
+pub const RESUME_MAX: usize = 4;
 /// Backups of a host.
 pub const BACKUPS_MAX: usize = 2;
 /// Most seats of a session, the empty ones that wait for their member included.

@@ -2,11 +2,12 @@
 
 use samovar_roster::authority::Signatory;
 use samovar_session::{Session, SessionConfig};
+use samovar_wire::limits::RESUME_MAX;
 use samovar_wire::control::{Hello, PeerControl, Presence, Standing, encode};
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::{MessageKind, Traits};
 use samovar_wire::{
-    Duration, Generations, Kind, Mode, PROTOCOL_VERSION, PeerId, SessionId, Term, Time, Writer,
+    Duration, Generations, Kind, Mode, PROTOCOL_VERSION, PeerId, SessionId, Term, TicketHash, Time, Writer,
 };
 
 use crate::script::Script;
@@ -37,7 +38,7 @@ pub(super) fn run(bytes: &[u8]) {
         params: 1,
         name: "V".into(),
         attributes: 0,
-        ticket: None,
+        tickets: Vec::new(),
         capacity: 8,
         rules: samovar_session::Rules::default(),
         entropy: [7; 32],
@@ -48,7 +49,7 @@ pub(super) fn run(bytes: &[u8]) {
     if host == ME {
         let _ = siege.session.edit(now).create(POT, &[b"pot", b"0"]);
         let hello =
-            Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
+            Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, ticket: TicketHash([9; 16]), resume: [None; RESUME_MAX] };
         siege.control(&PeerControl::Hello(hello));
         siege.advance(50);
     }

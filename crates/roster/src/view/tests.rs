@@ -2,15 +2,32 @@ use super::*;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-fn hello(name: &str, resume: Option<Ticket>) -> Hello {
-    Hello { version: 1, params: 0, name: name.to_owned(), attributes: 0, resume }
+/// The ticket that a peer draws.
+fn ticket(peer: u32) -> ShownTicket {
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&peer.to_le_bytes());
+    ShownTicket(bytes)
+}
+
+fn hello(peer: u32, resume: Option<ShownTicket>) -> Hello {
+    let ticket = ticket(peer).hash();
+    Hello {
+        version: 1,
+        params: 0,
+        name: format!("P{peer}"),
+        attributes: 0,
+        ticket,
+        resume: [resume, None, None, None],
+    }
+}
+
+fn admit(view: &mut View, peer: u32, resume: Option<ShownTicket>) -> Result<Admission, CloseCode> {
+    view.admit(Time::ZERO, PeerId(peer), &hello(peer, resume))
 }
 
 fn view(members: u32) -> (View, Vec<Admission>) {
-    let mut entropy = Entropy::new([1; 32]);
     let mut view = View::founding(8);
-    let admit = |n| view.admit(Time::ZERO, PeerId(n), &hello("x", None), &mut entropy).unwrap();
-    let admissions = (1..=members).map(admit).collect();
+    let admissions = (1..=members).map(|peer| admit(&mut view, peer, None).unwrap()).collect();
     (view, admissions)
 }
 
@@ -26,23 +43,30 @@ fn a_view_comes_back_from_its_fields() {
 fn a_ticket_takes_its_seat_back_once_and_the_old_peer_yields() {
     let (mut view, admissions) = view(3);
     view.name_backup(PeerId(1), None, |_| true);
-    let mut entropy = Entropy::new([2; 32]);
-    let again = hello("", Some(admissions[1].ticket));
-    let back = view.admit(Time::ZERO, PeerId(9), &again, &mut entropy).unwrap();
+    let back = admit(&mut view, 9, Some(ticket(2))).unwrap();
     assert_eq!((back.seat, back.yields), (admissions[1].seat, Some(PeerId(2))));
     assert_eq!(view.backup(), None, "who yields is a backup no longer");
-    let thief = view.admit(Time::ZERO, PeerId(10), &again, &mut entropy).unwrap();
+    let thief = admit(&mut view, 10, Some(ticket(2))).unwrap();
     assert_ne!(thief.seat, back.seat, "a ticket works once");
 }
 
 #[test]
 fn who_asks_again_keeps_its_seat_whatever_ticket_it_shows() {
     let (mut view, admissions) = view(3);
-    let again = hello("", Some(admissions[1].ticket));
-    let back = view.admit(Time::ZERO, PeerId(3), &again, &mut Entropy::new([2; 32])).unwrap();
+    let back = admit(&mut view, 3, Some(ticket(2))).unwrap();
     assert_eq!((back.seat, back.yields), (admissions[2].seat, None));
-    assert_ne!(back.ticket, admissions[2].ticket);
     assert_eq!(view.members().count(), 3);
+}
+
+#[test]
+fn nobody_draws_the_ticket_of_another_seat() {
+    let (mut view, admissions) = view(3);
+    assert!(view.vacate(Time::ZERO, PeerId(2)));
+    for peer in [3, 4] {
+        let copied = Hello { ticket: ticket(2).hash(), ..hello(peer, None) };
+        assert_eq!(view.admit(Time::ZERO, PeerId(peer), &copied), Err(CloseCode::BadTicket));
+    }
+    assert_eq!(admit(&mut view, 9, Some(ticket(2))).unwrap().seat, admissions[1].seat);
 }
 
 #[test]
@@ -70,7 +94,7 @@ fn backups_go_round_the_list() {
 fn backups_go_round_the_list_whatever_ids_they_have_and_whoever_has_gone() {
     let mut view = View::founding(8);
     for id in [50, 90, 20, 70] {
-        view.admit(Time::ZERO, PeerId(id), &hello("P", None), &mut Entropy::new([4; 32])).unwrap();
+        admit(&mut view, id, None).unwrap();
     }
     let (mut named, mut last) = (Vec::new(), None);
     for round in 0..6 {
@@ -87,16 +111,13 @@ fn backups_go_round_the_list_whatever_ids_they_have_and_whoever_has_gone() {
 
 #[test]
 fn no_more_come_back_by_tickets_than_a_view_holds() {
-    let (mut view, mut entropy) = (View::founding(MEMBERS_MAX as u8), Entropy::new([4; 32]));
-    let admitted = (1..=MEMBERS_MAX as u32)
-        .map(|id| view.admit(Time::ZERO, PeerId(id), &hello("P", None), &mut entropy).unwrap());
-    let ticket = admitted.last().unwrap().ticket;
-    view.vacate(Time::ZERO, PeerId(MEMBERS_MAX as u32));
-    view.admit(Time::ZERO, PeerId(99), &hello("new", None), &mut entropy).unwrap();
-    let back = hello("back", Some(ticket));
-    assert_eq!(view.admit(Time::ZERO, PeerId(98), &back, &mut entropy).unwrap_err(), CloseCode::Full);
+    let (mut view, most) = (View::founding(MEMBERS_MAX as u8), MEMBERS_MAX as u32);
+    (1..=most).for_each(|peer| _ = admit(&mut view, peer, None).unwrap());
+    view.vacate(Time::ZERO, PeerId(most));
+    admit(&mut view, 99, None).unwrap();
+    assert_eq!(admit(&mut view, 98, Some(ticket(most))), Err(CloseCode::Full));
     view.vacate(Time::ZERO, PeerId(99));
-    assert!(view.admit(Time::ZERO, PeerId(98), &back, &mut entropy).is_ok(), "the ticket was not used");
+    assert!(admit(&mut view, 98, Some(ticket(most))).is_ok(), "the ticket was not used");
     view.begin_electorate(|_| true);
     assert!(View::from_fields(view.to_fields().iter().map(Vec::as_slice)).is_ok());
 }
@@ -129,7 +150,7 @@ fn a_member_that_stands_still_comes_last() {
 fn the_electorate_follows_the_members_one_at_a_time_and_only_when_most_of_it_knows() {
     let (mut view, _) = view(3);
     view.begin_electorate(|_| true);
-    view.admit(Time::ZERO, PeerId(9), &hello("new", None), &mut Entropy::new([4; 32])).unwrap();
+    admit(&mut view, 9, None).unwrap();
     view.vacate(Time::ZERO, PeerId(2));
     assert!(!view.step_electorate(|peer| peer == PeerId(1)), "one of three holds it");
     assert!(view.step_electorate(|peer| peer != PeerId(2)));
@@ -156,13 +177,10 @@ fn of_two_who_are_gone_the_electorate_drops_one_after_the_other() {
 #[test]
 fn a_full_session_admits_nobody_but_keeps_seats_of_members_who_are_away() {
     let (mut view, admissions) = view(8);
-    let mut entropy = Entropy::new([3; 32]);
-    let newcomer = hello("new", None);
-    assert_eq!(view.admit(Time::ZERO, PeerId(99), &newcomer, &mut entropy), Err(CloseCode::Full));
+    assert_eq!(admit(&mut view, 99, None), Err(CloseCode::Full));
     assert!(view.vacate(Time::ZERO, PeerId(3)));
-    view.admit(Time::ZERO, PeerId(99), &newcomer, &mut entropy).unwrap();
-    let back = hello("", Some(admissions[2].ticket));
-    assert_eq!(view.admit(Time::ZERO, PeerId(100), &back, &mut entropy).unwrap().seat, admissions[2].seat);
+    admit(&mut view, 99, None).unwrap();
+    assert_eq!(admit(&mut view, 100, Some(ticket(3))).unwrap().seat, admissions[2].seat);
     let grace = Duration::from_millis(60_000);
     assert!(!view.expire(Time::ZERO + grace, grace), "nobody is away any more");
     assert!(view.vacate(Time::ZERO, PeerId(99)));

@@ -9,7 +9,8 @@ mod votes;
 use samovar_roster::authority::Signatory;
 use samovar_roster::{Act, Lives, Roster, View};
 use samovar_wire::control::{Hello, Opinion, Vote};
-use samovar_wire::{Entropy, PeerId, SessionId, SortedSet, Term, Time, Warrant};
+use samovar_wire::limits::RESUME_MAX;
+use samovar_wire::{PeerId, SessionId, SortedSet, Term, TicketHash, Time, Warrant};
 
 const RELAY: [u8; 32] = [5; 32];
 const VOTED: Term = Term(257);
@@ -30,10 +31,10 @@ fn view() -> View {
 /// Members from 1 on; 1 hosts, 2 is its backup.
 fn view_of(count: u32) -> View {
     let mut view = View::founding(8);
-    let mut entropy = Entropy::new([1; 32]);
     for n in 1..=count {
-        let hello = Hello { version: 1, params: 0, name: String::new(), attributes: 0, resume: None };
-        view.admit(Time::ZERO, PeerId(n), &hello, &mut entropy).unwrap();
+        let (name, ticket) = (String::new(), TicketHash([n as u8; 16]));
+        let hello = Hello { version: 1, params: 0, name, attributes: 0, ticket, resume: [None; RESUME_MAX] };
+        view.admit(Time::ZERO, PeerId(n), &hello).unwrap();
     }
     view.name_backup(PeerId(1), None, |_| true);
     view.begin_electorate(|_| true);

@@ -2,8 +2,9 @@
 
 use samovar_objects::Objects;
 use samovar_roster::View;
-use samovar_wire::{CloseCode, ObjectId, PeerId, SeatId, SortedMap, Stamp, Term, Ticket, Time};
+use samovar_wire::{CloseCode, ObjectId, PeerId, SeatId, SortedMap, Stamp, Term, Time};
 
+use super::tickets::Tickets;
 use crate::{Delivery, Kept, MemberInfo};
 
 /// Messages of one member's game, and bytes of them, that may wait until this peer is a member itself.
@@ -33,7 +34,7 @@ pub(crate) struct Membership {
     /// Seats of the view before, with somebody or without, to tell who comes back from who is new.
     pub(crate) seats: Vec<SeatId>,
     pub(crate) backup: Option<PeerId>,
-    pub(crate) ticket: Option<Ticket>,
+    pub(crate) tickets: Tickets,
     /// The term in which this peer asked for a ticket last.
     pub(crate) asked: Option<Term>,
     /// When the host that this peer asks for admission is taken for gone.
@@ -43,7 +44,7 @@ pub(crate) struct Membership {
 }
 
 impl Membership {
-    pub(super) fn new(capacity: u8, kept: Option<Kept>) -> Self {
+    pub(super) fn new(capacity: u8, kept: Option<Kept>, tickets: Tickets) -> Self {
         Self {
             view: View::founding(capacity),
             view_revision: None,
@@ -52,7 +53,7 @@ impl Membership {
             members: SortedMap::new(),
             seats: Vec::new(),
             backup: None,
-            ticket: None,
+            tickets,
             asked: None,
             abandoned_at: Time::FAR,
             early: Vec::new(),

@@ -10,6 +10,7 @@ use samovar_wire::call::{Call as CallBody, Reply as ReplyBody};
 use samovar_wire::claim::{Answer, Denial, Request, Wish};
 use samovar_wire::control::{Hello, PeerControl, Presence, Standing, encode};
 use samovar_wire::input::{Held, Input, Told};
+use samovar_wire::limits::RESUME_MAX;
 use samovar_wire::link_frame::{Ack, AckHistory, BulkChunk, Frame, PacketHeader};
 use samovar_wire::object::Access;
 use samovar_wire::object::{
@@ -21,7 +22,7 @@ use samovar_wire::symbol::{Model, encode_wide};
 use samovar_wire::view::Electorate;
 use samovar_wire::{
     CloseCode, Duration, Entropy, Generations, Kind, Mode, ObjectId, PROTOCOL_VERSION, PeerId, SeatId,
-    SessionId, Stamp, Term, Ticket, Time, Writer,
+    SessionId, Stamp, Term, TicketHash, Time, Writer,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -95,8 +96,14 @@ impl Liar {
     }
 
     fn hello(&mut self, to: PeerId) -> Vec<u8> {
-        let hello =
-            Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
+        let hello = Hello {
+            version: PROTOCOL_VERSION,
+            params: 1,
+            name: "M".into(),
+            attributes: 0,
+            ticket: TicketHash([9; 16]),
+            resume: [None; RESUME_MAX],
+        };
         self.control(to, &PeerControl::Hello(hello))
     }
 
@@ -286,7 +293,7 @@ fn assault(world: &mut World, liar: &mut Liar, target: PeerId, pots: &[ObjectId]
         2 if liar.roll(20) == 0 => (Mode::Unreliable, liar.hello(target)),
         3 if liar.roll(20) == 0 => (Mode::Unreliable, samovar_link::close_packet(CloseCode::Left)),
         4 if liar.roll(20) == 0 => {
-            let welcome = Ticket([0; 16]);
+            let welcome = TicketHash([0; 16]);
             (Mode::Unreliable, liar.control(target, &PeerControl::Welcome(welcome)))
         }
         5 | 6 => liar.frame(target),
@@ -369,7 +376,7 @@ fn victim(relay: &Signatory, liar: PeerId, seed: u8) -> Session {
         params: 1,
         name: "V".into(),
         attributes: 0,
-        ticket: None,
+        tickets: Vec::new(),
         capacity: 8,
         entropy: [seed; 32],
     };
@@ -397,10 +404,11 @@ fn drain(session: &mut Session, now: Time) -> Vec<u16> {
 /// The session object as a liar would have it: well-formed, with absurd numbers and people.
 fn absurd_view(liar: &mut Liar, stamp: Stamp) -> Vec<u8> {
     let mut view = View::founding(2 + liar.roll(40) as u8);
-    let hello = Hello { version: 1, params: 1, name: "x".repeat(20), attributes: 0, resume: None };
-    let mut entropy = Entropy::new(liar.dice.bytes());
+    let mut dice = Entropy::new(liar.dice.bytes());
     for peer in [liar.me, PeerId(50), PeerId(60), PeerId(61)] {
-        let _ = view.admit(Time::from_micros(liar.number(0)), peer, &hello, &mut entropy);
+        let (name, ticket) = ("x".repeat(20), TicketHash(dice.half()));
+        let hello = Hello { version: 1, params: 1, name, attributes: 0, ticket, resume: [None; RESUME_MAX] };
+        let _ = view.admit(Time::from_micros(liar.number(0)), peer, &hello);
     }
     view.vacate(Time::from_micros(liar.number(0)), PeerId(60));
     let mut fields = view.to_fields();
@@ -431,7 +439,7 @@ fn a_host_that_lies_about_everything_breaks_nothing_that_its_successor_needs() {
         let mut liar = Liar::new(PeerId(1), seed);
         let mut session = victim(&relay, liar.me, seed);
         let (mut now, mut last, mut pings) = (Time::from_micros(5), Time::ZERO, Vec::new());
-        let welcome = Ticket([1; 16]);
+        let welcome = TicketHash([1; 16]);
         let mut script = vec![liar.control(PeerId(50), &PeerControl::Welcome(welcome))];
         let stamp = Stamp { term: Term::FIRST, counter: liar.small(0) };
         let view = absurd_view(&mut liar, stamp);

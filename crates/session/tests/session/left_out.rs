@@ -5,16 +5,17 @@ use samovar_session::lockstep::LockstepConfig;
 use samovar_session::{Causality, ConfigError, CreateError, Event, Orders, Rules, Session, SessionConfig};
 use samovar_wire::control::{Hello, PeerControl, encode};
 use samovar_wire::input::Told;
+use samovar_wire::limits::RESUME_MAX;
 use samovar_wire::link_frame::{Frame, PacketHeader};
 use samovar_wire::object::{MessageKind, Orphan, Traits};
-use samovar_wire::{CloseCode, Generations, Kind, Mode, PROTOCOL_VERSION, PeerId, Term, Writer};
+use samovar_wire::{CloseCode, Generations, Kind, Mode, PROTOCOL_VERSION, PeerId, Term, TicketHash, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
 fn rules_that_name_what_is_left_out_found_no_session() {
     let mut world = World::new(1, 0);
-    let config = world.config(None);
+    let config = world.config(Vec::new());
     let result = |orders: Orders| {
         let rules = Rules { orders, ..Rules::default() };
         Session::new(world.now, SessionConfig { rules, ..config.clone() }).err()
@@ -54,7 +55,14 @@ fn tell(world: &mut World, (from, to): (PeerId, PeerId), number: u16, message: &
 fn answer_to(message: &[u8]) -> Option<CloseCode> {
     let (mut world, host, others) = world_of(3, 0, 2);
     let stranger = PeerId(1_000);
-    let hello = Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
+    let hello = Hello {
+        version: PROTOCOL_VERSION,
+        params: 1,
+        name: "M".into(),
+        attributes: 0,
+        ticket: TicketHash([9; 16]),
+        resume: [None; RESUME_MAX],
+    };
     let mut bytes = vec![MessageKind::Control as u8];
     encode(&PeerControl::Hello(hello), &mut bytes);
     tell(&mut world, (stranger, host), 0, &bytes);

@@ -3,10 +3,11 @@
 use crate::world::World;
 use samovar_session::{Causality, Delivery, EndReason, Event, Orders, Rules, Target};
 use samovar_wire::control::{Hello, PeerControl, encode};
+use samovar_wire::limits::RESUME_MAX;
 use samovar_wire::link_frame::{Frame as Part, PacketHeader};
 use samovar_wire::object::MessageKind;
 use samovar_wire::order::{Frame, Install, Report, Run, ViewId};
-use samovar_wire::{Generations, Mode, PROTOCOL_VERSION, PeerId, Term, Writer};
+use samovar_wire::{Generations, Mode, PROTOCOL_VERSION, PeerId, Term, TicketHash, Writer};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -48,7 +49,14 @@ fn world_with_a_liar() -> (World, PeerId, [PeerId; 3], Liar) {
     let honest = [host, world.join(None), world.join(None)];
     world.run(2_000);
     let mut liar = Liar { me: PeerId(1_000), said: Default::default() };
-    let hello = Hello { version: PROTOCOL_VERSION, params: 1, name: "M".into(), attributes: 0, resume: None };
+    let hello = Hello {
+        version: PROTOCOL_VERSION,
+        params: 1,
+        name: "M".into(),
+        attributes: 0,
+        ticket: TicketHash([9; 16]),
+        resume: [None; RESUME_MAX],
+    };
     let mut bytes = vec![MessageKind::Control as u8];
     encode(&PeerControl::Hello(hello), &mut bytes);
     liar.tell(&mut world, host, &bytes);

@@ -1,5 +1,7 @@
 //! Seats: when a ticket is given, and what it opens behind the death of whoever gave it (PROTOCOL §4.1).
 
+use std::collections::BTreeSet;
+
 use crate::world::{TEAPOT, World};
 use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{EndReason, Event, Rules};
@@ -291,4 +293,73 @@ fn sixteen_silent_strangers_keep_nobody_out() {
     }
     assert!(world.peers[&member].is_member());
     world.assert_converged();
+}
+
+/// Who is gone may have been a host, and so may have been whom it told: a ticket is in what its member says to the host
+/// that shall seat it again, and in nothing else.
+#[test]
+fn a_ticket_is_shown_to_nobody_but_the_host_that_is_asked_for_the_seat() {
+    let mut world = World::new(32, 0);
+    world.record = Some(Vec::new());
+    let host = *world.peers.keys().next().unwrap();
+    let [heir, guest] = [world.join(None), world.join(None)];
+    world.run(2_000);
+    world.kill(host);
+    world.run(3_000);
+    let tickets = [heir, guest].map(|peer| world.peers[&peer].ticket().unwrap());
+    let by = |world: &World, ticket: Ticket| -> BTreeSet<(PeerId, PeerId)> {
+        let has = |bytes: &[u8]| bytes.windows(16).any(|part| part == ticket.secret);
+        let record = world.record.iter().flatten();
+        record.filter(|(_, _, bytes)| has(bytes)).map(|&(from, to, _)| (from, to)).collect()
+    };
+    assert!(tickets.iter().all(|&ticket| by(&world, ticket).is_empty()), "{:?}", by(&world, tickets[1]));
+    let seat = world.peers[&guest].seat();
+    world.kill(guest);
+    world.run(3_000);
+    let back = world.join(Some(tickets[1]));
+    world.run(1_000);
+    assert_eq!(world.peers[&back].seat(), seat);
+    assert_eq!(by(&world, tickets[1]), BTreeSet::from([(back, heir)]));
+    let next = world.peers[&back].ticket().unwrap();
+    assert!(by(&world, next).is_empty(), "{:?}", by(&world, next));
+}
+
+#[test]
+fn a_seat_that_went_by_the_answer_of_a_dead_host_is_found_by_the_next() {
+    let mut came = Return::new(8);
+    let (host, backup, again) = (came.host, came.backup, came.again);
+    // The host seats it and tells the backup. Nothing of that reaches it.
+    came.world.cuts = vec![(host, again), (backup, again), (again, backup)];
+    while !came.world.peers[&backup].view().has(again) {
+        came.world.step();
+    }
+    came.world.kill(host);
+    while came.world.peers[&backup].view().has(again) || !came.world.peers[&backup].is_host() {
+        came.world.step();
+    }
+    // It hears that it is no member any more, and comes back.
+    came.world.cuts.clear();
+    came.world.run(1_000);
+    assert!(came.world.events[&again].contains(&Event::Ended(EndReason::Removed)));
+    let tickets = came.world.peers[&again].tickets();
+    let config = came.world.config(tickets);
+    came.world.kill(again);
+    let last = came.world.join_as(config);
+    came.world.run(1_000);
+    assert_eq!(came.world.peers[&last].seat(), Some(came.seat));
+    assert_eq!(came.world.peers[&backup].view().seats().count(), 3, "no seat waits for it elsewhere");
+}
+
+#[test]
+fn nobody_draws_the_ticket_of_another() {
+    let (mut world, host, guests) = crate::world::world_of(33, 0, 3);
+    let victim = world.peers[&guests[1]].ticket().unwrap();
+    world.run(1_000);
+    let seats: Vec<_> = guests.iter().map(|guest| world.peers[guest].seat()).collect();
+    let mut mallory = crate::sessions::Stranger::new(&world);
+    let hello = crate::sessions::Stranger::hello_with(victim.hash());
+    mallory.say(&mut world, host, Some(&hello));
+    world.run(500);
+    assert!(!world.peers[&host].view().has(crate::sessions::Stranger::ID));
+    assert_eq!(guests.iter().map(|guest| world.peers[guest].seat()).collect::<Vec<_>>(), seats);
 }

@@ -4,10 +4,11 @@ use crate::world::{CUBE, Craft, TEAPOT, World};
 use samovar_link::{Link, LinkConfig, Source};
 use samovar_session::{Delivery, Departure, EndReason, Event, Role, Suspension, Target};
 use samovar_wire::control::{Hello, PeerControl, encode};
+use samovar_wire::limits::RESUME_MAX;
 use samovar_wire::object::Traits;
 use samovar_wire::{
     CloseCode, Duration, Entropy, Generation, Kind, Lane, Mode, ObjectId, PROTOCOL_VERSION, PeerId, Term,
-    Ticket, Time, Warrant,
+    TicketHash, Time, Warrant,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -185,22 +186,33 @@ fn host_and_member() -> (World, PeerId, PeerId) {
 }
 
 /// Somebody with a link to a session and none of its manners.
-struct Stranger(Link);
+pub(crate) struct Stranger(Link);
 
 impl Stranger {
-    const ID: PeerId = PeerId(66);
+    pub(crate) const ID: PeerId = PeerId(66);
 
-    fn new(world: &World) -> Self {
+    pub(crate) fn new(world: &World) -> Self {
         Self(Link::new(world.now, LinkConfig::default(), Generation::FIRST))
     }
 
     fn hello() -> PeerControl {
+        Self::hello_with(TicketHash([9; 16]))
+    }
+
+    pub(crate) fn hello_with(ticket: TicketHash) -> PeerControl {
         let name = "M".into();
-        PeerControl::Hello(Hello { version: PROTOCOL_VERSION, params: 1, name, attributes: 0, resume: None })
+        PeerControl::Hello(Hello {
+            version: PROTOCOL_VERSION,
+            params: 1,
+            name,
+            attributes: 0,
+            ticket,
+            resume: [None; RESUME_MAX],
+        })
     }
 
     /// Shows up with a packet, with a message or without.
-    fn say(&mut self, world: &mut World, to: PeerId, message: Option<&PeerControl>) {
+    pub(crate) fn say(&mut self, world: &mut World, to: PeerId, message: Option<&PeerControl>) {
         if let Some(message) = message {
             let mut bytes = vec![1];
             encode(message, &mut bytes);
@@ -220,9 +232,9 @@ fn nobody_but_the_host_gives_tickets() {
     let (mut world, host, _) = host_and_member();
     let mut mallory = Stranger::new(&world);
     mallory.say(&mut world, host, Some(&Stranger::hello()));
-    mallory.say(&mut world, host, Some(&PeerControl::Welcome(Ticket([0; 16]))));
+    let hash = world.peers[&host].ticket().unwrap().hash();
+    mallory.say(&mut world, host, Some(&PeerControl::Welcome(hash)));
     assert!(world.peers[&host].view().has(Stranger::ID));
-    assert_ne!(world.peers[&host].ticket(), Some(Ticket([0; 16])));
     assert!(world.events[&host].iter().filter(|event| matches!(event, Event::Ticket(_))).count() == 1);
 }
 
@@ -331,7 +343,7 @@ fn a_message_that_overtakes_the_admission_of_its_receiver_waits_for_it() {
 #[test]
 fn versions_parameters_and_full_houses_are_refused_with_the_reason() {
     let mut world = World::new(10, 0);
-    let mut config = world.config(None);
+    let mut config = world.config(Vec::new());
     config.params = 2;
     let stranger = world.join_as(config);
     world.run(500);

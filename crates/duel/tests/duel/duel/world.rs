@@ -166,7 +166,7 @@ impl World {
             params: params(),
             name: format!("Peer {}", me.0),
             attributes: attributes(Glaze::new(me.0 as usize), false) | bits,
-            ticket,
+            tickets: ticket.into_iter().collect(),
             capacity: 8,
             rules: self.rules,
             entropy: self.dice.bytes(),

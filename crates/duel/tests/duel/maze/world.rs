@@ -70,7 +70,7 @@ impl World {
             params: params(),
             name: format!("Peer {}", me.0),
             attributes: attributes(Glaze::default(), false),
-            ticket: None,
+            tickets: Vec::new(),
             capacity: 8,
             rules: rules(),
             entropy: self.dice.bytes(),

@@ -24,6 +24,8 @@ pub(crate) struct World {
     wire: Vec<(Time, PeerId, PeerId, Mode, Vec<u8>)>,
     /// A hash of all that was sent.
     pub(crate) said: u64,
+    /// All that was sent, and between whom, when a test wants it.
+    pub(crate) record: Option<Vec<(PeerId, PeerId, Vec<u8>)>>,
     /// What came in this step for somebody who is no session.
     pub(crate) strays: Vec<(PeerId, PeerId, Mode, Vec<u8>)>,
     dice: Entropy,
@@ -106,6 +108,7 @@ impl World {
             witness: Witness { signatory, warrant },
             witness_alive: true,
             wire: Vec::new(),
+            record: None,
             said: 0,
             strays: Vec::new(),
             dice: Entropy::new([seed; 32]),
@@ -122,7 +125,7 @@ impl World {
         world
     }
 
-    pub(crate) fn config(&mut self, ticket: Option<Ticket>) -> SessionConfig {
+    pub(crate) fn config(&mut self, tickets: Vec<Ticket>) -> SessionConfig {
         let me = PeerId(self.next_peer);
         self.next_peer += 1;
         SessionConfig {
@@ -133,7 +136,7 @@ impl World {
             params: 1,
             name: format!("Peer {}", me.0),
             attributes: 0,
-            ticket,
+            tickets,
             capacity: 8,
             entropy: self.dice.bytes(),
             rules: self.rules,
@@ -141,7 +144,7 @@ impl World {
     }
 
     pub(crate) fn join(&mut self, ticket: Option<Ticket>) -> PeerId {
-        let config = self.config(ticket);
+        let config = self.config(ticket.into_iter().collect());
         self.join_as(config)
     }
 
@@ -204,6 +207,9 @@ impl World {
                 for &byte in &out.bytes {
                     // FNV-1a.
                     self.said = (self.said ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+                }
+                if let Some(record) = &mut self.record {
+                    record.push((id, out.to, out.bytes.clone()));
                 }
                 let lost = out.mode == Mode::Unreliable && self.dice.number() % 100 < self.loss_percent;
                 if !lost && !self.cuts.contains(&(id, out.to)) {

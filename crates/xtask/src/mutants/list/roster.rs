@@ -410,7 +410,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "ticket-usable-twice",
         package: "roster",
-        text: "record.peer.replace(peer);\n            record.ticket = ticket.hash();\n",
+        text: "record.peer.replace(peer);\n            record.ticket = hello.ticket;\n",
         instead: "record.peer.replace(peer);\n",
         breaks: "a ticket opens its seat again after it was used",
         guards: Promise::UntrustedBytes,

@@ -459,8 +459,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "host-yields-its-seat",
         package: "session",
-        text: "is_some_and(|own| Some(own.ticket) == hash)",
-        instead: "is_some_and(|own| Some(own.ticket) == hash && false)",
+        text: "is_some_and(|own| shown.contains(&Some(own.ticket)))",
+        instead: "is_some_and(|own| shown.contains(&Some(own.ticket)) && false)",
         breaks: "a host gives its own seat away in a view of its own, and ends with it",
         guards: Promise::Seat,
         finder: Test(&[
