@@ -64,7 +64,7 @@ fn frames(report: &mut Report) {
     ] {
         let bench = "orders_frames";
         add(report, bench, "samovar", metric, stamps::frames_of_a_step(n), "messages");
-        add(report, bench, "seed 004", metric, f64::from(2 * n * (n - 1)), "messages");
+        add(report, bench, "pacman", metric, f64::from(2 * n * (n - 1)), "messages");
     }
     add(report, "orders_frames", "samovar", "causal_stamp_16", stamps::bytes_of_a_stamp(16), "B per message");
 }

@@ -7,7 +7,7 @@ use samovar_wire::Duration;
 pub(crate) enum Rules {
     /// Warrants and votes.
     Samovar,
-    /// The fourth seed's: whoever sees no lower id announces itself.
+    /// DirectPlay 4's: whoever sees no lower id announces itself.
     Seed,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Peers run the real machine of `samovar-roster`, the relay that of `samovar-directory` with its disk; what surrounds
 //! them (links, suspicion, the session object) is reduced to what PROTOCOL §2 to §5 promise of it. The promise is that
-//! of DESIGN §5.4. The fourth seed's algorithm runs in the same world, and breaks it.
+//! of docs/recovery.md, promise 4. DirectPlay 4's algorithm (docs/sources.md) runs in the same world, and breaks it.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 
@@ -238,13 +238,13 @@ impl History {
 }
 
 #[test]
-fn the_fourth_seeds_algorithm_splits() {
-    let found = check("the fourth seed's algorithm", Bounds::SEED);
+fn directplays_algorithm_splits() {
+    let found = check("DirectPlay 4's algorithm", Bounds::SEED);
     let (property, path) = found.broken.expect("the lowest id that everybody sees is not the same for all");
     assert_eq!(property, "no two hosts at rest: no split brain");
     // The same faults by warrants and votes are one of the bounds within which nothing breaks.
     assert!(Bounds::NARROW.iter().any(|(_, bounds)| *bounds == Bounds::SEED_FAULTS));
-    say(&format!("as it must, the fourth seed's algorithm breaks it ({property}):\n{}", tell(path)));
+    say(&format!("as it must, DirectPlay 4's algorithm breaks it ({property}):\n{}", tell(path)));
 }
 
 /// Prints a figure although the test passes: a harness keeps what is printed by the macros to itself.

@@ -29,7 +29,7 @@ impl Member {
         }
     }
 
-    /// The fourth seed's peers know no terms.
+    /// DirectPlay 4's peers know no terms.
     pub(crate) fn term(&self) -> Term {
         match &self.mind {
             Mind::Samovar(roster) => roster.term(),

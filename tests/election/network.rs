@@ -158,7 +158,7 @@ impl World {
         }
     }
 
-    /// By the fourth seed's rules: the one whom this peer pings does not answer.
+    /// By DirectPlay 4's rules: the one whom this peer pings does not answer.
     pub(crate) fn time_out(&mut self, slot: usize) {
         let Some(member) = self.member_mut(slot) else { return };
         let view = member.view.clone();

@@ -1,4 +1,4 @@
-//! The fourth seed's algorithm (section 3.1.7.1 there), for comparison: the lowest id that answers is host.
+//! DirectPlay 4's algorithm (docs/sources.md, "DirectPlay"), for comparison: the lowest id that answers is host.
 
 use samovar_roster::View;
 use samovar_wire::{PeerId, SortedSet};

@@ -29,7 +29,7 @@ pub(crate) enum Step {
     Notice(usize),
     /// A peer takes a living one for dead.
     Suspect(usize, usize),
-    /// The fourth seed's: eight pings in a row were not answered.
+    /// DirectPlay 4's: eight pings in a row were not answered.
     TimeOut(usize),
     Resign(usize),
     /// The host drops a member that it misses.

@@ -25,7 +25,7 @@ pub(crate) enum Letter {
     Hello,
     /// The receiver is no member any more.
     Dropped,
-    /// By the fourth seed's rules: the sender is host.
+    /// By DirectPlay 4's rules: the sender is host.
     Announcement,
 }
 

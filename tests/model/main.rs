@@ -1,7 +1,7 @@
 //! Every history of three peers within stated bounds, by a model checker: who owns an object, through a change of host.
 //!
 //! The peers run the real machine of `samovar-objects`; what surrounds them (links, the witness, the view) is reduced
-//! to what PROTOCOL §2 to §4 promise of it. The promises are those of DESIGN §5.1 to §5.3.
+//! to what PROTOCOL §2 to §4 promise of it. The promises are those of docs/recovery.md, promises 1 to 3.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps in vain has failed")]
 

@@ -1,6 +1,6 @@
 //! The relay's logic: which games there are, who is connected to them, and who hosts which term.
 //!
-//! It is the witness of DESIGN §4: each term of a session is given to one host, by compare-and-swap, and is on disk
+//! It is the witness of PROTOCOL §5.5: each term of a session is given to one host, by compare-and-swap, and is on disk
 //! before anybody hears of it. It refuses to know what a game is about, and it keeps nothing of a peer but its
 //! connection: who shows a pass that the relay signed is that peer.
 //!

@@ -1,6 +1,6 @@
 //! The maze: four teapots in a grid of corridors, two sides, capture the other side's sugar bowl.
 //!
-//! After the game of the fifth seed, multiplayer pacman. R1 and R2 live in the red half, B1 and B2 in the blue one. Who
+//! After the game of docs/sources.md, "Pacman". R1 and R2 live in the red half, B1 and B2 in the blue one. Who
 //! takes the other side's bowl from its stand and brings it to its own wins the round. On foreign ground a teapot that a
 //! defender touches is sent home, and the bowl that it carried is back on its stand. Steam drifts through the corridors
 //! and blocks them. Who first wins three rounds wins the match, and the next begins.

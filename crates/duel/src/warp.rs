@@ -1,6 +1,6 @@
 //! How a remote teapot is shown between two updates.
 //!
-//! The second seed of the design (Scheib, Otaduy, O'Brien, "Dueling Teapots", 2001) calls it warping. At each frame
+//! Its source calls it warping (docs/sources.md, "Teapots"). At each frame
 //! the last sample from the owner is extrapolated by its own velocities to the goal G, the warped state W is
 //! extrapolated by its own velocities, and then W = F·W + (1 − F)·G. Without it, every update that finds the owner
 //! off the predicted path would make the teapot jump.
@@ -63,7 +63,7 @@ impl Warp {
         Self { sample, sampled_at, offset: Offset::default(), shown_at: now, time_constant: TIME_CONSTANT }
     }
 
-    /// Sets the time constant in seconds. Larger is smoother and later; zero, like F = 0 in the seed, shows the goal
+    /// Sets the time constant in seconds. Larger is smoother and later; zero, like F = 0 in the source, shows the goal
     /// itself with all its jumps. What is not a positive number counts as zero.
     pub fn set_time_constant(&mut self, seconds: f32) {
         self.time_constant = if seconds > 0.0 { seconds } else { 0.0 };
@@ -115,7 +115,8 @@ impl Warp {
         self.sampled_at
     }
 
-    /// How old the shown data is at `now`, in microseconds: the last stage of the seed's data-age chart.
+    /// How old the shown data is at `now`, in microseconds: the last stage of the data-age chart (docs/sources.md,
+    /// "Teapots").
     pub fn data_age(&self, now: u64) -> u64 {
         now.saturating_sub(self.sampled_at)
     }
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_straight_path_it_is_the_formula_of_the_seed() {
+    fn a_straight_path_follows_the_formula_of_the_source() {
         let goal = Motion { velocity: [3.0, 0.0], ..Motion::default() };
         let mut warp = Warp::new(NOW, Motion { velocity: [0.0, 4.0], ..Motion::default() }, NOW);
         warp.advance(NOW + 200_000);
@@ -266,7 +267,7 @@ mod tests {
             place = blend(add(place, scale(velocity, dt)), [3.0 * dt * frame as f32, 0.0]);
             velocity = blend(velocity, goal.velocity);
             let shown = warp.advance(NOW + 200_000 + frame * 16_000);
-            assert!(distance(shown.position, place) < 1e-3, "{shown:?} but the seed says {place:?}");
+            assert!(distance(shown.position, place) < 1e-3, "{shown:?} but the formula says {place:?}");
             assert!(distance(shown.velocity, velocity) < 1e-3);
         }
     }

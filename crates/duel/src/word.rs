@@ -1,9 +1,9 @@
 //! What members of a duel say to each other besides what the objects tell: the feed, the bowl, and matches.
 //!
-//! Each word travels in the order that its meaning needs (R. Fujimoto, "Ordering Messages in Distributed Virtual
-//! Environments"): what happened because of something else behind it ([`Word::Fired`] and [`Word::Struck`], causal),
-//! who was first by the time at which it happened ([`Word::Touched`], time stamp), and what all must see alike and
-//! nothing may undo ([`Word::Began`] and [`Word::Ended`], stable).
+//! Each word travels in the order that its meaning needs (docs/sources.md, "Fujimoto"): what happened because of
+//! something else behind it ([`Word::Fired`] and [`Word::Struck`], causal), who was first by the time at which it
+//! happened ([`Word::Touched`], time stamp), and what all must see alike and nothing may undo ([`Word::Began`] and
+//! [`Word::Ended`], stable).
 
 use crate::codec::{DecodeError, Reader};
 use crate::cube::{Launch, Shot};

@@ -1,4 +1,4 @@
-//! Replicated objects whose owner can change: the first seed's protocol with stamps (PROTOCOL §4).
+//! Replicated objects whose owner can change: the Bitsquid engine's protocol with stamps (PROTOCOL §4, docs/sources.md).
 //!
 //! An owner announces an object reliably (CREATE, or MIGRATE when it took it over), and once the announcement is known
 //! to have arrived sends, in frames, how its state differs from what that peer is known to have, until that peer has

@@ -117,7 +117,7 @@ impl Objects {
         Ok(())
     }
 
-    /// The new host takes the session object: host migration is object migration (DESIGN §1).
+    /// The new host takes the session object: host migration is object migration (ARCHITECTURE.md, "One idea").
     pub fn take_session(&mut self) {
         if self.is_host()
             && let Ok(stamp) = self.next_stamp(ObjectId::SESSION)

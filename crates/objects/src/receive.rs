@@ -105,7 +105,7 @@ impl Objects {
     ) -> Result<(), CloseCode> {
         let Some(slot) = self.slots.slot(coded.id) else { return Ok(()) };
         let Some(object) = self.slots.at_mut(slot) else { return Ok(()) };
-        // Only the owner speaks, under its stamp (DESIGN §5.3).
+        // Only the owner speaks, under its stamp (docs/recovery.md, promise 3).
         if (object.owner, object.stamp) != (from, coded.stamp) || head.frame <= object.since {
             return Ok(());
         }
@@ -161,9 +161,9 @@ impl Objects {
         }
         self.check_term(stamp)?;
         if id == ObjectId::SESSION {
-            // The session object's owner is the host, by its warrant and by nothing else (DESIGN §1). A former
-            // host's word is merely old, and who was one once cannot be told: it is not taken, or anybody could
-            // write the view until the new host has.
+            // The session object's owner is the host, by its warrant and by nothing else (ARCHITECTURE.md, "One
+            // idea"). A former host's word is merely old, and who was one once cannot be told: it is not taken, or
+            // anybody could write the view until the new host has.
             if from != self.host {
                 return if stamp.term == self.term { Err(CloseCode::BadWarrant) } else { Ok(()) };
             }
@@ -386,7 +386,8 @@ impl Objects {
     fn apply(&mut self, from: PeerId, update: &Update<'_>) -> Result<(), CloseCode> {
         let Some(slot) = self.slots.slot(update.id) else { return Ok(()) };
         let Some(object) = self.slots.at_mut(slot) else { return Ok(()) };
-        // Only the owner speaks, under its stamp (DESIGN §5.3); and what frames bring is not brought by the lane.
+        // Only the owner speaks, under its stamp (docs/recovery.md, promise 3); and what frames bring is not brought
+        // by the lane.
         if object.owner != from || object.stamp != update.stamp || !object.traits.reliable {
             return Ok(());
         }

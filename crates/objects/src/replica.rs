@@ -16,7 +16,7 @@ pub(crate) const BASELINE_AGE_MAX: u64 = 48;
 /// How far a peer's copy of one object has come.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Known {
-    /// The announcement; updates wait until it is delivered (first seed: "wait for ack").
+    /// The announcement; updates wait until it is delivered (docs/sources.md, "Bitsquid": the wait for the ack).
     pub(crate) announced: Receipt,
     pub(crate) ready: bool,
     /// The announcement's frame, the first baseline.

@@ -1,4 +1,5 @@
-//! Causal order: nothing is delivered before what its sender had sent or been delivered before it (seed 002).
+//! Causal order: nothing is delivered before what its sender had sent or been delivered before it (docs/sources.md,
+//! "Fujimoto").
 //!
 //! *Happens before* is Lamport's: what one member does is in the order in which it does it, a message is sent before it
 //! is delivered, and the relation is transitive. If message M1 was sent before M2 in that sense, no member delivers M2

@@ -3,8 +3,8 @@
 //! A *stream* is what one member says, item by item. In a mesh each member owns one; where a sequencer or dispatcher
 //! decides there is one stream, the host's. Time is divided into *epochs*, one for each view that is brought to its
 //! end. Within an epoch the members are fixed, streams begin with item 1, and a [`Rule`] says when an item's turn has
-//! come: that is the closed group which the second seed's algorithms assume. At its end everybody has had the turn of
-//! the same items:
+//! come: that is the closed group that the algorithms assume (docs/sources.md, "Fujimoto"). At its end everybody has
+//! had the turn of the same items:
 //!
 //! ```text
 //!  member   told of a view: delivers and sends nothing more ---> REPORT: how far it has each stream

@@ -1,6 +1,6 @@
 //! Lockstep: all members step the same game with the same inputs, frame by frame.
 //!
-//! After the sequencer of multiplayer pacman (fifth seed): nobody takes step n + 1 before everyone's step n is known. Each
+//! After the sequencer of docs/sources.md, "Pacman": nobody takes step n + 1 before everyone's step n is known. Each
 //! player gives its inputs to the host, which makes *frames* of them, one per tick: a frame says with which input of each
 //! player all members step. **What the host decides is what everybody applies**, itself included. A player that is slow or
 //! lost holds up a frame no longer than [`LockstepConfig::patience`]; then its input counts as unchanged, for all alike,

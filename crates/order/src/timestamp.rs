@@ -1,6 +1,6 @@
 //! Time-stamp order: messages are delivered in the order of what they tell of, wherever they come from first.
 //!
-//! Conservative, with lookahead (R. Fujimoto, "Ordering Messages in Distributed Virtual Environments", the limits of
+//! Conservative, with lookahead (docs/sources.md, "Fujimoto": the limits of
 //! causal and total order; the bounds are those of Chandy, Misra and Bryant, without null messages of their own): a message
 //! is delivered when every other member has promised to say nothing older any more. A promise rides in every packet.
 //! So the nearer connection does not win, and what follows from what by a way that no message took keeps its order.

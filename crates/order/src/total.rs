@@ -1,4 +1,5 @@
-//! Total order: all members deliver the same messages in the same order, which the host decides (seeds 002, 004).
+//! Total order: all members deliver the same messages in the same order, which the host decides (docs/sources.md,
+//! "Fujimoto" and "Pacman").
 //!
 //! The host is the sequencer. A member submits its message to the host, which numbers what it gets as it comes and
 //! passes it on to all; each delivers by number, its own messages too, and holds back what is above the next one. The
@@ -7,9 +8,9 @@
 //! The order is causal as well. A member submits its messages in order, and what depends on another was submitted
 //! after that had its number. This is about messages of one order: what is said by another one may come earlier or later.
 //!
-//! The fifth seed sends each message to all and then its number to all: N · (N − 1) messages and N − 1 for each number.
-//! Here a step in which N members say something each takes N − 1 submissions, and N − 1 messages that hold all of them
-//! when the host is polled once per step: fewer than 2N.
+//! The sequencer of docs/sources.md, "Pacman", sends each message to all and then its number to all: N · (N − 1)
+//! messages and N − 1 for each number. Here a step in which N members say something each takes N − 1 submissions, and
+//! N − 1 messages that hold all of them when the host is polled once per step: fewer than 2N.
 //!
 //! *When the host is lost* its numbers end with the last that a survivor has. All survivors deliver up to that one;
 //! the next host numbers on, beginning with what its members submitted and did not see numbered. A message of a

@@ -7,7 +7,7 @@ use crate::{Roster, View};
 /// With the host missed for so long and no successor, the session is suspended here.
 const SUSPENDED_AFTER: Duration = Duration::from_millis(1_000);
 
-/// The second seed's server roles (§2.1), and `Suspended`.
+/// The server roles of 2001 (docs/sources.md, "Teapots"), and `Suspended`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A member.

@@ -1,4 +1,4 @@
-//! Watches the host, and finds its successor with the relay or without it (DESIGN §4 "Election", PROTOCOL §4.10).
+//! Watches the host, and finds its successor with the relay or without it (PROTOCOL §4.10, §5.5, PROTOCOL §4.10).
 //!
 //! Everybody watches at once and names at once whom it wants, so many deaths cost one time-out, and there is no turn
 //! to wait for: the relay takes the first word, and without it a majority decides.

@@ -176,7 +176,7 @@ impl View {
     }
 
     /// The order in which members succeed the host: whose games make steps, backups, visible pages, who reaches the
-    /// most, the lowest id (DESIGN §4).
+    /// most, the lowest id (PROTOCOL §4.10 rule 1).
     #[must_use]
     pub fn succession(&self, host: PeerId) -> Vec<PeerId> {
         let mut line: Vec<_> = self.members().filter(|m| m.peer != host).collect();
@@ -353,7 +353,8 @@ impl View {
     }
 
     /// Names another backup: the next eligible member round the list of seats behind the one that was named last, whether
-    /// that still sits there or not, as the second seed does (§3.2), so that an unresponsive one is not asked again and again.
+    /// that still sits there or not, as the server of 2001 does (docs/sources.md, "Teapots"), so that an unresponsive
+    /// one is not asked again and again.
     pub fn name_backup(
         &mut self,
         host: PeerId,

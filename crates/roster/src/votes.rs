@@ -35,7 +35,7 @@ impl Roster {
         Some((term, host))
     }
 
-    /// Whom this peer wants: the host's heir, or the first in line that it hears (DESIGN §4).
+    /// Whom this peer wants: the host's heir, or the first in line that it hears (PROTOCOL §4.10 rule 1).
     pub(crate) fn candidate(&self, view: &View, lives: Lives<'_>) -> PeerId {
         if let Some(heir) = self.told_heir().filter(|heir| view.has(*heir) && !lives.missed.contains(heir)) {
             return heir;

@@ -6,10 +6,11 @@ use samovar_wire::{Duration, PeerId, Ticket, Warrant};
 
 use crate::Orders;
 
-/// How long a game makes no step until its host hands over, unless the game says otherwise (DESIGN §5.12).
+/// How long a game makes no step until its host hands over, unless the game says otherwise (docs/recovery.md, promise
+/// 12).
 const STEPS_WITHIN: Duration = Duration::from_millis(2_000);
 
-/// How long a seat waits for its member unless the game says otherwise (DESIGN §4 "Seats").
+/// How long a seat waits for its member unless the game says otherwise (PROTOCOL §4.4).
 const GRACE: Duration = Duration::from_millis(10 * 60 * 1_000);
 
 /// What a peer brings into a session.
@@ -31,7 +32,7 @@ pub struct SessionConfig {
     pub tickets: Vec<Ticket>,
     /// For a founder: members at most.
     pub capacity: u8,
-    /// Seed of the tickets that this peer gives out as host; secret.
+    /// Seed of the tickets that this peer draws; secret.
     pub entropy: [u8; 32],
     /// Agreed: what the game's objects are made of. Its hash belongs into `params`.
     pub schemas: Schemas,

@@ -62,7 +62,8 @@ impl Desk {
     }
 
     /// Whether everybody who answers has the view as it is. Views come one after another: the next begins when the
-    /// one before is settled (DESIGN §4), or when somebody has taken too long: a backup for which tickets wait has longer.
+    /// one before is settled (PROTOCOL §4.10 rule 13), or when somebody has taken too long: a backup for which
+    /// tickets wait has longer.
     pub(crate) fn is_settled(&self, core: &Core, objects: &Objects, now: Time) -> bool {
         let within = if self.welcomes.is_empty() { SETTLES_WITHIN } else { BACKED_UP_WITHIN };
         if self.published + within <= now {

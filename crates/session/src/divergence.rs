@@ -1,4 +1,4 @@
-//! What this peer did while others, of whom it did not hear, went on under another host (DESIGN §4 "Partition").
+//! What this peer did while others, of whom it did not hear, went on under another host (docs/recovery.md, "In short").
 
 use samovar_objects::{Object, Objects};
 use samovar_wire::{Duration, ObjectId, PeerId, SortedMap, SortedSet, Time};

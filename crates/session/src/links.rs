@@ -20,7 +20,7 @@ impl Session {
 
     /// Opens the link to a member that has none: the other end is told everything. What was under way on a former link
     /// is lost, so that the game learns that the member left and is back; the game at the other end does, too
-    /// (DESIGN §5.5).
+    /// (docs/recovery.md, promise 5).
     pub(crate) fn link_member(&mut self, now: Time, peer: PeerId) {
         if let Some(member) = self.core.members.members.get(&peer).cloned() {
             self.core.push_event(Event::MemberLeft { member: member.clone(), departure: Departure::Gone });

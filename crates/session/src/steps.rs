@@ -1,4 +1,4 @@
-//! Whether the game of this peer goes on (DESIGN §5.12): its steps are counted, not its packets.
+//! Whether the game of this peer goes on (docs/recovery.md, promise 12): its steps are counted, not its packets.
 //!
 //! A page whose frames are withheld, or whose game waits for something, answers the others as ever. Nobody misses it, and
 //! what only a host decides stands still for all. So its session counts the time since the game's last step, as far as the

@@ -11,7 +11,7 @@ use crate::settle::News;
 use crate::term::Former;
 use crate::{EndReason, Session};
 
-/// Who passes no time for so long slept: it may have been replaced (DESIGN §4).
+/// Who passes no time for so long slept: it may have been replaced (PROTOCOL §4.10 rule 11).
 const SLEPT: Duration = Duration::from_millis(2_000);
 /// Where a lost host is not succeeded, the session ends with it.
 const ENDS_AFTER: Duration = Duration::from_millis(5_000);

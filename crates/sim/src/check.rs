@@ -1,4 +1,4 @@
-//! What must hold (DESIGN §5), looked at while the world runs.
+//! What must hold (docs/recovery.md, "Promises"), looked at while the world runs.
 
 mod agreement;
 mod clocks;

@@ -4,8 +4,8 @@
 //! directory. Everything below is made up, and goes wrong: clocks, disks, streams, datagrams, processes. One seed decides
 //! all of it, so that a run can be repeated, read ([`Trace`]), and shrunk ([`shrink`]).
 //!
-//! While a run goes on checkers look at every promise of DESIGN §5, and in the end everything heals and all members must
-//! agree. A game can be put in the place of the [`Toy`] by implementing [`Game`]:
+//! While a run goes on checkers look at every promise of docs/recovery.md, "Promises", and in the end everything
+//! heals and all members must agree. A game can be put in the place of the [`Toy`] by implementing [`Game`]:
 //!
 //! ```
 //! use samovar_sim::{Fault, Plan, Toy, Who, run};
@@ -22,8 +22,8 @@ mod chart;
 mod check;
 mod clock;
 mod dice;
+mod directplay;
 mod fault;
-mod fourth_seed;
 mod game;
 mod network;
 mod plan;
@@ -38,8 +38,8 @@ mod world;
 
 pub use chart::chart;
 pub use dice::Dice;
+pub use directplay::{Fate, Trouble, directplay};
 pub use fault::{Beyond, Direction, Fault, Group, Who};
-pub use fourth_seed::{Fate, Trouble, fourth_seed};
 pub use game::{Game, ProcessId, Turn};
 pub use network::{Loss, Place, Side, Weather};
 pub use plan::Plan;

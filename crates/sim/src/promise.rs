@@ -1,4 +1,4 @@
-//! What was promised (DESIGN §5), and how it broke.
+//! What was promised (docs/recovery.md, "Promises"), and how it broke.
 
 use samovar_wire::Time;
 

@@ -78,7 +78,7 @@ pub struct Hello {
     pub resume: [Option<ShownTicket>; RESUME_MAX],
 }
 
-/// How fit a member is to host. The host publishes it, and everybody ranks by it (DESIGN §4).
+/// How fit a member is to host. The host publishes it, and everybody ranks by it (PROTOCOL §4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub struct Standing {
     /// Whether it is there to play.

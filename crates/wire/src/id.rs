@@ -76,7 +76,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// A replicated object: who created it and its number among that peer's objects (first seed: ids are sequential).
+/// A replicated object: who created it and its number among that peer's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
     /// The peer that created it; zero for the session object.
@@ -86,7 +86,7 @@ pub struct ObjectId {
 }
 
 impl ObjectId {
-    /// The session object, whose owner is the host (DESIGN §1).
+    /// The session object, whose owner is the host (ARCHITECTURE.md, "One idea").
     pub const SESSION: Self = Self { creator: PeerId(0), number: 0 };
 }
 

@@ -2,10 +2,10 @@
 
 use crate::Term;
 
-/// `(term, counter)`, compared in that order (DESIGN §1).
+/// `(term, counter)`, compared in that order (PROTOCOL §4.2).
 ///
-/// The first seed has the counter alone; the term is what stops two hosts that each count to one from naming two
-/// owners.
+/// The source has the counter alone (docs/sources.md, "Bitsquid"); the term is what stops two hosts that each count
+/// to one from naming two owners.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
     /// The reign in which this ownership began.

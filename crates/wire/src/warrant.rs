@@ -14,7 +14,7 @@ impl core::fmt::Debug for Signature {
     }
 }
 
-/// The proof that entitles a peer to be host of a term (DESIGN §4): the relay gives it to the first claim of that
+/// The proof that entitles a peer to be host of a term (PROTOCOL §4.3): the relay gives it to the first claim of that
 /// term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Warrant {

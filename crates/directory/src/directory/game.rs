@@ -150,7 +150,8 @@ impl Game {
         self.members.get(&self.host()?).copied()
     }
 
-    /// An id that nobody in the game has or had lately. Zero is nobody's: it stands for the session (DESIGN §1).
+    /// An id that nobody in the game has or had lately. Zero is nobody's: it stands for the session (ARCHITECTURE.md,
+    /// "One idea").
     pub(super) fn draw_peer(&mut self, entropy: &mut Entropy) -> PeerId {
         loop {
             let peer = PeerId((entropy.number() >> 32) as u32);

@@ -1,4 +1,4 @@
-//! The witness: who gets the next term, and when (DESIGN §4 "Election", PROTOCOL §5.5).
+//! The witness: who gets the next term, and when (PROTOCOL §4.10, §5.5, PROTOCOL §5.5).
 //!
 //! Every member that misses the host claims the next term, all normally for the same candidate, and goes on claiming
 //! while it does. So a claim says two things: that its sender misses the host, and whom it wants instead. The host's

@@ -14,7 +14,7 @@
 //! *Delay decides.* A packet's time until its ack, the least of a look's, against the least of the last ten
 //! seconds tells how long the path's queue is; that bytes are about to be dropped is known before they are. Loss alone
 //! slows nobody down below one packet in five: wireless paths lose at random, and a rate that falls for it collapses
-//! (what SCTP does to data channels, DESIGN §4). What the driver's buffer holds beyond what is under way anyway is a
+//! (what SCTP does to data channels, PROTOCOL §2.5). What the driver's buffer holds beyond what is under way anyway is a
 //! queue like any other, and seen sooner.
 //!
 //! A queue, or a loss, that stays whatever this link does is somebody else's: after [`STUBBORN`] looks it becomes part

@@ -1,10 +1,10 @@
 //! The sending half of a reliable lane: messages cut into segments, each sent until it is acked (PROTOCOL §3.1).
 //!
 //! A segment rides again in later packets before its loss is known: a copy costs less than the round trip that noticing
-//! its loss would take, during which everything behind it in the lane waits (DESIGN §4). A small one does so twice. Copies
-//! are paid from a purse into which each small segment puts 1.9 times its size when it is first sent, and a larger one its
-//! size, so that a sender of many small messages triples its traffic at worst, and one of large ones doubles it. Third
-//! sendings are the first to be saved.
+//! its loss would take, during which everything behind it in the lane waits (PROTOCOL §3.1). A small one does so
+//! twice. Copies are paid from a purse into which each small segment puts 1.9 times its size when it is first sent,
+//! and a larger one its size, so that a sender of many small messages triples its traffic at worst, and one of large
+//! ones doubles it. Third sendings are the first to be saved.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! Every order in which an observer can hear the first seed's messages ends in the state that PROTOCOL §4.2 states.
+//! Every order in which an observer can hear CREATE, MIGRATE and DESTROY (docs/sources.md, "Bitsquid") ends in the
+//! state of PROTOCOL §4.2.
 //!
 //! The messages are composed by real machines of the other peers. What the lanes promise is checked, and more: also
 //! every order without any promise at all, with updates lost, doubled and late. The same search runs over the protocol

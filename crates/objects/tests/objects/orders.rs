@@ -1,4 +1,5 @@
-//! What an observer makes of every order in which the first seed's messages can arrive, and of lies about objects.
+//! What an observer makes of each order of CREATE, MIGRATE and DESTROY (docs/sources.md, "Bitsquid"), and of lies
+//! about objects.
 
 use samovar_objects::{Objects, Place, Schemas};
 use samovar_wire::object::{MessageKind, Traits};

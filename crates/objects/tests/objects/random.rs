@@ -1,7 +1,7 @@
 //! Long random lives of groups of 2 to 16 peers over a network that loses, doubles, delays and reorders.
 //!
-//! The promises of DESIGN §5.2 and §5.3 are checked after every step, convergence (§5.1) to the last bit when all is
-//! quiet. `SAMOVAR_SEED=n` replays one life and tells it step by step, `SAMOVAR_SEEDS=n` lives that
+//! The promises of docs/recovery.md, promises 2 and 3 are checked after every step, convergence (§5.1) to the last
+//! bit when all is quiet. `SAMOVAR_SEED=n` replays one life and tells it step by step, `SAMOVAR_SEEDS=n` lives that
 //! many; a seed that ever failed belongs into `seeds.txt`, which is lived first.
 
 mod members;

@@ -1,4 +1,4 @@
-//! Causal order by barriers, in a mesh (seed 002, "Implementation Using Barriers").
+//! Causal order by barriers, in a mesh (docs/sources.md, "Fujimoto": barriers).
 //!
 //! Time is divided into rounds. What a member says is delivered when *everybody* has said that it has ended the round,
 //! so what it says in a round can only follow from what was delivered in earlier ones; and these all have had before.

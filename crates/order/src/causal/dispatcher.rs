@@ -1,4 +1,4 @@
-//! Causal order by a central dispatcher, the host (seed 002, "Central Dispatcher Implementation").
+//! Causal order by a central dispatcher, the host (docs/sources.md, "Fujimoto": central dispatcher).
 //!
 //! Everything goes to the host, which passes it on in the order in which it comes. A message that depends on another
 //! was sent by who had that from the host already, so the host gets it after it passed that one on; and since the way

@@ -1,4 +1,4 @@
-//! Causal order by vector time stamps, in a mesh (seed 002, "Vector Clocks").
+//! Causal order by vector time stamps, in a mesh (docs/sources.md, "Fujimoto": vector clocks).
 //!
 //! Process i's clock counts what it has sent and what it has delivered of each other process. A message carries its
 //! sender's clock, as what has grown since the sender's last message (all of a stream reach everybody in order, so one

@@ -1,4 +1,5 @@
-//! Lockstep over a simulated network: the fifth seed's game, slow and lost players, host changes, joins, bytes.
+//! Lockstep over a simulated network: the game of docs/sources.md, "Pacman", slow and lost players, host changes,
+//! joins, bytes.
 
 mod cost;
 mod desync;

@@ -1,4 +1,5 @@
-//! Time-stamp order: the third seed's anomalies, every schedule of a few messages, random groups, and what it costs.
+//! Time-stamp order: the anomalies of docs/sources.md, "Fujimoto", every schedule of a few messages, random groups,
+//! and what it costs.
 
 mod anomalies;
 mod delay;

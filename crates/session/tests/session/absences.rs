@@ -1,5 +1,5 @@
 //! Who was away for a moment, or slept, and hears first of anything but a packet of the others: it judges nobody by the
-//! silence of its own absence (DESIGN §4, PROTOCOL §4.10).
+//! silence of its own absence (PROTOCOL §4.10).
 
 use crate::world::{World, part, world_of};
 use samovar_session::{EndReason, Event, Rules};

@@ -1,4 +1,4 @@
-//! Inputs: what is accepted is not lost, whoever dies (DESIGN §5.7, PROTOCOL §4.12).
+//! Inputs: what is accepted is not lost, whoever dies (docs/recovery.md, promise 7, PROTOCOL §4.12).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! The orders of a session, through losses, joins, leaves and hosts that die (DESIGN §5.6): what the machines promise is
-//! tested with them; here it is that a session gives them what they need.
+//! The orders of a session, through losses, joins, leaves and hosts that die (docs/recovery.md, promise 6): what the
+//! machines promise is tested with them; here it is that a session gives them what they need.
 
 use std::collections::{BTreeMap, BTreeSet};
 

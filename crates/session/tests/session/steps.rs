@@ -1,4 +1,4 @@
-//! A host whose game stands still, and who is first in line then (DESIGN §5.12).
+//! A host whose game stands still, and who is first in line then (docs/recovery.md, promise 12).
 
 use crate::world::{World, world_of};
 use samovar_session::{Cause, Event, Rules};

@@ -1,4 +1,4 @@
-//! DESIGN §5.1 and §5.4: when changes stop, all live members have the same of everything, and one host.
+//! docs/recovery.md, promises 1 and 4: when changes stop, all live members have the same of everything, and one host.
 
 use samovar_session::{Object, Session};
 use samovar_wire::{ObjectId, PeerId, Stamp, Term};

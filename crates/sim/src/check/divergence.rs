@@ -1,4 +1,4 @@
-//! DESIGN §4 "Partition": who was on the side that did not go on is told what it did alone.
+//! docs/recovery.md, "In short": who was on the side that did not go on is told what it did alone.
 //!
 //! A process knows only what others have said that they received; the world knows what they have seen.
 

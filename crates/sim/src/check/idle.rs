@@ -1,4 +1,4 @@
-//! DESIGN §5.12: a host whose game stands still for two seconds has handed over, if another can host.
+//! docs/recovery.md, promise 12: a host whose game stands still for two seconds has handed over, if another can host.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! DESIGN §5.9: memory is bounded by live members and objects, not by the length of the session.
+//! docs/recovery.md, promise 9: memory is bounded by live members and objects, not by the length of the session.
 //!
 //! What a machine holds is weighed by what its `Debug` output would be long: every state machine derives it, so nothing
 //! that is kept can hide, and no allocator has to be replaced for it.

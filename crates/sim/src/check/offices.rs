@@ -1,5 +1,5 @@
-//! DESIGN §4: a host that reaches neither the relay nor a majority acts for as long as its lease lasts at the most, and one
-//! that slept and was replaced meanwhile does not act at all.
+//! PROTOCOL §4.10 rules 10 and 11: a host that reaches neither the relay nor a majority acts for as long as its lease
+//! lasts at the most, and one that slept and was replaced meanwhile does not act at all.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! DESIGN §5.2: a stamp names one owner; at every peer the stamps of an object only grow.
+//! docs/recovery.md, promise 2: a stamp names one owner; at every peer the stamps of an object only grow.
 
 use std::collections::BTreeMap;
 

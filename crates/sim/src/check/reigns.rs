@@ -1,4 +1,4 @@
-//! DESIGN §5.4: a term has one host, and at every peer terms only grow.
+//! docs/recovery.md, promise 4: a term has one host, and at every peer terms only grow.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Inputs that must not be lost (DESIGN §5.7): each member submits numbers, the host ticks them off on a *tally* for each
-//! member, and in the end everything that a member was told to be accepted must be ticked off.
+//! Inputs that must not be lost (docs/recovery.md, promise 7): each member submits numbers, the host ticks them off
+//! on a *tally* for each member, and in the end everything that a member was told to be accepted must be ticked off.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! What was written and said, and what came of it (DESIGN §5.3 and §5.5).
+//! What was written and said, and what came of it (docs/recovery.md, promises 3 and 5).
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Messages in each order that the rules name (DESIGN §5.6): what comes before what is recorded where it is said, and looked
-//! at where it is heard, by the definitions and not by what the orders themselves know.
+//! Messages in each order that the rules name (docs/recovery.md, promise 6): what comes before what is recorded where
+//! it is said, and looked at where it is heard, by the definitions and not by what the orders themselves know.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -232,7 +232,8 @@ impl Orders {
         Ok(())
     }
 
-    /// DESIGN §4 "Membership": of one that is gone all who were there were told the same, and who came later of what was said since.
+    /// PROTOCOL §4.13: of one that is gone all who were there were told the same, and who came later of what was said
+    /// since.
     fn look_alike(
         &self,
         order: Order,

@@ -97,8 +97,8 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// DESIGN §5.10: some member runs at all times, so the session that began is the one that is there in the end. Where the
-    /// game forbids that another hosts it ends with its host.
+    /// docs/recovery.md, promise 10: some member runs at all times, so the session that began is the one that is
+    /// there in the end. Where the game forbids that another hosts it ends with its host.
     fn judge_survival(&mut self) {
         let session = self.cast.members().first().map(|(_, session)| session.warrant().session);
         let goes_on = self.plan.rules.migrates && !self.judges.is_orphaned;
@@ -108,7 +108,7 @@ impl<G: Game> World<G> {
         }
     }
 
-    /// DESIGN §5.13: whoever loaded its page anew sits where it sat.
+    /// docs/recovery.md, promise 13: whoever loaded its page anew sits where it sat.
     fn judge_seats(&mut self) {
         let lost = self.cast.players.iter().enumerate().find_map(|(number, player)| {
             let process = player.process.filter(|_| player.seat.is_some())?;

@@ -1,4 +1,4 @@
-//! The protocol as it was before the first seed's fix: no stamps, so that the last message wins.
+//! The protocol without the source's fix (docs/sources.md, "Bitsquid"): no stamps, so that the last message wins.
 
 use samovar_wire::object::MessageKind;
 use samovar_wire::{PeerId, Stamp};

@@ -1,4 +1,4 @@
-//! The first seed's scenarios, and those in which its messages race each other.
+//! The scenarios of docs/sources.md, "Bitsquid", and those in which its messages race each other.
 
 use samovar_wire::{PeerId, Stamp, Term};
 

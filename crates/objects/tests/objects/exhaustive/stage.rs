@@ -24,7 +24,7 @@ fn machine(me: PeerId) -> Objects {
 /// Something that happens to the observer, once or, for an update, any number of times up to two.
 #[derive(Clone, Debug)]
 pub(crate) struct Letter {
-    /// As the first seed writes it: `C_0`, `M_b_1`, `D_1`, `U_b_1`.
+    /// As the source writes it (docs/sources.md, "Bitsquid"): `C_0`, `M_b_1`, `D_1`, `U_b_1`.
     pub(crate) name: String,
     pub(crate) from: PeerId,
     pub(crate) content: Content,

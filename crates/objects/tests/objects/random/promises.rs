@@ -1,4 +1,4 @@
-//! What every peer is held to after every step (DESIGN §5.2, §5.3).
+//! What every peer is held to after every step (docs/recovery.md, promises 2 and 3).
 
 use std::collections::BTreeMap;
 

@@ -342,7 +342,7 @@ impl World {
         }
     }
 
-    /// When changes stop, all live members have the same objects, owners and field values (DESIGN §5.1).
+    /// When changes stop, all live members have the same objects, owners and field values (docs/recovery.md, promise 1).
     fn compare(&self) {
         let picture = |peer: &Peer| -> Vec<_> {
             let fields = |o: &samovar_objects::Object| {

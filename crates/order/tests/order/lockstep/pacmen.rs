@@ -1,5 +1,6 @@
-//! The fifth seed's figure: in the first screen the blue pacman enters the red half and heads up past the ghost, in the
-//! second the ghost is in the entrance and it cannot. By the order of receipt that happens; in lockstep it cannot.
+//! The figure of docs/sources.md, "Pacman": in the first screen the blue pacman enters the red half and heads up past
+//! the ghost, in the second the ghost is in the entrance and it cannot. By the order of receipt that happens; in
+//! lockstep it cannot.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

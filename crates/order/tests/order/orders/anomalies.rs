@@ -1,4 +1,5 @@
-//! The second seed's anomalies: each happens under the weaker order, and cannot under the one that it calls for.
+//! The anomalies of docs/sources.md, "Fujimoto": each happens under the weaker order, and cannot under the one that
+//! it calls for.
 
 use samovar_wire::PeerId;
 

@@ -12,7 +12,7 @@ use samovar_wire::Rng;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// A step of the seed's game: everybody says something, and everybody sees all of it.
+/// A step of the game of docs/sources.md, "Pacman": everybody says something, and everybody sees all of it.
 fn frames_of_a_step(n: u32, is_stable: bool) -> f64 {
     let mut world = World::new(Kind::Total, n);
     world.is_eager = false;
@@ -43,7 +43,9 @@ fn frames_of_a_step(n: u32, is_stable: bool) -> f64 {
 
 #[test]
 fn a_step_in_total_order_takes_at_most_two_messages_for_each_member() {
-    println!("members | the seed | total | stable: messages per step");
+    println!(
+        "the seed | total | members | the source | total | the seed | total | stable: messages per step"
+    );
     for n in 2..=32 {
         let (plain, stable) = (frames_of_a_step(n, false), frames_of_a_step(n, true));
         // The seed: N inputs to all others, and N orders to all others.

@@ -1,4 +1,4 @@
-//! What the third seed says that causal and total order do not prevent, and time-stamp order does.
+//! Anomalies that time-stamp order prevents, and causal and total order do not (docs/sources.md, "Fujimoto").
 //!
 //! Each is shown to happen with the weaker order, in the same schedule in which time-stamp order gets it right.
 
@@ -15,7 +15,7 @@ const A: PeerId = PeerId(1);
 const B: PeerId = PeerId(2);
 const C: PeerId = PeerId(3);
 
-/// Vector time stamps by the seed's two rules, as plain as can be.
+/// Vector time stamps by the two rules of docs/sources.md, "Fujimoto", as plain as can be.
 #[derive(Default)]
 struct VectorClock {
     delivered: BTreeMap<PeerId, u64>,

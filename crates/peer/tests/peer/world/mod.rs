@@ -485,7 +485,7 @@ impl World {
         self.session(process).objects().map(object).collect()
     }
 
-    /// DESIGN §5.1 and §5.4.
+    /// docs/recovery.md, promises 1 and 4.
     pub(crate) fn assert_converged(&self) {
         let processes: Vec<_> = self.peers.keys().copied().collect();
         let hosts: BTreeSet<_> = processes.iter().map(|&p| self.session(p).host()).collect();

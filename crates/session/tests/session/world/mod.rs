@@ -278,7 +278,7 @@ impl World {
         self.witness.warrant
     }
 
-    /// DESIGN §5.2: a stamp names one owner.
+    /// docs/recovery.md, promise 2: a stamp names one owner.
     fn check_promises(&self) {
         let mut owners = BTreeMap::new();
         for object in self.peers.values().filter(|s| s.is_member()).flat_map(Session::objects) {
@@ -340,7 +340,7 @@ impl World {
         }
     }
 
-    /// DESIGN §5.1: when changes stop, all live members have the same objects, owners and values.
+    /// docs/recovery.md, promise 1: when changes stop, all live members have the same objects, owners and values.
     pub(crate) fn assert_agreed(&self) {
         let ids: Vec<_> = self.peers.keys().copied().collect();
         for &id in &ids {

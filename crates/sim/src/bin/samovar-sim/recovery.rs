@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use samovar_sim::{SCENARIOS, Shape, Spans, Trouble, fourth_seed};
+use samovar_sim::{SCENARIOS, Shape, Spans, Trouble, directplay};
 
 use crate::workers::{Job, work};
 
@@ -38,7 +38,7 @@ pub(crate) fn measure(runs: u64, shape: Shape) -> ExitCode {
     if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The same by the fourth seed's rules: a violation is two hosts at once.
+/// The same by DirectPlay 4's rules: a violation is two hosts at once.
 fn compare(runs: u64) {
     let rows = [
         ("the host dies silently", 5, Trouble::HostDies),
@@ -48,14 +48,14 @@ fn compare(runs: u64) {
     ];
     for (about, players, trouble) in rows {
         let (mut recoveries, mut splits) = (Spans::default(), 0);
-        for fate in (0..runs).map(|seed| fourth_seed(seed, players, trouble)) {
+        for fate in (0..runs).map(|seed| directplay(seed, players, trouble)) {
             fate.recovery.into_iter().for_each(|span| recoveries.add(span));
             splits += u64::from(fate.has_split);
         }
         let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| recoveries.percentile(share));
         let recovered = recoveries.len();
         println!(
-            "| {about} | fourth seed | {runs} | {recovered} | {p50:.0} | {p99:.0} | {max:.0} | | | {splits} |"
+            "| {about} | DirectPlay 4 | {runs} | {recovered} | {p50:.0} | {p99:.0} | {max:.0} | | | {splits} |"
         );
     }
 }

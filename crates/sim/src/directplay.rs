@@ -1,4 +1,4 @@
-//! The fourth seed's host migration (section 3.1.7.1 there), for comparison: the lowest id that answers is host.
+//! DirectPlay 4's host migration (docs/sources.md, "DirectPlay"), for comparison: the lowest id that answers is host.
 //!
 //! Clients ping the host; who does not answer eight pings is unreachable. Then they ping the lowest id that is left, one
 //! after another, until it announces itself or is unreachable, too; who finds itself the lowest announces itself, and nobody
@@ -83,7 +83,7 @@ struct Member {
     follows: Option<usize>,
 }
 
-/// A session by the fourth seed's rules.
+/// A session by DirectPlay 4's rules.
 #[derive(Debug)]
 struct World {
     now: Time,
@@ -101,7 +101,7 @@ struct World {
 
 /// Runs a session of so many peers for ten seconds from the moment at which something goes wrong.
 #[must_use]
-pub fn fourth_seed(seed: u64, players: usize, trouble: Trouble) -> Fate {
+pub fn directplay(seed: u64, players: usize, trouble: Trouble) -> Fate {
     let mut world = World::new(seed, players);
     // At any moment between two updates, and between two pings.
     let strikes = STRIKES_AT + Duration::from_millis(seed * 7 % 500);
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn one_death_is_survived_and_each_further_one_costs_a_time_out() {
-        let slowest = |trouble| (0..20).map(|seed| fourth_seed(seed, 16, trouble).recovery).max().flatten();
+        let slowest = |trouble| (0..20).map(|seed| directplay(seed, 16, trouble).recovery).max().flatten();
         let time_out = PING_EVERY.times(u64::from(PINGS));
         let one = slowest(Trouble::HostDies).expect("somebody is host");
         assert!(one > time_out && one < time_out.times(2), "{one:?}");
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_partition_makes_two_hosts_for_good() {
-        let fate = fourth_seed(1, 5, Trouble::Partition);
+        let fate = directplay(1, 5, Trouble::Partition);
         assert_eq!(fate, Fate { recovery: None, has_split: true });
     }
 }
