@@ -414,7 +414,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         instead: "record.peer.replace(peer);\n",
         breaks: "a ticket opens its seat again after it was used",
         guards: Promise::UntrustedBytes,
-        finder: Sim("old-ticket-replayed"),
+        finder: Test(&[
+            "-p",
+            "samovar-roster",
+            "--lib",
+            "a_ticket_takes_its_seat_back_once_and_the_old_peer_yields",
+        ]),
     },
     Mutant {
         name: "backups-by-ids",
