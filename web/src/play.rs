@@ -230,6 +230,11 @@ impl Play {
         self.peer.with(|peer, now| peer.leave(now));
     }
 
+    /// Puts another member out, if this peer hosts.
+    pub fn put_out(&self, other: PeerId) {
+        self.peer.with(|peer, now| peer.session_mut().map(|session| session.put_out(now, other)));
+    }
+
     /// Leaves when there is no time for that.
     pub fn leave_at_once(&self) {
         self.peer.with(|peer, now| peer.leave_at_once(now));
@@ -405,6 +410,7 @@ fn ended(reason: EndReason, wish: &Wish, peer: &Peer) -> Ending {
         EndReason::Removed => Problem::Removed { code },
         EndReason::SeatTaken => Problem::Replaced { code },
         EndReason::Refused(CloseCode::Full) => Problem::FullGame { code },
+        EndReason::Refused(CloseCode::PutOut) => Problem::PutOut { code },
         EndReason::Refused(CloseCode::Closed) => Problem::ClosedGame { code },
         EndReason::Refused(reason) if reason.blame() == Blame::Incompatible => Problem::VersionMismatch,
         EndReason::Refused(reason) | EndReason::Misbehaviour(reason) => {

@@ -219,10 +219,10 @@ impl Duel {
                 let (player, name) = (PlayerKey::Seat(member.seat.0), PlayerName::new(&member.name));
                 self.feed.push(DuelEvent::PlayerCame { player, name, is_back: *resumed });
             }
-            Event::MemberLeft { member, departure: departure @ (Departure::Gone | Departure::Left) } => {
+            Event::MemberLeft { departure: Departure::Replaced, .. } => {}
+            Event::MemberLeft { member, departure } => {
                 let (player, name) = (PlayerKey::Seat(member.seat.0), PlayerName::new(&member.name));
-                let has_left = *departure == Departure::Left;
-                self.feed.push(DuelEvent::PlayerWent { player, name, has_left });
+                self.feed.push(DuelEvent::PlayerWent { player, name, departure: *departure });
             }
             Event::HostChanged(migration) => {
                 self.cubes.judged_since = migration.resumed.as_micros();

@@ -3,7 +3,7 @@
 use samovar_wire::control::{Hello, Presence, Standing};
 use samovar_wire::limits::{BACKUPS_MAX, MEMBERS_MAX, SEATS_MAX};
 use samovar_wire::sorted::sort_by_key;
-use samovar_wire::view::{Electorate, LEFT, SPECTATOR, SeatRecord, ViewHeader};
+use samovar_wire::view::{Electorate, LEFT, PUT_OUT, SPECTATOR, SeatRecord, ViewHeader};
 use samovar_wire::{
     CloseCode, DecodeError, Duration, Entropy, PeerId, SeatId, ShownTicket, TicketHash, Time,
 };
@@ -229,7 +229,7 @@ impl View {
             let yields = record.peer.replace(peer);
             record.ticket = hello.ticket;
             record.standing.presence = Presence::Visible;
-            record.attributes &= !LEFT;
+            record.attributes &= !(LEFT | PUT_OUT);
             record.since = now.as_micros().max(record.since);
             let seat = record.seat;
             self.note_roll();
@@ -245,7 +245,7 @@ impl View {
             seat,
             peer: Some(peer),
             name: hello.name.clone(),
-            attributes: hello.attributes & !LEFT,
+            attributes: hello.attributes & !(LEFT | PUT_OUT),
             standing: Standing { presence: Presence::Visible, reach: 0 },
             ticket: hello.ticket,
             since: now.as_micros(),
@@ -283,6 +283,16 @@ impl View {
         self.note_roll();
         self.header.backups.retain(|&backup| backup != peer);
         true
+    }
+
+    /// A member is put out: nobody has a ticket to its seat.
+    pub fn put_out(&mut self, now: Time, peer: PeerId, entropy: &mut Entropy) -> bool {
+        let Some(record) = self.seats.iter_mut().flatten().find(|record| record.peer == Some(peer)) else {
+            return false;
+        };
+        record.attributes |= LEFT | PUT_OUT;
+        record.ticket = ShownTicket(entropy.half()).hash();
+        self.vacate(now, peer)
     }
 
     /// A member moves to a new seat, from which it only watches and to which nobody has a ticket; its own is free for who

@@ -172,6 +172,9 @@ impl Session {
         let mut gone = Desk::gone(&self.core, now);
         gone.extend(self.orders.stalling_members(&self.core, now));
         let time = self.core.known_time(now);
+        for peer in core::mem::take(&mut self.desk.put_out) {
+            self.core.members.view.put_out(time, peer, &mut self.desk.entropy);
+        }
         for peer in gone {
             self.core.members.view.vacate(time, peer);
         }

@@ -30,6 +30,8 @@ pub(crate) struct Desk {
     pub(crate) aside: Option<SeatId>,
     /// Members whose tickets count once all backups know of them.
     pub(crate) welcomes: Vec<PeerId>,
+    /// Members that this host puts out with the next view.
+    pub(crate) put_out: Vec<PeerId>,
     /// Members that said that they leave: they will never vote again.
     pub(crate) leavers: SortedSet<PeerId>,
     /// When this peer published a view last, and which.
@@ -47,6 +49,7 @@ impl Desk {
             join_requests: VecDeque::new(),
             aside: None,
             welcomes: Vec::new(),
+            put_out: Vec::new(),
             leavers: SortedSet::new(),
             published: now,
             published_number: 0,
@@ -58,6 +61,7 @@ impl Desk {
     pub(crate) fn clear(&mut self, core: &mut Core) {
         self.join_requests.clear();
         self.welcomes.clear();
+        self.put_out.clear();
         core.net.links_mut().for_each(|(_, link)| link.welcomed = false);
     }
 

@@ -42,6 +42,24 @@ impl Session {
         }
     }
 
+    /// Puts another member out, as its host: its session ends with [`CloseCode::PutOut`], its seat is free and its ticket
+    /// void. The others are told by [`Departure::PutOut`](crate::Departure::PutOut). What it owned is the host's. Nothing keeps
+    /// it from coming back as somebody new.
+    ///
+    /// `false`, and nothing happens, when this peer does not host or that one is no other member. A host that is replaced in
+    /// the same moment may have put out nobody.
+    pub fn put_out(&mut self, now: Time, peer: PeerId) -> bool {
+        if !self.core.is_host() || peer == self.core.me() || !self.core.view().has(peer) {
+            return false;
+        }
+        self.core.stir();
+        self.drop_link(peer, CloseCode::PutOut);
+        self.core.net.close_to(peer, CloseCode::PutOut);
+        self.desk.put_out.push(peer);
+        self.do_housework(now);
+        true
+    }
+
     /// Leaves for good: everybody is told, and a host's successor need not wait for silence.
     pub fn leave(&mut self) {
         self.core.stir();

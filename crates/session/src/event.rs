@@ -50,6 +50,8 @@ pub enum Departure {
     Gone,
     /// It left for good, of its own will.
     Left,
+    /// The host put it out, see [`Session::put_out`](crate::Session::put_out).
+    PutOut,
     /// A newer peer sits on its seat.
     Replaced,
 }

@@ -92,15 +92,13 @@ impl Session {
         self.core.net.close_to(member.peer, code);
         self.divergence.on_removed(now, member.peer);
         self.ownership.freeze_for(&self.objects, member.peer, member.seat);
-        let mut seats = self.core.view().seats();
-        let departure = if is_replaced {
-            Departure::Replaced
-        } else if seats.any(|record| record.seat == member.seat && record.has_left()) {
-            Departure::Left
-        } else {
-            Departure::Gone
+        let record = self.core.view().seats().find(|record| record.seat == member.seat);
+        let departure = match record {
+            _ if is_replaced => Departure::Replaced,
+            Some(record) if record.was_put_out() => Departure::PutOut,
+            Some(record) if record.has_left() => Departure::Left,
+            _ => Departure::Gone,
         };
-        drop(seats);
         self.core.push_event(Event::MemberLeft { member, departure });
     }
 }

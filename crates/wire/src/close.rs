@@ -59,8 +59,10 @@ close_codes! {
     Full = 3002,
     /// The host no longer admits anybody.
     Closed = 3003,
-    /// The ticket fits no seat.
+    /// The hash of the ticket that a newcomer drew is that of another member's.
     BadTicket = 3004,
+    /// The host has put the peer out.
+    PutOut = 3005,
     /// A packet or message does not parse.
     Malformed = 4000,
     /// A packet, message or state is larger than the limit.

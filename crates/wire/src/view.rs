@@ -44,6 +44,10 @@ pub const SPECTATOR: u32 = 1 << 31;
 /// as long as seats wait.
 pub const LEFT: u32 = 1 << 30;
 
+/// A bit of a seat's attributes that the host sets beside [`LEFT`]: it has put out whoever sat there, and no ticket opens
+/// the seat.
+pub const PUT_OUT: u32 = 1 << 29;
+
 /// A further field of the session object: one seat. An empty field is no seat.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct SeatRecord {
@@ -53,7 +57,7 @@ pub struct SeatRecord {
     pub peer: Option<PeerId>,
     /// The member's name.
     pub name: String,
-    /// The application's own bits, [`SPECTATOR`] and [`LEFT`].
+    /// The application's own bits, [`SPECTATOR`], [`LEFT`] and [`PUT_OUT`].
     pub attributes: u32,
     /// How fit it is to host.
     pub standing: Standing,
@@ -68,6 +72,12 @@ impl SeatRecord {
     #[must_use]
     pub const fn has_left(&self) -> bool {
         self.peer.is_none() && self.attributes & LEFT != 0
+    }
+
+    /// Whether nobody sits there because the host put its member out.
+    #[must_use]
+    pub const fn was_put_out(&self) -> bool {
+        self.has_left() && self.attributes & PUT_OUT != 0
     }
 }
 

@@ -12,6 +12,7 @@ use samovar_session::Session;
 use samovar_wire::Time;
 
 use super::App;
+use super::news::went;
 use crate::page::Label;
 use crate::play::Game;
 use crate::sound::Effect;
@@ -98,8 +99,8 @@ impl App {
             MazeNews::PlayerCame { name, is_back } => {
                 self.page.feed(&format!("{name} {}", if *is_back { "is back" } else { "sits down" }));
             }
-            MazeNews::PlayerWent { name, has_left } => {
-                self.page.feed(&format!("{name} {}", if *has_left { "has left" } else { "is away" }));
+            MazeNews::PlayerWent { name, departure } => {
+                self.page.feed(&format!("{name} {}", went(*departure)));
             }
             MazeNews::Desync { frame, field } => {
                 let field = field.as_deref().unwrap_or("something");

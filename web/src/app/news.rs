@@ -1,7 +1,7 @@
 //! What the game tells, and what the page makes of it.
 
 use samovar_duel::game::DuelEvent;
-use samovar_session::{Cause, Migration};
+use samovar_session::{Cause, Departure, Migration};
 
 use super::App;
 use crate::address;
@@ -85,8 +85,8 @@ impl App {
             DuelEvent::PlayerCame { name, is_back, .. } => {
                 self.page.feed(&format!("{name} {}", if *is_back { "is back" } else { "sits down" }));
             }
-            DuelEvent::PlayerWent { name, has_left, .. } => {
-                self.page.feed(&format!("{name} {}", if *has_left { "has left" } else { "is away" }));
+            DuelEvent::PlayerWent { name, departure, .. } => {
+                self.page.feed(&format!("{name} {}", went(*departure)));
             }
             _ => self.on_noise(event),
         }
@@ -120,5 +120,14 @@ const fn welcome_back(has_diverged: bool) -> &'static str {
         "You have your seat back. What changed only here meanwhile does not count."
     } else {
         "You have your seat back."
+    }
+}
+
+/// What the feed says of a member that went.
+pub(super) const fn went(departure: Departure) -> &'static str {
+    match departure {
+        Departure::Left => "has left",
+        Departure::PutOut => "was put out by the host",
+        Departure::Gone | Departure::Replaced => "is away",
     }
 }

@@ -55,6 +55,11 @@ pub enum Problem {
         /// The game's code.
         code: String,
     },
+    /// The host has put this player out.
+    PutOut {
+        /// The game's code.
+        code: String,
+    },
     /// The host ended this player's link.
     Removed {
         /// The game's code.
@@ -126,7 +131,7 @@ impl Problem {
             | Self::HostGone { .. }
             | Self::CodeTaken { .. } => self.words_about_a_code(),
             Self::Suspended { pause, .. } => words_about_a_pause(*pause),
-            Self::Replaced { .. } | Self::Removed { .. } => self.words_about_a_seat(),
+            Self::Replaced { .. } | Self::PutOut { .. } | Self::Removed { .. } => self.words_about_a_seat(),
             Self::VersionMismatch
             | Self::RelayLost
             | Self::RelayRefuses { .. }
@@ -198,6 +203,12 @@ impl Problem {
                 advice: "Go on there, or bring your seat back here.",
                 remedies: vec![join("Play here", code), Remedy::Lobby],
             },
+            Self::PutOut { .. } => Words {
+                title: "The host has put you out",
+                explanation: format!("The host of the game {code} does not want you at this table."),
+                advice: "Set a table of your own, or pick another game from the list.",
+                remedies: vec![create("New game", None), Remedy::Lobby],
+            },
             _ => Words {
                 title: "You were taken out of the game",
                 explanation: format!("The host of the game {code} ended the link with this browser."),
@@ -256,6 +267,7 @@ impl Problem {
             | Self::Suspended { code, .. }
             | Self::HostGone { code }
             | Self::Replaced { code }
+            | Self::PutOut { code }
             | Self::Removed { code } => Some(code),
             Self::VersionMismatch
             | Self::RelayLost
@@ -319,6 +331,7 @@ mod tests {
             Problem::Suspended { code: code(), pause: Pause::HostLost },
             Problem::HostGone { code: code() },
             Problem::Replaced { code: code() },
+            Problem::PutOut { code: code() },
             Problem::Removed { code: code() },
             Problem::NoWebGl2,
             Problem::GraphicsLost,

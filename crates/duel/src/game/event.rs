@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use samovar_session::Departure;
+
 use crate::plane::{Vec2, Vec3};
 use crate::player::{PlayerKey, PlayerName};
 
@@ -27,8 +29,8 @@ pub enum DuelEvent {
         player: PlayerKey,
         /// The name to show.
         name: PlayerName,
-        /// Whether it left for good.
-        has_left: bool,
+        /// How.
+        departure: Departure,
     },
     /// A cube left a spout.
     Fired {

@@ -44,8 +44,8 @@ pub enum MazeNews {
     PlayerWent {
         /// Its name.
         name: PlayerName,
-        /// Whether it left for good.
-        has_left: bool,
+        /// How.
+        departure: Departure,
     },
     /// This peer's state was another than the host's, or at the host: a member's was. The member loads the host's.
     Desync {
@@ -204,9 +204,10 @@ impl MazeGame {
                 let name = PlayerName::new(&member.name);
                 self.tell(MazeNews::PlayerCame { name, is_back: *resumed });
             }
-            Event::MemberLeft { member, departure: departure @ (Departure::Gone | Departure::Left) } => {
-                let has_left = *departure == Departure::Left;
-                self.tell(MazeNews::PlayerWent { name: PlayerName::new(&member.name), has_left });
+            Event::MemberLeft { departure: Departure::Replaced, .. } => {}
+            Event::MemberLeft { member, departure } => {
+                let name = PlayerName::new(&member.name);
+                self.tell(MazeNews::PlayerWent { name, departure: *departure });
             }
             _ => {}
         }

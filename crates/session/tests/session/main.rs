@@ -27,6 +27,7 @@ mod lockstep;
 mod orders;
 #[cfg(all(feature = "ownership", feature = "extras"))]
 mod ownership;
+mod put_out;
 mod reach;
 mod seats;
 mod sessions;

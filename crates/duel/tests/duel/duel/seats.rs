@@ -4,6 +4,7 @@ use samovar_duel::game::{CUBE, DuelEvent};
 use samovar_duel::plane::distance;
 use samovar_duel::player::PlayerKey;
 use samovar_duel::rng::Rng;
+use samovar_session::Departure;
 use samovar_wire::Duration;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -154,7 +155,7 @@ fn who_left_for_good_is_shown_no_more_until_it_sits_again() {
         };
         assert_eq!(seen(&world), (false, true, true));
         let is_told =
-            |event: &DuelEvent| matches!(event, DuelEvent::PlayerWent { has_left, .. } if *has_left);
+            |event: &DuelEvent| matches!(event, DuelEvent::PlayerWent { departure: Departure::Left, .. });
         assert_eq!(world.players[&other].count(is_told), 1);
         let again = world.enter(ticket, 0);
         world.run(3_000);

@@ -72,4 +72,19 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "a_seat_that_went_by_the_answer_of_a_dead_host_is_found_by_the_next",
         ]),
     },
+    Mutant {
+        name: "put-out-keeps-its-ticket",
+        package: "roster",
+        text: "record.attributes |= LEFT | PUT_OUT;\n        record.ticket = ShownTicket(entropy.half()).hash();",
+        instead: "record.attributes |= LEFT | PUT_OUT;\n        let _ = entropy;",
+        breaks: "whom the host has put out sits on the same seat again at once",
+        guards: Promise::Seat,
+        finder: Test(&[
+            "-p",
+            "samovar-session",
+            "--test",
+            "session",
+            "who_is_put_out_ends_and_its_ticket_opens_nothing",
+        ]),
+    },
 ];
