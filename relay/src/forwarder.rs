@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use samovar_directory::Class;
 use samovar_wire::relay::{ADDRESS_HEADER, Addressed, FORWARD_HEADER, RelayFrame};
 use samovar_wire::{Mode, PeerId};
 
@@ -32,25 +33,29 @@ impl Forwarder {
 
     /// Passes on what came by a WebSocket.
     pub(crate) fn pass_on(&self, target: &Arc<Line>, from: PeerId, message: Waiting) {
-        let Waiting { kind, bytes, since } = message;
+        let Waiting { kind, class, bytes, since, asks } = message;
         // Takes the bytes over without a copy when nothing else refers to them.
         let mut bytes = Vec::from(bytes);
         RelayFrame::readdress(&mut bytes, from);
         let ways = self.ways(target, kind, since);
         let Some(reach) = ways.channels else {
-            return self.queue(target, &target.outbox, Waiting { bytes: bytes.into(), kind, since });
+            return self.queue(
+                target,
+                &target.outbox,
+                Waiting { kind, class, bytes: bytes.into(), since, asks },
+            );
         };
         // Who complains by the WebSocket hears nothing: its word must not wait for channels that may be dead as well.
         let is_complaint = bytes.len() == FORWARD_HEADER;
         if ways.socket || is_complaint {
             let bytes = Bytes::copy_from_slice(&bytes);
-            self.queue(target, &target.outbox, Waiting { bytes, kind, since });
+            self.queue(target, &target.outbox, Waiting { kind, class, bytes, since, asks });
         }
         // The header of a channel is shorter: it takes the place of the last bytes of the other.
         let start = FORWARD_HEADER - ADDRESS_HEADER;
         Addressed::readdress(&mut bytes[start..], from);
         let bytes = Bytes::from(bytes).slice(start..);
-        self.queue(target, &target.channels.outbox, Waiting { kind, bytes, since });
+        self.queue(target, &target.channels.outbox, Waiting { kind, class, bytes, since, asks });
         reach.call(target);
     }
 
@@ -59,19 +64,20 @@ impl Forwarder {
         &self,
         target: &Arc<Line>,
         from: PeerId,
-        message: (Kind, Vec<u8>),
+        message: (Kind, Class, Vec<u8>),
         since: u64,
     ) {
-        let (kind, mut bytes) = message;
+        let (kind, class, mut bytes) = message;
         let ways = self.ways(target, kind, since);
         if ways.socket {
             let mode = if kind == Kind::Packet { Mode::Unreliable } else { Mode::Reliable };
             let bytes = RelayFrame::forward(from, mode, &bytes[ADDRESS_HEADER..]).into();
-            self.queue(target, &target.outbox, Waiting { kind, bytes, since });
+            self.queue(target, &target.outbox, Waiting { kind, class, bytes, since, asks: None });
         }
         if let Some(reach) = ways.channels {
             Addressed::readdress(&mut bytes, from);
-            self.queue(target, &target.channels.outbox, Waiting { kind, bytes: bytes.into(), since });
+            let message = Waiting { kind, class, bytes: bytes.into(), since, asks: None };
+            self.queue(target, &target.channels.outbox, message);
             reach.call(target);
         }
     }

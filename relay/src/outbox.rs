@@ -1,22 +1,32 @@
 //! What waits to be sent on one socket: bounded, whatever the peer at its other end does.
+//!
+//! There are three queues. The relay's own messages go first: what a member sends, however much, holds back no probe. What members
+//! send follows in its order. What strangers send goes last, is dropped when it is too much, and closes nobody.
+
+mod strangers;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
-use samovar_directory::CloseReason;
+use samovar_directory::{Class, CloseReason};
 use samovar_wire::relay::Refusal;
 use tokio::sync::Notify;
 
 use crate::metrics::Kind;
 use crate::room::{Depth, Room};
+use strangers::Strangers;
 
 /// Unreliable packets that wait; beyond it the oldest is dropped.
 const LOSSY_MAX: usize = 256;
 /// Bytes of unreliable packets that wait; beyond it the oldest are dropped.
 const LOSSY_BYTES_MAX: usize = 512 * 1_024;
-/// Bytes of everything else that waits; beyond it the connection is too slow, and closed.
+/// Bytes of everything else of members that waits; beyond it the connection is too slow, and closed.
 const STEADY_BYTES_MAX: usize = 1_024 * 1_024;
+/// The same of the relay's own messages.
+const CONTROL_BYTES_MAX: usize = 128 * 1_024;
+/// Of so many messages that are sent while strangers' wait one is a stranger's, so that a busy host hears a newcomer.
+const STRANGERS_TURN: u8 = 16;
 /// What a waiting message costs beside its bytes, so that many small ones count.
 const OVERHEAD: usize = 96;
 
@@ -41,6 +51,7 @@ impl From<CloseReason> for Farewell {
         match reason {
             CloseReason::Left => Self { code: 1000, reason: "left" },
             CloseReason::Replaced => Self { code: 1000, reason: "replaced by a newer connection" },
+            CloseReason::GaveWay => Self { code: 1000, reason: "gave way to a newcomer" },
             CloseReason::Silent => Self { code: 1008, reason: "no Enter" },
             CloseReason::Refused(Refusal::Misbehaved) => Self { code: 1008, reason: "misbehaved" },
             CloseReason::Refused(_) => Self { code: 1000, reason: "refused" },
@@ -63,9 +74,12 @@ pub(crate) enum Next {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
     pub(crate) kind: Kind,
+    pub(crate) class: Class,
     pub(crate) bytes: Bytes,
     /// When the relay got it, in nanoseconds of its own time.
     pub(crate) since: u64,
+    /// The number of the question that it is, if it is a probe.
+    pub(crate) asks: Option<u64>,
 }
 
 /// The queue of one socket.
@@ -81,11 +95,24 @@ pub(crate) struct Outbox {
 
 #[derive(Debug, Default)]
 struct Queue {
+    control: VecDeque<Waiting>,
+    control_bytes: usize,
     messages: VecDeque<Waiting>,
     lossy: usize,
     lossy_bytes: usize,
     steady_bytes: usize,
+    strangers: Strangers,
+    /// Messages of members that went since one of a stranger did.
+    turn: u8,
     farewell: Option<Farewell>,
+}
+
+/// The parts of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Control,
+    Messages,
+    Strangers,
 }
 
 impl Outbox {
@@ -95,12 +122,22 @@ impl Outbox {
         Self { queue: Mutex::default(), room, filled, overflown, closed }
     }
 
-    /// Queues a message by its kind: a packet makes the oldest go when there is no room, and a connection that lets too
-    /// much of anything else wait is given up. How many packets went without being sent.
+    /// Queues a message by its class and kind: a member's packet makes the oldest go when there is no room, a stranger's message
+    /// others of strangers, and a connection that lets too much of anything else wait is given up. How many messages went without
+    /// being sent.
     pub(crate) fn push(&self, message: Waiting) -> usize {
-        match message.kind {
-            Kind::Packet => self.push_lossy(message),
-            Kind::Bulk | Kind::Control => {
+        match (message.class, message.kind) {
+            (Class::Stranger(sender), _) => {
+                let room = self.room.left();
+                let dropped = self.change(|queue| match queue.farewell {
+                    Some(_) => 1,
+                    None => queue.strangers.push(sender, message, room),
+                });
+                self.filled.notify_one();
+                dropped
+            }
+            (Class::Member, Kind::Packet) => self.push_lossy(message),
+            (Class::Control, _) | (Class::Member, Kind::Bulk | Kind::Control) => {
                 self.push_steady(message);
                 0
             }
@@ -135,7 +172,7 @@ impl Outbox {
                 return false;
             }
             queue.put(message);
-            let overflows = queue.steady_bytes > bytes_max;
+            let overflows = queue.steady_bytes > bytes_max || queue.control_bytes > CONTROL_BYTES_MAX;
             if overflows {
                 let farewell = Some(Farewell { code: 1008, reason: "too slow" });
                 *queue = Queue { farewell, ..Queue::default() };
@@ -162,9 +199,9 @@ impl Outbox {
 
     /// The same, but nothing while `has_room` denies it to the next message; it is told whether that is a packet.
     pub(crate) fn pop_when(&self, has_room: impl FnOnce(bool) -> bool) -> Next {
-        self.change(|queue| match queue.messages.front().map(Waiting::is_lossy) {
-            Some(is_lossy) if !has_room(is_lossy) => Next::Idle,
-            Some(_) => queue.take(0).map_or(Next::Idle, Next::Send),
+        self.change(|queue| match queue.front() {
+            Some((_, next)) if !has_room(next.is_lossy()) => Next::Idle,
+            Some((part, _)) => queue.pop(part).map_or(Next::Idle, Next::Send),
             None => queue.farewell.map_or(Next::Idle, Next::Close),
         })
     }
@@ -177,7 +214,7 @@ impl Outbox {
     /// How much waits now.
     pub(crate) fn depth(&self) -> Depth {
         let queue = self.lock();
-        Depth { messages: queue.messages.len(), bytes: queue.bytes() }
+        Depth { messages: queue.len(), bytes: queue.bytes() }
     }
 
     /// Ends when there may be something to do.
@@ -222,6 +259,11 @@ impl Drop for Outbox {
 
 impl Queue {
     fn put(&mut self, message: Waiting) {
+        if message.class == Class::Control {
+            self.control_bytes += message.bytes.len() + OVERHEAD;
+            self.control.push_back(message);
+            return;
+        }
         if message.is_lossy() {
             self.lossy += 1;
             self.lossy_bytes += message.bytes.len();
@@ -233,7 +275,39 @@ impl Queue {
 
     /// What it costs.
     fn held(&self) -> usize {
-        self.lossy_bytes + self.lossy * OVERHEAD + self.steady_bytes
+        let members = self.lossy_bytes + self.lossy * OVERHEAD + self.steady_bytes;
+        self.control_bytes + members + self.strangers.held()
+    }
+
+    /// What is sent next.
+    fn front(&self) -> Option<(Part, &Waiting)> {
+        let control = self.control.front().map(|next| (Part::Control, next));
+        let messages = self.messages.front().map(|next| (Part::Messages, next));
+        let strangers = self.strangers.front().map(|next| (Part::Strangers, next));
+        let is_strangers_turn = self.turn >= STRANGERS_TURN;
+        control.or(strangers.filter(|_| is_strangers_turn)).or(messages).or(strangers)
+    }
+
+    fn pop(&mut self, part: Part) -> Option<Waiting> {
+        match part {
+            Part::Control => {
+                let message = self.control.pop_front()?;
+                self.control_bytes -= message.bytes.len() + OVERHEAD;
+                Some(message)
+            }
+            Part::Messages => {
+                self.turn = self.turn.saturating_add(1);
+                self.take(0)
+            }
+            Part::Strangers => {
+                self.turn = 0;
+                self.strangers.pop()
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.control.len() + self.messages.len() + self.strangers.len()
     }
 
     fn take(&mut self, index: usize) -> Option<Waiting> {
@@ -249,7 +323,8 @@ impl Queue {
 
     fn bytes(&self) -> usize {
         let steady = self.messages.len() - self.lossy;
-        self.lossy_bytes + self.steady_bytes - steady * OVERHEAD
+        let members = self.lossy_bytes + self.steady_bytes - steady * OVERHEAD;
+        self.control_bytes - self.control.len() * OVERHEAD + members + self.strangers.bytes()
     }
 }
 
@@ -262,14 +337,25 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
+    use samovar_directory::ConnId;
+
     use super::*;
 
     fn packet(bytes: Bytes) -> Waiting {
-        Waiting { kind: Kind::Packet, bytes, since: 0 }
+        Waiting { kind: Kind::Packet, class: Class::Member, bytes, since: 0, asks: None }
     }
 
     fn steady(bytes: Bytes) -> Waiting {
-        Waiting { kind: Kind::Bulk, bytes, since: 0 }
+        Waiting { kind: Kind::Bulk, class: Class::Member, bytes, since: 0, asks: None }
+    }
+
+    fn control(bytes: Bytes) -> Waiting {
+        Waiting { kind: Kind::Control, class: Class::Control, bytes, since: 0, asks: None }
+    }
+
+    fn strange(sender: u64, kind: Kind, length: usize) -> Waiting {
+        let class = Class::Stranger(ConnId(sender));
+        Waiting { kind, class, bytes: Bytes::from(vec![0; length]), since: 0, asks: None }
     }
 
     fn drain(outbox: &Outbox) -> Vec<Next> {
@@ -301,6 +387,49 @@ mod tests {
         assert_eq!(all[1], Next::Send(packet(oldest)));
         assert_eq!(all[LOSSY_MAX + 1], Next::Send(steady(Bytes::from_static(b"last"))));
         assert_eq!(outbox.depth(), Depth::default());
+    }
+
+    #[test]
+    fn the_relays_own_messages_go_ahead_of_what_members_send() {
+        let outbox = Outbox::default();
+        for _ in 0..60 {
+            outbox.push(steady(Bytes::from(vec![0; 16 * 1_024])));
+        }
+        let (probe, issued) = (control(Bytes::from_static(b"probe")), control(Bytes::from_static(b"issued")));
+        outbox.push(probe.clone());
+        outbox.push(issued.clone());
+        assert_eq!([outbox.pop(), outbox.pop()], [Next::Send(probe), Next::Send(issued)]);
+        assert_eq!(drain(&outbox).len(), 60);
+        assert_eq!(outbox.depth(), Depth::default());
+    }
+
+    #[test]
+    fn strangers_close_nobody_and_come_after_members() {
+        let outbox = Outbox::default();
+        for n in 0..10_000 {
+            outbox.push(strange(n % 64, Kind::Control, 8_000));
+            outbox.push(strange(n % 64, Kind::Bulk, 16_000));
+        }
+        assert!(outbox.depth().bytes < 300_000);
+        let signal = Waiting { kind: Kind::Control, ..steady(Bytes::from_static(b"signal")) };
+        outbox.push(signal.clone());
+        assert_eq!(outbox.pop(), Next::Send(signal), "a member's goes ahead");
+        assert!(outbox.lock().farewell.is_none());
+    }
+
+    #[test]
+    fn a_busy_receiver_hears_a_stranger_all_the_same() {
+        let outbox = Outbox::default();
+        let knock = strange(1, Kind::Packet, 50);
+        outbox.push(knock.clone());
+        for n in 0..=u32::from(STRANGERS_TURN) {
+            outbox.push(packet(Bytes::from(vec![0; 100])));
+            outbox.push(packet(Bytes::from(vec![0; 100])));
+            if outbox.pop() == Next::Send(knock.clone()) {
+                return assert_eq!(n, u32::from(STRANGERS_TURN));
+            }
+        }
+        panic!("it waits for ever");
     }
 
     #[test]
