@@ -259,6 +259,8 @@ impl Listener for Door {
                     drop(stream.set_nodelay(true));
                     let patience = self.keeper.limits.all().handshake;
                     let refusals = Arc::clone(&self.keeper.refusals);
+                    // A crowd that comes takes turns with those who are in.
+                    tokio::task::yield_now().await;
                     return (Guarded::new(stream, caller.clone(), patience, refusals), caller);
                 }
                 Err(reason) => self.turn_away(stream, reason),

@@ -45,6 +45,8 @@ pub struct Limits {
     pub member_bytes: u64,
     /// Connections from one address at once.
     pub address_connections: usize,
+    /// New connections of all addresses together, beyond which each may open fewer.
+    pub opens: u64,
     /// New connections from one address.
     pub address_opens: u64,
     /// Packets from one address.
@@ -294,6 +296,12 @@ impl Bucket {
     pub(crate) fn wait(&self, now: u64) -> u64 {
         let ahead = self.0.load(Ordering::Relaxed).saturating_sub(now);
         if ahead < BURST { 0 } else { ahead - BURST + 1 }
+    }
+
+    /// How much of a rate per second is not in it.
+    pub(crate) fn missing(&self, now: u64, rate: u64) -> u64 {
+        let ahead = self.0.load(Ordering::Relaxed).saturating_sub(now);
+        (u128::from(ahead) * u128::from(rate) / u128::from(BURST)).try_into().unwrap_or(u64::MAX)
     }
 
     /// Takes so much at a rate per second, where 0 takes nothing.

@@ -15,10 +15,13 @@ use crate::network::masked;
 /// Addresses between two looks for those that can be forgotten, beside as many as were left at the last.
 const SWEEP_AFTER: usize = 64;
 
-/// Of the places that a relay has left, one network may have this part, and so much at least: however many addresses an attacker
-/// has, places are left for others.
-const LEFT: usize = 16;
-const LEFT_MIN: usize = 4;
+/// Of what a relay has left of places, and of connections that it opens in a second, one address may have this part (the dynamic
+/// threshold of Choudhury and Hahne, 1998): however many addresses an attacker has, something is left for others.
+const LEFT: u64 = 16;
+/// So many places it may have at least.
+const PLACES_MIN: u64 = 4;
+/// And so many new connections in a second: what a browser opens at once to load a page.
+const OPENS_MIN: u64 = 8;
 
 /// The networks that have a connection, or had one a moment ago. Limits nest: of IPv6 a network of 64 bits counts as one
 /// address, because that is what one customer has at least; one of 56 bits may have four times as much, and one of 48
@@ -26,6 +29,8 @@ const LEFT_MIN: usize = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Addresses {
     table: Mutex<Table>,
+    /// Opened by all of them.
+    opens: Bucket,
     origins: RandomState,
 }
 
@@ -63,10 +68,9 @@ impl Network {
         Self { width, purse: Purse::default(), connections: AtomicUsize::new(0), opens: Bucket::default() }
     }
 
-    fn has_place(&self, limits: &Limits, left: usize) -> bool {
-        let width = usize::try_from(self.width).unwrap_or(usize::MAX);
-        let most = limits.address_connections.min((left / LEFT).max(LEFT_MIN));
-        self.connections.load(Ordering::Relaxed) < most.saturating_mul(width)
+    /// Whether it has fewer connections than so many of one address.
+    fn has_place(&self, most: u64) -> bool {
+        (self.connections.load(Ordering::Relaxed) as u64) < most.saturating_mul(self.width)
     }
 }
 
@@ -86,14 +90,20 @@ impl Addresses {
         table.sweep(now);
         let networks = table.networks(address);
         // Under the lock, so that nobody else takes the last place meanwhile.
-        if !networks.iter().all(|network| network.has_place(limits, left)) {
+        let places = (limits.address_connections as u64).min((left as u64 / LEFT).max(PLACES_MIN));
+        if !networks.iter().all(|network| network.has_place(places)) {
             return Err(Turned::AddressConnections);
         }
-        if limits.address_opens > 0 && networks.iter().any(|network| network.opens.wait(now) > 0) {
+        let left = limits.opens.saturating_sub(self.opens.missing(now, limits.opens));
+        let of_left = (limits.opens > 0).then_some((left / LEFT).max(OPENS_MIN));
+        let own = (limits.address_opens > 0).then_some(limits.address_opens);
+        let rate = own.into_iter().chain(of_left).min().unwrap_or(0);
+        if rate > 0 && networks.iter().any(|network| network.opens.wait(now) > 0) {
             return Err(Turned::AddressOpens);
         }
+        self.opens.take(now, 1, limits.opens);
         for network in &networks {
-            network.opens.take(now, 1, limits.address_opens.saturating_mul(network.width));
+            network.opens.take(now, 1, rate.saturating_mul(network.width));
             network.connections.fetch_add(1, Ordering::Relaxed);
         }
         let origin = Origin(self.origins.hash_one(origin(address)));
@@ -205,7 +215,7 @@ mod tests {
 
     #[test]
     fn wider_networks_have_limits_as_well() {
-        let text = "address-connections = 10";
+        let text = "address-connections = 10\nopens = 0";
         let v6 = |shift: u32| move |n: u128| IpAddr::V6((0x2001_0db8_u128 << 96 | n << shift).into());
         let v4 = |shift: u32| move |n: u128| IpAddr::V4((0x0a00_0000 | (n as u32) << shift).into());
         assert_eq!(places(text, 10_000, v6(0)), 10, "of a /64");
@@ -214,18 +224,19 @@ mod tests {
         assert_eq!(places(text, 10_000, v6(80)), 2_000, "of many");
         assert_eq!(places(text, 10_000, |n| v4(0)(n % 256)), 40, "of a /24");
         assert_eq!(places(text, 10_000, v4(8)), 2_000, "of many");
-        assert_eq!(places("address-opens = 50", 10_000, v6(0)), 50);
-        assert_eq!(places("address-opens = 50", 10_000, |n| v4(0)(n % 256)), 200);
+        let text = "opens = 0\naddress-opens = 50";
+        assert_eq!(places(text, 10_000, v6(0)), 50);
+        assert_eq!(places(text, 10_000, |n| v4(0)(n % 256)), 200);
     }
 
     #[test]
     fn the_fewer_places_are_left_the_fewer_one_address_gets() {
         let one = |_: u128| IpAddr::V4(1.into());
-        assert_eq!(places("", 16_384, one), 200, "as many as it may open in a second");
-        assert_eq!(places("", 1_600, one), 100);
-        assert_eq!(places("", 1, one), 4);
+        assert_eq!(places("opens = 0", 16_384, one), 200, "as many as it may open in a second");
+        assert_eq!(places("opens = 0", 1_600, one), 100);
+        assert_eq!(places("opens = 0", 1, one), 4);
         // 64 addresses that take all they can leave places for others.
-        let (addresses, limits) = with("address-opens = 0");
+        let (addresses, limits) = with("address-opens = 0\nopens = 0");
         let mut taken = Vec::new();
         for n in 0..64 * 256 {
             let address = IpAddr::V4((n % 64 << 8).into());
@@ -234,5 +245,21 @@ mod tests {
         assert!((12_000..14_000).contains(&taken.len()), "{}", taken.len());
         let other = addresses.place(IpAddr::V4(0x0b00_0000.into()), &limits, 16_384 - taken.len(), 1);
         assert!(other.is_ok());
+    }
+
+    #[test]
+    fn however_many_connections_are_opened_others_may_open_some() {
+        let (addresses, limits) = with("");
+        let mut opened = 0;
+        // Each of 64 addresses opens as many as it can, for ten seconds.
+        for millis in 0..10_000 {
+            for n in 0..64 {
+                let place = addresses.place(IpAddr::V4((n << 8).into()), &limits, 16_384, millis * 1_000_000);
+                opened += u64::from(place.is_ok());
+            }
+        }
+        assert!((15_000..30_000).contains(&opened), "{opened}");
+        let other = || addresses.place(IpAddr::V4(0x0b00_0000.into()), &limits, 16_384, 10_000_000_000);
+        assert!((0..OPENS_MIN).all(|_| other().is_ok()));
     }
 }
