@@ -25,8 +25,8 @@ use tokio::time::{sleep, timeout};
 use crate::limits::LiveLimits;
 use crate::metrics::Turned;
 use crate::refusals::{Refusals, ShownOrigin, words};
+pub(crate) use address::AddressPlace;
 use address::Addresses;
-pub(crate) use address::{AddressPlace, Network};
 use stream::Guarded;
 
 /// The address of all whose own cannot be read in what a proxy says: together they have the limits of one.

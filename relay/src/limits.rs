@@ -5,13 +5,12 @@
 //! look before they take, so that together they may take a few things too many, never more than one each.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use samovar_directory::limits::Quota;
 
-use crate::door::Network;
 use crate::metrics::Dropped;
 use crate::network;
 use crate::room::Room;
@@ -106,6 +105,16 @@ struct Rate {
 pub(crate) struct Purse {
     packets: Bucket,
     bytes: Bucket,
+}
+
+/// What those of one network of addresses have open and have spent together.
+#[derive(Debug)]
+pub(crate) struct Network {
+    /// How many times as much as one address they may.
+    pub(crate) width: u64,
+    pub(crate) purse: Purse,
+    pub(crate) connections: AtomicUsize,
+    pub(crate) opens: Bucket,
 }
 
 /// What was taken in one game.
@@ -253,6 +262,18 @@ impl LiveLimits {
             all().for_each(|(purse, rate)| purse.pay(rate, now, bytes));
         }
         Duration::from_nanos(wait)
+    }
+}
+
+impl Network {
+    pub(crate) fn new(width: u64) -> Self {
+        let (purse, connections, opens) = Default::default();
+        Self { width, purse, connections, opens }
+    }
+
+    /// Whether it has fewer connections than so many of one address.
+    pub(crate) fn has_place(&self, most: u64) -> bool {
+        (self.connections.load(Ordering::Relaxed) as u64) < most.saturating_mul(self.width)
     }
 }
 

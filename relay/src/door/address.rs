@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use samovar_directory::Origin;
 
-use crate::limits::{Bucket, Limits, Purse};
+use crate::limits::{Bucket, Limits, Network};
 use crate::metrics::Turned;
 use crate::network::masked;
 
@@ -43,16 +43,6 @@ struct Table {
 /// The first bits of an address, and how many.
 type Key = (IpAddr, u8);
 
-/// What those of one network have open and have spent together.
-#[derive(Debug)]
-pub(crate) struct Network {
-    /// How many times as much as one address they may.
-    pub(crate) width: u64,
-    pub(crate) purse: Purse,
-    connections: AtomicUsize,
-    opens: Bucket,
-}
-
 /// One connection's place at its address; free again when the last clone is gone.
 #[derive(Clone, Debug)]
 pub(crate) struct AddressPlace(Arc<Taken>);
@@ -61,17 +51,6 @@ pub(crate) struct AddressPlace(Arc<Taken>);
 struct Taken {
     networks: Vec<Arc<Network>>,
     origin: Origin,
-}
-
-impl Network {
-    pub(crate) fn new(width: u64) -> Self {
-        Self { width, purse: Purse::default(), connections: AtomicUsize::new(0), opens: Bucket::default() }
-    }
-
-    /// Whether it has fewer connections than so many of one address.
-    fn has_place(&self, most: u64) -> bool {
-        (self.connections.load(Ordering::Relaxed) as u64) < most.saturating_mul(self.width)
-    }
 }
 
 impl Addresses {

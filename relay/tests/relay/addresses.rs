@@ -25,13 +25,15 @@ use crate::process::{RelayProcess, Scratch};
 
 /// What all queues together may hold.
 const QUEUE_BYTES: usize = 16 * 1_024 * 1_024;
-/// How often each socket does something.
-const PAUSE: Duration = Duration::from_millis(400);
+/// What all sockets together do in a second: the machine that attacks is the one that is attacked.
+const ACTS: usize = 2_000;
 
 /// What the attackers know of the relay, and of the game that they are after.
 struct Target {
     relay: String,
     host: Entered,
+    /// How long each socket rests between two acts.
+    pause: Duration,
 }
 
 /// Addresses, and sockets of each.
@@ -76,7 +78,7 @@ async fn stranger(target: &Target, address: u16) -> Option<()> {
         ] {
             socket.send(Message::binary(message)).await.ok()?;
         }
-        let until = Instant::now() + PAUSE;
+        let until = Instant::now() + target.pause;
         while let Ok(heard) = timeout(until.saturating_duration_since(Instant::now()), socket.next()).await {
             heard?.ok()?;
         }
@@ -114,7 +116,7 @@ async fn reader(target: &Target, address: u16) -> Option<()> {
             stream.write_all(request.as_bytes()).await.ok()?;
             stream.read(&mut answer).await.ok().filter(|length| *length > 0)?;
         }
-        sleep(PAUSE).await;
+        sleep(target.pause).await;
     }
 }
 
@@ -135,7 +137,7 @@ async fn attack(target: Arc<Target>, address: u16, number: usize) {
             3 => reader(&target, address).await,
             _ => stranger(&target, address).await,
         };
-        sleep(PAUSE).await;
+        sleep(target.pause).await;
     }
 }
 
@@ -198,8 +200,9 @@ async fn a_game_outlives_an_attack_of_many_addresses() {
     let knocks = Arc::new(AtomicUsize::new(0));
     let host = tokio::spawn(hosts(host, Arc::clone(&knocks)));
     let (calm, before) = (latencies(&mut ann, &mut bob, b, samples(400)).await, memory(relay.id()));
-    let target = Arc::new(Target { relay: relay.address.clone(), host: h });
     let ((addresses, sockets), mut attacks) = (size(), JoinSet::new());
+    let pause = Duration::from_secs_f64(usize::from(addresses) as f64 * sockets as f64 / ACTS as f64);
+    let target = Arc::new(Target { relay: relay.address.clone(), host: h, pause });
     for number in 0..sockets {
         for address in 0..addresses {
             attacks.spawn(attack(Arc::clone(&target), address, number));
@@ -218,7 +221,7 @@ async fn a_game_outlives_an_attack_of_many_addresses() {
             }
         }
     });
-    sleep(Duration::from_secs(2)).await;
+    sleep(Duration::from_secs(2).max(pause)).await;
     let stormy = latencies(&mut ann, &mut bob, b, samples(1_200)).await;
     let back = comes_back(&target, &c, &knocks).await;
     let connections = relay.metric("samovar_tcp_connections").await;

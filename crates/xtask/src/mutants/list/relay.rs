@@ -82,8 +82,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "probe-counts-before-it-left",
         package: "directory",
-        text: "if !probe.is_sent {",
-        instead: "if !probe.is_sent && probe.since < probe.first {",
+        text: "        if !probe.is_sent {\n            return Some(probe.first + PROBE_WITHIN_OF_FAR);\n        }\n",
+        instead: "",
         breaks: "a host is deposed for a question that it was never sent",
         guards: Promise::OneHost,
         finder: Test(&[
