@@ -123,7 +123,7 @@ async fn reader(target: &Target, address: u16) -> Option<()> {
 /// Opens a connection and says nothing.
 async fn mute(target: &Target, address: u16) -> Option<()> {
     let mut stream = connect(target, address).await?;
-    stream.read(&mut [0; 512]).await.ok()?;
+    while stream.read(&mut [0; 512]).await.ok()? > 0 {}
     None
 }
 

@@ -15,6 +15,15 @@ const CODE_LETTERS: &[u8] = b"BCDFGHJKMNPRSTWXZ";
 /// Letters per drawn code: 24 million codes for 10,000 games.
 const CODE_LENGTH: u32 = 6;
 
+/// Which game somebody wants to be in who is none of its peers.
+#[derive(Clone, Copy)]
+pub(super) struct Wish<'a> {
+    pub(super) code: &'a GameCode,
+    pub(super) params: u64,
+    /// The member that it was.
+    pub(super) former: Option<PeerId>,
+}
+
 /// What somebody shows who comes back.
 struct Return {
     code: GameCode,
@@ -37,9 +46,9 @@ impl Directory {
         let params = enter.params;
         match enter.purpose {
             Purpose::Create(code) => self.create(now, conn, code, params),
-            Purpose::Join(code) => self.join(now, conn, &code, params, None).map(drop),
+            Purpose::Join(code) => self.join(now, conn, Wish { code: &code, params, former: None }).map(drop),
             Purpose::Rejoin(code, pass) => {
-                self.rejoin(now, conn, code, params, Some(pass).filter(|_| is_genuine))
+                self.rejoin(now, conn, code, (Some(pass).filter(|_| is_genuine), params))
             }
             Purpose::Resume(..) if !is_genuine => Err(Refusal::BadPass),
             Purpose::Resume(code, pass, warrant) => {
@@ -82,14 +91,13 @@ impl Directory {
         now: Time,
         conn: ConnId,
         code: GameCode,
-        params: u64,
-        pass: Option<PeerPass>,
+        (pass, params): (Option<PeerPass>, u64),
     ) -> Result<(), Refusal> {
         let Some(&session) = self.codes.get(&code) else {
             return self.create(now, conn, Some(code), params);
         };
         let former = pass.and_then(|pass| self.former(session, &pass));
-        if self.join(now, conn, &code, params, former)? {
+        if self.join(now, conn, Wish { code: &code, params, former })? {
             self.begin_anew(session);
         } else if let Some(former) = former {
             let same = Phase::Returning(session, former);
@@ -146,7 +154,9 @@ impl Directory {
                 Some((code, params)) if Some(conn) == founder && !self.codes.contains_key(code) => {
                     self.create(now, conn, Some(code.clone()), *params)
                 }
-                Some((code, params)) => self.join(now, conn, code, *params, None).map(drop),
+                Some((code, params)) => {
+                    self.join(now, conn, Wish { code, params: *params, former: None }).map(drop)
+                }
                 None => Err(Refusal::UnknownGame),
             };
             if let Err(refusal) = entered {
@@ -155,16 +165,9 @@ impl Directory {
         }
     }
 
-    /// Lets a newcomer into a game that lives, unless it has to wait for one, or for a place. `former` is the member that it
-    /// was.
-    pub(super) fn join(
-        &mut self,
-        now: Time,
-        conn: ConnId,
-        code: &GameCode,
-        params: u64,
-        former: Option<PeerId>,
-    ) -> Result<bool, Refusal> {
+    /// Lets a newcomer into a game that lives, unless it has to wait for one, or for a place.
+    pub(super) fn join(&mut self, now: Time, conn: ConnId, wish: Wish<'_>) -> Result<bool, Refusal> {
+        let Wish { code, params, former } = wish;
         let session = *self.codes.get(code).ok_or(Refusal::UnknownGame)?;
         let waiting = former.map_or(Phase::Awaiting(session), |former| Phase::Returning(session, former));
         let Some(game) = self.games.get(&session) else {

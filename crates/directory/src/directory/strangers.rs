@@ -7,6 +7,7 @@ use samovar_wire::relay::Refusal;
 use samovar_wire::{PeerId, SessionId, Time};
 
 use super::connection::Phase;
+use super::entry::Wish;
 use super::timers::Timer;
 use super::{Class, CloseReason, ConnId, Directory};
 use crate::limits::{NAMED_WITHIN, RESTORED_WAIT, STRANGERS_PER_ORIGIN_MAX, WAITING_PER_ORIGIN_MAX};
@@ -162,8 +163,10 @@ impl Directory {
                     self.become_entrant(now, conn, session, peer);
                     Ok(())
                 }
-                Phase::Returning(_, former) => self.join(now, conn, &code, params, Some(former)).map(drop),
-                _ => self.join(now, conn, &code, params, None).map(drop),
+                Phase::Returning(_, former) => {
+                    self.join(now, conn, Wish { code: &code, params, former: Some(former) }).map(drop)
+                }
+                _ => self.join(now, conn, Wish { code: &code, params, former: None }).map(drop),
             };
             if let Err(refusal) = entered {
                 self.refuse(now, conn, refusal);
