@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn wider_networks_have_limits_as_well() {
         let text = "address-connections = 10\nopens = 0";
-        let v6 = |shift: u32| move |n: u128| IpAddr::V6((0x2001_0db8_u128 << 96 | n << shift).into());
-        let v4 = |shift: u32| move |n: u128| IpAddr::V4((0x0a00_0000 | (n as u32) << shift).into());
+        let v6 = |shift: u32| move |n: u128| IpAddr::V6(((0x2001_0db8_u128 << 96) | (n << shift)).into());
+        let v4 = |shift: u32| move |n: u128| IpAddr::V4((0x0a00_0000 | ((n as u32) << shift)).into());
         assert_eq!(places(text, 10_000, v6(0)), 10, "of a /64");
         assert_eq!(places(text, 10_000, |n| v6(64)(n % 256)), 40, "of a /56");
         assert_eq!(places(text, 10_000, |n| v6(72)(n % 256)), 160, "of a /48");
@@ -218,7 +218,7 @@ mod tests {
         let (addresses, limits) = with("address-opens = 0\nopens = 0");
         let mut taken = Vec::new();
         for n in 0..64 * 256 {
-            let address = IpAddr::V4((n % 64 << 8).into());
+            let address = IpAddr::V4(((n % 64) << 8).into());
             taken.extend(addresses.place(address, &limits, 16_384 - taken.len(), 1));
         }
         assert!((12_000..14_000).contains(&taken.len()), "{}", taken.len());
