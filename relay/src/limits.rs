@@ -231,7 +231,7 @@ impl LiveLimits {
             });
         }
         let share_wait = payers.share.wait(share, now);
-        let is_owed = share_wait == 0 || is_control && payers.strangers.is_none();
+        let is_owed = is_control && payers.strangers.is_none();
         let networks = payers.networks.iter();
         let networks = networks.map(|of| (&of.purse, self.address.times(of.width), Dropped::AddressRate));
         let strangers = payers.strangers.map(|purse| (purse, own, Dropped::GameRate));
@@ -239,7 +239,7 @@ impl LiveLimits {
         let shared = || networks.clone().chain(strangers).chain(game);
         if !is_owed {
             for (purse, rate, reason) in shared() {
-                // When its share has something again it need not wait for the others.
+                // While its share has something it need not wait for the others.
                 let wait = purse.wait(rate, now).min(share_wait);
                 if wait > 0 {
                     return Err(Unpaid { reason, wait: Duration::from_nanos(wait), is_own: false });

@@ -97,8 +97,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "share-spent-by-others",
         package: "relay",
-        text: "let is_owed = share_wait == 0 ||",
-        instead: "let is_owed =",
+        text: "let wait = purse.wait(rate, now).min(share_wait);",
+        instead: "let wait = purse.wait(rate, now);",
         breaks: "who floods from a member's address makes the relay read that member late",
         guards: Promise::UntrustedBytes,
         finder: Test(&["-p", "samovar-relay", "--lib", "a_members_share_is_not_spent_by_others"]),
