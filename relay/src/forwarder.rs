@@ -32,30 +32,26 @@ impl Forwarder {
     }
 
     /// Passes on what came by a WebSocket.
-    pub(crate) fn pass_on(&self, target: &Arc<Line>, from: PeerId, message: Waiting) {
-        let Waiting { kind, class, bytes, since, asks } = message;
+    pub(crate) fn pass_on(&self, target: &Arc<Line>, (from, class): (PeerId, Class), message: Waiting) {
+        let Waiting { kind, bytes, since } = message;
         // Takes the bytes over without a copy when nothing else refers to them.
         let mut bytes = Vec::from(bytes);
         RelayFrame::readdress(&mut bytes, from);
         let ways = self.ways(target, kind, since);
         let Some(reach) = ways.channels else {
-            return self.queue(
-                target,
-                &target.outbox,
-                Waiting { kind, class, bytes: bytes.into(), since, asks },
-            );
+            return self.queue(target, class, &target.outbox, Waiting { kind, bytes: bytes.into(), since });
         };
         // Who complains by the WebSocket hears nothing: its word must not wait for channels that may be dead as well.
         let is_complaint = bytes.len() == FORWARD_HEADER;
         if ways.socket || is_complaint {
             let bytes = Bytes::copy_from_slice(&bytes);
-            self.queue(target, &target.outbox, Waiting { kind, class, bytes, since, asks });
+            self.queue(target, class, &target.outbox, Waiting { kind, bytes, since });
         }
         // The header of a channel is shorter: it takes the place of the last bytes of the other.
         let start = FORWARD_HEADER - ADDRESS_HEADER;
         Addressed::readdress(&mut bytes[start..], from);
         let bytes = Bytes::from(bytes).slice(start..);
-        self.queue(target, &target.channels.outbox, Waiting { kind, class, bytes, since, asks });
+        self.queue(target, class, &target.channels.outbox, Waiting { kind, bytes, since });
         reach.call(target);
     }
 
@@ -63,21 +59,21 @@ impl Forwarder {
     pub(crate) fn pass_on_channels(
         &self,
         target: &Arc<Line>,
-        from: PeerId,
-        message: (Kind, Class, Vec<u8>),
+        (from, class): (PeerId, Class),
+        message: (Kind, Vec<u8>),
         since: u64,
     ) {
-        let (kind, class, mut bytes) = message;
+        let (kind, mut bytes) = message;
         let ways = self.ways(target, kind, since);
         if ways.socket {
             let mode = if kind == Kind::Packet { Mode::Unreliable } else { Mode::Reliable };
             let bytes = RelayFrame::forward(from, mode, &bytes[ADDRESS_HEADER..]).into();
-            self.queue(target, &target.outbox, Waiting { kind, class, bytes, since, asks: None });
+            self.queue(target, class, &target.outbox, Waiting { kind, bytes, since });
         }
         if let Some(reach) = ways.channels {
             Addressed::readdress(&mut bytes, from);
-            let message = Waiting { kind, class, bytes: bytes.into(), since, asks: None };
-            self.queue(target, &target.channels.outbox, message);
+            let message = Waiting { kind, bytes: bytes.into(), since };
+            self.queue(target, class, &target.channels.outbox, message);
             reach.call(target);
         }
     }
@@ -90,8 +86,8 @@ impl Forwarder {
         Ways { channels, socket }
     }
 
-    fn queue(&self, target: &Line, outbox: &Outbox, message: Waiting) {
-        let dropped = outbox.push(message);
+    fn queue(&self, target: &Line, class: Class, outbox: &Outbox, message: Waiting) {
+        let dropped = outbox.push(class, message);
         self.metrics.dropped(target.shard, Dropped::QueueFull, dropped);
     }
 }

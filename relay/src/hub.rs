@@ -111,7 +111,7 @@ impl Hub {
             let kind = Kind::of(&frame);
             match target {
                 Some(target) => {
-                    self.forwarder.pass_on(&target, from, Waiting { kind, class, bytes, since, asks: None });
+                    self.forwarder.pass_on(&target, (from, class), Waiting { kind, bytes, since });
                 }
                 None => self.metrics.dropped(line.shard, Dropped::NoReceiver, 1),
             }
@@ -143,8 +143,7 @@ impl Hub {
         let Some((from, class, Some(target))) = self.route(line, receiver) else {
             return self.metrics.dropped(line.shard, Dropped::NoReceiver, 1);
         };
-        let (kind, bytes) = message;
-        self.forwarder.pass_on_channels(&target, from, (kind, class, bytes), since);
+        self.forwarder.pass_on_channels(&target, (from, class), message, since);
     }
 
     /// The endpoint answers an offer.

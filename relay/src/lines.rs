@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use axum::body::Bytes;
 use samovar_directory::{Class, ConnId, RelayOffer};
 use samovar_wire::SessionId;
-use samovar_wire::relay::{FromRelay, RelayFrame};
+use samovar_wire::relay::RelayFrame;
 
 use crate::limits::GamePurse;
 use crate::line::{Line, Visitor};
@@ -67,16 +67,8 @@ impl Lines {
     /// Queues what the directory says to one.
     pub(crate) fn send(&self, conn: ConnId, bytes: Bytes, class: Class, since: u64) {
         if let Some(line) = self.get(conn) {
-            let frame = RelayFrame::decode(&bytes);
-            let kind = frame.as_ref().map_or(Kind::Control, Kind::of);
-            let asks = match frame {
-                Ok(RelayFrame::Control(body)) if class == Class::Control => match FromRelay::decode(body) {
-                    Ok(FromRelay::Probe(nonce)) => Some(nonce),
-                    _ => None,
-                },
-                _ => None,
-            };
-            let dropped = line.outbox.push(Waiting { kind, class, bytes, since, asks });
+            let kind = RelayFrame::decode(&bytes).map_or(Kind::Control, |frame| Kind::of(&frame));
+            let dropped = line.outbox.push(class, Waiting { kind, bytes, since });
             self.metrics.dropped(line.shard, Dropped::QueueFull, dropped);
         }
     }

@@ -74,12 +74,9 @@ pub(crate) enum Next {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
     pub(crate) kind: Kind,
-    pub(crate) class: Class,
     pub(crate) bytes: Bytes,
     /// When the relay got it, in nanoseconds of its own time.
     pub(crate) since: u64,
-    /// The number of the question that it is, if it is a probe.
-    pub(crate) asks: Option<u64>,
 }
 
 /// The queue of one socket.
@@ -101,7 +98,8 @@ struct Queue {
     lossy: usize,
     lossy_bytes: usize,
     steady_bytes: usize,
-    strangers: Strangers,
+    /// `None` while nothing waits there, which is most of the time.
+    strangers: Option<Box<Strangers>>,
     /// Messages of members that went since one of a stranger did.
     turn: u8,
     farewell: Option<Farewell>,
@@ -125,20 +123,20 @@ impl Outbox {
     /// Queues a message by its class and kind: a member's packet makes the oldest go when there is no room, a stranger's message
     /// others of strangers, and a connection that lets too much of anything else wait is given up. How many messages went without
     /// being sent.
-    pub(crate) fn push(&self, message: Waiting) -> usize {
-        match (message.class, message.kind) {
+    pub(crate) fn push(&self, class: Class, message: Waiting) -> usize {
+        match (class, message.kind) {
             (Class::Stranger(sender), _) => {
                 let room = self.room.left();
                 let dropped = self.change(|queue| match queue.farewell {
                     Some(_) => 1,
-                    None => queue.strangers.push(sender, message, room),
+                    None => queue.strangers.get_or_insert_default().push(sender, message, room),
                 });
                 self.filled.notify_one();
                 dropped
             }
             (Class::Member, Kind::Packet) => self.push_lossy(message),
             (Class::Control, _) | (Class::Member, Kind::Bulk | Kind::Control) => {
-                self.push_steady(message);
+                self.push_steady(class, message);
                 0
             }
         }
@@ -150,7 +148,7 @@ impl Outbox {
             if queue.farewell.is_some() {
                 return 1;
             }
-            queue.put(message);
+            queue.put(Class::Member, message);
             let mut dropped = 0;
             while queue.lossy > LOSSY_MAX || queue.lossy_bytes > bytes_max {
                 let Some(oldest) = queue.messages.iter().position(Waiting::is_lossy) else {
@@ -165,13 +163,13 @@ impl Outbox {
         dropped
     }
 
-    fn push_steady(&self, message: Waiting) {
+    fn push_steady(&self, class: Class, message: Waiting) {
         let bytes_max = STEADY_BYTES_MAX.min(self.room.left());
         let overflows = self.change(|queue| {
             if queue.farewell.is_some() {
                 return false;
             }
-            queue.put(message);
+            queue.put(class, message);
             let overflows = queue.steady_bytes > bytes_max || queue.control_bytes > CONTROL_BYTES_MAX;
             if overflows {
                 let farewell = Some(Farewell { code: 1008, reason: "too slow" });
@@ -258,8 +256,8 @@ impl Drop for Outbox {
 }
 
 impl Queue {
-    fn put(&mut self, message: Waiting) {
-        if message.class == Class::Control {
+    fn put(&mut self, class: Class, message: Waiting) {
+        if class == Class::Control {
             self.control_bytes += message.bytes.len() + OVERHEAD;
             self.control.push_back(message);
             return;
@@ -276,14 +274,15 @@ impl Queue {
     /// What it costs.
     fn held(&self) -> usize {
         let members = self.lossy_bytes + self.lossy * OVERHEAD + self.steady_bytes;
-        self.control_bytes + members + self.strangers.held()
+        self.control_bytes + members + self.strangers.as_ref().map_or(0, |strangers| strangers.held())
     }
 
     /// What is sent next.
     fn front(&self) -> Option<(Part, &Waiting)> {
         let control = self.control.front().map(|next| (Part::Control, next));
         let messages = self.messages.front().map(|next| (Part::Messages, next));
-        let strangers = self.strangers.front().map(|next| (Part::Strangers, next));
+        let strangers =
+            self.strangers.as_ref().and_then(|all| all.front()).map(|next| (Part::Strangers, next));
         let is_strangers_turn = self.turn >= STRANGERS_TURN;
         control.or(strangers.filter(|_| is_strangers_turn)).or(messages).or(strangers)
     }
@@ -293,6 +292,10 @@ impl Queue {
             Part::Control => {
                 let message = self.control.pop_front()?;
                 self.control_bytes -= message.bytes.len() + OVERHEAD;
+                if self.control.is_empty() {
+                    // It is seldom needed, and each connection has one.
+                    self.control = VecDeque::new();
+                }
                 Some(message)
             }
             Part::Messages => {
@@ -301,13 +304,17 @@ impl Queue {
             }
             Part::Strangers => {
                 self.turn = 0;
-                self.strangers.pop()
+                let message = self.strangers.as_mut()?.pop();
+                self.strangers.take_if(|strangers| strangers.len() == 0);
+                message
             }
         }
     }
 
     fn len(&self) -> usize {
-        self.control.len() + self.messages.len() + self.strangers.len()
+        self.control.len()
+            + self.messages.len()
+            + self.strangers.as_ref().map_or(0, |strangers| strangers.len())
     }
 
     fn take(&mut self, index: usize) -> Option<Waiting> {
@@ -324,7 +331,9 @@ impl Queue {
     fn bytes(&self) -> usize {
         let steady = self.messages.len() - self.lossy;
         let members = self.lossy_bytes + self.steady_bytes - steady * OVERHEAD;
-        self.control_bytes - self.control.len() * OVERHEAD + members + self.strangers.bytes()
+        self.control_bytes - self.control.len() * OVERHEAD
+            + members
+            + self.strangers.as_ref().map_or(0, |strangers| strangers.bytes())
     }
 }
 
@@ -342,20 +351,19 @@ mod tests {
     use super::*;
 
     fn packet(bytes: Bytes) -> Waiting {
-        Waiting { kind: Kind::Packet, class: Class::Member, bytes, since: 0, asks: None }
+        Waiting { kind: Kind::Packet, bytes, since: 0 }
     }
 
     fn steady(bytes: Bytes) -> Waiting {
-        Waiting { kind: Kind::Bulk, class: Class::Member, bytes, since: 0, asks: None }
+        Waiting { kind: Kind::Bulk, bytes, since: 0 }
     }
 
     fn control(bytes: Bytes) -> Waiting {
-        Waiting { kind: Kind::Control, class: Class::Control, bytes, since: 0, asks: None }
+        Waiting { kind: Kind::Control, bytes, since: 0 }
     }
 
-    fn strange(sender: u64, kind: Kind, length: usize) -> Waiting {
-        let class = Class::Stranger(ConnId(sender));
-        Waiting { kind, class, bytes: Bytes::from(vec![0; length]), since: 0, asks: None }
+    fn strange(kind: Kind, length: usize) -> Waiting {
+        Waiting { kind, bytes: Bytes::from(vec![0; length]), since: 0 }
     }
 
     fn drain(outbox: &Outbox) -> Vec<Next> {
@@ -375,10 +383,11 @@ mod tests {
     #[test]
     fn the_oldest_packets_make_room_and_what_must_arrive_stays_in_order() {
         let outbox = Outbox::default();
-        outbox.push(steady(Bytes::from_static(b"first")));
-        let pushed = (0..1_000_u32).map(|n| outbox.push(packet(Bytes::copy_from_slice(&n.to_le_bytes()))));
+        outbox.push(Class::Member, steady(Bytes::from_static(b"first")));
+        let pushed = (0..1_000_u32)
+            .map(|n| outbox.push(Class::Member, packet(Bytes::copy_from_slice(&n.to_le_bytes()))));
         assert_eq!(pushed.sum::<usize>(), 1_000 - LOSSY_MAX, "whatever makes room is told of");
-        outbox.push(steady(Bytes::from_static(b"last")));
+        outbox.push(Class::Member, steady(Bytes::from_static(b"last")));
         assert_eq!(outbox.depth(), Depth { messages: LOSSY_MAX + 2, bytes: 4 * LOSSY_MAX + 9 });
         let all = drain(&outbox);
         assert_eq!(all.len(), LOSSY_MAX + 2);
@@ -393,11 +402,11 @@ mod tests {
     fn the_relays_own_messages_go_ahead_of_what_members_send() {
         let outbox = Outbox::default();
         for _ in 0..60 {
-            outbox.push(steady(Bytes::from(vec![0; 16 * 1_024])));
+            outbox.push(Class::Member, steady(Bytes::from(vec![0; 16 * 1_024])));
         }
         let (probe, issued) = (control(Bytes::from_static(b"probe")), control(Bytes::from_static(b"issued")));
-        outbox.push(probe.clone());
-        outbox.push(issued.clone());
+        outbox.push(Class::Control, probe.clone());
+        outbox.push(Class::Control, issued.clone());
         assert_eq!([outbox.pop(), outbox.pop()], [Next::Send(probe), Next::Send(issued)]);
         assert_eq!(drain(&outbox).len(), 60);
         assert_eq!(outbox.depth(), Depth::default());
@@ -407,12 +416,12 @@ mod tests {
     fn strangers_close_nobody_and_come_after_members() {
         let outbox = Outbox::default();
         for n in 0..10_000 {
-            outbox.push(strange(n % 64, Kind::Control, 8_000));
-            outbox.push(strange(n % 64, Kind::Bulk, 16_000));
+            outbox.push(Class::Stranger(ConnId(n % 64)), strange(Kind::Control, 8_000));
+            outbox.push(Class::Stranger(ConnId(n % 64)), strange(Kind::Bulk, 16_000));
         }
         assert!(outbox.depth().bytes < 300_000);
         let signal = Waiting { kind: Kind::Control, ..steady(Bytes::from_static(b"signal")) };
-        outbox.push(signal.clone());
+        outbox.push(Class::Member, signal.clone());
         assert_eq!(outbox.pop(), Next::Send(signal), "a member's goes ahead");
         assert!(outbox.lock().farewell.is_none());
     }
@@ -420,11 +429,11 @@ mod tests {
     #[test]
     fn a_busy_receiver_hears_a_stranger_all_the_same() {
         let outbox = Outbox::default();
-        let knock = strange(1, Kind::Packet, 50);
-        outbox.push(knock.clone());
+        let knock = strange(Kind::Packet, 50);
+        outbox.push(Class::Stranger(ConnId(1)), knock.clone());
         for n in 0..=u32::from(STRANGERS_TURN) {
-            outbox.push(packet(Bytes::from(vec![0; 100])));
-            outbox.push(packet(Bytes::from(vec![0; 100])));
+            outbox.push(Class::Member, packet(Bytes::from(vec![0; 100])));
+            outbox.push(Class::Member, packet(Bytes::from(vec![0; 100])));
             if outbox.pop() == Next::Send(knock.clone()) {
                 return assert_eq!(n, u32::from(STRANGERS_TURN));
             }
@@ -436,7 +445,7 @@ mod tests {
     fn packets_are_bounded_in_bytes_too() {
         let outbox = Outbox::default();
         for _ in 0..100 {
-            outbox.push(packet(Bytes::from(vec![0; 16 * 1_024])));
+            outbox.push(Class::Member, packet(Bytes::from(vec![0; 16 * 1_024])));
         }
         assert_eq!(drain(&outbox).len(), 32);
     }
@@ -445,12 +454,12 @@ mod tests {
     async fn a_socket_that_takes_nothing_is_given_up_at_a_megabyte() {
         let outbox = Outbox::default();
         for _ in 0..63 {
-            outbox.push(steady(Bytes::from(vec![0; 16 * 1_024])));
+            outbox.push(Class::Member, steady(Bytes::from(vec![0; 16 * 1_024])));
         }
         assert!(!outbox.lock().messages.is_empty());
-        outbox.push(steady(Bytes::from(vec![0; 16 * 1_024])));
+        outbox.push(Class::Member, steady(Bytes::from(vec![0; 16 * 1_024])));
         outbox.overflown().await;
-        outbox.push(steady(Bytes::from_static(b"late")));
+        outbox.push(Class::Member, steady(Bytes::from_static(b"late")));
         let all = drain(&outbox);
         assert!(matches!(all[..], [Next::Close(Farewell { code: 1008, .. })]), "{all:?}");
     }
@@ -461,17 +470,17 @@ mod tests {
         let hoards: Vec<_> = (0..4).map(|_| Outbox::new(Arc::clone(&room))).collect();
         for _ in 0..100 {
             for outbox in &hoards {
-                outbox.push(packet(Bytes::from(vec![0; 1_000])));
+                outbox.push(Class::Member, packet(Bytes::from(vec![0; 1_000])));
             }
         }
         assert!((10_000..60_000).contains(&room.left()), "{}", room.left());
         let honest = Outbox::new(Arc::clone(&room));
         for _ in 0..5 {
-            honest.push(steady(Bytes::from(vec![0; 1_000])));
+            honest.push(Class::Member, steady(Bytes::from(vec![0; 1_000])));
         }
         assert!(honest.lock().farewell.is_none());
         for _ in 0..100 {
-            hoards[0].push(steady(Bytes::from(vec![0; 1_000])));
+            hoards[0].push(Class::Member, steady(Bytes::from(vec![0; 1_000])));
         }
         assert!(hoards[0].lock().farewell.is_some(), "nothing of what must arrive can be dropped");
         assert_eq!(drain(&honest).len(), 5);
@@ -482,10 +491,10 @@ mod tests {
     #[test]
     fn a_close_waits_for_what_was_queued_before_and_keeps_its_first_reason() {
         let outbox = Outbox::default();
-        outbox.push(steady(Bytes::from_static(b"refused")));
+        outbox.push(Class::Member, steady(Bytes::from_static(b"refused")));
         outbox.close(CloseReason::Silent.into());
         outbox.close(Farewell::GONE);
-        assert_eq!(outbox.push(packet(Bytes::from_static(b"late"))), 1);
+        assert_eq!(outbox.push(Class::Member, packet(Bytes::from_static(b"late"))), 1);
         let silent = Next::Close(CloseReason::Silent.into());
         assert_eq!(drain(&outbox), [Next::Send(steady(Bytes::from_static(b"refused"))), silent]);
     }

@@ -12,7 +12,7 @@ use axum::response::Response;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use samovar_wire::limits::RELAY_MESSAGE_MAX;
-use samovar_wire::relay::RelayFrame;
+use samovar_wire::relay::{FromRelay, RelayFrame};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
@@ -34,6 +34,8 @@ const FAREWELL_MAX: Duration = Duration::from_secs(1);
 const MESSAGE_MAX: usize = 1 + RELAY_MESSAGE_MAX;
 /// Bytes that a socket reads at once, and gathers before it writes. Each connection has both.
 const BUFFER: usize = 8 * 1_024;
+/// A probe is shorter.
+const PROBE_MAX: usize = 32;
 /// Forwarded messages that a socket gathers before it writes.
 const UNSENT_MAX: usize = 64;
 
@@ -214,8 +216,8 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) 
     let mut unsent = Vec::new();
     loop {
         match line.outbox.pop() {
-            Next::Send(Waiting { kind, bytes, since, asks, .. }) => {
-                let length = bytes.len();
+            Next::Send(Waiting { kind, bytes, since }) => {
+                let (length, asks) = (bytes.len(), asked(kind, &bytes));
                 sink.feed(Message::Binary(bytes)).await?;
                 hub.metrics.went(line.shard, Way::WebSocket, kind, length);
                 if kind != Kind::Control {
@@ -244,6 +246,19 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, hub: &Hub, line: &Line) 
                 }
             }
         }
+    }
+}
+
+/// The number of the question that a message is, if it is one.
+fn asked(kind: Kind, bytes: &[u8]) -> Option<u64> {
+    // Signals are far larger, and not worth looking at.
+    if kind != Kind::Control || bytes.len() > PROBE_MAX {
+        return None;
+    }
+    let Ok(RelayFrame::Control(body)) = RelayFrame::decode(bytes) else { return None };
+    match FromRelay::decode(body) {
+        Ok(FromRelay::Probe(nonce)) => Some(nonce),
+        _ => None,
     }
 }
 

@@ -114,16 +114,14 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
-    use axum::body::Bytes;
-    use samovar_directory::Class;
-
     use super::*;
     use crate::metrics::Kind;
+    use axum::body::Bytes;
 
     fn signal(sender: u64, length: usize) -> (ConnId, Waiting) {
         let bytes = Bytes::from(vec![sender as u8; length]);
         let conn = ConnId(sender);
-        (conn, Waiting { kind: Kind::Control, class: Class::Stranger(conn), bytes, since: 0, asks: None })
+        (conn, Waiting { kind: Kind::Control, bytes, since: 0 })
     }
 
     #[test]

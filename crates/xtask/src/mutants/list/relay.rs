@@ -67,8 +67,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "probe-behind-traffic",
         package: "relay",
-        text: "if message.class == Class::Control {",
-        instead: "if message.class == Class::Control && message.asks.is_none() {",
+        text: "if class == Class::Control {",
+        instead: "if class == Class::Control && message.bytes.len() > 32 {",
         breaks: "a member that fills the host's queue keeps from it the question whether it lives",
         guards: Promise::Liveness,
         finder: Test(&[
